@@ -86,6 +86,8 @@ mod inspect;
 pub mod jq;
 #[doc(hidden)]
 pub mod kubectl;
+#[cfg(feature = "cli")]
+mod migrate;
 #[doc(hidden)]
 pub mod olm;
 #[cfg(feature = "cli")]

@@ -11,7 +11,7 @@ use std::path::Path;
 const SIZE_LIMIT: u64 = 1 << 20;
 
 /// Returns the text of the file at `path`.
-pub(super) fn read(path: &Path, diagnostics: &mut Diagnostics) -> Option<String> {
+pub(crate) fn read(path: &Path, diagnostics: &mut Diagnostics) -> Option<String> {
     let text = regular_file::read(path, SIZE_LIMIT)
         .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
     match text {

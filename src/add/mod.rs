@@ -6,7 +6,9 @@ mod proposals;
 mod remove;
 mod table;
 
+pub(crate) use file::read;
 pub(crate) use remove::remove;
+pub(crate) use table::{list, quoted};
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, Config, Source, Watch};
@@ -207,7 +209,7 @@ fn relative(found: &str, config: &Path) -> String {
 }
 
 /// Parses a draft of the configuration at `path`; only problems are reported.
-fn parse(path: &Path, text: String, diagnostics: &mut Diagnostics) -> Option<Config> {
+pub(crate) fn parse(path: &Path, text: String, diagnostics: &mut Diagnostics) -> Option<Config> {
     let start = diagnostics.mark();
     let config = Config::read_draft(path, text, diagnostics);
     only_errors(start, diagnostics);
@@ -220,8 +222,19 @@ fn only_errors(start: Mark, diagnostics: &mut Diagnostics) {
     diagnostics.retain_since(start, |found| found.severity == Severity::Error);
 }
 
+/// Returns the keys of the source that an argument names, with paths relative to the configuration at
+/// `path`.
+pub(crate) fn source_keys(argument: &str, path: &Path) -> Vec<(&'static str, String)> {
+    NewSource::Argument(argument.to_owned()).keys(path)
+}
+
+/// Returns a `[[bundle]]` table with a name and the keys of a source.
+pub(crate) fn table(name: &str, source: &[(&'static str, String)]) -> String {
+    Table::new(name, source).to_text()
+}
+
 /// Returns the text with a table after it, and an empty line in between.
-fn appended(text: &str, table: &str) -> String {
+pub(crate) fn appended(text: &str, table: &str) -> String {
     let end = match text {
         "" => "",
         text if text.ends_with("\n\n") => "",

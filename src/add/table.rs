@@ -49,7 +49,7 @@ impl Table {
 
 /// Returns a text as a TOML string on one line, with escapes for hidden characters: texts of bundles
 /// are also in comments, which end with the line.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
         match c {
@@ -65,7 +65,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// Returns texts as a TOML list on one line.
-pub(super) fn list<S: AsRef<str>>(texts: &[S]) -> String {
+pub(crate) fn list<S: AsRef<str>>(texts: &[S]) -> String {
     let items: Vec<String> = texts.iter().map(|text| quoted(text.as_ref())).collect();
     format!("[{}]", items.join(", "))
 }

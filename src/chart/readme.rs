@@ -2,8 +2,10 @@
 
 use super::crds::Crds;
 use super::notes::pull_namespaces;
-use super::{AfterInstall, Companions, Description, Part, crd_docs, gates, steps, uninstall};
-use crate::config::{CertificateProvider, Layout, Source, Watch};
+use super::{
+    AfterInstall, Companions, Description, Part, crd_docs, gates, rollout_test, steps, uninstall,
+};
+use crate::config::{CertificateProvider, KUBECTL_IMAGE, Layout, Source, Watch};
 use crate::escape::markdown::{self, code, sentence};
 use crate::ir::{Expr, Object, ObjectId, Unit, Value, ValuesPath};
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,7 +60,7 @@ pub(super) fn readme(
     gates::section(&mut text, &next.gates, description.namespace);
     contents(&mut text, unit);
     values(&mut text, unit);
-    rollout_test(&mut text, unit, description);
+    test_section(&mut text, unit, description);
     crd_docs::section(&mut text, unit, description, crds, companions);
     uninstall::section(&mut text, unit, description, companions);
 
@@ -87,19 +89,20 @@ fn warnings(text: &mut String, description: &Description<'_>) {
 }
 
 /// Appends the commands of `helm test`.
-fn rollout_test(text: &mut String, unit: &Unit, description: &Description<'_>) {
-    if !unit.values.iter().any(|value| value.path.segments() == ["tests", "enabled"]) {
+fn test_section(text: &mut String, unit: &Unit, description: &Description<'_>) {
+    if !unit.values.iter().any(|value| value.path == rollout_test::image()) {
         return;
     }
     let (name, namespace) = (&description.config.name, description.namespace);
     let _ = write!(
         text,
-        "\n## Test\n\n`helm test` waits for the rollout of the workloads. It is off by default, because its image is \
-         not part of the bundle.\n\n\
+        "\n## Test\n\n`helm test` waits for the rollout of the workloads. The value `tests.image` enables it, because the \
+         image is not part of the bundle.\n\n\
          ```sh\n\
-         helm upgrade {name} . --namespace {namespace} --reuse-values --set tests.enabled=true\n\
+         helm upgrade {name} . --namespace {namespace} --reuse-values --set tests.image={}\n\
          helm test {name} --namespace {namespace}\n\
-         ```\n"
+         ```\n",
+        KUBECTL_IMAGE
     );
 }
 

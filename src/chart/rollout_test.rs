@@ -1,18 +1,16 @@
 //! The test of a chart for `helm test`: its workloads are rolled out.
 //!
 //! A Pod runs `kubectl rollout status` with a ServiceAccount that may only read these workloads. The
-//! objects are hooks, which Helm creates for `helm test` only, and rendered only if the values enable
-//! them, because their image is not one of the bundle.
+//! objects are hooks, which Helm creates for `helm test` only, and rendered only if the values name
+//! their image, because it is not one of the bundle.
 
 use super::manifest;
+use crate::config::KUBECTL_IMAGE;
 use crate::ir::{
     Condition, Expr, LASTING_WORKLOADS, Map, Object, Origin, Unit, Value, ValueSpec, ValuesPath,
 };
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
-
-/// The image of Kubernetes' own registry, whose entry point is kubectl.
-const IMAGE: &str = "registry.k8s.io/kubectl:v1.34.1";
 
 /// Reason in [`Origin::Added`].
 const ORIGIN: &str = "rollout test";
@@ -24,7 +22,7 @@ pub(super) fn add(unit: &mut Unit, chart: &str) -> BTreeMap<String, String> {
     if workloads.is_empty() {
         return BTreeMap::new();
     }
-    unit.values.extend(values());
+    unit.values.push(value());
     let objects = objects(chart, &workloads);
     let files = manifest::templates(objects.iter()).into_iter();
     files.map(|(path, text)| (path.replacen("templates/", "templates/tests/", 1), text)).collect()
@@ -49,33 +47,22 @@ fn workloads(unit: &Unit) -> Vec<(String, String)> {
     found
 }
 
-fn enabled() -> ValuesPath {
-    ValuesPath::new(["tests", "enabled"])
-}
-
-fn image() -> ValuesPath {
+/// Returns the path of the value that enables the test.
+pub(super) fn image() -> ValuesPath {
     ValuesPath::new(["tests", "image"])
 }
 
-fn values() -> [ValueSpec; 2] {
-    [
-        ValueSpec {
-            path: enabled(),
-            default: json!(false),
-            documented_default: None,
-            schema: json!({"type": "boolean"}),
-            description: "Enable `helm test`, which waits for the rollout of the workloads. Its \
-                ServiceAccount may only read them"
-                .to_owned(),
-        },
-        ValueSpec {
-            path: image(),
-            default: json!(IMAGE),
-            documented_default: None,
-            schema: json!({"type": "string", "minLength": 1}),
-            description: "Image of `helm test`, whose entry point must be kubectl".to_owned(),
-        },
-    ]
+fn value() -> ValueSpec {
+    ValueSpec {
+        path: image(),
+        default: json!(""),
+        documented_default: None,
+        schema: json!({"type": "string"}),
+        description: format!(
+            "Image with kubectl as entry point, such as `{KUBECTL_IMAGE}`, which enables `helm test`: it \
+                waits for the rollout of the workloads. Its ServiceAccount may only read them"
+        ),
+    }
 }
 
 /// Returns the ServiceAccount, Role, RoleBinding and Pod of the test.
@@ -174,6 +161,6 @@ fn hook<const N: usize>(
     let entries = head.into_iter().chain(fields);
     let root = entries.map(|(key, value)| (key.to_owned(), value)).collect();
     let mut object = Object::new(root, Origin::Added(ORIGIN));
-    object.when = Some(Condition::Set(enabled()));
+    object.when = Some(Condition::Set(image()));
     object
 }

@@ -12,6 +12,7 @@ mod images;
 mod init;
 mod inspect;
 mod lock;
+mod migrate;
 mod outdated;
 mod output;
 mod package;
@@ -105,6 +106,8 @@ enum Command {
     Init,
     /// Add a bundle to bundles.toml.
     Add(add::Add),
+    /// Add what OLM or a hand-made chart installs today to bundles.toml.
+    Migrate(migrate::Migrate),
     /// Remove a bundle from bundles.toml.
     Remove(remove::Remove),
     /// Resolve tags to digests and write bundles.lock.
@@ -214,6 +217,7 @@ fn run(cli: &Cli) -> ExitCode {
     let exit = match &cli.command {
         Command::Init => init::run(&cli.global.config, &mut output),
         Command::Add(add) => add.run(&cli.global, &mut output),
+        Command::Migrate(migrate) => migrate.run(&cli.global, &mut output),
         Command::Remove(remove) => remove.run(&cli.global, &mut output),
         Command::Build(build) => build.run(&cli.global, &mut output),
         Command::Lock(lock) => lock.run(&cli.global, &mut output),

@@ -68,6 +68,10 @@ codes! {
         "The installed bundle2chart does not match `required-version`."
         "`required-version` in bundles.toml is the range of bundle2chart versions that may build this configuration. Install a matching version, or change the requirement.";
 
+    NotMigrated "not-migrated"
+        "`migrate` cannot carry something over to bundles.toml."
+        "Tables of bundles.toml say which bundle to compile and what to change. Secrets are not copied there, Subscription settings without a counterpart are not translated, and fields of the bundle that a hand-made chart dropped stay. Each of these is named once, with the remedy; `bundle2chart diff CHART OUT` shows their effect.";
+
     // --- passes: filters ------------------------------------------------------------------
     FilterFailed "filter-failed"
         "A jq filter failed on an object, or its result is not a boolean."

@@ -119,11 +119,15 @@ fn values_of(chart: &Chart) -> Json {
             "nodeSelector": {"kubernetes.io/os": "linux"},
             "affinity": {"nodeAffinity": {"{{": ["yes"]}},
             "tolerations": [{"key": "a/b", "operator": "Exists", "tolerationSeconds": 1_000_000}],
-            "env": [{"name": "A_VARIABLE", "value": "{{ no }}: #"}],
-            "envFrom": [{"configMapRef": {"name": "settings"}}],
-            "volumes": [{"name": "a-volume", "emptyDir": {}}],
-            "volumeMounts": [{"name": "a-volume", "mountPath": "/a"}],
-            "annotations": {"a/b": "{{ x }}", "yes": "no"},
+            "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "{{ y }}"}],
+            "priorityClassName": "{{ high }}: #",
+            "podSecurityContext": {"fsGroup": 1_000_000, "runAsNonRoot": false},
+            "extraEnv": [{"name": "A_VARIABLE", "value": "{{ no }}: #"}],
+            "extraEnvFrom": [{"configMapRef": {"name": "settings"}}],
+            "extraVolumes": [{"name": "a-volume", "emptyDir": {}}],
+            "extraVolumeMounts": [{"name": "a-volume", "mountPath": "/a"}],
+            "podAnnotations": {"a/b": "{{ x }}", "yes": "no"},
+            "podLabels": {"a/c": "{{ x }}", "on": "off"},
         });
     }
     for account in keys(chart, "ServiceAccount").into_values() {
@@ -315,17 +319,17 @@ fn what_an_operator_has_is_not_given_twice() {
                 helm.template("release", &chart.folder, ELSEWHERE, &["--set-json", &set])
             };
             if let Some(taken) = taken {
-                let run = with(json!({"env": [{"name": taken, "value": "x"}]}));
+                let run = with(json!({"extraEnv": [{"name": taken, "value": "x"}]}));
                 assert!(!run.success && run.stderr.contains("not"), "{name}: {}", run.stderr);
                 refused += 1;
             }
-            let run = with(json!({"annotations": {"olm.targetNamespaces": "x"}}));
+            let run = with(json!({"podAnnotations": {"olm.targetNamespaces": "x"}}));
             assert!(
                 !run.success && run.stderr.contains("olm.targetNamespaces"),
                 "{name}: {}",
                 run.stderr
             );
-            with(json!({"env": [{"name": "FREE", "value": "x"}]})).expect_success();
+            with(json!({"extraEnv": [{"name": "FREE", "value": "x"}]})).expect_success();
         }
     }
     assert!(refused >= 3, "{refused}");

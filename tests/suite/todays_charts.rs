@@ -281,3 +281,42 @@ fn the_same_objects_from_declarations() {
     }
     assert_eq!(compared, 3 * 36, "objects of the charts that were made by hand");
 }
+
+/// A template is as long as the one that was made by hand, but for the values that it has beyond it.
+#[test]
+fn templates_are_no_longer_than_what_was_gained() {
+    let Some(golden) = shared::shared("golden") else { return };
+    let text = DECLARATIONS.replace("[defaults]\n", "[defaults]\nstrip-annotations = true\n");
+    let source = SourceText { name: "todays-charts.toml".to_owned(), text };
+    let mut diagnostics = Diagnostics::new();
+    let base = golden.parent().expect("the shared folder");
+    let config = Config::parse(&Arc::new(source), base, &mut diagnostics);
+    let (charts, _) = offline::build(&config.unwrap_or_else(|| panic!("{diagnostics:?}")), &[]);
+    for (chart, name) in [
+        ("cert-manager-operator", "deployment-cert-manager-operator-controller-manager.yaml"),
+        ("lws-operator", "deployment-openshift-lws-operator.yaml"),
+    ] {
+        let path = golden.join(chart).join("templates").join(name);
+        let by_hand = fs::read_to_string(path).expect("a template").lines().count();
+        let ours = charts.iter().find(|one| one.dir.starts_with(chart)).expect("a chart");
+        let ours = &ours.files[&format!("templates/{name}")];
+        let ours = std::str::from_utf8(ours).expect("UTF-8");
+        // Lines of values: guards, `toYaml`, and a field between them.
+        let mut guarded = 0;
+        let (mut literal, mut gained) = (0, 0);
+        for line in ours.lines() {
+            let line = line.trim_start();
+            guarded += usize::from(line.starts_with("{{- with") || line.starts_with("{{- if"));
+            if guarded > 0 || line.starts_with("{{") {
+                gained += 1;
+            } else {
+                literal += 1;
+            }
+            guarded -= usize::from(line.starts_with("{{- end"));
+        }
+        let values = ours.matches("{{- with").count();
+        // OLM's own: two annotations of pods, `strategy: {}` and the history limit.
+        assert!(literal <= by_hand + 4, "{chart}: {literal} lines, {by_hand} by hand\n{ours}");
+        assert!(gained <= 4 * values + 1, "{chart}: {gained} lines for {values} values\n{ours}");
+    }
+}

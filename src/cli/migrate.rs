@@ -1,0 +1,98 @@
+//! `bundle2chart migrate`
+
+use super::access::access;
+use super::output::Output;
+use super::{Exit, Global};
+use crate::add;
+use crate::diag::Diagnostics;
+use crate::escape::Lines;
+use crate::migrate::{self, HandMade, Installed, Migrated};
+use crate::pipeline::operand;
+use crate::source::{self, Limits};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Add what is installed today to bundles.toml.
+///
+/// From OLM: reads the output of `kubectl get subscriptions,csvs,operatorgroups,catalogsources
+/// --all-namespaces -o yaml`, and appends a [[bundle]] table for each Subscription. From a hand-made
+/// chart and its bundle: objects and fields that only the chart has become overlays and patches. What
+/// is not carried over is reported.
+#[derive(Debug, clap::Args)]
+pub(super) struct Migrate {
+    /// Output of kubectl (`-` for stdin); with BUNDLE, the directory or package of a chart.
+    #[arg(value_name = "FILE|CHART")]
+    source: String,
+    /// Bundle of the hand-made chart: an image reference, a directory, an OCI layout or a tar.
+    #[arg(value_name = "BUNDLE")]
+    bundle: Option<String>,
+    /// Image of a CatalogSource that is not in FILE; can be repeated.
+    #[arg(long, value_name = "NAME=REFERENCE", value_parser = named, conflicts_with = "bundle")]
+    catalog: Vec<(String, String)>,
+    /// Values file for the hand-made chart; can be repeated.
+    #[arg(long, value_name = "FILE", requires = "bundle")]
+    values: Vec<PathBuf>,
+    /// Only print the tables.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+fn named(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').filter(|(name, image)| !name.is_empty() && !image.is_empty());
+    let (name, image) = parts.ok_or("write NAME=REFERENCE")?;
+    Ok((name.to_owned(), image.to_owned()))
+}
+
+impl Migrate {
+    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
+        super::reporting(output, |output, diagnostics| self.migrate(global, output, diagnostics))
+    }
+
+    fn migrate(
+        &self,
+        global: &Global,
+        output: &mut Output,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Exit> {
+        let migrated = match &self.bundle {
+            Some(bundle) => self.hand_made(bundle, global, output, diagnostics)?,
+            None => self.subscriptions(global, diagnostics)?,
+        };
+        output.list(&migrated.tables.lines().collect());
+        if self.dry_run {
+            return Some(Exit::Clean);
+        }
+        if !add::write(&global.config, &migrated.text, diagnostics) {
+            return None;
+        }
+        let path = global.config.display();
+        let names = migrated.names.join("`, `");
+        let line = format!("{path}: `{names}` added; run `bundle2chart build`");
+        output.note(&Lines::from_iter([line]));
+        Some(Exit::Clean)
+    }
+
+    fn hand_made(
+        &self,
+        bundle: &str,
+        global: &Global,
+        output: &mut Output,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Migrated> {
+        let values = diagnostics.report(operand::read_values(&self.values))?;
+        output.inspected(bundle);
+        let request = HandMade { chart: &self.source, bundle, values };
+        migrate::hand_made(&request, &global.config, access(global), diagnostics)
+    }
+
+    fn subscriptions(&self, global: &Global, diagnostics: &mut Diagnostics) -> Option<Migrated> {
+        let start = diagnostics.mark();
+        let files = source::manifests(&self.source, &Limits::default(), diagnostics);
+        if diagnostics.has_errors_since(start) {
+            return None;
+        }
+        let catalogs: BTreeMap<String, String> = self.catalog.iter().cloned().collect();
+        let installed = Installed { file: &self.source, files: &files, catalogs: &catalogs };
+        migrate::subscriptions(&installed, &global.config, diagnostics)
+    }
+}

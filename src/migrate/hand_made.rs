@@ -1,0 +1,370 @@
+//! From a hand-made chart and the bundle that it was made from.
+//!
+//! Objects that only the chart has become overlays, fields that it has beyond the bundle's objects or
+//! sets to other values become patches. What only the bundle has stays as the bundle has it.
+
+use super::changes::Changes;
+use super::{Migrated, appended, inline, left_out};
+use crate::add::{self, quoted};
+use crate::config::{BundleConfig, Config, STUBS, Watch};
+use crate::diag::{Diagnostics, Severity, listed};
+use crate::diff::{Identity, Placement, Side};
+use crate::ir::{Object, Origin, Phase, Release, Value};
+use crate::pipeline::operand::{self, Operands};
+use crate::pipeline::{self, Compiled};
+use crate::source::chart as charts;
+use crate::source::{Access, SourceResolver};
+use crate::{bundle, olm, yaml};
+use serde_json::{Value as Json, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A hand-made chart.
+#[derive(Clone, Debug)]
+pub(crate) struct HandMade<'a> {
+    /// Directory or package of the chart.
+    pub chart: &'a str,
+    /// Its bundle: an image reference or a path.
+    pub bundle: &'a str,
+    /// Values for the chart, over its defaults.
+    pub values: Json,
+}
+
+/// Name of the bundle while it is read.
+const DRAFT: &str = "bundle2chart-migrate";
+
+/// Returns the configuration at `path` with a table for the chart. `None` after an error.
+pub(crate) fn hand_made(
+    request: &HandMade<'_>,
+    path: &Path,
+    access: Access,
+    diagnostics: &mut Diagnostics,
+) -> Option<Migrated> {
+    let source = add::source_keys(request.bundle, path);
+    let text = add::appended(&add::read(path, diagnostics)?, &add::table(DRAFT, &source));
+    let config = add::parse(path, text, diagnostics)?;
+    let settings = config.bundles.iter().find(|bundle| bundle.name == DRAFT)?.clone();
+    let sources = SourceResolver::of(&config, access);
+
+    let chart = chart(request, &config, &sources, diagnostics)?;
+    let facts = chart.chart.clone().unwrap_or_default();
+    let mut migration = Migration {
+        file: request.chart,
+        name: facts.name.clone(),
+        theirs: chart.objects.into_values().collect(),
+        namespace: String::new(),
+        pull_secret: None,
+        strip_annotations: false,
+        table: String::new(),
+        diagnostics,
+    };
+    migration.name_other_files(Path::new(request.chart))?;
+    migration.find_pull_secret();
+    let compiled = migration.compile(settings, &sources)?;
+    migration.head(&source, &compiled, &facts.crds.into_values().collect());
+    migration.compare(&compiled);
+
+    let Migration { name, table, .. } = migration;
+    appended(path, vec![name], table, diagnostics)
+}
+
+/// Renders the chart for its own default namespaces.
+fn chart(
+    request: &HandMade<'_>,
+    config: &Config,
+    sources: &SourceResolver,
+    diagnostics: &mut Diagnostics,
+) -> Option<Side> {
+    let operands = Operands {
+        sources,
+        config: Some(config),
+        lock: None,
+        out: Path::new(""),
+        namespace: operand::NAMESPACE,
+        values: request.values.clone(),
+        helm: true,
+    };
+    operands.load(request.chart, None, diagnostics)
+}
+
+/// A chart on its way to a table.
+struct Migration<'a> {
+    /// The chart, for messages.
+    file: &'a str,
+    /// Its name, which the bundle gets.
+    name: String,
+    /// Its objects.
+    theirs: Vec<Json>,
+    /// The operator's namespace.
+    namespace: String,
+    /// Name of the pull secret of its ServiceAccounts.
+    pull_secret: Option<String>,
+    /// True if its pods lack the annotations that only catalogs read.
+    strip_annotations: bool,
+    /// The table so far.
+    table: String,
+    diagnostics: &'a mut Diagnostics,
+}
+
+/// Directories of a chart, and its files, that Helm reads.
+const READ_BY_HELM: [&str; 8] = [
+    "templates/",
+    "crds/",
+    "charts/",
+    "Chart.yaml",
+    "Chart.lock",
+    "values.yaml",
+    "values.schema.json",
+    ".helmignore",
+];
+
+impl Migration<'_> {
+    /// Names the files of a chart directory that Helm does not read, such as those of helmfile hooks.
+    fn name_other_files(&mut self, chart: &Path) -> Option<()> {
+        if !chart.is_dir() {
+            return Some(());
+        }
+        let tree = self.diagnostics.report(charts::read_folder(chart))?;
+        let is_other = |path: &&String| !READ_BY_HELM.iter().any(|known| path.starts_with(known));
+        let others: Vec<&str> = tree.keys().filter(is_other).map(String::as_str).collect();
+        if !others.is_empty() {
+            let others = listed(&others, 6);
+            let message =
+                format!("Helm does not read these files, so they are not carried over: {others}");
+            let hint = "add the objects that they create as a `[[bundle.overlay]]`";
+            left_out(self.file, &self.name, message, hint, self.diagnostics);
+        }
+        Some(())
+    }
+
+    /// Finds the pull secret that most ServiceAccounts have, and removes it from them.
+    fn find_pull_secret(&mut self) {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        let accounts = self.theirs.iter().filter(|object| object["kind"] == "ServiceAccount");
+        for secret in
+            accounts.filter_map(|account| account["imagePullSecrets"].as_array()).flatten()
+        {
+            *counts.entry(secret["name"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
+        }
+        self.pull_secret = counts.into_iter().max_by_key(|(_, count)| *count).map(|(name, _)| name);
+
+        let Some(name) = &self.pull_secret else { return };
+        let own = json!({"name": name});
+        for account in self.theirs.iter_mut().filter(|object| object["kind"] == "ServiceAccount") {
+            let Some(secrets) = account["imagePullSecrets"].as_array_mut() else { continue };
+            secrets.retain(|secret| *secret != own);
+            if secrets.is_empty()
+                && let Some(map) = account.as_object_mut()
+            {
+                map.shift_remove("imagePullSecrets");
+            }
+        }
+    }
+
+    /// Returns true if pods of a Deployment have an annotation.
+    fn has_annotation(&self, key: &str) -> bool {
+        let deployments = self.theirs.iter().filter(|object| object["kind"] == "Deployment");
+        let mut pods = deployments.map(|object| &object["spec"]["template"]["metadata"]);
+        pods.any(|metadata| metadata["annotations"].get(key).is_some())
+    }
+
+    /// Compiles the bundle for the namespace of the chart's Deployment.
+    fn compile(
+        &mut self,
+        mut settings: BundleConfig,
+        sources: &SourceResolver,
+    ) -> Option<Compiled> {
+        let start = self.diagnostics.mark();
+        let files = sources.fetch(&settings.source, None, self.diagnostics)?;
+        let loaded = bundle::load(&files, self.diagnostics)?;
+        let deployments = &loaded.csv.deployments;
+        let deployment = self.theirs.iter().find(|object| {
+            let name = object["metadata"]["name"].as_str();
+            object["kind"] == "Deployment" && deployments.iter().any(|own| Some(&*own.name) == name)
+        });
+        let namespace = deployment.and_then(|object| object["metadata"]["namespace"].as_str());
+        let suggested = loaded.suggested_namespace().unwrap_or(&self.name);
+        self.namespace = namespace.unwrap_or(suggested).to_owned();
+
+        settings.name.clone_from(&self.name);
+        settings.namespace = Some(self.namespace.clone());
+        settings.watch = settings.watch.or_else(|| olm::default_watch(&loaded.csv));
+        settings.package = None;
+        settings.strip_annotations |= !self.has_annotation("alm-examples");
+        self.strip_annotations = settings.strip_annotations;
+        let compiled = pipeline::compile_loaded(loaded, &files, &settings, self.diagnostics);
+        // What the build says of the bundle.
+        self.diagnostics.retain_since(start, |found| found.severity == Severity::Error);
+        compiled
+    }
+
+    /// Writes the keys of the table.
+    fn head(
+        &mut self,
+        source: &[(&'static str, String)],
+        compiled: &Compiled,
+        placements: &BTreeSet<Placement>,
+    ) {
+        self.table = add::table(&self.name, source);
+        let mut set = |key: &str, value: &str| {
+            let _ = writeln!(self.table, "{key} = {value}");
+        };
+        set("namespace", &quoted(&self.namespace));
+        set("watch", &compiled.watch.as_ref().map_or("\"all\"".to_owned(), Watch::to_toml));
+        if let Some(name) = &self.pull_secret {
+            set("pull-secret", &quoted(name));
+        }
+        if self.strip_annotations {
+            set("strip-annotations", "true");
+        }
+        // CRDs that Helm does not own stay where they are: it would not adopt them.
+        if placements.contains(&Placement::Crds) {
+            set("crds", "\"crds\"");
+        }
+        let stubs: Vec<&str> = self
+            .theirs
+            .iter()
+            .filter(|object| object["kind"] == "CustomResourceDefinition")
+            .filter_map(|object| object["metadata"]["name"].as_str())
+            .filter(|name| STUBS.contains(name))
+            .collect();
+        if !stubs.is_empty() {
+            set("stub-crds", &add::list(&stubs));
+        }
+    }
+
+    /// Writes overlays and patches, and reports what only one side has.
+    fn compare(&mut self, compiled: &Compiled) {
+        let values = compiled.unit.default_values();
+        let release = Release { namespace: &self.namespace, values: &values };
+        let mut ours: BTreeMap<Identity, (&Object, Json)> = BTreeMap::new();
+        for object in compiled.unit.objects.iter().filter(|o| o.phase != Phase::Operand) {
+            if let Some(json) = release.object(object) {
+                ours.insert(self.identity(&json), (object, json));
+            }
+        }
+
+        let mut matched = BTreeSet::new();
+        let (mut overlays, mut patches) = (String::new(), String::new());
+        for theirs in std::mem::take(&mut self.theirs) {
+            let id = self.identity(&theirs);
+            match ours.get(&id) {
+                Some((_, own)) => patches.push_str(&self.patch(&id, own, &theirs)),
+                None => overlays.push_str(&self.overlay(&id, &theirs)),
+            }
+            matched.insert(id);
+        }
+        for (id, (object, _)) in ours.iter().filter(|(id, _)| !matched.contains(*id)) {
+            let label = label(id);
+            let (message, hint) = match &object.origin {
+                Origin::Added(reason) => (
+                    format!("only in the new chart, which adds it ({reason})"),
+                    "check that it does no harm",
+                ),
+                _ => (
+                    "only in the bundle, so the new chart has it".to_owned(),
+                    "to leave it out, add a filter to `exclude`",
+                ),
+            };
+            left_out(self.file, &label, message, hint, self.diagnostics);
+        }
+        self.table.push_str(&overlays);
+        self.table.push_str(&patches);
+    }
+
+    /// Returns the identity of an object, for which the release namespace is the operator's.
+    fn identity(&self, object: &Json) -> Identity {
+        let id = Identity::of(object);
+        let own = id.namespace == self.namespace || id.namespace == operand::NAMESPACE;
+        if own { Identity { namespace: String::new(), ..id } } else { id }
+    }
+
+    /// Returns the overlay for an object that only the chart has.
+    fn overlay(&mut self, id: &Identity, theirs: &Json) -> String {
+        let label = label(id);
+        if STUBS.contains(&id.name.as_str()) {
+            let message = "replaced by a stub CRD, whose schema allows any field".to_owned();
+            let hint = "for the full CRD, make it a `[[chart]]` and remove it from `stub-crds`";
+            left_out(self.file, &label, message, hint, self.diagnostics);
+            return String::new();
+        }
+        if id.kind == "Secret" {
+            let message = "a Secret is not copied to bundles.toml".to_owned();
+            let hint = match self.pull_secret.as_ref() == Some(&id.name) {
+                true => "set `pullSecret.dockerConfigJson` when you install the new chart",
+                false => "create it outside of the chart",
+            };
+            left_out(self.file, &label, message, hint, self.diagnostics);
+            return String::new();
+        }
+
+        let mut object = theirs.clone();
+        if id.namespace.is_empty()
+            && let Some(metadata) = object["metadata"].as_object_mut()
+        {
+            metadata.shift_remove("namespace");
+        }
+        let manifest = yaml::plain_value(&Value::from(object)).unwrap_or_default();
+        format!(
+            "\n# {label} of the hand-made chart\n[[bundle.overlay]]\ninline = {}\n",
+            inline::lines(&manifest)
+        )
+    }
+
+    /// Returns the patch that gives the bundle's object what the chart's has beyond it.
+    fn patch(&mut self, id: &Identity, ours: &Json, theirs: &Json) -> String {
+        let label = label(id);
+        let (mut ours, mut theirs) = (ours.clone(), theirs.clone());
+        // The identities are the same, and hand-made charts set it for cluster-scoped objects, too.
+        for object in [&mut ours, &mut theirs] {
+            if let Some(metadata) = object["metadata"].as_object_mut() {
+                metadata.shift_remove("namespace");
+            }
+        }
+        let own_secret = json!({"name": self.pull_secret});
+        if let Some(secrets) = ours["imagePullSecrets"].as_array_mut() {
+            secrets.retain(|secret| *secret != own_secret);
+        }
+        let changes = Changes::of(&ours, &theirs);
+
+        if id.kind == "CustomResourceDefinition" {
+            let count = changes.assignments.len() + changes.lacking.len();
+            if count > 0 {
+                let places = match count {
+                    1 => "one place".to_owned(),
+                    count => format!("{count} places"),
+                };
+                let message = format!(
+                    "differs from the bundle's in {places}; the new chart has the bundle's"
+                );
+                let hint = "compare them with `bundle2chart diff` before the upgrade";
+                left_out(self.file, &label, message, hint, self.diagnostics);
+            }
+            return String::new();
+        }
+        if !changes.lacking.is_empty() {
+            let message = format!("lacks {}, which the new chart has", changes.lacking.join(", "));
+            let hint = "to remove it, write a `[[bundle.patch]]` with `del(…)`";
+            left_out(self.file, &label, message, hint, self.diagnostics);
+        }
+        if changes.assignments.is_empty() {
+            return String::new();
+        }
+        let matches =
+            format!(".kind == {} and .metadata.name == {}", json!(id.kind), json!(id.name));
+        let program = changes.assignments.join(" | ");
+        format!(
+            "\n# {label} of the hand-made chart\n[[bundle.patch]]\nmatch = {}\npatch = {}\n",
+            inline::literal(&matches),
+            inline::literal(&program)
+        )
+    }
+}
+
+fn label(id: &Identity) -> String {
+    match id.namespace.as_str() {
+        "" => format!("{}/{}", id.kind, id.name),
+        namespace => format!("{}/{} in {namespace}", id.kind, id.name),
+    }
+}

@@ -1,0 +1,166 @@
+//! What reviewers of charts look for: metadata, labels, a test, and the warnings of the build.
+
+use crate::support::command::Case;
+use crate::support::helm::Helm;
+use crate::support::lamp::{CONFIG, CSV, CSV_FILE};
+use crate::support::rendered::documents;
+use serde_json::{Value as Json, json};
+
+const CHART: &str = "out/lamp-operator/1.2.3";
+
+/// The lamp operator with everything that catalogs show of it, and a namespace in its name.
+fn described() -> Case {
+    let case = Case::with_lamps();
+    let mut csv: Json = serde_yaml::from_str(CSV).expect("a CSV");
+    csv["metadata"]["annotations"] = json!({
+        "alm-examples": r#"[{"apiVersion": "light.example.com/v1", "kind": "Lamp", "metadata": {"name": "a"}}]"#,
+        "capabilities": "Full Lifecycle",
+        "repository": "https://example.com/lamps",
+        "support": "Lamps Ltd",
+    });
+    csv["spec"]["provider"] = json!({"name": "Lamps Ltd", "url": "https://example.com"});
+    csv["spec"]["maintainers"] = json!([{"name": "vendor", "email": "vendor@example.com"}]);
+    csv["spec"]["links"] = json!([{"name": "Manual", "url": "https://example.com/manual"}]);
+    csv["spec"]["icon"] = json!([{"base64data": "aWNv\nbg==", "mediatype": "image/svg+xml"}]);
+    let pod =
+        csv.pointer_mut("/spec/install/spec/deployments/0/spec/template/spec").expect("a pod");
+    pod["containers"][0]["image"] = json!("registry.example.com/lamps/operator:latest");
+    case.write(CSV_FILE, csv.to_string());
+    case
+}
+
+fn yaml(case: &Case, path: &str) -> Json {
+    serde_yaml::from_str(&case.read(path)).expect("YAML")
+}
+
+fn template(case: &Case, more: &[&str]) -> Vec<Json> {
+    let chart = case.path(CHART);
+    let arguments = ["template", "bright", chart.to_str().expect("UTF-8"), "--namespace", "light"];
+    documents(&Helm::newest().run(arguments.iter().chain(more)).expect_success())
+}
+
+#[test]
+fn chart_yaml_says_who_maintains_the_chart_and_what_the_operator_is() {
+    let case = described();
+    let maintainers = "maintainers = [{ name = \"platform\", email = \"platform@example.com\" }]\n";
+    case.write("bundles.toml", format!("[defaults]\n{maintainers}\n{CONFIG}"));
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+
+    let chart = yaml(&case, &format!("{CHART}/Chart.yaml"));
+    assert_eq!(
+        chart["maintainers"],
+        json!([{"name": "platform", "email": "platform@example.com"}])
+    );
+    assert_eq!(chart["sources"], json!(["https://example.com/lamps"]));
+    assert_eq!(chart["icon"], "data:image/svg+xml;base64,aWNvbg==");
+    let annotation = |key: &str| -> Json {
+        let text = chart["annotations"][key].as_str().unwrap_or_else(|| panic!("{key}: {chart:#}"));
+        serde_yaml::from_str(text).expect("YAML")
+    };
+    assert_eq!(annotation("bundle2chart/vendor"), "Lamps Ltd");
+    assert_eq!(annotation("artifacthub.io/operator"), true);
+    assert_eq!(annotation("artifacthub.io/operatorCapabilities"), "Full Lifecycle");
+    let links = json!([{"name": "Manual", "url": "https://example.com/manual"}]);
+    assert_eq!(annotation("artifacthub.io/links"), links);
+    let crds = json!([{"kind": "Lamp", "version": "v1", "name": "lamps.light.example.com"}]);
+    assert_eq!(annotation("artifacthub.io/crds"), crds);
+    assert_eq!(annotation("artifacthub.io/crdsExamples")[0]["kind"], "Lamp");
+    let image =
+        json!([{"name": "operator", "image": "registry.example.com/lamps/operator:latest"}]);
+    assert_eq!(annotation("artifacthub.io/images"), image);
+
+    // Reviewers see what the build said, unless bundles.toml allows it.
+    let warning = "image-not-pinned: Deployment/lamp-operator uses an untagged or :latest image";
+    assert!(case.read(&format!("{CHART}/README.md")).contains(warning));
+    case.write("bundles.toml", format!("[lints]\nimage-not-pinned = \"allow\"\n\n{CONFIG}"));
+    assert_eq!(case.run(&["build", "--replace"]).code, Some(0));
+    assert!(!case.read(&format!("{CHART}/README.md")).contains("## Warnings"));
+    assert_eq!(yaml(&case, &format!("{CHART}/Chart.yaml"))["maintainers"], Json::Null);
+
+    let chart = case.path(CHART);
+    let lint = Helm::newest().run(["lint", "--strict", chart.to_str().expect("UTF-8")]);
+    let shown = lint.expect_success();
+    assert!(!shown.contains("[WARNING]") && !shown.contains("[INFO]"), "{shown}");
+}
+
+#[test]
+fn labels_and_annotations_are_chosen_in_bundles_toml() {
+    let case = described();
+    assert_eq!(case.run(&["build"]).code, Some(0));
+    let plain = template(&case, &[]);
+    let deployment = |objects: &[Json]| -> Json {
+        objects.iter().find(|object| object["kind"] == "Deployment").expect("one").clone()
+    };
+    assert_eq!(
+        plain.iter().filter(|o| o["metadata"]["labels"]["helm.sh/chart"].is_string()).count(),
+        0
+    );
+    let annotations = "/spec/template/metadata/annotations";
+    assert!(deployment(&plain).pointer(annotations).expect("some").get("alm-examples").is_some());
+
+    case.write(
+        "bundles.toml",
+        format!("{CONFIG}strip-annotations = true\nrelease-labels = true\n"),
+    );
+    assert_eq!(case.run(&["build", "--replace"]).code, Some(0));
+    let labelled = template(&case, &[]);
+    assert_eq!(labelled.len(), plain.len());
+    for object in labelled.iter().filter(|object| object["kind"] != "CustomResourceDefinition") {
+        let labels = &object["metadata"]["labels"];
+        assert_eq!(labels["app.kubernetes.io/instance"], "bright", "{object:#}");
+        assert_eq!(labels["app.kubernetes.io/managed-by"], "Helm");
+        assert_eq!(labels["app.kubernetes.io/version"], "1.2.3");
+        assert_eq!(labels["helm.sh/chart"], "lamp-operator-1.2.3");
+    }
+    let deployment = deployment(&labelled);
+    let left = deployment.pointer(annotations).expect("OLM's own").as_object().expect("a map");
+    assert!(left.keys().all(|key| key.starts_with("olm.")), "{left:?}");
+    assert_eq!(
+        deployment["spec"]["template"]["metadata"]["labels"],
+        json!({"app": "lamp-operator"})
+    );
+}
+
+#[test]
+fn the_test_of_a_chart_may_read_its_workloads_only() {
+    let case = described();
+    assert_eq!(case.run(&["build"]).code, Some(0));
+    let is_test = |object: &&Json| object["metadata"]["annotations"]["helm.sh/hook"] == "test";
+    assert_eq!(template(&case, &[]).iter().filter(is_test).count(), 0);
+
+    let all = template(&case, &["--set", "tests.image=copies/kubectl:1"]);
+    let tests: Vec<&Json> = all.iter().filter(is_test).collect();
+    let kind = |kind: &str| *tests.iter().find(|object| object["kind"] == kind).expect(kind);
+    assert_eq!(tests.len(), 4);
+    assert_eq!(
+        kind("Role")["rules"],
+        json!([{
+            "apiGroups": ["apps"], "resources": ["deployments"],
+            "resourceNames": ["lamp-operator"], "verbs": ["get", "list", "watch"],
+        }])
+    );
+    let pod = &kind("Pod")["spec"];
+    assert_eq!(pod["containers"][0]["image"], "copies/kubectl:1");
+    let arguments = json!(["rollout", "status", "deployment/lamp-operator", "--timeout=5m"]);
+    assert_eq!(pod["containers"][0]["args"], arguments);
+    assert_eq!(pod["serviceAccountName"], kind("ServiceAccount")["metadata"]["name"]);
+    assert_eq!(kind("RoleBinding")["subjects"][0]["namespace"], "light");
+}
+
+#[test]
+fn maintainers_are_checked() {
+    let case = Case::with_lamps();
+    for (maintainer, message) in [
+        ("{ name = \" \" }", "`name` is empty"),
+        ("{ email = \"a@b\" }", "name"),
+        ("{ name = \"a\", email = \"nobody\" }", "`email` of a maintainer is not an address"),
+        ("{ name = \"a\", url = \"ftp://a\" }", "`url` of a maintainer is not a web address"),
+        ("{ name = \"a\", phone = \"1\" }", "unknown key `phone`"),
+    ] {
+        case.write("bundles.toml", format!("{CONFIG}maintainers = [{maintainer}]\n"));
+        let seen = case.run(&["build"]);
+        assert_eq!(seen.code, Some(2), "{maintainer}: {}", seen.text());
+        assert!(seen.stderr.contains(message), "{maintainer}: {}", seen.stderr);
+    }
+}
