@@ -82,6 +82,7 @@ pub(crate) fn after(
         path: by_hook(),
         default: json!(true),
         schema: json!({"type": "boolean"}),
+        documented_default: None,
         description: "Carry out the steps after the installation with a hook Job. Set to false if \
             they are carried out otherwise, for example by helmfile."
             .to_owned(),

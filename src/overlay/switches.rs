@@ -44,6 +44,7 @@ pub(crate) fn switches(switches: &[Switch], objects: &mut [Object]) -> Vec<Value
         path: Switch::value(&switch.name),
         default: json!(false),
         schema: json!({"type": "boolean"}),
+        documented_default: None,
         description: match index.checked_sub(1).and_then(|before| switches.get(before)) {
             Some(before) => format!(
                 "Turn on the switch `{}`; `{}` must be on. README.md has the gates.",
