@@ -7,7 +7,7 @@ use super::{
 };
 use crate::config::{CertificateProvider, KUBECTL_IMAGE, Layout, Source, Watch};
 use crate::escape::markdown::{self, code, sentence};
-use crate::ir::{Expr, Object, ObjectId, Unit, Value, ValuesPath};
+use crate::ir::{Expr, ObjectId, Unit, Value, ValuesPath};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -279,11 +279,13 @@ fn certificate_section(text: &mut String, unit: &Unit, description: &Description
 }
 
 pub(super) fn contents(text: &mut String, unit: &Unit) {
-    // Switches have several objects of one name, of which one is rendered.
-    let ids: BTreeSet<ObjectId> = unit.objects.iter().map(Object::id).collect();
+    // Switches have several objects of one name, of which one is rendered. Names of several parts are
+    // not compared.
+    let mut seen: BTreeSet<ObjectId> = BTreeSet::new();
+    let mut is_new = |id: ObjectId| id.name.is_empty() || seen.insert(id);
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-    for id in &ids {
-        *kinds.entry(id.kind.as_str()).or_default() += 1;
+    for object in unit.objects.iter().filter(|object| is_new(object.id())) {
+        *kinds.entry(object.kind()).or_default() += 1;
     }
     text.push_str("\n## Contents\n\n| Kind | Objects |\n|---|---|\n");
     for (kind, count) in kinds {
