@@ -188,7 +188,7 @@ invariants! {
     ServingPod Error "engine.resources" "Kubernetes API"
         rules::pod::resources, "the API server rejects the pod";
     ServingPod Error "engine.env" "Kubernetes API"
-        rules::pod::references_exist, "the pod does not start";
+        rules::references::references_exist, "the pod does not start";
     ServingSelector Error "name" "Kubernetes API"
         rules::selector::workloads, "the API server rejects the object";
     ServingSelector Error "name" "Kubernetes API, Services"

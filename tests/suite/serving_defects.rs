@@ -94,6 +94,8 @@ const DEFECTS: &[Change] = &[
     defect("probe", ONE, "    port: 8000\n", "    port: 8080\n", "serving-probe"),
     defect("probe", KSERVE, "readinessProbe: {httpGet: {path: /health, port: 8080}}", "readinessProbe: {httpGet: {path: /v2/health/ready, port: 8080}}", "serving-probe"),
     defect("probe", OTHERS, "readinessProbe: {httpGet: {path: /health, port: 8091}}", "readinessProbe: {httpGet: {path: /health, port: 8000}}", "serving-probe"),
+    // An 8B model is downloaded by every pod, which takes 8 s.
+    defect("probe", PD, "startupProbe: {httpGet: {path: /health, port: 8000}, periodSeconds: 10, failureThreshold: 60}", "startupProbe: {httpGet: {path: /health, port: 8000}, initialDelaySeconds: 5, failureThreshold: 6}", "serving-probe"),
     // Addresses.
     defect("address", ONE, "--host=0.0.0.0", "--host=127.0.0.1", "serving-address"),
     defect("address", PD, "--port 8200", "--port 8200 --host localhost", "serving-address"),
@@ -114,6 +116,7 @@ const DEFECTS: &[Change] = &[
     defect("pod", KSERVE, "requests: {nvidia.com/gpu: \"1\"}} # prefill", "requests: {nvidia.com/gpu: \"2\"}} # prefill", "serving-pod"),
     defect("pod", OTHERS, "requests: {nvidia.com/gpu: 4}", "requests: {nvidia.com/gpu: 8}", "serving-pod"),
     defect("pod", PD, "volumeMounts: [{name: config, mountPath: /config}]", "volumeMounts: [{name: configs, mountPath: /config}]", "serving-pod"),
+    defect("pod", ONE, "{name: config, configMap: {name: chat-epp}}", "{name: config, configMap: {name: router}}", "serving-pod"),
     // Devices and parallelism, in the pods of controllers.
     defect("devices", ONE, "--tensor-parallel-size=2", "--tensor-parallel-size=4", "serving-devices"),
     defect("devices", KSERVE, "parallelism: {tensor: 2}", "parallelism: {tensor: 4}", "serving-devices"),
@@ -121,6 +124,10 @@ const DEFECTS: &[Change] = &[
     defect("devices", KSERVE, "args: [--tensor-parallel-size=2,", "args: [--tensor-parallel-size=4,", "serving-devices"),
     defect("devices", OTHERS, "--tp-size 2", "--tp-size 4", "serving-devices"),
     defect("devices", OTHERS, "--tensor-parallel-size=4", "--tensor-parallel-size=8", "serving-devices"),
+    // Abbreviated flags, which argparse accepts.
+    defect("abbreviation", ONE, "--tensor-parallel-size=2", "--tensor-parallel-si=4", "serving-devices"),
+    defect("abbreviation", PD, "--port 8200", "--port 8200 --hos=localhost", "serving-address"),
+    defect("abbreviation", OTHERS, "--disaggregation-mode decode", "--disaggregation-mod prefill", "serving-transfer"),
     // Selectors and named ports.
     defect("selector", ONE, "selector: {matchLabels: {app: chat}}\n  template:", "selector: {matchLabels: {app: chats}}\n  template:", "serving-selector"),
     defect("selector", ONE, "  selector: {app: chat}\n", "  selector: {app: chatt}\n", "serving-selector"),
@@ -178,6 +185,14 @@ const SOUND: &[Change] = &[
     sound(ONE, "{path: /v1/models, port: http}}\n", "{path: /v1/models, port: http, httpHeaders: [{name: Authorization, value: Bearer x}]}}\n        lifecycle: {preStop: {sleep: {seconds: 5}}}\n"),
     sound(ONE, "livenessProbe: {httpGet: {path: /health, port: http}}", "livenessProbe: {tcpSocket: {port: http}}"),
     sound(ONE, "failureThreshold: 60", "failureThreshold: 12"),
+    sound(PD, "startupProbe: {httpGet: {path: /health, port: 8000}, periodSeconds: 10, failureThreshold: 60}", "startupProbe: {httpGet: {path: /health, port: 8000}, failureThreshold: 7}"),
+    // Weights on a volume are read faster, and quantized ones are smaller.
+    sound(ONE, "periodSeconds: 10, failureThreshold: 60", "initialDelaySeconds: 6, failureThreshold: 6"),
+    sound(PD, "        - example/chat-8B\n        - --port=8000", "        - example/chat-8B-AWQ\n        - --served-model-name=example/chat-8B\n        - --port=8000"),
+    sound(ONE, "--tensor-parallel-size=2", "--tensor-parallel-si=2"),
+    // A ConfigMap that is optional, or that another tool makes.
+    sound(ONE, "{name: config, configMap: {name: chat-epp}}", "{name: config, configMap: {name: router, optional: true}}"),
+    sound(ONE, "metadata: {name: chat-epp, namespace: models}\ndata:\n  plugins.yaml: |", "metadata: {name: dashboards, namespace: models}\ndata:\n  latency.json: |"),
     // A sidecar may be the only one to connect, and other Services have no variable of the engine.
     sound(ONE, "kind: PodMonitor\n", "kind: PodMonitor\nmetadata: {name: other, namespace: models}\nspec: {selector: {matchLabels: {app: other}}}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: vllm, namespace: models}\nspec: {selector: {app: chat}, ports: [{port: 8000}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
     sound(ONE, "key: HF_TOKEN}}}", "key: TOKEN, optional: true}}}"),
@@ -282,6 +297,49 @@ fn changes_that_are_no_defect_are_not_reported() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The objects of a picker with an account of its own.
+const ACCOUNT: &str = "\
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: chat-epp, namespace: models}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: chat-epp, namespace: models}
+rules:
+- {apiGroups: [\"\"], resources: [pods], verbs: [get, list, watch]}
+- {apiGroups: [llm-d.ai], resources: [inferenceobjectives, inferencemodelrewrites], verbs: [get, list, watch]}
+- {apiGroups: [inference.networking.k8s.io], resources: [inferencepools], verbs: [get, list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: chat-epp, namespace: models}
+subjects: [{kind: ServiceAccount, name: chat-epp, namespace: models}]
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: chat-epp}
+";
+
+#[test]
+fn the_configuration_of_a_complete_picker_is_missing() {
+    let account = "containers:\n      - name: epp\n";
+    let text =
+        stack(ONE).replace(account, &format!("serviceAccountName: chat-epp\n      {account}"));
+    let complete = format!("{text}{ACCOUNT}");
+    let found = check(ONE, &complete);
+    assert!(found.is_empty(), "{}", human::render(&found, false));
+
+    // Nothing in the manifests has the file.
+    let config = "metadata: {name: chat-epp, namespace: models}\ndata:\n  plugins.yaml: |";
+    assert!(complete.contains(config));
+    let other = "metadata: {name: dashboards, namespace: models}\ndata:\n  latency.json: |";
+    let found = human::render(&check(ONE, &complete.replace(config, other)), false);
+    assert!(found.contains("reads `plugins.yaml` of ConfigMap/chat-epp"), "{found}");
+
+    // Without its rights, other manifests may have both.
+    let found = check(ONE, &text.replace(config, other));
+    assert!(found.is_empty(), "{}", human::render(&found, false));
 }
 
 /// Defects in published manifests, which are not part of this repository.

@@ -145,3 +145,106 @@ fn flags_of_go_programs() {
     assert_eq!(flags["secure-proxy"], json!({"0.10.0..": {"type": "bool"}}));
     assert_eq!(flags["v"], json!({"0.10.0..": {"type": "int", "short": "v"}}));
 }
+
+#[test]
+fn choices_that_functions_return_and_classes_that_are_rebuilt() {
+    let before = json!({"versions": ["0.1"], "flags": {}, "env": {}});
+    let sources = [
+        (
+            "sglang/srt/server_args.py",
+            "def _parser_names():\n    from sglang.srt.names import NAMES\n    return list(NAMES)\n\
+             class ServerArgs:\n    @staticmethod\n    def add_cli_args(parser):\n\
+             \x20       names = _parser_names()\n\
+             \x20       parser.add_argument(\"--tool-parser\", type=str, choices=[\"auto\"] + names)\n\
+             \x20       parser.add_argument(\"--old\", action=DeprecatedStoreTrueAction, new_flag=\"--new\")\n\
+             ServerArgs = rebuilt(ServerArgs)\n",
+        ),
+        ("sglang/srt/names.py", "NAMES = (\"one\", \"two\")\n"),
+    ];
+    let (table, _) = update("sglang", "0.2", &before, &sources);
+    assert_eq!(
+        table["flags"],
+        json!({
+            "old": {"0.2..": {"type": "flag", "deprecated": true, "use": "--new"}},
+            "tool-parser": {"0.2..": {"type": "str", "choices": ["auto", "one", "two"]}},
+        })
+    );
+}
+
+#[test]
+fn plugins_of_a_picker() {
+    let before = json!({
+        "versions": ["0.10.0"],
+        "flags": {"zap-encoder": {"..": {"type": "str"}}},
+        "plugins": {
+            "gone": {"..": {"parameters": {}}},
+            "queue-scorer": {"..": {"ignored": true}},
+            "label-filter": {"..": {"parameters": {"matchLabels": {"type": "map[str]"}}}},
+        },
+    });
+    let runner = "package main\n\
+        import (\n\
+        \t\"example.com/router/pkg/plugin\"\n\
+        \tscorers \"example.com/router/pkg/scorer\"\n)\n\
+        func register() {\n\
+        \tplugin.Register(scorers.QueueType, plugin.StabilityBeta, scorers.QueueFactory)\n\
+        \tplugin.Register(scorers.LabelType, plugin.StabilityBeta, scorers.LabelFactory)\n\
+        \tplugin.RegisterDeprecated(scorers.OldType, plugin.StabilityBeta, scorers.CacheFactory, // since\n\
+        \t\t\"v0.10.0\", \"v0.12.0\", scorers.CacheType)\n\
+        \tplugin.Register(scorers.CacheType, plugin.StabilityAlpha, scorers.CacheFactory)\n}\n";
+    let scorer = "package scorer\n\
+        const (\n\tQueueType = \"queue-scorer\"\n\tCacheType = \"cache-scorer\"\n\tOldType = \"old\"\n)\n\
+        const LabelType = \"label-filter\"\n\
+        // Sizes of the cache.\n\
+        type sizes struct {\n\
+        \tBlocks int `json:\"blocks\"`\n\
+        \tHidden string `json:\"-\"`\n}\n\
+        type parameters struct {\n\
+        \tsizes `json:\",inline\"`\n\
+        \tTTL metav1.Duration `json:\"ttl,omitempty\"` // a duration\n\
+        \tWeights map[string]float64 `json:\"weights\"`\n\
+        \tNested []*sizes `json:\"nested\"`\n}\n\
+        func QueueFactory(name string, _ *json.Decoder, h plugin.Handle) (plugin.Plugin, error) {\n\
+        \treturn nil, nil\n}\n\
+        func CacheFactory(name string, raw *json.Decoder, h plugin.Handle) (plugin.Plugin, error) {\n\
+        \treturn decode(h, raw)\n}\n\
+        func decode(h plugin.Handle, raw *json.Decoder) (plugin.Plugin, error) {\n\
+        \tp := parameters{TTL: defaultTTL}\n\
+        \tif err := raw.Decode(&p); err != nil {\n\t\treturn nil, err\n\t}\n\treturn nil, nil\n}\n\
+        func LabelFactory(name string, raw *json.Decoder, h plugin.Handle) (plugin.Plugin, error) {\n\
+        \tp := metav1.LabelSelector{}\n\treturn nil, raw.Decode(&p)\n}\n";
+    let options = "package server\nfunc (o *Options) AddFlags(fs *pflag.FlagSet) {\n\
+        \tfs.IntSliceVar(&o.Ports, \"ports\", nil, \"x\")\n\to.ZapOptions.BindFlags(set)\n}\n";
+    let sources = [
+        ("go.mod", "module example.com/router\n"),
+        ("cmd/epp/runner.go", runner),
+        ("pkg/scorer/scorer.go", scorer),
+        ("pkg/epp/server/options.go", options),
+    ];
+    let (table, shown) = update("picker-llm-d", "0.11.0", &before, &sources);
+
+    let parameters = json!({
+        "blocks": {"type": "int"},
+        "ttl": {"type": "duration"},
+        "weights": {"type": "map[float]"},
+        "nested": {"type": "[object]", "fields": {"blocks": {"type": "int"}}},
+    });
+    let plugins = &table["plugins"];
+    assert_eq!(
+        plugins["cache-scorer"],
+        json!({"0.11.0..": {"alpha": true, "parameters": parameters}})
+    );
+    assert_eq!(
+        plugins["old"],
+        json!({"0.11.0..": {
+            "deprecated": true, "removal": "0.12.0", "use": "cache-scorer", "parameters": parameters,
+        }})
+    );
+    // What is the same has one range, what is gone ends, and what cannot be read is kept and named.
+    assert_eq!(plugins["queue-scorer"], before["plugins"]["queue-scorer"]);
+    assert_eq!(plugins["label-filter"], before["plugins"]["label-filter"]);
+    assert_eq!(plugins["gone"], json!({"..0.10.0": {"parameters": {}}}));
+    assert!(shown.contains("plugins: label-filter carried over in part, not read"), "{shown}");
+    assert_eq!(table["flags"]["zap-encoder"], json!({"..": {"type": "str"}}));
+    assert_eq!(table["flags"]["ports"], json!({"0.11.0..": {"type": "list"}}));
+}

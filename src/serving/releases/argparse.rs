@@ -128,6 +128,62 @@ impl Engine {
     }
 }
 
+/// The flags that a name may stand for.
+enum Found<'t> {
+    /// It is the name of a flag.
+    Exact(&'t Accepted),
+    /// The long names that start with it.
+    Longer(Vec<(&'t String, &'t Accepted)>),
+}
+
+/// Finds the flags of a name, with dashes, as argparse does: by the name, else by long names that
+/// start with it.
+fn find<'t>(accepted: &'t BTreeMap<String, Accepted>, name: &str) -> Found<'t> {
+    if let Some(accepted) = accepted.get(name) {
+        return Found::Exact(accepted);
+    }
+    // Names are sorted, so those with the prefix follow it.
+    let is_long = name.starts_with("--") && name.len() > 2;
+    let after = accepted.range(name.to_owned()..).take_while(|(long, _)| long.starts_with(name));
+    Found::Longer(after.filter(|_| is_long).collect())
+}
+
+/// The names of flags that one release of an engine accepts.
+#[derive(Clone, Copy)]
+pub(in crate::serving) struct Names {
+    table: &'static Engine,
+    index: Option<usize>,
+}
+
+impl std::fmt::Debug for Names {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("Names").field(&self.table.key).field(&self.index).finish()
+    }
+}
+
+impl Names {
+    /// Returns the names that the engine in an image accepts; those of all releases if the image does
+    /// not name its release.
+    pub(in crate::serving) fn of(table: &'static Engine, image: &str) -> Names {
+        let release = super::image::release(image, table.key, &table.releases);
+        Names { table, index: table.releases.index(release) }
+    }
+
+    /// Returns the long name that a long name stands for, both without leading dashes: itself, or the
+    /// only flag that it abbreviates.
+    pub(in crate::serving) fn long_name(self, name: &str) -> Option<String> {
+        let Found::Longer(longer) = find(self.table.accepted(self.index), &format!("--{name}"))
+        else {
+            return None;
+        };
+        let (long, first) = longer.first()?;
+        let is_one = longer
+            .iter()
+            .all(|(_, one)| one.flag == first.flag && one.is_negated == first.is_negated);
+        is_one.then(|| long.trim_start_matches('-').to_owned())
+    }
+}
+
 struct Line<'t> {
     table: &'t Engine,
     judge: Judge<'t>,
@@ -195,16 +251,13 @@ impl<'t> Line<'t> {
 
     /// Returns the flag of a name, or of the only flag that it abbreviates; judges unknown names.
     fn resolved(&mut self, name: &str, written: &str) -> Option<(&'t Accepted, String)> {
-        if let Some(accepted) = self.accepted.get(name) {
-            self.note_release(&accepted.flag, written, name);
-            return Some((accepted, name.to_owned()));
-        }
-
-        let longer: Vec<(&String, &'t Accepted)> = self
-            .accepted
-            .iter()
-            .filter(|(long, _)| name.starts_with("--") && long.starts_with(name))
-            .collect();
+        let longer = match find(self.accepted, name) {
+            Found::Exact(accepted) => {
+                self.note_release(&accepted.flag, written, name);
+                return Some((accepted, name.to_owned()));
+            }
+            Found::Longer(longer) => longer,
+        };
         if let [(long, accepted)] = longer[..] {
             let long = long.clone();
             let message = format!("`{written}` is an abbreviation of `{long}`");

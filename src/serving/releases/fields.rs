@@ -23,6 +23,26 @@ pub(in crate::serving) struct Field {
     pub(in crate::serving) fields: BTreeMap<String, Field>,
 }
 
+/// Returns the fields that any of these objects has. What they disagree on is not judged.
+pub(in crate::serving) fn union<'f>(
+    all: impl Iterator<Item = &'f BTreeMap<String, Field>>,
+) -> BTreeMap<String, Field> {
+    let mut fields: BTreeMap<String, Field> = BTreeMap::new();
+    for (name, field) in all.flatten() {
+        let Some(known) = fields.get_mut(name) else {
+            fields.insert(name.clone(), field.clone());
+            continue;
+        };
+        if known.kind != field.kind {
+            known.kind = "any".to_owned();
+        }
+        // An object without fields is open.
+        known.open |= field.open || known.fields.is_empty() != field.fields.is_empty();
+        known.fields = union([&known.fields, &field.fields].into_iter());
+    }
+    fields
+}
+
 /// Judges the fields of an object; `noun` is its name in messages, `unknown` the kind of a verdict on
 /// an unknown field.
 pub(in crate::serving) fn judge(

@@ -1,6 +1,6 @@
 //! Configurations of endpoint pickers: `apiVersion`, keys, feature gates, plugins and parameters.
 
-use super::fields::{self, Field};
+use super::fields;
 use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
 use super::{Picker, Plugin};
@@ -138,16 +138,13 @@ fn plugin(
         judge.push(Kind::Deprecated, path, message, hint);
     }
 
-    let (Some(spec), Some(_)) = (found.last(), index) else {
-        return;
-    };
-
-    if spec.alpha && !allows_experimental {
+    let is_alpha = index.is_some() && found.iter().any(|spec| spec.alpha);
+    if is_alpha && !allows_experimental {
         let message = format!("plugin `{name}` is experimental");
         let hint = "add the flag `--allow-experimental-plugins`, or use another plugin";
         judge.push(Kind::Refused, path, message, hint);
     }
-    parameters(judge, table, plugin, name, spec, path);
+    parameters(judge, table, plugin, name, &found, path);
 }
 
 /// Returns the replacement that a later release names.
@@ -157,12 +154,14 @@ fn later_replacement(table: &Picker, name: &str) -> Option<String> {
     Some(format!("use `{instead}`"))
 }
 
+/// Judges the parameters of a plugin by the facts of its releases: of one, or of all if the release is
+/// unknown.
 fn parameters(
     judge: &mut Judge<'_>,
     table: &Picker,
     plugin: &Json,
     name: &str,
-    spec: &Plugin,
+    specs: &[&Plugin],
     path: &str,
 ) {
     let Some(parameters) = plugin.get("parameters").filter(|p| !p.is_null()) else { return };
@@ -172,19 +171,51 @@ fn parameters(
         judge.push(Kind::Refused, &path, message, "write a map");
         return;
     };
-    if spec.ignored {
-        if !map.is_empty() {
+
+    if specs.iter().all(|spec| spec.ignored) {
+        if !map.is_empty() && !specs.is_empty() {
             let message = format!("plugin `{name}` of {} has no parameters", judge.title());
             judge.push(Kind::Ignored, &path, message, "remove `parameters`");
         }
         return;
     }
-    if spec.open {
+    if specs.iter().any(|spec| spec.open) {
         return;
     }
 
-    let is_strict = table.behaviors.has("strict_parameters", judge.index());
+    let newest = judge.index().or(judge.releases.len().checked_sub(1));
+    let is_strict = table.behaviors.has("strict_parameters", newest);
     let unknown = if is_strict { Kind::Refused } else { Kind::Ignored };
-    let fields: &BTreeMap<String, Field> = &spec.parameters;
-    fields::judge(judge, parameters, fields, &path, &format!("`{name}` parameter"), unknown);
+    let fields = fields::union(specs.iter().map(|spec| &spec.parameters));
+    let before = judge.verdicts.len();
+    fields::judge(judge, parameters, &fields, &path, &format!("`{name}` parameter"), unknown);
+    // The image may have a later release, but hardly a typing error.
+    if judge.release == Release::Unknown {
+        for verdict in &mut judge.verdicts[before..] {
+            verdict.is_certain = verdict.hint.starts_with("did you mean");
+        }
+        some_have(judge, table, name, map.keys());
+    }
+}
+
+/// Records parameters that only some releases of a plugin have, for an unknown release.
+fn some_have<'k>(
+    judge: &mut Judge<'_>,
+    table: &Picker,
+    plugin: &str,
+    names: impl Iterator<Item = &'k String>,
+) {
+    let Some(spans) = table.plugins.find(plugin) else { return };
+    for name in names {
+        let knows = |spec: &Plugin| {
+            spec.ignored || spec.parameters.keys().any(|known| known.eq_ignore_ascii_case(name))
+        };
+        if !spans.all().any(knows) {
+            continue;
+        }
+        // Releases without the plugin are told by its own name.
+        let has: Vec<bool> =
+            (0..judge.releases.len()).map(|index| spans.at(index).is_none_or(knows)).collect();
+        judge.depends(&format!("{plugin}.{name}"), &has);
+    }
 }

@@ -571,3 +571,24 @@ fn unknown_release_of_a_picker() {
     let found = super::picker::judge(&LLM_D, Release::Unknown, &json, false);
     assert!(found.iter().all(|verdict| verdict.kind == Kind::Depends), "{found:#?}");
 }
+
+#[test]
+fn parameters_of_an_unknown_release_of_a_picker() {
+    let found = |name: &str, kind: Kind| {
+        let plugin = json!({"type": "no-hit-lru-scorer", "parameters": {name: 1}});
+        let mut found = config("main", json!({"plugins": [plugin]}));
+        found.retain(|verdict| verdict.kind == kind);
+        found
+    };
+    none(&found("lruSize", Kind::Refused));
+    let typo = found("lruSiz", Kind::Refused);
+    one(&typo, Kind::Refused, "parameter `lruSiz`", "`lruSize`?");
+    assert!(typo[0].is_certain);
+    let other = found("colour", Kind::Refused);
+    one(&other, Kind::Refused, "parameter `colour`", "");
+    assert!(!other[0].is_certain);
+
+    // Parameters of some releases are only noted.
+    let name = "prefixMatchInfoProducerName";
+    one(&found(name, Kind::Depends), Kind::Depends, "only 0.9.0 and later have", "");
+}

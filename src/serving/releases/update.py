@@ -9,9 +9,9 @@
 `--data FOLDER` writes other tables, `--dry-run` only prints the changes. Releases are added in order:
 the new one must follow the last one of the table.
 
-A section that this program does not read (plugin parameters, environment variables of unknown
-form) is carried over from the release before, and listed at the end, so that a person can check it.
-New plugins are `open`: their parameters are not judged until they are written down.
+A section that this program does not read (feature gates, parsers) is carried over from the release
+before, and listed, so that a person can check it. So are parameters of a plugin whose factory has an
+unknown form; a new plugin is `open` then: its parameters are not judged until they are written down.
 """
 
 import argparse
@@ -20,6 +20,10 @@ import json
 import pathlib
 import re
 import sys
+
+# Tests run this program; the folder of sources stays as it is.
+sys.dont_write_bytecode = True
+import picker_plugins  # noqa: E402
 
 # --- tables ----------------------------------------------------------------------------------
 
@@ -68,6 +72,33 @@ def add_release(table, version, facts):
     return changes
 
 
+def carried(found, before):
+    """Returns a spec in which the facts that were not read are those of the release before."""
+    if not isinstance(found, dict) or not isinstance(before, dict):
+        return found
+    if found.get("open") and not before.get("open"):
+        return {**before, **{key: value for key, value in found.items() if key not in ("open", "type")}}
+    # A deprecation may be in a comment.
+    marks = {key: before[key] for key in ("deprecated", "removal", "use") if key in before}
+    inner = {}
+    for key in ("parameters", "fields"):
+        if isinstance(found.get(key), dict) and isinstance(before.get(key), dict):
+            inner[key] = {name: carried(spec, before[key].get(name)) for name, spec in found[key].items()}
+    return {**marks, **found, **inner}
+
+
+def carry_plugins(table, found):
+    """Completes the plugins that were read. Returns the names of those that are carried over in part."""
+    names = []
+    for name, spec in found.items():
+        ranges = table["plugins"].get(name, {})
+        current = next((spec for span, spec in ranges.items() if span.endswith("..")), None)
+        found[name] = carried(spec, current)
+        if found[name] != spec and any(key not in spec or spec[key] != value for key, value in found[name].items()):
+            names.append(name)
+    return names
+
+
 def close(names, name, current, last):
     ranges = names[name]
     if isinstance(ranges, list):
@@ -103,7 +134,8 @@ def write(path, table):
 
 
 class Module:
-    """A parsed file: its classes, functions, assignments and imports at the top level."""
+    """A parsed file: its classes, functions, assignments and imports at the top level, and the
+    assignments in functions (`locals`)."""
 
     def __init__(self, name, tree):
         self.name, self.names, self.imports = name, {}, {}
@@ -114,11 +146,16 @@ class Module:
                 origin = ".".join([*origin, *filter(None, [node.module])])
                 for alias in node.names:
                     self.imports[alias.asname or alias.name] = (origin, alias.name)
+        # Choices of flags are variables of the function that registers them.
+        assigned = (n for n in ast.walk(tree) if isinstance(n, ast.Assign))
+        self.locals = {n.targets[0].id: n.value for n in assigned if isinstance(n.targets[0], ast.Name)}
         for node in self.statements(tree.body):
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
                 self.names[node.name] = node
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                self.names[node.targets[0].id] = node.value
+                # A class that is rebuilt under its own name still has the body of its definition.
+                if not isinstance(self.names.get(node.targets[0].id), ast.ClassDef):
+                    self.names[node.targets[0].id] = node.value
             elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 if node.value is not None:
                     self.names[node.target.id] = node.value
@@ -197,8 +234,8 @@ class Package:
         if node is None or depth > 8:
             return None
         if isinstance(node, ast.Name):
-            found = self.look(module, node.id)
-            return self.value(*found, depth + 1) if found else None
+            found = self.look(module, node.id) or (module, module.locals.get(node.id))
+            return self.value(*found, depth + 1)
         if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
             items = []
             for item in node.elts:
@@ -212,6 +249,11 @@ class Package:
             left = self.value(module, node.left, depth + 1)
             right = self.value(module, node.right, depth + 1)
             return left + right if isinstance(left, list) and isinstance(right, list) else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            found = self.look(module, node.func.id)
+            if found and isinstance(found[1], ast.FunctionDef):
+                returned = [n.value for n in found[1].body if isinstance(n, ast.Return)]
+                return self.value(found[0], returned[-1], depth + 1) if returned else None
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("list", "get_args", "sorted"):
             inner = node.args[0] if node.args else None
             literals = [h[1] for h in self.hints(module, inner) if h[0] == "literal"] if inner else []
@@ -526,6 +568,9 @@ class Sglang:
         parser = ast.unparse(keywords["type_parser"]) if "type_parser" in keywords else ""
         if "action" in keywords:
             return self.action(module, keywords)
+        if first[0] == "literal" and parser:
+            # The choices are those of what the parser returns, not of the text.
+            return {"type": "str"}
         if first[0] == "literal":
             kind, values = scalar([first])
             return {"type": kind, "choices": choices or values}
@@ -572,8 +617,11 @@ class Sglang:
         spec = {"type": ast.unparse(keywords["type"]) if "type" in keywords else "str"}
         if spec["type"] not in ("int", "float"):
             spec["type"] = "str"
-        if "store_" in action:
+        if "store_" in action or "StoreTrue" in action:
             spec["type"] = "flag"
+        if "Deprecated" in action:
+            spec["deprecated"] = True
+            spec["use"] = self.package.value(module, keywords.get("new_flag"))
         spec["choices"] = self.package.value(module, keywords.get("choices"))
         spec["nargs"] = self.package.value(module, keywords.get("nargs"))
         if names and names[0].startswith("--"):
@@ -590,12 +638,21 @@ class Sglang:
 KINDS = {
     "String": "str", "Bool": "bool", "Int": "int", "Int32": "int", "Int64": "int", "Uint": "uint",
     "Float64": "float", "Duration": "duration", "StringSlice": "list", "StringArray": "list",
+    "IntSlice": "list",
 }  # fmt: skip
 
 
-def go_flags(folder):
-    """Returns the flags that the Go files of a folder register with `flag` or `pflag`."""
-    texts = [f.read_text() for f in sorted(pathlib.Path(folder).rglob("*.go")) if not f.name.endswith("_test.go")]
+# Flags that `BindFlags` of controller-runtime's zap options registers.
+ZAP = {
+    "zap-devel": "bool", "zap-encoder": "str", "zap-log-level": "str", "zap-stacktrace-level": "str",
+    "zap-time-encoding": "str",
+}  # fmt: skip
+
+
+def go_flags(*folders):
+    """Returns the flags that the Go files of folders register with `flag` or `pflag`."""
+    files = sorted(f for folder in folders for f in pathlib.Path(folder).rglob("*.go"))
+    texts = [f.read_text() for f in files if not f.name.endswith("_test.go")]
     constants = {}
     for text in texts:
         constants.update(re.findall(r'^\s*(?:const\s+)?(\w+)\s*(?:string\s*)?=\s*"([^"]*)"', text, re.M))
@@ -612,6 +669,8 @@ def go_flags(folder):
         for written in re.findall(r'MarkDeprecated\(\s*("[\w.-]+"|[\w.]+)', text):
             if name(written) in flags:
                 flags[name(written)]["deprecated"] = True
+    if any(re.search(r"[zZ]ap\w*\.BindFlags\(", text) for text in texts):
+        flags.update({name: {"type": kind} for name, kind in ZAP.items()})
     return flags
 
 
@@ -620,7 +679,10 @@ def sidecar(root):
 
 
 def picker(root):
-    return {"flags": go_flags(find(root, ("pkg/epp/server", "cmd/epp")))}
+    logging = [pathlib.Path(root) / folder for folder in ("pkg/common/observability/logging", "pkg/epp/util/logging")]
+    facts = {"flags": go_flags(find(root, ("pkg/epp/server", "cmd/epp")), *logging)}
+    plugins = picker_plugins.plugins(root)
+    return {**facts, "plugins": plugins} if plugins else facts
 
 
 def find(root, folders):
@@ -653,7 +715,9 @@ def main():
     facts = READERS[given.table](given.sources)
     if not facts["flags"]:
         sys.exit(f"{given.sources}: no flags found; has the form of the sources changed?")
+    partly = carry_plugins(table, facts["plugins"]) if "plugins" in facts else []
     changes = add_release(table, given.version, facts)
+    changes.extend(f"plugins: {name} carried over in part, not read" for name in partly)
     print("\n".join(changes))
     if not given.dry_run:
         write(path, table)

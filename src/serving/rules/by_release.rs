@@ -215,6 +215,7 @@ fn picker_table(view: &View<'_>, picker: &Picker<'_>) -> (&'static releases::Pic
 
 /// Removes verdicts on names that a picker of the other project has, for an unknown image.
 fn of_either(
+    image: &str,
     release: Release,
     table: &releases::Picker,
     judge: impl Fn(&'static releases::Picker) -> Vec<Verdict>,
@@ -222,7 +223,7 @@ fn of_either(
     let own: &'static releases::Picker = if table.key == GIE.key { &GIE } else { &LLM_D };
     let other: &'static releases::Picker = if table.key == GIE.key { &LLM_D } else { &GIE };
     let mut verdicts = judge(own);
-    if release == Release::Unknown {
+    if release == Release::Unknown && !image::is_of(image, own.key) {
         let others = judge(other);
         let same = |verdict: &Verdict| {
             let texts = |verdict: &Verdict| (verdict.kind, verdict.path.clone());
@@ -257,7 +258,7 @@ fn flags_of(view: &View<'_>, picker: &Picker<'_>) -> Vec<Judged> {
         };
         go_flags::judge(program, release, words)
     };
-    of_either(release, table, judge)
+    of_either(image, release, table, judge)
         .into_iter()
         .map(|verdict| Judged {
             subject: Subject::PickerFlags,
@@ -275,7 +276,7 @@ fn config_of(view: &View<'_>, picker: &Picker<'_>) -> Vec<Judged> {
     let allows = picker.flags.is_on("allow-experimental-plugins");
     let judge =
         |table: &'static releases::Picker| releases::picker::judge(table, release, config, allows);
-    of_either(release, table, judge)
+    of_either(text(picker.container, "image"), release, table, judge)
         .into_iter()
         .map(|verdict| Judged {
             subject: Subject::PickerConfig,

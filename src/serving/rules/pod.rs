@@ -1,20 +1,20 @@
 //! Invariants of pod specs that do not depend on the engine: what the API server and the kubelet
-//! reject, and references to objects in the manifests.
+//! reject.
 
 use super::super::invariants::Found;
+use super::super::view::View;
 use super::super::view::pods::{Program, Template, is_placeholder, list, text};
-use super::super::view::{Manifest, View};
 use crate::diag::Severity;
 use crate::diag::suggest;
-use crate::ir::{PodReference, pod_references, quantity};
+use crate::ir::quantity;
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A pod spec to check: manifest, path and spec.
-type Pod<'v> = (usize, String, &'v Json);
+pub(super) type Pod<'v> = (usize, String, &'v Json);
 
 /// Returns the pods that belong to model serving: those with an engine or a sidecar, and pickers.
-fn pods<'v>(view: &'v View<'_>) -> Vec<Pod<'v>> {
+pub(super) fn pods<'v>(view: &'v View<'_>) -> Vec<Pod<'v>> {
     let serving =
         |template: &&Template<'_>| template.engine.is_some() || template.sidecar.is_some();
     let engines = view
@@ -115,98 +115,6 @@ pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
                         Some(Severity::Warning);
                 }
             }
-        }
-    }
-}
-
-/// Returns the references of a pod to ConfigMaps, Secrets, claims and its ServiceAccount.
-fn references(spec: &Json) -> Vec<PodReference<'_>> {
-    let mut all = pod_references(spec);
-    let account = text(spec, "serviceAccountName");
-    if !account.is_empty() {
-        all.push(PodReference {
-            kind: "ServiceAccount",
-            name: account,
-            keys: Vec::new(),
-            variable: None,
-            optional: false,
-            field: "serviceAccountName",
-            path: ".serviceAccountName".to_owned(),
-        });
-    }
-    all
-}
-
-/// Returns the keys of a ConfigMap or Secret.
-fn keys(object: &Manifest) -> Vec<&str> {
-    ["data", "stringData", "binaryData"]
-        .iter()
-        .filter_map(|key| object.json.get(key)?.as_object())
-        .flat_map(|map| map.keys().map(String::as_str))
-        .collect()
-}
-
-/// Checks references of pods to keys and objects in the manifests. Objects that are not in the
-/// manifests may exist in the cluster, unless one in them has nearly the same name.
-pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
-    let all: Vec<(usize, String, PodReference<'_>)> = pods(view)
-        .into_iter()
-        .flat_map(|(owner, path, spec)| {
-            let place = move |reference: PodReference<'_>| format!("{path}{}", reference.path);
-            references(spec).into_iter().map(move |one| (owner, place(one.clone()), one))
-        })
-        .filter(|(_, _, reference)| !reference.optional && !is_placeholder(reference.name))
-        .collect();
-
-    let mut used: BTreeSet<(&str, &str)> =
-        all.iter().map(|(_, _, reference)| (reference.kind, reference.name)).collect();
-    let of_templates = view.templates.iter().flat_map(|template| references(template.spec));
-    used.extend(of_templates.map(|reference| (reference.kind, reference.name)));
-
-    let mut first_keys: BTreeMap<(&str, &str, &str), &str> = BTreeMap::new();
-    for (owner, path, reference) in &all {
-        let PodReference { kind, name, .. } = reference;
-        let manifest = &view.manifests[*owner];
-        let object = view
-            .of_kind(kind)
-            .find(|(_, object)| object.name() == *name && object.is_beside(manifest));
-        if let Some((_, object)) = object {
-            let known = keys(object);
-            let missing = |key: &&&str| !known.contains(*key) && !is_placeholder(key);
-            // Controllers fill empty objects.
-            for key in reference.keys.iter().filter(|_| !known.is_empty()).filter(missing) {
-                let message = format!("{} has no key `{key}`", object.label());
-                found.push(*owner, path, message, suggest::hint(key, &known, "keys"));
-            }
-            continue;
-        }
-
-        // An object of this kind that nothing uses, with nearly the same name.
-        let near = view
-            .of_kind(kind)
-            .filter(|(_, object)| object.is_beside(manifest))
-            .map(|(_, object)| object.name())
-            .find(|other| !used.contains(&(*kind, *other)) && is_typo(name, other));
-        if let Some(near) = near {
-            let message = format!(
-                "{} references {kind}/{name}, which is not in the manifests, but {kind}/{near} is",
-                manifest.label()
-            );
-            found.push(*owner, path, message, format!("write `{near}`"));
-            continue;
-        }
-
-        // The object is not in the manifests, but its pods agree on its keys, except for one.
-        let (Some(key), Some(variable)) = (reference.keys.first(), reference.variable) else {
-            continue;
-        };
-        let first = *first_keys.entry((*kind, *name, variable)).or_insert(*key);
-        if first != *key && !is_placeholder(first) && !is_placeholder(key) {
-            let message = format!(
-                "`{variable}` is key `{key}` of {kind}/{name}, but key `{first}` in other pods"
-            );
-            let hint = "use the key that the object has";
-            found.push(*owner, path, message, hint).severity = Some(Severity::Warning);
         }
     }
 }

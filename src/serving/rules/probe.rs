@@ -5,7 +5,7 @@ use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Template, accelerators, is_placeholder, text, variable,
+    Engine, Program, Template, accelerators, is_placeholder, list, text, variable,
 };
 use crate::diag::Severity;
 use serde_json::Value as Json;
@@ -144,9 +144,7 @@ pub(crate) fn answered(view: &View<'_>, found: &mut Found) {
 
 /// Returns true if the variable is in `env` of the container itself.
 fn set_here(container: &Json, name: &str) -> bool {
-    let is_listed = super::super::view::pods::list(container, "env")
-        .iter()
-        .any(|variable| text(variable, "name") == name);
+    let is_listed = list(container, "env").iter().any(|variable| text(variable, "name") == name);
     is_listed && variable(container, name).is_some()
 }
 
@@ -222,11 +220,69 @@ fn billions(model: &str) -> Option<f64> {
     words.filter_map(size).reduce(f64::max)
 }
 
+/// Marks of quantized weights in names of models and values of `--quantization`, with the bits of a
+/// parameter.
+const QUANTIZED: &[(&[&str], f64)] = &[
+    (
+        &["awq", "gptq", "int4", "4bit", "w4a16", "fp4", "nvfp4", "mxfp4", "bnb", "bitsandbytes"],
+        4.0,
+    ),
+    (&["fp8", "int8", "8bit", "w8a8", "w8a16"], 8.0),
+];
+
+/// Returns the bits of a parameter: 16 unless a text marks quantized weights.
+fn bits(texts: &[&str]) -> f64 {
+    let lower: Vec<String> = texts.iter().map(|text| text.to_ascii_lowercase()).collect();
+    let has = |marks: &[&str]| lower.iter().any(|text| marks.iter().any(|m| text.contains(m)));
+    QUANTIZED.iter().find(|(marks, _)| has(marks)).map_or(16.0, |(_, bits)| *bits)
+}
+
+/// The source of a model's weights, with the most gigabytes per second that it delivers.
+#[derive(Clone, Copy)]
+enum Source {
+    /// A disk of the node: an array of NVMe drives.
+    Volume,
+    /// A download by every new pod: a connection of 16 Gbit/s to the model hub.
+    Download,
+}
+
+impl Source {
+    fn gigabytes_per_second(self) -> f64 {
+        match self {
+            Source::Volume => 5.0,
+            Source::Download => 2.0,
+        }
+    }
+}
+
+/// Returns the source of an engine's weights. A pod without a volume that outlives it downloads a model
+/// with a name.
+fn source(template: &Template<'_>, engine: &Engine<'_>) -> Source {
+    let is_name = engine
+        .model
+        .as_deref()
+        .is_some_and(|model| model.split('/').count() == 2 && !model.starts_with(['/', '.']));
+    let lasting = |volume: &Json| {
+        let name = text(volume, "name");
+        let mounted =
+            list(engine.container, "volumeMounts").iter().any(|m| text(m, "name") == name);
+        let lost = ["emptyDir", "configMap", "secret", "downwardAPI", "projected"];
+        mounted && !lost.iter().any(|kind| volume.get(kind).is_some())
+    };
+    let mounts = list(engine.container, "volumeMounts").iter();
+    let volumes = list(template.spec, "volumes");
+    let has_lasting = volumes.iter().any(lasting)
+        // Claims of a workload's own templates are not among the pod's volumes.
+        || mounts.clone().any(|mount| volumes.iter().all(|v| text(v, "name") != text(mount, "name")));
+    if is_name && !has_lasting && !template.completed { Source::Download } else { Source::Volume }
+}
+
 /// Returns the seconds that an engine needs at least until it answers: starting Python and compiling
-/// kernels, and reading 2 bytes a parameter at 5 GB/s, which only local disks reach.
-fn least_seconds(model: Option<&str>) -> u64 {
+/// kernels, and reading its weights.
+fn least_seconds(model: Option<&str>, bits: f64, source: Source) -> u64 {
     let size = model.and_then(billions).filter(|size| size.is_finite()).unwrap_or(0.0);
-    let seconds = (size.clamp(0.0, 5_000.0) * 2.0 / 5.0) as u64;
+    let gigabytes = size.clamp(0.0, 5_000.0) * bits / 8.0;
+    let seconds = (gigabytes / source.gigabytes_per_second()) as u64;
     seconds.saturating_add(60)
 }
 
@@ -263,7 +319,9 @@ pub(crate) fn budget(view: &View<'_>, found: &mut Found) {
         let names = engine.names();
         let model = engine.model.as_deref().filter(|model| billions(model).is_some());
         let model = model.or_else(|| names.iter().copied().find(|name| billions(name).is_some()));
-        let least = least_seconds(model);
+        let quantization = engine.flags.as_ref().and_then(|flags| flags.text("quantization"));
+        let bits = bits(&[model.unwrap_or_default(), quantization.unwrap_or_default()]);
+        let least = least_seconds(model, bits, source(template, engine));
         if budget >= least {
             continue;
         }
@@ -280,7 +338,7 @@ pub(crate) fn budget(view: &View<'_>, found: &mut Found) {
 
 #[cfg(test)]
 mod tests {
-    use super::{billions, least_seconds};
+    use super::{Source, billions, bits, least_seconds};
 
     #[test]
     fn sizes_in_model_names() {
@@ -289,8 +347,13 @@ mod tests {
         assert_eq!(billions("Qwen/Qwen3-235B-A22B"), Some(235.0));
         assert_eq!(billions("meta-llama/Llama-3.2-3B-Instruct"), Some(3.0));
         assert_eq!(billions("deepseek-ai/DeepSeek-V4-Pro"), None);
-        assert_eq!(least_seconds(None), 60);
-        assert_eq!(least_seconds(Some("a/b-100B")), 100);
-        assert_eq!(least_seconds(Some("a/b-1e300B")), 2_060);
+        assert_eq!(bits(&["Qwen/Qwen3-32B", ""]), 16.0);
+        assert_eq!(bits(&["Qwen/Qwen3-32B-FP8", ""]), 8.0);
+        assert_eq!(bits(&["Qwen/Qwen3-32B", "awq_marlin"]), 4.0);
+        assert_eq!(least_seconds(None, 16.0, Source::Volume), 60);
+        assert_eq!(least_seconds(Some("a/b-100B"), 16.0, Source::Volume), 100);
+        assert_eq!(least_seconds(Some("a/b-100B"), 16.0, Source::Download), 160);
+        assert_eq!(least_seconds(Some("a/b-100B"), 4.0, Source::Volume), 70);
+        assert_eq!(least_seconds(Some("a/b-1e300B"), 16.0, Source::Volume), 2_060);
     }
 }

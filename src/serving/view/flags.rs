@@ -1,5 +1,6 @@
 //! Parses the flags of a command in all notations.
 
+use super::super::releases::argparse::Names;
 use super::super::releases::full_name;
 use super::shell::UNKNOWN;
 use serde_json::Value as Json;
@@ -15,12 +16,23 @@ pub(crate) struct Flags {
     pub(crate) words: Vec<String>,
     /// The words from which they were parsed.
     pub(crate) raw: Vec<String>,
+    /// The names that the program accepts; `None` if it takes no abbreviations.
+    names: Option<Names>,
 }
 
 impl Flags {
-    /// Parses flags.
+    /// Parses the flags of a program that takes no abbreviations.
     pub(crate) fn parse(words: &[String]) -> Flags {
-        let mut flags = Flags { raw: words.to_vec(), ..Flags::default() };
+        Flags::read(words, None)
+    }
+
+    /// Parses the flags of an engine, which takes abbreviations of the names that it accepts.
+    pub(crate) fn of_engine(words: &[String], names: Names) -> Flags {
+        Flags::read(words, Some(names))
+    }
+
+    fn read(words: &[String], names: Option<Names>) -> Flags {
+        let mut flags = Flags { raw: words.to_vec(), names, ..Flags::default() };
         let mut words = words.iter().peekable();
         while let Some(word) = words.next() {
             let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
@@ -44,12 +56,24 @@ impl Flags {
                     (name, words.next_if(|next| !is_flag(next)).cloned())
                 }
             };
-            let name = name.replace('_', "-");
-            let name = full_name(&name).map_or(name, str::to_owned);
+            let name = flags.full_name(name, word.starts_with("--"));
             flags.list.push((name, value));
         }
 
         flags
+    }
+
+    /// Returns the full name of a flag, with dashes instead of underscores. A field of a JSON flag
+    /// follows it after a dot.
+    fn full_name(&self, written: &str, is_long: bool) -> String {
+        let name = written.replace('_', "-");
+        let (name, field) = match name.find('.') {
+            Some(dot) => name.split_at(dot),
+            None => (name.as_str(), ""),
+        };
+        let long = self.names.filter(|_| is_long).and_then(|names| names.long_name(name));
+        let name = long.as_deref().unwrap_or(name);
+        format!("{}{field}", full_name(name).unwrap_or(name))
     }
 
     /// Returns true if the flag is set.
@@ -103,8 +127,7 @@ impl Flags {
     pub(crate) fn insert_file(&mut self, keys: &serde_json::Map<String, Json>) {
         let mut list = Vec::new();
         for (key, value) in keys {
-            let name = key.replace('_', "-");
-            let name = full_name(&name).map_or(name, str::to_owned);
+            let name = self.full_name(key, true);
             match value {
                 Json::Bool(true) => list.push((name, None)),
                 Json::Bool(false) => list.push((name, Some("false".to_owned()))),

@@ -1,5 +1,7 @@
 //! Pod templates with their engines and sidecars.
 
+use super::super::releases::argparse::Names;
+use super::super::releases::{SGLANG, VLLM};
 use super::flags::Flags;
 use super::shell::{self, Budget, Variables};
 use serde_json::Value as Json;
@@ -230,6 +232,11 @@ impl<'a> Engine<'a> {
             let model = model.filter(|model| !model.contains(shell::UNKNOWN));
             Some(Engine { container, program, flags, model })
         };
+        // vLLM-Omni has flags and versions of its own.
+        let vllm = |words: &[String]| match image.contains("omni") {
+            true => Flags::parse(words),
+            false => Flags::of_engine(words, Names::of(&VLLM, image)),
+        };
         let all = commands.unwrap_or_default();
         for command in all {
             let after = |first: &str, second: &str| {
@@ -240,14 +247,14 @@ impl<'a> Engine<'a> {
             };
             let serve = after("vllm", "serve").or_else(|| after("vllm-omni", "serve"));
             if let Some(rest) = serve {
-                let flags = Flags::parse(rest);
+                let flags = vllm(rest);
                 let model = flags.text("model").map(str::to_owned);
                 let model = model.or_else(|| rest.first().filter(|w| !w.starts_with('-')).cloned());
                 return named(Program::Vllm, Some(flags), model);
             }
             let module = |name: &str| command.iter().position(|word| word == name);
             if let Some(at) = module("vllm.entrypoints.openai.api_server") {
-                let flags = Flags::parse(command.get(at + 1..).unwrap_or_default());
+                let flags = vllm(command.get(at + 1..).unwrap_or_default());
                 let model = flags.text("model").map(str::to_owned);
                 return named(Program::Vllm, Some(flags), model);
             }
@@ -259,7 +266,8 @@ impl<'a> Engine<'a> {
             let sglang = module("sglang.launch_server")
                 .or_else(|| command.iter().position(|word| word.starts_with("--model-path")));
             if let Some(at) = sglang {
-                let flags = Flags::parse(command.get(at..).unwrap_or_default());
+                let words = command.get(at..).unwrap_or_default();
+                let flags = Flags::of_engine(words, Names::of(&SGLANG, image));
                 let model = flags.text("model-path").map(str::to_owned);
                 return named(Program::Sglang, Some(flags), model);
             }
@@ -269,7 +277,7 @@ impl<'a> Engine<'a> {
         let is_vllm = ["vllm-openai", "vllm-omni"].iter().any(|name| image.contains(name));
         if bare && !words.is_empty() && is_vllm {
             // The entrypoint of the image is the server.
-            let flags = Flags::parse(&words);
+            let flags = vllm(&words);
             let model = flags.text("model").map(str::to_owned);
             let model = model.or_else(|| words.first().filter(|w| !w.starts_with('-')).cloned());
             return named(Program::Vllm, Some(flags), model);

@@ -1,0 +1,207 @@
+//! Invariants of references from pods to objects in the manifests: ConfigMaps, Secrets, claims and
+//! ServiceAccounts.
+
+use super::super::invariants::Found;
+use super::super::view::pods::{is_placeholder, list, text};
+use super::super::view::{Manifest, View};
+use super::pod::{is_typo, pods};
+use crate::diag::{Severity, suggest};
+use crate::ir::{PodReference, pod_references};
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Returns the references of a pod to ConfigMaps, Secrets, claims and its ServiceAccount.
+fn references(spec: &Json) -> Vec<PodReference<'_>> {
+    let mut all = pod_references(spec);
+    let account = text(spec, "serviceAccountName");
+    if !account.is_empty() {
+        all.push(PodReference {
+            kind: "ServiceAccount",
+            name: account,
+            keys: Vec::new(),
+            variable: None,
+            optional: false,
+            field: "serviceAccountName",
+            path: ".serviceAccountName".to_owned(),
+        });
+    }
+    all
+}
+
+/// Returns the keys of a ConfigMap or Secret.
+fn keys(object: &Manifest) -> Vec<&str> {
+    ["data", "stringData", "binaryData"]
+        .iter()
+        .filter_map(|key| object.json.get(key)?.as_object())
+        .flat_map(|map| map.keys().map(String::as_str))
+        .collect()
+}
+
+/// A reference with its pod.
+struct Referenced<'v> {
+    owner: usize,
+    path: String,
+    spec: &'v Json,
+    reference: PodReference<'v>,
+}
+
+/// Returns the keys that a reference needs: those that it names, or for a volume the files that
+/// arguments of its containers name.
+fn needed_keys<'v>(spec: &'v Json, reference: &PodReference<'v>) -> Vec<&'v str> {
+    let of_volume = reference.path.strip_prefix(".volumes[").and_then(|rest| rest.split_once(']'));
+    let volume = of_volume
+        .filter(|_| reference.keys.is_empty())
+        .and_then(|(index, _)| list(spec, "volumes").get(index.parse::<usize>().ok()?));
+    let Some(volume) = volume else { return reference.keys.clone() };
+
+    let mut keys = Vec::new();
+    for container in ["initContainers", "containers"].iter().flat_map(|key| list(spec, key)) {
+        let mounts = list(container, "volumeMounts").iter();
+        let of_volume = mounts.filter(|mount| text(mount, "name") == text(volume, "name"));
+        for folder in of_volume.map(|mount| text(mount, "mountPath").trim_end_matches('/')) {
+            let words = ["command", "args"].iter().flat_map(|key| list(container, key));
+            keys.extend(words.filter_map(Json::as_str).filter_map(|word| {
+                let value = word.split_once('=').map_or(word, |(_, value)| value);
+                let file = value.strip_prefix(folder)?.strip_prefix('/')?;
+                (!file.is_empty() && !file.contains(['/', ' '])).then_some(file)
+            }));
+        }
+    }
+    keys
+}
+
+/// Reports a missing ConfigMap or Secret if another one, which nothing uses, has what the pod needs
+/// of it; and a missing ConfigMap with the configuration of a picker whose other objects are in the
+/// manifests. Returns true if it did.
+fn missing_file(
+    view: &View<'_>,
+    owner: usize,
+    path: &str,
+    spec: &Json,
+    reference: &PodReference<'_>,
+    used: &BTreeSet<(&str, &str)>,
+    found: &mut Found,
+) -> bool {
+    let PodReference { kind, name, .. } = reference;
+    let manifest = &view.manifests[owner];
+    let needed = needed_keys(spec, reference);
+    let Some(key) = needed.first() else { return false };
+    let label = manifest.label();
+
+    let has_all = |object: &Manifest| {
+        let known = keys(object);
+        needed.iter().all(|key| known.contains(key))
+    };
+    let other = view
+        .of_kind(kind)
+        .map(|(_, object)| object)
+        .filter(|object| object.is_beside(manifest) && !used.contains(&(*kind, object.name())))
+        .find(|object| has_all(object));
+    if let Some(other) = other {
+        let other = other.name();
+        let message = format!(
+            "{label} references {kind}/{name}, which is not in the manifests, but {kind}/{other} \
+             has its key `{key}`, and nothing uses it"
+        );
+        found.push(owner, path, message, format!("write `{other}`"));
+        return true;
+    }
+
+    // A picker whose account and rights are in the manifests is there with all of its objects.
+    let account = text(spec, "serviceAccountName");
+    let is_here = |kind: &str| {
+        view.of_kind(kind).any(|(_, object)| {
+            let subjects = list(&object.json, "subjects");
+            object.is_beside(manifest)
+                && (object.name() == account
+                    || subjects.iter().any(|subject| text(subject, "name") == account))
+        })
+    };
+    let reads = view.pickers.iter().any(|picker| {
+        let file = picker.flags.text("config-file").and_then(|path| path.rsplit('/').next());
+        picker.owner == owner && file == Some(*key)
+    });
+    if *kind != "ConfigMap" || !reads || !is_here("ServiceAccount") || !is_here("RoleBinding") {
+        return false;
+    }
+    let message = format!(
+        "{label} reads `{key}` of {kind}/{name}, which is not in the manifests, although its other \
+         objects are"
+    );
+    let hint = "add the ConfigMap, or write the name of the one that has the file";
+    found.push(owner, path, message, hint).severity = Some(Severity::Warning);
+    true
+}
+
+/// Checks references of pods to keys and objects in the manifests. Objects that are not in the
+/// manifests may exist in the cluster, unless one in them has nearly the same name.
+pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
+    let all: Vec<Referenced<'_>> = pods(view)
+        .into_iter()
+        .flat_map(|(owner, path, spec)| {
+            references(spec).into_iter().map(move |reference| Referenced {
+                owner,
+                path: format!("{path}{}", reference.path),
+                spec,
+                reference,
+            })
+        })
+        .filter(|one| !one.reference.optional && !is_placeholder(one.reference.name))
+        .collect();
+
+    let mut used: BTreeSet<(&str, &str)> =
+        all.iter().map(|one| (one.reference.kind, one.reference.name)).collect();
+    let of_templates = view.templates.iter().flat_map(|template| references(template.spec));
+    used.extend(of_templates.map(|reference| (reference.kind, reference.name)));
+
+    let mut first_keys: BTreeMap<(&str, &str, &str), &str> = BTreeMap::new();
+    for Referenced { owner, path, spec, reference } in &all {
+        let PodReference { kind, name, .. } = reference;
+        let manifest = &view.manifests[*owner];
+        let object = view
+            .of_kind(kind)
+            .find(|(_, object)| object.name() == *name && object.is_beside(manifest));
+        if let Some((_, object)) = object {
+            let known = keys(object);
+            let missing = |key: &&&str| !known.contains(*key) && !is_placeholder(key);
+            // Controllers fill empty objects.
+            for key in reference.keys.iter().filter(|_| !known.is_empty()).filter(missing) {
+                let message = format!("{} has no key `{key}`", object.label());
+                found.push(*owner, path, message, suggest::hint(key, &known, "keys"));
+            }
+            continue;
+        }
+
+        // An object of this kind that nothing uses, with nearly the same name.
+        let near = view
+            .of_kind(kind)
+            .filter(|(_, object)| object.is_beside(manifest))
+            .map(|(_, object)| object.name())
+            .find(|other| !used.contains(&(*kind, *other)) && is_typo(name, other));
+        if let Some(near) = near {
+            let message = format!(
+                "{} references {kind}/{name}, which is not in the manifests, but {kind}/{near} is",
+                manifest.label()
+            );
+            found.push(*owner, path, message, format!("write `{near}`"));
+            continue;
+        }
+
+        if missing_file(view, *owner, path, spec, reference, &used, found) {
+            continue;
+        }
+
+        // The object is not in the manifests, but its pods agree on its keys, except for one.
+        let (Some(key), Some(variable)) = (reference.keys.first(), reference.variable) else {
+            continue;
+        };
+        let first = *first_keys.entry((*kind, *name, variable)).or_insert(*key);
+        if first != *key && !is_placeholder(first) && !is_placeholder(key) {
+            let message = format!(
+                "`{variable}` is key `{key}` of {kind}/{name}, but key `{first}` in other pods"
+            );
+            let hint = "use the key that the object has";
+            found.push(*owner, path, message, hint).severity = Some(Severity::Warning);
+        }
+    }
+}
