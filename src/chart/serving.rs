@@ -2,12 +2,12 @@
 
 use super::required_apis::{self, Providers, REQUIRED_APIS};
 use super::{Chart, HELMIGNORE, budget, manifest, readme, values};
-use crate::config::{Model, ServingConfig, Topology};
+use crate::config::{AdapterSource, Cache, Model, ServingConfig, Topology};
 use crate::ir::{Map, Unit, Value};
 use crate::serving::topology::{self, Role, Servers, Workload};
 use crate::serving::{self, picker};
 use crate::yaml::{self, escape};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// Returns the chart of a `[[serving]]` table.
@@ -70,9 +70,11 @@ fn metadata(config: &ServingConfig) -> String {
 /// Returns the README description of a workload: accelerators, parallelism and replicas.
 fn describe(workload: &Workload<'_>) -> String {
     let shape = workload.shape;
-    let devices = match workload.config.accelerator.resource {
-        Some(resource) => format!("{} × `{resource}`", workload.units()),
-        None => "CPUs only".to_owned(),
+    let accelerator = &workload.config.accelerator;
+    let devices = match (accelerator.resource, &accelerator.claim_template) {
+        (Some(resource), _) => format!("{} × `{resource}`", workload.units()),
+        (None, Some(template)) => format!("devices of the ResourceClaimTemplate `{template}`"),
+        (None, None) => "CPUs only".to_owned(),
     };
     let mut parallel = vec![format!("tensor parallelism {}", shape.tp)];
     if shape.pp > 1 {
@@ -218,6 +220,9 @@ fn readme_of(unit: &Unit, config: &ServingConfig, workloads: &[Workload<'_>]) ->
         request(config, namespace)
     );
 
+    if !config.kserve {
+        text.push_str(&upgrade_and_uninstall(config, workloads));
+    }
     readme::contents(&mut text, unit);
     readme::values(&mut text, unit);
     text.push_str(
@@ -229,6 +234,32 @@ fn readme_of(unit: &Unit, config: &ServingConfig, workloads: &[Workload<'_>]) ->
         "\n## Provenance\n\n| | |\n|---|---|\n| model | `{}` |\n| engine | `{}` |\n| API profile | `{}` |\n",
         config.served_name, config.engine.image, config.profile.name
     );
+    text
+}
+
+/// Returns what an upgrade interrupts, and what `helm uninstall` leaves.
+fn upgrade_and_uninstall(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
+    let mut text = String::new();
+    let single = workloads
+        .iter()
+        .find(|workload| workload.role == Role::Prefill && workload.shape.replicas == 1);
+    if let Some(prefill) = single {
+        let what = if prefill.is_group() { "group" } else { "pod" };
+        let _ = write!(
+            text,
+            "\n## Upgrade\n\nThere is one prefill {what}. A change of its pods replaces it, and until the new one has \
+             loaded the model, decode pods process prompts themselves. To avoid this, install with \
+             `--set prefill.replicas=2`.\n"
+        );
+    }
+    if config.epp.replicas > 1 && config.profile.llm_d {
+        let _ = write!(
+            text,
+            "\n## Uninstall\n\nThe endpoint picker creates a Lease for leader election, which Helm does not \
+             delete:\n\n```sh\nkubectl --namespace {0} delete lease epp-{0}-{1}.llm-d.ai\n```\n",
+            config.namespace, config.name
+        );
+    }
     text
 }
 
@@ -276,12 +307,29 @@ fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
     if let Some(scaling) = &config.autoscaling {
         let metric = "vllm:num_requests_waiting";
         if !scaling.keda {
+            let metric = serving::pod_metric(scaling);
             needed.push(format!("an adapter that serves `{metric}` as a pod metric"));
         } else if config.monitoring.is_none() {
             needed.push(format!("a Prometheus that scrapes `{metric}` from the pods"));
         }
     }
 
+    if let Some(queue) = &config.queue {
+        needed.push(format!("Kueue with the LocalQueue `{queue}` in the namespace"));
+    }
+    if let Some(template) = &config.accelerator.claim_template {
+        needed.push(format!("the ResourceClaimTemplate `{template}` in the namespace"));
+    }
+    let adapters = config.adapters.iter().filter_map(|adapter| match &adapter.source {
+        AdapterSource::Claim(claim, _) => Some(claim),
+        AdapterSource::HuggingFace(_) => None,
+    });
+    for claim in adapters.collect::<BTreeSet<_>>() {
+        needed.push(format!("the PersistentVolumeClaim `{claim}` with adapters in the namespace"));
+    }
+    if let Some(Cache::Claim(claim)) = &config.cache {
+        needed.push(format!("the PersistentVolumeClaim `{claim}` for downloads in the namespace"));
+    }
     if let Some(secret) = &config.engine.token_secret {
         needed.push(format!("the Secret `{secret}` with the key HF_TOKEN in the namespace"));
     }

@@ -29,8 +29,8 @@ pub use operands::{Account, Adoption, Operands};
 pub use overlay::{Overlay, OverlaySource, PatchConfig};
 pub use pods::PodConfig;
 pub use serving::{
-    Accelerator, Autoscaling, EngineConfig, Model, Monitoring, NetworkPolicy, PickerConfig,
-    RouteConfig, ServingConfig, Shape, Topology,
+    Accelerator, Adapter, AdapterSource, Autoscaling, Cache, EngineConfig, Model, Monitoring,
+    NetworkPolicy, PickerConfig, PodFields, RouteConfig, ServingConfig, Shape, Topology, Tracing,
 };
 pub use switch::Switch;
 

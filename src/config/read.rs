@@ -23,6 +23,7 @@ mod reader;
 mod ready;
 mod registry;
 mod serving;
+mod serving_pods;
 mod switches;
 mod values;
 

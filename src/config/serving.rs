@@ -1,8 +1,11 @@
 //! `[[serving]]`: what a person says about a model to serve.
 
+pub mod accelerators;
 pub mod profile;
 
+use super::PatchConfig;
 use crate::diag::Span;
+use accelerators::{Rdma, Tpu};
 use profile::Profile;
 use serde_json::{Map as JsonMap, Value as Json};
 use std::collections::BTreeMap;
@@ -80,6 +83,55 @@ pub struct EngineConfig {
     pub node_selector: Option<Json>,
     /// Tolerations.
     pub tolerations: Vec<Json>,
+    /// GiB of CPU memory for KV caches.
+    pub kv_offload: Option<u32>,
+}
+
+/// `pod`: fields of the Kubernetes API by key of bundles.toml.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PodFields(pub BTreeMap<&'static str, Json>);
+
+/// `cache`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cache {
+    /// An existing claim.
+    Claim(String),
+    /// A claim that the chart creates.
+    Created {
+        /// Requested storage.
+        size: String,
+        /// Storage class; the cluster's default if missing.
+        storage_class: Option<String>,
+        /// `ReadWriteMany` or `ReadWriteOnce`.
+        access_mode: String,
+    },
+}
+
+/// The source of a LoRA adapter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AdapterSource {
+    /// Hugging Face: `ORGANISATION/NAME`.
+    HuggingFace(String),
+    /// A PersistentVolumeClaim, and a directory in it (may be empty).
+    Claim(String, String),
+}
+
+/// An item of `adapters`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adapter {
+    /// The model name in requests.
+    pub name: String,
+    /// Its source.
+    pub source: AdapterSource,
+}
+
+/// `tracing`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tracing {
+    /// URL of the collector.
+    pub endpoint: String,
+    /// Percentage of requests.
+    pub percent: u32,
 }
 
 /// `accelerator`
@@ -91,6 +143,12 @@ pub struct Accelerator {
     pub per_node: Option<u32>,
     /// Devices in a unit.
     pub devices_per_unit: u32,
+    /// The TPU generation, for node selectors.
+    pub tpu: Option<&'static Tpu>,
+    /// The network for transfers between pods.
+    pub rdma: Option<&'static Rdma>,
+    /// A ResourceClaimTemplate in place of the device resource.
+    pub claim_template: Option<String>,
 }
 
 /// `epp`
@@ -110,6 +168,10 @@ pub struct PickerConfig {
     pub flags: JsonMap<String, Json>,
     /// Requests and limits.
     pub resources: Option<Json>,
+    /// Image of the tokenizer.
+    pub tokenizer_image: Option<String>,
+    /// Additional fields of the pods.
+    pub pod: PodFields,
 }
 
 /// `route`
@@ -166,6 +228,10 @@ pub struct Autoscaling {
     pub waiting: u32,
     /// Address of Prometheus.
     pub prometheus: Option<String>,
+    /// True if pod metrics have the names of Google Cloud Managed Service for Prometheus.
+    pub gke: bool,
+    /// Name of the pod metric.
+    pub metric: Option<String>,
 }
 
 /// `[[serving]]`
@@ -191,6 +257,24 @@ pub struct ServingConfig {
     pub pull_secret: Option<String>,
     /// The model server.
     pub engine: EngineConfig,
+    /// Additional fields of the engine pods.
+    pub pod: PodFields,
+    /// Additional labels of all objects.
+    pub labels: JsonMap<String, Json>,
+    /// Annotations of the engine's ServiceAccount.
+    pub service_account_annotations: JsonMap<String, Json>,
+    /// Kueue's LocalQueue.
+    pub queue: Option<String>,
+    /// Volume for downloaded models.
+    pub cache: Option<Cache>,
+    /// LoRA adapters.
+    pub adapters: Vec<Adapter>,
+    /// Maximum rank of the adapters.
+    pub adapter_rank: Option<u32>,
+    /// Traces.
+    pub tracing: Option<Tracing>,
+    /// Changes of the objects.
+    pub patches: Vec<PatchConfig>,
     /// The accelerator.
     pub accelerator: Accelerator,
     /// The pods that answer.

@@ -3,9 +3,9 @@
 use super::compile::{Compiled, Hits, compile};
 use super::fetch::{Fetched, fetch_and_compile};
 use super::layout::{self, LaidOut, chart_version};
-use super::release_size;
 use super::selection::{Selected, select};
 use super::threads::for_each;
+use super::{model, release_size};
 use crate::bundle::{self, Api, Positions};
 use crate::chart;
 use crate::config::{BundleConfig, Config, Filter, Layout, ServingConfig};
@@ -208,16 +208,16 @@ fn texts(warnings: &[Diagnostic], config: &Config, bundle: &BundleConfig) -> Vec
 }
 
 fn build_model<'c, C>(
-    model: &'c ServingConfig,
+    config: &'c ServingConfig,
     layout: Layout,
     finish: impl Fn(ChartFiles) -> C,
     diagnostics: &mut Diagnostics,
 ) -> Option<Built<'c, C>> {
-    let unit = serving::compile(model, diagnostics)?;
-    serving::check(&unit, model, diagnostics);
-    let chart = chart::serving_chart(&unit, model);
-    let chart = layout::lay_out(chart, &model.name, &model.namespace, &model.depends_on, layout);
-    Some(Built::new([chart], Part::Model(model, unit), finish))
+    let unit = model::compile(config, diagnostics)?;
+    serving::check(&unit, config, diagnostics);
+    let chart = chart::serving_chart(&unit, config);
+    let chart = layout::lay_out(chart, &config.name, &config.namespace, &config.depends_on, layout);
+    Some(Built::new([chart], Part::Model(config, unit), finish))
 }
 
 impl<'c, C> Built<'c, C> {

@@ -1,6 +1,7 @@
 //! `bundle2chart images`: the images that a cluster pulls for the charts.
 
 use super::fetch::{Fetched, fetch_and_compile};
+use super::model;
 use super::selection::{Selected, select};
 use super::threads::for_each;
 use crate::bundle::Positions;
@@ -32,8 +33,8 @@ pub fn images(
         |selected, diagnostics| {
             let images = match selected {
                 Selected::Bundle(bundle) => bundle_images(sources, lock, bundle, diagnostics)?,
-                Selected::Model(model) => {
-                    serving::images(&serving::compile(model, diagnostics)?, model)
+                Selected::Model(config) => {
+                    serving::images(&model::compile(config, diagnostics)?, config)
                 }
             };
             Some(BundleImages { bundle: selected.name().to_owned(), images })

@@ -53,7 +53,8 @@ pub(super) fn with_namespace(before: &str, after: &str) -> Value {
 pub(super) struct Values(Vec<ValueSpec>);
 
 /// First path segments in the order of values.yaml.
-const ORDER: [&str; 6] = ["image", "pullSecrets", "decode", "prefill", "sidecar", "epp"];
+const ORDER: [&str; 8] =
+    ["image", "pullSecrets", "serviceAccount", "cache", "decode", "prefill", "sidecar", "epp"];
 
 impl Values {
     /// Returns all values in the order of values.yaml.
@@ -93,6 +94,18 @@ impl Values {
         let schema = json!({"type": "string", "minLength": 1});
         self.declare(&path, json!(default), schema, description);
         Expr::Text(path).into()
+    }
+
+    /// Declares a string, which is omitted while it is empty.
+    pub(super) fn optional_text(
+        &mut self,
+        path: &[&str],
+        default: &str,
+        description: &str,
+    ) -> Value {
+        let path = ValuesPath::new(path.iter().copied());
+        self.declare(&path, json!(default), json!({"type": "string"}), description);
+        Value::when(Condition::Set(path.clone()), Expr::Text(path).into())
     }
 
     /// Declares a map or list, which is omitted while it is empty.
@@ -158,9 +171,19 @@ impl Values {
 
     /// Declares additional annotations.
     pub(super) fn annotations(&mut self, path: &[&str], description: &str) -> Value {
+        self.annotations_from(path, json!({}), description)
+    }
+
+    /// Declares annotations with these defaults.
+    pub(super) fn annotations_from(
+        &mut self,
+        path: &[&str],
+        default: Json,
+        description: &str,
+    ) -> Value {
         let path = ValuesPath::new(path.iter().copied());
         let schema = json!({"type": "object", "additionalProperties": {"type": "string"}});
-        self.declare(&path, json!({}), schema, description);
+        self.declare(&path, default, schema, description);
         let entries = Map::from_iter([(path.to_string(), Expr::Entries(path.clone()).into())]);
         entries.into()
     }

@@ -2,9 +2,15 @@
 
 use super::build::{Values, map};
 use super::topology::{RANKS_PORT, Role, SUPERVISOR_PORT, Servers, TRANSFER_PORT, Workload};
-use crate::config::{Model, Topology};
+use super::{pod_fields, presets};
+use crate::config::{Model, ServingConfig, Topology, Tracing};
 use crate::ir::{Map, Value};
 use serde_json::{Value as Json, json};
+
+/// Port for KV cache events.
+pub(super) const EVENTS_PORT: u16 = 5556;
+/// Block size with preset `precise-prefix`, unless arguments set another one.
+const BLOCK_SIZE: u32 = 64;
 
 /// The pods of a group that a template is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +112,7 @@ pub(super) fn scheduling(workload: &Workload<'_>, values: &mut Values, spec: &mu
     let mut set = |key: &str, value: Value| {
         spec.insert(key.to_owned(), value);
     };
-    let selector = config.engine.node_selector.clone().unwrap_or(json!({}));
+    let selector = node_selector(workload);
     let text = json!({"type": "string"});
     let description = format!("Node selector of the {role} pods.");
     set("nodeSelector", values.whole(&[role, "nodeSelector"], selector, text, &description));
@@ -119,6 +125,34 @@ pub(super) fn scheduling(workload: &Workload<'_>, values: &mut Values, spec: &mu
     );
     let description = format!("Affinity of the {role} pods.");
     set("affinity", values.whole(&[role, "affinity"], json!({}), object, &description));
+}
+
+/// Returns the node selector: of the TPU generation, and of `engine`.
+fn node_selector(workload: &Workload<'_>) -> Json {
+    let config = workload.config;
+    let mut selector = json!({});
+    if let Some(tpu) = config.accelerator.tpu {
+        selector["cloud.google.com/gke-tpu-accelerator"] = json!(tpu.accelerator);
+        let topology = tpu.topologies.iter().find(|(chips, _)| *chips == workload.units());
+        if let Some((_, topology)) = topology {
+            selector["cloud.google.com/gke-tpu-topology"] = json!(topology);
+        }
+    }
+    if let (Json::Object(all), Some(Json::Object(own))) =
+        (&mut selector, &config.engine.node_selector)
+    {
+        all.extend(own.clone());
+    }
+    selector
+}
+
+/// Returns the devices that a pod requests: accelerators, and network devices for transfers.
+pub(super) fn devices<'a>(workload: &Workload<'a>) -> Vec<(&'a str, u32)> {
+    let accelerator = &workload.config.accelerator;
+    let mut devices: Vec<(&str, u32)> = Vec::new();
+    devices.extend(accelerator.resource.map(|name| (name, workload.units())));
+    devices.extend(accelerator.rdma.map(|rdma| (rdma.resource, workload.units())));
+    devices
 }
 
 /// Returns true if the model is on a volume instead of being downloaded by the engine.
@@ -142,7 +176,8 @@ pub(super) fn model_argument(model: &Model) -> String {
 
 fn shared_memory<'a>(workload: &Workload<'a>) -> Option<&'a str> {
     let config = workload.config;
-    let gpu = !matches!(config.accelerator.resource, None | Some("google.com/tpu"));
+    let has_devices = config.accelerator.claim_template.is_some();
+    let gpu = has_devices || !matches!(config.accelerator.resource, None | Some("google.com/tpu"));
     config.engine.shared_memory.as_deref().or(gpu.then_some("2Gi"))
 }
 
@@ -187,10 +222,8 @@ fn container(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
     if ports.as_array().is_some_and(|ports| !ports.is_empty()) {
         set("ports", ports.into());
     }
-    let fixed: Vec<(&str, u32)> =
-        config.accelerator.resource.iter().map(|name| (*name, workload.units())).collect();
     let default = workload.shape.resources.clone().unwrap_or(json!({}));
-    set("resources", values.resources(&[role, "resources"], &default, &fixed));
+    set("resources", values.resources(&[role, "resources"], &default, &devices(workload)));
     if pod != Pod::Headless {
         let supervised = workload.shape.topology == Topology::DpExternal;
         let (port, ready) = if supervised {
@@ -218,8 +251,12 @@ fn container(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
         "seccompProfile": {"type": "RuntimeDefault"},
         "capabilities": {"drop": ["ALL"]},
     });
-    if !config.engine.capabilities.is_empty() {
-        security["capabilities"]["add"] = json!(config.engine.capabilities);
+    let of_network = config.accelerator.rdma.map_or(&[][..], |rdma| rdma.capabilities);
+    let own = config.engine.capabilities.iter().map(String::as_str);
+    let more = of_network.iter().copied().filter(|name| !own.clone().any(|own| own == *name));
+    let capabilities: Vec<&str> = own.clone().chain(more).collect();
+    if !capabilities.is_empty() {
+        security["capabilities"]["add"] = json!(capabilities);
     }
     set("securityContext", security.into());
     let mut mounts = vec![json!({"name": "cache", "mountPath": "/var/cache/engine"})];
@@ -234,18 +271,16 @@ fn container(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
 }
 
 fn environment(workload: &Workload<'_>) -> Json {
-    let engine = &workload.config.engine;
+    let config = workload.config;
+    let engine = &config.engine;
+    let downloads =
+        if config.cache.is_some() { pod_fields::MODELS } else { "/var/cache/engine/huggingface" };
     let mut env = vec![
         json!({"name": "HOME", "value": "/var/cache/engine"}),
-        json!({"name": "HF_HUB_CACHE", "value": "/var/cache/engine/huggingface"}),
+        json!({"name": "HF_HUB_CACHE", "value": downloads}),
         json!({"name": "VLLM_CACHE_ROOT", "value": "/var/cache/engine/vllm"}),
     ];
-    if let Some(secret) = &engine.token_secret {
-        env.push(json!({
-            "name": "HF_TOKEN",
-            "valueFrom": {"secretKeyRef": {"name": secret, "key": "HF_TOKEN"}},
-        }));
-    }
+    env.extend(engine.token_secret.as_deref().map(token_variable));
     let pod_ip = json!({"fieldRef": {"fieldPath": "status.podIP"}});
     if workload.is_group() {
         env.push(json!({"name": "VLLM_HOST_IP", "valueFrom": pod_ip}));
@@ -255,11 +290,40 @@ fn environment(workload: &Workload<'_>) -> Json {
         let port = TRANSFER_PORT.to_string();
         env.push(json!({"name": "VLLM_NIXL_SIDE_CHANNEL_PORT", "value": port}));
     }
+    if presets::is_precise(config) {
+        env.push(json!({"name": "POD_IP", "valueFrom": pod_ip}));
+        env.push(json!({"name": "PYTHONHASHSEED", "value": presets::HASH_SEED}));
+    }
+    for (name, value) in config.accelerator.rdma.map_or(&[][..], |rdma| rdma.env) {
+        env.push(json!({"name": name, "value": value}));
+    }
+    if let Some(tracing) = &config.tracing {
+        env.extend(trace_variables(tracing, &workload.name()));
+    }
     // Variables from bundles.toml replace the defaults.
     let own = |name: &Json| engine.env.iter().any(|variable| &variable["name"] == name);
     env.retain(|variable| !own(&variable["name"]));
     env.extend(engine.env.iter().cloned());
     Json::Array(env)
+}
+
+/// Returns the variable with the token for gated models.
+pub(super) fn token_variable(secret: &str) -> Json {
+    let source = json!({"secretKeyRef": {"name": secret, "key": "HF_TOKEN"}});
+    json!({"name": "HF_TOKEN", "valueFrom": source})
+}
+
+/// Returns the variables that OpenTelemetry's libraries read.
+pub(super) fn trace_variables(tracing: &Tracing, service: &str) -> Vec<Json> {
+    let ratio = format!("{}.{:02}", tracing.percent / 100, tracing.percent % 100);
+    let variables = [
+        ("OTEL_SERVICE_NAME", service),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", &tracing.endpoint),
+        ("OTEL_TRACES_EXPORTER", "otlp"),
+        ("OTEL_TRACES_SAMPLER", "parentbased_traceidratio"),
+        ("OTEL_TRACES_SAMPLER_ARG", &ratio),
+    ];
+    variables.into_iter().map(|(name, value)| json!({"name": name, "value": value})).collect()
 }
 
 fn ports(workload: &Workload<'_>, pod: Pod) -> Json {
@@ -272,6 +336,9 @@ fn ports(workload: &Workload<'_>, pod: Pod) -> Json {
         if workload.shape.topology == Topology::DpExternal {
             ports.push(json!({"name": "supervisor", "containerPort": SUPERVISOR_PORT}));
         }
+    }
+    if presets::is_precise(workload.config) && pod != Pod::Headless {
+        ports.push(json!({"name": "kv-events", "containerPort": EVENTS_PORT}));
     }
     if workload.disaggregated {
         ports.push(json!({"name": "transfer", "containerPort": TRANSFER_PORT}));
@@ -348,8 +415,50 @@ fn arguments(workload: &Workload<'_>, pod: Pod) -> Vec<String> {
     if pod == Pod::Headless {
         args.push("--headless".to_owned());
     }
+    args.extend(optional_arguments(workload));
     args.extend(shape.args.iter().cloned());
     args
+}
+
+/// Returns the arguments of adapters, KV cache offloading, KV cache events and traces.
+fn optional_arguments(workload: &Workload<'_>) -> Vec<String> {
+    let config = workload.config;
+    let mut args = Vec::new();
+    if !config.adapters.is_empty() {
+        args.push("--enable-lora".to_owned());
+        // Every slot needs memory of the device, so more adapters take turns.
+        args.push(format!("--max-loras={}", config.adapters.len().min(8)));
+        args.extend(config.adapter_rank.map(|rank| format!("--max-lora-rank={rank}")));
+        args.push("--lora-modules".to_owned());
+        let path = pod_fields::adapter_path;
+        args.extend(config.adapters.iter().map(|one| format!("{}={}", one.name, path(one))));
+    }
+    if let Some(gibibytes) = config.engine.kv_offload {
+        args.push(format!("--kv-offloading-size={gibibytes}"));
+        args.push("--kv-offloading-backend=native".to_owned());
+    }
+    if presets::is_precise(config) {
+        if presets::block_size(config).is_none() {
+            args.push(format!("--block-size={BLOCK_SIZE}"));
+        }
+        let topic = format!("kv@$(POD_IP):{}@{}", workload.engine_port(), config.served_name);
+        let events = json!({
+            "enable_kv_cache_events": true,
+            "publisher": "zmq",
+            "endpoint": format!("tcp://*:{EVENTS_PORT}"),
+            "topic": topic,
+        });
+        args.push(format!("--kv-events-config={events}"));
+    }
+    if let Some(tracing) = &config.tracing {
+        args.push(format!("--otlp-traces-endpoint={}", tracing.endpoint));
+    }
+    args
+}
+
+/// Returns the block size of the KV cache with preset `precise-prefix`.
+pub(super) fn events_block_size(config: &ServingConfig) -> u32 {
+    presets::block_size(config).unwrap_or(BLOCK_SIZE)
 }
 
 /// Returns the script that starts the engine, if its arguments depend on the pod's index in the group.
@@ -414,11 +523,26 @@ fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
         "limits": {"memory": "1Gi"},
     });
 
-    map([
+    let env = match &config.tracing {
+        Some(tracing) => {
+            Json::Array(trace_variables(tracing, &format!("{}-routing", workload.name())))
+        }
+        None => json!([]),
+    };
+    // The proxy forwards the request, so that it is ready only if it reaches its engine.
+    let ready = json!({
+        "httpGet": {"path": "/v1/models", "port": "routing-0"},
+        "periodSeconds": 5,
+        "timeoutSeconds": 5,
+        "failureThreshold": 3,
+    });
+
+    let mut container = map([
         ("name", "routing-proxy".into()),
         ("image", image),
         ("args", Value::texts(args)),
         ("restartPolicy", "Always".into()),
+        ("readinessProbe", ready.into()),
         ("ports", Json::Array(ports).into()),
         ("resources", values.resources(&["sidecar", "resources"], &resources, &[])),
         (
@@ -431,7 +555,11 @@ fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
             })
             .into(),
         ),
-    ])
+    ]);
+    if let Some(container) = container.as_map_mut().filter(|_| config.tracing.is_some()) {
+        container.insert("env".to_owned(), env.into());
+    }
+    container
 }
 
 /// Returns the templates of a group.

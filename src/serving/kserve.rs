@@ -93,9 +93,8 @@ fn part(workload: &Workload<'_>, values: &mut Values) -> Map {
 fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
     let config = workload.config;
     let role = workload.role.as_str();
-    let fixed: Vec<(&str, u32)> =
-        config.accelerator.resource.iter().map(|name| (*name, workload.units())).collect();
     let default = workload.shape.resources.clone().unwrap_or(json!({}));
+    let devices = engine::devices(workload);
     let mut container = Map::new();
     container.insert("name".to_owned(), "main".into());
     let description = "Engine image of all pods.";
@@ -106,10 +105,7 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
     }
 
     let mut env = config.engine.env.clone();
-    if let Some(secret) = &config.engine.token_secret {
-        let reference = json!({"secretKeyRef": {"name": secret, "key": "HF_TOKEN"}});
-        env.push(json!({"name": "HF_TOKEN", "valueFrom": reference}));
-    }
+    env.extend(config.engine.token_secret.as_deref().map(engine::token_variable));
 
     if workload.disaggregated {
         let own = |env: &[Json], name: &str| env.iter().any(|variable| variable["name"] == name);
@@ -123,7 +119,7 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
         container.insert("env".to_owned(), (&Json::Array(env)).into());
     }
     container
-        .insert("resources".to_owned(), values.resources(&[role, "resources"], &default, &fixed));
+        .insert("resources".to_owned(), values.resources(&[role, "resources"], &default, &devices));
     let mut pod = Map::new();
     pod.insert("imagePullSecrets".to_owned(), values.pull_secrets(config.pull_secret.as_deref()));
     // A Service named like a variable of the engine would set it (vllm#34199).
@@ -155,6 +151,15 @@ const NOT_OURS: &[&str] = &[
     "engine.shared-memory",
     "engine.capabilities",
     "engine.startup-minutes",
+    "engine.kv-offload",
+    "pod.labels",
+    "service-account-annotations",
+    "queue",
+    "cache",
+    "adapters",
+    "tracing",
+    "epp.pod",
+    "epp.tokenizer-image",
     "prefill.sidecar-image",
     "disaggregated-set",
     "epp.image",

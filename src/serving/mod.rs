@@ -12,6 +12,7 @@ mod monitoring_and_scaling;
 pub mod picker;
 pub mod placeholders;
 mod plugins;
+mod pod_fields;
 mod pool;
 mod presets;
 mod releases;
@@ -32,6 +33,7 @@ use topology::Workload;
 use view::kserve::Derived;
 use view::{View, pods};
 
+pub use monitoring_and_scaling::pod_metric;
 pub use route::is_of_the_engine;
 pub use view::Manifest;
 
@@ -48,7 +50,7 @@ pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<
     }
 
     let mut values = Values::default();
-    let objects = if config.kserve {
+    let mut objects = if config.kserve {
         vec![kserve::service(config, &workloads, &mut values)]
     } else {
         let mut objects = workload::objects(&workloads, &mut values);
@@ -58,6 +60,18 @@ pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<
         objects.extend(monitoring_and_scaling::objects(config, &workloads));
         objects
     };
+    pod_fields::add(&mut objects, config, &workloads, &mut values, diagnostics);
+    for object in &mut objects {
+        let own = object.metadata_mut().map_at("labels");
+        for (key, value) in &config.labels {
+            if !own.contains_key(key) {
+                own.insert(key.clone(), value.into());
+            }
+        }
+        if own.is_empty() {
+            object.metadata_mut().shift_remove("labels");
+        }
+    }
     Some(Unit { objects, values: values.sorted(), ..Unit::default() })
 }
 
@@ -93,7 +107,8 @@ pub fn check(unit: &Unit, config: &ServingConfig, diagnostics: &mut Diagnostics)
 }
 
 /// Keys with image references.
-const IMAGES: [&str; 4] = ["engine.image", "prefill.sidecar-image", "epp.image", "model"];
+const IMAGES: [&str; 5] =
+    ["engine.image", "prefill.sidecar-image", "epp.image", "epp.tokenizer-image", "model"];
 
 /// Reports conflicts between the charts of several models: the same object in one namespace, where
 /// installing the second release fails, and routes that match the same requests.
@@ -149,7 +164,7 @@ pub fn images(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
     };
 
     for template in &view.templates {
-        for (container, path) in template.containers() {
+        for (container, path) in pods::all_containers(template.spec, &template.spec_path) {
             let image = pods::text(container, "image");
             // KServe's presets have images of their own.
             if image.is_empty() && template.completed {
@@ -167,8 +182,12 @@ pub fn images(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
     }
 
     for picker in &view.pickers {
-        let path = ".spec.template.spec.containers[0].image".to_owned();
-        add(pods::text(picker.container, "image"), picker.owner, "epp", path);
+        let path = "/spec/template/spec";
+        let Some(spec) = manifests[picker.owner].json.pointer(path) else { continue };
+        for (container, path) in pods::all_containers(spec, ".spec.template.spec") {
+            let (image, name) = (pods::text(container, "image"), pods::text(container, "name"));
+            add(image, picker.owner, name, format!("{path}.image"));
+        }
     }
 
     found.into_iter().map(|(reference, uses)| Image { reference, uses }).collect()

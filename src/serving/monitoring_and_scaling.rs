@@ -158,6 +158,16 @@ fn budget(workload: &Workload<'_>, pods: u32) -> Object {
     with(object("policy/v1", "PodDisruptionBudget", &name, &labels), "spec", &spec)
 }
 
+/// Returns the name under which an adapter serves the number of waiting requests.
+pub fn pod_metric(scaling: &Autoscaling) -> String {
+    let name = "vllm:num_requests_waiting";
+    match &scaling.metric {
+        Some(own) => own.clone(),
+        None if scaling.gke => format!("prometheus.googleapis.com|{name}|gauge"),
+        None => name.to_owned(),
+    }
+}
+
 fn autoscaler(workload: &Workload<'_>, scaling: &Autoscaling) -> Object {
     let config = workload.config;
     let name = workload.name();
@@ -168,6 +178,7 @@ fn autoscaler(workload: &Workload<'_>, scaling: &Autoscaling) -> Object {
     };
     let target = json!({"apiVersion": api, "kind": kind, "name": name});
     if !scaling.keda {
+        let metric = pod_metric(scaling);
         let spec = json!({
             "scaleTargetRef": target,
             "minReplicas": scaling.min,
@@ -175,7 +186,7 @@ fn autoscaler(workload: &Workload<'_>, scaling: &Autoscaling) -> Object {
             "metrics": [{
                 "type": "Pods",
                 "pods": {
-                    "metric": {"name": "vllm:num_requests_waiting"},
+                    "metric": {"name": metric},
                     "target": {"type": "AverageValue", "averageValue": scaling.waiting.to_string()},
                 },
             }],

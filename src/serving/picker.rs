@@ -1,7 +1,7 @@
 //! Endpoint picker: Deployment, Service, configuration and RBAC.
 
 use super::build::{Values, cluster_object, map, object, with, with_namespace};
-use super::presets;
+use super::{engine, presets};
 use crate::config::ServingConfig;
 use crate::ir::{Expr, Map, Object, Value};
 use crate::yaml;
@@ -99,7 +99,7 @@ fn args(config: &ServingConfig) -> Value {
     }
     let mut flags = config.epp.flags.clone();
     if config.profile.tracing_flag {
-        flags.entry("tracing").or_insert(json!(false));
+        flags.entry("tracing").or_insert(json!(config.tracing.is_some()));
     }
     // The profiler is enabled by default and only needed for debugging.
     flags.entry("enable-pprof").or_insert(json!(false));
@@ -122,6 +122,11 @@ fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Va
         ("inference-extension", "inference-extension")
     };
     let field = |name: &str, path: &str| json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}});
+    let mut env =
+        vec![field("NAMESPACE", "metadata.namespace"), field("POD_NAME", "metadata.name")];
+    if let Some(tracing) = &config.tracing {
+        env.extend(engine::trace_variables(tracing, name));
+    }
     let container = map([
         ("name", "epp".into()),
         ("image", values.text(&["epp", "image"], image, "Image of the endpoint picker.")),
@@ -149,14 +154,7 @@ fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Va
             "readinessProbe",
             (&json!({"grpc": {"port": HEALTH_PORT, "service": ready}, "periodSeconds": 2})).into(),
         ),
-        (
-            "env",
-            (&json!([
-                field("NAMESPACE", "metadata.namespace"),
-                field("POD_NAME", "metadata.name"),
-            ]))
-                .into(),
-        ),
+        ("env", (&Json::Array(env)).into()),
         (
             "securityContext",
             (&json!({
@@ -177,10 +175,15 @@ fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Va
         pod.insert(key.to_owned(), value);
     };
     set("serviceAccountName", Value::text(name));
+    set("enableServiceLinks", false.into());
     set("imagePullSecrets", values.pull_secrets(config.pull_secret.as_deref()));
     // The same as for the engine pods that finish its requests.
     set("terminationGracePeriodSeconds", 130i64.into());
-    set("containers", Value::Seq(vec![container]));
+    let mut containers = vec![container];
+    if presets::is_precise(config) {
+        containers.push(tokenizer(config, values));
+    }
+    set("containers", Value::Seq(containers));
     set(
         "nodeSelector",
         values.whole(
@@ -199,8 +202,11 @@ fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Va
             "Tolerations of the endpoint picker.",
         ),
     );
-    let volumes = json!([{"name": "plugins-config-volume", "configMap": {"name": name}}]);
-    set("volumes", (&volumes).into());
+    let mut volumes = vec![json!({"name": "plugins-config-volume", "configMap": {"name": name}})];
+    if presets::is_precise(config) {
+        volumes.push(json!({"name": "tokenizer-cache", "emptyDir": {}}));
+    }
+    set("volumes", (&Json::Array(volumes)).into());
     let mut labels = labels.clone();
     labels["llm-d.ai/igw-mode"] = json!(SELECTOR);
     let mut metadata = Map::new();
@@ -221,6 +227,64 @@ fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Va
         ("template", map([("metadata", metadata.into()), ("spec", pod.into())])),
     ]);
     with(object("apps/v1", "Deployment", name, &labels), "spec", spec)
+}
+
+/// Returns the container that renders prompts to tokens as the engine does.
+fn tokenizer(config: &ServingConfig, values: &mut Values) -> Value {
+    let usual = "vllm/vllm-openai-cpu:v0.23.0";
+    let image = config.epp.tokenizer_image.as_deref().unwrap_or(usual);
+    let description = "Image of the tokenizer in the endpoint picker pods.";
+    let image = values.text(&["epp", "tokenizerImage"], image, description);
+    let mut env = vec![
+        json!({"name": "HOME", "value": "/var/cache/tokenizer"}),
+        json!({"name": "HF_HUB_CACHE", "value": "/var/cache/tokenizer/huggingface"}),
+    ];
+    env.extend(config.engine.token_secret.as_deref().map(engine::token_variable));
+
+    let probe = |period: u32, failures: u32| {
+        json!({
+            "httpGet": {"path": "/health", "port": "tokenizer"},
+            "periodSeconds": period,
+            "timeoutSeconds": 5,
+            "failureThreshold": failures,
+        })
+    };
+    let args = [
+        engine::model_argument(&config.model),
+        format!("--served-model-name={}", config.served_name),
+        format!("--port={}", presets::TOKENIZER_PORT),
+    ];
+    map([
+        ("name", "tokenizer".into()),
+        ("image", image),
+        ("command", Value::texts(["vllm", "launch", "render"])),
+        ("args", Value::texts(args)),
+        ("env", (&Json::Array(env)).into()),
+        (
+            "ports",
+            (&json!([{"name": "tokenizer", "containerPort": presets::TOKENIZER_PORT}])).into(),
+        ),
+        (
+            "resources",
+            (&json!({"requests": {"cpu": "4", "memory": "8Gi"}, "limits": {"memory": "8Gi"}}))
+                .into(),
+        ),
+        ("startupProbe", (&probe(10, 60)).into()),
+        ("readinessProbe", (&probe(5, 3)).into()),
+        (
+            "securityContext",
+            (&json!({
+                "allowPrivilegeEscalation": false,
+                "capabilities": {"drop": ["ALL"]},
+                "seccompProfile": {"type": "RuntimeDefault"},
+            }))
+                .into(),
+        ),
+        (
+            "volumeMounts",
+            (&json!([{"name": "tokenizer-cache", "mountPath": "/var/cache/tokenizer"}])).into(),
+        ),
+    ])
 }
 
 /// Returns a Role and its RoleBinding to the picker's ServiceAccount.

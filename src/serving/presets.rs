@@ -1,6 +1,7 @@
 //! Configurations of the endpoint picker.
 
-use super::Profile;
+use super::view::flags::Flags;
+use super::{Profile, engine};
 use crate::config::ServingConfig;
 use serde_json::{Value as Json, json};
 
@@ -13,13 +14,82 @@ pub(super) fn name_of(config: &ServingConfig) -> &str {
     }
 }
 
+/// Seed of the hashes of KV cache blocks, which engines and picker share.
+pub(super) const HASH_SEED: &str = "42";
+
+/// Port of the tokenizer in the picker pod.
+pub(super) const TOKENIZER_PORT: u16 = 8010;
+
+/// Returns true if the picker indexes the KV cache events of the engines.
+pub(super) fn is_precise(config: &ServingConfig) -> bool {
+    config.epp.config.is_none() && name_of(config) == "precise-prefix"
+}
+
+/// Returns the block size in the arguments of the engine.
+pub(super) fn block_size(config: &ServingConfig) -> Option<u32> {
+    Flags::parse(&config.decode.args).text("block-size")?.parse().ok()
+}
+
+/// Returns the hash seed: that in the variables of the engine, else the default.
+fn hash_seed(config: &ServingConfig) -> &str {
+    let own = config.engine.env.iter().find(|variable| variable["name"] == "PYTHONHASHSEED");
+    own.and_then(|variable| variable["value"].as_str()).unwrap_or(HASH_SEED)
+}
+
+/// Returns the configuration of precise prefix routing. The five parts that must agree with the engine
+/// are the model's name, block size, hash seed, topic and port of the events.
+fn precise(config: &ServingConfig) -> Json {
+    let producer = "precise-prefix-cache-producer";
+    let plugin = |kind: &str, parameters: Json| json!({"type": kind, "parameters": parameters});
+    let used = |kind: &str, weight: u32| json!({"pluginRef": kind, "weight": weight});
+    json!({
+        "plugins": [
+            plugin("token-producer", json!({
+                "modelName": config.served_name,
+                "vllm": {"url": format!("http://localhost:{TOKENIZER_PORT}")},
+            })),
+            {"type": "endpoint-notification-source"},
+            plugin(producer, json!({
+                "tokenProcessorConfig": {
+                    "blockSize": engine::events_block_size(config),
+                    "hashSeed": hash_seed(config),
+                },
+                "kvEventsConfig": {
+                    "topicFilter": "kv@",
+                    "discoverPods": true,
+                    "podDiscoveryConfig": {"socketPort": engine::EVENTS_PORT},
+                },
+            })),
+            plugin("prefix-cache-scorer", json!({"prefixMatchInfoProducerName": producer})),
+            {"type": "kv-cache-utilization-scorer"},
+            {"type": "queue-scorer"},
+        ],
+        "dataLayer": {"sources": [{
+            "pluginRef": "endpoint-notification-source",
+            "extractors": [{"pluginRef": producer}],
+        }]},
+        "schedulingProfiles": [{
+            "name": "default",
+            "plugins": [
+                used("prefix-cache-scorer", 3),
+                used("kv-cache-utilization-scorer", 2),
+                used("queue-scorer", 2),
+            ],
+        }],
+    })
+}
+
 /// Returns the EndpointPickerConfig.
 pub(super) fn config_of(config: &ServingConfig) -> Json {
     let mut root = json!({
         "apiVersion": config.profile.picker_config,
         "kind": "EndpointPickerConfig",
     });
-    let body = config.epp.config.clone().unwrap_or_else(|| preset(name_of(config), config.profile));
+    let body = match &config.epp.config {
+        Some(own) => own.clone(),
+        None if is_precise(config) => precise(config),
+        None => preset(name_of(config), config.profile),
+    };
     if let (Json::Object(root), Json::Object(body)) = (&mut root, body) {
         root.extend(body.into_iter().filter(|(key, _)| key != "apiVersion" && key != "kind"));
     }

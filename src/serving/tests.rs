@@ -1,12 +1,13 @@
 //! Every invariant is held by our own charts, and broken by a change of one of them.
 
+mod additions;
 mod breaking;
 
 use super::invariants::INVARIANTS;
 use super::{Manifest, check, check_manifests, compile, profile};
 use crate::config::{Config, ServingConfig};
 use crate::diag::{Code, Diagnostics, Place, Severity, SourceText, human};
-use crate::ir::Release;
+use crate::ir::{Release, Unit};
 use breaking::{BREAKING, LEADER, POD, WORKER, engine, flag};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -101,10 +102,12 @@ epp = { image = "PICKER" }
 "#;
 
 fn read(table: &str) -> (Option<ServingConfig>, String) {
-    let text = format!(
-        "[[serving]]\nname = \"chat\"\nmodel = \"hf://example/model\"\n\
-         engine.image = \"IMAGE\"\n{table}"
-    );
+    read_without_engine(&format!("engine.image = \"IMAGE\"\n{table}"))
+}
+
+/// Reads a model from a table that has the engine, too.
+fn read_without_engine(table: &str) -> (Option<ServingConfig>, String) {
+    let text = format!("[[serving]]\nname = \"chat\"\nmodel = \"hf://example/model\"\n{table}");
     let text = text.replace("PICKER", PICKER).replace("SIDECAR", SIDECAR).replace("IMAGE", IMAGE);
     let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
     let mut found = Diagnostics::new();
@@ -123,7 +126,11 @@ fn objects(table: &str) -> Vec<Json> {
     let config = config(table);
     let mut found = Diagnostics::new();
     let unit = compile(&config, &mut found);
-    let unit = unit.unwrap_or_else(|| panic!("{}", human::render(&found, false)));
+    rendered(&unit.unwrap_or_else(|| panic!("{}", human::render(&found, false))))
+}
+
+/// The objects of a chart, as an API server would receive them.
+fn rendered(unit: &Unit) -> Vec<Json> {
     let values = unit.default_values();
     let release = Release { namespace: "models", values: &values };
     unit.objects.iter().filter_map(|object| release.object(object)).collect()

@@ -2,7 +2,7 @@
 
 use super::presets;
 use super::view::can_be_several;
-use crate::config::{ServingConfig, Shape, Topology};
+use crate::config::{Cache, Model, ServingConfig, Shape, Topology};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use serde_json::Value as Json;
 
@@ -163,6 +163,7 @@ pub(super) fn check(
         );
     }
 
+    check_additions(workloads, config, diagnostics);
     if config.prefill.is_some() && config.profile.sidecar_image.is_none() && !config.kserve {
         let message = format!("API profile {} does not support prefill", config.profile.name);
         diagnostics.push(
@@ -189,6 +190,80 @@ pub(super) fn check(
                 .at(Place::span(config.place("disaggregated-set").clone()))
                 .hint("use a newer `api`, or remove `disaggregated-set`"),
         );
+    }
+}
+
+/// Reports keys that have no effect on this model, or not with the other keys.
+fn check_additions(
+    workloads: &[Workload<'_>],
+    config: &ServingConfig,
+    diagnostics: &mut Diagnostics,
+) {
+    let mut report = |key: &str, message: &str, hint: &str| {
+        let place = Place::span(config.place(key).clone());
+        diagnostics.push(Diagnostic::error(Code::InvalidValue, message).at(place).hint(hint));
+    };
+
+    if config.cache.is_some() && !matches!(config.model, Model::HuggingFace(_)) {
+        let hint = "remove it: models of `oci`, `pvc` and `s3` are not downloaded to a cache";
+        report("cache", "`cache` has no effect on this `model`", hint);
+    }
+    if let Some(Cache::Created { access_mode, .. }) = &config.cache {
+        let is_one = workloads.len() == 1
+            && workloads.iter().all(|one| !one.is_group() && one.shape.replicas <= 1)
+            && config.autoscaling.is_none();
+        if access_mode == "ReadWriteOnce" && !is_one {
+            let hint = "use a StorageClass with `access-mode = \"ReadWriteMany\"`";
+            report("cache", "`ReadWriteOnce` is for one node, but the model has more pods", hint);
+        }
+    }
+
+    if config.engine.kv_offload.is_some() && config.prefill.is_some() {
+        let hint = "remove `kv-offload`, or combine connectors in `--kv-transfer-config`";
+        let message = "`kv-offload` cannot be used with `prefill`: each sets a connector";
+        report("engine.kv-offload", message, hint);
+    }
+    if config.queue.is_some() && config.disaggregated_set {
+        let hint = "remove `queue`, or `disaggregated-set`";
+        report("queue", "Kueue does not manage DisaggregatedSets", hint);
+    }
+    if config.accelerator.claim_template.is_some()
+        && config.written("accelerator.per-node").is_some()
+    {
+        let hint = "remove `per-node`, and set the number in the ResourceClaimTemplate";
+        let message = "`per-node` has no effect with `claim-template`";
+        report("accelerator.per-node", message, hint);
+    }
+    if config.epp.tokenizer_image.is_some() && !presets::is_precise(config) {
+        let hint = "remove it, or write `preset = \"precise-prefix\"`";
+        report("epp.tokenizer-image", "this picker has no tokenizer", hint);
+    }
+    if presets::is_precise(config) {
+        let is_simple = workloads.len() == 1
+            && workloads.iter().all(|one| one.shape.dp == 1 && one.port_count() == 1);
+        if !is_simple {
+            let hint = "use `preset = \"default\"`, or write `config`";
+            let message = "`precise-prefix` does not support `prefill` and data parallelism";
+            report("epp.preset", message, hint);
+        }
+        if !matches!(config.model, Model::HuggingFace(_)) {
+            let hint = "use a model `hf://…`: the tokenizer downloads it";
+            report("epp.preset", "`precise-prefix` needs a tokenizer for this `model`", hint);
+        }
+    }
+    if let Some(tpu) = config.accelerator.tpu {
+        let known = |one: &Workload<'_>| tpu.topologies.iter().any(|(n, _)| *n == one.units());
+        let selects = config.engine.node_selector.as_ref();
+        let selects =
+            selects.and_then(|all| all.get("cloud.google.com/gke-tpu-topology")).is_some();
+        if !selects && !workloads.iter().all(known) {
+            let numbers: Vec<String> =
+                tpu.topologies.iter().map(|(number, _)| number.to_string()).collect();
+            let message = format!("nodes with TPU {} have {} chips", tpu.name, numbers.join(", "));
+            let hint = "change the parallelism, or set `cloud.google.com/gke-tpu-topology` in \
+                `node-selector`";
+            report("accelerator.tpu", &message, hint);
+        }
     }
 }
 

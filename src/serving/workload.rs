@@ -2,7 +2,9 @@
 
 use super::build::{Values, map, object, with};
 use super::engine::{self, Pod};
+use super::pod_fields;
 use super::topology::{Role, Workload};
+use crate::config::{Cache, ServingConfig};
 use crate::ir::{Map, Object, Value};
 use serde_json::{Value as Json, json};
 
@@ -11,8 +13,15 @@ pub(super) fn objects(workloads: &[Workload<'_>], values: &mut Values) -> Vec<Ob
     let Some(first) = workloads.first() else { return Vec::new() };
     let config = first.config;
     let labels = json!({"app.kubernetes.io/part-of": config.name});
-    let account = object("v1", "ServiceAccount", &config.name, &labels);
+    let mut account = object("v1", "ServiceAccount", &config.name, &labels);
+    let annotations = values.annotations_from(
+        &["serviceAccount", "annotations"],
+        Json::Object(config.service_account_annotations.clone()),
+        "Annotations of the ServiceAccount of the engine pods.",
+    );
+    account.metadata_mut().insert("annotations".to_owned(), annotations);
     let mut objects = vec![with(account, "automountServiceAccountToken", false)];
+    objects.extend(cache(config, &labels, values));
     if config.disaggregated_set && workloads.iter().all(Workload::is_group) {
         objects.extend(disaggregated_set(workloads, values));
         return objects;
@@ -31,11 +40,34 @@ pub(super) fn objects(workloads: &[Workload<'_>], values: &mut Values) -> Vec<Ob
 
 /// Returns the labels of the workload object.
 fn labels_of(workload: &Workload<'_>) -> Json {
-    json!({
+    let mut labels = json!({
         "app.kubernetes.io/name": workload.name(),
         "app.kubernetes.io/part-of": workload.config.name,
         "app.kubernetes.io/component": "engine",
-    })
+    });
+    if let Some(queue) = &workload.config.queue {
+        labels["kueue.x-k8s.io/queue-name"] = json!(queue);
+    }
+    labels
+}
+
+/// Returns the claim for downloaded models, if the chart creates it.
+fn cache(config: &ServingConfig, labels: &Json, values: &mut Values) -> Option<Object> {
+    let Some(Cache::Created { size, storage_class, access_mode }) = &config.cache else {
+        return None;
+    };
+    let description = "Size of the volume for downloaded models.";
+    let size = values.text(&["cache", "size"], size, description);
+    let description = "StorageClass of the volume for downloaded models; empty for the default.";
+    let class = storage_class.as_deref().unwrap_or_default();
+    let class = values.optional_text(&["cache", "storageClass"], class, description);
+    let spec = map([
+        ("accessModes", Value::texts([access_mode.as_str()])),
+        ("storageClassName", class),
+        ("resources", map([("requests", map([("storage", size)]))])),
+    ]);
+    let name = pod_fields::cache_claim(config)?;
+    Some(with(object("v1", "PersistentVolumeClaim", &name, labels), "spec", spec))
 }
 
 /// Returns the number of replicas; `None` with an autoscaler.

@@ -37,6 +37,42 @@ const SHAPES: &[(&str, &str)] = &[
     ("old", "api = \"gie-1.4\"\nobjectives = { premium = 100 }\n"),
     ("kserve", "form = \"kserve\"\ntp = 2\nprefill = { tp = 1 }\nroute = { gateway = \"g\" }\n"),
     (
+        "pods",
+        "tp = 2\nlabels = { team = \"search\" }\nqueue = \"gpu\"\n\
+         service-account-annotations = { \"eks.amazonaws.com/role-arn\" = \"arn:aws:iam::1:role/a\" }\n\
+         prefill = { topology = \"lws-mp\", nodes = 2, tp = 4 }\n\
+         pod = { labels = { zone = \"a\" }, volumes = [{ name = \"tmp\", emptyDir = {} }], \
+         volume-mounts = [{ name = \"tmp\", mountPath = \"/tmp\" }], \
+         init-containers = [{ name = \"prepare\", image = \"example.com/prepare:1\" }], \
+         sidecars = [{ name = \"logs\", image = \"example.com/logs:1\" }], \
+         env-from = [{ configMapRef = { name = \"settings\" } }], \
+         priority-class = \"inference\", scheduler = \"binpack\", runtime-class = \"nvidia\", \
+         topology-spread = [{ maxSkew = 1, topologyKey = \"zone\", whenUnsatisfiable = \"DoNotSchedule\" }], \
+         security-context = { fsGroup = 1000 }, host-aliases = [{ ip = \"10.0.0.1\", hostnames = [\"a\"] }], \
+         dns-config = { searches = [\"example.com\"] } }\n\
+         epp = { pod = { priority-class = \"routing\", labels = { zone = \"a\" } } }\n",
+    ),
+    (
+        "cache",
+        "replicas = 2\ncache = { size = \"200Gi\", storage-class = \"shared\" }\n\
+         adapters = [{ name = \"sql\", source = \"hf://example/sql\" }, \
+         { name = \"law\", source = \"pvc://adapters/law\" }, { name = \"tax\", source = \"pvc://adapters/tax\" }]\n\
+         adapter-rank = 32\ntracing = { endpoint = \"http://collector.observability:4317\" }\n\
+         autoscaling = { max = 3, metrics = \"gke\" }\n",
+    ),
+    ("precise", "tp = 2\nepp = { preset = \"precise-prefix\" }\ncache = { claim = \"hub\" }\n"),
+    (
+        "claims",
+        "tp = 8\naccelerator = { claim-template = \"gpus\", rdma = \"ib\" }\n\
+         prefill = { tp = 8 }\ntracing = { endpoint = \"http://otel:4317\", percent = 100 }\n",
+    ),
+    ("tpu", "tp = 8\naccelerator = { vendor = \"tpu\", tpu = \"v6e\" }\n"),
+    (
+        "kserve-pods",
+        "form = \"kserve\"\nlabels = { team = \"search\" }\nprefill = {}\n\
+         pod = { volumes = [{ name = \"tmp\", emptyDir = {} }], priority-class = \"inference\" }\n",
+    ),
+    (
         "everything",
         "tp = 2\ndisruption-budget = 1\nnetwork-policy = { monitoring-namespaces = [\"monitoring\"] }\npull-secret = \"registry\"\n\
          monitoring = { labels = { team = \"models\" } }\nautoscaling = { max = 5 }\n\
@@ -66,7 +102,12 @@ fn shapes() -> Vec<ServingConfig> {
     let models = ["hf://example/model", "oci://example.com/model:1", "s3://models/a", "pvc://c/a"];
     let mut text = String::new();
     for (index, (name, table)) in SHAPES.iter().enumerate() {
-        let model = models[index % models.len()];
+        // Some keys are for downloaded models only.
+        let model = if table.contains("cache") || table.contains("precise") {
+            models[0]
+        } else {
+            models[index % models.len()]
+        };
         text.push_str(&format!(
             "[[serving]]\nname = \"{name}\"\nmodel = \"{model}\"\nserved-name = \"example/model\"\n\
              engine = {{ image = \"example.com/vllm:v1\" }}\n{table}"

@@ -1,7 +1,7 @@
 //! The keys of `[[serving]]`.
 
-use super::{Kind, NAME, NAMESPACE, SECRET, Table, optional, required};
-use crate::config::serving::profile;
+use super::{Kind, NAME, NAMESPACE, PATCH_KEYS, SECRET, Table, optional, required};
+use crate::config::serving::{accelerators, profile};
 
 /// Values of `topology`, the default first.
 pub(crate) const TOPOLOGIES: &[&str] =
@@ -14,11 +14,15 @@ pub(crate) const FORMS: &[&str] = &["llm-d", "kserve"];
 pub(crate) const FAILURE_MODES: &[&str] = &["FailOpen", "FailClose"];
 /// Values of `preset`, the default first.
 pub(crate) const PRESETS: &[&str] =
-    &["default", "aggregated", "payload-agnostic", "prefill-decode"];
+    &["default", "aggregated", "payload-agnostic", "prefill-decode", "precise-prefix"];
 /// Values of `provider`, the default first.
 pub(crate) const PROVIDERS: &[&str] = &["none", "istio", "gke"];
 /// Values of `auth`, the default first.
 pub(crate) const AUTHS: &[&str] = &["none", "kuadrant"];
+/// Values of `autoscaling.metrics`, the default first.
+pub(crate) const METRICS: &[&str] = &["prometheus-adapter", "gke"];
+/// Values of `cache.access-mode`, the default first.
+pub(crate) const ACCESS_MODES: &[&str] = &["ReadWriteMany", "ReadWriteOnce"];
 /// Values of `autoscaling.kind`, the default first.
 pub(crate) const AUTOSCALERS: &[&str] = &["hpa", "keda"];
 
@@ -80,7 +84,106 @@ pub static ENGINE: Table = Table {
         ),
         optional("node-selector", Kind::Object, "Node selector. A value of the chart."),
         optional("tolerations", Kind::Objects, "Tolerations. A value of the chart."),
+        optional(
+            "kv-offload",
+            Kind::String(Some("^[1-9][0-9]{0,4}Gi$")),
+            "Size of the part of the KV cache in CPU memory, for all devices of a pod: `64Gi`. The \
+                memory of `resources` must include it. Default: none.",
+        ),
     ],
+};
+
+/// `pod`
+pub static POD: Table = Table {
+    header: "pod",
+    doc: "Additional fields of the engine pods, as in the Kubernetes API.",
+    exactly_one_of: &[],
+    keys: &[
+        optional("labels", Kind::Object, "Additional labels of the pods."),
+        optional("volumes", Kind::Objects, "Additional volumes."),
+        optional("volume-mounts", Kind::Objects, "Additional volume mounts of the main container."),
+        optional("init-containers", Kind::Objects, "Additional init containers."),
+        optional("sidecars", Kind::Objects, "Additional containers."),
+        optional(
+            "env-from",
+            Kind::Objects,
+            "Sources of environment variables of the main container.",
+        ),
+        optional(
+            "priority-class",
+            Kind::String(Some(SECRET)),
+            "Name of the PriorityClass. A value of the chart.",
+        ),
+        optional(
+            "topology-spread",
+            Kind::Objects,
+            "Topology spread constraints. A value of the chart.",
+        ),
+        optional("scheduler", Kind::String(Some(SECRET)), "Name of the scheduler."),
+        optional("runtime-class", Kind::String(Some(SECRET)), "Name of the RuntimeClass."),
+        optional("security-context", Kind::Object, "Security context of the pods."),
+        optional("host-aliases", Kind::Objects, "Entries for /etc/hosts."),
+        optional("dns-config", Kind::Object, "DNS parameters."),
+    ],
+};
+
+/// `cache`
+pub static CACHE: Table = Table {
+    header: "cache",
+    doc: "A volume for downloaded models, so that new pods do not download them again.",
+    exactly_one_of: &["claim", "size"],
+    keys: &[
+        optional(
+            "claim",
+            Kind::String(Some(SECRET)),
+            "Name of an existing PersistentVolumeClaim. A value of the chart.",
+        ),
+        optional(
+            "size",
+            Kind::String(Some("^[1-9][0-9]*(Gi|Ti)$")),
+            "Size of a PersistentVolumeClaim that the chart creates. A value of the chart.",
+        ),
+        optional(
+            "storage-class",
+            Kind::String(Some(SECRET)),
+            "StorageClass of the created claim. Default: the default of the cluster.",
+        )
+        .with(&["size"]),
+        optional(
+            "access-mode",
+            Kind::OneOf(ACCESS_MODES),
+            "Access mode of the created claim: `ReadWriteMany` (default) for several pods; \
+                `ReadWriteOnce` for one pod.",
+        )
+        .with(&["size"]),
+    ],
+};
+
+/// `tracing`
+pub static TRACING: Table = Table {
+    header: "tracing",
+    doc: "OpenTelemetry traces of engine, routing sidecar and picker.",
+    exactly_one_of: &[],
+    keys: &[
+        required(
+            "endpoint",
+            Kind::String(Some("^https?://[^\\s/]+:[0-9]+$")),
+            "URL of the collector's OTLP gRPC receiver: `http://collector.observability:4317`.",
+        ),
+        optional(
+            "percent",
+            Kind::Integer(1, 100),
+            "Percentage of requests that are traced. Default: 10.",
+        ),
+    ],
+};
+
+/// `[[serving.patch]]`
+pub static SERVING_PATCH: Table = Table {
+    header: "[[serving.patch]]",
+    doc: "A change to the objects of the chart. The changed objects are checked like all others.",
+    exactly_one_of: &[],
+    keys: PATCH_KEYS,
 };
 
 /// `accelerator`
@@ -104,6 +207,25 @@ pub static ACCELERATOR: Table = Table {
             "devices-per-unit",
             Kind::Integer(1, 8),
             "Devices per unit of the resource: 2 for TPU v7. Default: 1.",
+        ),
+        optional(
+            "tpu",
+            Kind::OneOf(accelerators::TPU_NAMES),
+            "TPU generation of `vendor = \"tpu\"`: sets `devices-per-unit` and the node selector, by \
+                the number of chips per pod.",
+        ),
+        optional(
+            "rdma",
+            Kind::OneOf(accelerators::RDMA_NAMES),
+            "Network for transfers between pods: `ib` (`rdma/ib`), `roce` (`rdma/roce_gdr`) or `efa` \
+                (`vpc.amazonaws.com/efa`): requests one device per accelerator, and sets \
+                capabilities and environment variables.",
+        ),
+        optional(
+            "claim-template",
+            Kind::String(Some(SECRET)),
+            "Name of a ResourceClaimTemplate (dynamic resource allocation) for the devices of a pod, \
+                instead of the resource of `vendor`.",
         ),
     ],
 };
@@ -156,7 +278,9 @@ pub static EPP: Table = Table {
             Kind::OneOf(PRESETS),
             "Picker configuration preset: `default`: queue, cache and prefix; `aggregated`: the \
                 same, and spreads new prompts; `payload-agnostic`: for requests that cannot be \
-                parsed; `prefill-decode`: for `prefill`, where it is the default.",
+                parsed; `prefill-decode`: for `prefill`, where it is the default; `precise-prefix`: \
+                by the KV cache events of the engines, which it enables, with a tokenizer in the \
+                picker pod.",
         ),
         optional(
             "config",
@@ -191,6 +315,13 @@ pub static EPP: Table = Table {
             "Resource requests and limits of the picker. A value \
             of the chart.",
         ),
+        optional(
+            "tokenizer-image",
+            Kind::String(Some(IMAGE)),
+            "Image of the tokenizer of preset `precise-prefix`, with vLLM for CPUs. A value of the \
+                chart. Default: `vllm/vllm-openai-cpu:v0.23.0`, by tag.",
+        ),
+        optional("pod", Kind::Table(&POD), "Additional fields of the picker pods, as in `pod`."),
     ],
 };
 
@@ -309,6 +440,18 @@ pub static AUTOSCALING: Table = Table {
             Kind::String(Some("^https?://[^\\s]+$")),
             "URL of Prometheus, for `keda`.",
         ),
+        optional(
+            "metrics",
+            Kind::OneOf(METRICS),
+            "Adapter that serves pod metrics for `hpa`, which determines their names: \
+                `prometheus-adapter` (default), or `gke` for Google Cloud Managed Service for \
+                Prometheus.",
+        ),
+        optional(
+            "metric",
+            Kind::String(Some("^[^\\s\"'\\\\]+$")),
+            "Name of the pod metric for `hpa`, if the adapter renames it. Default: by `metrics`.",
+        ),
     ],
 };
 
@@ -377,6 +520,32 @@ pub static SERVING: Table = Table {
                 as the LeaderWorkerSet operator.",
         ),
         required("engine", Kind::Table(&ENGINE), ENGINE.doc),
+        optional("pod", Kind::Table(&POD), POD.doc),
+        optional("labels", Kind::Object, "Additional labels of all objects."),
+        optional(
+            "service-account-annotations",
+            Kind::Object,
+            "Annotations of the engine's ServiceAccount, for cloud identities. A value of the chart.",
+        ),
+        optional(
+            "queue",
+            Kind::String(Some(NAMESPACE)),
+            "LocalQueue of Kueue that admits the engine pods. Default: none.",
+        ),
+        optional("cache", Kind::Table(&CACHE), CACHE.doc),
+        optional(
+            "adapters",
+            Kind::Objects,
+            "LoRA adapters: `{ name = \"…\", source = \"hf://ORGANISATION/NAME\" }`, or a source \
+                `pvc://CLAIM/FOLDER`. Requests select them by name.",
+        ),
+        optional(
+            "adapter-rank",
+            Kind::Integer(1, 512),
+            "Maximum rank of the adapters. Default: the engine's, 16.",
+        )
+        .with(&["adapters"]),
+        optional("tracing", Kind::Table(&TRACING), TRACING.doc),
         optional("accelerator", Kind::Table(&ACCELERATOR), ACCELERATOR.doc),
         optional("topology", Kind::OneOf(TOPOLOGIES), TOPOLOGY),
         optional("replicas", Kind::Integer(0, 10_000), REPLICAS),
@@ -414,5 +583,6 @@ pub static SERVING: Table = Table {
             "Maximum number of evicted pods at a time, as PodDisruptionBudgets. Default: no \
                 budgets.",
         ),
+        optional("patch", Kind::Tables(&SERVING_PATCH), SERVING_PATCH.doc),
     ],
 };

@@ -1,16 +1,16 @@
 //! Reads `[[serving]]`.
 
 use super::reader::{Fields, Located, Reader};
-use super::{pods, values};
+use super::{overlay, pods, serving_pods, values};
 use crate::config::keys::serving as keys;
 use crate::config::keys::{Kind, NAMESPACE_LIMIT, Table};
-use crate::config::serving::profile;
+use crate::config::serving::{accelerators, profile};
 use crate::config::{
     Accelerator, Autoscaling, EngineConfig, Model, Monitoring, NetworkPolicy, PickerConfig,
     RouteConfig, ServingConfig, Shape, Topology,
 };
 use crate::diag::{Code, Span};
-use crate::ir::{is_label_value, label_fault};
+use crate::ir::label_fault;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, Toleration};
 use regex::Regex;
 use serde_json::{Map as JsonMap, Value as Json};
@@ -54,9 +54,15 @@ pub(super) fn read<'t>(
         shape
     });
 
+    let pod = table_in(reader, fields, "pod", &keys::POD, &mut spans);
+    let cache = table_in(reader, fields, "cache", &keys::CACHE, &mut spans);
+    let tracing = table_in(reader, fields, "tracing", &keys::TRACING, &mut spans);
     let accelerator_fields =
         table_in(reader, fields, "accelerator", &keys::ACCELERATOR, &mut spans);
     let epp_fields = table_in(reader, fields, "epp", &keys::EPP, &mut spans);
+    let epp_pod = epp_fields
+        .as_ref()
+        .and_then(|epp| inner_table(reader, epp, "epp.", "pod", &keys::POD, &mut spans));
     let route_fields = table_in(reader, fields, "route", &keys::ROUTE, &mut spans);
     let monitoring_fields = table_in(reader, fields, "monitoring", &keys::MONITORING, &mut spans);
     let policy_fields =
@@ -98,6 +104,7 @@ pub(super) fn read<'t>(
     let chart_version = fields.text("chart-version").and_then(|at| values::version(reader, at));
 
     Some(ServingConfig {
+        adapters: serving_pods::adapters(reader, fields, &served_name),
         name,
         model,
         served_name,
@@ -111,17 +118,29 @@ pub(super) fn read<'t>(
         namespace: namespace.unwrap_or_else(|| "models".to_owned()),
         pull_secret: own_secret,
         engine,
+        pod: serving_pods::pod(reader, pod.as_ref()),
+        labels: serving_pods::labels_of(reader, fields),
+        service_account_annotations: serving_pods::texts(
+            reader,
+            fields,
+            "service-account-annotations",
+        ),
+        queue: string(fields, "queue"),
+        cache: cache.as_ref().and_then(serving_pods::cache),
+        adapter_rank: fields.integer("adapter-rank"),
+        tracing: tracing.as_ref().and_then(serving_pods::tracing),
+        patches: overlay::patches(reader, fields),
         accelerator: accelerator(reader, accelerator_fields.as_ref()),
         decode,
         prefill,
         sidecar_image,
         disaggregated_set: fields.boolean("disaggregated-set").unwrap_or_default(),
-        epp: epp(reader, epp_fields.as_ref()),
+        epp: epp(reader, epp_fields.as_ref(), epp_pod.as_ref()),
         objectives: objectives(reader, fields),
         rewrites: rewrites(reader, fields),
         monitoring: monitoring_fields.map(|table| Monitoring {
             interval: string(&table, "interval").unwrap_or_else(|| "10s".to_owned()),
-            labels: labels(reader, &table),
+            labels: serving_pods::labels_of(reader, &table),
         }),
         network_policy: policy_fields.map(|table| NetworkPolicy {
             gateways: strings(&table, "gateway-namespaces").unwrap_or_else(|| {
@@ -168,7 +187,7 @@ fn note_spans(
     }
 }
 
-/// Returns the fields of a table in the table.
+/// Returns the fields of a table in `[[serving]]`.
 fn table_in<'t>(
     reader: &mut Reader<'_>,
     fields: &Fields<'t>,
@@ -176,9 +195,21 @@ fn table_in<'t>(
     table: &'static Table,
     spans: &mut BTreeMap<String, Span>,
 ) -> Option<Fields<'t>> {
+    inner_table(reader, fields, "", key, table, spans)
+}
+
+/// Returns the fields of a table in the table whose keys have this prefix.
+fn inner_table<'t>(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'t>,
+    prefix: &str,
+    key: &str,
+    table: &'static Table,
+    spans: &mut BTreeMap<String, Span>,
+) -> Option<Fields<'t>> {
     let (tree, header): Located<&'t DeTable<'t>> = fields.table(key)?;
     let inner = reader.fields(table, header, tree);
-    note_spans(reader, &inner, &format!("{key}."), spans);
+    note_spans(reader, &inner, &format!("{prefix}{key}."), spans);
     Some(inner)
 }
 
@@ -251,6 +282,9 @@ fn engine(
         startup_minutes: fields.integer("startup-minutes").unwrap_or(60),
         node_selector,
         tolerations: list(tolerations),
+        kv_offload: fields
+            .text("kv-offload")
+            .and_then(|(text, _)| text.strip_suffix("Gi")?.parse().ok()),
     };
 
     Some((engine, strings(fields, "args").unwrap_or_default(), resources))
@@ -290,8 +324,18 @@ fn accelerator(reader: &mut Reader<'_>, fields: Option<&Fields<'_>>) -> Accelera
         }
     }
     let number = |key: &str| fields.and_then(|fields| fields.integer(key));
+    let text = |key: &str| fields.and_then(|fields| fields.text(key));
+    let tpu = text("tpu").and_then(|(name, _)| accelerators::tpu(name));
+    if let (Some((name, range)), false) = (text("tpu"), matches!(vendor, Some(("tpu", _)))) {
+        let message = format!("`tpu = \"{name}\"` requires `vendor = \"tpu\"`");
+        reader.error(Code::InvalidValue, &range, message, "add `vendor = \"tpu\"`, or remove it");
+    }
+    let claim_template = text("claim-template").map(|(name, _)| name.to_owned());
     Accelerator {
+        tpu,
+        rdma: text("rdma").and_then(|(name, _)| accelerators::rdma(name)),
         resource: match vendor.map_or("nvidia", |(text, _)| text) {
+            _ if claim_template.is_some() => None,
             "amd" => Some("amd.com/gpu"),
             "intel" => Some("gpu.intel.com/xe"),
             "gaudi" => Some("habana.ai/gaudi"),
@@ -300,11 +344,18 @@ fn accelerator(reader: &mut Reader<'_>, fields: Option<&Fields<'_>>) -> Accelera
             _ => Some("nvidia.com/gpu"),
         },
         per_node: number("per-node"),
-        devices_per_unit: number("devices-per-unit").unwrap_or(1),
+        devices_per_unit: number("devices-per-unit")
+            .or(tpu.map(|tpu| tpu.devices_per_unit))
+            .unwrap_or(1),
+        claim_template,
     }
 }
 
-fn epp(reader: &mut Reader<'_>, fields: Option<&Fields<'_>>) -> PickerConfig {
+fn epp(
+    reader: &mut Reader<'_>,
+    fields: Option<&Fields<'_>>,
+    pod: Option<&Fields<'_>>,
+) -> PickerConfig {
     let usual = PickerConfig {
         replicas: 1,
         failure_mode: "FailOpen".to_owned(),
@@ -341,6 +392,8 @@ fn epp(reader: &mut Reader<'_>, fields: Option<&Fields<'_>>) -> PickerConfig {
         resources: fields
             .json("resources")
             .and_then(|at| pods::typed::<ResourceRequirements>(reader, "resources", at)),
+        tokenizer_image: string(fields, "tokenizer-image"),
+        pod: serving_pods::pod(reader, pod),
     }
 }
 
@@ -416,24 +469,6 @@ fn rewrites(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<(String, Vec<(S
     rewrites
 }
 
-fn labels(reader: &mut Reader<'_>, fields: &Fields<'_>) -> JsonMap<String, Json> {
-    let Some((json, range)) = fields.json("labels") else { return JsonMap::new() };
-    let labels = pods::typed::<BTreeMap<String, String>>(reader, "labels", (json, range.clone()));
-    let Some(Json::Object(labels)) = labels else { return JsonMap::new() };
-    for (key, value) in &labels {
-        let (prefix, name) = key.rsplit_once('/').unwrap_or(("", key));
-        let host = prefix.is_empty()
-            || prefix.split('.').all(|label| label_fault(label, NAMESPACE_LIMIT).is_none());
-        let value = value.as_str().unwrap_or_default();
-        if !host || name.is_empty() || !is_label_value(name) || !is_label_value(value) {
-            let message = format!("invalid label `{key}: {value}`");
-            let hint = "use at most 63 letters, digits, dashes, dots and underscores";
-            reader.error(Code::InvalidValue, &range, message, hint);
-        }
-    }
-    labels
-}
-
 fn autoscaling(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Autoscaling> {
     let keda = matches!(fields.text("kind"), Some(("keda", _)));
     let prometheus = string(fields, "prometheus");
@@ -449,8 +484,15 @@ fn autoscaling(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Autoscali
         let hint = "set `min` to at most `max`";
         reader.error(Code::InvalidValue, &range, message, hint);
     }
+    for key in ["metrics", "metric"] {
+        let Some((_, range)) = fields.text(key).filter(|_| keda) else { continue };
+        let message = format!("`{key}` has no effect with `kind = \"keda\"`");
+        reader.error(Code::InvalidValue, &range, message, "remove it: KEDA queries Prometheus");
+    }
     let waiting = fields.integer("waiting").unwrap_or(5);
-    Some(Autoscaling { keda, min, max, waiting, prometheus })
+    let gke = matches!(fields.text("metrics"), Some(("gke", _)));
+    let metric = string(fields, "metric");
+    Some(Autoscaling { keda, min, max, waiting, prometheus, gke, metric })
 }
 
 fn string(fields: &Fields<'_>, key: &str) -> Option<String> {

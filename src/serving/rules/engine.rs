@@ -3,7 +3,8 @@
 use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::pods::{
-    Engine, Part, Program, Sidecar, Template, accelerators, commands, is_placeholder, list, text,
+    Engine, Part, Program, Sidecar, Template, accelerators, all_containers, commands,
+    is_placeholder, list, text,
 };
 use super::ranges;
 use crate::diag::{Code, Severity};
@@ -320,6 +321,18 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
     for picker in &view.pickers {
         let path = ".spec.template.spec.containers[0].image".to_owned();
         check(picker.owner, picker.container, path, "epp.image");
+        // Other containers of published pickers are not ours to judge.
+        let spec = view.manifests[picker.owner].json.pointer("/spec/template/spec");
+        for (container, path) in spec
+            .filter(|_| view.is_generated)
+            .into_iter()
+            .flat_map(|spec| all_containers(spec, ".spec.template.spec"))
+            .filter(|(container, _)| !std::ptr::eq(*container, picker.container))
+        {
+            let is_own = text(container, "name") == "tokenizer";
+            let field = if is_own { "epp.tokenizer-image" } else { "epp.pod" };
+            check(picker.owner, container, format!("{path}.image"), field);
+        }
     }
 }
 

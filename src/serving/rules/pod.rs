@@ -3,7 +3,7 @@
 
 use super::super::invariants::Found;
 use super::super::view::View;
-use super::super::view::pods::{Program, Template, is_placeholder, list, text};
+use super::super::view::pods::{Program, Template, all_containers, is_placeholder, list, text};
 use crate::diag::Severity;
 use crate::diag::suggest;
 use crate::ir::quantity;
@@ -27,17 +27,6 @@ pub(super) fn pods<'v>(view: &'v View<'_>) -> Vec<Pod<'v>> {
         Some((picker.owner, ".spec.template.spec".to_owned(), spec))
     });
     engines.chain(pickers).collect()
-}
-
-/// Returns all containers of a pod with their JSON paths.
-fn containers<'v>(spec: &'v Json, path: &str) -> Vec<(&'v Json, String)> {
-    ["initContainers", "containers"]
-        .into_iter()
-        .flat_map(|key| {
-            let all = list(spec, key).iter().enumerate();
-            all.map(move |(index, container)| (container, format!("{path}.{key}[{index}]")))
-        })
-        .collect()
 }
 
 /// Returns true if a controller adds volumes to the pods of this manifest.
@@ -68,7 +57,7 @@ pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
         claims(&manifest.json, &mut volumes);
 
         let mut names = BTreeSet::new();
-        for (container, path) in containers(spec, &path) {
+        for (container, path) in all_containers(spec, &path) {
             let name = text(container, "name");
             if !names.insert(name) && !name.is_empty() {
                 let message = format!("two containers of {} are named `{name}`", manifest.label());
@@ -134,7 +123,7 @@ pub(super) fn is_typo(one: &str, other: &str) -> bool {
 /// Checks that requests do not exceed limits, and equal them for devices.
 pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     for (owner, path, spec) in pods(view) {
-        for (container, path) in containers(spec, &path) {
+        for (container, path) in all_containers(spec, &path) {
             let of = |group: &str| {
                 let resources = container.get("resources")?;
                 resources.get(group)?.as_object()

@@ -130,6 +130,17 @@ pub(crate) fn list<'a>(json: &'a Json, key: &str) -> &'a [Json] {
     json.get(key).and_then(Json::as_array).map_or(&[], Vec::as_slice)
 }
 
+/// Returns all containers of a pod with their JSON paths.
+pub(crate) fn all_containers<'v>(spec: &'v Json, path: &str) -> Vec<(&'v Json, String)> {
+    ["initContainers", "containers"]
+        .into_iter()
+        .flat_map(|key| {
+            let all = list(spec, key).iter().enumerate();
+            all.map(move |(index, container)| (container, format!("{path}.{key}[{index}]")))
+        })
+        .collect()
+}
+
 /// Returns the string at a key; empty without one.
 pub(crate) fn text<'a>(json: &'a Json, key: &str) -> &'a str {
     json.get(key).and_then(Json::as_str).unwrap_or_default()
