@@ -16,6 +16,7 @@ const MORE: &[(&str, &str, &str, &str)] = &[
     ("networking.gke.io", "v1", "gcpbackendpolicies", "GCPBackendPolicy"),
     ("networking.gke.io", "v1", "healthcheckpolicies", "HealthCheckPolicy"),
     ("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule"),
+    ("serving.kserve.io", "v1alpha2", "llminferenceservices", "LLMInferenceService"),
 ];
 
 #[test]

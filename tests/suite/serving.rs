@@ -54,7 +54,7 @@ const SHAPES: &[(&str, &str)] = &[
     ),
     (
         "cache",
-        "replicas = 2\ncache = { size = \"200Gi\", storage-class = \"shared\" }\n\
+        "cache = { size = \"200Gi\", storage-class = \"shared\" }\n\
          adapters = [{ name = \"sql\", source = \"hf://example/sql\" }, \
          { name = \"law\", source = \"pvc://adapters/law\" }, { name = \"tax\", source = \"pvc://adapters/tax\" }]\n\
          adapter-rank = 32\ntracing = { endpoint = \"http://collector.observability:4317\" }\n\

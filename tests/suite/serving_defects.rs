@@ -319,6 +319,19 @@ kind: RoleBinding
 metadata: {name: chat-epp, namespace: models}
 subjects: [{kind: ServiceAccount, name: chat-epp, namespace: models}]
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: chat-epp}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: chat-epp}
+rules:
+- {apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}
+- {apiGroups: [authorization.k8s.io], resources: [subjectaccessreviews], verbs: [create]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: chat-epp}
+subjects: [{kind: ServiceAccount, name: chat-epp, namespace: models}]
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: chat-epp}
 ";
 
 #[test]

@@ -42,6 +42,7 @@ const MEANT: &[Meant] = &[
     Meant { kind: "Deployment", path: ".spec.template.spec.containers[0].imagePullPolicy", why: "Always asks the registry on every start; images belong pinned by digest" },
     Meant { kind: "Deployment", path: ".spec.template.spec.containers[0].args", why: "`--grpc-port`, without which upstream's `extProcPort` makes a dead picker, and `--enable-pprof=false`" },
     Meant { kind: "Deployment", path: ".spec.template.spec.containers[0].securityContext", why: "upstream has none" },
+    Meant { kind: "Deployment", path: ".spec.template.spec.enableServiceLinks", why: "no Service of the namespace sets variables of the picker" },
     Meant { kind: "Deployment", path: ".spec.template.metadata.labels", why: "network policies tell the pods of a model by what they are part of" },
     Meant { kind: "Secret", path: ".metadata.name", why: "upstream's fixed name collides with that of a second release in the namespace" },
     Meant { kind: "ServiceMonitor", path: ".spec.endpoints[0].authorization.credentials.name", why: "the name of that Secret" },
