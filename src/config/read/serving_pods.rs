@@ -132,7 +132,7 @@ pub(super) fn adapters(
 fn source(text: &str) -> Option<AdapterSource> {
     let (scheme, rest) = text.split_once("://")?;
     let parts: Vec<&str> = rest.split('/').collect();
-    let is_safe = !parts.iter().any(|part| *part == "..") && !rest.contains([' ', '=', ',', '\'']);
+    let is_safe = !parts.contains(&"..") && !rest.contains([' ', '=', ',', '\'']);
     match (scheme, parts.as_slice()) {
         ("hf", [organisation, name]) if is_safe && !organisation.is_empty() && !name.is_empty() => {
             Some(AdapterSource::HuggingFace(rest.to_owned()))
