@@ -214,6 +214,9 @@ const UNKNOWN_FIELDS: &str = "              volumes:
 fn written(case: &Case) -> String {
     let files = walkdir::WalkDir::new(case.path("out")).into_iter().map(|e| e.expect("an entry"));
     let files = files.filter(|entry| entry.file_type().is_file());
+    // These describe the bundle and its faults.
+    let files =
+        files.filter(|entry| !["Chart.yaml", "README.md"].iter().any(|n| entry.file_name() == *n));
     files.filter_map(|entry| std::fs::read_to_string(entry.path()).ok()).collect()
 }
 

@@ -18,7 +18,19 @@ Generated from values.yaml of the charts in out/ and examples/serving/out.
 ";
 
 /// Tables whose keys are names from the bundle.
-const NAMED: [&str; 5] = ["images", "deployments", "serviceAccounts", "namespaces", "resources"];
+const NAMED: [&str; 8] = [
+    "images",
+    "deployments",
+    "serviceAccounts",
+    "namespaces",
+    "resources",
+    "securityContext",
+    "imagePullPolicy",
+    "extraArgs",
+];
+
+/// Start of the comment with the default of an image.
+const DEFAULT: &str = "# @default -- ";
 
 /// A value with its description.
 struct Described {
@@ -38,6 +50,8 @@ fn described(text: &str) -> Vec<Described> {
         let trimmed = line.trim_start();
         if let Some(start) = trimmed.strip_prefix("# -- ") {
             comment = Some(start.to_owned());
+        } else if trimmed.starts_with(DEFAULT) {
+            // Another one for each chart.
         } else if let (Some(more), Some(text)) = (trimmed.strip_prefix("# "), &mut comment) {
             text.push(' ');
             text.push_str(more);
@@ -48,11 +62,17 @@ fn described(text: &str) -> Vec<Described> {
             // Requests and limits of models have no names of containers above.
             let is_name = named && !["requests", "limits"].contains(&&parts[2]);
             let name = if is_name { "NAME".to_owned() } else { parts[2].to_owned() };
-            let is_container = is_name && path.last().is_some_and(|(_, up)| up == "resources");
+            let is_image = is_name && path.last().is_some_and(|(_, up)| up == "images");
+            let containers = ["resources", "securityContext", "imagePullPolicy", "extraArgs"];
+            let is_container =
+                is_name && path.last().is_some_and(|(_, up)| containers.contains(&up.as_str()));
             path.push((indent, name));
             if let Some(mut description) = comment.take() {
                 if is_container {
                     description = description.replace(&format!("`{}`", &parts[2]), "`NAME`");
+                }
+                if is_image {
+                    description = description.replace(&parts[2], "`NAME`");
                 }
                 let path: Vec<&str> = path.iter().map(|(_, name)| name.as_str()).collect();
                 found.push(Described {
