@@ -72,6 +72,7 @@ pub(crate) const DEVIATIONS: &[Deviation] = &[
     stricter("found more after the end of the document", "Go drops the rest without a word"),
     stricter("directives such as", "Go drops them with the rest of a document"),
     stricter("the tag handle", "Go drops it with the rest of a document"),
+    stricter("found the control character", "Go drops it with the rest of a document"),
     stricter("found no JSON object after a JSON object", "Go also reads YAML there"),
     stricter("byte order mark inside", "Go skips one character of each line after it"),
     stricter("name of an anchor consists", "`&x:y a: 1` is the key `:y a` to Go"),
