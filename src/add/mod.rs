@@ -95,9 +95,25 @@ pub(crate) fn add(
     let (files, bundle) = (files?, bundle?);
 
     let chosen = Chosen::new(request, &bundle, &settings, diagnostics)?;
+    if let Some(existing) = config.bundles.iter().find(|bundle| bundle.name == chosen.name) {
+        let name = &chosen.name;
+        let message = format!("`{name}` is already in {}", path.display());
+        diagnostics.push(
+            Diagnostic::error(Code::DuplicateName, message)
+                .at(Place::span(existing.span.clone()))
+                .hint(format!(
+                    "set another name with `--name`, or run `bundle2chart remove {name}` first"
+                )),
+        );
+        return None;
+    }
     settings.name.clone_from(&chosen.name);
     settings.namespace = Some(chosen.namespace.clone());
     settings.watch = Some(chosen.watch.clone());
+    if request.watch.is_some() {
+        // That of the command line has no place in the file.
+        settings.watch_span = None;
+    }
     // The name is new, so no other package can have it.
     settings.package = None;
 

@@ -2,7 +2,9 @@
 
 use super::output::Output;
 use super::{Cli, Exit};
+use crate::escape::Lines;
 use clap::CommandFactory as _;
+use std::path::Path;
 
 pub(super) fn schema(output: &mut Output) -> Exit {
     output.document(&format!("{:#}\n", crate::config::schema::json_schema()));
@@ -16,7 +18,22 @@ pub(super) fn completions(shell: clap_complete::Shell, output: &mut Output) -> E
     Exit::Clean
 }
 
-pub(super) fn man(output: &mut Output) -> Exit {
+/// Prints the man page, or writes one for each command to the directory `out`.
+#[expect(clippy::disallowed_methods, reason = "creates the directory of the man pages")]
+pub(super) fn man(out: Option<&Path>, output: &mut Output) -> Exit {
+    if let Some(out) = out {
+        let written = std::fs::create_dir_all(out)
+            .and_then(|()| clap_mangen::generate_to(Cli::command(), out));
+        return match written {
+            Ok(()) => Exit::Clean,
+            Err(error) => {
+                let text = format!("error: cannot write man pages to {}: {error}", out.display());
+                output.error(&Lines::from_iter([text]));
+                Exit::Error
+            }
+        };
+    }
+
     let mut text = Vec::new();
     if clap_mangen::Man::new(Cli::command()).render(&mut text).is_err() {
         return Exit::Error;

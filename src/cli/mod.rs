@@ -139,8 +139,12 @@ enum Command {
         /// Shell to generate the script for.
         shell: clap_complete::Shell,
     },
-    /// Print the man page.
-    Man,
+    /// Print the man page, or write those of all commands.
+    Man {
+        /// Directory to write a man page for each command to; created if it is missing.
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
 }
 
 /// Result of a command, as an exit code.
@@ -232,7 +236,7 @@ fn run(cli: &Cli) -> ExitCode {
         Command::Explain(explain) => explain.run(&mut output),
         Command::Schema => generate::schema(&mut output),
         Command::Completions { shell } => generate::completions(*shell, &mut output),
-        Command::Man => generate::man(&mut output),
+        Command::Man { out } => generate::man(out.as_deref(), &mut output),
     };
     output.finish(exit).into()
 }

@@ -386,7 +386,7 @@ const LINT_LEVEL: &str = "^(allow|deny)$";
 const LINTS: &str = "Levels of diagnostics by code, for `build` and `lock`, for example \
     `run-as-user-missing = \"allow\"`. `allow`: do not report warnings and notes with this code. \
     `deny`: report them as errors, so that nothing is written. Errors stay errors.";
-const BUNDLE_LINTS: &str = "Levels of diagnostics about this bundle by code, instead of those of \
+const BUNDLE_LINTS: &str = "Levels of diagnostics about this chart by code, instead of those of \
     `[lints]`: `allow` or `deny`.";
 
 /// `[defaults]`

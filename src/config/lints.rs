@@ -1,4 +1,4 @@
-//! `[lints]` and `[bundle.lints]`: the levels of diagnostic codes.
+//! `[lints]`, `[bundle.lints]` and `[chart.lints]`: the levels of diagnostic codes.
 
 use super::{BundleConfig, Config};
 use crate::diag::{Code, Diagnostics, LintLevel};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub type Lints = BTreeMap<Code, LintLevel>;
 
 impl Config {
-    /// Applies `[lints]` to warnings and notes. For those about a bundle, its `[bundle.lints]` win.
+    /// Applies `[lints]` to warnings and notes. For those about a bundle, its own `lints` win.
     pub fn set_levels(&self, diagnostics: &mut Diagnostics) {
         diagnostics.set_levels(|found| {
             let name = found.place.bundle.as_deref();

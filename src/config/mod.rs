@@ -179,6 +179,8 @@ pub struct BundleConfig {
     pub namespace: Option<String>,
     /// Namespaces that the operator watches; if missing, the default of the CSV's install modes.
     pub watch: Option<Watch>,
+    /// The key `watch` in the file, if it is set there.
+    pub watch_span: Option<Span>,
     /// If not empty, only objects that match one of these are kept.
     pub include: Vec<Filter>,
     /// Objects that one of these matches are dropped; wins over `include`.
@@ -244,6 +246,7 @@ impl BundleConfig {
             package: None,
             namespace: None,
             watch: None,
+            watch_span: None,
             include: Vec::new(),
             exclude: Vec::new(),
             pull_secret: None,

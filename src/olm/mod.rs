@@ -24,7 +24,7 @@ pub use targets::{Targets, default_watch};
 
 use crate::bundle::Bundle;
 use crate::config::{CertificateProvider, Issuer, PodConfig, Watch};
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostics, Span};
 use crate::ir::{Object, ValueSpec};
 use certificate::Certificates;
 
@@ -37,6 +37,8 @@ pub struct Options<'a> {
     pub namespace: &'a str,
     /// Namespaces that the operator watches; `None` selects the default install mode.
     pub watch: Option<&'a Watch>,
+    /// The key `watch` in bundles.toml.
+    pub watch_span: Option<&'a Span>,
     /// Source of the certificates for webhooks and APIServices.
     pub certificates: CertificateProvider,
     /// The cert-manager issuer, if it is not one of the release.

@@ -3,7 +3,7 @@
 use super::Options;
 use crate::bundle::{ClusterServiceVersion, InstallMode};
 use crate::config::Watch;
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Expr, Part, Value};
 
 /// The namespaces that an operator watches, checked against its install modes.
@@ -64,18 +64,20 @@ impl Targets {
             if csv.supports(mode) {
                 return true;
             }
-            diagnostics.push(
-                Diagnostic::error(
-                    Code::InstallModeUnsupported,
-                    format!(
-                        "the operator cannot watch {wanted}: it supports {}, not {}",
-                        supported(csv),
-                        mode.as_str()
-                    ),
-                )
-                .at(csv.place(".spec.installModes"))
-                .hint(hint(csv)),
+            let message = format!(
+                "the operator cannot watch {wanted}: it supports {}, not {}",
+                supported(csv),
+                mode.as_str()
             );
+            let error = Diagnostic::error(Code::InstallModeUnsupported, message).hint(hint(csv));
+            let modes = csv.place(".spec.installModes");
+            // The key is what can be changed; the command line has no place.
+            diagnostics.push(match options.watch_span {
+                Some(span) => {
+                    error.at(Place::span(span.clone())).related(modes, "the bundle's install modes")
+                }
+                None => error.at(modes),
+            });
             false
         };
 

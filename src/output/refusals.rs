@@ -5,11 +5,15 @@ use super::inspection::{Inspection, State};
 use super::ownership;
 use super::release::is_unreleased;
 use crate::diag::{self, Code, Diagnostic, Diagnostics, Fatal, Place};
+use crate::regular_file;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Maximum number of files that a message names.
 const NAMED_FILES: usize = 5;
+
+/// Bytes of a file that are compared line by line.
+const FILE_LIMIT: u64 = 64 << 20;
 
 /// Reports why a chart must not be written to the output directory `out`, if so. `replace` allows
 /// to discard edits and different content under an existing version.
@@ -78,6 +82,10 @@ pub(super) fn of_chart(
             "raise `chart-version` of this bundle in bundles.toml, or build with `--replace` if \
                 the old chart was never installed",
         );
+        let refused = match first_difference(&folder, wanted, found) {
+            Some(place) => refused.related(place, "first line that differs"),
+            None => refused,
+        };
         diagnostics.push(with_edits(refused, &folder, found));
     } else if !found.edited.is_empty() {
         let edited = name_some(&found.edited);
@@ -178,6 +186,21 @@ fn with_edits(refused: Diagnostic, folder: &Path, found: &Inspection) -> Diagnos
         let place = Place::file(folder.join(path).display().to_string());
         refused.related(place, "edited since bundle2chart wrote it")
     })
+}
+
+/// Returns the first line that differs, in the first stale file; documents come last, because they
+/// follow from the rest. The content is not shown: it may be a Secret of an overlay.
+fn first_difference(folder: &Path, wanted: &OwnedFiles<'_>, found: &Inspection) -> Option<Place> {
+    let stale = wanted
+        .iter()
+        .filter(|(path, _)| found.stale.contains(*path) && *path != ownership::FILE_NAME);
+    let (path, content) = stale.min_by_key(|(path, _)| (path.ends_with(".md"), *path))?;
+    let file = folder.join(path);
+    let old = regular_file::read(&file, FILE_LIMIT).ok()?;
+
+    let lines = old.split(|byte| *byte == b'\n').zip(content.split(|byte| *byte == b'\n'));
+    let same = lines.take_while(|(old, new)| old == new).count();
+    Some(Place { line: Some(same + 1), ..Place::file(file.display().to_string()) })
 }
 
 /// Files that differ, for a person: the ownership file says nothing new unless it is the only one.

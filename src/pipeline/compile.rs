@@ -94,6 +94,7 @@ fn run_stages(
         chart: &config.name,
         namespace: &namespace,
         watch: config.watch.as_ref(),
+        watch_span: config.watch_span.as_ref(),
         certificates: config.certificates,
         issuer: config.issuer.as_ref(),
         aggregate_roles: config.aggregate_roles,

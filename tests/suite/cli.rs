@@ -82,6 +82,22 @@ fn completions_and_manual() {
     let seen = case.run(&["man"]);
     assert_eq!((seen.code, seen.stderr.as_str()), (Some(0), ""));
     assert!(seen.stdout.contains(".TH bundle2chart 1"), "{}", seen.stdout);
+    // One page for each command.
+    let written = case.run(&["man", "--out", "share/man/man1"]);
+    assert_eq!((written.code, written.text().as_str()), (Some(0), "exit code 0\n"));
+    assert_eq!(
+        case.read("share/man/man1/bundle2chart.1").lines().count(),
+        seen.stdout.lines().count()
+    );
+    assert!(case.read("share/man/man1/bundle2chart-build.1").contains("Overwrite existing chart"));
+    case.write("file", "");
+    let refused = case.run(&["man", "--out", "file"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.text());
+    assert!(
+        refused.stderr.starts_with("error: cannot write man pages to file: "),
+        "{}",
+        refused.stderr
+    );
     assert_eq!(case.run(&["completions", "cobol"]).code, Some(2));
 }
 

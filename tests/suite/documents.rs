@@ -3,6 +3,7 @@
 
 mod bundles_toml;
 mod commands;
+mod examples;
 mod values;
 
 use crate::support::deviations;
@@ -31,11 +32,13 @@ fn codes() {
 # Codes of diagnostics
 
 Every problem that bundle2chart reports has one of these codes, as in `error[unknown-key]`.
-`bundle2chart explain CODE` prints the same text. Codes are stable and never reused.
+`bundle2chart explain CODE` prints the same text; the examples are from the tests. Codes are stable and never reused.
 
 Generated from `src/diag/code.rs`.
 "
     .to_owned();
+    let examples = examples::by_code();
+    let mut with_example = 0;
     for code in Code::ALL {
         let _ = write!(
             text,
@@ -44,7 +47,12 @@ Generated from `src/diag/code.rs`.
             code.description(),
             code.explanation()
         );
+        if let Some(example) = examples.get(code.as_str()) {
+            with_example += 1;
+            let _ = write!(text, "\n```text\n{example}\n```\n");
+        }
     }
+    assert!(with_example > 100, "only {with_example} codes have an example");
     text.push_str(
         "\n# Codes of changes\n\nRules of `bundle2chart diff`, generated from `src/diff/rules/`. Their classes mean:\n
 - **breaking**: action required, or something stops. The API server or Helm rejects the upgrade, objects or manifests that

@@ -313,3 +313,35 @@ fn directories_of_manifests_are_inspected_and_compared() {
         diff.text()
     );
 }
+
+/// `[chart.lints]` sets levels for one chart, and that of another one stays.
+#[test]
+fn levels_of_codes_are_set_for_one_chart() {
+    let case = Case::new();
+    let pods = DATABASE.replace(
+        "      containers:",
+        "      securityContext: {runAsNonRoot: true}\n      containers:",
+    );
+    let pods = pods.split("---").next().expect("a document");
+    case.write("one/pods.yaml", pods);
+    case.write("two/pods.yaml", pods);
+    let chart = |name: &str, lints: &str| {
+        format!(
+            "[[chart]]\nname = \"{name}\"\nchart-version = \"1.0.0\"\nmanifests = [\"{name}\"]\n{lints}\n"
+        )
+    };
+    let build = |lints: &str| {
+        case.write("bundles.toml", chart("one", lints) + &chart("two", ""));
+        case.run(&["build", "--replace", "--message-format", "json"])
+    };
+    let count = |text: &str| text.matches("\"code\":\"run-as-user-missing\"").count();
+    let seen = build("");
+    assert_eq!((seen.code, count(&seen.stdout)), (Some(0), 2), "{}", seen.text());
+    let seen = build("[chart.lints]\nrun-as-user-missing = \"allow\"");
+    assert_eq!((seen.code, count(&seen.stdout)), (Some(0), 1), "{}", seen.text());
+    assert!(seen.stdout.contains("\"bundle\":\"two\""), "{}", seen.stdout);
+    let seen = build("[chart.lints]\nrun-as-user-missing = \"deny\"");
+    assert_eq!((seen.code, count(&seen.stdout)), (Some(2), 2), "{}", seen.text());
+    let seen = build("[chart.lints]\nrun-as-user-missng = \"allow\"");
+    assert!(seen.stdout.contains("did you mean `run-as-user-missing`?"), "{}", seen.text());
+}

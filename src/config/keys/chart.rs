@@ -1,10 +1,10 @@
 //! `[[chart]]`: keys of charts from the user's own manifests.
 
 use super::{
-    CRDS, CRDS_DOC, DEPENDS_ON, EXCLUDE, INCLUDE, Kind, MAINTAINER, NAME, NAMESPACE, OVERLAY_DOC,
-    OVERLAY_KEYS, PATCH_DOC, PATCH_KEYS, PROVIDED, PROVIDED_ENTRY, PULL_SECRET, RELEASE_LABELS,
-    SECRET, SEMANTIC_VERSION, STRIP_DESCRIPTIONS, Table, after::CHART_AFTER, optional,
-    ready::CHART_READY, required, switch::CHART_SWITCH,
+    BUNDLE_LINTS, CRDS, CRDS_DOC, DEPENDS_ON, EXCLUDE, INCLUDE, Kind, LINT_LEVEL, MAINTAINER, NAME,
+    NAMESPACE, OVERLAY_DOC, OVERLAY_KEYS, PATCH_DOC, PATCH_KEYS, PROVIDED, PROVIDED_ENTRY,
+    PULL_SECRET, RELEASE_LABELS, SECRET, SEMANTIC_VERSION, STRIP_DESCRIPTIONS, Table,
+    after::CHART_AFTER, optional, ready::CHART_READY, required, switch::CHART_SWITCH,
 };
 
 /// Pattern of `digest`.
@@ -106,5 +106,6 @@ pub static CHART: Table = Table {
                 `namespaces.KEY`, is created by the chart, and gets the pull secret if values \
                 create it.",
         ),
+        optional("lints", Kind::StringMap(LINT_LEVEL), BUNDLE_LINTS),
     ],
 };

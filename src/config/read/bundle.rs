@@ -57,6 +57,7 @@ pub(super) fn read(
         package,
         namespace,
         watch: own.watch.or_else(|| defaults.watch.clone()),
+        watch_span: own.watch_span.or_else(|| defaults.watch_span.clone()),
         include: joined(&defaults.include, own.include),
         exclude: joined(&defaults.exclude, own.exclude),
         pull_secret: own.pull_secret.or_else(|| defaults.pull_secret.clone()).flatten(),

@@ -3,7 +3,7 @@
 use super::check::Draft;
 use super::defaults::{self, Settings};
 use super::reader::{Fields, Reader};
-use super::{after, operands, overlay, ready, switches, values};
+use super::{after, lints, operands, overlay, ready, switches, values};
 use crate::config::keys::VENDORED;
 use crate::config::{BundleConfig, Manifests, Source, Text, VendoredFile};
 use crate::diag::Code;
@@ -53,6 +53,7 @@ pub(super) fn read(
         depends_on: draft.depends_on.iter().map(|(name, _)| name.clone()).collect(),
         gates,
         after,
+        lints: lints::read(reader, fields),
         span,
         ..BundleConfig::new(name, source)
     });

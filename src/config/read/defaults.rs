@@ -3,7 +3,7 @@
 use super::reader::{Fields, Located, Reader};
 use super::{certificates, overlay, values};
 use crate::config::{CertificateProvider, CrdPlacement, Filter, Issuer, Maintainer, Text, Watch};
-use crate::diag::{Code, Diagnostic, suggest};
+use crate::diag::{Code, Diagnostic, Span, suggest};
 use crate::jq::Purpose;
 
 /// Settings that can be in `[defaults]` or in a bundle.
@@ -20,6 +20,8 @@ pub(super) struct Settings {
     pub(super) release_labels: Option<bool>,
     pub(super) maintainers: Option<Vec<Maintainer>>,
     pub(super) watch: Option<Watch>,
+    /// The value of `watch`.
+    pub(super) watch_span: Option<Span>,
     pub(super) provided: Vec<Text>,
     pub(super) certificates: Option<CertificateProvider>,
     pub(super) issuer: Option<Issuer>,
@@ -32,6 +34,8 @@ pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Settings
         (None, Some(list)) => watch_list(reader, list),
         (None, None) => None,
     };
+    let watch_range = fields.text("watch").map(|(_, range)| range);
+    let watch_range = watch_range.or_else(|| fields.texts("watch").map(|(_, range)| range));
     let pull_secret = match (fields.text("pull-secret"), fields.boolean("pull-secret")) {
         (Some(at), _) => values::secret(reader, at).map(Some),
         (None, Some(_)) => Some(None),
@@ -50,6 +54,7 @@ pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Settings
         release_labels: fields.boolean("release-labels"),
         maintainers: maintainers(reader, fields),
         watch,
+        watch_span: watch_range.map(|range| reader.span(range)),
         provided: provided(reader, fields),
         certificates: certificates::provider(fields),
         issuer: certificates::issuer(reader, fields),

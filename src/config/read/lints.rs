@@ -1,4 +1,4 @@
-//! Reads `[lints]` and `[bundle.lints]`.
+//! Reads `[lints]`, also of a bundle or chart.
 
 use super::reader::{Fields, Reader};
 use crate::config::Lints;

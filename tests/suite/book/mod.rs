@@ -4,6 +4,7 @@
 //! `UPDATE=1 cargo test --test suite book::` replaces the blocks that differ; read the changes, and
 //! leave out again with `…` what a reader does not need.
 
+mod built;
 mod loopback;
 mod page;
 mod pages;

@@ -1,0 +1,272 @@
+//! The release scripts, run dry: archives of programs, their checksums, the container image, and the
+//! installation from them.
+//!
+//! The ignored test builds the static program and runs it in the image's files alone:
+//! `cargo test --test suite -- --ignored release::`
+
+use crate::registry::server::{Answer, Server};
+use crate::support::command::Case;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The targets of the workflow.
+const TARGETS: [&str; 4] = [
+    "aarch64-apple-darwin",
+    "aarch64-unknown-linux-musl",
+    "x86_64-apple-darwin",
+    "x86_64-unknown-linux-musl",
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Runs a script of this repository; returns its output.
+#[track_caller]
+fn script(path: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Result<String, String> {
+    let done = Command::new(root().join(path))
+        .args(arguments)
+        .envs(variables.iter().copied())
+        .output()
+        .expect("bash runs");
+    let text = String::from_utf8([&done.stdout[..], &done.stderr[..]].concat()).expect("UTF-8");
+    if done.status.success() { Ok(text) } else { Err(text) }
+}
+
+/// Programs of all targets, of which only `native` runs here.
+fn programs(case: &Case, native: &Path) -> String {
+    for target in TARGETS {
+        case.write(&format!("programs/{target}/bundle2chart"), "not for this machine");
+    }
+    let target = format!("programs/{}-unknown-linux-musl/bundle2chart", std::env::consts::ARCH);
+    fs::copy(native, case.path(&target)).expect("a program");
+    case.path("programs").display().to_string()
+}
+
+/// Returns the files of an archive with their modes.
+fn content(archive: &Path) -> BTreeMap<String, u32> {
+    let file = fs::File::open(archive).expect("an archive");
+    let mut tar = tar::Archive::new(flate2::read::GzDecoder::new(file));
+    let entries = tar.entries().expect("entries");
+    entries
+        .map(|entry| {
+            let entry = entry.expect("an entry");
+            let header = entry.header();
+            assert_eq!((header.mtime().unwrap(), header.uid().unwrap()), (0, 0));
+            let path = entry.path().expect("a path").display().to_string();
+            (path, header.mode().expect("a mode"))
+        })
+        .collect()
+}
+
+#[test]
+fn archives_have_the_program_completions_and_man_pages() {
+    let case = Case::new();
+    let native = Path::new(env!("CARGO_BIN_EXE_bundle2chart"));
+    let programs = programs(&case, native);
+    let dist = case.path("dist").display().to_string();
+    script("release/archives.sh", &[VERSION, &programs, &dist], &[]).expect("archives");
+    let sums = case.read("dist/SHA256SUMS");
+    assert_eq!(sums.lines().count(), TARGETS.len());
+
+    for target in TARGETS {
+        let name = format!("bundle2chart-{VERSION}-{target}");
+        let files = content(&case.path(&format!("dist/{name}.tar.gz")));
+        let mode = |path: &str| files.get(&format!("{name}/{path}")).copied();
+        assert_eq!(mode("bundle2chart"), Some(0o755), "{files:?}");
+        for path in [
+            "LICENSE",
+            "README.md",
+            "completions/_bundle2chart",
+            "completions/bundle2chart.bash",
+            "completions/bundle2chart.fish",
+            "man/man1/bundle2chart.1",
+            "man/man1/bundle2chart-build.1",
+        ] {
+            assert_eq!(mode(path), Some(0o644), "{path} in {files:?}");
+        }
+    }
+    // The same programs give the same bytes.
+    let again = case.path("again").display().to_string();
+    script("release/archives.sh", &[VERSION, &programs, &again], &[]).expect("archives");
+    assert_eq!(case.read("again/SHA256SUMS"), sums);
+    let wrong = script("release/archives.sh", &["9.9.9", &programs, &again], &[]);
+    assert!(wrong.is_err_and(|text| text.contains("not 9.9.9")));
+}
+
+#[test]
+fn an_installation_verifies_the_checksum() {
+    let case = Case::new();
+    let native = Path::new(env!("CARGO_BIN_EXE_bundle2chart"));
+    let programs = programs(&case, native);
+    let dist = case.path("dist");
+    let shown = dist.display().to_string();
+    script("release/archives.sh", &[VERSION, &programs, &shown], &[]).expect("archives");
+    let prefix = format!("/download/v{VERSION}/");
+    let server = Server::start(move |asked| {
+        let name = asked.target.strip_prefix(&prefix).unwrap_or("none");
+        fs::read(dist.join(name)).map_or_else(|_| Answer::new(404, ""), |it| Answer::new(200, it))
+    });
+    let releases = format!("http://{}/download", server.host());
+    let to = case.path("installed").display().to_string();
+    let install = |version: &str| {
+        let variables = [("RELEASES", releases.as_str()), ("NO_PROXY", "127.0.0.1")];
+        script("recipes/install.sh", &[version, &to], &variables)
+    };
+    install(VERSION).expect("an installation");
+    let installed = case.path("installed/bundle2chart");
+    let done = Command::new(&installed).arg("--version").output().expect("the program runs");
+    assert_eq!(String::from_utf8_lossy(&done.stdout), format!("bundle2chart {VERSION}\n"));
+
+    // Another archive than the one of the checksum, a checksum that is missing, and no such version.
+    fs::remove_file(&installed).expect("removed");
+    let archive =
+        format!("dist/bundle2chart-{VERSION}-{}-unknown-linux-musl.tar.gz", std::env::consts::ARCH);
+    let bytes = fs::read(case.path(&archive)).expect("an archive");
+    case.write(&archive, [&bytes[..], b"\0"].concat());
+    assert!(install(VERSION).is_err());
+    case.write(&archive, &bytes);
+    let sums = case.read("dist/SHA256SUMS");
+    case.write("dist/SHA256SUMS", "");
+    assert!(install(VERSION).is_err());
+    case.write("dist/SHA256SUMS", sums);
+    assert!(install("9.9.9").is_err());
+    assert!(!installed.exists());
+    install(&format!("v{VERSION}")).expect("an installation");
+}
+
+/// Returns a blob of a layout as JSON, if it is what its digest says.
+fn blob(layout: &Path, descriptor: &Value) -> (Vec<u8>, Value) {
+    let digest = descriptor["digest"].as_str().expect("a digest");
+    let hex = digest.strip_prefix("sha256:").expect("SHA-256");
+    let bytes = fs::read(layout.join("blobs/sha256").join(hex)).expect("a blob");
+    let found: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!((found.as_str(), descriptor["size"].as_u64()), (hex, Some(bytes.len() as u64)));
+    let json = serde_json::from_slice(&bytes).unwrap_or_default();
+    (bytes, json)
+}
+
+/// Writes an image with the programs, and returns the index and its layout.
+fn image(case: &Case, programs: &str, name: &str) -> (PathBuf, Value) {
+    case.write("ca.crt", "certificates");
+    let layout = case.path(name);
+    let certificates = case.path("ca.crt").display().to_string();
+    let arguments = [VERSION, programs, &certificates, &layout.display().to_string()];
+    script("release/image.sh", &arguments, &[]).expect("an image");
+    let top: Value =
+        serde_json::from_slice(&fs::read(layout.join("index.json")).expect("an index"))
+            .expect("JSON");
+    let (_, index) = blob(&layout, &top["manifests"][0]);
+    (layout, index)
+}
+
+#[test]
+fn the_image_has_the_program_and_certificates_alone() {
+    let case = Case::new();
+    let programs = programs(&case, Path::new(env!("CARGO_BIN_EXE_bundle2chart")));
+    let (layout, index) = image(&case, &programs, "layout");
+    let mut platforms = Vec::new();
+    for descriptor in index["manifests"].as_array().expect("manifests") {
+        platforms
+            .push(descriptor["platform"]["architecture"].as_str().expect("a platform").to_owned());
+        let (_, manifest) = blob(&layout, descriptor);
+        let (_, config) = blob(&layout, &manifest["config"]);
+        assert_eq!(config["config"]["Entrypoint"][0], "/bundle2chart");
+        assert_eq!(config["config"]["User"], "65532:65532");
+        let (layer, _) = blob(&layout, &manifest["layers"][0]);
+        case.write("layer.tar.gz", &layer);
+        let files = content(&case.path("layer.tar.gz"));
+        let found = |path: &str| files.get(path).copied();
+        assert_eq!(found("bundle2chart"), Some(0o755), "{files:?}");
+        assert_eq!(found("etc/ssl/certs/ca-certificates.crt"), Some(0o644), "{files:?}");
+        assert_eq!(found("tmp/").map(|mode| mode & 0o7777), Some(0o1777), "{files:?}");
+        assert_eq!(files.len(), 7, "{files:?}");
+    }
+    assert_eq!(platforms, ["amd64", "arm64"]);
+    let (_, again) = image(&case, &programs, "again");
+    assert_eq!(again, index);
+}
+
+/// The workflow calls the scripts, for the targets that the installation knows.
+#[test]
+fn the_workflow_builds_what_is_installed() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect("a file");
+    let workflow: Value =
+        serde_yaml::from_str(&read(".github/workflows/release.yml")).expect("YAML");
+    let matrix = &workflow["jobs"]["build"]["strategy"]["matrix"]["include"];
+    let mut targets: Vec<&str> = matrix
+        .as_array()
+        .expect("targets")
+        .iter()
+        .map(|it| it["target"].as_str().unwrap())
+        .collect();
+    targets.sort_unstable();
+    assert_eq!(targets, TARGETS);
+    let install = read("recipes/install.sh");
+    assert!(TARGETS.iter().all(|target| install.contains(&format!("target={target} "))));
+    let text = read(".github/workflows/release.yml");
+    for name in ["version", "archives", "image"] {
+        assert!(text.contains(&format!("release/{name}.sh ")), "{name}");
+    }
+    let wrong = script("release/version.sh", &["v9.9.9"], &[]);
+    assert!(wrong.is_err_and(|text| text.contains("tag v9.9.9")));
+}
+
+#[test]
+#[ignore = "compiles the program once more, with optimizations and musl's C library"]
+fn the_static_program_runs_in_the_image_alone() {
+    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    let done = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--locked", "--target", &target])
+        .current_dir(root())
+        .status()
+        .expect("cargo runs");
+    assert!(
+        done.success(),
+        "hint: `rustup target add {target}`, and on Debian and Ubuntu `apt-get install musl-tools`"
+    );
+    let directory =
+        std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from);
+    let program = directory.join(&target).join("release/bundle2chart");
+    let case = Case::new();
+    fs::create_dir_all(case.path(&format!("programs/{target}"))).expect("a directory");
+    fs::copy(&program, case.path(&format!("programs/{target}/bundle2chart"))).expect("a program");
+    let programs = case.path("programs").display().to_string();
+    let (layout, index) = image(&case, &programs, "layout");
+    let (_, manifest) = blob(&layout, &index["manifests"][0]);
+    let (layer, _) = blob(&layout, &manifest["layers"][0]);
+    let tar = flate2::read::GzDecoder::new(&layer[..]);
+    tar::Archive::new(tar).unpack(case.path("image")).expect("the files of the image");
+
+    // A build with filters, which start the program once more, without any other file.
+    let bundle = root().join("fixtures/bundles/pod-group-operator/1.0.0");
+    for entry in walkdir::WalkDir::new(&bundle) {
+        let entry = entry.expect("an entry");
+        if entry.file_type().is_file() {
+            let path = entry.path().strip_prefix(&bundle).expect("a path below");
+            let bytes = fs::read(entry.path()).expect("a file");
+            case.write(&format!("image/work/bundle/{}", path.display()), bytes);
+        }
+    }
+    let config =
+        "[[bundle]]\nname = \"pods\"\npath = \"bundle\"\nexclude = ['.kind == \"Route\"']\n";
+    case.write("image/work/bundles.toml", config);
+    let done = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "bash", "-ec"])
+        .arg(
+            "mkdir image/proc && mount --rbind /proc image/proc && cd image && \
+              chroot . /bundle2chart build --config work/bundles.toml --out work/out",
+        )
+        .current_dir(case.path("."))
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").expect("PATH"))
+        .output()
+        .expect("unshare runs");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert!(case.path("image/work/out/pods/1.0.0/Chart.yaml").is_file());
+}
