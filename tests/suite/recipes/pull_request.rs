@@ -1,5 +1,6 @@
 //! A pull request: a clone with an upgrade of one chart, whose remote has the target branch.
 
+use crate::registry::distribution::install_packages;
 use crate::support::command::Case;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,8 @@ pub(super) struct Done {
 
 impl PullRequest {
     pub(super) fn new() -> Self {
+        // The stand-in for `gh` filters with jq, and the recipe for GitLab uses both.
+        install_packages(&["curl", "jq"]);
         let request = PullRequest { case: Case::new() };
         let case = &request.case;
         let program = env!("CARGO_BIN_EXE_bundle2chart");

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::LazyLock;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The password of the tests as bcrypt, which is all that the server takes.
@@ -154,24 +154,36 @@ impl Drop for Distribution {
 /// # Panics
 /// When they are missing and cannot be installed.
 pub(crate) fn install() {
-    // Tests run in parallel, and dpkg has one lock: only the first of them may install.
-    static READY: LazyLock<bool> = LazyLock::new(|| {
-        let wanted = ["install", "--no-install-recommends", "docker-registry", "skopeo"];
-        is_installed() || (apt_get(&["update"]) && apt_get(&wanted) && is_installed())
-    });
+    install_packages(&["docker-registry", "skopeo"]);
+}
 
+/// Installs Debian's packages whose programs, of the same names, are missing.
+///
+/// # Panics
+/// When they cannot be installed.
+pub(crate) fn install_packages(packages: &[&'static str]) {
+    // Tests run in parallel, and dpkg has one lock: only the first of them may install.
+    static ONE: Mutex<()> = Mutex::new(());
+    let missing = {
+        let _guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted: Vec<&str> =
+            packages.iter().copied().filter(|name| !is_installed(name)).collect();
+        let install = [&["install", "--no-install-recommends"], &wanted[..]].concat();
+        let done = wanted.is_empty() || (apt_get(&["update"]) && apt_get(&install));
+        !done || !packages.iter().all(|name| is_installed(name))
+    };
+
+    let packages = packages.join(" ");
     assert!(
-        *READY,
-        "this test needs docker-registry and skopeo, and could not install them\n\
-         hint: on Debian and Ubuntu, `apt-get install docker-registry skopeo`"
+        !missing,
+        "this test needs {packages}, and could not install them\n\
+         hint: on Debian and Ubuntu, `apt-get install {packages}`"
     );
 }
 
-fn is_installed() -> bool {
-    ["docker-registry", "skopeo"].into_iter().all(|program| {
-        let status = Command::new(program).arg("--version").stdout(Stdio::null()).status();
-        status.is_ok_and(|status| status.success())
-    })
+fn is_installed(program: &str) -> bool {
+    let status = Command::new(program).arg("--version").stdout(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
 }
 
 fn apt_get(arguments: &[&str]) -> bool {
