@@ -85,10 +85,7 @@ fn completions_and_manual() {
     // One page for each command.
     let written = case.run(&["man", "--out", "share/man/man1"]);
     assert_eq!((written.code, written.text().as_str()), (Some(0), "exit code 0\n"));
-    assert_eq!(
-        case.read("share/man/man1/bundle2chart.1").lines().count(),
-        seen.stdout.lines().count()
-    );
+    assert!(case.read("share/man/man1/bundle2chart.1").contains(".TH bundle2chart 1"));
     assert!(case.read("share/man/man1/bundle2chart-build.1").contains("Overwrite existing chart"));
     case.write("file", "");
     let refused = case.run(&["man", "--out", "file"]);
