@@ -11,6 +11,7 @@ mod companion_docs;
 mod crd_docs;
 mod crds;
 mod gates;
+mod maas;
 mod manifest;
 mod metadata;
 mod named_templates;
@@ -29,7 +30,10 @@ pub use chart_lock::{CHART_LOCK, CRDS_SUBCHART, chart_lock, is_written_by_helm};
 pub use serving::serving_chart;
 
 use crate::bundle::Bundle;
-use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Watch};
+use crate::config::maas::MaasPlatform;
+use crate::config::{
+    BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Source, Watch,
+};
 use crate::ir::{Object, Origin, Phase, ReadPaths, Scopes, Unit};
 use crate::kubectl::{Gate, Step};
 use crate::overlay;
@@ -94,6 +98,14 @@ impl Description<'_> {
     /// Returns the version of the operator, or of a `[[chart]]`.
     fn app_version(&self) -> String {
         self.bundle.map_or_else(|| self.version.to_string(), |bundle| bundle.csv.version.clone())
+    }
+
+    /// Returns the platform of models as a service that the chart has parts of.
+    fn maas(&self) -> Option<&MaasPlatform> {
+        match &self.config.source {
+            Source::Manifests(manifests) => manifests.maas.as_ref(),
+            _ => None,
+        }
     }
 
     /// Returns the provenance in a few words, which follow the name.

@@ -3,7 +3,8 @@
 use super::crds::Crds;
 use super::notes::pull_namespaces;
 use super::{
-    AfterInstall, Companions, Description, Part, crd_docs, gates, rollout_test, steps, uninstall,
+    AfterInstall, Companions, Description, Part, crd_docs, gates, maas, rollout_test, steps,
+    uninstall,
 };
 use crate::config::{CertificateProvider, KUBECTL_IMAGE, Layout, Source, Watch};
 use crate::escape::markdown::{self, code, sentence};
@@ -42,6 +43,9 @@ pub(super) fn readme(
     install(&mut text, description, crds, companions);
     text.push_str(once);
     pull_secret(&mut text, unit, description);
+    if let Some(platform) = description.maas() {
+        maas::platform_section(&mut text, platform);
+    }
     let requirements = description.bundle.map(|bundle| &bundle.requirements);
     if let Some(maximum) = requirements.and_then(|required| required.max_openshift.as_ref()) {
         let _ = write!(

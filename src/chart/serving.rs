@@ -1,7 +1,7 @@
 //! Charts of `[[serving]]` tables: the layout of bundle charts, with their own README and NOTES.
 
 use super::required_apis::{self, Providers, REQUIRED_APIS};
-use super::{Chart, HELMIGNORE, budget, manifest, readme, values};
+use super::{Chart, HELMIGNORE, budget, maas, manifest, readme, values};
 use crate::config::{AdapterSource, Cache, Model, ServingConfig, Topology};
 use crate::ir::{Map, Unit, Value};
 use crate::serving::topology::{self, Role, Servers, Workload};
@@ -220,6 +220,9 @@ fn readme_of(unit: &Unit, config: &ServingConfig, workloads: &[Workload<'_>]) ->
         request(config, namespace)
     );
 
+    if let Some(governed) = &config.maas {
+        maas::model_section(&mut text, config, governed);
+    }
     if !config.kserve {
         text.push_str(&upgrade_and_uninstall(config, workloads));
     }
@@ -266,7 +269,8 @@ fn upgrade_and_uninstall(config: &ServingConfig, workloads: &[Workload<'_>]) -> 
 /// Returns the requirements on the cluster as a comma-separated list.
 fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
     if config.kserve {
-        return "KServe with LLMInferenceService".to_owned();
+        let governed = config.maas.is_some().then_some(", and MaaS' controller with its tenant");
+        return format!("KServe with LLMInferenceService{}", governed.unwrap_or_default());
     }
     let mut needed =
         vec!["the InferencePool CRDs of the Gateway API Inference Extension".to_owned()];
@@ -343,7 +347,15 @@ fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
 fn watch(config: &ServingConfig, workloads: &[Workload<'_>], namespace: &str) -> String {
     let kubectl = format!("kubectl --namespace {namespace}");
     if config.kserve {
-        return format!("{kubectl} get llminferenceservice {} --watch\n", config.name);
+        return match &config.maas {
+            Some(governed) => {
+                let name = &config.name;
+                let wait = "wait --timeout=1h --for=condition=Ready";
+                let service = format!("{kubectl} {wait} llminferenceservice/{name}\n");
+                service + &maas::watch(config, governed, namespace)
+            }
+            None => format!("{kubectl} get llminferenceservice {} --watch\n", config.name),
+        };
     }
     let mut text = String::new();
     for workload in workloads {
@@ -373,6 +385,9 @@ fn request(config: &ServingConfig, namespace: &str) -> String {
     let mut text = String::new();
     let json = "-H 'Content-Type: application/json'";
 
+    if let Some(governed) = &config.maas {
+        return maas::request(config, governed, namespace, &body);
+    }
     if config.kserve {
         let _ = write!(
             text,

@@ -3,6 +3,7 @@
 mod after;
 mod chart;
 mod deploy;
+pub mod maas;
 mod ready;
 pub mod serving;
 mod switch;

@@ -9,6 +9,7 @@ mod gate;
 mod include;
 pub mod keys;
 mod lints;
+pub mod maas;
 mod operands;
 mod overlay;
 mod pods;
@@ -347,6 +348,8 @@ pub struct Manifests {
     pub paths: Vec<Text>,
     /// Files of other projects, by digest.
     pub vendored: Vec<VendoredFile>,
+    /// The platform of models as a service, if the chart has parts of it.
+    pub maas: Option<maas::MaasPlatform>,
     /// All paths, separated by commas.
     pub text: String,
     /// The table's header in the file.

@@ -13,6 +13,7 @@ mod defaults;
 pub(super) mod deploy;
 mod ignore;
 mod lints;
+mod maas;
 mod mirror;
 mod network;
 mod operands;
@@ -195,7 +196,10 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>], base: &Path) -> Optio
         reader.source = source;
         parts.push((source, reader.fields(&INCLUDED, first_line(source), tree)));
     }
-    let read = tables(reader, &parts, &defaults);
+    let mut read = tables(reader, &parts, &defaults);
+    if let Some(tables) = &mut read {
+        maas::resolve(reader, tables);
+    }
     reader.source = main_source;
     let Tables { drafts, bundles, servings } = read?;
     let (_, root) = parts.into_iter().next()?;

@@ -4,6 +4,7 @@ pub mod accelerators;
 pub mod profile;
 
 use super::PatchConfig;
+use super::maas::MaasModel;
 use crate::diag::Span;
 use accelerators::{Rdma, Tpu};
 use profile::Profile;
@@ -289,6 +290,8 @@ pub struct ServingConfig {
     pub epp: PickerConfig,
     /// The route.
     pub route: Option<RouteConfig>,
+    /// Access and limits of models as a service.
+    pub maas: Option<MaasModel>,
     /// Priorities by name.
     pub objectives: BTreeMap<String, i64>,
     /// Rewrites of names, as in the API.

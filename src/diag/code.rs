@@ -424,6 +424,9 @@ codes! {
     KustomizationFile "kustomization-file"
         "A kustomization is among the manifests of a `[[chart]]`."
         "A kustomization is an input of kustomize, not an object of a cluster, and bundle2chart does not run kustomize. Render it and use the result: `kubectl kustomize DIRECTORY > FILE`.";
+    MaasReference "maas-reference"
+        "A name in `maas` leads nowhere."
+        "Models as a service connect their parts by name: a model and its tenant name a Gateway, the Gateway allows routes of some namespaces, and requests name a model. The controller waits, without an error, for an object that does not exist. `[chart.maas]` and `maas` of `[[serving]]` are therefore checked against each other.";
     GateObject "gate-object"
         "A gate awaits an object that its chart does not contain."
         "A gate (`ready` in bundles.toml) on a custom resource awaits one of the chart's own, if the chart has any of that kind; the same holds for all kinds in a `[[chart]]` without workloads. With another name the gate never opens. Objects of other kinds may be created by an operator, so they are not checked.";

@@ -3,13 +3,14 @@
 
 use super::gates;
 use crate::bundle::{self, Bundle};
-use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Filter, Source, Watch};
+use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Filter, Manifests, Source, Watch};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use crate::ir::{Object, Origin, ReadPaths, Release, Unit, ValueSpec, label_fault};
 use crate::jq::{Purpose, Session};
 use crate::olm::{self, Lowered};
 use crate::overlay;
 use crate::passes::{self, Context, Filtered};
+use crate::serving;
 use crate::source::BundleFiles;
 
 /// Number of matched objects per filter.
@@ -40,9 +41,9 @@ pub fn compile(
     config: &BundleConfig,
     diagnostics: &mut Diagnostics,
 ) -> Option<Compiled> {
-    if matches!(config.source, Source::Manifests(_)) {
+    if let Source::Manifests(manifests) = &config.source {
         let start = diagnostics.mark();
-        let compiled = compile_manifests(files, config, diagnostics);
+        let compiled = compile_manifests(files, manifests, config, diagnostics);
         bundle::locate(diagnostics.since(start), files);
         return compiled;
     }
@@ -120,16 +121,25 @@ fn run_stages(
 /// Compiles the user's own manifests, which need no operator and no install mode.
 fn compile_manifests(
     files: &BundleFiles,
+    manifests: &Manifests,
     config: &BundleConfig,
     diagnostics: &mut Diagnostics,
 ) -> Option<Compiled> {
-    let objects = bundle::own_manifests(files, diagnostics)?;
+    let namespace = config.namespace.clone().unwrap_or_else(|| config.name.clone());
+    let mut objects: Vec<Object> = Vec::new();
+    if let Some(platform) = &manifests.maas {
+        objects.extend(serving::maas::platform(platform, &namespace));
+    }
+    // A chart may have a platform and no files; files without objects are an error.
+    if manifests.maas.is_none() || !files.manifests.is_empty() {
+        objects.extend(bundle::own_manifests(files, diagnostics)?);
+    }
     let version = config.chart_version.as_ref().map(ToString::to_string).unwrap_or_default();
     let input = Input {
         bundle: None,
         objects,
         values: Vec::new(),
-        namespaces: vec![config.namespace.clone().unwrap_or_else(|| config.name.clone())],
+        namespaces: vec![namespace],
         version: version.clone(),
         crd_version: version,
         watch: None,

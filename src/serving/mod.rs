@@ -8,6 +8,7 @@ mod engine;
 pub mod fuzzing;
 pub mod invariants;
 mod kserve;
+pub mod maas;
 mod monitoring_and_scaling;
 pub mod picker;
 pub mod placeholders;
@@ -51,7 +52,10 @@ pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<
 
     let mut values = Values::default();
     let mut objects = if config.kserve {
-        vec![kserve::service(config, &workloads, &mut values)]
+        let mut service = kserve::service(config, &workloads, &mut values);
+        config.maas.iter().for_each(|_| maas::annotate(&mut service));
+        let governed = config.maas.iter().flat_map(|governed| maas::objects(config, governed));
+        std::iter::once(service).chain(governed).collect()
     } else {
         let mut objects = workload::objects(&workloads, &mut values);
         objects.extend(picker::objects(config, &mut values));

@@ -39,6 +39,7 @@ mod hostile_strings;
 mod images;
 mod jq;
 mod lints;
+mod maas;
 mod migrate;
 mod module_graph;
 mod output_faults;

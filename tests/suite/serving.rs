@@ -73,6 +73,11 @@ const SHAPES: &[(&str, &str)] = &[
          pod = { volumes = [{ name = \"tmp\", emptyDir = {} }], priority-class = \"inference\" }\n",
     ),
     (
+        "governed",
+        "form = \"kserve\"\nroute = { gateway = \"g\" }\n[serving.maas]\nsubscriptions = [{ name = \"all\", \
+         groups = [\"system:authenticated\"], token-limits = [{ limit = 1, window = \"1h\" }] }]\n",
+    ),
+    (
         "everything",
         "tp = 2\ndisruption-budget = 1\nnetwork-policy = { monitoring-namespaces = [\"monitoring\"] }\npull-secret = \"registry\"\n\
          monitoring = { labels = { team = \"models\" } }\nautoscaling = { max = 5 }\n\

@@ -4,7 +4,7 @@ use super::{
     BUNDLE_LINTS, CRDS, CRDS_DOC, DEPENDS_ON, EXCLUDE, INCLUDE, Kind, LINT_LEVEL, MAINTAINER, NAME,
     NAMESPACE, OVERLAY_DOC, OVERLAY_KEYS, PATCH_DOC, PATCH_KEYS, PROVIDED, PROVIDED_ENTRY,
     PULL_SECRET, RELEASE_LABELS, SECRET, SEMANTIC_VERSION, STRIP_DESCRIPTIONS, Table,
-    after::CHART_AFTER, optional, ready::CHART_READY, required, switch::CHART_SWITCH,
+    after::CHART_AFTER, maas, optional, ready::CHART_READY, required, switch::CHART_SWITCH,
 };
 
 /// Pattern of `digest`.
@@ -67,10 +67,11 @@ pub static CHART: Table = Table {
             "manifests",
             Kind::Strings(None),
             "Files, and directories whose .yaml, .yml and .json files are read with those of all \
-                subdirectories, relative to bundles.toml. A chart has `manifests`, \
-                `[[chart.vendored]]` or both.",
+                subdirectories, relative to bundles.toml. A chart has at least one of `manifests`, \
+                `[[chart.vendored]]` and `[chart.maas]`.",
         ),
         optional("vendored", Kind::Tables(&VENDORED), VENDORED.doc),
+        optional("maas", Kind::Table(&maas::PLATFORM), maas::PLATFORM.doc),
         optional(
             "namespace",
             Kind::String(Some(NAMESPACE)),

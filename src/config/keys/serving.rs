@@ -1,6 +1,6 @@
 //! The keys of `[[serving]]`.
 
-use super::{Kind, NAME, NAMESPACE, PATCH_KEYS, SECRET, Table, optional, required};
+use super::{Kind, NAME, NAMESPACE, PATCH_KEYS, SECRET, Table, maas, optional, required};
 use crate::config::serving::{accelerators, profile};
 
 /// Values of `topology`, the default first.
@@ -564,6 +564,7 @@ pub static SERVING: Table = Table {
         .with(&["prefill"]),
         optional("epp", Kind::Table(&EPP), EPP.doc),
         optional("route", Kind::Table(&ROUTE), ROUTE.doc),
+        optional("maas", Kind::Table(&maas::MODEL), maas::MODEL.doc),
         optional(
             "objectives",
             Kind::Object,

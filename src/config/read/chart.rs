@@ -3,8 +3,9 @@
 use super::check::Draft;
 use super::defaults::{self, Settings};
 use super::reader::{Fields, Reader};
-use super::{after, lints, operands, overlay, ready, switches, values};
+use super::{after, lints, maas, operands, overlay, ready, switches, values};
 use crate::config::keys::VENDORED;
+use crate::config::maas::MaasPlatform;
 use crate::config::{BundleConfig, Manifests, Source, Text, VendoredFile};
 use crate::diag::Code;
 
@@ -18,7 +19,10 @@ pub(super) fn read(
     if let Some(at) = fields.text("name") {
         values::name(reader, &at);
     }
-    let source = manifests(reader, fields).map(Source::Manifests);
+    let namespace = fields.text("namespace").and_then(|at| values::namespace(reader, at));
+    let suggested = namespace.as_deref().or(fields.text("name").map(|(name, _)| name));
+    let platform = maas::platform(reader, fields, suggested.unwrap_or_default());
+    let source = manifests(reader, fields, platform).map(Source::Manifests);
     let own = defaults::settings(reader, fields);
     let overlays = overlay::overlays(reader, fields);
     let gates = ready::gates(reader, fields, &overlays);
@@ -27,7 +31,6 @@ pub(super) fn read(
     let patches = overlay::patches(reader, fields);
     let operands = operands::read(reader, fields);
     let scopes = operands::scopes(reader, fields);
-    let namespace = fields.text("namespace").and_then(|at| values::namespace(reader, at));
     let chart_version = fields.text("chart-version").and_then(|at| values::version(reader, at));
 
     let span = reader.span(fields.header.clone());
@@ -61,7 +64,11 @@ pub(super) fn read(
 }
 
 /// Returns the files of a chart, of which there must be some.
-fn manifests(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Manifests> {
+fn manifests(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    maas: Option<MaasPlatform>,
+) -> Option<Manifests> {
     let (listed, _) = fields.texts("manifests").unwrap_or_default();
     let mut paths = Vec::new();
     for at in listed {
@@ -80,6 +87,7 @@ fn manifests(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Manifests> 
 
     if fields.texts("manifests").is_none_or(|(listed, _)| listed.is_empty())
         && fields.tables("vendored").is_empty()
+        && fields.table("maas").is_none()
     {
         reader.error(
             Code::MissingKey,
@@ -92,9 +100,9 @@ fn manifests(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Manifests> 
 
     let shown = paths.iter().map(|path| path.text.as_str());
     let shown = shown.chain(vendored.iter().map(|file| file.path.as_str()));
-    let text = shown.collect::<Vec<_>>().join(", ");
+    let text = shown.chain(maas.as_ref().map(|_| "maas")).collect::<Vec<_>>().join(", ");
     let span = reader.span(fields.header.clone());
-    Some(Manifests { paths, vendored, text, span })
+    Some(Manifests { paths, vendored, maas, text, span })
 }
 
 fn vendored_file(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<VendoredFile> {

@@ -1,7 +1,8 @@
 //! Reads `[[serving]]`.
 
 use super::reader::{Fields, Located, Reader};
-use super::{overlay, pods, serving_pods, values};
+use super::{maas, overlay, pods, serving_pods, values};
+use crate::config::keys::maas as keys_of_maas;
 use crate::config::keys::serving as keys;
 use crate::config::keys::{Kind, NAMESPACE_LIMIT, Table};
 use crate::config::serving::{accelerators, profile};
@@ -69,6 +70,8 @@ pub(super) fn read<'t>(
         table_in(reader, fields, "network-policy", &keys::NETWORK_POLICY, &mut spans);
     let scaling_fields = table_in(reader, fields, "autoscaling", &keys::AUTOSCALING, &mut spans);
     let route = route_fields.as_ref().and_then(route);
+    let maas = table_in(reader, fields, "maas", &keys_of_maas::MODEL, &mut spans)
+        .map(|table| maas::model(reader, &table, &name));
     let elsewhere = route_fields.as_ref().and_then(|table| table.text("gateway-namespace"));
     if let (Some((_, range)), true) =
         (elsewhere, route.as_ref().is_some_and(|route| route.gateway_class.is_some()))
@@ -136,6 +139,7 @@ pub(super) fn read<'t>(
         sidecar_image,
         disaggregated_set: fields.boolean("disaggregated-set").unwrap_or_default(),
         epp: epp(reader, epp_fields.as_ref(), epp_pod.as_ref()),
+        maas,
         objectives: objectives(reader, fields),
         rewrites: rewrites(reader, fields),
         monitoring: monitoring_fields.map(|table| Monitoring {
@@ -167,6 +171,14 @@ fn note_spans(
 ) {
     for (key, range) in fields.places() {
         spans.insert(format!("{prefix}{}", key.name), reader.span(range));
+    }
+    // These have checks of their own, which say more.
+    check_patterns(reader, fields, &["name", "model", "namespace", "chart-version"]);
+}
+
+/// Checks strings against the patterns of their keys, except those of the keys `checked`.
+pub(super) fn check_patterns(reader: &mut Reader<'_>, fields: &Fields<'_>, checked: &[&str]) {
+    for (key, _) in fields.places() {
         let (pattern, texts) = match key.kind {
             Kind::String(Some(pattern)) => (pattern, fields.text(key.name).into_iter().collect()),
             Kind::Strings(Some(pattern)) => {
@@ -174,8 +186,7 @@ fn note_spans(
             }
             _ => continue,
         };
-        // These have checks of their own, which say more.
-        if matches!(key.name, "name" | "model" | "namespace" | "chart-version") {
+        if checked.contains(&key.name) {
             continue;
         }
         for (text, range) in texts {

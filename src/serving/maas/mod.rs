@@ -1,0 +1,67 @@
+//! Models as a service: objects that register a model, and those of the platform.
+//!
+//! In come a model's `maas` and a chart's `[chart.maas]`; out go their objects. The names that
+//! MaaS' controller looks up are in `config::maas`.
+
+mod database;
+mod gateway;
+mod model;
+mod tenant;
+
+use crate::config::maas::MaasPlatform;
+use crate::ir::{Expr, Map, Object, Origin, Value};
+use serde_json::{Value as Json, json};
+
+pub(super) use model::{annotate, objects};
+
+/// `apiVersion` of MaaS' own kinds.
+const API: &str = "maas.opendatahub.io/v1alpha1";
+
+/// Returns the objects of `[chart.maas]`. `release_namespace` is the namespace that the chart is
+/// meant for; objects in it follow the release.
+pub fn platform(platform: &MaasPlatform, release_namespace: &str) -> Vec<Object> {
+    let gateway = platform.gateway.iter().map(gateway::object);
+    let database = platform.database.iter().flat_map(database::objects);
+    let tenant = platform.tenant.iter().flat_map(|one| tenant::objects(one, platform.release));
+    gateway
+        .chain(database)
+        .chain(tenant)
+        .map(|part| part.object(release_namespace, &json!({"app.kubernetes.io/part-of": "maas"})))
+        .collect()
+}
+
+/// An object of the platform, before it is placed in a chart.
+struct Part {
+    api_version: &'static str,
+    kind: &'static str,
+    name: String,
+    namespace: String,
+    annotations: Json,
+    spec: Json,
+}
+
+impl Part {
+    /// Returns the object: in the release namespace if it is meant for that of the chart.
+    fn object(self, release_namespace: &str, labels: &Json) -> Object {
+        let namespace: Value = if self.namespace == release_namespace {
+            Expr::ReleaseNamespace.into()
+        } else {
+            self.namespace.into()
+        };
+        let mut metadata = vec![
+            ("name", Value::from(self.name)),
+            ("namespace", namespace),
+            ("labels", labels.into()),
+        ];
+        if !self.annotations.is_null() {
+            metadata.push(("annotations", (&self.annotations).into()));
+        }
+        let root = Map::from_iter([
+            ("apiVersion".to_owned(), Value::text(self.api_version)),
+            ("kind".to_owned(), Value::text(self.kind)),
+            ("metadata".to_owned(), Value::map(metadata)),
+            ("spec".to_owned(), (&self.spec).into()),
+        ]);
+        Object::new(root, Origin::Added("maas"))
+    }
+}
