@@ -28,6 +28,16 @@ pub struct Values {
     pub from_output: String,
     /// Path of the directory in the repository.
     pub in_repository: String,
+    /// The profile, if one is configured.
+    pub profile: Option<String>,
+}
+
+impl Values {
+    /// Returns the names of a chart's values files, of which later ones win.
+    pub fn files(&self, chart: &str) -> Vec<String> {
+        let profile = self.profile.iter().map(|profile| format!("{chart}.{profile}.yaml"));
+        std::iter::once(format!("{chart}.yaml")).chain(profile).collect()
+    }
 }
 
 /// `[deploy.argocd]`
@@ -52,6 +62,30 @@ pub struct ArgoCd {
     /// Directory in the output directory.
     pub dir: String,
     /// Fields that are no differences, besides those that never are.
+    pub ignore: Vec<IgnoreDifference>,
+    /// The models that Argo CD discovers, if it does.
+    pub discovery: Option<Discovery>,
+    /// Charts with an Application of their own.
+    pub applications: Vec<OwnApplication>,
+}
+
+/// `discover` of `[deploy.argocd]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discovery {
+    /// Namespace of the models.
+    pub namespace: String,
+    /// Names of the models' charts, sorted.
+    pub charts: Vec<String>,
+}
+
+/// `[[deploy.argocd.application]]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnApplication {
+    /// Name of the chart.
+    pub chart: String,
+    /// True if objects that are no longer in the chart are deleted.
+    pub prune: bool,
+    /// Further fields that are no differences.
     pub ignore: Vec<IgnoreDifference>,
 }
 

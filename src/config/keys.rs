@@ -10,7 +10,7 @@ mod switch;
 
 pub use after::AFTER;
 pub use chart::{CHART, VENDORED};
-pub use deploy::{ARGOCD, DEPLOY, FLUX, IGNORE_DIFFERENCES};
+pub use deploy::{APPLICATION, ARGOCD, DEPLOY, FLUX, IGNORE_DIFFERENCES};
 pub use ready::READY;
 pub use switch::SWITCH;
 

@@ -22,7 +22,9 @@ pub(crate) mod text;
 pub(crate) use after::KUBECTL_IMAGE;
 pub use after::{Reset, StepAfter};
 pub use certificates::{CertificateProvider, Issuer};
-pub use deploy::{ArgoCd, ArgoStyle, Deploy, Flux, IgnoreDifference, Values};
+pub use deploy::{
+    ArgoCd, ArgoStyle, Deploy, Discovery, Flux, IgnoreDifference, OwnApplication, Values,
+};
 pub use gate::{Gate, GateTest, Target};
 pub use lints::Lints;
 pub(crate) use operands::STUBS;

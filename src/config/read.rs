@@ -214,7 +214,7 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>], base: &Path) -> Optio
     bundles.iter().for_each(|bundle| operands::namespaces(reader, bundle));
     let output = output?;
     check::outputs(reader, &output, &bundles, &charts, &mirrors);
-    let deploy = deploy::read(reader, &root, &output, &bundles);
+    let deploy = deploy::read(reader, &root, &output, &bundles, &servings);
     Some(Config {
         base: base.to_owned(),
         output,

@@ -1,7 +1,8 @@
-//! Argo CD: an ApplicationSet whose steps are the levels, or Applications with sync waves.
+//! Argo CD: an ApplicationSet whose steps are the levels, or Applications with sync waves; and an
+//! ApplicationSet that discovers models.
 
 use super::{Plan, Planned, document, join, present};
-use crate::config::{ArgoCd, ArgoStyle, Deploy, IgnoreDifference};
+use crate::config::{ArgoCd, ArgoStyle, Deploy, Discovery, IgnoreDifference, OwnApplication};
 use crate::ir::Value;
 use crate::kubectl::Gate;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,9 @@ const WAVE_LABEL: &str = "bundle2chart/wave";
 
 /// Directory of the Applications of an Application of Applications.
 const APPLICATIONS: &str = "applications";
+
+/// File of the ApplicationSet that discovers models. Charts have no dots in their names.
+const DISCOVERY: &str = "models.applicationset.yaml";
 
 /// Name of Argo CD's settings, a ConfigMap.
 const SETTINGS: &str = "argocd-cm";
@@ -143,30 +147,115 @@ fn health_check(gates: &[&Gate]) -> String {
 }
 
 fn applications(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> BTreeMap<String, String> {
+    let folder = format!("{}/{APPLICATIONS}", argocd.dir);
+    let listed = plan.without(|release| {
+        argocd.discovery.as_ref().is_some_and(|found| found.charts.contains(&release.bundle))
+    });
+    let (own, in_set): (Vec<&Planned<'_>>, Vec<&Planned<'_>>) =
+        listed.releases.iter().partition(|planned| {
+            let is_named = own_application(argocd, &planned.release.name).is_some();
+            argocd.style == ArgoStyle::AppOfApps || is_named
+        });
+    let mut files: BTreeMap<String, String> = own
+        .into_iter()
+        .map(|planned| {
+            let path = format!("{folder}/{}.yaml", planned.release.name);
+            (path, application(planned, deploy, argocd))
+        })
+        .collect();
+
+    let waves = listed.levels().last().map_or(0, |last| last + 1);
     match argocd.style {
         ArgoStyle::ApplicationSet => {
             let path = format!("{}/applicationset.yaml", argocd.dir);
-            BTreeMap::from([(path, application_set(plan, deploy, argocd))])
+            files.insert(path, application_set(&in_set, deploy, argocd));
         }
         ArgoStyle::AppOfApps => {
-            let mut files: BTreeMap<String, String> = plan
-                .releases
-                .iter()
-                .map(|planned| {
-                    let name = &planned.release.name;
-                    let path = format!("{}/{APPLICATIONS}/{name}.yaml", argocd.dir);
-                    (path, application(planned, deploy, argocd))
-                })
-                .collect();
             files.insert(format!("{}/{}.yaml", argocd.dir, argocd.name), root(deploy, argocd));
-            files
         }
     }
+    if let Some(found) = &argocd.discovery {
+        files.insert(
+            format!("{folder}/{DISCOVERY}"),
+            discovered_set(&listed, deploy, argocd, found, waves),
+        );
+    }
+    files
 }
 
-fn application_set(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String {
-    let some_have_stubs = plan.releases.iter().any(|planned| !planned.release.stubs.is_empty());
-    let elements = plan.releases.iter().map(|planned| {
+/// Returns the settings of a chart's own Application.
+fn own_application<'a>(argocd: &'a ArgoCd, chart: &str) -> Option<&'a OwnApplication> {
+    argocd.applications.iter().find(|application| application.chart == chart)
+}
+
+/// Returns the ApplicationSet that finds the charts of models by their directories: all in the
+/// output directory except those that are listed elsewhere, so that it does not name any model.
+fn discovered_set(
+    listed: &Plan<'_>,
+    deploy: &Deploy,
+    argocd: &ArgoCd,
+    found: &Discovery,
+    wave: usize,
+) -> String {
+    let flux = deploy.flux.iter().map(|flux| flux.dir.as_str());
+    let charts = listed.releases.iter().map(|planned| planned.release.dir.as_str());
+    let others: BTreeSet<&str> = charts
+        .chain([argocd.dir.as_str()])
+        .chain(flux)
+        .filter_map(|dir| dir.split('/').next())
+        .collect();
+    let everything = Value::map([("path", Value::text(join(&deploy.charts, "*")))]);
+    let excluded = others.into_iter().map(|dir| {
+        Value::map([("path", Value::text(join(&deploy.charts, dir))), ("exclude", true.into())])
+    });
+    let generator = Value::map([(
+        "git",
+        Value::map([
+            ("repoURL", Value::text(&argocd.repo)),
+            ("revision", Value::text(&argocd.revision)),
+            ("directories", Value::Seq(std::iter::once(everything).chain(excluded).collect())),
+        ]),
+    )]);
+
+    let chart = Chart {
+        name: "{{.path.basename}}",
+        namespace: &found.namespace,
+        path: "{{.path.path}}",
+        values: None,
+        stubs: BTreeSet::new(),
+        own: None,
+    };
+    let template = Value::map([
+        ("metadata", Value::map([("name", Value::from("{{.path.basename}}"))])),
+        ("spec", chart.spec(deploy, argocd, true)),
+    ]);
+    let spec = Value::map([
+        ("goTemplate", true.into()),
+        ("goTemplateOptions", Value::texts(["missingkey=error"])),
+        ("generators", Value::Seq(vec![generator])),
+        // As for listed charts: removing a directory does not remove the model.
+        ("syncPolicy", Value::map([("preserveResourcesOnDeletion", true.into())])),
+        ("template", template),
+    ]);
+    let waves = (argocd.style == ArgoStyle::AppOfApps).then_some(wave);
+    let name = format!("{}-models", argocd.name);
+    document(
+        &[
+            "Discovers the charts of models: a new directory is a new Application. Charts that are not",
+            "models are excluded. Models are synced at once, and again until the platform is there.",
+        ],
+        vec![
+            ("apiVersion", "argoproj.io/v1alpha1".into()),
+            ("kind", "ApplicationSet".into()),
+            ("metadata", metadata_of(&name, argocd, waves)),
+            ("spec", spec),
+        ],
+    )
+}
+
+fn application_set(releases: &[&Planned<'_>], deploy: &Deploy, argocd: &ArgoCd) -> String {
+    let some_have_stubs = releases.iter().any(|planned| !planned.release.stubs.is_empty());
+    let elements = releases.iter().map(|planned| {
         let release = planned.release;
         let values = if release.stubs.is_empty() { "" } else { WITHOUT_HOOK };
         present([
@@ -179,7 +268,8 @@ fn application_set(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String 
     });
     let generator =
         Value::map([("list", Value::map([("elements", Value::Seq(elements.collect()))]))]);
-    let steps = plan.levels().into_iter().map(|level| {
+    let levels: BTreeSet<usize> = releases.iter().map(|planned| planned.level).collect();
+    let steps = levels.into_iter().map(|level| {
         let expression = Value::map([
             ("key", WAVE_LABEL.into()),
             ("operator", "In".into()),
@@ -192,13 +282,14 @@ fn application_set(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String 
         ("name", "{{.name}}".into()),
         ("labels", Value::map([(WAVE_LABEL, "{{.wave}}".into())])),
     ]);
-    let stubs = plan.releases.iter().flat_map(|planned| &planned.release.stubs);
+    let stubs = releases.iter().flat_map(|planned| &planned.release.stubs);
     let chart = Chart {
         name: "{{.name}}",
         namespace: "{{.namespace}}",
         path: "{{.path}}",
         values: some_have_stubs.then_some("{{.values}}"),
         stubs: stubs.map(String::as_str).collect(),
+        own: None,
     };
     let spec = Value::map([
         ("goTemplate", true.into()),
@@ -247,19 +338,22 @@ fn application_set(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String 
 fn application(planned: &Planned<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String {
     let release = planned.release;
     let path = join(&deploy.charts, &release.dir);
+    // Waves are those of the Application of Applications.
+    let wave = (argocd.style == ArgoStyle::AppOfApps).then_some(planned.level);
     let chart = Chart {
         name: &release.name,
         namespace: &release.namespace,
         path: &path,
         values: (!release.stubs.is_empty()).then_some(WITHOUT_HOOK),
         stubs: release.stubs.iter().map(String::as_str).collect(),
+        own: own_application(argocd, &release.name),
     };
     document(
         &[],
         vec![
             ("apiVersion", "argoproj.io/v1alpha1".into()),
             ("kind", "Application".into()),
-            ("metadata", metadata_of(&release.name, argocd, Some(planned.level))),
+            ("metadata", metadata_of(&release.name, argocd, wave)),
             ("spec", chart.spec(deploy, argocd, true)),
         ],
     )
@@ -279,7 +373,7 @@ fn root(deploy: &Deploy, argocd: &ArgoCd) -> String {
                 ("namespace", Value::text(&argocd.namespace)),
             ]),
         ),
-        ("syncPolicy", Value::map([("automated", automated(argocd))])),
+        ("syncPolicy", Value::map([("automated", automated(argocd.prune))])),
     ]);
     document(
         &[
@@ -313,13 +407,16 @@ struct Chart<'a> {
     /// Values over those of the chart, in YAML.
     values: Option<&'a str>,
     stubs: BTreeSet<&'a str>,
+    /// The settings of its own Application.
+    own: Option<&'a OwnApplication>,
 }
 
 impl Chart<'_> {
     fn spec(&self, deploy: &Deploy, argocd: &ArgoCd, automatic: bool) -> Value {
         let values = deploy.values.as_ref().map(|values| {
             // From the root of the repository.
-            Value::texts([format!("/{}/{}.yaml", values.in_repository, self.name)])
+            let files = values.files(self.name).into_iter();
+            Value::texts(files.map(|file| format!("/{}", join(&values.in_repository, &file))))
         });
         let helm = present([
             ("releaseName", Some(Value::text(self.name))),
@@ -327,6 +424,7 @@ impl Chart<'_> {
             ("valueFiles", values),
             ("values", self.values.map(Value::text)),
         ]);
+        let prune = self.own.map_or(argocd.prune, |own| own.prune);
         let place = if argocd.destination.contains("://") { "server" } else { "name" };
         let backoff = Value::map([
             ("duration", Value::from("10s")),
@@ -346,7 +444,7 @@ impl Chart<'_> {
             (
                 "syncPolicy",
                 present([
-                    ("automated", automatic.then(|| automated(argocd))),
+                    ("automated", automatic.then(|| automated(prune))),
                     ("syncOptions", Some(Value::texts(SYNC_OPTIONS.iter().copied()))),
                     // Webhooks take a moment to answer after their Deployment is ready.
                     ("retry", Some(Value::map([("limit", 10.into()), ("backoff", backoff)]))),
@@ -374,7 +472,9 @@ impl Chart<'_> {
                 ("jsonPointers", Value::texts(["/spec"])),
             ])
         });
-        Value::Seq(always.chain(stubs).chain(argocd.ignore.iter().map(configured)).collect())
+        let own = self.own.iter().flat_map(|own| &own.ignore);
+        let configured = argocd.ignore.iter().chain(own).map(configured);
+        Value::Seq(always.chain(stubs).chain(configured).collect())
     }
 }
 
@@ -387,8 +487,8 @@ fn source(argocd: &ArgoCd, path: &str, helm: Option<Value>) -> Value {
     ])
 }
 
-fn automated(argocd: &ArgoCd) -> Value {
-    Value::map([("prune", argocd.prune.into()), ("selfHeal", true.into())])
+fn automated(prune: bool) -> Value {
+    Value::map([("prune", prune.into()), ("selfHeal", true.into())])
 }
 
 fn configured(ignore: &IgnoreDifference) -> Value {

@@ -160,7 +160,9 @@ fn helm_release(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String {
     let values = deploy.values.as_ref().map(|values| {
         // The chart's own values come first, because Flux replaces the default with this list.
         let own = format!("{chart_path}/values.yaml");
-        Value::texts([own, format!("{}/{}.yaml", values.in_repository, release.name)])
+        let files = values.files(&release.name).into_iter();
+        let files = files.map(|file| join(&values.in_repository, &file));
+        Value::texts(std::iter::once(own).chain(files))
     });
     let strategy = if values.is_some() { "Revision" } else { "ChartVersion" };
     let chart = present([

@@ -1,6 +1,6 @@
 //! A helmfile: releases with `needs`, and hooks for what Helm does not do itself.
 
-use super::{Plan, Planned, Release, document, present};
+use super::{Plan, Planned, Release, document, join, present};
 use crate::config::Deploy;
 use crate::ir::Value;
 use crate::kubectl::Namespaces;
@@ -61,15 +61,19 @@ pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
 fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
     let release = planned.release;
     let chart = format!("./{}", release.dir);
-    let file = deploy
+    let files: Vec<Value> = deploy
         .values
-        .as_ref()
-        .map(|values| Value::text(format!("{}/{}.yaml", values.from_output, release.name)));
-    let missing = file.as_ref().map(|_| "Info".into());
+        .iter()
+        .flat_map(|values| {
+            let files = values.files(&release.name).into_iter();
+            files.map(|file| Value::text(join(&values.from_output, &file)))
+        })
+        .collect();
+    let missing = (!files.is_empty()).then(|| "Info".into());
     // Hooks of helmfile carry out the steps.
     let no_job = Value::map([("after", Value::map([("hook", false.into())]))]);
     let no_job = (!release.steps.is_empty()).then_some(no_job);
-    let values: Vec<Value> = no_job.into_iter().chain(file).collect();
+    let values: Vec<Value> = no_job.into_iter().chain(files).collect();
     // A name alone would be looked for in the namespace of the release that needs it.
     let needs = planned.needs.iter().map(|need| format!("{}/{}", need.namespace, need.name));
     let mut hooks: Vec<Value> =

@@ -67,6 +67,12 @@ impl<'a> Plan<'a> {
         Plan { releases: planned }
     }
 
+    /// Returns the plan without some releases; the others keep their level.
+    pub(super) fn without(&self, removed: impl Fn(&Release) -> bool) -> Plan<'a> {
+        let left = self.releases.iter().filter(|planned| !removed(planned.release));
+        Plan { releases: left.cloned().collect() }
+    }
+
     /// Returns the levels that there are, lowest first.
     pub fn levels(&self) -> Vec<usize> {
         let mut levels: Vec<usize> = self.releases.iter().map(|planned| planned.level).collect();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::{ArgoCd, ArgoStyle, Flux, IgnoreDifference, Values};
+use crate::config::{ArgoCd, ArgoStyle, Discovery, Flux, IgnoreDifference, OwnApplication, Values};
 use proptest::prelude::*;
 use serde_json::Value as Json;
 
@@ -56,6 +56,8 @@ fn deploy() -> Deploy {
                 json_pointers: vec!["/spec/replicas".to_owned()],
                 jq_paths: vec![".spec.template.metadata.annotations".to_owned()],
             }],
+            discovery: None,
+            applications: Vec::new(),
         }),
         flux: Some(Flux {
             source_name: "platform".to_owned(),
@@ -75,6 +77,7 @@ fn deploy_in_full() -> Deploy {
     deploy.values = Some(Values {
         from_output: "../values".to_owned(),
         in_repository: "platform/values".to_owned(),
+        profile: Some("tier1-minimal".to_owned()),
     });
     let argocd = deploy.argocd.as_mut().unwrap();
     argocd.style = ArgoStyle::AppOfApps;
@@ -105,6 +108,63 @@ fn helmfile_argocd_and_flux() {
 #[test]
 fn with_values_and_applications() {
     insta::assert_snapshot!(shown(files(&platform(), &deploy_in_full())));
+}
+
+/// Models are found by their directories, and the mesh has settings of its own.
+fn deploy_with_discovery(style: ArgoStyle) -> Deploy {
+    let mut deploy = deploy_in_full();
+    deploy.helmfile = None;
+    let argocd = deploy.argocd.as_mut().unwrap();
+    argocd.style = style;
+    argocd.discovery = Some(Discovery {
+        namespace: "models-system".to_owned(),
+        charts: vec!["models".to_owned()],
+    });
+    let ignore = IgnoreDifference {
+        group: "admissionregistration.k8s.io".to_owned(),
+        kind: "ValidatingWebhookConfiguration".to_owned(),
+        name: None,
+        namespace: None,
+        json_pointers: Vec::new(),
+        jq_paths: vec![".webhooks[]?.failurePolicy".to_owned()],
+    };
+    argocd.prune = true;
+    argocd.applications =
+        vec![OwnApplication { chart: "mesh".to_owned(), prune: false, ignore: vec![ignore] }];
+    deploy
+}
+
+#[test]
+fn models_are_discovered_and_other_charts_listed() {
+    for style in [ArgoStyle::ApplicationSet, ArgoStyle::AppOfApps] {
+        let mut files = files(&platform(), &deploy_with_discovery(style));
+        files.retain(|path, _| path.starts_with("argocd/"));
+        insta::assert_snapshot!(format!("discovery_{style:?}"), shown(files));
+    }
+}
+
+/// A new model changes no file of Argo CD with discovery, and one without.
+#[test]
+fn a_new_model_changes_no_list_that_does_not_name_it() {
+    let mut more = platform();
+    more.push(release("qwen", "qwen", Part::Operator, &["groups", "mesh"]));
+    for style in [ArgoStyle::ApplicationSet, ArgoStyle::AppOfApps] {
+        let mut deploy = deploy_with_discovery(style);
+        deploy.flux = None;
+        let before = files(&platform(), &deploy);
+        let found = deploy.argocd.as_mut().unwrap().discovery.as_mut().unwrap();
+        found.charts.push("qwen".to_owned());
+        assert_eq!(files(&more, &deploy), before, "{style:?}");
+    }
+    let mut deploy = deploy();
+    (deploy.flux, deploy.helmfile) = (None, None);
+    let (before, after) = (files(&platform(), &deploy), files(&more, &deploy));
+    let changed: Vec<&String> = after
+        .iter()
+        .filter(|(path, text)| before.get(*path) != Some(text))
+        .map(|(p, _)| p)
+        .collect();
+    assert_eq!(changed, ["argocd/applicationset.yaml"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The keys of `[deploy]`.
 
-use super::{Kind, NAMESPACE, SECRET, Table, optional, required};
+use super::{Kind, NAME, NAMESPACE, SECRET, Table, optional, required};
 
 /// Values of `style`, the default first.
 pub(in crate::config) const STYLES: &[&str] = &["application-set", "app-of-apps"];
@@ -28,6 +28,27 @@ pub static IGNORE_DIFFERENCES: Table = Table {
             "jq-paths",
             Kind::Strings(None),
             "Fields as jq paths, for example `.webhooks[]?.failurePolicy`.",
+        ),
+    ],
+};
+
+/// `[[deploy.argocd.application]]`
+pub static APPLICATION: Table = Table {
+    header: "[[deploy.argocd.application]]",
+    doc: "A chart with its own Application and settings: it is neither in the ApplicationSet nor \
+        discovered.",
+    exactly_one_of: &[],
+    keys: &[
+        required("chart", Kind::String(Some(NAME)), "Name of the chart."),
+        optional(
+            "prune",
+            Kind::Boolean,
+            "Prune objects that are no longer in the chart. Default: false.",
+        ),
+        optional(
+            "ignore-differences",
+            Kind::Tables(&IGNORE_DIFFERENCES),
+            "Fields to ignore in this Application, besides those for all.",
         ),
     ],
 };
@@ -80,6 +101,14 @@ pub static ARGOCD: Table = Table {
             "Directory for the objects in the output directory. Default: `argocd`.",
         ),
         optional("ignore-differences", Kind::Tables(&IGNORE_DIFFERENCES), IGNORE_DIFFERENCES.doc),
+        optional(
+            "discover",
+            Kind::String(Some(NAMESPACE)),
+            "Namespace of models that Argo CD discovers: an ApplicationSet finds their charts by a \
+                Git directory generator, so that a new model changes no other file. All other \
+                charts are listed. Requires `layout = \"flat\"`. Default: all charts are listed.",
+        ),
+        optional("application", Kind::Tables(&APPLICATION), APPLICATION.doc),
     ],
 };
 
@@ -147,6 +176,13 @@ pub static DEPLOY: Table = Table {
             "Directory with values files for the charts, relative to this file: NAME.yaml is used \
                 if it exists. Default: none.",
         ),
+        optional(
+            "profile",
+            Kind::String(Some(NAME)),
+            "Profile of the values, for example `tier1-minimal`: NAME.PROFILE.yaml in `values` is \
+                used after NAME.yaml, if it exists. Default: none.",
+        )
+        .with(&["values"]),
         optional(
             "repository-path",
             Kind::String(Some(FOLDER)),

@@ -2,12 +2,12 @@
 
 use super::reader::{Fields, Located, Reader};
 use super::values::{self, plain};
-use crate::config::keys::{ARGOCD, DEPLOY, FLUX, IGNORE_DIFFERENCES};
+use crate::config::keys::{APPLICATION, ARGOCD, DEPLOY, FLUX, IGNORE_DIFFERENCES};
 use crate::config::{
-    ArgoCd, ArgoStyle, BundleConfig, CertificateProvider, Deploy, Flux, IgnoreDifference, Output,
-    Values,
+    ArgoCd, ArgoStyle, BundleConfig, CRDS_SUFFIX, CertificateProvider, Deploy, Discovery, Flux,
+    IgnoreDifference, Layout, OPERANDS_SUFFIX, Output, OwnApplication, ServingConfig, Values,
 };
-use crate::diag::{Code, Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place, suggest};
 use std::path::{Component, Path};
 
 /// Reads `[deploy]`; without it, no deployment files are generated.
@@ -16,6 +16,7 @@ pub(super) fn read(
     root: &Fields<'_>,
     output: &Output,
     bundles: &[BundleConfig],
+    servings: &[ServingConfig],
 ) -> Deploy {
     let Some((table, header)) = root.table("deploy") else { return Deploy::default() };
     let fields = reader.fields(&DEPLOY, header, table);
@@ -28,7 +29,7 @@ pub(super) fn read(
         Some(at) => folder_inside(reader, "repository-path", at).unwrap_or_default(),
         None => String::new(),
     };
-    let argocd = argocd(reader, &fields);
+    let argocd = argocd(reader, &fields, output, bundles, servings);
     let flux = flux(reader, &fields);
     let charts = below(&repository, &output.dir);
     if charts.is_none() && (argocd.is_some() || flux.is_some()) {
@@ -37,7 +38,11 @@ pub(super) fn read(
         reader.error(Code::InvalidValue, &fields.header, message, hint);
     }
 
-    let values = fields.text("values").and_then(|at| values(reader, at, &repository, output));
+    let mut values = fields.text("values").and_then(|at| values(reader, at, &repository, output));
+    let profile = fields.text("profile").and_then(|at| values::label(reader, "profile", at));
+    if let Some(values) = &mut values {
+        values.profile = profile;
+    }
     for (dir, key) in [
         (argocd.as_ref().map(|argocd| &argocd.dir), "argocd"),
         (flux.as_ref().map(|flux| &flux.dir), "flux"),
@@ -106,7 +111,13 @@ fn name_of_its_own(
     }
 }
 
-fn argocd(reader: &mut Reader<'_>, deploy: &Fields<'_>) -> Option<ArgoCd> {
+fn argocd(
+    reader: &mut Reader<'_>,
+    deploy: &Fields<'_>,
+    output: &Output,
+    bundles: &[BundleConfig],
+    servings: &[ServingConfig],
+) -> Option<ArgoCd> {
     let (table, header) = deploy.table("argocd")?;
     let fields = reader.fields(&ARGOCD, header, table);
     let text = |reader: &mut Reader<'_>, key: &str, usual: &str| match fields.text(key) {
@@ -129,6 +140,19 @@ fn argocd(reader: &mut Reader<'_>, deploy: &Fields<'_>) -> Option<ArgoCd> {
         ignore.extend(ignore_difference(reader, &fields));
     }
 
+    let mut applications: Vec<OwnApplication> = Vec::new();
+    for (table, header) in fields.tables("application") {
+        let fields = reader.fields(&APPLICATION, header.clone(), table);
+        let Some(application) = own_application(reader, &fields) else { continue };
+        if applications.iter().any(|other| other.chart == application.chart) {
+            let message = format!("two Applications are for the chart `{}`", application.chart);
+            reader.error(Code::DuplicateName, &header, message, "remove one of them");
+        }
+        applications.push(application);
+    }
+    known_charts(reader, &fields, bundles, servings);
+    let discovery = discovery(reader, &fields, &applications, output, servings);
+
     Some(ArgoCd {
         repo: repo?,
         revision: revision?,
@@ -143,7 +167,70 @@ fn argocd(reader: &mut Reader<'_>, deploy: &Fields<'_>) -> Option<ArgoCd> {
         prune: fields.boolean("prune").unwrap_or_default(),
         dir: dir?,
         ignore,
+        discovery,
+        applications,
     })
+}
+
+/// Reports Applications of charts that the configuration does not have.
+fn known_charts(
+    reader: &mut Reader<'_>,
+    argocd: &Fields<'_>,
+    bundles: &[BundleConfig],
+    servings: &[ServingConfig],
+) {
+    let models = servings.iter().map(|serving| serving.name.as_str());
+    let names: Vec<&str> =
+        bundles.iter().map(|bundle| bundle.name.as_str()).chain(models).collect();
+    for (table, _) in argocd.tables("application") {
+        let Some(chart) = table.get("chart") else { continue };
+        let Some(text) = chart.get_ref().as_str() else { continue };
+        // Companion charts may follow from objects that are not known yet.
+        let base = [CRDS_SUFFIX, OPERANDS_SUFFIX].iter().find_map(|end| text.strip_suffix(end));
+        if names.contains(&text) || base.is_some_and(|base| names.contains(&base)) {
+            continue;
+        }
+        let message = format!("the configuration has no chart `{text}`");
+        let hint = suggest::hint(text, &names, "charts");
+        reader.error(Code::InvalidValue, &chart.span(), message, hint);
+    }
+}
+
+/// Returns the models that Argo CD discovers: those in the namespace `discover`, except charts with
+/// an Application of their own.
+fn discovery(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    applications: &[OwnApplication],
+    output: &Output,
+    servings: &[ServingConfig],
+) -> Option<Discovery> {
+    let (text, range) = fields.text("discover")?;
+    let namespace = values::namespace(reader, (text, range.clone()))?;
+    // Directories of versions side by side would each become an Application.
+    if output.layout != Layout::Flat {
+        let message = "`discover` requires one directory per chart";
+        let hint = "set `layout = \"flat\"` in `[output]`";
+        reader.error(Code::InvalidValue, &range, message, hint);
+    }
+    let is_listed = |name: &str| applications.iter().any(|own| own.chart == name);
+    let mut charts: Vec<String> = servings
+        .iter()
+        .filter(|serving| serving.namespace == namespace && !is_listed(&serving.name))
+        .map(|serving| serving.name.clone())
+        .collect();
+    charts.sort_unstable();
+    Some(Discovery { namespace, charts })
+}
+
+fn own_application(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<OwnApplication> {
+    let mut ignore = Vec::new();
+    for table in reader.inner_tables(fields, "ignore-differences") {
+        ignore.extend(ignore_difference(reader, &table));
+    }
+    let (chart, _) = fields.text("chart")?;
+    let prune = fields.boolean("prune").unwrap_or_default();
+    Some(OwnApplication { chart: chart.to_owned(), prune, ignore })
 }
 
 fn ignore_difference(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<IgnoreDifference> {
@@ -287,6 +374,7 @@ fn values(
     Some(Values {
         from_output: up.chain([folder.as_str()]).collect::<Vec<_>>().join("/"),
         in_repository: below(repository, Path::new(&folder))?,
+        profile: None,
     })
 }
 

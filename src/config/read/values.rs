@@ -43,6 +43,20 @@ pub(super) fn namespace(reader: &mut Reader<'_>, (text, range): Located<&str>) -
     Some(text.to_owned())
 }
 
+/// Returns a name that is a DNS label.
+pub(super) fn label(
+    reader: &mut Reader<'_>,
+    key: &str,
+    (text, range): Located<&str>,
+) -> Option<String> {
+    if let Some(fault) = label_fault(text, NAME_LIMIT) {
+        let message = format!("`{key}` {fault}");
+        reader.error(Code::InvalidValue, &range, message, label_rule(NAME_LIMIT));
+        return None;
+    }
+    Some(text.to_owned())
+}
+
 /// Returns the name of a pull secret.
 pub(super) fn secret(reader: &mut Reader<'_>, (text, range): Located<&str>) -> Option<String> {
     let fault = if text.len() > SECRET_LIMIT {
