@@ -5,7 +5,7 @@ use super::gates;
 use crate::bundle::{self, Bundle};
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Filter, Manifests, Source, Watch};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
-use crate::ir::{Object, Origin, ReadPaths, Release, Unit, ValueSpec, label_fault};
+use crate::ir::{Expr, Object, Origin, ReadPaths, Release, Unit, ValueSpec, label_fault};
 use crate::jq::{Purpose, Session};
 use crate::olm::{self, Lowered};
 use crate::overlay;
@@ -128,7 +128,14 @@ fn compile_manifests(
     let namespace = config.namespace.clone().unwrap_or_else(|| config.name.clone());
     let mut objects: Vec<Object> = Vec::new();
     if let Some(platform) = &manifests.maas {
-        objects.extend(serving::maas::platform(platform, &namespace));
+        let expression = |name: &str| {
+            let own = config.operands.namespaces.iter().find(|(_, own)| *own == name);
+            match own {
+                Some((key, _)) => Some(Expr::Text(overlay::namespace_value(key))),
+                None => (name == namespace).then_some(Expr::ReleaseNamespace),
+            }
+        };
+        objects.extend(serving::maas::platform(platform, expression));
     }
     // A chart may have a platform and no files; files without objects are an error.
     if manifests.maas.is_none() || !files.manifests.is_empty() {

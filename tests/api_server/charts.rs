@@ -116,6 +116,13 @@ pub(crate) fn folders(root: &Path) -> Vec<PathBuf> {
     folders
 }
 
+/// The version of a chart, which is not part of its path in every layout.
+pub(crate) fn version(chart: &Path) -> String {
+    let text = fs::read_to_string(chart.join("Chart.yaml")).expect("a chart");
+    let chart: Json = serde_yaml::from_str(&text).expect("YAML");
+    chart["version"].as_str().expect("a version").to_owned()
+}
+
 /// The last part of a path.
 pub(crate) fn label(path: &Path) -> String {
     path.file_name().expect("a name").to_string_lossy().into_owned()

@@ -1,13 +1,15 @@
 //! The examples are installed with every Helm, where the shared test data has the CRDs that they need.
 
-use crate::charts::{self, folders, label, root};
+use crate::charts::{self, folders, label, root, version};
 use crate::control_plane::ControlPlane;
+use crate::gates::shell;
 use crate::helm::Helm;
 use crate::install::{apply_crds, prepare, wait_for_crds};
 use crate::lifecycle::{Release, effects};
 use crate::llm_platform;
 use crate::shared::shared;
 use crate::table::{self, Row};
+use serde_json::{Value as Json, json};
 use std::path::Path;
 
 /// Kinds of charts that serve models, whose CRDs are not in the shared data.
@@ -42,6 +44,7 @@ fn serving_and_llm_platform() {
                 &release.chart,
             ));
         }
+        gates_hold_back_models(&cluster, &platform.read("out/helmfile.yaml"));
         prepare(&cluster);
         apply_crds(&cluster, MORE);
         // Those of the platform belong to its releases.
@@ -67,11 +70,58 @@ fn install(cluster: &ControlPlane, helm: &Helm, name: &str, namespace: &str, cha
     let (created, _) = effects(&cluster.requests_since(mark), namespace);
     release.run("upgrade", chart).expect_success();
     Row {
-        bundle: format!("{name} {}", label(chart)),
+        bundle: format!("{name} {}", version(chart)),
         step: "install",
         objects: format!("{} created", created.len()),
         size: Some(release.size()),
         result: "yes".to_owned(),
+    }
+}
+
+/// Runs the commands with which helmfile waits before it installs the model: closed until the Gateway
+/// and the tenant have their conditions, then open.
+fn gates_hold_back_models(cluster: &ControlPlane, helmfile: &str) {
+    let helmfile: Json = serde_yaml::from_str(helmfile).expect("YAML");
+    let releases = helmfile["releases"].as_array().expect("releases");
+    let model = releases.iter().find(|release| release["name"] == "granite").expect("the model");
+    let hooks = model["hooks"].as_array().expect("hooks").iter();
+    let waits: Vec<String> = hooks
+        .map(|hook| {
+            assert_eq!(hook["events"][0], "presync");
+            let script = hook["args"][1].as_str().expect("a script");
+            // Enough for what is there or never comes.
+            script.replace("--timeout=600s", "--timeout=2s")
+        })
+        .collect();
+
+    for (kind, namespace, name, condition) in [
+        ("gateway", "maas-gateway", "maas-default-gateway", "Programmed"),
+        ("tenant", "models-as-a-service", "default-tenant", "Ready"),
+    ] {
+        let is_of = |wait: &&String| wait.contains(name) && wait.contains(condition);
+        let wait = waits.iter().find(is_of).expect("a gate");
+        let closed = shell(cluster, &cluster.kubeconfig(), wait);
+        let message = String::from_utf8_lossy(&closed.stderr);
+        assert!(!closed.status.success(), "{kind} is open without its condition");
+        assert!(message.contains("gate closed") && message.contains(name), "{message}");
+        let status = json!({"status": {"conditions": [{
+            "type": condition, "status": "True", "reason": "Test", "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }]}});
+        let arguments = [
+            "--namespace",
+            namespace,
+            "patch",
+            kind,
+            name,
+            "--subresource=status",
+            "--type=merge",
+            "--patch",
+            &status.to_string(),
+        ];
+        cluster.kubectl(&arguments).expect_success();
+        let open = shell(cluster, &cluster.kubeconfig(), wait);
+        assert!(open.status.success(), "{}", String::from_utf8_lossy(&open.stderr));
     }
 }
 

@@ -333,3 +333,114 @@ fn flux_knows_every_field() {
         }
     }
 }
+
+const GOVERNED: &str = r#"
+[[serving]]
+name = "NAME"
+model = "hf://example/NAME"
+form = "kserve"
+namespace = "models"
+allow-tags = true
+engine = { image = "registry.example.com/vllm:v0.23.0" }
+[serving.maas]
+subscriptions = [{ name = "all", groups = ["system:authenticated"], token-limits = [{ limit = 1000, window = "1m" }] }]
+"#;
+
+/// Lamps, the Gateway of models, and a model in a file.
+fn models(argocd: &str, layout: &str) -> Case {
+    let case = case();
+    let text = format!(
+        "include = [\"models/*.toml\"]\n{BUNDLES}[[chart]]\nname = \"maas\"\nchart-version = \"1.0.0\"\n\
+         [chart.maas.gateway]\nclass = \"istio\"\nhostname = \"maas.example.com\"\n\
+         tls-secret = \"tls\"\nnamespaces = [\"models\"]\n[output]\nlayout = \"{layout}\"\n\
+         [deploy]\nvalues = \"models\"\nprofile = \"tier1-minimal\"\n[deploy.argocd]\n\
+         repo = \"https://git.example.com/lamps.git\"\n{argocd}"
+    );
+    case.write("bundles.toml", text);
+    case.write("models/granite.toml", GOVERNED.replace("NAME", "granite"));
+    case
+}
+
+/// The files that a second model changes, and that it adds outside of its chart.
+fn changed_by_a_model(argocd: &str) -> Vec<String> {
+    let case = models(argocd, "flat");
+    run(&case, &["build"], 0);
+    let before = case.tree("out");
+    case.write("models/qwen.toml", GOVERNED.replace("NAME", "qwen"));
+    run(&case, &["build"], 0);
+    assert!(case.path("out/qwen/Chart.yaml").is_file());
+    let after = case.tree("out");
+    assert!(before.keys().all(|path| after.contains_key(path)), "nothing is removed");
+    after
+        .iter()
+        .filter(|(path, (text, _))| before.get(*path).is_none_or(|(before, _)| before != text))
+        .map(|(path, _)| path.to_string_lossy().into_owned())
+        .filter(|path| !path.contains("qwen"))
+        // The report of the build, and its digest.
+        .filter(|path| !path.ends_with("/REPORT.md") && !path.ends_with("/.bundle2chart"))
+        .collect()
+}
+
+/// A pull request that adds a file of a model.
+#[test]
+fn a_model_changes_one_chart_and_nothing_else() {
+    let nothing: [&str; 0] = [];
+    for style in ["application-set", "app-of-apps"] {
+        let argocd = format!("style = \"{style}\"\ndiscover = \"models\"\n");
+        assert_eq!(changed_by_a_model(&argocd), nothing, "{style}");
+    }
+    let listed = changed_by_a_model("style = \"application-set\"\n");
+    assert_eq!(listed.len(), 1, "{listed:?}");
+    assert!(listed[0].ends_with("argocd/applicationset.yaml"), "{listed:?}");
+}
+
+/// What is discovered is a chart: the pattern finds the models and nothing else.
+#[test]
+fn directories_of_models_are_discovered() {
+    let own = "discover = \"models\"\n[[deploy.argocd.application]]\nchart = \"lamp-operator\"\n\
+               [[deploy.argocd.application.ignore-differences]]\nkind = \"Service\"\n\
+               json-pointers = [\"/spec\"]\n";
+    let case = models(own, "flat");
+    run(&case, &["build"], 0);
+    let parse =
+        |path: &str| -> serde_json::Value { serde_yaml::from_str(&case.read(path)).expect("YAML") };
+    let set = parse("out/argocd/applications/models.applicationset.yaml");
+    let directories = &set["spec"]["generators"][0]["git"]["directories"];
+    let directories = directories.as_array().expect("directories");
+    assert_eq!(directories[0]["path"], "out/*");
+    let excluded: Vec<&str> =
+        directories[1..].iter().map(|one| one["path"].as_str().expect("a path")).collect();
+    for entry in std::fs::read_dir(case.path("out")).expect("out") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if path.is_dir() {
+            let is_excluded = excluded.contains(&format!("out/{name}").as_str());
+            assert_eq!(is_excluded, name != "granite", "{name}");
+        }
+    }
+    let files = &set["spec"]["template"]["spec"]["source"]["helm"]["valueFiles"];
+    let expected =
+        ["/models/{{.path.basename}}.yaml", "/models/{{.path.basename}}.tier1-minimal.yaml"];
+    assert_eq!(files, &serde_json::json!(expected));
+
+    // The chart with an Application is in no other object.
+    let application = parse("out/argocd/applications/lamp-operator.yaml");
+    let policy = &application["spec"]["syncPolicy"];
+    assert_eq!(policy["automated"]["prune"], false);
+    let options = policy["syncOptions"].as_array().expect("options");
+    assert!(options.contains(&"ServerSideApply=true".into()));
+    let ignored = application["spec"]["ignoreDifferences"].as_array().expect("differences");
+    assert!(ignored.iter().any(|one| one["kind"] == "Service"));
+    assert!(!case.read("out/argocd/applicationset.yaml").contains("lamp-operator"));
+}
+
+#[test]
+fn what_cannot_be_discovered_is_refused() {
+    let case = models("discover = \"models\"\n", "versioned");
+    let seen = run(&case, &["build"], 2);
+    assert!(seen.stderr.contains("`discover` requires one directory per chart"), "{}", seen.stderr);
+    let own = "[[deploy.argocd.application]]\nchart = \"lamp-operater\"\n";
+    let seen = run(&models(own, "flat"), &["build"], 2);
+    assert!(seen.stderr.contains("no chart `lamp-operater`"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("`lamp-operator`"), "{}", seen.stderr);
+}

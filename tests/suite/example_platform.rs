@@ -29,7 +29,9 @@ fn config() -> Config {
 #[test]
 fn it_parses_without_a_word() {
     let config = config();
-    assert_eq!(config.bundles.len(), 17);
+    assert_eq!(config.bundles.len(), 20);
+    let governed = config.servings.iter().filter(|model| model.maas.is_some());
+    assert_eq!(governed.count(), 1);
     assert!(config.deploy.argocd.is_some() && config.deploy.flux.is_some());
 }
 
@@ -75,6 +77,22 @@ fn it_stands_in_the_order_in_which_it_is_installed() {
         let _ = writeln!(levels, "{} {}", planned.level, planned.release.name);
     }
     insta::assert_snapshot!(levels);
+}
+
+/// Nothing in the file is only there because the program cannot express it: no bundle of CRDs, no gate
+/// in a comment, and no object to be applied by hand.
+#[test]
+fn everything_is_data() {
+    let text = text();
+    assert!(!text.contains("GATE:"), "a gate in a comment");
+    let readme = fs::read_to_string(example().join("README.md")).expect("a README");
+    assert!(!readme.contains("by hand"), "{readme}");
+    // Each gate of the file is in the README, by its object.
+    for bundle in config().bundles {
+        for gate in &bundle.gates {
+            assert!(readme.contains(&gate.target.name), "{}: {}", bundle.name, gate.target.name);
+        }
+    }
 }
 
 #[test]
@@ -123,6 +141,10 @@ fn bundles_of_the_shared_data_are_built() {
     let at = |name: &str| names.iter().position(|found| *found == name).expect(name);
     assert!(at("cert-manager-operator") < at("lws-operator"));
     assert!(at("lws-operator") < at("lws-operator-operands"));
+    // Models come last, after the platform that they name.
+    for needed in ["issuers", "maas-platform", "rhods-operator", "maas-tenant"] {
+        assert!(at("cert-manager-operator") < at(needed) && at(needed) < at("granite"), "{needed}");
+    }
     let lws = case.listing("out/lws-operator");
     assert!(lws.contains("auth-reader.kube-system.yaml"), "auth-reader: {lws}");
     // What the defaults leave out is in no chart.

@@ -262,7 +262,7 @@ fn wrong_references_are_errors_at_their_keys() {
         let case = case();
         case.replace("bundles.toml", from, to);
         let seen = case.run(&["build"]);
-        assert_eq!(seen.code, Some(1), "{to}: {}", seen.text());
+        assert_eq!(seen.code, Some(2), "{to}: {}", seen.text());
         assert!(!case.path("out").exists(), "{to}");
         shown += &format!("==> {}\n{}\n", to.trim(), seen.stderr);
     }
@@ -287,7 +287,7 @@ fn wrong_references_are_errors_at_their_keys() {
         let case = Case::new();
         case.write("bundles.toml", text);
         let seen = case.run(&["build"]);
-        assert_eq!(seen.code, Some(1), "{name}: {}", seen.text());
+        assert_eq!(seen.code, Some(2), "{name}: {}", seen.text());
         shown += &format!("==> {name}\n{}\n", seen.stderr);
     }
     insta::assert_snapshot!("wrong_references", shown);

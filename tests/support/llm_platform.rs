@@ -27,16 +27,49 @@ const CRDS: &[&str] = &[
     "inference.networking.k8s.io_inferencepools.yaml",
 ];
 
+/// CRDs of models as a service, which OpenShift AI contains.
+const MAAS_CRDS: &str = include_str!("../suite/maas/crds.yaml");
+
+/// The CRD of KServe that the models of the example need, with any fields.
+const KSERVE_CRD: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: llminferenceservices.serving.kserve.io}
+spec:
+  group: serving.kserve.io
+  scope: Namespaced
+  names: {kind: LLMInferenceService, plural: llminferenceservices, singular: llminferenceservice}
+  versions:
+  - name: v1alpha2
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}
+";
+
+/// The chart in place of OpenShift AI, which the shared data does not have: its CRDs.
+const OPENSHIFT_AI: &str = "\
+name = \"rhods-operator\"
+chart-version = \"3.4.0\"
+namespace = \"redhat-ods-operator\"
+manifests = [\"openshift-ai\"]
+depends-on = [\"maas-platform\"]
+";
+
 /// The example in a folder of its own, ready to be built; nothing without the shared data.
 pub(crate) fn case() -> Option<Case> {
     let (_, crds) = (shared("corpus")?, shared("serving/crds")?);
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/llm-platform");
     let case = Case::new();
-    for entry in fs::read_dir(example.join("operands")).expect("operands") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        case.write(&format!("operands/{name}"), fs::read(&path).expect("a file"));
+    for folder in ["operands", "issuers", "models"] {
+        for entry in fs::read_dir(example.join(folder)).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            case.write(&format!("{folder}/{name}"), fs::read(&path).expect("a file"));
+        }
     }
+    case.write("openshift-ai/maas.yaml", MAAS_CRDS);
+    case.write("openshift-ai/kserve.yaml", KSERVE_CRD);
     for name in CRDS {
         let content = fs::read(crds.join(name)).expect("a CRD");
         case.write(&format!("gateway-crds/{name}"), content);
@@ -52,7 +85,9 @@ pub(crate) fn case() -> Option<Case> {
 /// Vendored files that are there, with the digests that they have.
 fn vendored_as_found(file: &mut Table, case: &Case) {
     for chart in file["chart"].as_array_mut().expect("charts") {
-        let vendored = chart["vendored"].as_array_mut().expect("vendored files");
+        let Some(vendored) = chart.get_mut("vendored").and_then(Value::as_array_mut) else {
+            continue;
+        };
         vendored.retain(|file| case.path(file["path"].as_str().expect("a path")).exists());
         assert_eq!(vendored.len(), CRDS.len());
         for file in vendored {
@@ -73,11 +108,28 @@ pub(crate) fn digest(content: &str) -> String {
 
 /// The example with those bundles that there is something for.
 fn with_stand_ins(file: &mut Table) {
+    let mut charts = file["chart"].as_array().expect("charts").clone();
+    charts.push(Value::Table(OPENSHIFT_AI.parse().expect("TOML")));
+    let of_charts: Vec<String> =
+        charts.iter().map(|chart| chart["name"].as_str().expect("a name").to_owned()).collect();
     let known = |name: &str| {
-        name == "gateway-crds" || STAND_INS.iter().any(|(stand_in, _)| *stand_in == name)
+        of_charts.iter().any(|chart| chart == name)
+            || STAND_INS.iter().any(|(stand_in, _)| *stand_in == name)
     };
+    for chart in &mut charts {
+        let needed = chart.get_mut("depends-on").and_then(Value::as_array_mut);
+        let Some(needed) = needed else { continue };
+        needed.retain(|name| known(name.as_str().expect("a name")));
+    }
+    file.insert("chart".to_owned(), Value::Array(charts));
+    // Its operator is not there.
+    let deploy = file["deploy"].as_table_mut().expect("[deploy]");
+    deploy["argocd"].as_table_mut().expect("[deploy.argocd]").remove("application");
     let bundles = file["bundle"].as_array_mut().expect("bundles");
-    bundles.retain(|bundle| known(bundle["name"].as_str().expect("a name")));
+    bundles.retain(|bundle| {
+        let name = bundle["name"].as_str().expect("a name");
+        known(name) && name != "rhods-operator"
+    });
     for bundle in bundles {
         let bundle = bundle.as_table_mut().expect("a table");
         if let Some(Value::Array(needed)) = bundle.get_mut("depends-on") {

@@ -17,16 +17,19 @@ pub(super) use model::{annotate, objects};
 /// `apiVersion` of MaaS' own kinds.
 const API: &str = "maas.opendatahub.io/v1alpha1";
 
-/// Returns the objects of `[chart.maas]`. `release_namespace` is the namespace that the chart is
-/// meant for; objects in it follow the release.
-pub fn platform(platform: &MaasPlatform, release_namespace: &str) -> Vec<Object> {
+/// Returns the objects of `[chart.maas]`. `namespace` returns the expression for a namespace that is
+/// the release's, or a value of the chart.
+pub fn platform(platform: &MaasPlatform, namespace: impl Fn(&str) -> Option<Expr>) -> Vec<Object> {
     let gateway = platform.gateway.iter().map(gateway::object);
     let database = platform.database.iter().flat_map(database::objects);
     let tenant = platform.tenant.iter().flat_map(|one| tenant::objects(one, platform.release));
     gateway
         .chain(database)
         .chain(tenant)
-        .map(|part| part.object(release_namespace, &json!({"app.kubernetes.io/part-of": "maas"})))
+        .map(|part| {
+            let namespace = namespace(&part.namespace);
+            part.object(namespace, &json!({"app.kubernetes.io/part-of": "maas"}))
+        })
         .collect()
 }
 
@@ -41,13 +44,9 @@ struct Part {
 }
 
 impl Part {
-    /// Returns the object: in the release namespace if it is meant for that of the chart.
-    fn object(self, release_namespace: &str, labels: &Json) -> Object {
-        let namespace: Value = if self.namespace == release_namespace {
-            Expr::ReleaseNamespace.into()
-        } else {
-            self.namespace.into()
-        };
+    /// Returns the object, with an expression for its namespace if there is one.
+    fn object(self, namespace: Option<Expr>, labels: &Json) -> Object {
+        let namespace = namespace.map_or_else(|| Value::from(self.namespace), Value::from);
         let mut metadata = vec![
             ("name", Value::from(self.name)),
             ("namespace", namespace),
