@@ -20,7 +20,7 @@ pub(super) fn section(text: &mut String, switches: &[Switch], namespace: &str) {
         let _ = write!(text, "\n{number}. {}", code(&format!("switches.{}: true", switch.name)));
         let commands = commands(switch, namespace);
         if commands.is_empty() {
-            text.push_str("\n");
+            text.push('\n');
             continue;
         }
         text.push_str(", when these commands succeed (kubectl 1.31 or later):\n\n   ```sh\n");

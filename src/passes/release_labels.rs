@@ -35,7 +35,9 @@ pub(super) fn release_labels(unit: &mut Unit, context: &Context, _: &mut Diagnos
 /// Returns a text as the value of a label.
 fn label(text: &str) -> String {
     let text = text.replace('+', "_");
-    let end = text.floor_char_boundary(LONGEST);
+    // `str::floor_char_boundary` is newer than the minimum Rust version.
+    let mut ends = (0..=LONGEST.min(text.len())).rev();
+    let end = ends.find(|end| text.is_char_boundary(*end)).unwrap_or_default();
     text[..end].trim_end_matches(['-', '_', '.']).to_owned()
 }
 
