@@ -300,6 +300,7 @@ impl BundleConfig {
 
 /// The source of a bundle.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per bundle")]
 pub enum Source {
     /// A registry reference, found through a mirror.
     Image {
