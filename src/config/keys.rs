@@ -197,7 +197,7 @@ pub static MAINTAINER: Table = Table {
             "Name of the person or team. chart-testing expects the name of a GitHub account.",
         ),
         optional("email", Kind::String(Some("^[^@\\s]+@[^@\\s]+$")), "Email address."),
-        optional("url", Kind::String(Some("^https?://[^\\s]+$")), "Web page."),
+        optional("url", Kind::String(Some("^https?://[^\\s]+$")), "Web page of the maintainer."),
     ],
 };
 /// Some text that is not only blanks.

@@ -42,7 +42,13 @@ impl Changes {
                 _ if is_ignored(at) => {}
                 Some(own) => self.compare(own, value, at),
                 None if is_hollow(value) => {}
-                None => self.set(value, at),
+                None => match value {
+                    // Its fields one by one, because one of them is ignored.
+                    Json::Object(fields) if leads_to_ignored(at) => {
+                        self.maps(&Map::new(), fields, at);
+                    }
+                    _ => self.set(value, at),
+                },
             }
             at.pop();
         }
@@ -89,9 +95,15 @@ impl Changes {
     }
 }
 
-/// Returns true for fields without a meaning for the API server: the namespace of a pod template.
+/// The field without a meaning for the API server: the namespace of a pod template.
+const IGNORED: [&str; 4] = ["spec", "template", "metadata", "namespace"];
+
 fn is_ignored(at: &[Json]) -> bool {
-    at == ["spec", "template", "metadata", "namespace"].map(Json::from)
+    at == IGNORED
+}
+
+fn leads_to_ignored(at: &[Json]) -> bool {
+    IGNORED.get(..at.len()).is_some_and(|start| at == start)
 }
 
 /// Returns true for what the API server fills with defaults, or drops.

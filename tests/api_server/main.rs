@@ -16,6 +16,7 @@ mod certificates;
 mod charts;
 mod corpus;
 mod crds;
+mod deployers;
 mod examples;
 mod gates;
 mod grants;

@@ -188,8 +188,17 @@ fn refuses_new_content_under_an_old_version_unless_told_to_replace() {
         assert!(problem.message.contains(part), "{}", problem.message);
     }
     assert!(problem.hint.as_ref().unwrap().contains("chart-version"));
-    assert_eq!(problem.related.len(), 1);
-    assert!(problem.related[0].0.file.as_ref().unwrap().ends_with("lws/1.0.0/values.yaml"));
+    let related = problem.related.iter().map(|(place, label)| {
+        let file = place.file.as_ref().unwrap();
+        (file.rsplit("lws/1.0.0/").next().unwrap().to_owned(), label.to_string())
+    });
+    assert_eq!(
+        related.collect::<Vec<_>>(),
+        [
+            ("templates/a.yaml".to_owned(), "first line that differs".to_owned()),
+            ("values.yaml".to_owned(), "edited since bundle2chart wrote it".to_owned()),
+        ]
+    );
 
     let chart_yaml = inode(&home.out().join("lws/1.0.0/Chart.yaml"));
     let written = write(&home.out(), &new, true).unwrap();
