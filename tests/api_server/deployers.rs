@@ -96,7 +96,7 @@ fn argocd_and_flux_take_every_object() {
     }
     kinds.sort();
     kinds.dedup();
-    assert_eq!(kinds, ["Application", "ApplicationSet", "HelmRelease"]);
+    assert_eq!(kinds, ["Application", "ApplicationSet", "ConfigMap", "HelmRelease"]);
 
     if let Some(platform) = llm_platform::case() {
         assert!(taken(&cluster, &platform).len() > 10);
@@ -118,7 +118,8 @@ fn taken(cluster: &ControlPlane, case: &Case) -> Vec<String> {
         // The server reads every field: it refuses one that it does not know.
         let mut object: Json = serde_yaml::from_str(&manifest).expect("one object");
         kinds.push(object["kind"].as_str().expect("a kind").to_owned());
-        object["spec"]["unknwon"] = "field".into();
+        let place = if object["spec"].is_object() { &mut object["spec"] } else { &mut object };
+        place["unknwon"] = "field".into();
         let refused = create(cluster, &object.to_string()).expect_err("an unknown field");
         assert!(refused.contains("unknwon"), "{refused}");
     }
