@@ -50,6 +50,7 @@ mod packages;
 mod printing;
 mod recipes;
 mod registry;
+mod release;
 mod release_size;
 mod render_property;
 mod reproduce;

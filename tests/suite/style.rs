@@ -92,3 +92,22 @@ fn files_are_opened_and_programs_started_in_one_place() {
         found.join("\n")
     );
 }
+
+/// A file that no `mod` names is not compiled, and none of its tests runs.
+#[test]
+fn every_file_of_a_test_program_is_a_module() {
+    for program in ["suite", "api_server", "source", "against_go", "diff_scaling"] {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(program);
+        let main = std::fs::read_to_string(folder.join("main.rs")).expect("main.rs");
+        let modules: Vec<&str> =
+            main.lines().filter_map(|line| line.strip_prefix("mod ")).collect();
+        for entry in std::fs::read_dir(&folder).expect("a folder") {
+            let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+            let Some(module) = name.strip_suffix(".rs").filter(|module| *module != "main") else {
+                continue;
+            };
+            let declared = modules.iter().any(|line| line.strip_suffix(';') == Some(module));
+            assert!(declared, "tests/{program}/{name} is in no `mod`");
+        }
+    }
+}
