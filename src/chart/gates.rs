@@ -22,8 +22,7 @@ pub(super) fn of_part(config: &BundleConfig, part: Part, unit: &Unit) -> Vec<Gat
             let target = &gate.target;
             let found = unit.objects.iter().find(|object| {
                 let namespace = object.metadata("namespace").and_then(Value::as_str);
-                object.kind() == target.kind
-                    && object.group() == target.group
+                target.is_kind_of(object)
                     && object.name() == target.name
                     // Namespaces that values set are not known here.
                     && (namespace.is_none()
@@ -49,8 +48,8 @@ pub(super) fn section(text: &mut String, gates: &[Gate], namespace: &str) {
          commands succeed (kubectl 1.31 or later):\n\n```sh\n",
     );
     for gate in gates {
-        for wait in gate.waits() {
-            let _ = writeln!(text, "{}", gate.command(&wait, Namespaces::Named(namespace)));
+        for command in gate.commands(Namespaces::Named(namespace)) {
+            let _ = writeln!(text, "{command}");
         }
     }
     text.push_str("```\n\nIf one of them times out, these show why, as do the logs of the operator:\n\n```sh\n");
@@ -67,9 +66,8 @@ pub(super) fn notes(text: &mut String, gates: &[Gate]) {
     }
     text.push_str("\nIt is ready when these commands succeed (kubectl 1.31 or later):\n");
     for gate in gates {
-        for wait in gate.waits() {
-            let _ =
-                writeln!(text, "  {}", in_notes(&gate.command(&wait, Namespaces::Named(RELEASE))));
+        for command in gate.commands(Namespaces::Named(RELEASE)) {
+            let _ = writeln!(text, "  {}", in_notes(&command));
         }
     }
     text.push_str("If one of them times out, these show why, as do the logs of the operator:\n");

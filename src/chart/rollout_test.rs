@@ -9,6 +9,7 @@ use crate::config::KUBECTL_IMAGE;
 use crate::ir::{
     Condition, Expr, LASTING_WORKLOADS, Map, Object, Origin, Unit, Value, ValueSpec, ValuesPath,
 };
+use crate::kubectl::{container_security, pod_security};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -90,11 +91,7 @@ fn objects(chart: &str, workloads: &[(String, String)]) -> Vec<Object> {
         let mut container = object_of(&json!({
             "name": format!("rollout-{index}"),
             "args": ["rollout", "status", format!("{kind}/{workload}"), "--timeout=5m"],
-            "securityContext": {
-                "allowPrivilegeEscalation": false,
-                "capabilities": {"drop": ["ALL"]},
-                "readOnlyRootFilesystem": true,
-            },
+            "securityContext": container_security(),
         }));
         container.insert("image".to_owned(), Expr::Text(image()).into());
         Value::from(container)
@@ -103,11 +100,7 @@ fn objects(chart: &str, workloads: &[(String, String)]) -> Vec<Object> {
     let mut pod = object_of(&json!({
         "restartPolicy": "Never",
         "serviceAccountName": name,
-        "securityContext": {
-            "runAsNonRoot": true,
-            "runAsUser": 65532,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": pod_security(),
     }));
     pod.insert("containers".to_owned(), Value::Seq(containers.collect()));
 

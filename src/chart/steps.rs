@@ -33,7 +33,6 @@ pub(super) fn section(text: &mut String, steps: &Steps, namespace: &str) {
     if steps.list.is_empty() {
         return;
     }
-    let seconds: u64 = steps.list.iter().map(Step::seconds).sum();
     let _ = write!(
         text,
         "\n## Steps after the installation\n\n\
@@ -52,7 +51,7 @@ pub(super) fn section(text: &mut String, steps: &Steps, namespace: &str) {
          `--timeout {}s` for it. A change that an object has already is not made again. `helm uninstall` does not undo \
          it. With `--set after.hook=false` there is no Job. By hand (kubectl 1.31 or later):\n\n```sh\n",
         code(&steps.job),
-        seconds + 300
+        overlay::job_seconds(&steps.list)
     );
     for command in commands(steps, namespace) {
         let _ = writeln!(text, "{command}");

@@ -55,10 +55,5 @@ pub(super) fn notes(text: &mut String, switches: &[Switch]) {
 fn commands(switch: &Switch, namespace: &str) -> Vec<String> {
     let namespaces = Namespaces::Named(namespace);
     let gates = switch.gates.iter().map(|gate| Gate::new(gate, false));
-    gates
-        .flat_map(|gate| {
-            let waits = gate.waits();
-            waits.iter().map(|wait| gate.command(wait, namespaces)).collect::<Vec<_>>()
-        })
-        .collect()
+    gates.flat_map(|gate| gate.commands(namespaces)).collect()
 }

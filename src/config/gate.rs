@@ -1,7 +1,7 @@
 //! `ready` of `[[bundle]]` and `[[chart]]`: gates, which hold back what comes next.
 
 use crate::diag::Span;
-use crate::ir::Phase;
+use crate::ir::{Object, Phase};
 
 /// Default time limit of a gate: helmfile's and Flux's for a release.
 pub(super) const TIMEOUT: &str = "10m";
@@ -46,6 +46,11 @@ impl Target {
             "" => self.version.clone(),
             group => format!("{group}/{}", self.version),
         }
+    }
+
+    /// Returns true if an object is of its API group and kind.
+    pub fn is_kind_of(&self, object: &Object) -> bool {
+        object.kind() == self.kind && object.group() == self.group
     }
 
     /// Returns true for a CustomResourceDefinition.

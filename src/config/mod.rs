@@ -300,7 +300,6 @@ impl BundleConfig {
 
 /// The source of a bundle.
 #[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "one per bundle")]
 pub enum Source {
     /// A registry reference, found through a mirror.
     Image {
@@ -320,7 +319,7 @@ pub enum Source {
     /// A package of a file-based catalog.
     Catalog(CatalogSource),
     /// The user's own manifests, for a `[[chart]]`.
-    Manifests(Manifests),
+    Manifests(Box<Manifests>),
 }
 
 impl Source {

@@ -225,32 +225,58 @@ fn discovered_set(
         stubs: BTreeSet::new(),
         own: None,
     };
-    let template = Value::map([
-        ("metadata", Value::map([("name", Value::from("{{.path.basename}}"))])),
-        ("spec", chart.spec(deploy, argocd, true)),
-    ]);
-    let spec = Value::map([
-        ("goTemplate", true.into()),
-        ("goTemplateOptions", Value::texts(["missingkey=error"])),
-        ("generators", Value::Seq(vec![generator])),
-        // As for listed charts: removing a directory does not remove the model.
-        ("syncPolicy", Value::map([("preserveResourcesOnDeletion", true.into())])),
-        ("template", template),
-    ]);
     let waves = (argocd.style == ArgoStyle::AppOfApps).then_some(wave);
     let name = format!("{}-models", argocd.name);
-    document(
-        &[
+    let set = ApplicationSet {
+        comments: [
             "Discovers the charts of models: a new directory is a new Application. Charts that are not",
             "models are excluded. Models are synced at once, and again until the platform is there.",
         ],
-        vec![
-            ("apiVersion", "argoproj.io/v1alpha1".into()),
-            ("kind", "ApplicationSet".into()),
-            ("metadata", metadata_of(&name, argocd, waves)),
-            ("spec", spec),
-        ],
-    )
+        metadata: metadata_of(&name, argocd, waves),
+        generator,
+        strategy: None,
+        applications: Value::map([("name", Value::from("{{.path.basename}}"))]),
+        spec: chart.spec(deploy, argocd, true),
+    };
+    set.document()
+}
+
+/// An ApplicationSet, whose generator finds or lists charts.
+struct ApplicationSet<'a> {
+    comments: [&'a str; 2],
+    metadata: Value,
+    generator: Value,
+    strategy: Option<Value>,
+    /// The metadata of each Application.
+    applications: Value,
+    /// The `spec` of each Application.
+    spec: Value,
+}
+
+impl ApplicationSet<'_> {
+    fn document(self) -> String {
+        let template = Value::map([("metadata", self.applications), ("spec", self.spec)]);
+        let spec = present([
+            ("goTemplate", Some(true.into())),
+            ("goTemplateOptions", Some(Value::texts(["missingkey=error"]))),
+            ("generators", Some(Value::Seq(vec![self.generator]))),
+            ("strategy", self.strategy),
+            // As for Applications of an Application of Applications: the objects of a chart are kept
+            // when its entry or directory is removed, because the operator must be running while its
+            // objects are deleted.
+            ("syncPolicy", Some(Value::map([("preserveResourcesOnDeletion", true.into())]))),
+            ("template", Some(template)),
+        ]);
+        document(
+            &self.comments,
+            vec![
+                ("apiVersion", "argoproj.io/v1alpha1".into()),
+                ("kind", "ApplicationSet".into()),
+                ("metadata", self.metadata),
+                ("spec", spec),
+            ],
+        )
+    }
 }
 
 fn application_set(releases: &[&Planned<'_>], deploy: &Deploy, argocd: &ArgoCd) -> String {
@@ -291,29 +317,9 @@ fn application_set(releases: &[&Planned<'_>], deploy: &Deploy, argocd: &ArgoCd) 
         stubs: stubs.map(String::as_str).collect(),
         own: None,
     };
-    let spec = Value::map([
-        ("goTemplate", true.into()),
-        ("goTemplateOptions", Value::texts(["missingkey=error"])),
-        ("generators", Value::Seq(vec![generator])),
-        (
-            "strategy",
-            Value::map([
-                ("type", "RollingSync".into()),
-                ("rollingSync", Value::map([("steps", Value::Seq(steps.collect()))])),
-            ]),
-        ),
-        // As for Applications of an Application of Applications: the objects of a chart are kept
-        // when its entry is removed, because the operator must be running while its objects are
-        // deleted.
-        ("syncPolicy", Value::map([("preserveResourcesOnDeletion", true.into())])),
-        // Steps sync by themselves, and take from an automated policy only whether to prune.
-        (
-            "template",
-            Value::map([
-                ("metadata", metadata),
-                ("spec", chart.spec(deploy, argocd, argocd.prune)),
-            ]),
-        ),
+    let strategy = Value::map([
+        ("type", "RollingSync".into()),
+        ("rollingSync", Value::map([("steps", Value::Seq(steps.collect()))])),
     ]);
     let without = if argocd.prune {
         "without it, all charts are synced at once."
@@ -321,18 +327,19 @@ fn application_set(releases: &[&Planned<'_>], deploy: &Deploy, argocd: &ArgoCd) 
         "without it, nothing is synced automatically."
     };
     let flag = format!("ApplicationSets support with --enable-progressive-syncs; {without}");
-    document(
-        &[
+    let set = ApplicationSet {
+        comments: [
             "The steps follow `depends-on`. They require progressive syncs, which the controller of",
             &flag,
         ],
-        vec![
-            ("apiVersion", "argoproj.io/v1alpha1".into()),
-            ("kind", "ApplicationSet".into()),
-            ("metadata", metadata_of(&argocd.name, argocd, None)),
-            ("spec", spec),
-        ],
-    )
+        metadata: metadata_of(&argocd.name, argocd, None),
+        generator,
+        strategy: Some(strategy),
+        applications: metadata,
+        // Steps sync by themselves, and take from an automated policy only whether to prune.
+        spec: chart.spec(deploy, argocd, argocd.prune),
+    };
+    set.document()
 }
 
 fn application(planned: &Planned<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String {

@@ -3,6 +3,7 @@
 use super::group::{Group, groups};
 use super::rules::{self, Sides};
 use super::{Action, ChangeSet, Class, ObjectChange, Rule, is_description};
+use crate::escape::shell::in_quotes;
 use indexmap::IndexSet;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -283,7 +284,7 @@ fn shell(word: &str) -> String {
     if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
         return word.to_owned();
     }
-    format!("'{}'", word.replace('\'', "'\\''"))
+    in_quotes(word)
 }
 
 fn is_access(rule: &Rule) -> bool {

@@ -8,6 +8,7 @@
 //! Nothing is removed: hidden characters are shown by code point, as `\u{1b}`.
 
 pub mod markdown;
+pub(crate) mod shell;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -80,16 +80,18 @@ impl Gate {
         format!("kubectl {flag}{}", shell(arguments))
     }
 
+    /// Returns the commands that wait for it.
+    pub fn commands(&self, namespaces: Namespaces<'_>) -> Vec<String> {
+        self.waits().iter().map(|wait| self.command(wait, namespaces)).collect()
+    }
+
     /// Returns a command that waits for it, and ends the script with a message if it stays closed:
     /// kubectl's own does not always name the object.
     pub fn script(&self, namespaces: Namespaces<'_>) -> String {
-        let waits: Vec<String> =
-            self.waits().iter().map(|wait| self.command(wait, namespaces)).collect();
-        let namespace = namespaces.name(self.target.namespace.as_deref());
-        let place = match namespace.filter(|_| !self.target.is_crd()) {
-            Some(namespace) => format!(" in namespace {namespace}"),
-            None => String::new(),
-        };
+        let waits = self.commands(namespaces);
+        let own = self.target.namespace.as_deref();
+        let namespace = namespaces.name(own);
+        let place = if self.target.is_crd() { String::new() } else { namespaces.place(own) };
         let mut message =
             format!("gate closed: {}{place} (time limit {}s)", self.describe(), self.timeout);
         // A name of a namespace is known on every machine, a variable only in the pod.

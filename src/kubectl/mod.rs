@@ -2,10 +2,12 @@
 
 mod gate;
 mod namespaces;
+mod pod;
 mod shell;
 mod step;
 
 pub use gate::Gate;
 pub use namespaces::Namespaces;
+pub use pod::{container_security, pod_security};
 pub use shell::shell;
 pub use step::Step;

@@ -27,6 +27,12 @@ impl Namespaces<'_> {
         }
     }
 
+    /// Returns where an object is, for messages: ` in namespace mesh-system`; empty if unknown.
+    pub(super) fn place(self, namespace: Option<&str>) -> String {
+        let name = self.name(namespace);
+        name.map(|name| format!(" in namespace {name}")).unwrap_or_default()
+    }
+
     /// Returns the name of a namespace for messages, if it is known.
     pub(super) fn name<'n>(&'n self, namespace: Option<&'n str>) -> Option<&'n str> {
         match self {

@@ -1,5 +1,7 @@
 //! Words of a POSIX shell.
 
+use crate::escape::shell::in_quotes;
+
 /// Returns a command for a POSIX shell.
 pub fn shell(arguments: &[String]) -> String {
     let words: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
@@ -12,7 +14,7 @@ pub(super) fn quoted(word: &str) -> String {
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
     }
-    format!("'{}'", word.replace('\'', "'\\''"))
+    in_quotes(word)
 }
 
 /// Returns a command that ends the script with this message if the one before it fails.

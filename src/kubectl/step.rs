@@ -82,7 +82,7 @@ impl Step {
     pub fn commands(&self, namespaces: Namespaces<'_>) -> Vec<String> {
         let mut commands = vec![self.wait(namespaces)];
         for gate in &self.gates {
-            commands.extend(gate.waits().iter().map(|wait| gate.command(wait, namespaces)));
+            commands.extend(gate.commands(namespaces));
         }
         commands.extend(self.patch_commands(namespaces));
         commands
@@ -92,10 +92,7 @@ impl Step {
     /// Messages name what was awaited.
     pub fn script(&self, namespaces: Namespaces<'_>) -> String {
         let own = self.target.namespace.as_deref();
-        let place = match namespaces.name(own).filter(|_| !self.cluster_scoped) {
-            Some(namespace) => format!(" in namespace {namespace}"),
-            None => String::new(),
-        };
+        let place = if self.cluster_scoped { String::new() } else { namespaces.place(own) };
         let described = format!("{}{place}", self.describe());
         let absent = format!("no {described} (time limit {}s)", self.timeout);
         let mut lines = vec![format!("{} {}", self.wait(namespaces), or_fail(&absent))];

@@ -10,7 +10,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
 use crate::ir::{
     Condition, Expr, Object, Origin, Phase, Scope, Scopes, Value, ValueSpec, ValuesPath,
 };
-use crate::kubectl::{Namespaces, Step};
+use crate::kubectl::{Namespaces, Step, container_security, pod_security};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,9 +23,6 @@ const WEIGHT: &str = "1000";
 /// Seconds that the pod may take besides its waiting: to be scheduled, and to pull its image.
 const START: u64 = 300;
 
-/// A user that is not root, for images without one.
-const USER: u32 = 65532;
-
 /// Returns the value that says whether a Job carries out the steps.
 fn by_hook() -> ValuesPath {
     ValuesPath::new(["after", "hook"])
@@ -35,6 +32,11 @@ fn by_hook() -> ValuesPath {
 pub(crate) fn job_name(config: &BundleConfig, phase: Phase) -> String {
     let operands = if phase == Phase::Operand { OPERANDS_SUFFIX } else { "" };
     format!("{}{operands}{SUFFIX}", config.name)
+}
+
+/// Returns the most seconds that a Job with these steps may take.
+pub(crate) fn job_seconds(steps: &[Step]) -> u64 {
+    START + steps.iter().map(Step::seconds).sum::<u64>()
 }
 
 /// Returns the steps of a phase, in order. `scopes` has the scopes of kinds that are not built into
@@ -127,8 +129,7 @@ fn check(
 
     let target = &step.target;
     let is_target = |object: &&Object| {
-        object.kind() == target.kind
-            && object.group() == target.group
+        target.is_kind_of(object)
             && object.name() == target.name
             && context.same_namespace(object, target)
     };
@@ -151,8 +152,19 @@ struct Context<'a> {
     scopes: &'a Scopes,
 }
 
+/// Where permissions are given.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum RolePlace {
+    /// The release namespace.
+    Release,
+    /// The cluster, for objects without a namespace.
+    Cluster,
+    /// Another namespace.
+    Namespace(String),
+}
+
 /// Permissions for objects of one kind in one namespace, or in none.
-type Rules = BTreeMap<(Option<String>, String, String, &'static [&'static str]), BTreeSet<String>>;
+type Rules = BTreeMap<(RolePlace, String, String, &'static [&'static str]), BTreeSet<String>>;
 
 /// Verbs for an object that is changed: kubectl reads it first.
 const CHANGE: &[&str] = &["get", "patch"];
@@ -196,7 +208,7 @@ impl Context<'_> {
         ];
 
         let rules = self.rules(steps);
-        let places: BTreeSet<&Option<String>> = rules.keys().map(|(place, ..)| place).collect();
+        let places: BTreeSet<&RolePlace> = rules.keys().map(|(place, ..)| place).collect();
         for place in places {
             let list: Vec<Json> = rules
                 .iter()
@@ -210,9 +222,10 @@ impl Context<'_> {
                     })
                 })
                 .collect();
-            let (kind, namespace) = match place.as_deref() {
-                Some(CLUSTER) => ("ClusterRole", None),
-                other => ("Role", Some(other)),
+            let (kind, namespace) = match place {
+                RolePlace::Release => ("Role", Some(None)),
+                RolePlace::Cluster => ("ClusterRole", None),
+                RolePlace::Namespace(name) => ("Role", Some(Some(name.as_str()))),
             };
             let api = "rbac.authorization.k8s.io/v1";
             objects.push(self.object(phase, api, kind, &name, namespace, json!({"rules": list})));
@@ -239,9 +252,10 @@ impl Context<'_> {
     fn rules(&self, steps: &[&StepAfter]) -> Rules {
         let mut rules = Rules::new();
         let mut allow = |target: &Target, plural: Option<&str>, verbs: &'static [&'static str]| {
-            let place = match self.scope(target) {
-                Some(Scope::Cluster) => Some(CLUSTER.to_owned()),
-                _ => self.other_namespace(target).map(str::to_owned),
+            let place = match (self.scope(target), self.other_namespace(target)) {
+                (Some(Scope::Cluster), _) => RolePlace::Cluster,
+                (_, None) => RolePlace::Release,
+                (_, Some(name)) => RolePlace::Namespace(name.to_owned()),
             };
             let plural = plural.map_or_else(|| self.plural(target), str::to_owned);
             let key = (place, target.group.clone(), plural, verbs);
@@ -280,12 +294,11 @@ impl Context<'_> {
             .map(|(namespace, number)| ((*namespace).to_owned(), format!("NAMESPACE_{number}")))
             .collect();
 
-        let mut seconds = START;
+        let is_cluster_scoped = |target: &Target| self.scope(target) == Some(Scope::Cluster);
+        let commands: Vec<Step> =
+            steps.iter().map(|step| Step::new(step, is_cluster_scoped(&step.target))).collect();
         let mut containers: Vec<Value> = Vec::new();
-        for (step, number) in steps.iter().zip(1..) {
-            let cluster_scoped = self.scope(&step.target) == Some(Scope::Cluster);
-            let command = Step::new(step, cluster_scoped);
-            seconds += command.seconds();
+        for ((step, command), number) in steps.iter().zip(&commands).zip(1..) {
             let script = command.script(Namespaces::InPod(&variables));
             let image = step.image.as_deref().unwrap_or(KUBECTL_IMAGE);
             containers.push(self.container(number, image, &script, &variables));
@@ -293,16 +306,12 @@ impl Context<'_> {
         let last: Vec<Value> = containers.pop().into_iter().collect();
 
         let spec = json!({
-            "activeDeadlineSeconds": seconds,
+            "activeDeadlineSeconds": job_seconds(&commands),
             "backoffLimit": 2,
             "template": {"spec": {
                 "restartPolicy": "Never",
                 "serviceAccountName": name,
-                "securityContext": {
-                    "runAsNonRoot": true,
-                    "runAsUser": USER,
-                    "seccompProfile": {"type": "RuntimeDefault"},
-                },
+                "securityContext": pod_security(),
             }},
         });
         let mut job =
@@ -334,11 +343,6 @@ impl Context<'_> {
             ])
         });
         let env = (!variables.is_empty()).then(|| Value::Seq(env.collect()));
-        let security = json!({
-            "allowPrivilegeEscalation": false,
-            "capabilities": {"drop": ["ALL"]},
-            "readOnlyRootFilesystem": true,
-        });
         let resources = json!({
             "requests": {"cpu": "10m", "memory": "64Mi"},
             "limits": {"memory": "256Mi"},
@@ -348,7 +352,7 @@ impl Context<'_> {
             ("image", Some(Value::text(image))),
             ("command", Some(Value::texts(["/bin/sh", "-c", script]))),
             ("env", env),
-            ("securityContext", Some(Value::from(&security))),
+            ("securityContext", Some(Value::from(&container_security()))),
             ("resources", Some(Value::from(&resources))),
         ];
         Value::map(entries.into_iter().filter_map(|(key, value)| Some((key, value?))))
@@ -381,9 +385,6 @@ impl Context<'_> {
         object
     }
 }
-
-/// The place of cluster-scoped objects: no name of a namespace.
-const CLUSTER: &str = "*";
 
 /// Returns the plural that nearly all APIs have for a kind.
 fn english_plural(kind: &str) -> String {

@@ -14,7 +14,7 @@ mod scope;
 mod stubs;
 mod switches;
 
-pub(crate) use after::{after, job_name, steps};
+pub(crate) use after::{after, job_name, job_seconds, steps};
 pub(crate) use check::{check, kept_apart};
 pub(crate) use definitions::Definitions;
 pub(crate) use operands::{namespace_value, operands};

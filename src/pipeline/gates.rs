@@ -14,13 +14,8 @@ pub(super) fn check(config: &BundleConfig, unit: &Unit, diagnostics: &mut Diagno
     for gate in &config.gates {
         // An object that the operator creates is not in the chart; one with a wrong name is near
         // others of its kind.
-        let same_kind: Vec<&Object> = unit
-            .objects
-            .iter()
-            .filter(|object| {
-                object.kind() == gate.target.kind && object.group() == gate.target.group
-            })
-            .collect();
+        let same_kind: Vec<&Object> =
+            unit.objects.iter().filter(|object| gate.target.is_kind_of(object)).collect();
         let is_there = same_kind.iter().any(|object| object.name() == gate.target.name);
         let is_custom = !is_kubernetes(&gate.target.group);
         if !is_there && !same_kind.is_empty() && (is_custom || !has_workloads) {

@@ -44,7 +44,6 @@ pub struct Operands<'a> {
 }
 
 /// The text of an operand, resolved to what it names.
-#[allow(clippy::large_enum_variant, reason = "two per comparison")]
 enum Operand<'t> {
     /// A chart directory or package.
     ChartFiles(ChartTree),

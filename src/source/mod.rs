@@ -154,13 +154,13 @@ pub fn from_argument(argument: &str) -> Source {
     if yaml_files::are_at(Path::new(argument)) {
         let text = argument.to_owned();
         let paths = vec![Text { text: text.clone(), span: span.clone() }];
-        return Source::Manifests(Manifests {
+        return Source::Manifests(Box::new(Manifests {
             paths,
             vendored: Vec::new(),
             maas: None,
             text,
             span,
-        });
+        }));
     }
     // Text that looks like a path is a path even if it does not exist, for a better message.
     let is_path_like = ["/", "./", "../", "~"].iter().any(|start| argument.starts_with(start))

@@ -22,7 +22,7 @@ pub(super) fn read(
     let namespace = fields.text("namespace").and_then(|at| values::namespace(reader, at));
     let suggested = namespace.as_deref().or(fields.text("name").map(|(name, _)| name));
     let platform = maas::platform(reader, fields, suggested.unwrap_or_default());
-    let source = manifests(reader, fields, platform).map(Source::Manifests);
+    let source = manifests(reader, fields, platform).map(Box::new).map(Source::Manifests);
     let own = defaults::settings(reader, fields);
     let overlays = overlay::overlays(reader, fields);
     let gates = ready::gates(reader, fields, &overlays);
