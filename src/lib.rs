@@ -56,48 +56,27 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod bundle;
-pub mod config;
-pub mod diag;
+pub use bundle2chart_compiler::{bundle, config, diag, ir, lock, source};
+
 pub mod diff;
-pub mod ir;
-pub mod lock;
 pub mod output;
 pub mod pipeline;
-pub mod source;
 
 // Those that are public are so for the program and the tests, and change without notice.
+#[doc(hidden)]
+pub use bundle2chart_compiler::{chart, deploy, escape, jq, kubectl, olm, serving, yaml};
+use bundle2chart_compiler::{dependencies, images, overlay, passes, regular_file};
+
 #[cfg(feature = "cli")]
 mod add;
-#[doc(hidden)]
-pub mod chart;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
-mod dependencies;
-#[doc(hidden)]
-pub mod deploy;
-#[doc(hidden)]
-pub mod escape;
-mod images;
 #[cfg(feature = "cli")]
 mod inspect;
-#[doc(hidden)]
-pub mod jq;
-#[doc(hidden)]
-pub mod kubectl;
 #[cfg(feature = "cli")]
 mod migrate;
-#[doc(hidden)]
-pub mod olm;
 #[cfg(feature = "cli")]
 mod outdated;
-mod overlay;
 #[cfg(feature = "cli")]
 mod package;
-mod passes;
-mod regular_file;
-#[doc(hidden)]
-pub mod serving;
-#[doc(hidden)]
-pub mod yaml;

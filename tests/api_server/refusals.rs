@@ -1,5 +1,5 @@
 //! What the lint of rejected objects warns about, a real server rejects, with the message that
-//! src/passes/lint/refusals.rs quotes; and it accepts the near misses, without a warning.
+//! src/compiler/passes/lint/refusals.rs quotes; and it accepts the near misses, without a warning.
 
 use crate::command::Case;
 use crate::control_plane::ControlPlane;

@@ -34,7 +34,7 @@ fn codes() {
 Every problem that bundle2chart reports has one of these codes, as in `error[unknown-key]`.
 `bundle2chart explain CODE` prints the same text; the examples are from the tests. Codes are stable and never reused.
 
-Generated from `src/diag/code.rs`.
+Generated from `src/compiler/diag/code.rs`.
 "
     .to_owned();
     let examples = examples::by_code();
@@ -95,7 +95,7 @@ fn invariants() {
 explain CODE` explains a code. The field is the key of `[[serving]]` that determines the invariant, the source an issue, an
 API or a program.
 
-Generated from `src/serving/invariants.rs`.
+Generated from `src/compiler/serving/invariants.rs`.
 
 | code | severity | field | otherwise | source |
 |---|---|---|---|---|

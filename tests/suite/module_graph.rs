@@ -12,6 +12,9 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// The line between the modules of the program and those of the compiler's crate.
+const BOUNDARY: &str = "--- src/compiler";
+
 /// Returns the lines of the drawing, top first, each with its modules.
 fn drawing() -> Vec<Vec<String>> {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
@@ -19,6 +22,10 @@ fn drawing() -> Vec<Vec<String>> {
     let block = after.split("```").nth(1).expect("a code block");
     let lines = block.lines().skip(1).filter(|line| !line.trim().is_empty());
     lines.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
+}
+
+fn is_boundary(line: &[String]) -> bool {
+    line.join(" ") == BOUNDARY
 }
 
 /// Returns the text without comments and unit tests, which may use any module.
@@ -57,7 +64,13 @@ fn used(code: &str) -> BTreeSet<String> {
     found
 }
 
-/// Returns the modules that each module of the crate uses, with a file that does.
+/// Returns the module of a path below src/.
+fn module_of(path: &str) -> &str {
+    let path = path.strip_prefix("compiler/").unwrap_or(path);
+    path.split(['/', '.']).next().unwrap_or_default()
+}
+
+/// Returns the modules that each module of both crates uses, with a file that does.
 fn graph() -> BTreeMap<String, BTreeMap<String, String>> {
     let source = root().join("src");
     let mut graph: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
@@ -65,10 +78,10 @@ fn graph() -> BTreeMap<String, BTreeMap<String, String>> {
         let entry = entry.expect("an entry");
         let path = entry.path().strip_prefix(&source).expect("below src").to_str().expect("UTF-8");
         let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
-        if !path.ends_with(".rs") || is_test || matches!(path, "lib.rs" | "main.rs") {
+        if !path.ends_with(".rs") || is_test || path.ends_with("lib.rs") || path == "main.rs" {
             continue;
         }
-        let module = path.split(['/', '.']).next().unwrap_or_default().to_owned();
+        let module = module_of(path).to_owned();
         let text = fs::read_to_string(entry.path()).expect("a source file");
         let uses = graph.entry(module.clone()).or_default();
         for name in used(&code(&text)).into_iter().filter(|name| *name != module) {
@@ -86,7 +99,8 @@ fn graph() -> BTreeMap<String, BTreeMap<String, String>> {
 fn modules_depend_on_lower_ones_only() {
     let drawing = drawing();
     let graph = graph();
-    let drawn: BTreeSet<&String> = drawing.iter().flatten().collect();
+    let drawn: BTreeSet<&String> =
+        drawing.iter().filter(|line| !is_boundary(line)).flatten().collect();
     let existing: BTreeSet<&String> = graph.keys().collect();
     assert_eq!(drawn, existing, "ARCHITECTURE.md draws other modules than src/ has");
 
@@ -99,6 +113,21 @@ fn modules_depend_on_lower_ones_only() {
         })
         .collect();
     assert!(wrong.is_empty(), "against the order in ARCHITECTURE.md:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_compiler_is_what_is_below_the_boundary() {
+    let drawing = drawing();
+    let boundary = drawing.iter().position(|line| is_boundary(line)).expect("the boundary");
+    let below: BTreeSet<&str> =
+        drawing[boundary + 1..].iter().flatten().map(String::as_str).collect();
+    let folder = fs::read_dir(root().join("src/compiler")).expect("src/compiler");
+    let names: Vec<String> = folder
+        .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
+        .filter(|name| !matches!(name.as_str(), "Cargo.toml" | "lib.rs"))
+        .collect();
+    let compiled: BTreeSet<&str> = names.iter().map(|name| module_of(name)).collect();
+    assert_eq!(below, compiled, "ARCHITECTURE.md draws another crate than src/compiler is");
 }
 
 #[test]

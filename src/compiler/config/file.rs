@@ -1,0 +1,68 @@
+//! Reading `bundles.toml` from disk.
+
+use super::{Config, include};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText};
+use crate::regular_file;
+use std::io::{ErrorKind, Read as _};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Largest configuration, in bytes; one of a thousand bundles has about 200 KiB.
+const SIZE_LIMIT: u64 = 1 << 20;
+
+impl Config {
+    /// Reads and checks the file at `path`, as [`Config::parse`] does.
+    ///
+    /// Reports an error if the file cannot be read, is not UTF-8, or is larger than 1 MiB.
+    pub fn read(path: &Path, diagnostics: &mut Diagnostics) -> Option<Config> {
+        let text = content(path).map_err(|(why, hint)| {
+            let message = format!("cannot read the configuration: {why}");
+            diagnostics.push(
+                Diagnostic::error(Code::ConfigUnreadable, message)
+                    .at(Place::file(path.display().to_string()))
+                    .hint(hint),
+            );
+        });
+        Config::read_draft(path, text.ok()?, diagnostics)
+    }
+
+    /// Checks `text` as the file at `path`, with the files that it includes.
+    pub fn read_draft(path: &Path, text: String, diagnostics: &mut Diagnostics) -> Option<Config> {
+        let start = diagnostics.mark();
+        let base = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let source = Arc::new(SourceText { name: path.display().to_string(), text });
+        let included = include::read(&source, path, base, diagnostics);
+        let config = Config::parse_with(&source, &included, base, diagnostics);
+        config.filter(|_| !diagnostics.has_errors_since(start))
+    }
+}
+
+/// Returns the text of the file, or why there is none and what to do.
+pub(super) fn content(path: &Path) -> Result<String, (String, &'static str)> {
+    let unreadable = |error: std::io::Error| {
+        let hint = match error.kind() {
+            ErrorKind::NotFound => {
+                "run in the directory of bundles.toml, set the file with `-c FILE`, or create one \
+                    with `bundle2chart init`"
+            }
+            ErrorKind::IsADirectory => "pass the file in it: `-c FOLDER/bundles.toml`",
+            _ => "check the file permissions",
+        };
+        (error.to_string(), hint)
+    };
+    let mut bytes = Vec::new();
+    let file = regular_file::open(path).map_err(unreadable)?;
+    file.take(SIZE_LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > SIZE_LIMIT {
+        let why = format!("it is larger than {} MiB", SIZE_LIMIT >> 20);
+        return Err((why, "is this the right file?"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
+        let line = valid.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        (format!("line {line} is not UTF-8 text"), "save the file as UTF-8")
+    })
+}

@@ -1,0 +1,30 @@
+//! Lists inside sentences.
+
+/// Joins items: `a`, `a and b`, `a, b and 3 more`. At most `most` items are shown.
+pub fn listed<S: AsRef<str>>(items: &[S], most: usize) -> String {
+    let shown: Vec<&str> = items.iter().take(most).map(AsRef::as_ref).collect();
+    match (items.len().saturating_sub(most), shown.as_slice()) {
+        (0, [rest @ .., last]) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        (0, _) => shown.join(", "),
+        (more, _) => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// Quotes names with backticks, control characters escaped.
+pub fn quoted<S: AsRef<str>>(names: &[S]) -> Vec<String> {
+    names.iter().map(|name| format!("`{}`", name.as_ref().escape_debug())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lists_are_cut_and_counted() {
+        assert_eq!(listed::<&str>(&[], 3), "");
+        assert_eq!(listed(&["a"], 3), "a");
+        assert_eq!(listed(&["a", "b", "c"], 3), "a, b and c");
+        assert_eq!(listed(&["a", "b", "c", "d", "e"], 3), "a, b, c and 2 more");
+        assert_eq!(quoted(&["a", "b\n"]), ["`a`", "`b\\n`"]);
+    }
+}

@@ -1,0 +1,212 @@
+//! Validates overlays, and custom resources of the bundle, against the CRDs of the same charts:
+//! finds at build time what the API server would reject on installation.
+
+use super::definitions::{Definition, Definitions};
+use super::scope::is_built_in;
+use super::{schema, scope};
+use crate::config::CrdPlacement;
+use crate::diag::suggest;
+use crate::diag::{Code, Diagnostic, Diagnostics, Severity};
+use crate::ir::{Object, Origin, Phase, Scope, Scopes};
+
+/// The API group of OLM.
+const OLM: &str = "operators.coreos.com";
+/// Findings about one object that are shown; more of them have one reason.
+const MOST_FINDINGS: usize = 20;
+
+/// Checks the overlays among `objects`, and the bundle's own custom resources, before they contain
+/// expressions. `unknown_kinds` is the severity for objects of the operator's release whose kind no
+/// CRD here defines.
+pub fn check(
+    objects: &[Object],
+    placement: CrdPlacement,
+    scopes: &Scopes,
+    unknown_kinds: Severity,
+    diagnostics: &mut Diagnostics,
+) {
+    let definitions = Definitions::of(objects.iter());
+    let overlays = objects.iter().filter(|o| matches!(o.origin, Origin::Overlay { .. }));
+    for object in overlays {
+        match (object.group(), object.kind()) {
+            ("apiextensions.k8s.io", "CustomResourceDefinition") => crd(object, diagnostics),
+            (OLM, _) => diagnostics.push(
+                Diagnostic::error(
+                    Code::OverlayInvalid,
+                    format!("{} is an OLM object, which charts do not use", object.label()),
+                )
+                .at(object.place())
+                .hint("remove it"),
+            ),
+            _ => {}
+        }
+        if scope(object, &definitions, scopes) == Some(Scope::Cluster) {
+            no_namespace(object, diagnostics);
+        }
+        match definitions.of_object(object) {
+            Some(definition) => {
+                custom(object, definition, diagnostics);
+                together(object, definition, placement, diagnostics);
+            }
+            None if is_built_in(object) || object.group() == OLM => {}
+            None => unknown(object, &definitions, unknown_kinds, diagnostics),
+        }
+    }
+
+    for object in objects.iter().filter(|object| is_shipped(object)) {
+        if let Some(definition) = definitions.of_object(object) {
+            custom(object, definition, diagnostics);
+        }
+    }
+}
+
+/// Returns the custom resources that require the CRDs of their kinds in an earlier release, before
+/// they contain expressions.
+pub fn kept_apart(objects: &[Object]) -> impl Iterator<Item = &Object> {
+    let definitions = Definitions::of(objects.iter());
+    objects.iter().filter(move |object| {
+        let Some(definition) = definitions.of_object(object) else { return false };
+        let crd = definition.crd;
+        // Stubs are in a separate chart already, and CRDs with expressions cannot be moved.
+        let movable = crd.origin != Origin::Stub && !crd.has_expression();
+        movable && object.phase != Phase::Operand && crd.phase != Phase::Operand
+    })
+}
+
+fn is_shipped(object: &Object) -> bool {
+    matches!(object.origin, Origin::File { .. })
+}
+
+/// Reports an invalid object: an error in overlays, a warning in shipped objects, which are not
+/// changed.
+fn invalid(object: &Object, path: &str, message: String, hint: String) -> Diagnostic {
+    let diagnostic = if is_shipped(object) {
+        Diagnostic::warning(Code::ApiRefuses, message)
+    } else {
+        Diagnostic::error(Code::OverlayInvalid, message)
+    };
+    diagnostic.at(object.place().path(path)).hint(hint)
+}
+
+fn crd(object: &Object, diagnostics: &mut Diagnostics) {
+    if object.api_version() != "apiextensions.k8s.io/v1" {
+        let message =
+            format!("{} has removed apiVersion `{}`", object.label(), object.api_version());
+        let hint = "convert it to apiextensions.k8s.io/v1".to_owned();
+        diagnostics.push(invalid(object, ".apiVersion", message, hint));
+    }
+}
+
+fn no_namespace(object: &Object, diagnostics: &mut Diagnostics) {
+    if object.metadata("namespace").is_some() {
+        let message = format!("{} has a namespace, but its kind is cluster-scoped", object.label());
+        let hint = "remove `metadata.namespace`".to_owned();
+        diagnostics.push(invalid(object, ".metadata.namespace", message, hint));
+    }
+}
+
+/// A custom resource against its CRD.
+fn custom(object: &Object, definition: &Definition<'_>, diagnostics: &mut Diagnostics) {
+    let versions: Vec<_> = definition.versions().collect();
+    let served: Vec<&str> = versions.iter().filter(|v| v.served).map(|v| v.name).collect();
+    let wanted = object.api_version().rsplit('/').next().unwrap_or_default();
+    let Some(version) = versions.iter().find(|version| version.name == wanted && version.served)
+    else {
+        let message = format!("{} does not serve version `{wanted}`", definition.crd.label());
+        let hint = suggest::hint(wanted, &served, "served versions");
+        let diagnostic = invalid(object, ".apiVersion", message, hint);
+        diagnostics.push(diagnostic.related(definition.crd.place(), "the definition"));
+        return;
+    };
+
+    if version.status && object.root.contains_key("status") && !is_shipped(object) {
+        let message = format!(
+            "{}: `status` is set by the operator and dropped by the API server",
+            object.label()
+        );
+        diagnostics.push(invalid(object, ".status", message, "remove `status`".to_owned()));
+    }
+
+    let Some(schema) = version.schema else { return };
+    let mut faults = schema::validate(schema, &object.root);
+    faults.retain(|fault| !(fault.dropped && is_shipped(object)));
+    faults.retain(|fault| !(version.status && fault.path.starts_with(".status")));
+    let more = faults.len().saturating_sub(MOST_FINDINGS);
+    for fault in faults.into_iter().take(MOST_FINDINGS) {
+        let message = format!("{}: `{}` {}", object.label(), fault.shown_path(), fault.message);
+        diagnostics.push(invalid(object, &fault.path, message, fault.hint));
+    }
+
+    if more > 0 {
+        let message = format!("{}: {more} more errors", object.label());
+        diagnostics.push(invalid(object, "", message, "check the kind of this object".to_owned()));
+    }
+}
+
+/// Reports custom resources in the same release as their CRD: Helm looks up all kinds of a release
+/// before it creates any object.
+fn together(
+    object: &Object,
+    definition: &Definition<'_>,
+    placement: CrdPlacement,
+    diagnostics: &mut Diagnostics,
+) {
+    let crd = definition.crd;
+    let first = match placement {
+        // Stubs have a chart of their own, which is installed before.
+        _ if crd.origin == Origin::Stub => true,
+        CrdPlacement::Subchart | CrdPlacement::Crds | CrdPlacement::Separate => {
+            !crd.has_expression()
+        }
+        CrdPlacement::Templates => false,
+    };
+    let late = match (object.phase, crd.phase) {
+        (Phase::Operand, Phase::Operand) => true,
+        (Phase::Operand, _) => false,
+        (_, Phase::Operand) => true,
+        _ => !first,
+    };
+    if late {
+        diagnostics.push(
+            Diagnostic::error(
+                Code::OverlayPhase,
+                format!("{} would be installed in the same release as its CRD", object.label()),
+            )
+            .at(object.place())
+            .related(crd.place(), "the CRD, which is a template of the same chart or a later one")
+            .hint(if object.phase == Phase::Operand {
+                "use an earlier phase for the CRD: Helm looks up all kinds of a release before it \
+                    creates any object"
+            } else {
+                "set phase = \"operand\", or move the CRDs out of the templates with `crds`: Helm \
+                    looks up all kinds of a release before it creates any object"
+            }),
+        );
+    }
+}
+
+/// A kind that nothing here defines.
+fn unknown(
+    object: &Object,
+    definitions: &Definitions<'_>,
+    severity: Severity,
+    diagnostics: &mut Diagnostics,
+) {
+    let near = suggest::nearest(object.kind(), &definitions.kinds_of(object.group()));
+    if let Some(kind) = near {
+        let message = format!("no CRD here defines kind `{}` of {}", object.kind(), object.group());
+        diagnostics.push(invalid(object, ".kind", message, format!("did you mean `{kind}`?")));
+        return;
+    }
+    let message = format!("{} is not validated: no CRD here defines its kind", object.label());
+    let diagnostic = match (object.phase, severity) {
+        (Phase::Operand, _) | (_, Severity::Note) => {
+            Diagnostic::note(Code::OverlayUnchecked, message)
+        }
+        (Phase::Before | Phase::With, _) => Diagnostic::warning(Code::OverlayUnchecked, message)
+            .hint(
+                "if the operator installs the CRD, set phase = \"operand\": Helm rejects a release \
+                with an unknown kind",
+            ),
+    };
+    diagnostics.push(diagnostic.at(object.place()));
+}

@@ -1,0 +1,149 @@
+//! Changes of a bundle's objects by jq programs.
+
+use crate::config::PatchConfig;
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::ir::{Map, Object, Release};
+use crate::jq::{Input, Session, Stopped};
+
+/// The result of [`patch`].
+#[derive(Clone, Debug, Default)]
+pub struct Patched {
+    /// The objects, in their order.
+    pub objects: Vec<Object>,
+    /// Number of objects that each patch matched; shorter than the list of patches after an error.
+    pub hits: Vec<usize>,
+}
+
+/// Applies every patch to the objects that it matches, one patch after the other. Filters of
+/// patches see objects as they are in `release`; patches see what only Helm knows as placeholders.
+/// From `first` on, the programs of `session` are the filter and the program of each patch. Patches
+/// that fail, or match nothing, are reported.
+pub fn patch(
+    objects: Vec<Object>,
+    patches: &[PatchConfig],
+    release: &Release<'_>,
+    session: &mut Session,
+    first: usize,
+    diagnostics: &mut Diagnostics,
+) -> Patched {
+    let start = diagnostics.mark();
+    let programs = patches.iter().flat_map(|config| [&config.matches, &config.patch]);
+    let errors = session.errors().iter().skip(first);
+    let unusable = programs.zip(errors);
+    diagnostics
+        .extend(unusable.filter_map(|(program, error)| Some(program.unusable(error.clone()?))));
+    let mut patched = Patched { objects, hits: Vec::with_capacity(patches.len()) };
+    if diagnostics.has_errors_since(start) {
+        return patched;
+    }
+
+    for (index, config) in patches.iter().enumerate() {
+        let matches = first + 2 * index;
+        if !apply(&mut patched, config, release, session, matches, diagnostics) {
+            break;
+        }
+    }
+    // A patch that matches nothing because another one failed is no second problem.
+    if !diagnostics.has_errors_since(start) {
+        let unused = patches.iter().zip(&patched.hits).filter(|(_, hits)| **hits == 0);
+        diagnostics.extend(unused.map(|(patch, _)| matched_nothing(patch)));
+    }
+
+    patched
+}
+
+/// Applies one patch, of which the filter is the program `matches` and the patch the next one.
+/// False when one of them went over its budget.
+fn apply(
+    patched: &mut Patched,
+    config: &PatchConfig,
+    release: &Release<'_>,
+    session: &mut Session,
+    matches: usize,
+    diagnostics: &mut Diagnostics,
+) -> bool {
+    let mut hits = 0;
+    for object in &mut patched.objects {
+        let stopped = |stopped: Stopped| {
+            let program = if stopped.program == matches { &config.matches } else { &config.patch };
+            program.stopped(object, &stopped.excess)
+        };
+        let answers = match session.conditions(&[matches], &Input::new(object, release)) {
+            Ok(answers) => answers,
+            Err(over) => {
+                diagnostics.push(stopped(over));
+                return false;
+            }
+        };
+        match answers.into_iter().next() {
+            Some(Ok(true)) => hits += 1,
+            Some(Ok(false)) | None => continue,
+            Some(Err(failure)) => {
+                let diagnostic = config.matches.failed(&object.label(), &failure);
+                diagnostics.push(diagnostic.related(object.place(), failure.to_string()));
+                continue;
+            }
+        }
+
+        let changed = match session.patch(matches + 1, &config.patch.text, &object.root) {
+            Ok(changed) => changed,
+            Err(over) => {
+                diagnostics.push(stopped(over));
+                return false;
+            }
+        };
+        match changed.map_err(failed).and_then(|root| replaced(object, root)) {
+            Ok(changed) => *object = changed,
+            Err((reason, hint)) => diagnostics.push(
+                Diagnostic::error(
+                    Code::PatchFailed,
+                    format!("patch `{}` fails on {}: {reason}", config.patch.text, object.label()),
+                )
+                .at(config.patch.place())
+                .related(object.place(), "the object")
+                .hint(hint),
+            ),
+        }
+    }
+    patched.hits.push(hits);
+    true
+}
+
+/// Returns the reason why a patch failed, and a hint.
+fn failed(reason: String) -> (String, &'static str) {
+    let hint = if reason.starts_with("null has no ") {
+        "`.metadata.labels += {name: \"value\"}` adds to a map or creates it: fields of a missing \
+            value cannot be set"
+    } else {
+        "return the whole changed object: `.spec.replicas = 2`, not `2`"
+    };
+    (reason, hint)
+}
+
+/// `object` with another root, if it is still the same object.
+fn replaced(object: &Object, root: Map) -> Result<Object, (String, &'static str)> {
+    let patched = Object { root, ..object.clone() };
+    let same = patched.id() == object.id()
+        && patched.api_version() == object.api_version()
+        && ["name", "namespace"].iter().all(|key| patched.metadata(key) == object.metadata(key));
+    if same {
+        return Ok(patched);
+    }
+    Err((
+        format!(
+            "the patch changes its identity to {} of {}",
+            patched.label(),
+            patched.api_version()
+        ),
+        "keep kind, apiVersion, name and namespace; to replace an object, exclude it and add \
+            another one with `[[bundle.overlay]]`",
+    ))
+}
+
+fn matched_nothing(patch: &PatchConfig) -> Diagnostic {
+    let message = format!("patch for `{}` matched no objects", patch.matches.text);
+    Diagnostic::warning(Code::UnusedSetting, message).at(patch.matches.place()).hint(
+        "check its spelling (kinds start with an upper-case letter), or remove it if the bundle \
+            no longer ships the object",
+    )
+}

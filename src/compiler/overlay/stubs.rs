@@ -1,0 +1,201 @@
+//! Stub CRDs: minimal CRDs of other projects that operators expect and clusters may not have.
+//!
+//! A stub must never change a real CRD, so it is not an object of the release but a hook, which is
+//! rendered only if the cluster has no CRD with its name. Helm never deletes such hooks, neither
+//! before it creates them nor with the release (pkg/action/hooks.go). Argo CD deletes hooks before
+//! it creates them, and has no `lookup`, so an annotation makes it skip this one.
+
+use crate::config::{STUBS, Text};
+use crate::ir::{Condition, Map, Object, Origin, Phase, Unit, Value, ValueSpec, ValuesPath};
+use serde_json::json;
+
+/// OpenShift's cluster configuration. Operators read the platform from it; here its status is not a
+/// subresource, because users write it.
+const INFRASTRUCTURES: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: infrastructures.config.openshift.io
+spec:
+  group: config.openshift.io
+  names:
+    kind: Infrastructure
+    listKind: InfrastructureList
+    plural: infrastructures
+    singular: infrastructure
+  scope: Cluster
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          apiVersion:
+            type: string
+          kind:
+            type: string
+          metadata:
+            type: object
+          spec:
+            type: object
+            x-kubernetes-preserve-unknown-fields: true
+          status:
+            type: object
+            x-kubernetes-preserve-unknown-fields: true
+";
+
+/// The scrape configuration of the Prometheus Operator. Operators create such objects, and without
+/// the Prometheus Operator they have no effect.
+const SERVICE_MONITORS: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: servicemonitors.monitoring.coreos.com
+spec:
+  group: monitoring.coreos.com
+  names:
+    categories:
+    - prometheus-operator
+    kind: ServiceMonitor
+    listKind: ServiceMonitorList
+    plural: servicemonitors
+    shortNames:
+    - smon
+    singular: servicemonitor
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        required:
+        - spec
+        properties:
+          apiVersion:
+            type: string
+          kind:
+            type: string
+          metadata:
+            type: object
+          spec:
+            type: object
+            x-kubernetes-preserve-unknown-fields: true
+          status:
+            type: object
+            x-kubernetes-preserve-unknown-fields: true
+    subresources:
+      status: {}
+";
+
+/// Returns the stub CRDs of these names, with the values that they read.
+pub fn stubs(names: &[Text]) -> (Vec<Object>, Vec<ValueSpec>) {
+    let stubs: Vec<Object> = names.iter().filter_map(|name| stub(&name.text)).collect();
+    let values = if stubs.is_empty() { Vec::new() } else { values() };
+    (stubs, values)
+}
+
+/// Returns the names of the stub CRDs of OpenShift's APIs that a unit has roles to read and does not
+/// define: an operator that reads such an API often does not start without it.
+pub fn readable_stubs(unit: &Unit) -> Vec<&'static str> {
+    let rules: Vec<&Value> = unit
+        .objects
+        .iter()
+        .filter(|object| matches!(object.kind(), "ClusterRole" | "Role"))
+        .flat_map(|role| role.at(&["rules"]).and_then(Value::as_seq).unwrap_or_default())
+        .collect();
+    let crds = unit.names("CustomResourceDefinition");
+    let is_readable = |stub: &&str| {
+        let (resource, group) = stub.split_once('.').unwrap_or((stub, ""));
+        rules.iter().any(|rule| allows_reading(rule, group, resource))
+    };
+    let openshift = STUBS.into_iter().filter(|stub| stub.ends_with(".openshift.io"));
+    openshift.filter(|stub| !crds.contains(*stub)).filter(is_readable).collect()
+}
+
+/// Returns true if a rule allows to get, list or watch a resource. Rules for all groups are those of
+/// administrators, and do not show that the resource is needed.
+fn allows_reading(rule: &Value, group: &str, resource: &str) -> bool {
+    let has = |key: &str, wanted: &[&str]| {
+        let items = rule.get(key).and_then(Value::as_seq).unwrap_or_default();
+        items.iter().filter_map(Value::as_str).any(|item| wanted.contains(&item))
+    };
+    has("apiGroups", &[group])
+        && has("resources", &[resource, "*"])
+        && has("verbs", &["get", "list", "watch", "*"])
+}
+
+fn enabled() -> ValuesPath {
+    ValuesPath::new(["stubs", "enabled"])
+}
+
+fn hook() -> ValuesPath {
+    ValuesPath::new(["stubs", "hook"])
+}
+
+fn values() -> Vec<ValueSpec> {
+    let value = |path, description: &str| ValueSpec {
+        path,
+        default: json!(true),
+        schema: json!({"type": "boolean"}),
+        documented_default: None,
+        description: description.to_owned(),
+    };
+    vec![
+        value(enabled(), "Create the stub CRDs that are missing in the cluster"),
+        value(
+            hook(),
+            "Create them with a hook, which never changes existing CRDs. Set to false only for \
+                tools that render charts without cluster access, such as Argo CD, and ignore \
+                their `spec` when comparing",
+        ),
+    ]
+}
+
+fn stub(name: &str) -> Option<Object> {
+    let text = match name {
+        "infrastructures.config.openshift.io" => INFRASTRUCTURES,
+        "servicemonitors.monitoring.coreos.com" => SERVICE_MONITORS,
+        _ => return None,
+    };
+    let Some(Value::Map(root)) = crate::yaml::parse(text).ok()?.pop() else { return None };
+    let mut object = Object::new(*root, Origin::Stub);
+    object.phase = Phase::Before;
+
+    let only_as_hook = |text: &str| Value::when(Condition::Set(hook()), Value::text(text));
+    let annotations = Map::from_iter([
+        // If the hook is disabled, deleting or pruning might delete the real CRD with all its
+        // objects.
+        ("argocd.argoproj.io/sync-options".to_owned(), Value::text("Delete=false,Prune=false")),
+        ("helm.sh/resource-policy".to_owned(), Value::text("keep")),
+        ("argocd.argoproj.io/hook".to_owned(), only_as_hook("Skip")),
+        ("helm.sh/hook".to_owned(), only_as_hook("pre-install,pre-upgrade")),
+    ]);
+    object.metadata_mut().insert("annotations".to_owned(), Value::from(annotations));
+    let missing = Condition::CrdMissing(name.to_owned());
+    object.when = Some(Condition::All(vec![
+        Condition::Set(enabled()),
+        Condition::Any(vec![Condition::Unset(hook()), missing]),
+    ]));
+    Some(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_has_one() {
+        for name in STUBS {
+            let stub = stub(name).unwrap();
+            assert_eq!(stub.name(), name);
+            let at = |key: &str| stub.at(&["spec", key]);
+            let plural = stub.at(&["spec", "names", "plural"]).and_then(Value::as_str).unwrap();
+            let group = at("group").and_then(Value::as_str).unwrap();
+            assert_eq!(format!("{plural}.{group}"), name);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Switches: overlays that replace objects of the chart NAME-operands, or add some, when a value is
+//! set.
+
+use crate::config::Switch;
+use crate::ir::{Condition, Object, ObjectId, ValueSpec};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+
+/// Gives objects of overlays with a switch, and those that they replace, conditions of which one is
+/// true at a time; returns the values of the switches. `used` has the switch of each overlay object.
+///
+/// A later switch is on only if the earlier ones are, which the schema of the values ensures.
+pub fn switches(switches: &[Switch], objects: &mut [Object]) -> Vec<ValueSpec> {
+    if switches.is_empty() {
+        return Vec::new();
+    }
+    let number = |object: &Object| {
+        let Some(Condition::Set(path)) = &object.when else { return None };
+        switches.iter().position(|switch| Switch::value(&switch.name) == *path)
+    };
+    let mut variants: BTreeMap<ObjectId, Vec<usize>> = BTreeMap::new();
+    for object in objects.iter() {
+        if let Some(number) = number(object) {
+            variants.entry(object.id()).or_default().push(number);
+        }
+    }
+    for object in objects.iter_mut() {
+        let own = number(object);
+        let Some(others) = variants.get(&object.id()) else { continue };
+        let mut later: Vec<usize> =
+            others.iter().copied().filter(|other| own.is_none_or(|own| *other > own)).collect();
+        later.sort_unstable();
+        later.dedup();
+        let later = later.into_iter().filter_map(|number| switches.get(number));
+        let off = later.map(|switch| Condition::Unset(Switch::value(&switch.name)));
+        let mut conditions: Vec<Condition> = object.when.take().into_iter().chain(off).collect();
+        object.when = match conditions.len() {
+            0 | 1 => conditions.pop(),
+            _ => Some(Condition::All(conditions)),
+        };
+    }
+
+    let value = |(index, switch): (usize, &Switch)| ValueSpec {
+        path: Switch::value(&switch.name),
+        default: json!(false),
+        schema: json!({"type": "boolean"}),
+        documented_default: None,
+        description: match index.checked_sub(1).and_then(|before| switches.get(before)) {
+            Some(before) => format!(
+                "Turn on the switch `{}`; `{}` must be on. README.md has the gates.",
+                switch.name, before.name
+            ),
+            None => format!("Turn on the switch `{}`. README.md has the gates.", switch.name),
+        },
+    };
+    switches.iter().enumerate().map(value).collect()
+}
+
+/// Returns the constraints on values that keep switches in order, as JSON schemas.
+pub fn switch_order(switches: &[Switch]) -> Vec<Json> {
+    let on = |switch: &Switch| {
+        let name = &switch.name;
+        let switches = json!({"properties": {name: {"const": true}}, "required": [name]});
+        json!({"properties": {"switches": switches}, "required": ["switches"]})
+    };
+    let pairs = switches.windows(2).filter_map(|pair| match pair {
+        [before, switch] => Some(json!({"if": on(switch), "then": on(before)})),
+        _ => None,
+    });
+    pairs.collect()
+}

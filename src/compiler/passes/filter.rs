@@ -1,0 +1,392 @@
+//! Keeps and drops objects by the jq filters of the configuration.
+
+use crate::config::Filter;
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::ir::{Object, Release};
+use crate::jq::{Failure, Input, Session};
+use std::collections::BTreeMap;
+
+/// Maximum number of objects that a diagnostic names.
+const NAMED: usize = 3;
+
+/// The result of [`filter`].
+#[derive(Clone, Debug, Default)]
+pub struct Filtered {
+    /// The objects that are kept, in their order.
+    pub objects: Vec<Object>,
+    /// Number of matched objects for each `include` filter.
+    pub include_hits: Vec<usize>,
+    /// Number of matched objects for each `exclude` filter.
+    pub exclude_hits: Vec<usize>,
+}
+
+/// Keeps the objects that match any of `include` (all, if there are none), and drops those that
+/// match any of `exclude`. Filters see objects as rendered in `release`. The first programs of
+/// `session` are these filters, in this order.
+///
+/// Every filter runs on every object, so that matches can be counted. A filter that fails on an
+/// object is an error, but the result is complete enough to find more: it counts as false. `None`
+/// after filters that do not compile, exceed their budget or remove all objects. Removing all
+/// Deployments or all CRDs is a warning.
+pub fn filter(
+    objects: Vec<Object>,
+    include: &[Filter],
+    exclude: &[Filter],
+    release: &Release<'_>,
+    session: &mut Session,
+    diagnostics: &mut Diagnostics,
+) -> Option<Filtered> {
+    let filters: Vec<&Filter> = include.iter().chain(exclude).collect();
+    if filters.is_empty() {
+        return Some(Filtered { objects, ..Filtered::default() });
+    }
+    let start = diagnostics.mark();
+    // Filters are compiled once per bundle; each has its own error, with its place in bundles.toml.
+    let unusable = filters.iter().zip(session.errors());
+    diagnostics
+        .extend(unusable.filter_map(|(filter, error)| Some(filter.unusable(error.clone()?))));
+    if diagnostics.has_errors_since(start) {
+        return None;
+    }
+
+    let programs: Vec<usize> = (0..filters.len()).collect();
+    let mut questions: Vec<Question> = filters.iter().map(|filter| Question::new(filter)).collect();
+    let mut fates = Vec::with_capacity(objects.len());
+    for object in &objects {
+        let answers = match session.conditions(&programs, &Input::new(object, release)) {
+            Ok(answers) => answers,
+            Err(stopped) => {
+                let filter = filters.get(stopped.program);
+                diagnostics.extend(filter.map(|filter| filter.stopped(object, &stopped.excess)));
+                return None;
+            }
+        };
+        let answers: Vec<bool> = questions
+            .iter_mut()
+            .zip(answers)
+            .map(|(question, answer)| question.note(object, answer))
+            .collect();
+        fates.push(Fate::of(&answers, include.len()));
+    }
+
+    // Counted over all bundles later: a filter of `[defaults]` may match in one of them only.
+    let hits: Vec<usize> = questions.iter().map(|question| question.hits).collect();
+    let (include_hits, exclude_hits) = hits.split_at(include.len());
+    let (include_hits, exclude_hits) = (include_hits.to_vec(), exclude_hits.to_vec());
+    diagnostics.extend(questions.into_iter().filter_map(Question::failure));
+    // A filter that fails has removed nothing for a reason.
+    if !diagnostics.has_errors_since(start) {
+        report_losses(&objects, &fates, &filters, diagnostics);
+        if diagnostics.has_errors_since(start) {
+            return None;
+        }
+    }
+    let mut kept = fates.iter().map(|fate| *fate == Fate::Kept);
+    let objects = objects.into_iter().filter(|_| kept.next().unwrap_or_default()).collect();
+    Some(Filtered { objects, include_hits, exclude_hits })
+}
+
+/// The outcome of the filters for an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    Kept,
+    /// Matched by no `include` filter.
+    NotIncluded,
+    /// This filter excludes it.
+    Excluded(usize),
+}
+
+impl Fate {
+    /// Determines the outcome from the results of all filters, of which the first `includes` are
+    /// `include` filters.
+    fn of(answers: &[bool], includes: usize) -> Self {
+        let (include, exclude) = answers.split_at(includes);
+        // `exclude` wins over `include`, so that a default can be narrowed and never be widened by
+        // accident.
+        if let Some(first) = exclude.iter().position(|answer| *answer) {
+            Fate::Excluded(includes + first)
+        } else if include.is_empty() || include.contains(&true) {
+            Fate::Kept
+        } else {
+            Fate::NotIncluded
+        }
+    }
+}
+
+/// Reports filters that removed everything, all Deployments, or all CRDs.
+fn report_losses(
+    objects: &[Object],
+    fates: &[Fate],
+    filters: &[&Filter],
+    diagnostics: &mut Diagnostics,
+) {
+    let lost =
+        |plural: &str, severity: fn(Code, String) -> Diagnostic, meant: &dyn Fn(&str) -> bool| {
+            let of_kind = objects.iter().zip(fates).filter(|(object, _)| meant(object.kind()));
+            let mut counts: BTreeMap<Fate, usize> = BTreeMap::new();
+            of_kind.for_each(|(_, fate)| *counts.entry(*fate).or_default() += 1);
+            let total: usize = counts.values().sum();
+            if total == 0 || counts.contains_key(&Fate::Kept) {
+                return None;
+            }
+
+            let mut causes = Vec::new();
+            let mut place = None;
+            // The filter that removes the most comes first.
+            let mut by_count: Vec<(&Fate, &usize)> = counts.iter().collect();
+            by_count.sort_by_key(|(fate, count)| (std::cmp::Reverse(**count), **fate));
+            for (fate, count) in by_count {
+                let (filter, cause) = match fate {
+                    Fate::Excluded(index) => {
+                        let text = filters.get(*index).map_or("", |filter| &filter.text);
+                        (filters.get(*index), format!("`exclude` filter `{text}` removes {count}"))
+                    }
+                    _ => (filters.first(), format!("no `include` filter matches {count}")),
+                };
+                place = place.or_else(|| filter.map(|filter| filter.place()));
+                causes.push(cause);
+            }
+            let message = format!("filters remove all {total} {plural}: {}", causes.join(", "));
+            let diagnostic = severity(Code::FilteredOut, message);
+            Some(match place {
+                Some(place) => diagnostic.at(place),
+                None => diagnostic,
+            })
+        };
+
+    let hint = "check the filters: a filter is a condition on each object, such as `.kind == \
+        \"Route\"`";
+    if let Some(nothing) = lost("objects", Diagnostic::error, &|_| true) {
+        diagnostics.push(nothing.hint(hint));
+        return;
+    }
+    let deployments = lost("Deployments", Diagnostic::warning, &|kind| kind == "Deployment");
+    let crds = lost("CRDs", Diagnostic::warning, &|kind| kind == "CustomResourceDefinition");
+    diagnostics.extend(deployments.into_iter().chain(crds));
+}
+
+/// Reports each filter that matches no object of any bundle.
+///
+/// `hits` contains every filter that ran with its matches, for all bundles. Filters of `[defaults]`
+/// occur once per bundle; a match in any of them is enough.
+pub fn unused_filters<'a>(
+    hits: impl IntoIterator<Item = (&'a Filter, usize)>,
+    diagnostics: &mut Diagnostics,
+) {
+    let mut sums: BTreeMap<(&str, usize), (&Filter, usize)> = BTreeMap::new();
+    for (filter, count) in hits {
+        // A filter is its place in the file: two filters may have the same text.
+        let place = (filter.span.source.name.as_str(), filter.span.range.start);
+        sums.entry(place).or_insert((filter, 0)).1 += count;
+    }
+    let unused = sums.into_values().filter(|(_, count)| *count == 0);
+    diagnostics.extend(unused.map(|(filter, _)| {
+        let message = format!("filter `{}` matched no objects", filter.text);
+        Diagnostic::warning(Code::UnusedSetting, message).at(filter.place()).hint(
+            "check its spelling (kinds start with an upper-case letter), or remove it if the \
+                bundles no longer ship the objects",
+        )
+    }));
+}
+
+/// A filter and its failures.
+struct Question<'f> {
+    filter: &'f Filter,
+    hits: usize,
+    /// The first objects that it fails on, as the diagnostic has them: label, place and reason.
+    failures: Vec<(String, Place, Failure)>,
+    /// Number of objects that it fails on.
+    failed: usize,
+}
+
+impl<'f> Question<'f> {
+    fn new(filter: &'f Filter) -> Self {
+        Question { filter, hits: 0, failures: Vec::new(), failed: 0 }
+    }
+
+    /// Records the result for an object; a failure counts as false.
+    fn note(&mut self, object: &Object, answer: Result<bool, Failure>) -> bool {
+        match answer {
+            Ok(answer) => {
+                self.hits += usize::from(answer);
+                answer
+            }
+            Err(failure) => {
+                self.failed += 1;
+                if self.failed <= NAMED {
+                    self.failures.push((object.label(), object.place(), failure));
+                }
+                false
+            }
+        }
+    }
+
+    /// Returns a diagnostic if the filter failed.
+    fn failure(self) -> Option<Diagnostic> {
+        let mut names: Vec<String> =
+            self.failures.iter().map(|(label, ..)| label.clone()).collect();
+        if self.failed > NAMED {
+            names.push(format!("{} more", self.failed - NAMED));
+        }
+        let last = names.pop()?;
+        let list = if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) };
+
+        let (_, _, first) = self.failures.first()?;
+        let failure = self.filter.failed(&list, first);
+        Some(self.failures.into_iter().fold(failure, |failure, (_, place, reason)| {
+            failure.related(place, reason.to_string())
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::{SourceText, Span, human};
+    use crate::ir::{Condition, Expr, Origin, Value, ValuesPath};
+    use crate::jq::Purpose;
+    use serde_json::json;
+    use std::sync::Arc;
+
+    fn object(kind: &str, name: &str, line: usize) -> Object {
+        let origin = Origin::File {
+            file: "manifests/all.yaml".to_owned(),
+            document: 1,
+            line,
+            path: String::new(),
+        };
+        let metadata = Value::map([
+            ("name", Value::text(name)),
+            ("namespace", Value::from(Expr::ReleaseNamespace)),
+        ]);
+        let Value::Map(root) = Value::map([("kind", Value::text(kind)), ("metadata", metadata)])
+        else {
+            unreachable!()
+        };
+        Object::new(*root, origin)
+    }
+
+    fn filters(texts: &[&str]) -> Vec<Filter> {
+        let text = texts.iter().map(|text| format!("'{text}'\n")).collect::<String>();
+        let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
+        let mut start = 0;
+        texts
+            .iter()
+            .map(|text| {
+                let range = start..start + text.len() + 2;
+                start = range.end + 1;
+                Filter { text: (*text).to_owned(), span: Span::new(&source, range) }
+            })
+            .collect()
+    }
+
+    fn run(objects: Vec<Object>, include: &[&str], exclude: &[&str]) -> (Filtered, Diagnostics) {
+        let values = json!({});
+        let release = Release { namespace: "ns", values: &values };
+        let programs = include.iter().chain(exclude);
+        let programs = programs.map(|text| (Purpose::Filter, (*text).to_owned())).collect();
+        let mut session = Session::start(programs).unwrap();
+        let mut found = Diagnostics::new();
+        let (include, exclude) = (filters(include), filters(exclude));
+        let filtered =
+            filter(objects, &include, &exclude, &release, &mut session, &mut found).unwrap();
+        (filtered, found)
+    }
+
+    fn labels(filtered: &Filtered) -> Vec<String> {
+        filtered.objects.iter().map(Object::label).collect()
+    }
+
+    #[test]
+    fn exclude_wins_over_include_and_hits_are_counted() {
+        let objects =
+            || vec![object("Route", "a", 1), object("Role", "b", 5), object("Route", "c", 9)];
+        let (all, _) = run(objects(), &[], &[]);
+        assert_eq!(labels(&all), ["Route/a", "Role/b", "Route/c"]);
+
+        let (some, found) = run(
+            objects(),
+            &[".kind == \"Route\"", ".kind == \"Job\""],
+            &[".metadata.name == \"c\"", ".metadata.namespace == \"ns\" and .kind == \"Role\""],
+        );
+        assert_eq!(labels(&some), ["Route/a"]);
+        assert_eq!((some.include_hits, some.exclude_hits), (vec![2, 0], vec![1, 1]));
+        assert!(found.is_empty());
+    }
+
+    #[test]
+    fn an_object_that_is_not_always_present_is_filtered_too() {
+        let mut secret = object("Secret", "pull", 1);
+        secret.when = Some(Condition::Set(ValuesPath::new(["create"])));
+        let secrets = vec![secret, object("Role", "kept", 9)];
+        let (filtered, _) = run(secrets, &[], &[".kind == \"Secret\""]);
+        assert_eq!(labels(&filtered), ["Role/kept"]);
+    }
+
+    #[test]
+    fn a_failing_filter_names_objects_and_reasons() {
+        let objects = ["a", "b", "c", "d", "e"]
+            .iter()
+            .enumerate()
+            .map(|(index, name)| object("Role", name, 10 * index + 1))
+            .collect();
+        let (_, found) = run(objects, &[], &["any(.rules[]; .verbs)", ".kind | keys"]);
+        insta::assert_snapshot!(human::render(&found, false), @r#"
+        error[filter-failed]: filter `any(.rules[]; .verbs)` fails on Role/a, Role/b, Role/c and 2 more
+         --> bundles.toml:1:1
+          |
+        1 | 'any(.rules[]; .verbs)'
+          | ^^^^^^^^^^^^^^^^^^^^^^^
+          |
+          = hint: a filter must be true or false for every object: if a field may be missing or of another type, write `.field?` or `(.field // "")`
+        note: here null has no entries
+         --> manifests/all.yaml:1
+          = object: Role/a
+        note: here null has no entries
+         --> manifests/all.yaml:11
+          = object: Role/b
+        note: here null has no entries
+         --> manifests/all.yaml:21
+          = object: Role/c
+
+        error[filter-failed]: filter `.kind | keys` fails on Role/a, Role/b, Role/c and 2 more
+         --> bundles.toml:2:1
+          |
+        2 | '.kind | keys'
+          | ^^^^^^^^^^^^^^
+          |
+          = hint: a filter must be true or false for every object: if a field may be missing or of another type, write `.field?` or `(.field // "")`
+        note: here a string has no entries
+         --> manifests/all.yaml:1
+          = object: Role/a
+        note: here a string has no entries
+         --> manifests/all.yaml:11
+          = object: Role/b
+        note: here a string has no entries
+         --> manifests/all.yaml:21
+          = object: Role/c
+
+        2 errors
+        "#);
+    }
+
+    #[test]
+    fn a_filter_is_unused_only_when_no_bundle_uses_it() {
+        let filters = filters(&[".kind == \"Route\"", ".kind == \"route\"", ".kind == \"Job\""]);
+        let [route, typo, job] = filters.as_slice() else { unreachable!() };
+        let hits = [(job, 0), (route, 0), (typo, 0), (route, 2), (job, 1)];
+        let mut found = Diagnostics::new();
+        unused_filters(hits, &mut found);
+        insta::assert_snapshot!(human::render(&found, false), @r#"
+        warning[unused-setting]: filter `.kind == "route"` matched no objects
+         --> bundles.toml:2:1
+          |
+        2 | '.kind == "route"'
+          | ^^^^^^^^^^^^^^^^^^
+          |
+          = hint: check its spelling (kinds start with an upper-case letter), or remove it if the bundles no longer ship the objects
+
+        1 warning
+        "#);
+    }
+}

@@ -1,0 +1,17 @@
+//! What the lints report, for `inspect`, which lists it apart from other problems.
+
+use crate::diag::Code;
+
+/// Codes of what is reported here.
+pub const CODES: [Code; 10] = [
+    Code::AccountMissing,
+    Code::ApiRefuses,
+    Code::AuthReaderMissing,
+    Code::ControlCharacter,
+    Code::ForeignKind,
+    Code::InvalidReference,
+    Code::OpenshiftOnly,
+    Code::RunAsUserMissing,
+    Code::SelectorMatchesNothing,
+    Code::ImageNotPinned,
+];

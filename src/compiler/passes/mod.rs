@@ -1,0 +1,103 @@
+//! Passes adapt the objects of a unit for installation without OLM, one after the other.
+//!
+//! The order is defined by the list below. A pass reads and changes the whole unit, so it can work
+//! across objects, and reports problems as diagnostics.
+
+mod assign_namespaces;
+mod auth_reader;
+mod check_names;
+mod check_types;
+mod deployment_values;
+mod filter;
+mod images;
+mod keep_crds;
+mod lint;
+mod namespace;
+mod pre_install_hooks;
+mod pull_secret;
+mod release_labels;
+mod service_account_name;
+mod service_account_values;
+mod strip_annotations;
+mod strip_descriptions;
+
+pub use filter::{Filtered, filter, unused_filters};
+pub(crate) use keep_crds::crds_enabled;
+pub use lint::CODES as LINTS;
+
+use crate::config::CrdPlacement;
+use crate::diag::Diagnostics;
+use crate::ir::{Expr, Scopes, Unit};
+use crate::overlay::namespace_value;
+use std::collections::BTreeMap;
+
+/// Settings of the passes.
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    /// Name of the chart.
+    pub chart: String,
+    /// Version of the operator, which keys of values leave out.
+    pub version: String,
+    /// Version that CRDs are from, a semantic one.
+    pub crd_version: String,
+    /// Version of the chart.
+    pub chart_version: String,
+    /// Namespaces that the bundle means when it names its own: the configured one first.
+    pub namespaces: Vec<String>,
+    /// Namespaces of operands, by the name of their value.
+    pub operand_namespaces: BTreeMap<String, String>,
+    /// Scopes of kinds that neither Kubernetes nor a CRD of the unit says.
+    pub scopes: Scopes,
+    /// Default name of the pull secret.
+    pub pull_secret: Option<String>,
+    /// True if the operator can read the API server's authentication configuration.
+    pub auth_reader: bool,
+    /// Placement of CRDs.
+    pub crds: CrdPlacement,
+    /// True if descriptions are removed from CRD schemas.
+    pub strip_descriptions: bool,
+    /// True if annotations that only catalogs read are removed from pods.
+    pub strip_annotations: bool,
+    /// True if objects have labels of the release.
+    pub release_labels: bool,
+}
+
+impl Context {
+    /// Returns the expression for a namespace of the bundle or an overlay: the release namespace,
+    /// or a value.
+    fn namespace(&self, name: &str) -> Option<Expr> {
+        if let Some((value, _)) = self.operand_namespaces.iter().find(|(_, ns)| *ns == name) {
+            return Some(Expr::Text(namespace_value(value)));
+        }
+        self.namespaces.iter().any(|own| own == name).then_some(Expr::ReleaseNamespace)
+    }
+}
+
+type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
+
+/// Every pass, in order.
+const PASSES: [Pass; 16] = [
+    check_types::check_types,
+    strip_annotations::strip_annotations,
+    assign_namespaces::assign_namespaces,
+    namespace::namespace,
+    pull_secret::pull_secret,
+    images::images,
+    deployment_values::deployment_values,
+    service_account_values::service_account_values,
+    service_account_name::service_account_name,
+    auth_reader::auth_reader,
+    pre_install_hooks::pre_install_hooks,
+    keep_crds::keep_crds,
+    strip_descriptions::strip_descriptions,
+    release_labels::release_labels,
+    check_names::check_names,
+    lint::lint,
+];
+
+/// Runs all passes.
+pub fn run(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
+    for pass in PASSES {
+        pass(unit, context, diagnostics);
+    }
+}

@@ -1,0 +1,181 @@
+//! Digests of blobs: naming, computing, checking.
+
+use super::failure;
+use crate::diag::{Code, Fatal};
+use oci_spec::image::{Digest, DigestAlgorithm};
+use sha2::{Digest as _, Sha256, Sha512};
+use std::fmt::Write as _;
+use std::io::{self, Read};
+
+/// A running hash in the algorithm of a digest.
+pub(super) enum Hasher {
+    Sha256(Sha256),
+    Sha512(Sha512),
+}
+
+impl Hasher {
+    /// Returns a hash in the usual algorithm.
+    pub(super) fn sha256() -> Self {
+        Hasher::Sha256(Sha256::new())
+    }
+
+    /// Returns a hash to compare with `digest`; an error for algorithms other than sha256 and
+    /// sha512, the two that the OCI image specification registers.
+    pub(super) fn like(digest: &Digest) -> Result<Self, Fatal> {
+        match digest.algorithm() {
+            DigestAlgorithm::Sha256 => Ok(Hasher::Sha256(Sha256::new())),
+            DigestAlgorithm::Sha512 => Ok(Hasher::Sha512(Sha512::new())),
+            other => Err(failure(
+                Code::InvalidLayout,
+                format!("unsupported digest algorithm in `{digest}`: `{other}`"),
+                "use an image with sha256 or sha512 digests",
+            )),
+        }
+    }
+
+    pub(super) fn update(&mut self, bytes: &[u8]) {
+        match self {
+            Hasher::Sha256(hash) => hash.update(bytes),
+            Hasher::Sha512(hash) => hash.update(bytes),
+        }
+    }
+
+    /// Returns the digest of what went in, with its algorithm.
+    pub(super) fn finish(self) -> String {
+        match self {
+            Hasher::Sha256(hash) => format!("sha256:{}", hexadecimal(&hash.finalize())),
+            Hasher::Sha512(hash) => format!("sha512:{}", hexadecimal(&hash.finalize())),
+        }
+    }
+}
+
+/// Returns the SHA-256 of `content` in lower-case hexadecimal, without the algorithm.
+pub fn sha256(content: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(content))
+}
+
+/// Spells bytes in lower-case hexadecimal.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Returns the digest of texts one after the other; what is in one never counts as part of the
+/// next.
+pub fn digest_of_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> String {
+    let mut hasher = Hasher::sha256();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher.finish()
+}
+
+/// The difference between a blob and its descriptor.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Mismatch {
+    /// The blob is shorter: its actual size.
+    Shorter(u64),
+    /// The blob is longer than the descriptor says; the rest was not read.
+    Longer,
+    /// The actual digest.
+    Digest(String),
+}
+
+/// A blob that is hashed and counted while it is read; reading past its announced size fails.
+pub(super) struct CheckedBlob<R> {
+    inner: R,
+    hasher: Hasher,
+    digest: Digest,
+    size: u64,
+    read: u64,
+}
+
+impl<R: Read> CheckedBlob<R> {
+    pub(super) fn new(inner: R, digest: &Digest, size: u64) -> Result<Self, Fatal> {
+        let hasher = Hasher::like(digest)?;
+        Ok(CheckedBlob { inner, hasher, digest: digest.clone(), size, read: 0 })
+    }
+
+    /// Reads what is left and compares size and digest.
+    pub(super) fn finish(mut self) -> io::Result<Result<(), Mismatch>> {
+        match io::copy(&mut self, &mut io::sink()) {
+            Err(error) if self.read <= self.size => return Err(error),
+            _ => {}
+        }
+        if self.read > self.size {
+            return Ok(Err(Mismatch::Longer));
+        }
+        if self.read < self.size {
+            return Ok(Err(Mismatch::Shorter(self.read)));
+        }
+        let found = self.hasher.finish();
+        Ok(if found == self.digest.as_ref() { Ok(()) } else { Err(Mismatch::Digest(found)) })
+    }
+}
+
+impl<R: Read> Read for CheckedBlob<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.read > self.size {
+            return Err(longer());
+        }
+        let count = self.inner.read(buffer)?;
+        self.read += count as u64;
+        if self.read > self.size {
+            return Err(longer());
+        }
+        self.hasher.update(&buffer[..count]);
+        Ok(count)
+    }
+}
+
+fn longer() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the blob is longer than its descriptor says")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::str::FromStr as _;
+
+    // Digests of "abc" from FIPS 180-4's examples.
+    const SHA256_ABC: &str =
+        "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    const SHA512_ABC: &str = "sha512:ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f";
+
+    fn check(content: &[u8], digest: &str, size: u64) -> Result<(), Mismatch> {
+        let digest = Digest::from_str(digest).unwrap();
+        CheckedBlob::new(content, &digest, size).unwrap().finish().unwrap()
+    }
+
+    #[test]
+    fn both_registered_algorithms_are_checked() {
+        assert_eq!(check(b"abc", SHA256_ABC, 3), Ok(()));
+        assert_eq!(check(b"abc", SHA512_ABC, 3), Ok(()));
+        assert!(matches!(check(b"abd", SHA256_ABC, 3), Err(Mismatch::Digest(_))));
+        assert!(matches!(check(b"abd", SHA512_ABC, 3), Err(Mismatch::Digest(_))));
+    }
+
+    #[test]
+    fn sizes_are_checked_before_digests() {
+        assert_eq!(check(b"abc", SHA256_ABC, 4), Err(Mismatch::Shorter(3)));
+        assert_eq!(check(b"abc", SHA256_ABC, 2), Err(Mismatch::Longer));
+    }
+
+    #[test]
+    fn an_endless_blob_is_not_read_to_its_end() {
+        let digest = Digest::from_str(SHA256_ABC).unwrap();
+        let endless = CheckedBlob::new(io::repeat(7), &digest, 1000).unwrap();
+        assert_eq!(endless.finish().unwrap(), Err(Mismatch::Longer));
+    }
+
+    #[test]
+    fn unknown_algorithms_are_refused() {
+        for text in ["md5:d41d8cd98f00b204e9800998ecf8427e", "blake3:00", "multihash+base58:Qm"] {
+            assert!(Hasher::like(&Digest::from_str(text).unwrap()).is_err(), "{text}");
+        }
+    }
+}

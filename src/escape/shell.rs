@@ -1,6 +1,0 @@
-//! Text as a word of a POSIX shell.
-
-/// Returns a text in single quotes, in which the shell expands nothing.
-pub(crate) fn in_quotes(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
-}
