@@ -1,4 +1,4 @@
-//! How long the stages take for the 3 MB mesh bundle of fixtures/, for 100 bundles, and for an
+//! Times of the stages for the 3 MB mesh bundle of fixtures/, for 100 bundles, and for an
 //! upgrade of thousands of objects.
 //!
 //! `cargo bench`. The whole process is timed in the README.
@@ -46,7 +46,7 @@ fn mesh() -> BundleFiles {
         .expect("the mesh bundle")
 }
 
-/// What everything else is measured against: reading the bundle's YAML and nothing more.
+/// The baseline of all figures: reading the bundle's YAML and nothing more.
 #[divan::bench]
 fn read_yaml(bencher: Bencher) {
     let files = mesh();

@@ -27,7 +27,7 @@ const ROUNDS: usize = 40;
 
 const MESH: &str = "mesh/mesh-operator-bundle:2.3.1";
 
-/// What a process took.
+/// Time and memory of a process.
 #[derive(Clone, Copy)]
 struct Usage {
     /// Processor time, in milliseconds.

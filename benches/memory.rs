@@ -1,4 +1,4 @@
-//! How much memory builds of many bundles take, as the system counts it for the whole program.
+//! Memory of builds of many bundles, as the system counts it for the whole program.
 //!
 //! `cargo bench --bench memory`. Every seventh bundle is the 3.1 MB mesh bundle of fixtures/, so
 //! that 1,000 have 460 MB of YAML.

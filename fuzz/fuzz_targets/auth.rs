@@ -1,5 +1,5 @@
 #![no_main]
-//! What a registry says about authentication, and files with credentials. No error shows the
+//! Challenges of registries, and files with credentials. No error shows the
 //! password of the seeds, `canary`.
 
 use bundle2chart::source::{Reference, fuzzing};

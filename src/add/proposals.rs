@@ -20,7 +20,7 @@ const CERTIFICATE: &str = "cert-manager.io/v1/Certificate";
 /// Registries whose images require a login.
 const WITH_LOGIN: [&str; 3] = ["cp.icr.io", "registry.connect.redhat.com", "registry.redhat.io"];
 
-/// What proposals are about.
+/// The subject of a proposal.
 pub(super) struct Subject<'s> {
     /// The bundle.
     pub(super) bundle: &'s Bundle,
@@ -107,7 +107,7 @@ impl Subject<'_> {
         }
     }
 
-    /// What is in the configuration is installed before; what is not is named.
+    /// Dependencies in the configuration are installed before; others are named.
     fn dependencies(&self, table: &mut Table) {
         let (mut before, mut reasons, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         let mut packages: Vec<String> = Vec::new();

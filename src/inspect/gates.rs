@@ -5,7 +5,7 @@ struct Proposal {
     package: &'static str,
     /// The entry, in TOML.
     entry: &'static str,
-    /// What fails without it, as a sentence without a full stop.
+    /// The failure without it, as a sentence without a full stop.
     reason: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What one object has beyond another: as a jq program, and as a list of what it lacks.
+//! The additions of one object to another: as a jq program, and as a list of what it lacks.
 
 use crate::add::quoted;
 use crate::ir::{Step, path_of};

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What a cluster has installed with OLM.
+/// The operators that a cluster has installed with OLM.
 #[derive(Clone, Debug)]
 pub(crate) struct Installed<'a> {
     /// The argument of the command, for messages.

@@ -35,7 +35,7 @@ pub(crate) struct Status {
     pub deprecations: Vec<Deprecated>,
 }
 
-/// What bundles.lock has of a bundle.
+/// The entry of a bundle in bundles.lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LockedVersion {
     /// Version of the ClusterServiceVersion.

@@ -176,7 +176,7 @@ impl Inspection {
 
         match path.to_str().and_then(|path| owned.get_key_value(path)) {
             Some((path, sum)) => {
-                // A link in place of a file was made by somebody, even if its target has our
+                // A link in place of a file is not ours, even if its target has our
                 // content.
                 let written = metadata.is_file() && sha256_of(file).map_err(unreadable)? == *sum;
                 if !written {

@@ -46,7 +46,7 @@ struct Built<'c, C> {
     releases: Vec<Release>,
     /// Upper bound of the release Secret's size for each chart, by directory.
     release_bytes: Vec<(PathBuf, usize)>,
-    /// What only one of the two has.
+    /// The part that only one of the two has.
     part: Part<'c>,
 }
 

@@ -18,11 +18,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
-/// How many texts are generated. They depend on their numbers alone, so that every run reads the
+/// Number of generated texts. They depend on their numbers alone, so that every run reads the
 /// same ones; `BUNDLE2CHART_YAML_TEXTS=FIRST-LAST` reads others.
 const GENERATED: std::ops::Range<u64> = 0..40_000;
 
-/// How often Go is asked again where it may read a map of two equal keys in either order.
+/// Number of readings by Go where it may read a map of two equal keys in either order.
 const ASKED_AGAIN: usize = 30;
 
 fn ours(text: &str) -> Reading {
@@ -31,7 +31,7 @@ fn ours(text: &str) -> Reading {
         .map(|documents| documents.iter().map(|v| release.value(v)).collect())
 }
 
-/// What came of many comparisons.
+/// Results of many comparisons.
 #[derive(Default)]
 struct Tally {
     same: usize,

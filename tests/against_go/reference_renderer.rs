@@ -119,7 +119,7 @@ fn bundles(label: &str, root: &Path) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// What became of a bundle in each mode.
+/// The outcome for a bundle in each mode.
 struct Outcome {
     lines: Vec<Result<String, String>>,
     used: BTreeMap<&'static str, usize>,
@@ -205,7 +205,7 @@ fn with_webhook(more: &str) -> Folder {
     folder
 }
 
-/// What is awkward about a bundle, and the deviation that it shows.
+/// An awkward property of a bundle, and the deviation that it shows.
 type Awkward = (&'static str, Option<&'static str>, fn() -> Folder);
 
 /// Bundles that were found to differ, or would if we did otherwise.

@@ -22,7 +22,7 @@ const NODE: &str = "nowhere";
 /// The address of pods that only the controllers know.
 const POD_IP: &str = "198.51.100.7";
 
-/// What the operator would answer: tolls get a label, 13 coins are refused, and v1alpha1 has coins
+/// Answers as the operator would: tolls get a label, 13 coins are refused, and v1alpha1 has coins
 /// where v1 has a price.
 fn operator(path: &str, body: &Json) -> (u16, Json) {
     let request = &body["request"];

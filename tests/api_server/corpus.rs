@@ -63,11 +63,11 @@ fn package(folder: &Path, temporary: &Path) -> Package {
     Package { name, versions }
 }
 
-/// What came of all packages with one Helm.
+/// Outcomes of all packages with one Helm.
 #[derive(Default)]
 struct Outcome {
     rows: Vec<Row>,
-    /// What went otherwise than expected.
+    /// Outcomes that were not expected.
     wrong: Vec<String>,
 }
 

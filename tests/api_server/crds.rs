@@ -35,7 +35,7 @@ spec:
           spec: {type: object, properties: {cloudConfig: {type: object}}}
 ";
 
-/// What the new version of the CRD no longer has.
+/// Fields that the new version of the CRD no longer has.
 const REMOVED: &str = "    shortNames: [lmp]
   conversion:
     strategy: Webhook
@@ -95,7 +95,7 @@ struct Site<'a> {
     helm: &'a Helm,
 }
 
-/// What a command said.
+/// Output of a command.
 struct Said {
     success: bool,
     text: String,
@@ -141,7 +141,7 @@ impl Site<'_> {
         self.cluster.kubectl(&["delete", "crd", crd, "--ignore-not-found"]).expect_success();
     }
 
-    /// Which version of the lamps' CRD is in the cluster, and nothing of the other.
+    /// Returns the version of the lamps' CRD in the cluster; fails if it has parts of the other.
     #[track_caller]
     fn expect_version(&self, version: &str) {
         let crd = self.crd(CRD);
@@ -175,7 +175,7 @@ fn commands(text: &str, heading: &str) -> Vec<String> {
     block.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
 }
 
-/// What only Helm 4 needs, as charts say it.
+/// The note in charts about what only Helm 4 needs.
 fn with_options_of_helm_4(site: &Site<'_>, text: &str, command: &str) -> String {
     let options = "--server-side=true --force-conflicts";
     assert!(text.contains(options), "{text}");
@@ -325,7 +325,7 @@ fn helm_3_and_4_upgrade_each_others_releases() {
     }
 }
 
-/// Who brought the CRDs of the old version, and where the commands are that bring the new one.
+/// The installer of the old version's CRDs, and the place of the commands for the new one.
 const ROUTES: [(&str, &str); 6] = [
     ("README", "README"),
     ("helm alone", "README"),

@@ -1,4 +1,4 @@
-//! What is written for Argo CD and Flux, as a real API server with their CRDs takes it: all fields
+//! Objects for Argo CD and Flux on a real API server with their CRDs: all fields
 //! are known, and their values are valid.
 
 use crate::command::Case;

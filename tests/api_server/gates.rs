@@ -44,7 +44,7 @@ kind: Mesh
 metadata: {name: default, namespace: mesh-system}
 ";
 
-/// What a gate awaits, in the words of its message, and how the test opens it.
+/// The condition of a gate, in the words of its message, and the way to open it.
 struct Trial {
     describe: &'static str,
     /// Creates the object with a closed gate; empty for a CRD, which is open as soon as it is there.

@@ -50,7 +50,7 @@ impl Grant {
     }
 }
 
-/// Whether one of the grants allows this.
+/// Returns true if one of the grants allows this.
 pub(crate) fn granted(
     grants: &[Grant],
     target: &Target,

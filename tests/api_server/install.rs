@@ -23,11 +23,11 @@ pub(crate) const OTHERS: &[(&str, &str, &str, &str)] = &[
 /// Namespaces that bundles.toml has operators watch.
 const WATCHED: &[&str] = &["letters", "parcels"];
 
-/// What no server takes of the awkward operator, whose strings stay strings, and what it should have
+/// Objects of the awkward operator that no server accepts, and what it should have
 /// been: the name of a port needs a letter.
 const FAULTS: &[(&str, &str)] = &[("targetPort: \"8080\"", "targetPort: 8080")];
 
-/// What Helm 4 refuses besides, which Helm 3 and Kubernetes do not: it sends objects as YAML, whose
+/// Objects that only Helm 4 refuses: it sends objects as YAML, whose
 /// text has no such characters.
 const HELM_4_FAULTS: &[(&str, &str)] = &[("\\x7f", " "), ("\\x80", " "), ("\\ufeff", " ")];
 

@@ -1,4 +1,4 @@
-//! What stays in a cluster after `helm uninstall`, and what READMEs say of it.
+//! Objects that stay in a cluster after `helm uninstall`, and those that READMEs name.
 
 use crate::control_plane::ControlPlane;
 use crate::lifecycle::Touched;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 const CRDS: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
-/// What is left and the README of the chart does not name, or the other way around. CRDs of a chart
+/// Objects that are left and not in the README of the chart, or the other way around. CRDs of a chart
 /// `NAME-crds` (`companion`) are in the README of the operator's, too.
 pub(crate) fn unsaid(left: &BTreeSet<Touched>, chart: &Path, companion: bool) -> Vec<String> {
     let readme = fs::read_to_string(chart.join("README.md")).expect("a README");

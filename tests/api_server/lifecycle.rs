@@ -20,7 +20,7 @@ pub(crate) struct Release<'a> {
 /// Objects, by who they are; namespaces are always said.
 pub(crate) type Objects = BTreeMap<Identity, Json>;
 
-/// What a step did to objects.
+/// Requests of a step by object.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Effect {
     pub(crate) created: BTreeSet<String>,
@@ -104,7 +104,7 @@ fn settled(mut object: Json) -> Json {
     object
 }
 
-/// What requests of Helm did: objects by resource, without Helm's own Secrets and the namespace of
+/// Requests of Helm: objects by resource, without Helm's own Secrets and the namespace of
 /// the release, which `--create-namespace` makes.
 pub(crate) fn effects(
     requests: &[Request],
@@ -182,7 +182,7 @@ fn identified(kind: &str, namespace: &str, name: &str) -> String {
     }
 }
 
-/// What `bundle2chart diff` says that an upgrade does. CRDs in a folder of their own are no part of
+/// The effects of an upgrade by `bundle2chart diff`. CRDs in a folder of their own are no part of
 /// a release.
 pub(crate) fn planned(old: &Path, new: &Path, namespace: &str, known: &BTreeSet<String>) -> Effect {
     let output = Command::new(env!("CARGO_BIN_EXE_bundle2chart"))
@@ -256,7 +256,7 @@ fn stored_version(crd: &Json) -> Option<&str> {
     versions.iter().find(|version| version["storage"] == true)?["name"].as_str()
 }
 
-/// What an upgrade did, by the audit log and the objects before and after it.
+/// The effects of an upgrade, by the audit log and the objects before and after it.
 pub(crate) fn observed(
     (created, deleted): (BTreeSet<String>, BTreeSet<String>),
     before: &Objects,

@@ -31,7 +31,7 @@ const AUTH_DELEGATORS: &[&str] = &["toll-bridge-counter"];
 /// A ConfigMap of the API server in kube-system: how it shows who it is, and who asks through it.
 const AUTH_SETTINGS: &str = "extension-apiserver-authentication";
 
-/// What OLM grants besides what the CSV says.
+/// Permissions that OLM grants in addition to those of the CSV.
 fn more_grants(account: &str) -> Vec<Grant> {
     let mut grants = Vec::new();
     if AUTH_READERS.contains(&account) {
@@ -210,7 +210,7 @@ fn leader_election(client: &Client, grants: &[Grant], namespace: &str) -> bool {
     true
 }
 
-/// Who serves metrics or an API asks who its callers are and what they may do, and reads how the API
+/// A server of metrics or of an API checks its callers and their permissions, and reads how the API
 /// server shows itself. Returns whether this account asks.
 fn authentication(
     client: &Client,

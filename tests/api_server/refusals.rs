@@ -1,4 +1,4 @@
-//! What the lint of rejected objects warns about, a real server rejects, with the message that
+//! A real server rejects what the lint of rejected objects warns about, with the message that
 //! src/compiler/passes/lint/refusals.rs quotes; and it accepts the near misses, without a warning.
 
 use crate::command::Case;

@@ -21,7 +21,7 @@ pub(crate) struct Target {
     pub(crate) verbs: Vec<String>,
 }
 
-/// Where something is asked for.
+/// The scope of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// A namespace.
@@ -72,7 +72,7 @@ impl Target {
         }
     }
 
-    /// Where objects may be: in each of these namespaces, or in none.
+    /// Scopes of objects: each of these namespaces, or in none.
     pub(crate) fn places(&self, namespaces: &[&str]) -> Vec<Place> {
         let mut places = vec![Place::Cluster];
         if self.namespaced {

@@ -18,7 +18,7 @@ pub(crate) struct Row {
     pub(crate) bundle: String,
     /// `install`, `upgrade`.
     pub(crate) step: &'static str,
-    /// What it did to objects.
+    /// Its effects on objects.
     pub(crate) objects: String,
     /// Bytes of the release's Secret; nothing where there is none.
     pub(crate) size: Option<usize>,

@@ -17,7 +17,7 @@ use std::thread;
 pub(crate) struct Call {
     /// The host that the client asked for, from the TLS handshake.
     pub(crate) host: String,
-    /// Whether the client showed a certificate of the authority that is trusted.
+    /// True if the client showed a certificate of the trusted authority.
     pub(crate) certified: bool,
     pub(crate) path: String,
     /// By lower-case name.

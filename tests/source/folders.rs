@@ -1,4 +1,4 @@
-//! Which folders of an image are the bundle.
+//! Selection of the folders of an image that are the bundle.
 
 use crate::fixture::*;
 use bundle2chart::diag::{Code, Diagnostics, Severity};

@@ -381,7 +381,7 @@ fn folders_with_bundle(more: &Tar) -> Vec<u8> {
     [bundle_tar().cut(), more.clone().end()].concat()
 }
 
-/// What a layer of the model has at a path.
+/// An entry of a layer in the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Made {
     File,

@@ -1,4 +1,4 @@
-//! What real bundles do and a compiler's author would not: each has a test. How often they do it
+//! Peculiarities of real bundles, each with a test. How frequent they are
 //! was counted over 1,491 bundles.
 
 use crate::support::command::Case;

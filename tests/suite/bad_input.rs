@@ -398,7 +398,7 @@ refused! {
     }
 }
 
-/// What Kubernetes reads, we read, and say that it is odd.
+/// Odd texts that Kubernetes reads are read with a note.
 #[test]
 fn byte_order_mark_and_windows_line_ends_are_read() {
     let case = Case::with_lamps();

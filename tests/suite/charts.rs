@@ -22,7 +22,7 @@ const ELSEWHERE: &str = "somewhere-else";
 /// Keys that the schema of every chart refuses.
 const UNKNOWN_KEYS: [&str; 3] = ["nope=1", "pullSecret.nmae=x", "imagePullSecrets[0].nmae=x"];
 
-/// What a person may set besides the defaults.
+/// Values that users may set in addition to the defaults.
 fn values_of_a_person() -> Json {
     json!({
         "pullSecret": {
@@ -78,7 +78,7 @@ fn known(values: &Json, files: &ChartFiles) -> Json {
     values.filter(|(key, _)| own.contains_key(*key)).map(|(k, v)| (k.clone(), v.clone())).collect()
 }
 
-/// What a bundle that was built without an error is compiled to.
+/// The charts of a bundle that was built without an error.
 fn compile(config: &Config, bundle: &BundleConfig) -> Compiled {
     let limits = Limits::default();
     let mut found = Diagnostics::new();
@@ -110,7 +110,7 @@ fn keys(chart: &Chart, kind: &str) -> BTreeMap<String, String> {
     keys.into_iter().map(|(name, key)| (name.to_owned(), key)).collect()
 }
 
-/// What else a person may set for a chart: a bit of each Deployment.
+/// Further values for a chart: some of each Deployment.
 fn values_of(chart: &Chart) -> Json {
     let mut values = values_of_a_person();
     for deployment in keys(chart, "Deployment").into_values() {
@@ -199,7 +199,7 @@ fn every_helm_renders_the_compiled_objects() {
     });
 }
 
-/// What Helm makes of one of a bundle's charts in each release; and everything else that Helm says
+/// Renderings of one of a bundle's charts by each Helm; and everything else that Helm says
 /// of it.
 fn rendered_part(
     temporary: &Path,

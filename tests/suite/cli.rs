@@ -183,7 +183,7 @@ fn message_formats() {
     insta::assert_snapshot!("error_quiet", case.run(&["build", "--quiet"]).text());
 }
 
-/// What a format prints, without what is the same for all findings.
+/// Returns the output of a format, without what is the same for all findings.
 fn diagnostics(format: &str, seen: &Seen) -> String {
     match format {
         "human" => seen.stderr_but_sizes(),

@@ -38,7 +38,7 @@ fn text<'a>(object: &'a Json, pointer: &str) -> &'a str {
     object.pointer(pointer).and_then(Json::as_str).unwrap_or_default()
 }
 
-/// What stays of an object when its release is uninstalled, as a README names it.
+/// Objects that stay when their release is uninstalled, as a README names them.
 fn leftover(object: &Json) -> Option<String> {
     let (kind, name) = (text(object, "/kind"), text(object, "/metadata/name"));
     let hook = text(object, "/metadata/annotations/helm.sh~1hook");

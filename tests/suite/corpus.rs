@@ -49,19 +49,19 @@ const INVALID: &[(&str, usize, Code)] = &[
     ("edge-b3", 1, Code::ApiRefuses),
 ];
 
-/// What became of a bundle.
+/// The outcome for a bundle.
 struct Outcome {
     /// The objects of its chart, or the codes of its errors.
     objects: Result<usize, Vec<Code>>,
-    /// What is wrong with the chart.
+    /// Faults of the chart.
     wrong: Vec<String>,
-    /// What is wrong with the objects.
+    /// Faults of the objects.
     invalid: Vec<String>,
     /// Codes of warnings and notes.
     said: Vec<Code>,
     /// Deployments and accounts whose keys of values are not their names.
     respelt: Vec<String>,
-    /// How long it took to compile and lay out.
+    /// Time to compile and lay out.
     time: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What bundles need of each other: said when it is missing, silent when it is there.
+//! Dependencies between bundles: reported when missing, silent when present.
 
 use crate::support::command::Case;
 use crate::support::lamp::{ANNOTATIONS, CONFIG, CRD, CSV, CSV_FILE};

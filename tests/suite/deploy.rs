@@ -1,4 +1,4 @@
-//! What `[deploy]` asks for is written, checked, changed and removed with the charts, and nothing
+//! Files of `[deploy]` are written, checked, changed and removed with the charts, and nothing
 //! else is touched.
 
 use crate::support::command::{Case, Seen};
@@ -394,7 +394,7 @@ fn a_model_changes_one_chart_and_nothing_else() {
     assert!(listed[0].ends_with("argocd/applicationset.yaml"), "{listed:?}");
 }
 
-/// What is discovered is a chart: the pattern finds the models and nothing else.
+/// Discovery finds charts: the pattern matches the models and nothing else.
 #[test]
 fn directories_of_models_are_discovered() {
     let own = "discover = \"models\"\n[[deploy.argocd.application]]\nchart = \"lamp-operator\"\n\

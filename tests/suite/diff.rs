@@ -60,7 +60,7 @@ fn sealing_wax() -> ChangeSet {
     compare(&format!("{folder}/1.0.0"), &format!("{folder}/1.1.0"))
 }
 
-/// What may not be left to any renderer as it is.
+/// Text that no renderer may print as it is.
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u{1b}[31m`\"'&|**\u{202e}\r\n- x";
 
 fn hostile() -> ChangeSet {
@@ -846,7 +846,7 @@ const REAL: [(&str, &str, &str); 10] = [
 /// The most places of one object and code that a snapshot names.
 const PLACES: usize = 5;
 
-/// Which objects differ how and where: facts, and none of the operators' own words.
+/// The differing objects, with changes and places: facts, and none of the operators' text.
 fn facts(set: &ChangeSet) -> String {
     let count = |class| set.count(class);
     let mut text = format!(
@@ -1098,7 +1098,7 @@ fn make_executable(file: &Path) {
     std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).expect("permissions");
 }
 
-/// Whether a process is there, and no zombie.
+/// Returns true if a process runs and is no zombie.
 fn is_alive(pid: &str) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     !stat.rsplit(") ").next().unwrap_or_default().starts_with('Z')

@@ -148,7 +148,7 @@ fn the_schemas_refuse_what_is_wrong() {
     }
 }
 
-/// What MaaS' controller looks up by name: the namespaces of both sides, the Gateway of the service,
+/// Names that MaaS' controller looks up: the namespaces of both sides, the Gateway of the service,
 /// its annotations, and the group of a limit.
 #[test]
 fn the_names_of_a_model_and_its_platform_agree() {

@@ -117,7 +117,7 @@ fn with_helm(case: &Case, arguments: &[&str]) -> Seen {
     case.shell(&format!("PATH={folder}:$PATH; exec \"$0\" \"$@\""), arguments, &[])
 }
 
-/// A chart that somebody made of the lamp operator, and changed.
+/// A hand-made chart of the lamp operator.
 fn hand_made(case: &Case) {
     for (path, content) in files() {
         case.write(&format!("bundle/{path}"), content);

@@ -1,4 +1,4 @@
-//! What `output::write` writes, keeps and refuses, and what `output::compare` says about it.
+//! Files that `output::write` writes, keeps and refuses, and the answers of `output::compare`.
 
 #![cfg(unix)]
 
@@ -268,7 +268,7 @@ fn never_touches_what_it_does_not_own() {
     assert_eq!(codes(&problems), [Code::ForeignFile, Code::ForeignFile, Code::NotOurs]);
 }
 
-/// What `helm dependency build` of Helm 3.17 to 4.3 leaves in a chart with a subchart of CRDs.
+/// Files that `helm dependency build` of Helm 3.17 to 4.3 adds to a chart with a subchart of CRDs.
 const LOCK_OF_HELM: &str = "\
 dependencies:
 - name: crds

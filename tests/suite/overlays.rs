@@ -1,4 +1,4 @@
-//! What a configuration adds to a bundle, in the charts that come out; and what a build says of it.
+//! Additions of a configuration to a bundle: in charts, and in the report of a build.
 
 use crate::support::command::Case;
 use crate::support::lamp::{CONFIG, CRD_FILE};

@@ -119,7 +119,7 @@ const PLACES: &[&str] = &[
     "/spec/install/spec/deployments/0/spec/template/spec/containers/0/env/0/value",
 ];
 
-/// What is written for people: nothing hidden, and Markdown shows what it was told.
+/// Checks text for readers: nothing hidden, and Markdown shows its input.
 fn written_files_are_harmless(case: &Case, place: &str) {
     for path in case.listing("out").lines() {
         let name = path.rsplit('/').next().unwrap_or(path);

@@ -1,4 +1,4 @@
-//! What a release takes of its Secret, as the real Helm stores it: a cluster that takes everything
+//! Size of a release's Secret as the real Helm stores it: a cluster that accepts everything
 //! and remembers the Secret.
 
 use crate::support::discovery;
@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
-/// How far the computed size may be above the real one, in per cent: Helm's gzip is Go's, and it
+/// The allowed excess of the computed size over the real one, in per cent: Helm's gzip is Go's, and it
 /// writes Chart.yaml as fields. It may not be below: 2 % would be said of a release that takes 3 %.
 const TOLERANCE: f64 = 4.0;
 

@@ -1,4 +1,4 @@
-//! What the emitter writes means what the object tree says: written as a template, rendered, and
+//! The output of the emitter has the meaning of the object tree: written as a template, rendered, and
 //! read back by two independent readers, any tree gives itself.
 
 use bundle2chart::ir::{

@@ -1,4 +1,4 @@
-//! What reviewers of charts look for: metadata, labels, a test, and the warnings of the build.
+//! Rules of chart reviewers: metadata, labels, a test, and the warnings of the build.
 
 use crate::support::command::Case;
 use crate::support::helm::Helm;

@@ -267,7 +267,7 @@ fn the_real_schemas_take_the_objects() {
     assert!(crds.is_none() || checked > 30, "only {checked} custom objects");
 }
 
-/// What the schemas are for: they refuse what is wrong.
+/// The schemas refuse wrong objects.
 #[test]
 fn the_real_schemas_refuse_what_is_wrong() {
     let Some(folder) = shared::shared("serving/crds") else { return };

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the upstream chart renders, and the table that asks us for the same.
+/// Objects of the upstream chart, and the table that asks us for the same.
 const CASES: &[(&str, &str)] = &[
     ("basic", ""),
     ("ha", "epp = { replicas = 3 }\n"),

@@ -112,3 +112,30 @@ fn every_file_of_a_test_program_is_a_module() {
         }
     }
 }
+
+/// Doc comments start with a verb or name the thing, as readers of Rust expect.
+#[test]
+fn doc_comments_do_not_start_with_a_question_word() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    let folders = ["src", "tests", "benches", "fuzz/src", "fuzz/fuzz_targets"];
+    for entry in folders.iter().flat_map(|folder| walkdir::WalkDir::new(root.join(folder))) {
+        let entry = entry.expect("an entry");
+        if entry.path().extension().is_none_or(|extension| extension != "rs") {
+            continue;
+        }
+        let text = std::fs::read_to_string(entry.path()).expect("a file");
+        let mut in_comment = false;
+        for (number, line) in text.lines().enumerate() {
+            let doc = line.trim_start().strip_prefix("///");
+            let doc = doc.or_else(|| line.trim_start().strip_prefix("//!"));
+            let word = doc.and_then(|doc| doc.split_whitespace().next());
+            let questions = ["What", "Whether", "How", "Where", "Who"];
+            if !in_comment && word.is_some_and(|word| questions.contains(&word)) {
+                found.push(format!("{}:{}: {}", entry.path().display(), number + 1, line.trim()));
+            }
+            in_comment = doc.is_some();
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}

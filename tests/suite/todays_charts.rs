@@ -180,7 +180,7 @@ fn without_empty_defaults(value: &mut Json) -> bool {
     }
 }
 
-/// What means nothing to the API server: null creationTimestamps, empty statuses, and `{}` where
+/// Removes fields without a meaning to the API server: null creationTimestamps, empty statuses, and `{}` where
 /// a Deployment has its defaults.
 fn normal(mut object: Json) -> Json {
     if object["metadata"].get("creationTimestamp") == Some(&Json::Null) {
@@ -204,7 +204,7 @@ fn normal(mut object: Json) -> Json {
     object
 }
 
-/// What the other chart comes to: what Helm renders, what a hook of helmfile applies before, and
+/// Objects of the other chart: what Helm renders, what a hook of helmfile applies before, and
 /// what another one pipes into kubectl afterwards.
 fn by_hand(helm: &Helm, chart: &Path, namespace: &str, values: &[&str]) -> Vec<Json> {
     let mut text = helm.template("release", chart, namespace, values).expect_success();

@@ -75,7 +75,7 @@ impl ApiSchemas {
         validators.entry(name.clone()).or_insert_with(read).clone()
     }
 
-    /// What the API server would not take of this object; nothing for kinds of others.
+    /// Returns the faults that the API server would report for this object; none for unknown kinds.
     pub(crate) fn problems(&self, object: &Json) -> Vec<String> {
         let Some(validator) = self.validator(object) else { return Vec::new() };
         let label = format!("{}/{}", object["kind"], object["metadata"]["name"]).replace('"', "");

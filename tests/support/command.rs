@@ -22,7 +22,7 @@ pub(crate) struct Case {
     folder: tempfile::TempDir,
 }
 
-/// What a command did.
+/// Result of a command.
 pub(crate) struct Seen {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,

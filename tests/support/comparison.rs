@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The outcome of comparing one case.
 pub(crate) struct Comparison {
-    /// How many objects were compared.
+    /// Number of compared objects.
     pub(crate) objects: usize,
-    /// What differs and should not.
+    /// Unexpected differences.
     pub(crate) differences: Vec<String>,
     /// Names of the deviations that were met.
     pub(crate) used: BTreeSet<&'static str>,
@@ -112,7 +112,7 @@ fn label(object: &Json) -> String {
     format!("{} {}/{}", text("/kind"), text("/metadata/namespace"), text("/metadata/name"))
 }
 
-/// What means the same to the API server is made the same.
+/// Normalizes fields that mean the same to the API server.
 fn normal(mut object: Json, used: &mut BTreeSet<&'static str>) -> Json {
     let before = object.clone();
     if let Some(metadata) = object["metadata"].as_object_mut()
@@ -185,7 +185,7 @@ fn service_account_name(object: &mut Json, used: &mut BTreeSet<&'static str>) {
     }
 }
 
-/// What OLM leaves in, or sends to, a namespace that the operator is not in.
+/// Objects of OLM in a namespace that the operator is not in.
 fn misplaced(
     object: &mut Json,
     accounts: &BTreeSet<String>,
@@ -230,7 +230,7 @@ fn kept(object: &mut Json, expected: &[Json], used: &mut BTreeSet<&'static str>)
     }
 }
 
-/// What OLM gets wrong around certificates, put right.
+/// Corrects OLM's errors around certificates.
 fn certificates(object: &mut Json, used: &mut BTreeSet<&'static str>) {
     let webhooks = object.get_mut("webhooks").and_then(Json::as_array_mut);
     for webhook in webhooks.into_iter().flatten() {
@@ -344,7 +344,7 @@ fn normal_container(container: &mut Map<String, Json>) {
     }
 }
 
-/// Whether the API has a quantity at this path, which OLM spells anew.
+/// Returns true if the API has a quantity at this path, which OLM spells anew.
 fn is_quantity(path: &str) -> bool {
     let above = path.rsplit_once('.').map_or("", |(above, _)| above);
     path.ends_with(".divisor")
@@ -382,7 +382,7 @@ fn hollow(value: &Json) -> bool {
     }
 }
 
-/// What OLM's typed round trip drops: it means the same as nothing.
+/// Removes what OLM's typed round trip drops: it means the same as nothing.
 fn is_zero(value: &Json) -> bool {
     match value {
         Json::Null => true,

@@ -39,7 +39,7 @@ impl CrdSchemas {
         CrdSchemas(schemas)
     }
 
-    /// What is wrong with an object; nothing when its kind has no schema here.
+    /// Returns the faults of an object; none if its kind has no schema here.
     pub(crate) fn problems(&self, object: &Json) -> Option<Vec<String>> {
         let text = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
         let (schema, validator) = self.0.get(&(text("apiVersion"), text("kind")))?;

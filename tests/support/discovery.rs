@@ -1,4 +1,4 @@
-//! What an API server that a test plays says of its API, for the objects that it is asked about.
+//! Discovery documents of an API server that a test plays, for the objects that it is asked about.
 
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;

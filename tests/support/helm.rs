@@ -72,11 +72,11 @@ pub(crate) struct Helm {
     home: TempDir,
 }
 
-/// What a run of a program left behind.
+/// Result of a program.
 #[derive(Debug)]
 pub(crate) struct Run {
     program: &'static str,
-    /// Whether the exit code was 0.
+    /// True if the exit code was 0.
     pub(crate) success: bool,
     /// Standard output.
     pub(crate) stdout: String,

@@ -15,7 +15,7 @@ use walkdir::WalkDir;
 
 const MODULE: &str = "github.com/helmfile/helmfile";
 const VERSION: &str = "1.8.0";
-/// What Go calls the sum of the module's files.
+/// Go's checksum of the module's files.
 const SUM: &str = "h1:coUoYKmxceeLbm4y43dJ1Dh3crrwniAx8LtBxPcu7+Y=";
 
 /// helmfile with Helm, without any of the user's own settings.
@@ -25,7 +25,7 @@ pub(crate) struct Helmfile {
     home: TempDir,
 }
 
-/// What a run left behind.
+/// Result of a run.
 pub(crate) struct HelmfileRun {
     pub(crate) stdout: String,
     pub(crate) stderr: String,

@@ -24,7 +24,7 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
 /// A layer that is being filled.
 pub(crate) struct Layer {
     archive: tar::Builder<Vec<u8>>,
-    /// What comes before every path: nothing, or `./` as some tools write it.
+    /// Prefix of every path: none, or `./` as some tools write it.
     prefix: &'static str,
 }
 
@@ -128,7 +128,7 @@ fn header(kind: EntryType, mode: u32, size: u64) -> Header {
     header
 }
 
-/// How a layer is compressed.
+/// Compression of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compression {
     None,

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// What the generated CRDs are about, and the size in bytes that each grows to.
+/// Subjects of the generated CRDs, and the size in bytes of each.
 const KINDS: [(&str, &str, &str, usize); 17] = [
     ("extensions.mesh.example.com", "Extension", "extensions", 15_000),
     ("mesh.example.com", "Mesh", "meshes", 787_000),
@@ -168,7 +168,7 @@ spec:
     schema.text
 }
 
-/// How deep objects nest below `spec`.
+/// Depth of objects below `spec`.
 const DEPTH: usize = 9;
 
 struct Schema {

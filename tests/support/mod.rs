@@ -1,4 +1,4 @@
-//! What the test programs share: programs to run, inputs to build and comparisons.
+//! Shared parts of the test programs: programs to run, inputs to build and comparisons.
 
 pub(crate) mod api_schemas;
 pub(crate) mod command;

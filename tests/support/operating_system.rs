@@ -45,7 +45,7 @@ pub(crate) fn system() -> Layer {
     layer
 }
 
-/// What a build left behind: among it files where the bundle will be.
+/// Leftovers of a build, also files where the bundle will be.
 pub(crate) fn leftovers() -> Layer {
     let mut layer = Layer::new();
     layer
@@ -73,7 +73,7 @@ pub(crate) fn cleaning() -> Layer {
     layer
 }
 
-/// What a build service adds on top.
+/// Additions of a build service.
 pub(crate) fn build_information() -> Layer {
     let mut layer = Layer::new();
     layer

@@ -1,4 +1,4 @@
-//! What Helm rendered, read by an independent reader and compared as data with what was meant.
+//! Helm's output, read by an independent reader and compared as data with the expectation.
 
 #![allow(dead_code, reason = "each test program uses a part")]
 

@@ -57,13 +57,13 @@ pub struct Chart {
     pub crds_folder: Option<&'static str>,
     /// Names of its stub CRDs.
     pub stubs: Vec<String>,
-    /// What must be true before charts that depend on it are installed.
+    /// Gates that open before charts that depend on it are installed.
     pub gates: Vec<Gate>,
-    /// What is changed after its installation.
+    /// Changes after its installation.
     pub steps: Vec<Step>,
 }
 
-/// What follows the installation of a chart: steps, and then gates.
+/// Steps and then gates after the installation of a chart.
 struct AfterInstall {
     steps: Steps,
     gates: Vec<Gate>,

@@ -1,4 +1,4 @@
-//! `[[bundle.after]]` and `[[chart.after]]`: changes to objects that somebody else creates, after the
+//! `[[bundle.after]]` and `[[chart.after]]`: changes to objects that others create, after the
 //! installation.
 
 use super::{Gate, Target};
@@ -21,7 +21,7 @@ pub struct StepAfter {
     pub resource: Option<String>,
     /// The change as a JSON merge patch (RFC 7386): `patch`, with the annotations and labels.
     pub patch: Json,
-    /// What is removed before, if annotations and labels are removed and set again.
+    /// Annotations and labels that are removed before they are set again.
     pub reset: Option<Reset>,
     /// The gates to wait for before the change.
     pub gates: Vec<Gate>,

@@ -228,7 +228,7 @@ pub struct BundleConfig {
     pub depends_on: Vec<String>,
     /// Gates: conditions that hold back the charts that depend on this one.
     pub gates: Vec<Gate>,
-    /// Steps after the installation: changes to objects that somebody else creates.
+    /// Steps after the installation: changes to objects that others create.
     pub after: Vec<StepAfter>,
     /// Packages and APIs (`GROUP/VERSION/KIND`) that the cluster has by other means.
     pub provided: Vec<Text>,

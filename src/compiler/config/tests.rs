@@ -5,7 +5,7 @@ use crate::diag::{Diagnostics, SourceText, human};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a person sees for this file.
+/// Returns the human-readable diagnostics of this file.
 fn shown(text: &str) -> String {
     let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text: text.to_owned() });
     let mut found = Diagnostics::new();

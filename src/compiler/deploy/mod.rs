@@ -38,9 +38,9 @@ pub struct Release {
     pub stubs: Vec<String>,
     /// Bundles that must be ready before this one.
     pub depends_on: Vec<String>,
-    /// What must be true before the releases that need this one.
+    /// Gates that open before the releases that need this one.
     pub gates: Vec<Gate>,
-    /// What is changed after its installation.
+    /// Changes after its installation.
     pub steps: Vec<Step>,
 }
 

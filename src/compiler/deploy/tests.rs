@@ -219,7 +219,7 @@ fn helmfile_has_keys_that_helmfile_knows() {
     }
 }
 
-/// What the CustomResourceDefinitions of Argo CD require, and the rules of its controllers.
+/// Checks the requirements of Argo CD's CustomResourceDefinitions, and the rules of its controllers.
 #[test]
 fn argocd_objects_are_complete() {
     let application = |spec: &Json| {
@@ -273,7 +273,7 @@ fn argocd_objects_are_complete() {
     assert_eq!(count, platform().len());
 }
 
-/// What the CustomResourceDefinition of HelmReleases (v2) requires.
+/// Checks the requirements of the CustomResourceDefinition of HelmReleases (v2).
 #[test]
 fn flux_objects_are_complete() {
     let files = parsed(files(&platform(), &deploy_in_full()));

@@ -1,4 +1,4 @@
-//! How commands name namespaces.
+//! Names of namespaces in commands.
 
 use std::collections::BTreeMap;
 

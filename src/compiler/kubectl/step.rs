@@ -14,7 +14,7 @@ const MARKER: &str = "bundle2chart/after-";
 /// Value of that annotation.
 const DONE: &str = "done";
 
-/// A step after the installation of a release: a change to an object that somebody else creates.
+/// A step after the installation of a release: a change to an object that others create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The object.

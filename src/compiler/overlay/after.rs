@@ -143,7 +143,7 @@ fn check(
     }
 }
 
-/// What the objects of steps depend on.
+/// The settings that objects of steps depend on.
 struct Context<'a> {
     config: &'a BundleConfig,
     /// Namespaces that mean the release namespace.
@@ -152,7 +152,7 @@ struct Context<'a> {
     scopes: &'a Scopes,
 }
 
-/// Where permissions are given.
+/// The scope of a permission.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum RolePlace {
     /// The release namespace.

@@ -7,7 +7,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
 use crate::ir::Phase;
 use std::path::Path;
 
-/// What its errors call an overlay.
+/// The noun for an overlay in errors.
 const OVERLAY: Input = Input { code: Code::OverlayUnreadable, noun: "overlay" };
 
 /// A file of an overlay, in memory.

@@ -8,7 +8,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What errors call the manifests.
+/// The noun for the manifests in errors.
 const MANIFESTS: Input = Input { code: Code::ManifestsUnreadable, noun: "path" };
 
 /// Returns the files of a chart; `None` if one of them cannot be read, or a vendored file has

@@ -35,7 +35,7 @@ fn has_ending(path: &Path) -> bool {
 pub(super) struct Input {
     /// The code of errors.
     pub(super) code: Code,
-    /// What users call it: `overlay`.
+    /// The noun that users know: `overlay`.
     pub(super) noun: &'static str,
 }
 

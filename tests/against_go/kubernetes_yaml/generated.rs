@@ -2,7 +2,7 @@
 
 use super::awkward::AWKWARD;
 
-/// What texts are put together from.
+/// Parts of generated texts.
 const PIECES: &[&str] = &[
     "a",
     "b",

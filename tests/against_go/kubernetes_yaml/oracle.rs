@@ -1,4 +1,4 @@
-//! What Kubernetes reads, asked of its own decoder, and how two readings are compared.
+//! Readings by Kubernetes' decoder, and comparison of two readings.
 
 use serde_json::Value as Json;
 use std::io::{BufReader, BufWriter, Read as _, Write as _};
@@ -88,7 +88,7 @@ pub(crate) const DEVIATIONS: &[Deviation] = &[
     laxer("panic: ", "Go does not read it"),
 ];
 
-/// What comparing two readings says.
+/// The result of comparing two readings.
 #[derive(Debug)]
 pub(crate) enum Verdict {
     /// The same trees.
@@ -122,7 +122,7 @@ pub(crate) fn compare(ours: &Reading, theirs: &Reading) -> Verdict {
     }
 }
 
-/// Whether two trees are the same to an API server, which takes numbers through int64 where they
+/// Returns true if two trees are the same to an API server, which takes numbers through int64 where they
 /// fit, and float64 otherwise.
 fn is_same(ours: &Json, theirs: &Json) -> bool {
     match (ours, theirs) {

@@ -12,7 +12,7 @@ pub(super) struct Page {
     pub(super) text: String,
 }
 
-/// What tests do with a part of a page, in the order of the page.
+/// Actions of tests for the parts of a page, in the order of the page.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// `<!-- session: NAME -->`: the next blocks are run in a new directory of this kind.

@@ -1,4 +1,4 @@
-//! What holds for the pages as they are, without running anything.
+//! Rules for the text of pages, checked without running anything.
 
 use super::page::{Page, Part, root};
 use regex::Regex;

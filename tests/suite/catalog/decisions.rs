@@ -1,4 +1,4 @@
-//! What a later bundle may not decide in silence: the namespaces that its operator watches, and which
+//! Decisions that a later bundle may not make in silence: the namespaces that its operator watches, and which
 //! package it is of.
 
 use super::fixture::*;

@@ -1,4 +1,4 @@
-//! What the lock keeps of a bundle from a catalog.
+//! Entries in the lock for bundles from catalogs.
 
 use super::fixture::*;
 use crate::support::command::Case;

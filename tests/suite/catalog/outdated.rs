@@ -1,4 +1,4 @@
-//! What `outdated` reports of bundles of catalogs, and where `lock --upgrade` stops.
+//! Reports of `outdated` about bundles of catalogs, and the end of `lock --upgrade`.
 
 use super::fixture::*;
 use crate::support::command::Case;

@@ -1,4 +1,4 @@
-//! What a plan says about CRDs, by where the chart has them. tests/api_server/crds.rs runs the commands.
+//! Steps about CRDs in a plan, by their placement in the chart. tests/api_server/crds.rs runs the commands.
 
 use crate::support::command::Case;
 use crate::support::lamp::{CONFIG, CRD, CRD_FILE, CSV_FILE};

@@ -1,4 +1,4 @@
-//! What a pull request shows: all charts since a revision, environments, and reports of builds whose
+//! Reports in pull requests: all charts since a revision, environments, and reports of builds whose
 //! output directory has one version per chart.
 
 use super::{FIXTURES, NAME, built, config, git};

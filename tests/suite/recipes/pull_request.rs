@@ -14,7 +14,7 @@ pub(super) struct PullRequest {
     pub(super) case: Case,
 }
 
-/// What a script did.
+/// Effects of a script.
 pub(super) struct Done {
     pub(super) code: Option<i32>,
     /// Both streams.

@@ -1,4 +1,4 @@
-//! Who gets credentials, and who does not.
+//! Hosts that get credentials, and hosts that do not.
 
 use super::distribution::certificate;
 use super::hostile::Stored;

@@ -48,7 +48,7 @@ impl Stored {
         self.manifest = json.to_string().into_bytes();
     }
 
-    /// What a good registry answers.
+    /// Answers of a correct registry.
     pub(crate) fn answer(&self, asked: &Asked) -> Answer {
         let path = asked.target.strip_prefix(&format!("/v2/{REPOSITORY}/"));
         match path.and_then(|path| path.split_once('/')) {

@@ -1,4 +1,4 @@
-//! What `outdated` reports of images: newer tags, and tags that moved.
+//! Reports of `outdated` about images: newer tags, and tags that moved.
 
 use super::distribution::Distribution;
 use super::project::{PASSWORD, Project, USER};

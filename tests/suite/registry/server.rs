@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What was asked.
+/// A request.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) method: String,
@@ -15,7 +15,7 @@ pub(crate) struct Asked {
     pub(crate) target: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
-    /// How often this path was asked for before.
+    /// Number of earlier requests for this path.
     pub(crate) times: usize,
 }
 
@@ -25,7 +25,7 @@ impl Asked {
     }
 }
 
-/// What to answer.
+/// An answer.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
@@ -126,12 +126,12 @@ impl Server {
         self.asked.lock().unwrap().clone()
     }
 
-    /// How often a path that ends like this was asked for.
+    /// Number of requests for paths that end like this.
     pub(crate) fn count(&self, end: &str) -> usize {
         self.asked().iter().filter(|asked| asked.target.ends_with(end)).count()
     }
 
-    /// Whether any request had an Authorization header.
+    /// Returns true if any request had an Authorization header.
     pub(crate) fn saw_credentials(&self) -> bool {
         self.asked().iter().any(|asked| asked.header("authorization").is_some())
     }

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 use std::fs;
 use std::path::Path;
 
-/// What is logged: requests that are not reads, with their metadata, once they are answered.
+/// The audit policy: requests that are not reads, with their metadata, once they are answered.
 pub(super) const POLICY: &str = "\
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -17,7 +17,7 @@ rules:
 /// A request from the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// Who asked.
+    /// The user of the request.
     pub(crate) user: String,
     /// `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub(crate) verb: String,
@@ -31,12 +31,12 @@ pub(crate) struct Request {
     pub(crate) name: String,
     /// The HTTP status of the answer.
     pub(crate) code: u64,
-    /// Whether nothing was to be stored: `dryRun=All`.
+    /// True if nothing was to be stored: `dryRun=All`.
     pub(crate) dry_run: bool,
 }
 
 impl Request {
-    /// Whether the server did what was asked.
+    /// Returns true if the request succeeded.
     pub(crate) fn succeeded(&self) -> bool {
         (200..300).contains(&self.code)
     }

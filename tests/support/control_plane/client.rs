@@ -8,7 +8,7 @@ use ureq::Agent;
 use ureq::http::Request;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-/// Who asks the API server.
+/// A user of the API server.
 pub(crate) struct Client {
     agent: Agent,
     address: String,
@@ -25,13 +25,13 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Whether RBAC refused the request. Admission refuses with the same status and other words.
+    /// Returns true if RBAC refused the request. Admission refuses with the same status and other words.
     pub(crate) fn is_forbidden(&self) -> bool {
         let message = self.body["message"].as_str().unwrap_or_default();
         self.status == 403 && (message.contains(" cannot ") || message.contains("Forbidden"))
     }
 
-    /// Whether the server did what was asked.
+    /// Returns true if the request succeeded.
     pub(crate) fn succeeded(&self) -> bool {
         (200..300).contains(&self.status)
     }

@@ -31,20 +31,20 @@ use std::time::{Duration, Instant};
 /// Name of the program's sources below tests/.
 const PROGRAM: &str = "control_plane";
 
-/// Who the tests are, for the API server.
+/// The user of the tests.
 pub(crate) const ADMIN: &str = "admin";
 
-/// Who the controllers are.
+/// The user of the controllers.
 pub(crate) const CONTROLLERS: &str = "system:kube-controller-manager";
 
 /// The address of the Service `kubernetes`, the first of the range below.
 const API_SERVER_IP: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const SERVICE_RANGE: &str = "10.0.0.0/16";
 
-/// How long a server may take to be ready: long, because the machine may be busy.
+/// Time limit for a server to be ready: long, because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// How often a cluster is started, because another program may take a port meanwhile.
+/// Number of attempts to start a cluster, because another program may take a port meanwhile.
 const ATTEMPTS: usize = 3;
 
 /// A running cluster. Ends with the test.
@@ -133,7 +133,7 @@ impl ControlPlane {
         self.in_namespace(&file, namespace, &name)
     }
 
-    /// Who asks with a token of this ServiceAccount.
+    /// The user with a token of this ServiceAccount.
     ///
     /// # Panics
     /// When there is no such ServiceAccount.
@@ -210,7 +210,7 @@ impl ControlPlane {
         folder
     }
 
-    /// Where the audit log ends now, for [`ControlPlane::requests_since`].
+    /// Returns the end of the audit log, for [`ControlPlane::requests_since`].
     pub(crate) fn audit_mark(&self) -> usize {
         audit::requests(&self.file("audit.log"), 0).1
     }

@@ -43,7 +43,7 @@ impl Process {
         Process { guard, pipe }
     }
 
-    /// How the program ended; nothing while it runs.
+    /// Returns the exit status; `None` while the program runs.
     pub(super) fn ended(&mut self) -> Option<ExitStatus> {
         self.guard.try_wait().expect("a process")
     }

@@ -2,7 +2,7 @@ use super::*;
 use crate::ir::Release;
 use serde_json::json;
 
-/// What a manifest file holds, and the diagnostics as `code line path`.
+/// Returns the objects of a manifest file, and the diagnostics as `code line path`.
 fn objects_of(text: &str) -> (Vec<Object>, Vec<String>) {
     let files = BundleFiles {
         manifests: [("file.yaml".to_owned(), text.as_bytes().to_vec())].into(),

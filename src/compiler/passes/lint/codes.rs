@@ -1,4 +1,4 @@
-//! What the lints report, for `inspect`, which lists it apart from other problems.
+//! The codes of the lints, for `inspect`, which lists them apart from other problems.
 
 use crate::diag::Code;
 

@@ -51,7 +51,7 @@ fn configure(objects: &mut [Json], change: impl Fn(&str) -> String) {
 pub(super) struct Breaking {
     pub(super) code: Code,
     pub(super) severity: Severity,
-    /// What is in the message.
+    /// A part of the message.
     pub(super) says: &'static str,
     pub(super) base: &'static str,
     pub(super) change: fn(&mut Vec<Json>),

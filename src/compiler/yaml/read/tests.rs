@@ -268,7 +268,7 @@ fn forms_of_maps_and_lists() {
     }
 }
 
-/// Where YAML 1.2 reads something else, or nothing at all.
+/// Texts that YAML 1.2 reads as something else, or not at all.
 #[test]
 fn yaml_1_1_as_go_reads_it() {
     for (text, expected) in [
