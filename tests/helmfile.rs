@@ -69,11 +69,16 @@ fn lamps() -> Case {
          value = \"is on\", object = \"light.example.com/v1/Lamp/a\", phase = \"operand\" }]\n\
          [[bundle.after]]\nobject = \"v1/ConfigMap/bulbs\"\nphase = \"operand\"\n\
          annotations = { \"light.example.com/text\" = \"{{ 'no template' }}\" }\nreset = \"once\"\n\
+         [[bundle.switch]]\nname = \"dimming\"\n\
+         ready = [{ rollout = \"deployment/dimmer\", timeout = \"5m\" }]\n\
+         [[bundle.overlay]]\nphase = \"operand\"\nswitch = \"dimming\"\n\
+         inline = '{apiVersion: v1, kind: ConfigMap, metadata: {name: levels}}'\n\
          [[bundle.overlay]]\nphase = \"operand\"\n\
          inline = '{apiVersion: light.example.com/v1, kind: Lamp, metadata: {name: a, namespace: lamps}}'\n\
          [deploy]\nhelmfile = \"lamps.yaml\"\nserver-side = true\nvalues = \"values\"\n",
     );
     case.write("values/lamp-operator.yaml", "deployments: {lamp-operator: {replicas: 7}}\n");
+    case.write("values/lamp-operator-operands.yaml", "switches: {dimming: true}\n");
     let seen = case.run(&["build"]);
     assert_eq!(seen.code, Some(0), "{}", seen.text());
     case

@@ -38,6 +38,11 @@ const PROPOSALS: &[Proposal] = &[
         reason: "policies are not enforced until Authorino and Limitador run",
     },
     Proposal {
+        package: "nfd",
+        entry: r#"{ condition = "Available", object = "nfd.openshift.io/v1/NodeFeatureDiscovery/nfd-instance", phase = "operand" }"#,
+        reason: "nodes have no labels of their devices until its workers run",
+    },
+    Proposal {
         package: "gpu-operator-certified",
         entry: r#"{ jsonpath = ".status.state", value = "ready", object = "nvidia.com/v1/ClusterPolicy/gpu-cluster-policy", phase = "operand" }"#,
         reason: "nodes have no allocatable GPU until driver and device plugin run",

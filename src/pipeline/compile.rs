@@ -189,8 +189,9 @@ fn adapt(
     let objects: Vec<Object> = objects.into_iter().chain(operands).collect();
     values.extend(operand_values);
     let (steps, step_values) = overlay::after(config, &namespaces, &objects, diagnostics);
-    let objects: Vec<Object> = objects.into_iter().chain(steps).collect();
-    values.extend(step_values);
+    let (waits, wait_values) = overlay::switch_gates(config, &namespaces, &objects, diagnostics);
+    let objects: Vec<Object> = objects.into_iter().chain(steps).chain(waits).collect();
+    values.extend(step_values.into_iter().chain(wait_values).chain([overlay::user_value()]));
 
     // A filter may have removed the objects that use a value.
     let read = ReadPaths::of(&objects);

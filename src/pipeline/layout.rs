@@ -105,6 +105,7 @@ pub(super) fn lay_out(
             depends_on: depends_on.to_vec(),
             gates: chart.gates,
             steps: chart.steps,
+            gate_seconds: chart.gate_seconds,
         },
         release_bytes: chart.release_bytes,
     }

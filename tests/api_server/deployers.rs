@@ -30,6 +30,13 @@ ready = [
 [[chart.after]]
 object = "apps/v1/Deployment/istiod"
 annotations = { "mesh.example.com/injector" = "done" }
+[[chart.switch]]
+name = "ambient"
+ready = [{ rollout = "daemonset/ztunnel" }]
+[[chart.overlay]]
+phase = "operand"
+switch = "ambient"
+inline = '{apiVersion: v1, kind: ConfigMap, metadata: {name: ambient}}'
 
 [[chart]]
 name = "routes"

@@ -90,7 +90,7 @@ impl Release<'_> {
 }
 
 /// Without what a server or its controllers write.
-fn settled(mut object: Json) -> Json {
+pub(crate) fn settled(mut object: Json) -> Json {
     object.as_object_mut().expect("an object").remove("status");
     let metadata = object["metadata"].as_object_mut().expect("metadata");
     for key in ["resourceVersion", "managedFields", "generation", "creationTimestamp", "uid"] {

@@ -20,7 +20,9 @@ mod deployers;
 mod examples;
 mod gates;
 mod grants;
+mod helmfile_sync;
 mod install;
+mod jobs;
 mod leftovers;
 mod lifecycle;
 mod permissions;
@@ -41,6 +43,8 @@ mod control_plane;
 mod go;
 #[path = "../support/helm.rs"]
 mod helm;
+#[path = "../support/helmfile.rs"]
+mod helmfile;
 #[path = "../support/lamp.rs"]
 mod lamp;
 #[path = "../support/llm_platform.rs"]

@@ -7,9 +7,9 @@ use crate::control_plane::{ControlPlane, Request};
 use crate::gates::shell;
 use crate::helm::Helm;
 use crate::install::apply_crds;
+use crate::jobs::{be_the_kubelet, run_pod};
 use serde_json::{Value as Json, json};
 use std::fmt::Write as _;
-use std::path::Path;
 use std::thread;
 
 const CONFIG: &str = r#"
@@ -86,61 +86,6 @@ fn built() -> Case {
     case
 }
 
-/// Runs a pod's containers one after the other, as a kubelet does, until one fails; returns what the
-/// last of them printed to stderr.
-fn run_pod(cluster: &ControlPlane, pod: &Json, kubeconfig: &Path) -> Result<String, String> {
-    let mut printed = String::new();
-    for container in ["initContainers", "containers"]
-        .iter()
-        .flat_map(|key| pod["spec"][key].as_array().cloned().unwrap_or_default())
-    {
-        let command = container["command"].as_array().expect("a command");
-        assert_eq!([&command[0], &command[1]], ["/bin/sh", "-c"]);
-        let mut script = String::new();
-        for variable in container["env"].as_array().into_iter().flatten() {
-            let text = |key: &str| variable[key].as_str().expect("a text");
-            let _ = writeln!(script, "export {}='{}'", text("name"), text("value"));
-        }
-        script += command[2].as_str().expect("a script");
-        let output = shell(cluster, kubeconfig, &script);
-        printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-        if !output.status.success() {
-            return Err(printed);
-        }
-    }
-    Ok(printed)
-}
-
-/// Waits for the pod of the Job, runs it, and reports its end to the API server.
-fn be_the_kubelet(cluster: &ControlPlane) -> Json {
-    let pod = cluster.wait_for("the pod of the Job", || {
-        let selector = "batch.kubernetes.io/job-name=mesh-after";
-        let arguments = ["pods", "--namespace", "mesh-system", "--selector", selector];
-        let list = cluster.get(&arguments);
-        let mut pods = list["items"].as_array().expect("a list").iter();
-        pods.find(|pod| pod["status"]["phase"] == "Pending").cloned()
-    });
-    let kubeconfig = cluster.kubeconfig_of("mesh-system", "mesh-after");
-    let ran = run_pod(cluster, &pod, &kubeconfig);
-    let phase = if ran.is_ok() { "Succeeded" } else { "Failed" };
-    let name = pod["metadata"]["name"].as_str().expect("a name");
-    let status = json!({"status": {"phase": phase}}).to_string();
-    let arguments = [
-        "patch",
-        "pod",
-        name,
-        "--namespace",
-        "mesh-system",
-        "--subresource=status",
-        "--type=merge",
-        "--patch",
-        &status,
-    ];
-    cluster.kubectl(&arguments).expect_success();
-    ran.expect("the commands succeed");
-    pod
-}
-
 /// The objects that the steps change, with their versions.
 fn changed(cluster: &ControlPlane) -> [Json; 2] {
     [
@@ -169,7 +114,8 @@ fn a_step_is_carried_out_once_with_the_rights_of_its_role() {
         let arguments = [command, "mesh", chart, "--namespace", "mesh-system", "--timeout", "9m"];
         thread::scope(|scope| {
             let helm = scope.spawn(|| helm.run_on(&cluster.kubeconfig(), arguments));
-            let pod = be_the_kubelet(&cluster);
+            let (pod, ran) = be_the_kubelet(&cluster, "mesh-system", "mesh-after");
+            ran.expect("the commands succeed");
             helm.join().expect("helm").expect_success();
             pod
         })

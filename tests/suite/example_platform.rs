@@ -68,6 +68,7 @@ fn it_stands_in_the_order_in_which_it_is_installed() {
             stubs: Vec::new(),
             gates: Vec::new(),
             steps: Vec::new(),
+            gate_seconds: 0,
             depends_on: bundle.depends_on.clone(),
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use crate::support::command::{Case, Seen};
 use crate::support::helm::Helm;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 const BUNDLES: &str = r#"
 [[bundle]]
@@ -64,7 +64,7 @@ fn objects(rendered: &str) -> Vec<String> {
         serde_yaml::from_str::<Json>(text).unwrap_or_else(|error| panic!("{error}: {text}"))
     });
     let mut found: Vec<String> = documents
-        .filter(|object| object.is_object())
+        .filter(|object| object.is_object() && !is_hook(object))
         .map(|object| match object["spec"]["mode"].as_str() {
             Some(mode) => format!("{} {mode}", object["kind"].as_str().unwrap()),
             None => object["kind"].as_str().unwrap().to_owned(),
@@ -72,6 +72,10 @@ fn objects(rendered: &str) -> Vec<String> {
         .collect();
     found.sort();
     found
+}
+
+fn is_hook(object: &Json) -> bool {
+    object["metadata"]["annotations"]["helm.sh/hook"].is_string()
 }
 
 #[test]
@@ -97,6 +101,105 @@ fn every_helm_renders_each_state() {
             helm.template("lamps", &path, "lamp-system", &["--set", "switches.colors=true"]);
         assert!(!early.success && early.stderr.contains("switches"), "{early:?}");
     }
+}
+
+/// The name of the Job that waits for the gates of a switch, and of what it needs.
+const JOB: &str = "lamp-operator-operands-dimming-gates";
+
+/// The hooks of the switch, and the others that remain.
+fn hooks(rendered: &str) -> Vec<Json> {
+    let documents = rendered.split("\n---").map(|text| {
+        serde_yaml::from_str::<Json>(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    });
+    documents.filter(is_hook).collect()
+}
+
+/// Only values decide whether a switch is on, so the chart waits for its gates itself, before its
+/// objects are applied.
+#[test]
+fn a_job_waits_for_the_gates_of_a_switch_that_is_on() {
+    let case = case();
+    build(&case, 0);
+    let path = case.path(CHART);
+    for helm in Helm::all() {
+        let rendered = |values: &[&str]| {
+            let flags: Vec<&str> = values.iter().flat_map(|value| ["--set", value]).collect();
+            hooks(&helm.template("lamps", &path, "lamp-system", &flags).expect_success())
+        };
+        assert!(rendered(&[]).is_empty());
+        assert!(rendered(&["switches.dimming=true", "gates.hook=false"]).is_empty());
+
+        let all = rendered(&["switches.dimming=true"]);
+        let annotation = |object: &Json, name: &str| {
+            let annotations = &object["metadata"]["annotations"];
+            annotations[format!("helm.sh/hook{name}")].as_str().expect("a text").to_owned()
+        };
+        for hook in &all {
+            assert_eq!(hook["metadata"]["name"], JOB);
+            assert_eq!(annotation(hook, ""), "pre-install,pre-upgrade");
+            // Nothing is left of it.
+            assert!(annotation(hook, "-delete-policy").contains("hook-succeeded"));
+            let weight = if hook["kind"] == "Job" { "-1000" } else { "-1001" };
+            assert_eq!(annotation(hook, "-weight"), weight);
+        }
+        let of = |kind: &str| {
+            let mut found = all.iter().filter(|object| object["kind"] == kind);
+            let first = found.next().unwrap_or_else(|| panic!("no {kind}"));
+            assert!(found.next().is_none(), "two of {kind}");
+            first
+        };
+        assert_eq!(all.len(), 4);
+        assert_eq!(of("ServiceAccount")["metadata"]["namespace"], "lamp-system");
+        assert_eq!(of("RoleBinding")["subjects"][0]["namespace"], "lamp-system");
+        assert_eq!(of("Role")["metadata"]["namespace"], "hall");
+        assert_eq!(
+            of("Role")["rules"],
+            json!([{
+                "apiGroups": ["apps"],
+                "resources": ["deployments"],
+                "resourceNames": ["dimmer"],
+                "verbs": ["get", "list", "watch"],
+            }])
+        );
+        let pod = &of("Job")["spec"]["template"]["spec"];
+        assert_eq!(pod["serviceAccountName"], JOB);
+        assert_eq!(pod["securityContext"]["runAsUser"], 65532);
+        assert_eq!(pod["containers"].as_array().map(Vec::len), Some(1));
+
+        // OpenShift selects the user.
+        let selected = rendered(&["switches.dimming=true", "kubectl.runAsUser=null"]);
+        let job = selected.iter().find(|object| object["kind"] == "Job").expect("a Job");
+        let security = &job["spec"]["template"]["spec"]["securityContext"];
+        assert_eq!(security["runAsUser"], Json::Null);
+        assert_eq!(security["runAsNonRoot"], true);
+    }
+    insta::assert_snapshot!("job", case.read(&format!("{CHART}/templates/job-{JOB}.yaml")));
+    let images = case.run(&["images"]).stdout;
+    assert!(images.contains("docker.io/alpine/kubectl:"), "{images}");
+    assert_eq!(case.run(&["build", "--check"]).code, Some(0));
+}
+
+/// Releases have time for the Jobs of their switches.
+#[test]
+fn deployers_have_time_for_the_gates() {
+    let case = case();
+    let deploy = "[deploy]\nhelmfile = true\n[deploy.flux]\nsource-name = \"lamps\"\n";
+    case.write("bundles.toml", format!("{BUNDLES}{deploy}"));
+    build(&case, 0);
+    let parsed = |path: &str| serde_yaml::from_str::<Json>(&case.read(path)).expect("YAML");
+    let helmfile = parsed("out/helmfile.yaml");
+    let timeouts: Vec<(&str, Option<u64>)> = helmfile["releases"]
+        .as_array()
+        .expect("releases")
+        .iter()
+        .map(|release| (release["name"].as_str().expect("a name"), release["timeout"].as_u64()))
+        .collect();
+    // Ten minutes as for all, five for the pod to start, and twice the gate's: for the object, and
+    // for its state.
+    let operands = ("lamp-operator-operands", Some(600 + 300 + 2 * 300));
+    assert_eq!(timeouts, [("lamp-operator", None), operands]);
+    let release = parsed("out/flux/releases/lamp-operator-operands.yaml");
+    assert_eq!(release["spec"]["timeout"], "10m900s");
 }
 
 #[test]
@@ -146,6 +249,10 @@ fn mistakes_are_errors_at_their_key() {
         format!("[[bundle.switch]]\nname = \"a\"\n[[bundle.overlay]]\nswitch = \"a\"\n{lamp}"),
         format!(
             "[[bundle.switch]]\nname = \"a\"\n[[bundle.switch]]\nname = \"a\"\n[[bundle.overlay]]\nphase = \"operand\"\nswitch = \"a\"\n{lamp}"
+        ),
+        // A gate on a kind of unknown scope: the Job's permissions are unknown.
+        format!(
+            "[[bundle.switch]]\nname = \"a\"\nready = [{{ condition = \"Ready\", object = \"other.example.com/v1/Other/a\" }}]\n[[bundle.overlay]]\nphase = \"operand\"\nswitch = \"a\"\n{lamp}"
         ),
         // One object twice in one state.
         format!(

@@ -1,9 +1,10 @@
 //! The real helmfile, made from its sources by Go the first time that a test asks for it.
 
+#![allow(dead_code, reason = "each test program uses a part")]
 #![expect(clippy::disallowed_methods, reason = "tests make and run helmfile")]
 
 use super::go::go;
-use super::helm::Helm;
+use super::helm::{Helm, Run};
 use super::once::{create_once, tools_dir};
 use serde_json::Value as Json;
 use std::fs::{self, Permissions};
@@ -25,12 +26,6 @@ pub(crate) struct Helmfile {
     home: TempDir,
 }
 
-/// Result of a run.
-pub(crate) struct HelmfileRun {
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
 impl Helmfile {
     /// The pinned version, with the newest Helm.
     ///
@@ -41,18 +36,26 @@ impl Helmfile {
         Helmfile { path: installed(), helm: Helm::newest(), home }
     }
 
-    /// `helmfile --file FILE ARGUMENTS`, in another folder than that of the file. Programs in
-    /// `before` come before those of this machine.
+    /// `helmfile --file FILE ARGUMENTS`, in another folder than that of the file, without a cluster.
+    /// Programs in `before` come before those of this machine.
     ///
     /// # Panics
     /// When it fails.
     #[track_caller]
-    pub(crate) fn run(
+    pub(crate) fn run(&self, file: &Path, arguments: &[&str], before: Option<&Path>) -> Run {
+        let run = self.run_on(&self.home.path().join("no-cluster"), file, arguments, before);
+        assert!(run.success, "{arguments:?}\n{}\n{}", run.stdout, run.stderr);
+        run
+    }
+
+    /// The same with the cluster of this kubeconfig; it may fail.
+    pub(crate) fn run_on(
         &self,
+        kubeconfig: &Path,
         file: &Path,
         arguments: &[&str],
         before: Option<&Path>,
-    ) -> HelmfileRun {
+    ) -> Run {
         let helm = self.helm.path.parent().expect("a folder");
         let path = std::env::join_paths(
             before.into_iter().chain([helm]).chain([Path::new("/usr/bin"), Path::new("/bin")]),
@@ -65,13 +68,10 @@ impl Helmfile {
             .env_clear()
             .env("PATH", path.expect("a path"))
             .env("HOME", self.home.path())
-            .env("KUBECONFIG", self.home.path().join("no-cluster"))
+            .env("KUBECONFIG", kubeconfig)
             .output()
             .expect("helmfile starts");
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        let (stdout, stderr) = (text(output.stdout), text(output.stderr));
-        assert!(output.status.success(), "{arguments:?}\n{stdout}\n{stderr}");
-        HelmfileRun { stdout, stderr }
+        Run::of("helmfile", &output)
     }
 
     /// The helm program that it runs.

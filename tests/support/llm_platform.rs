@@ -1,9 +1,11 @@
 //! examples/llm-platform with those of its bundles that the shared test data has.
 
+#![allow(dead_code, reason = "each test program uses a part")]
 #![expect(clippy::disallowed_methods, reason = "tests write what the program reads")]
 
 use super::command::Case;
 use super::shared::shared;
+use serde::Deserialize as _;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use std::fs;
@@ -56,12 +58,25 @@ manifests = [\"openshift-ai\"]
 depends-on = [\"maas-platform\"]
 ";
 
-/// The example in a folder of its own, ready to be built; nothing without the shared data.
+/// The example in a new folder, ready to be built, without operators that the shared data
+/// lacks; nothing without the shared data.
 pub(crate) fn case() -> Option<Case> {
+    with_bundles(with_stand_ins)
+}
+
+/// The example with all of its operators: a chart of CRDs replaces each bundle that the shared
+/// data lacks, with the bundle's settings that deployments depend on. Nothing without the shared
+/// data.
+pub(crate) fn whole() -> Option<Case> {
+    with_bundles(with_charts_of_crds)
+}
+
+/// The example with bundles of the shared data; `stand_ins` replaces the others.
+fn with_bundles(stand_ins: fn(&mut Table, &Case)) -> Option<Case> {
     let (_, crds) = (shared("corpus")?, shared("serving/crds")?);
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/llm-platform");
     let case = Case::new();
-    for folder in ["operands", "issuers", "models"] {
+    for folder in ["operands", "issuers", "models", "values"] {
         for entry in fs::read_dir(example.join(folder)).expect("a folder") {
             let path = entry.expect("an entry").path();
             let name = path.file_name().expect("a name").to_string_lossy().into_owned();
@@ -76,7 +91,7 @@ pub(crate) fn case() -> Option<Case> {
     }
     let text = fs::read_to_string(example.join("bundles.toml")).expect("the example");
     let mut file: Table = text.parse().expect("TOML");
-    with_stand_ins(&mut file);
+    stand_ins(&mut file, &case);
     vendored_as_found(&mut file, &case);
     case.write("bundles.toml", toml::to_string(&file).expect("TOML"));
     Some(case)
@@ -107,7 +122,7 @@ pub(crate) fn digest(content: &str) -> String {
 }
 
 /// The example with those bundles that there is something for.
-fn with_stand_ins(file: &mut Table) {
+fn with_stand_ins(file: &mut Table, _: &Case) {
     let mut charts = file["chart"].as_array().expect("charts").clone();
     charts.push(Value::Table(OPENSHIFT_AI.parse().expect("TOML")));
     let of_charts: Vec<String> =
@@ -139,10 +154,120 @@ fn with_stand_ins(file: &mut Table) {
         let Some((_, folder)) = STAND_INS.iter().find(|(stand_in, _)| *stand_in == name) else {
             continue;
         };
-        for key in ["image", "catalog", "package", "channel", "version"] {
-            bundle.remove(key);
-        }
-        let folder = shared(folder).unwrap_or_else(|| panic!("{folder}"));
-        bundle.insert("path".to_owned(), Value::String(folder.display().to_string()));
+        take_from(bundle, folder);
     }
+}
+
+/// Makes the source of a bundle a folder of the shared data.
+fn take_from(bundle: &mut Table, folder: &str) {
+    for key in ["image", "catalog", "package", "channel", "version"] {
+        bundle.remove(key);
+    }
+    let folder = shared(folder).unwrap_or_else(|| panic!("{folder}"));
+    bundle.insert("path".to_owned(), Value::String(folder.display().to_string()));
+}
+
+/// The digest of images that are not pulled.
+const DIGEST: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+
+/// Settings of a bundle that a chart of CRDs keeps.
+const KEPT: &[&str] = &[
+    "name",
+    "namespace",
+    "namespaces",
+    "pull-secret",
+    "depends-on",
+    "ready",
+    "after",
+    "switch",
+    "overlay",
+];
+
+/// All bundles of the example: those of the shared data, and charts of CRDs for the others.
+fn with_charts_of_crds(file: &mut Table, case: &Case) {
+    let mut charts = file["chart"].as_array().expect("charts").clone();
+    let bundles = file["bundle"].as_array_mut().expect("bundles");
+    bundles.retain_mut(|bundle| {
+        let bundle = bundle.as_table_mut().expect("a table");
+        let name = bundle["name"].as_str().expect("a name").to_owned();
+        if let Some((_, folder)) = STAND_INS.iter().find(|(stand_in, _)| *stand_in == name) {
+            take_from(bundle, folder);
+            return true;
+        }
+        let mut chart: Table =
+            bundle.iter().filter(|(key, _)| KEPT.contains(&key.as_str())).map(owned).collect();
+        let folder = format!("stand-ins/{name}");
+        case.write(&format!("{folder}/crds.yaml"), crds_of_operands(bundle, case));
+        if name == "rhods-operator" {
+            // The operator creates Tenants' CRD, which is a gate.
+            let own: Vec<&str> = maas_crds().filter(|crd| !is_of_tenants(crd)).collect();
+            case.write(&format!("{folder}/maas.yaml"), own.join("\n---\n"));
+            case.write(&format!("{folder}/kserve.yaml"), KSERVE_CRD);
+        }
+        chart.insert("chart-version".to_owned(), Value::String("1.0.0".to_owned()));
+        chart.insert("manifests".to_owned(), Value::Array(vec![Value::String(folder)]));
+        charts.push(Value::Table(chart));
+        false
+    });
+    file.insert("chart".to_owned(), Value::Array(charts));
+}
+
+fn owned((key, value): (&String, &Value)) -> (String, Value) {
+    (key.clone(), value.clone())
+}
+
+fn maas_crds() -> impl Iterator<Item = &'static str> {
+    MAAS_CRDS.split("\n---\n")
+}
+
+fn is_of_tenants(crd: &str) -> bool {
+    crd.contains("{name: tenants.maas.opendatahub.io}")
+}
+
+/// The CRD of Tenants, which the operator of OpenShift AI creates.
+pub(crate) fn tenants_crd() -> &'static str {
+    maas_crds().find(|crd| is_of_tenants(crd)).expect("a CRD")
+}
+
+/// A Deployment like the operator's, and CRDs of the kinds of its overlays.
+fn crds_of_operands(bundle: &Table, case: &Case) -> String {
+    let name = bundle["name"].as_str().expect("a name");
+    let mut text = format!(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}}}\nspec:\n  \
+         selector: {{matchLabels: {{app: {name}}}}}\n  template:\n    \
+         metadata: {{labels: {{app: {name}}}}}\n    spec:\n      containers:\n      \
+         - {{name: manager, image: registry.example.com/{name}@{DIGEST}}}\n"
+    );
+    let mut kinds: Vec<(String, String)> = Vec::new();
+    for overlay in bundle.get("overlay").and_then(Value::as_array).into_iter().flatten() {
+        let overlay = case.read(overlay["path"].as_str().expect("a path"));
+        for document in serde_yaml::Deserializer::from_str(&overlay) {
+            let object = serde_json::Value::deserialize(document).expect("YAML");
+            let field = |pointer: &str| object.pointer(pointer).and_then(|field| field.as_str());
+            let api = field("/apiVersion").expect("an API version").to_owned();
+            let kind = field("/kind").expect("a kind").to_owned();
+            let is_namespaced = field("/metadata/namespace").is_some();
+            if !kinds.contains(&(api.clone(), kind.clone())) {
+                text += "---\n";
+                text += &any_crd(&api, &kind, if is_namespaced { "Namespaced" } else { "Cluster" });
+                kinds.push((api, kind));
+            }
+        }
+    }
+    text
+}
+
+/// A CRD with any fields and a status.
+pub(crate) fn any_crd(api_version: &str, kind: &str, scope: &str) -> String {
+    let (group, version) = api_version.split_once('/').expect("a group");
+    let singular = kind.to_lowercase();
+    let plural =
+        singular.strip_suffix('y').map_or(format!("{singular}s"), |start| format!("{start}ies"));
+    format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n\
+         metadata: {{name: {plural}.{group}}}\nspec:\n  group: {group}\n  scope: {scope}\n  \
+         names: {{kind: {kind}, plural: {plural}, singular: {singular}}}\n  versions:\n  - name: {version}\n    \
+         served: true\n    storage: true\n    subresources: {{status: {{}}}}\n    schema:\n      \
+         openAPIV3Schema: {{type: object, x-kubernetes-preserve-unknown-fields: true}}\n"
+    )
 }

@@ -97,7 +97,7 @@ pub(super) fn operands(
          ```sh\nhelm upgrade --install {name} . --namespace {namespace}\n```\n"
     );
     readme.push_str(once);
-    switches::section(&mut readme, &description.config.switches, namespace);
+    switches::section(&mut readme, description.config, namespace);
     steps::section(&mut readme, &next.steps, namespace);
     gates::section(&mut readme, &next.gates, namespace);
     let has_crds = unit.objects.iter().any(|object| object.kind() == "CustomResourceDefinition");

@@ -61,6 +61,8 @@ pub struct Chart {
     pub gates: Vec<Gate>,
     /// Changes after its installation.
     pub steps: Vec<Step>,
+    /// Most seconds that its Jobs wait for the gates of switches.
+    pub gate_seconds: u64,
 }
 
 /// Steps and then gates after the installation of a chart.
@@ -264,7 +266,7 @@ fn chart(
         Part::Operands => companion_docs::operands(unit, description, &once, &next),
     };
     if part == Part::Operands {
-        switches::notes(&mut notes, &description.config.switches);
+        switches::notes(&mut notes, description.config);
     }
     steps::notes(&mut notes, &next.steps);
     gates::notes(&mut notes, &next.gates);
@@ -272,6 +274,8 @@ fn chart(
     files.insert("templates/NOTES.txt".to_owned(), notes);
     files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());
 
+    let switches = description.config.switches.iter().filter(|_| part == Part::Operands);
+    let gate_seconds = switches.map(overlay::switch_job_seconds).sum();
     let crds_folder = crds.folder();
     files.extend(crds.files);
     let release_bytes = budget::release_bytes(&name, &files, unit, description.namespace);
@@ -284,6 +288,7 @@ fn chart(
         stubs: stub_names(&unit.objects),
         gates: next.gates,
         steps: next.steps.list,
+        gate_seconds,
     }
 }
 

@@ -30,6 +30,7 @@ pub fn serving_chart(unit: &Unit, config: &ServingConfig) -> Chart {
         stubs: Vec::new(),
         gates: Vec::new(),
         steps: Vec::new(),
+        gate_seconds: 0,
         name: config.name.clone(),
         version: config.chart_version.clone(),
         files: files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),

@@ -1,14 +1,16 @@
-//! Switches in README.md and NOTES.txt of the chart NAME-operands: what to wait for, and the value to
-//! set.
+//! Switches in README.md and NOTES.txt of the chart NAME-operands: the gates that the chart waits for,
+//! and the value to set.
 
 use super::gates::{RELEASE, in_notes};
-use crate::config::Switch;
+use crate::config::{BundleConfig, Switch};
 use crate::escape::markdown::code;
 use crate::kubectl::{Gate, Namespaces};
+use crate::overlay;
 use std::fmt::Write as _;
 
 /// Appends the README section.
-pub(super) fn section(text: &mut String, switches: &[Switch], namespace: &str) {
+pub(super) fn section(text: &mut String, config: &BundleConfig, namespace: &str) {
+    let switches = &config.switches;
     if switches.is_empty() {
         return;
     }
@@ -23,16 +25,32 @@ pub(super) fn section(text: &mut String, switches: &[Switch], namespace: &str) {
             text.push('\n');
             continue;
         }
-        text.push_str(", when these commands succeed (kubectl 1.31 or later):\n\n   ```sh\n");
+        let _ = write!(
+            text,
+            ", whose Job {} first waits for these gates (kubectl 1.31 or later):\n\n   ```sh\n",
+            code(&overlay::switch_job_name(config, switch))
+        );
         for command in commands {
             let _ = writeln!(text, "   {command}");
         }
         text.push_str("   ```\n");
     }
+
+    let seconds: u64 = switches.iter().map(overlay::switch_job_seconds).sum();
+    if seconds > 0 {
+        let _ = write!(
+            text,
+            "\nThe Jobs are hooks of Helm, Argo CD and Flux before the installation and each upgrade, with permissions \
+             to read these objects only; `helm` needs `--timeout {seconds}s` for them. If a gate stays closed, the custom \
+             resources are not changed, and the log of the Job names the gate. With `--set gates.hook=false` there are \
+             no Jobs.\n"
+        );
+    }
 }
 
 /// Appends the paragraph of NOTES.txt: the next switch to turn on.
-pub(super) fn notes(text: &mut String, switches: &[Switch]) {
+pub(super) fn notes(text: &mut String, config: &BundleConfig) {
+    let switches = &config.switches;
     for (index, switch) in switches.iter().enumerate() {
         let word = if index == 0 { "if" } else { "else if" };
         let _ = write!(
@@ -42,7 +60,11 @@ pub(super) fn notes(text: &mut String, switches: &[Switch]) {
             switch.name
         );
         let commands = commands(switch, RELEASE);
-        text.push_str(if commands.is_empty() { ".\n" } else { " when these commands succeed:\n" });
+        if commands.is_empty() {
+            text.push_str(".\n");
+            continue;
+        }
+        text.push_str(". Its Job waits for these gates:\n");
         for command in commands {
             let _ = writeln!(text, "  {}", in_notes(&command));
         }

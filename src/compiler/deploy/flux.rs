@@ -146,9 +146,11 @@ fn expressions(gates: &[Gate]) -> Vec<Value> {
     expressions.collect()
 }
 
-/// Returns the time limit of a release: with that of its steps, which are hooks of it.
+/// Returns the time limit of a release: with that of its steps and of gates of switches, which are
+/// hooks of it.
 fn release_timeout(release: &Release, flux: &Flux) -> String {
-    let seconds: u64 = release.steps.iter().map(Step::seconds).sum();
+    let steps: u64 = release.steps.iter().map(Step::seconds).sum();
+    let seconds = steps + release.gate_seconds;
     // Durations of Go may be written one after the other.
     let more = (seconds > 0).then(|| format!("{seconds}s"));
     format!("{}{}", flux.timeout, more.unwrap_or_default())

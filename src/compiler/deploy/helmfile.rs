@@ -4,9 +4,10 @@ use super::{Plan, Planned, Release, document, join, present};
 use crate::config::Deploy;
 use crate::ir::Value;
 use crate::kubectl::Namespaces;
+use serde_json::json;
 
 /// Seconds that a release may take to become ready.
-const TIMEOUT: i64 = 600;
+const TIMEOUT: u64 = 600;
 
 pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
     let command = format!("helmfile --file {name} apply");
@@ -41,7 +42,7 @@ pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
     let defaults = present([
         ("createNamespace", Some(true.into())),
         ("wait", Some(true.into())),
-        ("timeout", Some(TIMEOUT.into())),
+        ("timeout", Some(seconds(TIMEOUT))),
         // All that a chart depends on is in its directory. `helm dependency build`, which helmfile
         // runs otherwise, would leave a Chart.lock there, with the time in it.
         ("skipDeps", Some(true.into())),
@@ -89,15 +90,23 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
     }));
     hooks.extend(steps(release));
     hooks.extend(waits(release, "postsync"));
+    // Helm waits for the Jobs of switches. Hooks of helmfile cannot replace them, because only values
+    // say whether a switch is on.
+    let timeout = (release.gate_seconds > 0).then(|| seconds(TIMEOUT + release.gate_seconds));
     present([
         ("name", Some(Value::text(&release.name))),
         ("namespace", Some(Value::text(&release.namespace))),
         ("chart", Some(Value::text(&chart))),
+        ("timeout", timeout),
         ("missingFileHandler", missing),
         ("values", (!values.is_empty()).then_some(Value::Seq(values))),
         ("needs", (!planned.needs.is_empty()).then(|| Value::texts(needs))),
         ("hooks", (!hooks.is_empty()).then_some(Value::Seq(hooks))),
     ])
+}
+
+fn seconds(number: u64) -> Value {
+    Value::from(&json!(number))
 }
 
 /// Returns hooks that wait for the gates of a release.

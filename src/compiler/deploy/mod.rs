@@ -42,6 +42,8 @@ pub struct Release {
     pub gates: Vec<Gate>,
     /// Changes after its installation.
     pub steps: Vec<Step>,
+    /// Most seconds that its Jobs wait for the gates of switches.
+    pub gate_seconds: u64,
 }
 
 /// The part of a bundle that a chart contains, in installation order.

@@ -14,6 +14,7 @@ fn release(name: &str, bundle: &str, part: Part, depends_on: &[&str]) -> Release
         stubs: Vec::new(),
         gates: Vec::new(),
         steps: Vec::new(),
+        gate_seconds: 0,
         depends_on: depends_on.iter().map(|name| (*name).to_owned()).collect(),
     }
 }

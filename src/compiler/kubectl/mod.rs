@@ -8,6 +8,6 @@ mod step;
 
 pub use gate::Gate;
 pub use namespaces::Namespaces;
-pub use pod::{container_security, pod_security};
+pub use pod::{USER, container_security, pod_security};
 pub use shell::shell;
 pub use step::Step;

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 /// A user that is not root, for images without one.
-const USER: u32 = 65532;
+pub const USER: u32 = 65532;
 
 /// Returns the security context of the pod.
 pub fn pod_security() -> Json {

@@ -1,26 +1,30 @@
 //! Additions of the configuration to a bundle: overlays, patches, operand namespaces and
-//! ServiceAccounts, stub CRDs, Jobs of steps after, switches.
+//! ServiceAccounts, stub CRDs, switches, Jobs of steps after and of gates.
 //!
 //! The passes treat them like the bundle's objects; this module creates and checks them.
 
 mod after;
 mod check;
 mod definitions;
+mod hook_job;
 mod operands;
 mod patch;
 mod providers;
 mod schema;
 mod scope;
 mod stubs;
+mod switch_gates;
 mod switches;
 
 pub use after::{after, job_name, job_seconds, steps};
 pub use check::{check, kept_apart};
 pub(crate) use definitions::Definitions;
+pub use hook_job::user_value;
 pub use operands::{namespace_value, operands};
 pub use patch::patch;
 pub(crate) use providers::provider;
 pub use scope::{is_built_in, scope, scope_of};
 pub use stubs::readable_stubs;
 pub use stubs::stubs;
+pub use switch_gates::{switch_gates, switch_job_name, switch_job_seconds};
 pub use switches::{switch_order, switches};

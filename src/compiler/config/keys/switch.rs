@@ -24,7 +24,7 @@ const SWITCH_KEYS: &[Key] = &[
     optional(
         "ready",
         Kind::Tables(&STEP_READY),
-        "Gates: conditions that must hold before the switch is turned on. NOTES and README have \
-            the kubectl commands.",
+        "Gates: conditions that must hold before the custom resources of the switch are applied. \
+            When the switch is on, a hook Job of the chart waits for them.",
     ),
 ];

@@ -1,0 +1,397 @@
+//! Hook Jobs that run kubectl: a container for each script, and a ServiceAccount with permissions for
+//! exactly the objects in the scripts. Helm, Argo CD and Flux run them.
+
+use super::{Definitions, namespace_value, scope_of};
+use crate::config::{BundleConfig, Target};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
+use crate::ir::{
+    Condition, Expr, Object, Origin, Phase, Scope, Scopes, Value, ValueSpec, ValuesPath,
+};
+use crate::kubectl::{USER, container_security, pod_security};
+use serde_json::{Value as Json, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Seconds that the pod may take besides its waiting: to be scheduled, and to pull its image.
+pub(super) const START: u64 = 300;
+
+/// Returns the path of the value with the user of the pods.
+fn user() -> ValuesPath {
+    ValuesPath::new(["kubectl", "runAsUser"])
+}
+
+/// Returns the value with the user of the pods. OpenShift refuses one that is not in the range of the
+/// namespace, and selects one if there is none.
+pub fn user_value() -> ValueSpec {
+    ValueSpec {
+        path: user(),
+        default: json!(USER),
+        schema: json!({"type": ["integer", "null"], "minimum": 1}),
+        documented_default: None,
+        description:
+            "User ID in the pods of hook Jobs, which run kubectl. Set to null on OpenShift, \
+            which selects one."
+                .to_owned(),
+    }
+}
+
+/// The time at which a hook Job runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// Before the objects of the release are created or changed.
+    Before,
+    /// After that. The other objects of the Job are no hooks, so that they exist before it and are
+    /// removed with the release.
+    After,
+}
+
+impl Event {
+    /// Returns the value of `helm.sh/hook`.
+    fn hook(self) -> &'static str {
+        match self {
+            Event::Before => "pre-install,pre-upgrade",
+            Event::After => "post-install,post-upgrade",
+        }
+    }
+
+    /// Returns the weight of the Job: before or after hooks of overlays, which seldom have one below
+    /// -10 or above 10.
+    fn weight(self) -> &'static str {
+        match self {
+            Event::Before => "-1000",
+            Event::After => "1000",
+        }
+    }
+}
+
+/// Weight of hooks that a Job before the installation needs.
+const PERMISSIONS_WEIGHT: &str = "-1001";
+
+/// A hook Job.
+pub(super) struct HookJob<'a> {
+    /// Name of the Job, and of the ServiceAccount and Roles that it needs.
+    pub(super) name: String,
+    pub(super) phase: Phase,
+    pub(super) event: Event,
+    /// Condition for rendering it.
+    pub(super) when: Condition,
+    /// Origin of the objects.
+    pub(super) reason: &'static str,
+    /// Containers, which run one after the other.
+    pub(super) containers: Vec<Container<'a>>,
+    /// Environment variables with the namespaces that the scripts name.
+    pub(super) variables: BTreeMap<String, String>,
+    pub(super) rules: Rules,
+    /// Time limit in seconds.
+    pub(super) seconds: u64,
+}
+
+/// A container of a hook Job.
+pub(super) struct Container<'a> {
+    pub(super) name: String,
+    pub(super) image: &'a str,
+    /// Commands for a POSIX shell.
+    pub(super) script: String,
+}
+
+/// The inputs of the hook Jobs of a chart.
+pub(super) struct Context<'a> {
+    pub(super) config: &'a BundleConfig,
+    /// Namespaces that mean the release namespace.
+    pub(super) namespaces: &'a [String],
+    pub(super) definitions: &'a Definitions<'a>,
+    pub(super) scopes: &'a Scopes,
+}
+
+/// The scope of permissions.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum RolePlace {
+    /// The release namespace.
+    Release,
+    /// The cluster, for objects without a namespace.
+    Cluster,
+    /// Another namespace.
+    Namespace(String),
+}
+
+/// Permissions for objects of one kind in one namespace, or in none.
+pub(super) type Rules =
+    BTreeMap<(RolePlace, String, String, &'static [&'static str]), BTreeSet<String>>;
+
+/// Verbs for an object that is changed: kubectl reads it first.
+pub(super) const CHANGE: &[&str] = &["get", "patch"];
+
+/// Verbs for an object that is awaited.
+pub(super) const AWAIT: &[&str] = &["get", "list", "watch"];
+
+impl Context<'_> {
+    /// Returns the scope of an object; one with a namespace is namespaced.
+    pub(super) fn scope(&self, target: &Target) -> Option<Scope> {
+        let known = scope_of(&target.group, &target.kind, self.scopes);
+        known.or(target.namespace.as_ref().map(|_| Scope::Namespaced))
+    }
+
+    /// Reports an object whose scope is unknown or contradicts its namespace; `unknown` follows from
+    /// the first.
+    pub(super) fn check(
+        &self,
+        code: Code,
+        unknown: &str,
+        target: &Target,
+        span: &Span,
+        diagnostics: &mut Diagnostics,
+    ) {
+        let kind = match target.group.as_str() {
+            "" => target.kind.clone(),
+            group => format!("{group}/{}", target.kind),
+        };
+        let (message, hint) = match (self.scope(target), &target.namespace) {
+            (None, _) => (
+                format!("unknown scope of kind `{kind}`, so {unknown} unknown"),
+                format!(
+                    "write scopes = {{ {kind:?} = \"Namespaced\" }}, or \"Cluster\", in the table \
+                        of the bundle or chart"
+                ),
+            ),
+            (Some(Scope::Cluster), Some(_)) => (
+                format!("`{kind}` is cluster-scoped, so {} has no namespace", target.name),
+                "remove `namespace`".to_owned(),
+            ),
+            _ => return,
+        };
+        let place = Place::span(span.clone());
+        diagnostics.push(Diagnostic::error(code, message).at(place).hint(hint));
+    }
+
+    /// Returns the namespace if it is another than that of the release.
+    fn other_namespace<'t>(&self, target: &'t Target) -> Option<&'t str> {
+        let namespace = target.namespace.as_deref()?;
+        self.namespaces.iter().all(|own| own != namespace).then_some(namespace)
+    }
+
+    /// Returns true if an object is in the namespace of a target.
+    pub(super) fn same_namespace(&self, object: &Object, target: &Target) -> bool {
+        let namespace = object.metadata("namespace").and_then(Value::as_str);
+        let namespace = namespace.filter(|name| self.namespaces.iter().all(|own| own != name));
+        self.scope(target) == Some(Scope::Cluster) || namespace == self.other_namespace(target)
+    }
+
+    /// Returns the expression for a namespace; `None` is the release namespace.
+    fn namespace(&self, name: Option<&str>) -> Value {
+        let Some(name) = name else { return Value::Expr(Expr::ReleaseNamespace) };
+        let known = self.config.operands.namespaces.iter().find(|(_, known)| *known == name);
+        match known {
+            Some((key, _)) => Value::Expr(Expr::Text(namespace_value(key))),
+            None => Value::text(name),
+        }
+    }
+
+    /// Returns environment variables for the namespaces of these objects, by namespace: scripts name
+    /// them by variables, because values may change them.
+    pub(super) fn variables<'t>(
+        &self,
+        targets: impl Iterator<Item = &'t Target>,
+    ) -> BTreeMap<String, String> {
+        let others: BTreeSet<&str> =
+            targets.filter_map(|target| self.other_namespace(target)).collect();
+        let numbered = others.into_iter().zip(1..);
+        numbered.map(|(name, number)| (name.to_owned(), format!("NAMESPACE_{number}"))).collect()
+    }
+
+    /// Adds permissions for an object. `plural` is its resource, if known.
+    pub(super) fn allow(
+        &self,
+        rules: &mut Rules,
+        target: &Target,
+        plural: Option<&str>,
+        verbs: &'static [&'static str],
+    ) {
+        let place = match (self.scope(target), self.other_namespace(target)) {
+            (Some(Scope::Cluster), _) => RolePlace::Cluster,
+            (_, None) => RolePlace::Release,
+            (_, Some(name)) => RolePlace::Namespace(name.to_owned()),
+        };
+        let plural = plural.map_or_else(|| self.plural(target), str::to_owned);
+        let key = (place, target.group.clone(), plural, verbs);
+        rules.entry(key).or_default().insert(target.name.clone());
+    }
+
+    /// Returns the resource of a kind: of its CRD, or else the English plural.
+    fn plural(&self, target: &Target) -> String {
+        let defined = self.definitions.plural(&target.group, &target.kind);
+        defined.map_or_else(|| english_plural(&target.kind), str::to_owned)
+    }
+
+    /// Returns a Job and what it needs.
+    pub(super) fn objects(&self, job: &HookJob<'_>) -> Vec<Object> {
+        let mut objects =
+            vec![self.object(job, "v1", "ServiceAccount", Some(None), json!({})), self.job(job)];
+        let places: BTreeSet<&RolePlace> = job.rules.keys().map(|(place, ..)| place).collect();
+        for place in places {
+            objects.extend(self.permissions(job, place));
+        }
+        objects
+    }
+
+    /// Returns the Role of a Job in one place, and its binding.
+    fn permissions(&self, job: &HookJob<'_>, place: &RolePlace) -> [Object; 2] {
+        let list: Vec<Json> = job
+            .rules
+            .iter()
+            .filter(|((other, ..), _)| other == place)
+            .map(|((_, group, resource, verbs), names)| {
+                json!({
+                    "apiGroups": [group],
+                    "resources": [resource],
+                    "resourceNames": names,
+                    "verbs": verbs,
+                })
+            })
+            .collect();
+        let (kind, namespace) = match place {
+            RolePlace::Release => ("Role", Some(None)),
+            RolePlace::Cluster => ("ClusterRole", None),
+            RolePlace::Namespace(name) => ("Role", Some(Some(name.as_str()))),
+        };
+        let api = "rbac.authorization.k8s.io/v1";
+        let role = self.object(job, api, kind, namespace, json!({"rules": list}));
+
+        let reference = json!({
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": kind,
+            "name": job.name,
+        });
+        let subject = json!({"kind": "ServiceAccount", "name": job.name});
+        let binding = json!({"roleRef": reference, "subjects": [subject]});
+        let mut binding = self.object(job, api, &format!("{kind}Binding"), namespace, binding);
+        let subjects = binding.root.get_mut("subjects").and_then(Value::as_seq_mut);
+        for subject in subjects.into_iter().flatten().filter_map(Value::as_map_mut) {
+            subject.insert("namespace".to_owned(), Value::Expr(Expr::ReleaseNamespace));
+        }
+        [role, binding]
+    }
+
+    /// Returns the Job itself: all containers but the last are init containers, which run one after
+    /// the other.
+    fn job(&self, job: &HookJob<'_>) -> Object {
+        let mut containers: Vec<Value> =
+            job.containers.iter().map(|one| self.container(one, &job.variables)).collect();
+        let last: Vec<Value> = containers.pop().into_iter().collect();
+        let spec = json!({
+            "activeDeadlineSeconds": job.seconds,
+            "backoffLimit": 2,
+            "template": {"spec": {
+                "restartPolicy": "Never",
+                "serviceAccountName": job.name,
+                "securityContext": pod_security(),
+            }},
+        });
+        let mut object = self.object(job, "batch/v1", "Job", Some(None), json!({"spec": spec}));
+        if let Some(pod) = object.pod_spec_mut() {
+            if let Some(security) = pod.get_mut("securityContext").and_then(Value::as_map_mut) {
+                let value = Value::Expr(Expr::Integer(user()));
+                let value = Value::when(Condition::Set(user()), value);
+                security.insert("runAsUser".to_owned(), value);
+            }
+            if !containers.is_empty() {
+                pod.insert("initContainers".to_owned(), Value::Seq(containers));
+            }
+            pod.insert("containers".to_owned(), Value::Seq(last));
+        }
+        annotate(&mut object, job.event, job.event.weight());
+        object
+    }
+
+    fn container(&self, container: &Container<'_>, variables: &BTreeMap<String, String>) -> Value {
+        let env = variables.iter().map(|(namespace, variable)| {
+            Value::map([
+                ("name", Value::text(variable)),
+                ("value", self.namespace(Some(namespace))),
+            ])
+        });
+        let env = (!variables.is_empty()).then(|| Value::Seq(env.collect()));
+        let resources = json!({
+            "requests": {"cpu": "10m", "memory": "64Mi"},
+            "limits": {"memory": "256Mi"},
+        });
+        let entries = [
+            ("name", Some(Value::text(&container.name))),
+            ("image", Some(Value::text(container.image))),
+            ("command", Some(Value::texts(["/bin/sh", "-c", &container.script]))),
+            ("env", env),
+            ("securityContext", Some(Value::from(&container_security()))),
+            ("resources", Some(Value::from(&resources))),
+        ];
+        Value::map(entries.into_iter().filter_map(|(key, value)| Some((key, value?))))
+    }
+
+    /// Returns an object of a Job with this content. `namespace` is `None` for cluster-scoped
+    /// objects, and `Some(None)` for the release namespace.
+    fn object(
+        &self,
+        job: &HookJob<'_>,
+        api_version: &str,
+        kind: &str,
+        namespace: Option<Option<&str>>,
+        content: Json,
+    ) -> Object {
+        let mut metadata = vec![("name", Value::text(&job.name))];
+        metadata.extend(namespace.map(|namespace| ("namespace", self.namespace(namespace))));
+        let mut root = crate::ir::Map::from_iter([
+            ("apiVersion".to_owned(), Value::text(api_version)),
+            ("kind".to_owned(), Value::text(kind)),
+            ("metadata".to_owned(), Value::map(metadata)),
+        ]);
+        for (key, value) in content.as_object().into_iter().flatten() {
+            root.insert(key.clone(), Value::from(value));
+        }
+        let mut object = Object::new(root, Origin::Added(job.reason));
+        object.phase = job.phase;
+        object.when = Some(job.when.clone());
+        if job.event == Event::Before && kind != "Job" {
+            annotate(&mut object, job.event, PERMISSIONS_WEIGHT);
+        }
+        object
+    }
+}
+
+/// Makes an object a hook.
+fn annotate(object: &mut Object, event: Event, weight: &str) {
+    object.annotate("helm.sh/hook", event.hook());
+    object.annotate("helm.sh/hook-weight", weight);
+    // A Job that failed stays until the next one, for its logs.
+    object.annotate("helm.sh/hook-delete-policy", "before-hook-creation,hook-succeeded");
+}
+
+/// Returns the plural that nearly all APIs have for a kind.
+fn english_plural(kind: &str) -> String {
+    let kind = kind.to_lowercase();
+    let before = |end: &str| kind.strip_suffix(end).and_then(|rest| rest.chars().next_back());
+    match before("y") {
+        _ if kind.ends_with("endpoints") => kind,
+        Some(letter) if !"aeiou".contains(letter) => {
+            format!("{}ies", kind.strip_suffix('y').unwrap_or(&kind))
+        }
+        _ if ["s", "x", "ch", "sh"].iter().any(|end| kind.ends_with(end)) => kind + "es",
+        _ => kind + "s",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::english_plural;
+
+    #[test]
+    fn plurals_are_those_of_the_apis() {
+        for (kind, plural) in [
+            ("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
+            ("NetworkPolicy", "networkpolicies"),
+            ("Gateway", "gateways"),
+            ("Ingress", "ingresses"),
+            ("Endpoints", "endpoints"),
+            ("EndpointSlice", "endpointslices"),
+            ("StorageClass", "storageclasses"),
+        ] {
+            assert_eq!(english_plural(kind), plural);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Gates of switches, as a hook Job for each switch that is on: it waits before the custom resources of
+//! the switch are applied. Only values decide whether a switch is on, so the chart itself waits, and
+//! with it Helm, helmfile, Argo CD and Flux.
+
+use super::Definitions;
+use super::hook_job::{AWAIT, Container, Context, Event, HookJob, Rules, START};
+use crate::config::{BundleConfig, KUBECTL_IMAGE, OPERANDS_SUFFIX, Switch};
+use crate::diag::{Code, Diagnostics};
+use crate::ir::{Condition, Object, Phase, ValueSpec, ValuesPath};
+use crate::kubectl::{Gate, Namespaces};
+use serde_json::json;
+
+/// Returns the value that says whether Jobs wait for the gates of switches.
+fn by_hook() -> ValuesPath {
+    ValuesPath::new(["gates", "hook"])
+}
+
+/// Returns the name of the Job that waits for the gates of a switch.
+pub fn switch_job_name(config: &BundleConfig, switch: &Switch) -> String {
+    format!("{}{OPERANDS_SUFFIX}-{}-gates", config.name, switch.name)
+}
+
+/// Returns the most seconds that the Job of a switch may take; 0 without gates.
+pub fn switch_job_seconds(switch: &Switch) -> u64 {
+    // A gate waits for the object, and then for its state.
+    let seconds: u64 = switch.gates.iter().map(|gate| 2 * u64::from(gate.timeout)).sum();
+    if switch.gates.is_empty() { 0 } else { START + seconds }
+}
+
+/// Returns the Jobs that wait for the gates of switches with all that they need, and the values that
+/// they read. `objects` are all others of the chart, and `namespaces` those that mean the release
+/// namespace.
+pub fn switch_gates(
+    config: &BundleConfig,
+    namespaces: &[String],
+    objects: &[Object],
+    diagnostics: &mut Diagnostics,
+) -> (Vec<Object>, Vec<ValueSpec>) {
+    let switches = config.switches.iter().filter(|switch| !switch.gates.is_empty());
+    let switches: Vec<&Switch> = switches.collect();
+    if switches.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    let definitions = Definitions::of(objects.iter());
+    let mut scopes = config.scopes.clone();
+    scopes.extend(definitions.scopes());
+    let context = Context { config, namespaces, definitions: &definitions, scopes: &scopes };
+    let start = diagnostics.mark();
+    for gate in switches.iter().flat_map(|switch| &switch.gates) {
+        let unknown = "the permissions to wait for it are";
+        context.check(Code::InvalidValue, unknown, &gate.target, &gate.span, diagnostics);
+    }
+    if diagnostics.has_errors_since(start) {
+        return (Vec::new(), Vec::new());
+    }
+
+    let made = switches.iter().flat_map(|switch| context.objects(&job(switch, &context))).collect();
+    let value = ValueSpec {
+        path: by_hook(),
+        default: json!(true),
+        schema: json!({"type": "boolean"}),
+        documented_default: None,
+        description:
+            "Wait for the gates of switches that are on with hook Jobs, before their custom \
+            resources are applied."
+                .to_owned(),
+    };
+    (made, vec![value])
+}
+
+/// Returns the Job of a switch, with a container for each gate.
+fn job<'a>(switch: &Switch, context: &Context<'_>) -> HookJob<'a> {
+    let targets = || switch.gates.iter().map(|gate| &gate.target);
+    let mut rules = Rules::new();
+    for target in targets() {
+        context.allow(&mut rules, target, None, AWAIT);
+    }
+    let variables = context.variables(targets());
+    let containers = switch.gates.iter().zip(1..).map(|(gate, number)| {
+        let script = Gate::new(gate, false).script(Namespaces::InPod(&variables));
+        Container { name: format!("gate-{number}"), image: KUBECTL_IMAGE, script }
+    });
+    let containers = containers.collect();
+    let is_on = Condition::Set(Switch::value(&switch.name));
+    HookJob {
+        name: switch_job_name(context.config, switch),
+        phase: Phase::Operand,
+        event: Event::Before,
+        when: Condition::All(vec![Condition::Set(by_hook()), is_on]),
+        reason: "gates of switches",
+        containers,
+        variables,
+        rules,
+        seconds: switch_job_seconds(switch),
+    }
+}
