@@ -166,7 +166,7 @@ fn build_bundle<'c, C>(
         (None, _) => (None, None),
         (Some(loaded), None) => (Locked::new(bundle, &files, loaded), None),
         (Some(loaded), Some(entry)) => {
-            entry.check(bundle, &files, diagnostics);
+            entry.check(bundle, &files, loaded, diagnostics);
             (None, entry.with_decisions(bundle, loaded))
         }
     };

@@ -1008,6 +1008,7 @@ fn a_chart_cannot_put_options_on_the_command_line_of_helm() {
                 let seen = with_helm(&case, &helm.path, &arguments);
                 let version = helm.version;
                 assert_eq!(seen.code, Some(2), "{version}, {name}: {}", seen.text());
+                assert!(seen.stderr.contains("error[chart-unreadable]"), "{}", seen.stderr);
                 assert!(seen.stderr.contains("invalid chart name"), "{}", seen.stderr);
                 assert!(!case.path("ran").exists(), "{version}: {name} ran a program");
             }

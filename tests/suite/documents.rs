@@ -1,6 +1,7 @@
 //! Documents that say what the program already knows are made from it, and never differ from it.
 //! `UPDATE=1 cargo test --test suite documents::` writes them.
 
+mod attacks;
 mod bundles_toml;
 mod commands;
 mod examples;

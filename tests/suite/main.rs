@@ -25,6 +25,7 @@ mod check_serving;
 mod cli;
 mod committed_output;
 mod corpus;
+mod deny;
 mod dependencies;
 mod deploy;
 mod diff;

@@ -181,6 +181,7 @@ fn a_vendored_file_has_the_expected_digest() {
     case.write("vendor/gadgets.yaml", CRD.replace("integer", "string"));
     let changed = case.run(&["build"]);
     assert_eq!(changed.code, Some(2));
+    assert!(changed.stderr.contains("error[vendored-digest]"), "{}", changed.stderr);
     case.remove("vendor/gadgets.yaml");
     let missing = case.run(&["build"]);
     assert_eq!(missing.code, Some(2));

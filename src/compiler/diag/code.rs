@@ -271,8 +271,8 @@ codes! {
         "Invalid lock file."
         "`bundles.lock` is generated; commit it to Git with bundles.toml. To resolve a merge conflict, take one side and run `bundle2chart lock`.";
     LockStale "lock-stale"
-        "The lock file is out of date and --locked is set."
-        "With `--locked`, everything must be in the lock file. Run `bundle2chart lock` and commit bundles.lock.";
+        "A bundle has no entry in bundles.lock and --locked is set, or its entry contradicts its content."
+        "With `--locked`, everything must be in the lock file. Run `bundle2chart lock` and commit bundles.lock. What an entry records about an image follows from the digest of its manifest, so an entry that differs was edited: restore it from Git, or write it again with `lock --upgrade`.";
     PackageMismatch "package-mismatch"
         "The package of a bundle differs from bundles.toml, the catalog or bundles.lock."
         "A different operator under the same name in bundles.toml would replace the first one on `helm upgrade`. `package` in a `[[bundle]]` sets the expected package of its image or path; the default is the package in bundles.lock. For a bundle of a catalog, the package in its annotations must be the catalog's.";

@@ -145,22 +145,60 @@ impl Locked {
         })
     }
 
-    /// Reports an error if the files differ from the locked ones. Images are read by digest, so
-    /// this only applies to files embedded in a local catalog.
-    pub fn check(&self, config: &BundleConfig, files: &BundleFiles, diagnostics: &mut Diagnostics) {
-        let Bytes::Embedded { digest, .. } = &self.bytes else { return };
-        if files.image.is_none() && files.digest() == *digest {
+    /// Reports an error if the content differs from the entry: files that are embedded in a local
+    /// catalog may have changed, and an entry may have been edited. Images are read by the digest of
+    /// their manifest, so all else that the entry records about them follows from it.
+    pub fn check(
+        &self,
+        config: &BundleConfig,
+        files: &BundleFiles,
+        bundle: &Bundle,
+        diagnostics: &mut Diagnostics,
+    ) {
+        let name = &self.name;
+        let stale = |message: String, hint: String| {
+            let place = Place::span(config.source.span().clone());
+            Diagnostic::error(Code::LockStale, message).at(place).hint(hint)
+        };
+        if let Bytes::Embedded { digest, .. } = &self.bytes
+            && (files.image.is_some() || files.digest() != *digest)
+        {
+            diagnostics.push(stale(
+                format!("the locked content of `{}` is no longer in the catalog", self.csv),
+                format!("run `bundle2chart lock --upgrade {name}` to use the current content"),
+            ));
             return;
         }
-        let name = &self.name;
-        diagnostics.push(
-            Diagnostic::error(
-                Code::LockStale,
-                format!("the locked content of `{}` is no longer in the catalog", self.csv),
-            )
-            .at(Place::span(config.source.span().clone()))
-            .hint(format!("run `bundle2chart lock --upgrade {name}` to use the current content")),
-        );
+
+        if let Some(what) = self.contradiction(files, bundle) {
+            diagnostics.push(stale(
+                format!("the entry of `{name}` in bundles.lock records another {what}"),
+                format!(
+                    "restore bundles.lock from Git, or run `bundle2chart lock --upgrade {name}` to \
+                     write the entry again"
+                ),
+            ));
+        }
+    }
+
+    /// Returns the first property of the bundle that differs from the entry.
+    fn contradiction(&self, files: &BundleFiles, bundle: &Bundle) -> Option<&'static str> {
+        let image = match (&self.bytes, &files.image) {
+            (Bytes::Image(image), Some(found)) => Some((&image.identity, found)),
+            _ => None,
+        };
+        let differs = |different: fn(&ImageIdentity, &ImageIdentity) -> bool| {
+            image.is_some_and(|(locked, found)| different(locked, found))
+        };
+        [
+            (differs(|a, b| (&a.digest, a.size) != (&b.digest, b.size)), "manifest"),
+            (differs(|a, b| a.config != b.config), "image configuration"),
+            (differs(|a, b| a.layers != b.layers), "list of layers"),
+            (self.csv != bundle.csv.name(), "name of the CSV"),
+            (self.csv_version != bundle.csv.version, "version of the CSV"),
+        ]
+        .into_iter()
+        .find_map(|(is_other, what)| is_other.then_some(what))
     }
 }
 

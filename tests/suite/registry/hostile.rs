@@ -16,14 +16,19 @@ const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
 #[derive(Clone)]
 pub(crate) struct Stored {
     pub(crate) manifest: Vec<u8>,
-    blobs: BTreeMap<String, Vec<u8>>,
+    pub(crate) blobs: BTreeMap<String, Vec<u8>>,
 }
 
 impl Stored {
     pub(crate) fn lamp() -> Self {
+        Stored::of(lamp())
+    }
+
+    /// The only image of a layout.
+    pub(crate) fn of(layout: BTreeMap<String, Vec<u8>>) -> Self {
         let mut blobs = BTreeMap::new();
         let mut index = Value::Null;
-        for (path, bytes) in lamp() {
+        for (path, bytes) in layout {
             if path == "index.json" {
                 index = serde_json::from_slice(&bytes).unwrap();
             } else if path.starts_with("blobs/") {

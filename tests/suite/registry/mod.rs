@@ -8,4 +8,5 @@ mod hostile;
 mod outdated;
 pub(crate) mod project;
 pub(crate) mod server;
+mod tampering;
 mod vendor;

@@ -13,9 +13,14 @@ pub(crate) const REPOSITORY: &str = "lamps/bundle";
 
 /// The files of an image layout with one small bundle, named `lamps/bundle:1.0.0`.
 pub(crate) fn lamp() -> BTreeMap<String, Vec<u8>> {
+    lamp_of(CSV)
+}
+
+/// The same with another CSV.
+pub(crate) fn lamp_of(csv: &str) -> BTreeMap<String, Vec<u8>> {
     let mut layer = Layer::new();
     layer.folder("manifests").folder("metadata");
-    layer.file("manifests/csv.yaml", CSV.as_bytes());
+    layer.file("manifests/csv.yaml", csv.as_bytes());
     layer.file("metadata/annotations.yaml", ANNOTATIONS.as_bytes());
     // Does not compress, so that the blob has a size worth breaking off.
     let noise: Vec<u8> =
@@ -31,7 +36,7 @@ pub(crate) fn lamp() -> BTreeMap<String, Vec<u8>> {
     layout.into_files()
 }
 
-const CSV: &str = "
+pub(crate) const CSV: &str = "
 apiVersion: operators.coreos.com/v1alpha1
 kind: ClusterServiceVersion
 metadata: {name: lamp-operator.v1.0.0}
