@@ -70,6 +70,8 @@ use bundle2chart_compiler::{dependencies, images, overlay, passes, regular_file}
 #[cfg(feature = "cli")]
 mod add;
 #[cfg(feature = "cli")]
+mod attest;
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
 #[cfg(feature = "cli")]
@@ -80,3 +82,5 @@ mod migrate;
 mod outdated;
 #[cfg(feature = "cli")]
 mod package;
+#[cfg(feature = "cli")]
+mod verify;

@@ -20,6 +20,7 @@ mod push;
 mod remove;
 mod repository;
 mod vendor;
+mod verify;
 
 use crate::config::Config;
 use crate::diag::Diagnostics;
@@ -122,6 +123,8 @@ enum Command {
     Package(package::Package),
     /// Push charts to an OCI registry, and write charts.lock.
     Push(push::Push),
+    /// Check that a chart is byte for byte what its bundle compiles to.
+    Verify(verify::Verify),
     /// Show the changes of an upgrade.
     Diff(diff::Diff),
     /// Show the contents of a bundle.
@@ -229,6 +232,7 @@ fn run(cli: &Cli) -> ExitCode {
         Command::Vendor(vendor) => vendor.run(&cli.global, &mut output),
         Command::Package(package) => package.run(&cli.global, &mut output),
         Command::Push(push) => push.run(&cli.global, &mut output),
+        Command::Verify(verify) => verify.run(&cli.global, &mut output),
         Command::Diff(diff) => diff.run(&cli.global, &mut output),
         Command::Inspect(inspect) => inspect.run(&cli.global, &mut output),
         Command::Images(images) => images.run(&cli.global, &mut output),

@@ -1,10 +1,16 @@
 //! `bundle2chart package`
 
+use super::access::access;
+use super::build::not_locked;
 use super::output::Output;
 use super::{Exit, Global};
+use crate::attest::{self, Attestations, Inputs, PROVENANCE_FILE, SBOM_FILE, helm_provenance};
+use crate::config::Config;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::escape::Lines;
+use crate::lock::{self, Lock};
 use crate::package::{self, Packages, record};
+use crate::source::SourceResolver;
 use std::path::{Path, PathBuf};
 
 /// Package charts as .tgz files, and write charts.lock.
@@ -24,6 +30,13 @@ pub(super) struct Package {
     /// if anything is.
     #[arg(long)]
     check: bool,
+    /// Write the provenance (NAME-VERSION.provenance.json) and the SBOM (NAME-VERSION.cdx.json) of
+    /// each package next to it. Compiles the charts again.
+    #[arg(long, conflicts_with = "check")]
+    attest: bool,
+    /// Sign each package with this OpenPGP key by gpg: writes a .prov file, for `helm verify`.
+    #[arg(long, value_name = "KEY", conflicts_with = "check")]
+    pgp_key: Option<String>,
     /// Output directory, overrides `dir` in the configuration.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -47,26 +60,78 @@ impl Package {
             return Some(check_record(&packages, &out, output));
         }
 
+        let attestations = if self.attest {
+            let read = lock::read(&lock::path_of(&global.config));
+            let lock = diagnostics.report(read)?;
+            let sources = SourceResolver::of(&config, access(global));
+            attestations(global, &config, &lock, &sources, &packages.selected, diagnostics)?
+        } else {
+            Vec::new()
+        };
+
         let mut lines = Lines::new();
         for package in &packages.selected {
-            let path = self.destination.join(package.file_name()).display().to_string();
-            match package.write(&self.destination) {
-                Ok(_) => lines.push(format!("{path}  {}", package.artifact.layer_digest())),
-                Err(error) => {
-                    let message = format!("cannot write `{path}`: {error}");
-                    diagnostics.push(
-                        Diagnostic::error(Code::OutputFailed, message)
-                            .at(Place::file(path))
-                            .hint("make the directory writable, or set another `--destination`"),
-                    );
-                    return None;
-                }
+            let path = self.write(&package.file_name(), &package.archive, diagnostics)?;
+            lines.push(format!("{path}  {}", package.artifact.layer_digest()));
+            if let Some(key) = &self.pgp_key {
+                let signed = diagnostics.report(helm_provenance(package, key))?;
+                let name = format!("{}.prov", package.file_name());
+                lines.push(self.write(&name, &signed, diagnostics)?);
+            }
+        }
+        for (package, documents) in packages.selected.iter().zip(&attestations) {
+            let Attestations { provenance, sbom } = documents;
+            let documents = [(PROVENANCE_FILE, provenance.as_ref()), (SBOM_FILE, Some(sbom))];
+            for (suffix, content) in documents {
+                let Some(content) = content else { continue };
+                let name = format!("{}.{suffix}", package.stem());
+                lines.push(self.write(&name, content, diagnostics)?);
             }
         }
         output.list(&lines);
         write_record(&packages, &out, output, diagnostics)?;
         Some(Exit::Clean)
     }
+
+    /// Writes a file to the destination; returns its path.
+    fn write(&self, name: &str, content: &[u8], diagnostics: &mut Diagnostics) -> Option<String> {
+        let path = self.destination.join(name);
+        let shown = path.display().to_string();
+        let failed = |error| {
+            let message = format!("cannot write `{shown}`: {error}");
+            Diagnostic::error(Code::OutputFailed, message)
+                .at(Place::file(&shown))
+                .hint("make the directory writable, or set another `--destination`")
+        };
+        package::write(&path, content).map_err(|error| diagnostics.push(failed(error))).ok()?;
+        Some(shown)
+    }
+}
+
+/// Returns the attestations of the packages, after checking that the bundles are locked.
+pub(super) fn attestations(
+    global: &Global,
+    config: &Config,
+    lock: &Lock,
+    sources: &SourceResolver,
+    packages: &[package::Package],
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<Attestations>> {
+    let lock_path = lock::path_of(&global.config);
+    let tables = packages.iter().filter_map(|package| config.table_of_chart(&package.name));
+    let tables: Vec<String> = tables.map(str::to_owned).collect();
+    let before = diagnostics.mark();
+    // No name would mean all bundles.
+    if !tables.is_empty() {
+        not_locked(lock, config, &tables, &lock_path, diagnostics);
+    }
+    if diagnostics.has_errors_since(before) {
+        return None;
+    }
+    let jobs = std::thread::available_parallelism().map_or(1, Into::into);
+    let config_path = &global.config;
+    let inputs = Inputs { config, config_path, lock, lock_path: &lock_path, sources, jobs };
+    attest::attestations(packages, &inputs, diagnostics)
 }
 
 /// Lists the differences between charts.lock and the charts.

@@ -2,10 +2,12 @@
 
 use super::access::access;
 use super::output::Output;
-use super::package::write_record;
+use super::package::{attestations, write_record};
 use super::{Exit, Global};
+use crate::attest::{self, KEY_VARIABLE, Signer};
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
+use crate::lock;
 use crate::package;
 use crate::package::push::{self, ChartRegistry, Remote, TagState};
 use crate::source::SourceResolver;
@@ -15,7 +17,9 @@ use std::path::PathBuf;
 ///
 /// Charts are pushed as `helm push` does, from the output directory; `package` need not run before.
 /// Prints the reference of each chart by digest, from which Helm installs it. Credentials and TLS
-/// settings are those for pulling bundles.
+/// settings are those for pulling bundles. Provenance (in-toto, SLSA) and an SBOM of the images
+/// (CycloneDX) are attached to each chart; with a key in BUNDLE2CHART_SIGNING_KEY or a command,
+/// they and the chart are signed, for `cosign verify`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Push {
     /// Place of the charts; the name of each chart is appended, its version is the tag (with `_`
@@ -33,6 +37,13 @@ pub(super) struct Push {
     /// and exit with 1 if there are any.
     #[arg(long)]
     check: bool,
+    /// Do not attach provenance and SBOM, nor sign.
+    #[arg(long, conflicts_with = "check")]
+    no_attest: bool,
+    /// Shell command that signs: gets the bytes on stdin and prints an ECDSA P-256 signature with
+    /// SHA-256, in DER or base64. Replaces the key in BUNDLE2CHART_SIGNING_KEY.
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["check", "no_attest"])]
+    sign_command: Option<String>,
     /// Output directory, overrides `dir` in the configuration.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -62,16 +73,60 @@ impl Push {
         if self.check {
             return Some(check(&remotes, output));
         }
+        // Before anything is pushed: a key that is not usable leaves the registry as it is.
+        let signer = self.signer(diagnostics)?;
+        let attestations = if self.no_attest {
+            Vec::new()
+        } else {
+            let lock = diagnostics.report(lock::read(&lock::path_of(&global.config)))?;
+            attestations(global, &config, &lock, &resolver, &packages.selected, diagnostics)?
+        };
         push::push(&remotes, self.replace, &resolver, diagnostics)?;
+        let mut attached = 0;
+        for (remote, attestations) in remotes.iter().zip(&attestations) {
+            let Remote { package, reference, .. } = remote;
+            attached += attest::attach(
+                package,
+                reference,
+                attestations,
+                signer.as_ref(),
+                &resolver,
+                diagnostics,
+            )?;
+        }
 
         output.list(&remotes.iter().map(Remote::pinned).collect());
         let pushed = remotes.iter().filter(|remote| remote.is_pushed()).count();
         let unchanged = remotes.len() - pushed;
-        let line = format!("{}: {pushed} pushed, {unchanged} unchanged", self.registry);
+        let mut line = format!("{}: {pushed} pushed, {unchanged} unchanged", self.registry);
+        if attached > 0 {
+            let documents = if attached == 1 { "attestation" } else { "attestations" };
+            line.push_str(&format!(", {attached} {documents}"));
+        }
         output.note(&Lines::from_iter([line]));
         write_record(&packages, &out, output, diagnostics)?;
         Some(Exit::Clean)
     }
+
+    /// Returns the signer, if the user wants signatures; `None` after an error.
+    fn signer(&self, diagnostics: &mut Diagnostics) -> Option<Option<Signer>> {
+        if self.no_attest {
+            return Some(None);
+        }
+        if let Some(command) = &self.sign_command {
+            return Some(Some(Signer::Command(command.clone())));
+        }
+        match signing_key() {
+            None => Some(None),
+            Some(pem) => diagnostics.report(Signer::from_pem(&pem)).map(Some),
+        }
+    }
+}
+
+/// Returns the user's key, in PEM.
+#[expect(clippy::disallowed_methods, reason = "the key is the user's")]
+fn signing_key() -> Option<String> {
+    std::env::var(KEY_VARIABLE).ok().filter(|pem| !pem.is_empty())
 }
 
 /// Lists the charts that a push would upload or refuse.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Media type of the configuration: Chart.yaml as JSON.
 const CONFIG_TYPE: &str = "application/vnd.cncf.helm.config.v1+json";
 /// Media type of the layer: the `.tgz`.
-const LAYER_TYPE: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
+pub(crate) const LAYER_TYPE: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
 
 /// Annotations that Chart.yaml cannot override, as in Helm.
 const TITLE: &str = "org.opencontainers.image.title";

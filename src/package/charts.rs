@@ -121,6 +121,17 @@ pub(super) fn select(
     complete.then_some(selected)
 }
 
+/// Returns the directory of one chart, `NAME` or `NAME@VERSION` as in [`super::packages`].
+pub(crate) fn chart_in(
+    out: &Path,
+    name: &str,
+    diagnostics: &mut Diagnostics,
+) -> Option<ChartDirectory> {
+    let mut charts = charts_in(out, diagnostics)?;
+    let selected = select(&charts, &[name.to_owned()], out, diagnostics)?;
+    selected.first().map(|index| charts.swap_remove(*index))
+}
+
 fn not_found(charts: &[ChartDirectory], argument: &str, text: &str, out: &Path) -> Diagnostic {
     let name = text.split(['@', '/']).next().unwrap_or(text);
     let versions: Vec<&str> = charts
@@ -153,26 +164,7 @@ impl ChartDirectory {
     /// like a directory in Git, so nothing else may get into it.
     pub(super) fn package(&self, diagnostics: &mut Diagnostics) -> Option<Package> {
         let files = self.files(diagnostics)?;
-        let metadata = self.metadata(&files, diagnostics)?;
-        let archive = match archive::tgz(&self.name, &files) {
-            Ok(archive) => archive,
-            Err(error) => {
-                let message = format!("cannot package `{}`: {error}", self.path.display());
-                diagnostics.push(
-                    Diagnostic::error(Code::ChartUnreadable, message)
-                        .at(Place::file(self.path.display().to_string()))
-                        .hint("delete the chart's directory and build again"),
-                );
-                return None;
-            }
-        };
-
-        Some(Package {
-            name: self.name.clone(),
-            version: self.version.clone(),
-            artifact: artifact::artifact(&metadata, &archive),
-            archive,
-        })
+        package(&self.name, &self.version, &self.path, &files, diagnostics)
     }
 
     /// Returns the files of the package, checked against the ownership file.
@@ -213,24 +205,59 @@ impl ChartDirectory {
         files.remove(UPGRADE_REPORT);
         complete.then_some(files)
     }
+}
 
-    /// Returns Chart.yaml as JSON.
-    fn metadata(&self, files: &ChartTree, diagnostics: &mut Diagnostics) -> Option<Json> {
-        let path = self.path.join("Chart.yaml").display().to_string();
-        let text = files.get("Chart.yaml").and_then(|bytes| std::str::from_utf8(bytes).ok());
-        let parsed = text
-            .ok_or_else(|| "it is missing or not UTF-8 text".to_owned())
-            .and_then(|text| yaml::parse(text).map_err(|why| why.to_string()));
-        let metadata = parsed.and_then(|documents| {
-            let value = documents.first().map(|document| Release::LITERAL.value(document));
-            let value = value.filter(|value| value["version"] == self.version.as_str());
-            value.ok_or_else(|| format!("it does not have version {}", self.version))
-        });
-        let invalid = |why: String| {
-            Diagnostic::error(Code::ChartUnreadable, format!("cannot use `{path}`: {why}"))
-                .at(Place::file(&path))
-                .hint("delete the chart's directory and build again")
-        };
-        metadata.map_err(|why| diagnostics.push(invalid(why))).ok()
-    }
+/// Packages the files of a chart, without those that `.helmignore` excludes; `folder` is for messages.
+pub(crate) fn package(
+    name: &str,
+    version: &str,
+    folder: &Path,
+    files: &ChartTree,
+    diagnostics: &mut Diagnostics,
+) -> Option<Package> {
+    let metadata = metadata(version, folder, files, diagnostics)?;
+    let archive = match archive::tgz(name, files) {
+        Ok(archive) => archive,
+        Err(error) => {
+            let message = format!("cannot package `{}`: {error}", folder.display());
+            diagnostics.push(
+                Diagnostic::error(Code::ChartUnreadable, message)
+                    .at(Place::file(folder.display().to_string()))
+                    .hint("delete the chart's directory and build again"),
+            );
+            return None;
+        }
+    };
+
+    Some(Package {
+        name: name.to_owned(),
+        version: version.to_owned(),
+        artifact: artifact::artifact(&metadata, &archive),
+        archive,
+    })
+}
+
+/// Returns Chart.yaml as JSON.
+fn metadata(
+    version: &str,
+    folder: &Path,
+    files: &ChartTree,
+    diagnostics: &mut Diagnostics,
+) -> Option<Json> {
+    let path = folder.join("Chart.yaml").display().to_string();
+    let text = files.get("Chart.yaml").and_then(|bytes| std::str::from_utf8(bytes).ok());
+    let parsed = text
+        .ok_or_else(|| "it is missing or not UTF-8 text".to_owned())
+        .and_then(|text| yaml::parse(text).map_err(|why| why.to_string()));
+    let metadata = parsed.and_then(|documents| {
+        let value = documents.first().map(|document| Release::LITERAL.value(document));
+        let value = value.filter(|value| value["version"] == version);
+        value.ok_or_else(|| format!("it does not have version {version}"))
+    });
+    let invalid = |why: String| {
+        Diagnostic::error(Code::ChartUnreadable, format!("cannot use `{path}`: {why}"))
+            .at(Place::file(&path))
+            .hint("delete the chart's directory and build again")
+    };
+    metadata.map_err(|why| diagnostics.push(invalid(why))).ok()
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Writes a file atomically, and the directories above it; returns false if it was there with the
 /// same bytes.
-pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<bool> {
+pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<bool> {
     if regular_file::read(path, content.len() as u64).is_ok_and(|old| old == content) {
         return Ok(false);
     }

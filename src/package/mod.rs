@@ -12,12 +12,13 @@ mod file;
 pub(crate) mod push;
 pub(crate) mod record;
 
-pub(crate) use charts::charts_in;
+pub(crate) use artifact::LAYER_TYPE;
+pub(crate) use charts::{chart_in, charts_in, package};
+pub(crate) use file::write;
 
 use crate::diag::Diagnostics;
 use crate::source::OciArtifact;
 use record::{Record, Recorded};
-use std::io;
 use std::path::Path;
 
 /// A packaged chart.
@@ -45,22 +46,18 @@ pub(crate) struct Packages {
 impl Package {
     /// Returns the name of the package's file, as `helm package` has it.
     pub(crate) fn file_name(&self) -> String {
-        format!("{}-{}.tgz", self.name, self.version)
+        format!("{}.tgz", self.stem())
+    }
+
+    /// Returns the name of the package's file without `.tgz`.
+    pub(crate) fn stem(&self) -> String {
+        format!("{}-{}", self.name, self.version)
     }
 
     /// Returns the tag of the artifact: the version, with `_` for `+`, which tags cannot have. Helm
     /// translates it in the same way.
     pub(crate) fn tag(&self) -> String {
         self.version.replace('+', "_")
-    }
-
-    /// Writes the package to `folder`, which is created if it is missing; returns false if the file
-    /// was there with the same bytes.
-    ///
-    /// # Errors
-    /// If the directory or the file cannot be written.
-    pub(crate) fn write(&self, folder: &Path) -> io::Result<bool> {
-        file::write(&folder.join(self.file_name()), &self.archive)
     }
 
     fn recorded(&self) -> Recorded {

@@ -7,7 +7,7 @@ mod bundle;
 mod chart;
 mod values;
 
-pub(super) use chart::documents;
+pub(crate) use chart::documents;
 pub use values::{merge, read_values};
 
 use super::chart_versions::{pick, versions_in, versions_on_disk};

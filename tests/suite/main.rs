@@ -65,3 +65,4 @@ mod style;
 mod switches;
 mod todays_charts;
 mod values;
+mod verify;

@@ -291,6 +291,9 @@ fn names_of_files_are_hostile() {
     let seen = run(&case, &["package"]);
     assert!(seen.stderr.contains("error[foreign-file]"), "{}", seen.text());
     run_all(&case, &["package"]);
+    assert_eq!(run(&case, &["verify", "out/lamp-operator/1.2.3"]).code, Some(1));
+    run_all(&case, &["verify", "out/lamp-operator/1.2.3"]);
+    run_all(&case, &["verify", "out/lamp-operator/1.2.3", "--format", "json"]);
     run_all(&case, &["push", "oci://registry.example.com/charts", "--offline"]);
     case.write(&format!("bundle/manifests/{name}.yaml"), "a: [");
     run_all(&case, &["build"]);
@@ -337,6 +340,9 @@ fn arguments_are_hostile() {
         &["package", HOSTILE],
         &["package", "--out", HOSTILE],
         &["push", HOSTILE],
+        &["verify", HOSTILE],
+        &["verify", &format!("oci://{HOSTILE}")],
+        &["verify", "lamp-operator", "--out", HOSTILE],
         &["push", &format!("oci://{HOSTILE}")],
         &["push", "oci://registry.example.com/charts", HOSTILE],
         &["push", "oci://registry.example.com/charts", "--out", HOSTILE],

@@ -80,6 +80,17 @@ impl Config {
         let plain = configured.strip_prefix(".").ok().filter(|path| !path.as_os_str().is_empty());
         plain.unwrap_or(&configured).to_owned()
     }
+
+    /// Returns the name of the bundle, chart or model that is compiled to the chart `name`, if any.
+    pub fn table_of_chart(&self, name: &str) -> Option<&str> {
+        let bundles = self.bundles.iter().map(|bundle| bundle.name.as_str());
+        let mut names = bundles.chain(self.servings.iter().map(|model| model.name.as_str()));
+        let own = names.clone().find(|own| *own == name);
+        own.or_else(|| {
+            let stems = [CRDS_SUFFIX, OPERANDS_SUFFIX].map(|suffix| name.strip_suffix(suffix));
+            names.find(|own| stems.contains(&Some(*own)))
+        })
+    }
 }
 
 /// `[output]`

@@ -282,6 +282,12 @@ codes! {
     TagExists "tag-exists"
         "The tag of a chart exists in the registry with another digest."
         "A released chart must not change: clusters that install it by tag would get another one. Raise `chart-version` of the bundle in bundles.toml to give the new content its own tag. `push --replace` moves the tag; use it only if the old chart was never installed. A chart that was packaged with `helm package` always has another digest, because such packages contain the time of packaging.";
+    NotReproduced "not-reproduced"
+        "A chart has no provenance."
+        "`push` and `package --attest` write a provenance only for a chart that bundles.toml and bundles.lock compile to, byte for byte. An older version in the output directory, an edited bundle or another version of bundle2chart has none; `bundle2chart verify CHART` shows the difference. The chart is pushed with its SBOM. To attest an older version, push it from the commit that built it.";
+    SigningFailed "signing-failed"
+        "A chart cannot be signed."
+        "Charts are signed by the key in BUNDLE2CHART_SIGNING_KEY (ECDSA P-256, PKCS#8 in PEM, not encrypted), by the command of `push --sign-command`, which gets the bytes to sign on stdin and prints the signature in DER or base64, or by gpg (`package --pgp-key`). The message says what is wrong with the key, or has the errors of the program. Keys are never printed.";
     // --- source: catalogs -----------------------------------------------------------------
     UpgradePath "upgrade-path"
         "Steps of a catalog's upgrade path between the locked and the selected version."

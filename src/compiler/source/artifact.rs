@@ -1,11 +1,14 @@
-//! OCI artifacts that are pushed: a configuration, a layer and a manifest, in memory.
+//! OCI artifacts that are pushed and pulled: a configuration, a layer and a manifest, in memory.
 
+pub(super) mod attachment;
+
+use super::image::{self, Document, read_document};
 use super::reference::Reference;
-use super::resolver::SourceResolver;
-use super::{sha256, unreadable};
+use super::resolver::{Located, SourceResolver};
+use super::{failure, sha256, unreadable};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
 use oci_spec::image::{Descriptor, Digest, MediaType};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -35,7 +38,7 @@ impl Blob {
         Blob { media_type: media_type.to_owned(), content, digest }
     }
 
-    fn to_json(&self) -> serde_json::Value {
+    fn to_json(&self) -> Json {
         let Blob { media_type, content, digest } = self;
         json!({ "mediaType": media_type, "digest": digest, "size": content.len() })
     }
@@ -61,6 +64,10 @@ impl OciArtifact {
             "layers": [layer.to_json()],
             "annotations": annotations,
         });
+        Self::of(config, layer, &manifest)
+    }
+
+    fn of(config: Blob, layer: Blob, manifest: &Json) -> Self {
         let manifest = manifest.to_string().into_bytes();
         OciArtifact { config, layer, digest: digest_of(&manifest), manifest }
     }
@@ -99,17 +106,23 @@ impl SourceResolver {
         reference: &str,
         diagnostics: &mut Diagnostics,
     ) -> Option<()> {
-        let pushed = self.target(reference).and_then(|(target, tag)| {
-            let repository = self.client()?.repository(&target.name, &self.limits)?;
-            for blob in [&artifact.layer, &artifact.config] {
-                let descriptor = descriptor(&blob.media_type, &blob.content, &blob.digest)?;
-                repository.push_blob(&descriptor, || in_file(&blob.content))?;
-            }
-            let manifest = MediaType::ImageManifest.to_string();
-            let descriptor = descriptor(&manifest, &artifact.manifest, &artifact.digest)?;
-            repository.push_manifest(&descriptor, Some(&tag), &artifact.manifest)
-        });
+        let pushed = self
+            .target(reference)
+            .and_then(|(target, tag)| self.send(artifact, &target.name, Some(&tag)).map(|_| ()));
         diagnostics.report(pushed)
+    }
+
+    /// Pushes the blobs and the manifest of an artifact to the repository `name`, under a tag or under
+    /// its digest. Returns true if the registry lists it at its subject.
+    fn send(&self, artifact: &OciArtifact, name: &str, tag: Option<&str>) -> Result<bool, Fatal> {
+        let repository = self.client()?.repository(name, &self.limits)?;
+        for blob in [&artifact.layer, &artifact.config] {
+            let descriptor = descriptor(&blob.media_type, &blob.content, &blob.digest)?;
+            repository.push_blob(&descriptor, || in_file(&blob.content))?;
+        }
+        let manifest = MediaType::ImageManifest.to_string();
+        let descriptor = descriptor(&manifest, &artifact.manifest, &artifact.digest)?;
+        repository.push_manifest(&descriptor, tag, &artifact.manifest)
     }
 
     /// Returns the repository and the tag to push to.
@@ -126,14 +139,68 @@ impl SourceResolver {
     }
 }
 
+/// An artifact that was pulled by digest, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PulledArtifact {
+    /// Digest of the manifest.
+    pub digest: String,
+    /// Content of the layer.
+    pub layer: Vec<u8>,
+}
+
+impl SourceResolver {
+    /// Pulls the only layer of the media type `layer_type` of an artifact, of at most `limit` bytes;
+    /// mirrors are used as for bundles.
+    ///
+    /// `None` if there is no such artifact or layer, or the layer is larger.
+    pub fn pull_artifact(
+        &self,
+        reference: &str,
+        layer_type: &str,
+        limit: u64,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<PulledArtifact> {
+        let opened = self.open(reference, None, diagnostics);
+        let Located { blobs, root } = diagnostics.report(opened)?;
+        let other = |what: String| {
+            let hint = "pass the reference of a chart, as `push` prints it";
+            failure(Code::ChartUnreadable, format!("`{reference}` {what}"), hint)
+        };
+
+        let pulled = read_document(blobs.as_ref(), &root, &self.limits).and_then(|document| {
+            let Document::Manifest(manifest) = document else {
+                return Err(other("is an index, not a chart".to_owned()));
+            };
+            let is_wanted =
+                |layer: &&Descriptor| layer.media_type().to_string().as_str() == layer_type;
+            let layers: Vec<&Descriptor> = manifest.layers().iter().filter(is_wanted).collect();
+            let [layer] = layers.as_slice() else {
+                return Err(other(format!("has {} layers of type {layer_type}", layers.len())));
+            };
+            if layer.size() > limit {
+                return Err(other("is too large for a chart".to_owned()));
+            }
+
+            blobs.prepare(&[(*layer).clone()])?;
+            let mut content = Vec::new();
+            let name = format!("the blob {}", layer.digest());
+            image::copy(blobs.as_ref(), layer, &name, &mut content)?;
+            Ok(PulledArtifact { digest: root.digest().to_string(), layer: content })
+        });
+        diagnostics.report(pulled)
+    }
+}
+
 fn descriptor(media_type: &str, content: &[u8], digest: &str) -> Result<Descriptor, Fatal> {
-    let digest = Digest::from_str(digest).map_err(|error| {
-        Box::new(Diagnostic::error(
-            Code::BlobMismatch,
-            format!("cannot compute the digest: {error}"),
-        ))
-    })?;
+    let digest = parsed(digest)?;
     Ok(Descriptor::new(MediaType::from(media_type), content.len() as u64, digest))
+}
+
+fn parsed(digest: &str) -> Result<Digest, Fatal> {
+    Digest::from_str(digest).map_err(|error| {
+        let message = format!("cannot compute the digest: {error}");
+        Diagnostic::error(Code::BlobMismatch, message).into()
+    })
 }
 
 /// Returns a temporary file with the content, at its start.

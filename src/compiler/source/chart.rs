@@ -17,7 +17,7 @@ use walkdir::WalkDir;
 pub type ChartTree = BTreeMap<String, Vec<u8>>;
 
 /// Size limit for all files of a chart, in bytes; far above what a release can store.
-const CHART_BYTES: u64 = 256 << 20;
+pub const CHART_BYTES: u64 = 256 << 20;
 /// Files of a chart.
 const CHART_FILES: usize = 20_000;
 
@@ -110,10 +110,18 @@ pub fn below(tree: ChartTree, folder: &str) -> ChartTree {
 pub fn read_package(file: &Path) -> Result<Option<ChartTree>, Fatal> {
     let shown = file.display().to_string();
     let stored = regular_file::open(file).map_err(|error| unreadable(&shown, &error))?;
+    read_archive(stored, &shown)
+}
+
+/// Reads the archive of a packaged chart as [`read_package`]; `shown` is for messages.
+///
+/// # Errors
+/// If the archive is damaged, or far larger than a chart.
+pub fn read_archive(stored: impl Read, shown: &str) -> Result<Option<ChartTree>, Fatal> {
     let Ok(stream) = Decoder::new(stored, Limits::default().zstd_window_bytes) else {
         return Ok(None);
     };
-    let tree = read_tar(stream, &shown)?;
+    let tree = read_tar(stream, shown)?;
     let mut chart = ChartTree::new();
     for (path, content) in tree {
         let Some((_, inside)) = path.split_once('/') else { return Ok(None) };

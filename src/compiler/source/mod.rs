@@ -37,6 +37,7 @@ mod registry;
 #[path = "registry_disabled.rs"]
 mod registry;
 mod resolver;
+mod sign_command;
 mod tags;
 mod tarball;
 mod tree;
@@ -44,9 +45,11 @@ mod vendor;
 mod yaml_files;
 
 pub use digest::{digest_of_parts, hexadecimal, sha256};
+pub use sign_command::{clear_sign, sign_with};
 
 pub use access::{Access, Download, Environment, Reporter};
-pub use artifact::OciArtifact;
+pub use artifact::attachment::Attachment;
+pub use artifact::{OciArtifact, PulledArtifact};
 pub use limits::Limits;
 pub use manifests::manifests;
 pub use overlays::OverlayFile;

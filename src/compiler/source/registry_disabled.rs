@@ -9,6 +9,7 @@ use super::reference::Reference;
 use crate::config::{Network, Registry};
 use crate::diag::{Code, Fatal};
 use oci_spec::image::{Descriptor, Digest};
+use serde_json::Value as Json;
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
@@ -62,7 +63,15 @@ impl Repository {
         _: &Descriptor,
         _: Option<&str>,
         _: &[u8],
-    ) -> Result<(), Fatal> {
+    ) -> Result<bool, Fatal> {
+        match *self {}
+    }
+
+    pub(super) fn referrers(&self, _: &Digest) -> Result<Vec<Json>, Fatal> {
+        match *self {}
+    }
+
+    pub(super) fn tag_referrer(&self, _: &Digest, _: Json) -> Result<(), Fatal> {
         match *self {}
     }
 }

@@ -219,7 +219,7 @@ pub(super) fn chart_at(path: &Path) -> Result<Option<ChartTree>, Fatal> {
 type Rendered = Vec<(Placement, String, Json)>;
 
 /// Returns the documents of a file, as JSON.
-pub(in crate::pipeline) fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Fatal> {
+pub(crate) fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Fatal> {
     let text = std::str::from_utf8(content).map_err(|_| not_utf8(path))?;
     let documents = crate::yaml::parse(text).map_err(|why| {
         Diagnostic::error(Code::ChartUnreadable, format!("`{path}` is not valid YAML: {why}"))

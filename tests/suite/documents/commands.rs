@@ -17,6 +17,7 @@ to report, 2 for wrong usage and errors, after which nothing is written.
 | `outdated --exit-code` | a bundle is outdated |
 | `package --check`, `push --check` | charts.lock or the registry has other packages |
 | `diff --exit-code`, `diff --fail-on breaking\\|risky` | there are differences, or findings of this class |
+| `verify` | the chart is not what its bundle compiles to |
 | `inspect` | the bundle does not compile |
 | `check-serving` | there are findings |
 

@@ -132,6 +132,14 @@ fn helm_pushes_the_same_package() {
     let seen = project.run(&["push", &target]);
     assert_eq!(seen.code, Some(2), "{}", seen.text());
     assert!(seen.stderr.contains("error[tag-exists]"), "{}", seen.stderr);
+    // `verify` says that only the manifest is another one.
+    let digest = seen.stderr.split("exists with digest ").nth(1).expect("a digest");
+    let digest = digest.split(',').next().expect("a digest");
+    let seen = project.run(&["verify", &format!("{target}/lamp-operator@{digest}")]);
+    assert_eq!(seen.code, Some(1), "{}", seen.text());
+    assert!(seen.stdout.contains("\n  manifest\n"), "{}", seen.stdout);
+    assert!(seen.stdout.contains("reason: the package is the same"), "{}", seen.stdout);
+
     let pulled = project.case.path("pulled").display().to_string();
     std::fs::create_dir(project.case.path("pulled")).expect("a folder");
     let repository = format!("{target}/lamp-operator");
@@ -144,6 +152,29 @@ fn helm_pushes_the_same_package() {
     let digest = |path: &Path| Sha256::digest(std::fs::read(path).expect("a package"));
     let pulled = project.case.path("pulled/lamp-operator-1.2.3.tgz");
     assert_eq!(digest(&pulled), digest(Path::new(&archive)));
+}
+
+#[test]
+fn pushed_charts_are_verified_by_digest() {
+    let registry = Distribution::start();
+    let project = project(&registry);
+    let target = format!("oci://{}/charts", registry.host);
+    let pinned = push(&project, &target, &[]).stdout.trim().to_owned();
+    let seen = project.run(&["verify", &pinned]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    assert!(seen.stdout.starts_with(&format!("{pinned} is byte for byte")), "{}", seen.stdout);
+    // Pulled by digest, so that the cache has it.
+    assert_eq!(project.run(&["verify", &pinned, "--offline"]).code, Some(0));
+
+    project.case.replace(CSV_FILE, "displayName: Lamps", "displayName: Lights");
+    let seen = project.run(&["verify", &pinned]);
+    assert_eq!(seen.code, Some(1), "{}", seen.text());
+    assert!(seen.stdout.contains("  changed  Chart.yaml, from line "), "{}", seen.stdout);
+    let other =
+        format!("{}{}", &pinned[..pinned.len() - 1], if pinned.ends_with('0') { 1 } else { 0 });
+    let seen = project.run(&["verify", &other]);
+    assert_eq!(seen.code, Some(2), "{}", seen.text());
+    assert!(seen.stderr.contains("error[image-not-found]"), "{}", seen.stderr);
 }
 
 #[test]

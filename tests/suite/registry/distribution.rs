@@ -134,6 +134,27 @@ impl Distribution {
         assert!(status.success(), "skopeo {arguments:?}");
     }
 
+    /// Returns the manifest or index at a tag, as it is stored; `None` if there is no such tag.
+    pub(crate) fn manifest(&self, repository: &str, tag: &str) -> Option<serde_json::Value> {
+        let tags = self.storage().join("repositories").join(repository).join("_manifests/tags");
+        let digest = fs::read_to_string(tags.join(tag).join("current/link")).ok()?;
+        serde_json::from_slice(&self.blob(&digest)).ok()
+    }
+
+    /// Returns a blob or manifest as it is stored.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub(crate) fn blob(&self, digest: &str) -> Vec<u8> {
+        let (algorithm, hex) = digest.split_once(':').expect("a digest");
+        let folder = self.storage().join("blobs").join(algorithm).join(&hex[..2]).join(hex);
+        fs::read(folder.join("data")).expect("a blob")
+    }
+
+    fn storage(&self) -> PathBuf {
+        self.folder.path().join("data/docker/registry/v2")
+    }
+
     pub(crate) fn stop(mut self) -> PathBuf {
         self.process.kill().expect("a process");
         self.process.wait().expect("a process");

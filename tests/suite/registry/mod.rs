@@ -1,5 +1,6 @@
 //! Registries: the real one, and one that misbehaves in every way that we know.
 
+mod attestations;
 mod charts;
 mod credentials;
 pub(crate) mod distribution;

@@ -106,7 +106,13 @@ impl Project {
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Seen {
-        let environment = self.environment();
+        self.run_with(arguments, &[])
+    }
+
+    /// The same with more variables.
+    pub(crate) fn run_with(&self, arguments: &[&str], more: &[(&'static str, &str)]) -> Seen {
+        let mut environment = self.environment();
+        environment.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
         let borrowed: Vec<(&str, &str)> =
             environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
         self.case.shell("exec \"$0\" \"$@\"", arguments, &borrowed)

@@ -15,6 +15,7 @@ mod http;
 mod manifest;
 mod proxy;
 mod push;
+mod referrers;
 mod retry;
 mod tags;
 mod token;

@@ -69,13 +69,15 @@ impl Repository<'_> {
         pushed.map(|()| true).map_err(|failure| self.not_pushed(failure))
     }
 
-    /// Pushes a manifest or an index under a tag, or under its digest.
+    /// Pushes a manifest or an index under a tag, or under its digest. Returns true if the registry
+    /// lists it as a referrer of its subject (OCI distribution specification, "Pushing Manifests with
+    /// Subject").
     pub(in crate::source) fn push_manifest(
         &self,
         descriptor: &Descriptor,
         tag: Option<&str>,
         bytes: &[u8],
-    ) -> Result<(), Fatal> {
+    ) -> Result<bool, Fatal> {
         let _slot = self.client.slots.take();
         let name = tag.map_or_else(|| descriptor.digest().to_string(), str::to_owned);
         let pushed = self.with_retries(|| {
@@ -86,7 +88,7 @@ impl Repository<'_> {
                 body: Content::Bytes(bytes),
                 push: true,
             })
-            .map(|_| ())
+            .map(|response| response.header("oci-subject").is_some())
         });
         pushed.map_err(|failure| self.not_pushed(failure))
     }

@@ -1,0 +1,116 @@
+//! What a chart is compiled from, with digests: configuration, lock, bundle and overlays.
+
+use super::{Inputs, purl};
+use crate::config::{BundleConfig, Source};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::lock::Bytes;
+use crate::regular_file;
+use crate::source::sha256;
+use serde_json::{Value as Json, json};
+use std::path::Path;
+
+/// Bytes of a configuration or lock that are read.
+const SIZE_LIMIT: u64 = 16 << 20;
+
+/// Returns the resource descriptors of the inputs of the table `table`; `None` if one cannot be read.
+pub(super) fn of(
+    table: &str,
+    inputs: &Inputs<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<Json>> {
+    let Inputs { config, config_path, lock_path, .. } = *inputs;
+    let mut materials = vec![file(config_path, diagnostics)?];
+    let bundle = config.bundles.iter().find(|bundle| bundle.name == table);
+    let model = config.servings.iter().find(|model| model.name == table);
+    let span = bundle.map(|bundle| &bundle.span).or(model.map(|model| &model.span));
+
+    // A table of an included file.
+    if let Some(source) = span.map(|span| &span.source)
+        && Path::new(&source.name) != config_path
+    {
+        let name = Path::new(&source.name);
+        let name = name.strip_prefix(&config.base).unwrap_or(name).display().to_string();
+        materials.push(content(&name, source.text.as_bytes()));
+    }
+    if let Some(bundle) = bundle {
+        if lock_path.is_file() {
+            materials.push(file(lock_path, diagnostics)?);
+        }
+        of_bundle(bundle, inputs, &mut materials, diagnostics)?;
+    }
+    Some(materials)
+}
+
+/// Adds the bundle, by the digest of its image or by those of its files, and the overlay files.
+fn of_bundle(
+    bundle: &BundleConfig,
+    inputs: &Inputs<'_>,
+    materials: &mut Vec<Json>,
+    diagnostics: &mut Diagnostics,
+) -> Option<()> {
+    let start = diagnostics.mark();
+    match inputs.lock.entry(bundle).map(|entry| &entry.bytes) {
+        Some(Bytes::Image(image) | Bytes::Embedded { catalog: Some(image), .. }) => {
+            materials.push(self::image(&image.reference, &image.identity.digest));
+        }
+        // The files of a local catalog are read with it.
+        Some(Bytes::Embedded { catalog: None, .. }) => {}
+        None => {
+            let files = inputs.sources.fetch(&bundle.source, None, diagnostics)?;
+            let folder = match &bundle.source {
+                Source::Path { path, .. } => format!("{path}/"),
+                _ => String::new(),
+            };
+            if let Some(image) = &files.image {
+                let digest = &image.digest;
+                materials.push(json!({ "name": bundle.source.text(), "digest": digests(digest) }));
+            } else {
+                for (name, bytes) in &files.manifests {
+                    let name = format!("{folder}{}", files.manifest_name(name));
+                    materials.push(content(&name, bytes));
+                }
+                for (name, bytes) in &files.metadata {
+                    let name = format!("{folder}{}/{name}", files.metadata_dir);
+                    materials.push(content(&name, bytes));
+                }
+            }
+        }
+    }
+
+    // Inline overlays are in the configuration.
+    for overlay in inputs.sources.overlays(&bundle.overlays, diagnostics) {
+        if overlay.inline.is_none() {
+            materials.push(content(&overlay.name, &overlay.content));
+        }
+    }
+    (!diagnostics.has_errors_since(start)).then_some(())
+}
+
+/// Returns the descriptor of an image.
+fn image(reference: &str, digest: &str) -> Json {
+    json!({ "uri": purl::of_image(reference, Some(digest)), "digest": digests(digest) })
+}
+
+/// Returns the digest set of `ALGORITHM:HEX`.
+fn digests(digest: &str) -> Json {
+    let (algorithm, hex) = digest.split_once(':').unwrap_or(("sha256", digest));
+    json!({ algorithm: hex })
+}
+
+/// Returns the descriptor of a file in memory.
+fn content(name: &str, bytes: &[u8]) -> Json {
+    json!({ "name": name, "digest": { "sha256": sha256(bytes) } })
+}
+
+/// Returns the descriptor of a file by its name without directories, which differ by machine.
+fn file(path: &Path, diagnostics: &mut Diagnostics) -> Option<Json> {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let shown = path.display().to_string();
+    let read = regular_file::read(path, SIZE_LIMIT).map_err(|error| {
+        Diagnostic::error(Code::SourceUnreadable, format!("cannot read `{shown}`: {error}"))
+            .at(Place::file(&shown))
+            .hint("check the path and its permissions")
+    });
+    let bytes = read.map_err(|diagnostic| diagnostics.push(diagnostic)).ok()?;
+    Some(content(&name, &bytes))
+}

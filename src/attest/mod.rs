@@ -1,0 +1,134 @@
+//! Attestations of packaged charts: in, packages and the files that they are compiled from; out, for
+//! each an in-toto statement with its provenance, and an SBOM of its images.
+//!
+//! A statement is only made about a chart that was compiled again to the same bytes, so it says what
+//! is true and not what a configuration claims. Both documents are the same on every machine: they
+//! have no times, host names or paths of the machine.
+
+mod attach;
+mod dsse;
+mod helm_provenance;
+mod materials;
+mod provenance;
+mod purl;
+mod sbom;
+mod signing;
+
+pub(crate) use attach::attach;
+pub(crate) use helm_provenance::helm_provenance;
+pub(crate) use provenance::built_by;
+pub(crate) use signing::{KEY_VARIABLE, Signer};
+
+use crate::config::Config;
+use crate::diag::{Code, Diagnostic, Diagnostics, Severity};
+use crate::lock::Lock;
+use crate::output::ChartFiles;
+use crate::package::{self, Package};
+use crate::pipeline;
+use crate::source::SourceResolver;
+use dsse::{BUNDLE_TYPE, STATEMENT_MEDIA_TYPE, bundle as sigstore_bundle};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Media types of documents that may have a provenance: a statement, and a sigstore bundle.
+pub(crate) const PROVENANCE_TYPES: [&str; 2] = [STATEMENT_MEDIA_TYPE, BUNDLE_TYPE];
+
+/// End of the name of the file with the provenance of a package.
+pub(crate) const PROVENANCE_FILE: &str = "provenance.json";
+/// End of the name of the file with the SBOM of a package.
+pub(crate) const SBOM_FILE: &str = "cdx.json";
+
+/// The inputs of a build, which a provenance names.
+#[derive(Clone, Copy)]
+pub(crate) struct Inputs<'a> {
+    /// The configuration.
+    pub config: &'a Config,
+    /// Path of bundles.toml.
+    pub config_path: &'a Path,
+    /// The lock.
+    pub lock: &'a Lock,
+    /// Path of bundles.lock.
+    pub lock_path: &'a Path,
+    /// Reads bundles and overlays.
+    pub sources: &'a SourceResolver,
+    /// Threads that compile.
+    pub jobs: usize,
+}
+
+/// The attestations of a package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Attestations {
+    /// An in-toto statement with SLSA provenance as JSON; `None` for a chart that the configuration
+    /// does not compile to.
+    pub provenance: Option<Vec<u8>>,
+    /// A CycloneDX document as JSON.
+    pub sbom: Vec<u8>,
+}
+
+/// Returns the attestations of each package, in their order; charts without provenance are reported
+/// by a warning.
+///
+/// `None` if a chart cannot be read, or its bundle does not compile.
+pub(crate) fn attestations(
+    packages: &[Package],
+    inputs: &Inputs<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<Attestations>> {
+    let compiled = compiled(packages, inputs, diagnostics)?;
+    let mut attestations = Vec::new();
+    for package in packages {
+        let sbom = sbom::of(package, inputs.sources, diagnostics)?;
+        let table = inputs.config.table_of_chart(&package.name);
+        let table = table.filter(|_| compiled.contains(&package.artifact.digest));
+        let provenance = match table {
+            Some(table) => Some(provenance::of(package, table, inputs, diagnostics)?),
+            None => {
+                diagnostics.push(not_reproduced(package));
+                None
+            }
+        };
+        attestations.push(Attestations { provenance, sbom });
+    }
+    Some(attestations)
+}
+
+/// Compiles the tables of the packages again; returns the digests of the OCI manifests of all their
+/// charts.
+fn compiled(
+    packages: &[Package],
+    inputs: &Inputs<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<BTreeSet<String>> {
+    let Inputs { config, sources, lock, jobs, .. } = *inputs;
+    let tables = packages.iter().filter_map(|package| config.table_of_chart(&package.name));
+    let tables: BTreeSet<String> = tables.map(str::to_owned).collect();
+    // No name would mean all of them.
+    if tables.is_empty() {
+        return Some(BTreeSet::new());
+    }
+
+    let digest = |chart: ChartFiles| {
+        let name = chart.dir.iter().next()?.to_str()?;
+        let ChartFiles { version, files, dir } = &chart;
+        let package = package::package(name, version, dir, files, &mut Diagnostics::new())?;
+        Some(package.artifact.digest)
+    };
+    let tables: Vec<String> = tables.into_iter().collect();
+    let start = diagnostics.mark();
+    let built = pipeline::build_with(config, sources, lock, &tables, jobs, digest, diagnostics);
+    // Warnings are those of the build, where they were seen.
+    diagnostics.retain_since(start, |found| found.severity == Severity::Error);
+    let is_complete = !diagnostics.has_errors_since(start);
+    is_complete.then(|| built.charts.into_iter().flatten().collect())
+}
+
+fn not_reproduced(package: &Package) -> Diagnostic {
+    let Package { name, version, .. } = package;
+    let message = format!(
+        "chart `{name}` {version} has no provenance: the configuration does not compile to it"
+    );
+    Diagnostic::warning(Code::NotReproduced, message).hint(format!(
+        "run `bundle2chart verify {name}@{version}` to see the difference; for an older version, \
+         check out the commit that built it"
+    ))
+}

@@ -1,0 +1,84 @@
+//! `bundle2chart verify`
+
+use super::access::access;
+use super::build::not_locked;
+use super::output::Output;
+use super::{Exit, Global};
+use crate::diag::Diagnostics;
+use crate::escape::Lines;
+use crate::lock;
+use crate::source::SourceResolver;
+use crate::verify::{self, Subject, json, text};
+use clap::ValueEnum;
+use std::path::PathBuf;
+
+/// Check that a chart is byte for byte what its bundle compiles to.
+///
+/// Compiles the chart again from bundles.toml, bundles.lock and the locked bundle, compares all
+/// files, and exits with 1 if anything differs. Nothing is written. Bundles that are vendored or
+/// cached need no network: add `--offline`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Verify {
+    /// A chart directory, a .tgz, a chart in the output directory (NAME for the highest version, or
+    /// NAME@VERSION), or oci://HOST/PATH/NAME@DIGEST, as `push` prints it.
+    #[arg(value_name = "CHART")]
+    chart: String,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Output directory, overrides `dir` in the configuration.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// One line, or the files that differ with the first difference of each.
+    Text,
+    /// A JSON object.
+    Json,
+}
+
+impl Verify {
+    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
+        if self.format == Format::Json {
+            output.keep_stdout_for_result();
+        }
+        super::reporting(output, |output, diagnostics| self.verify(global, output, diagnostics))
+    }
+
+    fn verify(
+        &self,
+        global: &Global,
+        output: &mut Output,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Exit> {
+        let config = super::configuration(global, output, diagnostics)?;
+        let lock_path = lock::path_of(&global.config);
+        let lock = diagnostics.report(lock::read(&lock_path))?;
+        let sources = SourceResolver::of(&config, access(global));
+        let out = self.out.clone().unwrap_or_else(|| config.out());
+        let subject = Subject::read(&self.chart, &out, &sources, diagnostics)?;
+
+        // Without a lock entry, a tag would be resolved now, which proves nothing.
+        let table = subject.table(&config, diagnostics)?.to_owned();
+        let before = diagnostics.mark();
+        not_locked(&lock, &config, &[table.clone()], &lock_path, diagnostics);
+        if diagnostics.has_errors_since(before) {
+            return None;
+        }
+
+        let verification = verify::verify(subject, &config, &sources, &lock, &table, diagnostics)?;
+        match self.format {
+            Format::Text => output.list(&text(&verification)),
+            Format::Json => output.document(&json(&verification)),
+        }
+        if verification.is_same() {
+            return Some(Exit::Clean);
+        }
+        let count = verification.differences.len();
+        let differences = if count == 1 { "difference" } else { "differences" };
+        output.note(&Lines::from_iter([format!("{}: {count} {differences}", verification.chart)]));
+        Some(Exit::Findings)
+    }
+}

@@ -1,0 +1,126 @@
+//! Verifies a chart: in, a chart from a directory, a package or a registry; out, its differences to
+//! the chart that bundles.toml and bundles.lock compile to.
+//!
+//! The result is a proof, not a comparison with recorded digests: the chart is compiled again.
+
+mod comparison;
+mod report;
+mod subject;
+
+pub(crate) use comparison::{Difference, FirstDifference};
+pub(crate) use report::{json, text};
+pub(crate) use subject::Subject;
+
+use crate::config::Config;
+use crate::diag::{Code, Diagnostic, Diagnostics, Severity, quoted};
+use crate::lock::Lock;
+use crate::output::ChartFiles;
+use crate::output::ownership::UPGRADE_REPORT;
+use crate::package::{self, Package};
+use crate::pipeline;
+use crate::source::SourceResolver;
+use crate::source::chart::ChartTree;
+use std::path::{Path, PathBuf};
+
+/// The result of comparing a chart with the one that was compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Verification {
+    /// The chart as the user wrote it.
+    pub chart: String,
+    /// Name of the chart.
+    pub name: String,
+    /// Version of the chart.
+    pub version: String,
+    /// Digest of the package of the compiled chart.
+    pub package: String,
+    /// The differences: files by path, then the archive and the manifest as a whole.
+    pub differences: Vec<Difference>,
+    /// What the differences come from, as far as the chart shows it.
+    pub reasons: Vec<String>,
+}
+
+impl Verification {
+    /// Returns true if the chart has the bytes of the compiled one.
+    pub(crate) fn is_same(&self) -> bool {
+        self.differences.is_empty()
+    }
+}
+
+/// Compiles the chart again from the table `table` of the configuration, and compares it.
+///
+/// `None` if the bundle does not compile, or compiles to other charts or another version.
+pub(crate) fn verify(
+    subject: Subject,
+    config: &Config,
+    sources: &SourceResolver,
+    lock: &Lock,
+    table: &str,
+    diagnostics: &mut Diagnostics,
+) -> Option<Verification> {
+    let start = diagnostics.mark();
+    let built = pipeline::build(config, sources, lock, &[table.to_owned()], 1, diagnostics);
+    // Warnings are those of the build, where they were seen.
+    diagnostics.retain_since(start, |found| found.severity == Severity::Error);
+    if diagnostics.has_errors_since(start) {
+        return None;
+    }
+
+    let (name, version) = (&subject.name, &subject.version);
+    let is_named = |chart: &&ChartFiles| chart.dir.iter().next() == Some(name.as_ref());
+    let compiled = built.charts.iter().find(is_named);
+    let Some(compiled) = compiled.filter(|chart| chart.version == *version) else {
+        diagnostics.push(not_built(&subject, table, compiled, &built.charts));
+        return None;
+    };
+
+    let package = packaged(name, compiled, diagnostics)?;
+    let mut differences = comparison::files(&files_of(compiled), &subject.files);
+    differences.extend(subject.other_bytes(&package, differences.is_empty()));
+    let reasons = subject.reasons(&differences);
+    Some(Verification {
+        chart: subject.shown,
+        name: subject.name,
+        version: subject.version,
+        package: package.artifact.layer_digest().to_owned(),
+        differences,
+        reasons,
+    })
+}
+
+/// Returns the files of a chart that are a part of its package. The upgrade report depends on the
+/// other versions in the output directory.
+fn files_of(chart: &ChartFiles) -> ChartTree {
+    let mut files = chart.files.clone();
+    files.remove(UPGRADE_REPORT);
+    files
+}
+
+/// Packages a compiled chart.
+fn packaged(name: &str, chart: &ChartFiles, diagnostics: &mut Diagnostics) -> Option<Package> {
+    package::package(name, &chart.version, &chart.dir, &files_of(chart), diagnostics)
+}
+
+/// Returns the error that the table builds other charts, or another version of this one.
+fn not_built(
+    subject: &Subject,
+    table: &str,
+    compiled: Option<&ChartFiles>,
+    charts: &[ChartFiles],
+) -> Diagnostic {
+    let Subject { name, version, .. } = subject;
+    if let Some(compiled) = compiled {
+        let message = format!(
+            "`{table}` in the configuration builds version {} of chart `{name}`, not {version}",
+            compiled.version
+        );
+        return Diagnostic::error(Code::ChartNotFound, message).hint(format!(
+            "run it with bundles.toml and bundles.lock of the commit that built version {version}"
+        ));
+    }
+    let names = charts.iter().filter_map(|chart| chart.dir.iter().next());
+    let names: Vec<PathBuf> = names.map(|name| Path::new(name).to_owned()).collect();
+    let names: Vec<String> = names.iter().map(|name| name.display().to_string()).collect();
+    let message = format!("`{table}` in the configuration builds no chart `{name}`");
+    Diagnostic::error(Code::ChartNotFound, message)
+        .hint(format!("its charts are {}", quoted(&names).join(", ")))
+}

@@ -1,0 +1,268 @@
+//! The chart to verify, from wherever it is.
+
+use super::comparison::{Change, Difference};
+use crate::attest;
+use crate::config::Config;
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, suggest};
+use crate::ir::Release;
+use crate::output::ownership::{FILE_NAME, Ownership, Recorded, UPGRADE_REPORT};
+use crate::package::{self, LAYER_TYPE, Package};
+use crate::regular_file;
+use crate::source::chart::{self as charts, CHART_BYTES, ChartTree};
+use crate::source::{SourceResolver, sha256};
+use crate::yaml;
+use std::path::Path;
+
+/// The scheme of charts in a registry.
+const SCHEME: &str = "oci://";
+
+/// Bytes of a provenance that are read.
+const PROVENANCE_BYTES: u64 = 16 << 20;
+
+/// A chart that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Subject {
+    /// The chart as the user wrote it.
+    pub(super) shown: String,
+    /// Name in Chart.yaml.
+    pub(super) name: String,
+    /// Version in Chart.yaml.
+    pub(super) version: String,
+    /// Files that a package has.
+    pub(super) files: ChartTree,
+    form: Form,
+    /// The version of bundle2chart that built it, by its provenance.
+    built_by: Option<String>,
+}
+
+/// The form in which the chart was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Form {
+    /// A directory, with its ownership file if it has one.
+    Directory(Option<Ownership>),
+    /// A `.tgz`.
+    Archive { archive: Vec<u8> },
+    /// An artifact in a registry: the `.tgz`, and the digest of the manifest.
+    Artifact { archive: Vec<u8>, manifest: String },
+}
+
+impl Subject {
+    /// Reads `argument`: a chart directory, a `.tgz`, `oci://…@DIGEST`, or the name of a chart in the
+    /// output directory `out`.
+    ///
+    /// `None` if it cannot be read, or has no Chart.yaml.
+    pub(crate) fn read(
+        argument: &str,
+        out: &Path,
+        sources: &SourceResolver,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Self> {
+        let path = Path::new(argument);
+        let (files, form) = if argument.starts_with(SCHEME) {
+            in_registry(argument, sources, diagnostics)?
+        } else if path.is_dir() && charts::is_chart(path) {
+            diagnostics.report(in_directory(path))?
+        } else if path.is_file() {
+            diagnostics.report(in_archive(path, argument))?
+        } else {
+            let chart = package::chart_in(out, argument, diagnostics)?;
+            diagnostics.report(in_directory(&chart.path))?
+        };
+
+        let identity = identity(&files).map_err(|why| {
+            let message = format!("cannot use Chart.yaml of `{}`: {why}", argument.escape_debug());
+            Diagnostic::error(Code::ChartUnreadable, message)
+                .at(Place::file(argument))
+                .hint("pass a chart that bundle2chart built")
+        });
+        let (name, version) = identity.map_err(|diagnostic| diagnostics.push(diagnostic)).ok()?;
+        let built_by = form.built_by(argument, sources);
+        Some(Subject { shown: argument.to_owned(), name, version, files, form, built_by })
+    }
+
+    /// Returns the name of the bundle, chart or model in the configuration that builds this chart;
+    /// `None`, with an error, if there is none.
+    pub(crate) fn table<'c>(
+        &self,
+        config: &'c Config,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<&'c str> {
+        let found = config.table_of_chart(&self.name);
+        if found.is_none() {
+            let bundles = config.bundles.iter().map(|bundle| bundle.name.as_str());
+            let models = config.servings.iter().map(|model| model.name.as_str());
+            let names: Vec<&str> = bundles.chain(models).collect();
+            let name = self.name.escape_debug();
+            let message = format!("the configuration builds no chart `{name}`");
+            diagnostics.push(
+                Diagnostic::error(Code::ChartNotFound, message)
+                    .hint(suggest::hint(&self.name, &names, "charts")),
+            );
+        }
+        found
+    }
+
+    /// Returns the differences of the archive and the manifest as a whole. `same_files` says that no
+    /// file differs, else other bytes have a reason already.
+    pub(super) fn other_bytes(&self, package: &Package, same_files: bool) -> Vec<Difference> {
+        let (archive, manifest) = match &self.form {
+            Form::Directory(_) => return Vec::new(),
+            Form::Archive { archive } => (archive, None),
+            Form::Artifact { archive, manifest } => (archive, Some(manifest)),
+        };
+        let mut differences = Vec::new();
+        if *archive != package.archive && same_files {
+            differences.push(Difference::whole(
+                Change::Archive,
+                package.artifact.layer_digest(),
+                &format!("sha256:{}", sha256(archive)),
+            ));
+        }
+        if let Some(manifest) = manifest.filter(|digest| **digest != package.artifact.digest)
+            && same_files
+            && differences.is_empty()
+        {
+            let built = &package.artifact.digest;
+            differences.push(Difference::whole(Change::Manifest, built, manifest));
+        }
+        differences
+    }
+
+    /// Returns what the differences come from, as far as the chart shows it.
+    pub(super) fn reasons(&self, differences: &[Difference]) -> Vec<String> {
+        let has = |change: Change| differences.iter().any(|found| found.change == change);
+        if differences.is_empty() {
+            return Vec::new();
+        }
+        if has(Change::Archive) {
+            return vec![
+                "the files are the same, but another program packed them, for example `helm \
+                 package`: its archives have times"
+                    .to_owned(),
+            ];
+        }
+        if has(Change::Manifest) {
+            return vec![
+                "the package is the same, but another program pushed it, for example `helm push`: \
+                 its manifests have times"
+                    .to_owned(),
+            ];
+        }
+
+        let own = env!("CARGO_PKG_VERSION");
+        let tool = match &self.built_by {
+            Some(version) if version != own => {
+                return vec![format!(
+                    "bundle2chart {version} built the chart, by its provenance; this is {own}"
+                )];
+            }
+            Some(_) => String::new(),
+            None => format!(", or another version of bundle2chart built the chart (this is {own})"),
+        };
+        let other_inputs =
+            format!("bundles.toml, bundles.lock or overlays are not those of the build{tool}");
+        let Form::Directory(Some(ownership)) = &self.form else {
+            return vec![format!("the chart was edited, or {other_inputs}")];
+        };
+        let is_as_written = |path: &String| {
+            let sum = self.files.get(path).map(|content| sha256(content));
+            sum.as_ref() == ownership.sums.get(path)
+        };
+        let edited = differences.iter().filter(|found| !is_as_written(&found.path)).count();
+        let mut reasons = Vec::new();
+        if edited > 0 {
+            let files = if edited == 1 { "file was" } else { "files were" };
+            reasons.push(format!("{edited} {files} edited after the build (see {FILE_NAME})"));
+        }
+        if edited < differences.len() {
+            reasons.push(other_inputs);
+        }
+        reasons
+    }
+}
+
+impl Form {
+    /// Returns the version of bundle2chart in the provenance of a chart: the file next to an archive,
+    /// or the document that is attached to an artifact. It only explains differences, so it may be
+    /// missing.
+    fn built_by(&self, argument: &str, sources: &SourceResolver) -> Option<String> {
+        match self {
+            Form::Directory(_) => None,
+            Form::Archive { archive } => {
+                let stem = argument.strip_suffix(".tgz")?;
+                let file = format!("{stem}.{}", attest::PROVENANCE_FILE);
+                let statement = regular_file::read(Path::new(&file), PROVENANCE_BYTES).ok()?;
+                attest::built_by(&statement, &sha256(archive))
+            }
+            Form::Artifact { manifest, .. } => {
+                let reference = argument.strip_prefix(SCHEME)?;
+                let mut ignored = Diagnostics::new();
+                let found = sources.attachments(reference, &attest::PROVENANCE_TYPES, &mut ignored);
+                found?.iter().find_map(|statement| attest::built_by(statement, manifest))
+            }
+        }
+    }
+}
+
+fn in_directory(folder: &Path) -> Result<(ChartTree, Form), Fatal> {
+    charts::refuse_links(folder)?;
+    let mut files = charts::read_folder(folder)?;
+    files.remove(FILE_NAME);
+    files.remove(UPGRADE_REPORT);
+    let ownership = match Ownership::read(folder)? {
+        Recorded::Files(ownership) => Some(ownership),
+        // The file only explains differences.
+        Recorded::Missing | Recorded::Damaged(_) => None,
+    };
+    Ok((files, Form::Directory(ownership)))
+}
+
+fn in_archive(file: &Path, argument: &str) -> Result<(ChartTree, Form), Fatal> {
+    let archive = regular_file::read(file, CHART_BYTES).map_err(|error| {
+        let message = format!("cannot read `{}`: {error}", argument.escape_debug());
+        let found = Diagnostic::error(Code::ChartUnreadable, message);
+        found.hint("pass a readable package of a chart")
+    })?;
+    let files = files_in(&archive, argument)?;
+    Ok((files, Form::Archive { archive }))
+}
+
+fn in_registry(
+    argument: &str,
+    sources: &SourceResolver,
+    diagnostics: &mut Diagnostics,
+) -> Option<(ChartTree, Form)> {
+    let reference = argument.strip_prefix(SCHEME).unwrap_or(argument);
+    if !reference.contains('@') {
+        let message = format!("`{}` has no digest", argument.escape_debug());
+        diagnostics.push(Diagnostic::error(Code::InvalidReference, message).hint(
+            "write oci://HOST/PATH/NAME@sha256:…, as `push` prints it: a tag can move after it \
+             was verified",
+        ));
+        return None;
+    }
+    let pulled = sources.pull_artifact(reference, LAYER_TYPE, CHART_BYTES, diagnostics)?;
+    let files = diagnostics.report(files_in(&pulled.layer, argument))?;
+    Some((files, Form::Artifact { archive: pulled.layer, manifest: pulled.digest }))
+}
+
+fn files_in(archive: &[u8], argument: &str) -> Result<ChartTree, Fatal> {
+    charts::read_archive(archive, argument)?.ok_or_else(|| {
+        let message = format!("`{}` is not a packaged chart", argument.escape_debug());
+        let found = Diagnostic::error(Code::ChartUnreadable, message);
+        found.hint("pass a .tgz with one directory that has a Chart.yaml").into()
+    })
+}
+
+/// Returns name and version in Chart.yaml, or why there are none.
+fn identity(files: &ChartTree) -> Result<(String, String), String> {
+    let content = files.get("Chart.yaml").ok_or("it is missing")?;
+    let text = std::str::from_utf8(content).map_err(|_| "it is not UTF-8 text")?;
+    let documents = yaml::parse(text).map_err(|why| why.to_string())?;
+    let metadata = documents.first().map(|document| Release::LITERAL.value(document));
+    let text = |key: &str| {
+        let value = metadata.as_ref().and_then(|metadata| metadata.get(key)?.as_str());
+        value.map(str::to_owned).ok_or_else(|| format!("it has no `{key}`"))
+    };
+    Ok((text("name")?, text("version")?))
+}
