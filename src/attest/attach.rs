@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 const SBOM_TYPE: &str = "application/vnd.cyclonedx+json";
 /// Predicate type of the SBOM as an in-toto statement.
 const SBOM_PREDICATE: &str = "https://cyclonedx.org/bom";
-/// Predicate type of a signature without a statement of its own, as cosign 3 has it.
+/// Predicate type of a statement that only signs its subject, as cosign 3 has it.
 const SIGNATURE_PREDICATE: &str = "https://sigstore.dev/cosign/sign/v1";
 
 /// Annotation with the predicate type of an in-toto statement.

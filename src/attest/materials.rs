@@ -1,4 +1,4 @@
-//! What a chart is compiled from, with digests: configuration, lock, bundle and overlays.
+//! The inputs of a chart, with digests: configuration, lock, bundle and overlays.
 
 use super::{Inputs, purl};
 use crate::config::{BundleConfig, Source};

@@ -111,7 +111,7 @@ fn component(image: &str) -> Json {
     component
 }
 
-/// Returns a UUID (version 8, RFC 9562) made of the chart's digest, so that it is the same on every
+/// Returns a UUID (version 8, RFC 9562) from the chart's digest, so that it is the same on every
 /// machine.
 fn serial_number(hex: &str) -> String {
     let part = |start: usize, end: usize| hex.get(start..end).unwrap_or_default();

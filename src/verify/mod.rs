@@ -35,7 +35,7 @@ pub(crate) struct Verification {
     pub package: String,
     /// The differences: files by path, then the archive and the manifest as a whole.
     pub differences: Vec<Difference>,
-    /// What the differences come from, as far as the chart shows it.
+    /// Likely reasons of the differences, as far as the chart shows them.
     pub reasons: Vec<String>,
 }
 

@@ -128,7 +128,7 @@ impl Subject {
         differences
     }
 
-    /// Returns what the differences come from, as far as the chart shows it.
+    /// Returns likely reasons of the differences, as far as the chart shows them.
     pub(super) fn reasons(&self, differences: &[Difference]) -> Vec<String> {
         let has = |change: Change| differences.iter().any(|found| found.change == change);
         if differences.is_empty() {

@@ -20,7 +20,7 @@ const ERROR_TEXT: usize = 300;
 pub fn sign_with(command: &str, message: &[u8]) -> Result<Vec<u8>, Fatal> {
     let program =
         Program::find("sh", None).map(|shell| shell.arguments(&["-c"]).operands(&[command]));
-    let hint = "run the command of `--sign-command` by hand, with any text on stdin";
+    let hint = "run the command in a shell with any text on stdin";
     run(program, message, "the command of `--sign-command`", hint)
 }
 

@@ -1,4 +1,4 @@
-//! What `push` attaches to charts and `package --attest` writes next to them, and their signatures.
+//! Attestations that `push` attaches to charts and `package --attest` writes, and signatures of charts.
 
 use super::distribution::Distribution;
 use super::project::{PASSWORD, Project};
@@ -238,7 +238,8 @@ fn charts_of_other_inputs_have_no_provenance() {
     assert_eq!(push(&project, &registry, &[]), chart);
     assert_eq!(referrers(&registry, &chart).len(), 2);
 
-    project.case.replace("bundles.toml", "path =", "chart-version = \"2.0.0\"\npath =");
+    let path = "path = \"bundle\"";
+    project.case.replace("bundles.toml", path, &format!("chart-version = \"2.0.0\"\n{path}"));
     clean(project.run(&["build", "-q"]));
     let bare = push(&project, &registry, &["--no-attest"]);
     assert!(referrers(&registry, &bare).is_empty());
@@ -344,11 +345,13 @@ fn charts_and_attestations_are_signed_by_the_users_key() {
     .enumerate()
     {
         project.case.write("key.pem", &pem);
-        let version = format!("chart-version = \"3.0.{index}\"\npath =");
-        project.case.replace("bundles.toml", "path = \"bundle\"", &format!("{version} \"bundle\""));
+        let path = "path = \"bundle\"";
+        let version = format!("chart-version = \"3.0.{index}\"\n{path}");
+        project.case.replace("bundles.toml", path, &version);
         clean(project.run(&["build", "-q"]));
         let seen = if command.is_empty() {
-            project.run_with(&["push", &target, "-vvv"], &[("BUNDLE2CHART_SIGNING_KEY", &pem)])
+            project
+                .run_with(&["push", &target, "-vvv"], &[("BUNDLE2CHART_SIGNING_KEY", pem.as_str())])
         } else {
             project.run(&["push", &target, "--sign-command", &command])
         };
@@ -377,7 +380,7 @@ fn charts_and_attestations_are_signed_by_the_users_key() {
             assert!(public.verify(&signed, &signature).is_ok(), "{predicate}");
             let statement: Json = serde_json::from_slice(&payload).expect("a statement");
             assert_eq!(statement["predicateType"], predicate.as_str());
-            assert_eq!(statement["subject"][0]["digest"]["sha256"], chart["sha256:".len()..]);
+            assert_eq!(statement["subject"][0]["digest"]["sha256"], &chart["sha256:".len()..]);
         }
 
         let signature = registry
@@ -393,7 +396,8 @@ fn charts_and_attestations_are_signed_by_the_users_key() {
         let identity = &payload["critical"]["identity"]["docker-reference"];
         assert_eq!(*identity, format!("{}/charts/lamp-operator", registry.host));
     }
-    let again = variable.run_with(&["push", &target], &[("BUNDLE2CHART_SIGNING_KEY", &pem)]);
+    let again =
+        variable.run_with(&["push", &target], &[("BUNDLE2CHART_SIGNING_KEY", pem.as_str())]);
     assert!(clean(again).stderr.contains("0 pushed, 1 unchanged\n"));
 }
 
@@ -453,7 +457,7 @@ fn helm_verifies_packages_that_gpg_signs() {
     std::fs::write(&package, edited).expect("an edited package");
     assert!(!verify(&Helm::newest()).success);
 
-    let seen = sign("nobody@example.com");
+    let seen = sign("missing@example.com");
     assert_eq!(seen.code, Some(2), "{}", seen.text());
     assert!(seen.stderr.contains("error[signing-failed]: cannot sign with gpg"), "{}", seen.stderr);
     Command::new("gpgconf")
