@@ -66,6 +66,28 @@ const SHAPES: &[(&str, &str)] = &[
         "tp = 8\naccelerator = { claim-template = \"gpus\", rdma = \"ib\" }\n\
          prefill = { tp = 8 }\ntracing = { endpoint = \"http://otel:4317\", percent = 100 }\n",
     ),
+    (
+        "precise-pd",
+        "prefill = {}\nepp = { preset = \"precise-prefix\" }\n[serving.engine]\n\
+         image = \"example.com/vllm:v1\"\nkv-offload = \"64Gi\"\n",
+    ),
+    (
+        "sglang",
+        "tp = 2\nmonitoring = {}\nautoscaling = { max = 3 }\ncache = { claim = \"hub\" }\n\
+         adapters = [{ name = \"sql\", source = \"hf://example/sql\" }]\n[serving.engine]\n\
+         kind = \"sglang\"\nimage = \"lmsysorg/sglang:v0.5.21\"\n",
+    ),
+    (
+        "sglang-mp",
+        "topology = \"lws-mp\"\nnodes = 2\ntp = 8\npp = 2\n[serving.engine]\nkind = \"sglang\"\n\
+         image = \"lmsysorg/sglang:v0.5.21\"\n",
+    ),
+    (
+        "sglang-pd",
+        "topology = \"lws-dp-internal\"\nnodes = 2\ndp = 16\nexpert-parallel = true\n\
+         prefill = { topology = \"single\", tp = 8 }\n[serving.engine]\nkind = \"sglang\"\n\
+         image = \"lmsysorg/sglang:v0.5.21\"\nkv-offload = \"64Gi\"\n",
+    ),
     ("tpu", "tp = 8\naccelerator = { vendor = \"tpu\", tpu = \"v6e\" }\n"),
     (
         "kserve-pods",
@@ -113,9 +135,14 @@ fn shapes() -> Vec<ServingConfig> {
         } else {
             models[index % models.len()]
         };
+        let engine = if table.contains("[serving.engine]") {
+            ""
+        } else {
+            "engine = { image = \"example.com/vllm:v1\" }\n"
+        };
         text.push_str(&format!(
             "[[serving]]\nname = \"{name}\"\nmodel = \"{model}\"\nserved-name = \"example/model\"\n\
-             engine = {{ image = \"example.com/vllm:v1\" }}\n{table}"
+             {engine}{table}"
         ));
     }
     read("bundles.toml", &text, Path::new(".")).servings
@@ -392,7 +419,8 @@ fn scripts_start_what_they_should() {
     let late =
         |says: &str| format!("echo \"{says}\" >> $LOG\n[ \"$(grep -c \"^{says}\" $LOG)\" -ge 3 ]");
     write("getent", &late("getent $2"));
-    write("python3", &late("python3 ${!#}"));
+    let server = "if [ \"$1\" = -m ]; then echo \"python3 $*\" >> $LOG; exit 0; fi";
+    write("python3", &format!("{server}\n{}", late("python3 ${!#}")));
     write("sleep", "exit 0");
     write("ray", "echo \"ray $*\" >> $LOG");
     write("vllm", "echo \"vllm $*\" >> $LOG");
@@ -424,6 +452,7 @@ fn scripts_start_what_they_should() {
                     .env("LWS_WORKER_INDEX", index.to_string())
                     .env("LWS_GROUP_SIZE", "2")
                     .env("VLLM_HOST_IP", format!("10.0.0.{index}"))
+                    .env("HOST_IP", format!("fd00::{index}"))
                     .output()
                     .expect("a shell");
                 assert!(run.status.success(), "{}: {run:?}", config.name);

@@ -310,9 +310,9 @@ fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
         needed.push("KEDA".to_owned());
     }
     if let Some(scaling) = &config.autoscaling {
-        let metric = "vllm:num_requests_waiting";
+        let metric = serving::waiting_metric(config);
         if !scaling.keda {
-            let metric = serving::pod_metric(scaling);
+            let metric = serving::pod_metric(config, scaling);
             needed.push(format!("an adapter that serves `{metric}` as a pod metric"));
         } else if config.monitoring.is_none() {
             needed.push(format!("a Prometheus that scrapes `{metric}` from the pods"));
@@ -412,7 +412,7 @@ fn request(config: &ServingConfig, namespace: &str) -> String {
     };
     let gateway_namespace = route.gateway_namespace.as_deref().unwrap_or(namespace);
     // The route strips custom prefixes; prefixes of the engine's API are part of the request path.
-    let own = route.paths.iter().find(|path| !serving::is_of_the_engine(path));
+    let own = route.paths.iter().find(|path| !serving::is_of_the_engine(config, path));
     let path = own.map_or("", |path| path.trim_end_matches('/'));
     let _ = writeln!(
         text,

@@ -32,8 +32,9 @@ pub use operands::{Account, Adoption, Operands};
 pub use overlay::{Overlay, OverlaySource, PatchConfig};
 pub use pods::PodConfig;
 pub use serving::{
-    Accelerator, Adapter, AdapterSource, Autoscaling, Cache, EngineConfig, Model, Monitoring,
-    NetworkPolicy, PickerConfig, PodFields, RouteConfig, ServingConfig, Shape, Topology, Tracing,
+    Accelerator, Adapter, AdapterSource, Autoscaling, Cache, EngineConfig, EngineKind, Model,
+    Monitoring, NetworkPolicy, PickerConfig, PodFields, RouteConfig, ServingConfig, Shape,
+    Topology, Tracing,
 };
 pub use switch::Switch;
 

@@ -65,9 +65,21 @@ pub struct Shape {
     pub resources: Option<Json>,
 }
 
+/// `engine.kind`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineKind {
+    /// vLLM.
+    #[default]
+    Vllm,
+    /// SGLang.
+    Sglang,
+}
+
 /// `engine`
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EngineConfig {
+    /// The program in the image.
+    pub kind: EngineKind,
     /// Reference of the image.
     pub image: String,
     /// Variables.

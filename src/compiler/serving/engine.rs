@@ -1,7 +1,9 @@
-//! Pods of the engine: vLLM's command for each topology, and its container.
+//! Pods of the engine: containers, probes, volumes, and the routing sidecar. What depends on the model
+//! server is in `model_server`.
 
 use super::build::{Values, map};
-use super::topology::{RANKS_PORT, Role, SUPERVISOR_PORT, Servers, TRANSFER_PORT, Workload};
+use super::model_server::{self, mounted};
+use super::topology::{SUPERVISOR_PORT, Servers, Workload};
 use super::{pod_fields, presets};
 use crate::config::{Model, ServingConfig, Topology, Tracing};
 use crate::ir::{Map, Value};
@@ -10,7 +12,7 @@ use serde_json::{Value as Json, json};
 /// Port for KV cache events.
 pub(super) const EVENTS_PORT: u16 = 5556;
 /// Block size with preset `precise-prefix`, unless arguments set another one.
-const BLOCK_SIZE: u32 = 64;
+pub(super) const BLOCK_SIZE: u32 = 64;
 
 /// The pods of a group that a template is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,11 +25,12 @@ pub(super) enum Pod {
     Headless,
 }
 
-/// Shell script that sets `leader`. The leader uses its own IP address, because a socket cannot be
+/// Shell script that sets `leader`; `ADDRESS` stands for the variable with the pod's IP address. The
+/// leader uses its own IP address, because a socket cannot be
 /// bound to every name; workers wait until its name resolves, which needs a running pod (lws#746).
 const LEADER: &str = "\
 set -eu
-leader=$VLLM_HOST_IP
+leader=$ADDRESS
 if [ \"$LWS_WORKER_INDEX\" != 0 ]; then
   leader=$LWS_LEADER_ADDRESS
   tries=0
@@ -40,21 +43,6 @@ if [ \"$LWS_WORKER_INDEX\" != 0 ]; then
     sleep 2
   done
 fi
-";
-
-/// Shell script that waits for the Ray head. Ray workers exit if the head is not reachable, which
-/// would restart the whole group.
-const JOIN_RAY: &str = "\
-until python3 -c \"import socket, sys
-socket.create_connection((sys.argv[1], 6379), 5)\" \"$leader\" 2>/dev/null; do
-  tries=$((tries + 1))
-  if [ \"$tries\" -ge 900 ]; then
-    echo \"no Ray at $leader:6379 after half an hour\" >&2
-    exit 1
-  fi
-  sleep 2
-done
-exec ray start --address=\"$leader:6379\" --block
 ";
 
 /// Returns the pod template.
@@ -79,6 +67,9 @@ pub(super) fn labels(workload: &Workload<'_>, serving: bool) -> Json {
         labels["app"] = json!(workload.config.name);
         if workload.disaggregated {
             labels["llm-d.ai/role"] = json!(workload.role.as_str());
+        }
+        if let Some(kind) = model_server::of(workload.config).engine_type {
+            labels["llm-d.ai/engine-type"] = json!(kind);
         }
     }
     labels
@@ -155,25 +146,6 @@ pub(super) fn devices<'a>(workload: &Workload<'a>) -> Vec<(&'a str, u32)> {
     devices
 }
 
-/// Returns true if the model is on a volume instead of being downloaded by the engine.
-fn mounted(model: &Model) -> Option<String> {
-    match model {
-        Model::HuggingFace(_) | Model::Bucket(_) => None,
-        Model::Image(_) => Some("/mnt/model/models".to_owned()),
-        Model::Claim(_, folder) if folder.is_empty() => Some("/mnt/model".to_owned()),
-        Model::Claim(_, folder) => Some(format!("/mnt/model/{}", folder.trim_matches('/'))),
-    }
-}
-
-/// Returns the model argument of the engine.
-pub(super) fn model_argument(model: &Model) -> String {
-    match (mounted(model), model) {
-        (Some(path), _) => path,
-        (None, Model::HuggingFace(text) | Model::Bucket(text)) => text.clone(),
-        (None, Model::Image(text) | Model::Claim(text, _)) => text.clone(),
-    }
-}
-
 fn shared_memory<'a>(workload: &Workload<'a>) -> Option<&'a str> {
     let config = workload.config;
     let has_devices = config.accelerator.claim_template.is_some();
@@ -226,22 +198,23 @@ fn container(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
     set("resources", values.resources(&[role, "resources"], &default, &devices(workload)));
     if pod != Pod::Headless {
         let supervised = workload.shape.topology == Topology::DpExternal;
+        let probes = &model_server::of(config).probes;
         let (port, ready) = if supervised {
             (json!("supervisor"), "/readyz")
         } else {
-            (json!("engine"), "/v1/models")
+            (json!("engine"), probes.ready)
         };
         let probe = |path: &str, period: u32, failures: u32| {
             json!({
                 "httpGet": {"path": path, "port": port},
                 "periodSeconds": period,
-                "timeoutSeconds": 5,
+                "timeoutSeconds": probes.timeout,
                 "failureThreshold": failures,
             })
         };
         let failures = config.engine.startup_minutes.saturating_mul(6);
-        set("startupProbe", probe("/health", 10, failures).into());
-        set("livenessProbe", probe("/health", 10, 3).into());
+        set("startupProbe", probe(probes.live, 10, failures).into());
+        set("livenessProbe", probe(probes.live, 10, 3).into());
         set("readinessProbe", probe(ready, 5, 3).into());
         // Gateways remove the endpoint with a delay.
         set("lifecycle", json!({"preStop": {"sleep": {"seconds": 15}}}).into());
@@ -275,21 +248,19 @@ fn environment(workload: &Workload<'_>) -> Json {
     let engine = &config.engine;
     let downloads =
         if config.cache.is_some() { pod_fields::MODELS } else { "/var/cache/engine/huggingface" };
+    let server = model_server::of(config);
     let mut env = vec![
         json!({"name": "HOME", "value": "/var/cache/engine"}),
         json!({"name": "HF_HUB_CACHE", "value": downloads}),
-        json!({"name": "VLLM_CACHE_ROOT", "value": "/var/cache/engine/vllm"}),
     ];
+    let caches = server.cache_variables.iter();
+    env.extend(caches.map(|(name, value)| json!({"name": name, "value": value})));
     env.extend(engine.token_secret.as_deref().map(token_variable));
     let pod_ip = json!({"fieldRef": {"fieldPath": "status.podIP"}});
     if workload.is_group() {
-        env.push(json!({"name": "VLLM_HOST_IP", "valueFrom": pod_ip}));
+        env.push(json!({"name": server.address_variable, "valueFrom": pod_ip}));
     }
-    if workload.disaggregated {
-        env.push(json!({"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": pod_ip}));
-        let port = TRANSFER_PORT.to_string();
-        env.push(json!({"name": "VLLM_NIXL_SIDE_CHANNEL_PORT", "value": port}));
-    }
+    env.extend((server.variables)(workload));
     if presets::is_precise(config) {
         env.push(json!({"name": "POD_IP", "valueFrom": pod_ip}));
         env.push(json!({"name": "PYTHONHASHSEED", "value": presets::HASH_SEED}));
@@ -313,9 +284,14 @@ pub(super) fn token_variable(secret: &str) -> Json {
     json!({"name": "HF_TOKEN", "valueFrom": source})
 }
 
+/// Returns the share of requests that are traced, from `0.01` to `1.00`.
+pub(super) fn trace_ratio(tracing: &Tracing) -> String {
+    format!("{}.{:02}", tracing.percent / 100, tracing.percent % 100)
+}
+
 /// Returns the variables that OpenTelemetry's libraries read.
 pub(super) fn trace_variables(tracing: &Tracing, service: &str) -> Vec<Json> {
-    let ratio = format!("{}.{:02}", tracing.percent / 100, tracing.percent % 100);
+    let ratio = trace_ratio(tracing);
     let variables = [
         ("OTEL_SERVICE_NAME", service),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", &tracing.endpoint),
@@ -341,154 +317,37 @@ fn ports(workload: &Workload<'_>, pod: Pod) -> Json {
         ports.push(json!({"name": "kv-events", "containerPort": EVENTS_PORT}));
     }
     if workload.disaggregated {
-        ports.push(json!({"name": "transfer", "containerPort": TRANSFER_PORT}));
+        let port = model_server::of(workload.config).transfer_port;
+        ports.push(json!({"name": "transfer", "containerPort": port}));
     }
     Json::Array(ports)
 }
 
 /// Returns the command and arguments of the engine.
 fn command(workload: &Workload<'_>, pod: Pod) -> (Vec<String>, Vec<String>) {
-    let args = arguments(workload, pod);
+    let server = model_server::of(workload.config);
+    let joins_ray = workload.shape.topology == Topology::Ray && pod == Pod::Headless;
+    let args = if joins_ray {
+        Vec::new()
+    } else {
+        let mut args = server.arguments_of(workload, pod);
+        args.extend(workload.shape.args.iter().cloned());
+        args
+    };
+
     let texts = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    let Some(script) = script(workload, pod) else { return (texts(&["vllm", "serve"]), args) };
+    let Some(script) = (server.group_script)(workload, pod) else {
+        return (texts(server.command), args);
+    };
+    let leader = LEADER.replace("ADDRESS\n", &format!("{}\n", server.address_variable));
+    let script = format!("{leader}{script}");
     // The arguments after the script start with `$0`.
-    (texts(&["/bin/bash", "-c", &script, "vllm"]), args)
-}
-
-/// Returns the arguments that are the same for all pods of a group.
-fn arguments(workload: &Workload<'_>, pod: Pod) -> Vec<String> {
-    let (config, shape) = (workload.config, workload.shape);
-    if workload.shape.topology == Topology::Ray && pod == Pod::Headless {
-        return Vec::new();
-    }
-
-    let mut args = vec![model_argument(&config.model)];
-    let mut flag = |name: &str, value: String| args.push(format!("--{name}={value}"));
-    flag("served-model-name", config.served_name.clone());
-    if pod != Pod::Headless {
-        flag("port", workload.engine_port().to_string());
-    }
-
-    flag("tensor-parallel-size", shape.tp.to_string());
-    if shape.pp > 1 {
-        flag("pipeline-parallel-size", shape.pp.to_string());
-    }
-
-    match shape.topology {
-        Topology::Single if shape.dp > 1 => flag("data-parallel-size", shape.dp.to_string()),
-        Topology::Single => {}
-        Topology::Mp => flag("nnodes", shape.nodes.to_string()),
-        Topology::Ray => flag("distributed-executor-backend", "ray".to_owned()),
-        Topology::DpInternal | Topology::DpHybrid | Topology::DpExternal => {
-            flag("data-parallel-size", shape.dp.to_string());
-            flag("data-parallel-size-local", workload.local_ranks.to_string());
-            flag("data-parallel-rpc-port", RANKS_PORT.to_string());
-        }
-    }
-
-    match (shape.topology, pod) {
-        (Topology::DpInternal, Pod::Leader) => {
-            flag("api-server-count", workload.local_ranks.to_string());
-        }
-        (Topology::DpHybrid, _) => args.push("--data-parallel-hybrid-lb".to_owned()),
-        (Topology::DpExternal, _) => {
-            flag("data-parallel-supervisor-port", SUPERVISOR_PORT.to_string());
-            args.push("--data-parallel-multi-port-external-lb".to_owned());
-        }
-        _ => {}
-    }
-
-    if shape.expert_parallel {
-        args.push("--enable-expert-parallel".to_owned());
-    }
-    if matches!(config.model, Model::Bucket(_)) {
-        args.push("--load-format=runai_streamer".to_owned());
-    }
-
-    if workload.disaggregated {
-        let role = if workload.role == Role::Prefill { "kv_producer" } else { "kv_consumer" };
-        args.push(format!(
-            "--kv-transfer-config={{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"{role}\"}}"
-        ));
-    }
-
-    if pod == Pod::Headless {
-        args.push("--headless".to_owned());
-    }
-    args.extend(optional_arguments(workload));
-    args.extend(shape.args.iter().cloned());
-    args
-}
-
-/// Returns the arguments of adapters, KV cache offloading, KV cache events and traces.
-fn optional_arguments(workload: &Workload<'_>) -> Vec<String> {
-    let config = workload.config;
-    let mut args = Vec::new();
-    if !config.adapters.is_empty() {
-        args.push("--enable-lora".to_owned());
-        // Every slot needs memory of the device, so more adapters take turns.
-        args.push(format!("--max-loras={}", config.adapters.len().min(8)));
-        args.extend(config.adapter_rank.map(|rank| format!("--max-lora-rank={rank}")));
-        args.push("--lora-modules".to_owned());
-        let path = pod_fields::adapter_path;
-        args.extend(config.adapters.iter().map(|one| format!("{}={}", one.name, path(one))));
-    }
-    if let Some(gibibytes) = config.engine.kv_offload {
-        args.push(format!("--kv-offloading-size={gibibytes}"));
-        args.push("--kv-offloading-backend=native".to_owned());
-    }
-    if presets::is_precise(config) {
-        if presets::block_size(config).is_none() {
-            args.push(format!("--block-size={BLOCK_SIZE}"));
-        }
-        let topic = format!("kv@$(POD_IP):{}@{}", workload.engine_port(), config.served_name);
-        let events = json!({
-            "enable_kv_cache_events": true,
-            "publisher": "zmq",
-            "endpoint": format!("tcp://*:{EVENTS_PORT}"),
-            "topic": topic,
-        });
-        args.push(format!("--kv-events-config={events}"));
-    }
-    if let Some(tracing) = &config.tracing {
-        args.push(format!("--otlp-traces-endpoint={}", tracing.endpoint));
-    }
-    args
+    (texts(&["/bin/bash", "-c", &script, server.key]), args)
 }
 
 /// Returns the block size of the KV cache with preset `precise-prefix`.
 pub(super) fn events_block_size(config: &ServingConfig) -> u32 {
     presets::block_size(config).unwrap_or(BLOCK_SIZE)
-}
-
-/// Returns the script that starts the engine, if its arguments depend on the pod's index in the group.
-fn script(workload: &Workload<'_>, pod: Pod) -> Option<String> {
-    let local = workload.local_ranks;
-    let last = match workload.shape.topology {
-        Topology::Single => return None,
-        Topology::Mp => "exec vllm serve \"$@\" --node-rank=\"$LWS_WORKER_INDEX\" \
-             --master-addr=\"$leader\"\n"
-            .to_owned(),
-        Topology::Ray if pod == Pod::Headless => JOIN_RAY.to_owned(),
-        // Ray places the engine's workers when it starts, so all nodes must have joined.
-        Topology::Ray => "\
-ray start --head --port=6379
-until python3 -c \"import ray, sys
-ray.init(address='auto', log_to_driver=False)
-alive = [node for node in ray.nodes() if node['Alive']]
-sys.exit(len(alive) < $LWS_GROUP_SIZE)\"; do
-  sleep 5
-done
-exec vllm serve \"$@\"
-"
-        .to_owned(),
-        Topology::DpInternal | Topology::DpHybrid | Topology::DpExternal => format!(
-            "exec vllm serve \"$@\" --data-parallel-address=\"$leader\" \
-             --data-parallel-start-rank=\"$((LWS_WORKER_INDEX * {local}))\"\n"
-        ),
-    };
-
-    Some(format!("{LEADER}{last}"))
 }
 
 /// Returns the routing sidecar of decode pods: an init container with restartPolicy Always.
@@ -505,7 +364,7 @@ fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
     let mut args = vec![
         format!("--port={}", super::topology::SERVING_PORT),
         format!("--{}={}", config.profile.sidecar_engine_port, workload.engine_port()),
-        "--kv-connector=nixlv2".to_owned(),
+        format!("--kv-connector={}", model_server::of(config).kv_connector),
         "--secure-proxy=false".to_owned(),
     ];
 

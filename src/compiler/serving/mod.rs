@@ -9,6 +9,7 @@ pub mod fuzzing;
 pub mod invariants;
 mod kserve;
 pub mod maas;
+mod model_server;
 mod monitoring_and_scaling;
 pub mod picker;
 pub mod placeholders;
@@ -34,7 +35,7 @@ use topology::Workload;
 use view::kserve::Derived;
 use view::{View, pods};
 
-pub use monitoring_and_scaling::pod_metric;
+pub use monitoring_and_scaling::{pod_metric, waiting_metric};
 pub use route::is_of_the_engine;
 pub use view::Manifest;
 

@@ -2,7 +2,7 @@
 
 use super::build::{map, object, with};
 use super::topology::{Role, Workload};
-use super::{picker, route};
+use super::{model_server, picker, route};
 use crate::config::{Autoscaling, Monitoring, NetworkPolicy, ServingConfig, Topology};
 use crate::ir::{Expr, Object, Part, Value};
 use serde_json::{Value as Json, json};
@@ -158,9 +158,14 @@ fn budget(workload: &Workload<'_>, pods: u32) -> Object {
     with(object("policy/v1", "PodDisruptionBudget", &name, &labels), "spec", &spec)
 }
 
+/// Returns the engine's gauge of waiting requests.
+pub fn waiting_metric(config: &ServingConfig) -> &'static str {
+    model_server::of(config).waiting_metric
+}
+
 /// Returns the name under which an adapter serves the number of waiting requests.
-pub fn pod_metric(scaling: &Autoscaling) -> String {
-    let name = "vllm:num_requests_waiting";
+pub fn pod_metric(config: &ServingConfig, scaling: &Autoscaling) -> String {
+    let name = waiting_metric(config);
     match &scaling.metric {
         Some(own) => own.clone(),
         None if scaling.gke => format!("prometheus.googleapis.com|{name}|gauge"),
@@ -178,7 +183,7 @@ fn autoscaler(workload: &Workload<'_>, scaling: &Autoscaling) -> Object {
     };
     let target = json!({"apiVersion": api, "kind": kind, "name": name});
     if !scaling.keda {
-        let metric = pod_metric(scaling);
+        let metric = pod_metric(config, scaling);
         let spec = json!({
             "scaleTargetRef": target,
             "minReplicas": scaling.min,
@@ -196,7 +201,7 @@ fn autoscaler(workload: &Workload<'_>, scaling: &Autoscaling) -> Object {
     }
     // Another namespace may serve a model with the same name.
     let query = Expr::Concat(vec![
-        Part::Text("sum(vllm:num_requests_waiting{namespace=\"".to_owned()),
+        Part::Text(format!("sum({}{{namespace=\"", waiting_metric(config))),
         Part::ReleaseNamespace,
         Part::Text(format!("\",model_name=\"{}\"}})", config.served_name)),
     ]);

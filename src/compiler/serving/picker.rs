@@ -1,7 +1,7 @@
 //! Endpoint picker: Deployment, Service, configuration and RBAC.
 
 use super::build::{Values, cluster_object, map, object, with, with_namespace};
-use super::{engine, presets};
+use super::{engine, model_server, presets};
 use crate::config::ServingConfig;
 use crate::ir::{Expr, Map, Object, Value};
 use crate::yaml;
@@ -250,7 +250,7 @@ fn tokenizer(config: &ServingConfig, values: &mut Values) -> Value {
         })
     };
     let args = [
-        engine::model_argument(&config.model),
+        model_server::model_argument(&config.model),
         format!("--served-model-name={}", config.served_name),
         format!("--port={}", presets::TOKENIZER_PORT),
     ];

@@ -1,7 +1,7 @@
 //! Configurations of the endpoint picker.
 
 use super::view::flags::Flags;
-use super::{Profile, engine};
+use super::{Profile, engine, model_server};
 use crate::config::ServingConfig;
 use serde_json::{Value as Json, json};
 
@@ -27,7 +27,8 @@ pub(super) fn is_precise(config: &ServingConfig) -> bool {
 
 /// Returns the block size in the arguments of the engine.
 pub(super) fn block_size(config: &ServingConfig) -> Option<u32> {
-    Flags::parse(&config.decode.args).text("block-size")?.parse().ok()
+    let flag = model_server::of(config).block_size_flag;
+    Flags::parse(&config.decode.args).text(flag)?.parse().ok()
 }
 
 /// Returns the hash seed: that in the variables of the engine, else the default.
@@ -42,41 +43,84 @@ fn precise(config: &ServingConfig) -> Json {
     let producer = "precise-prefix-cache-producer";
     let plugin = |kind: &str, parameters: Json| json!({"type": kind, "parameters": parameters});
     let used = |kind: &str, weight: u32| json!({"pluginRef": kind, "weight": weight});
-    json!({
-        "plugins": [
-            plugin("token-producer", json!({
+
+    let mut events = json!({
+        "topicFilter": "kv@",
+        "discoverPods": true,
+        "podDiscoveryConfig": {"socketPort": engine::EVENTS_PORT},
+    });
+    if let Some(kind) = model_server::of(config).engine_type {
+        events["engineType"] = json!(kind);
+    }
+    let mut plugins = vec![
+        plugin(
+            "token-producer",
+            json!({
                 "modelName": config.served_name,
                 "vllm": {"url": format!("http://localhost:{TOKENIZER_PORT}")},
-            })),
-            {"type": "endpoint-notification-source"},
-            plugin(producer, json!({
+            }),
+        ),
+        json!({"type": "endpoint-notification-source"}),
+        plugin(
+            producer,
+            json!({
                 "tokenProcessorConfig": {
                     "blockSize": engine::events_block_size(config),
                     "hashSeed": hash_seed(config),
                 },
-                "kvEventsConfig": {
-                    "topicFilter": "kv@",
-                    "discoverPods": true,
-                    "podDiscoveryConfig": {"socketPort": engine::EVENTS_PORT},
-                },
-            })),
-            plugin("prefix-cache-scorer", json!({"prefixMatchInfoProducerName": producer})),
-            {"type": "kv-cache-utilization-scorer"},
-            {"type": "queue-scorer"},
-        ],
+                "kvEventsConfig": events,
+            }),
+        ),
+        plugin("prefix-cache-scorer", json!({"prefixMatchInfoProducerName": producer})),
+        json!({"type": "kv-cache-utilization-scorer"}),
+        json!({"type": "queue-scorer"}),
+    ];
+
+    let scorers = [
+        used("prefix-cache-scorer", 3),
+        used("kv-cache-utilization-scorer", 2),
+        used("queue-scorer", 2),
+    ];
+    let profiles = if config.prefill.is_some() {
+        plugins.extend(disaggregation());
+        let picks = json!({"pluginRef": "max-score-picker"});
+        let mut prefill = vec![json!({"pluginRef": "prefill-filter"})];
+        prefill.extend(scorers);
+        prefill.push(picks.clone());
+        let decode = json!([
+            {"pluginRef": "decode-filter"},
+            used("active-request-scorer", 2),
+            used("prefix-cache-scorer", 3),
+            picks,
+        ]);
+        json!([{"name": "prefill", "plugins": prefill}, {"name": "decode", "plugins": decode}])
+    } else {
+        json!([{"name": "default", "plugins": scorers}])
+    };
+    json!({
+        "plugins": plugins,
         "dataLayer": {"sources": [{
             "pluginRef": "endpoint-notification-source",
             "extractors": [{"pluginRef": producer}],
         }]},
-        "schedulingProfiles": [{
-            "name": "default",
-            "plugins": [
-                used("prefix-cache-scorer", 3),
-                used("kv-cache-utilization-scorer", 2),
-                used("queue-scorer", 2),
-            ],
-        }],
+        "schedulingProfiles": profiles,
     })
+}
+
+/// Returns the plugins that send each request to a prefill and a decode pod.
+fn disaggregation() -> [Json; 6] {
+    let plugin = |kind: &str| json!({"type": kind});
+    [
+        plugin("always-disagg-pd-decider"),
+        json!({
+            "type": "disagg-profile-handler",
+            "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}},
+        }),
+        plugin("prefill-filter"),
+        plugin("decode-filter"),
+        plugin("active-request-scorer"),
+        plugin("max-score-picker"),
+    ]
 }
 
 /// Returns the EndpointPickerConfig.

@@ -1,7 +1,7 @@
 //! HTTPRoute from a Gateway to the pool, and provider-specific objects.
 
 use super::build::{map, object, with};
-use super::{picker, pool, topology};
+use super::{model_server, picker, pool, topology};
 use crate::config::{RouteConfig, ServingConfig};
 use crate::ir::{Expr, Map, Object, Part, Value};
 use serde_json::{Value as Json, json};
@@ -32,6 +32,17 @@ fn http_route(config: &ServingConfig, route: &RouteConfig) -> Object {
     if let Some(namespace) = &route.gateway_namespace {
         parent["namespace"] = json!(namespace);
     }
+    let mut spec = json!({"parentRefs": [parent]});
+    if !route.hosts.is_empty() {
+        spec["hostnames"] = json!(route.hosts);
+    }
+    spec["rules"] = json!(rules(config, route, &pool::backend(config)));
+    let api = "gateway.networking.k8s.io/v1";
+    with(object(api, "HTTPRoute", &config.name, &labels(config)), "spec", &spec)
+}
+
+/// Returns the rules from paths to a backend.
+pub(super) fn rules(config: &ServingConfig, route: &RouteConfig, backend: &Json) -> Vec<Json> {
     let condition = |path: &String| {
         let mut condition = json!({"path": {"type": "PathPrefix", "value": path}});
         if let Some(header) = &route.model_header {
@@ -42,13 +53,13 @@ fn http_route(config: &ServingConfig, route: &RouteConfig) -> Object {
     };
     let rule = |matches: Vec<Json>| {
         json!({
-            "backendRefs": [pool::backend(config)],
+            "backendRefs": [backend],
             "matches": matches,
             "timeouts": {"request": route.request_timeout},
         })
     };
     let (known, own): (Vec<&String>, Vec<&String>) =
-        route.paths.iter().partition(|path| is_of_the_engine(path));
+        route.paths.iter().partition(|path| is_of_the_engine(config, path));
     let mut rules = Vec::new();
     if !known.is_empty() {
         rules.push(rule(known.into_iter().map(condition).collect()));
@@ -60,41 +71,17 @@ fn http_route(config: &ServingConfig, route: &RouteConfig) -> Object {
         rule["filters"] = json!([{"type": "URLRewrite", "urlRewrite": rewrite}]);
         rules.push(rule);
     }
-    let mut spec = json!({"parentRefs": [parent]});
-    if !route.hosts.is_empty() {
-        spec["hostnames"] = json!(route.hosts);
-    }
-    spec["rules"] = json!(rules);
-    let api = "gateway.networking.k8s.io/v1";
-    with(object(api, "HTTPRoute", &config.name, &labels(config)), "spec", &spec)
+    rules
 }
 
-/// First segments of the paths that vLLM serves.
-const ENGINE: &[&str] = &[
-    "",
-    "v1",
-    "v2",
-    "health",
-    "ping",
-    "load",
-    "version",
-    "metrics",
-    "tokenize",
-    "detokenize",
-    "pooling",
-    "classify",
-    "score",
-    "rerank",
-    "invocations",
-    "inference",
-    "docs",
-    "openapi.json",
-];
-
 /// Returns true if the engine serves paths with this prefix; the route strips other prefixes.
-pub fn is_of_the_engine(path: &str) -> bool {
+pub fn is_of_the_engine(config: &ServingConfig, path: &str) -> bool {
+    is_one_of(model_server::of(config).paths, path)
+}
+
+fn is_one_of(paths: &[&str], path: &str) -> bool {
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
-    ENGINE.contains(&first)
+    paths.contains(&first)
 }
 
 fn labels(config: &ServingConfig) -> Json {
@@ -226,7 +213,7 @@ mod tests {
             ("/team/chat", false),
             ("/team/v1", false),
         ] {
-            assert_eq!(super::is_of_the_engine(path), known, "{path}");
+            assert_eq!(super::is_one_of(&["", "v1"], path), known, "{path}");
         }
     }
 

@@ -2,6 +2,8 @@
 
 mod additions;
 mod breaking;
+mod kserve;
+mod sglang;
 
 use super::invariants::INVARIANTS;
 use super::{Manifest, check, check_manifests, compile, profile};

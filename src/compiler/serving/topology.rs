@@ -1,7 +1,7 @@
 //! Workloads of a shape: pods, servers and ports.
 
-use super::presets;
 use super::view::can_be_several;
+use super::{model_server, presets};
 use crate::config::{Cache, Model, ServingConfig, Shape, Topology};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use serde_json::Value as Json;
@@ -14,8 +14,6 @@ pub const BEHIND_SIDECAR_PORT: u16 = 8200;
 pub const SUPERVISOR_PORT: u16 = 8208;
 /// Port for the coordination of data-parallel ranks.
 pub const RANKS_PORT: u16 = 5555;
-/// Port for KV cache transfers from prefill to decode.
-pub const TRANSFER_PORT: u16 = 5600;
 
 /// Role of pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -164,6 +162,7 @@ pub(super) fn check(
     }
 
     check_additions(workloads, config, diagnostics);
+    model_server::check(workloads, config, diagnostics);
     if config.prefill.is_some() && config.profile.sidecar_image.is_none() && !config.kserve {
         let message = format!("API profile {} does not support prefill", config.profile.name);
         diagnostics.push(
@@ -218,11 +217,6 @@ fn check_additions(
         }
     }
 
-    if config.engine.kv_offload.is_some() && config.prefill.is_some() {
-        let hint = "remove `kv-offload`, or combine connectors in `--kv-transfer-config`";
-        let message = "`kv-offload` cannot be used with `prefill`: each sets a connector";
-        report("engine.kv-offload", message, hint);
-    }
     if config.queue.is_some() && config.disaggregated_set {
         let hint = "remove `queue`, or `disaggregated-set`";
         report("queue", "Kueue does not manage DisaggregatedSets", hint);
@@ -239,11 +233,11 @@ fn check_additions(
         report("epp.tokenizer-image", "this picker has no tokenizer", hint);
     }
     if presets::is_precise(config) {
-        let is_simple = workloads.len() == 1
-            && workloads.iter().all(|one| one.shape.dp == 1 && one.port_count() == 1);
-        if !is_simple {
+        // Each rank publishes its events on a port of its own, counted over all pods of a group.
+        if workloads.iter().any(|one| one.shape.dp > 1) {
             let hint = "use `preset = \"default\"`, or write `config`";
-            let message = "`precise-prefix` does not support `prefill` and data parallelism";
+            let message = "`precise-prefix` does not support data parallelism: the picker reads \
+                the KV events of one rank per port of requests";
             report("epp.preset", message, hint);
         }
         if !matches!(config.model, Model::HuggingFace(_)) {
@@ -297,7 +291,7 @@ fn check_shape(workload: &Workload<'_>, diagnostics: &mut Diagnostics) {
         _ if ranks && shape.pp > 1 => report(
             "pp",
             "topology does not support pipeline parallelism".to_owned(),
-            "set `pp = 1`: vLLM's load-balancing modes support tensor parallelism only",
+            "set `pp = 1`: load balancing over ranks supports tensor parallelism only",
         ),
         _ if ranks && !shape.dp.is_multiple_of(shape.nodes) => report(
             "dp",

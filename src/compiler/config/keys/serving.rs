@@ -6,6 +6,8 @@ use crate::config::serving::{accelerators, profile};
 /// Values of `topology`, the default first.
 pub(crate) const TOPOLOGIES: &[&str] =
     &["single", "lws-mp", "lws-ray", "lws-dp-internal", "lws-dp-hybrid", "lws-dp-external"];
+/// Values of `engine.kind`, the default first.
+pub(crate) const ENGINES: &[&str] = &["vllm", "sglang"];
 /// Values of `vendor`, the default first.
 pub(crate) const VENDORS: &[&str] = &["nvidia", "amd", "intel", "gaudi", "tpu", "none"];
 /// Values of `form`, the default first.
@@ -50,9 +52,15 @@ const EXPERT: &str = "Expert parallelism over all ranks. Default: false.";
 /// `engine`
 pub static ENGINE: Table = Table {
     header: "engine",
-    doc: "The model server: vLLM.",
+    doc: "The model server.",
     exactly_one_of: &[],
     keys: &[
+        optional(
+            "kind",
+            Kind::OneOf(ENGINES),
+            "Program in `image`: `vllm` (default) or `sglang`. Groups of SGLang are `lws-mp` and \
+                `lws-dp-internal`.",
+        ),
         required(
             "image",
             Kind::String(Some(IMAGE)),
@@ -88,7 +96,8 @@ pub static ENGINE: Table = Table {
             "kv-offload",
             Kind::String(Some("^[1-9][0-9]{0,4}Gi$")),
             "Size of the part of the KV cache in CPU memory, for all devices of a pod: `64Gi`. The \
-                memory of `resources` must include it. Default: none.",
+                memory of `resources` must include it. SGLang requires more than the KV cache of \
+                the devices, and with `prefill` only prefill pods have it. Default: none.",
         ),
     ],
 };
@@ -537,7 +546,8 @@ pub static SERVING: Table = Table {
             "adapters",
             Kind::Objects,
             "LoRA adapters: `{ name = \"…\", source = \"hf://ORGANISATION/NAME\" }`, or a source \
-                `pvc://CLAIM/FOLDER`. Requests select them by name.",
+                `pvc://CLAIM/FOLDER`. Requests select them by name; with SGLang by \
+                `MODEL:NAME`.",
         ),
         optional(
             "adapter-rank",

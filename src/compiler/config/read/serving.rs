@@ -7,8 +7,8 @@ use crate::config::keys::serving as keys;
 use crate::config::keys::{Kind, NAMESPACE_LIMIT, Table};
 use crate::config::serving::{accelerators, profile};
 use crate::config::{
-    Accelerator, Autoscaling, EngineConfig, Model, Monitoring, NetworkPolicy, PickerConfig,
-    RouteConfig, ServingConfig, Shape, Topology,
+    Accelerator, Autoscaling, EngineConfig, EngineKind, Model, Monitoring, NetworkPolicy,
+    PickerConfig, RouteConfig, ServingConfig, Shape, Topology,
 };
 use crate::diag::{Code, Span};
 use crate::ir::label_fault;
@@ -103,6 +103,7 @@ pub(super) fn read<'t>(
         (None, Some(_)) => None,
         (None, None) => pull_secret.map(str::to_owned),
     };
+    let kserve = matches!(fields.text("form"), Some(("kserve", _)));
     let namespace = fields.text("namespace").and_then(|at| values::namespace(reader, at));
     let chart_version = fields.text("chart-version").and_then(|at| values::version(reader, at));
 
@@ -115,7 +116,7 @@ pub(super) fn read<'t>(
             .text("api")
             .and_then(|(name, _)| profile::named(name))
             .unwrap_or(profile::newest()),
-        kserve: matches!(fields.text("form"), Some(("kserve", _))),
+        kserve,
         allow_tags: fields.boolean("allow-tags").unwrap_or_default(),
         chart_version: chart_version.unwrap_or(semver::Version::new(0, 1, 0)),
         namespace: namespace.unwrap_or_else(|| "models".to_owned()),
@@ -154,7 +155,7 @@ pub(super) fn read<'t>(
             monitoring: strings(&table, "monitoring-namespaces").unwrap_or_default(),
         }),
         route,
-        autoscaling: scaling_fields.and_then(|table| autoscaling(reader, &table)),
+        autoscaling: scaling_fields.and_then(|table| autoscaling(reader, &table, kserve)),
         disruption_budget: fields.integer("disruption-budget"),
         depends_on: strings(fields, "depends-on").unwrap_or_default(),
         span: reader.span(fields.header.clone()),
@@ -285,6 +286,10 @@ fn engine(
     let (image, range) = fields.text("image")?;
     let image = values::reference(reader, "image", (image, range))?;
     let engine = EngineConfig {
+        kind: match fields.text("kind") {
+            Some(("sglang", _)) => EngineKind::Sglang,
+            _ => EngineKind::Vllm,
+        },
         image,
         env: list(env),
         shared_memory: string(fields, "shared-memory"),
@@ -480,10 +485,10 @@ fn rewrites(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<(String, Vec<(S
     rewrites
 }
 
-fn autoscaling(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Autoscaling> {
+fn autoscaling(reader: &mut Reader<'_>, fields: &Fields<'_>, kserve: bool) -> Option<Autoscaling> {
     let keda = matches!(fields.text("kind"), Some(("keda", _)));
     let prometheus = string(fields, "prometheus");
-    if keda && prometheus.is_none() {
+    if keda && prometheus.is_none() && !kserve {
         let range = fields.header.clone();
         let hint = "add it: `prometheus = \"http://prometheus.monitoring:9090\"`";
         reader.error(Code::MissingKey, &range, "`keda` requires the URL of Prometheus", hint);

@@ -52,7 +52,7 @@ pub(crate) fn adapters(view: &View<'_>, found: &mut Found) {
 }
 
 /// Returns the models and adapters that an engine serves; `None` if requests or plugins may add more.
-fn served<'e>(engine: &'e Engine<'_>) -> Option<Vec<&'e str>> {
+fn served(engine: &Engine<'_>) -> Option<Vec<String>> {
     let flags: &Flags = engine.flags.as_ref()?;
     let by_plugin = ["VLLM_PLUGINS", "VLLM_LORA_RESOLVER_CACHE_DIR", RUNTIME_UPDATES];
     let loads = by_plugin.iter().any(|name| variable(engine.container, name).is_some());
@@ -61,10 +61,12 @@ fn served<'e>(engine: &'e Engine<'_>) -> Option<Vec<&'e str>> {
         return None;
     }
 
-    let mut names: Vec<&str> = flags.all("served-model-name");
+    let mut names: Vec<String> =
+        flags.all("served-model-name").into_iter().map(str::to_owned).collect();
     if names.is_empty() {
-        names.extend(engine.model.as_deref());
+        names.extend(engine.model.clone());
     }
+    let model = names.first().cloned().unwrap_or_default();
     for modules in ["lora-modules", "lora-paths"] {
         for module in flags.all(modules) {
             // `NAME=PATH`, or a JSON map.
@@ -72,7 +74,11 @@ fn served<'e>(engine: &'e Engine<'_>) -> Option<Vec<&'e str>> {
             if name.starts_with('{') {
                 return None;
             }
-            names.push(name);
+            names.push(match engine.program {
+                // By the name alone SGLang serves its base model.
+                Program::Sglang => format!("{model}:{name}"),
+                _ => name.to_owned(),
+            });
         }
     }
     let unknown = names.is_empty() || names.iter().any(|name| is_placeholder(name));
@@ -90,7 +96,7 @@ pub(crate) fn rewrites(view: &View<'_>, found: &mut Found) {
             template.engine.as_ref().is_some_and(|engine| !engine.is_headless())
         };
         let pods = view.selected(pool);
-        let names: Option<Vec<Vec<&str>>> =
+        let names: Option<Vec<Vec<String>>> =
             pods.iter().filter(is_server).map(|t| served(t.engine.as_ref()?)).collect();
         let Some(names) = names.filter(|names| !names.is_empty()) else { continue };
 
@@ -98,7 +104,7 @@ pub(crate) fn rewrites(view: &View<'_>, found: &mut Found) {
         for (index, rule) in rules.iter().enumerate() {
             for target in list(rule, "targets") {
                 let model = text(target, "modelRewrite");
-                let missing = names.iter().any(|served| !served.contains(&model));
+                let missing = names.iter().any(|served| !served.iter().any(|name| name == model));
                 if model.is_empty() || is_placeholder(model) || !missing {
                     continue;
                 }
@@ -107,7 +113,8 @@ pub(crate) fn rewrites(view: &View<'_>, found: &mut Found) {
                     rewrite.label(),
                     pool.label()
                 );
-                let hint = crate::diag::suggest::hint(model, &names[0], "models");
+                let known: Vec<&str> = names[0].iter().map(String::as_str).collect();
+                let hint = crate::diag::suggest::hint(model, &known, "models");
                 let path = format!(".spec.rules[{index}].targets");
                 found.push(owner, path, message, hint).field = Some("rewrites");
             }

@@ -31,8 +31,10 @@ fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32> {
     let dp = engine.number("data-parallel-size", 1)?;
     if engine.program == Program::Sglang {
         // With attention data parallelism, ranks of both kinds share devices.
+        let shares = flags.is_on("enable-dp-attention") && !flags.has("attn-dp-size");
+        let replicas = if shares { 1 } else { dp };
         let nodes = engine.number("nnodes", 1)?;
-        return tp.checked_mul(pp).map(|all| all / nodes.max(1));
+        return tp.checked_mul(pp)?.checked_mul(replicas).map(|all| all / nodes.max(1));
     }
     if engine.program == Program::Other {
         return None;
@@ -227,6 +229,10 @@ pub(crate) fn probes(view: &View<'_>, found: &mut Found) {
             };
 
             let path = format!("{path}.{probe}");
+            // Workers of older releases of SGLang answer health checks.
+            if engine.is_headless() && engine.program == Program::Sglang {
+                continue;
+            }
             if engine.is_headless() {
                 let message = format!("headless workers have a {probe}");
                 found.push(template.owner, path, message, "remove the probe");

@@ -1,6 +1,6 @@
 //! Keys that add to the pods of a chart.
 
-use super::{IMAGE, check, compile, config, objects, read};
+use super::{IMAGE, check, compile, objects, read};
 use crate::diag::{Diagnostics, human};
 use serde_json::{Value as Json, json};
 
@@ -164,8 +164,14 @@ fn parts_of_precise_prefix_routing_agree() {
 
     let pod = &named(&all, "Deployment", "chat-epp")["spec"]["template"]["spec"];
     assert!(has(&pod["containers"], &json!({"name": "tokenizer", "image": IMAGE})));
-    let prefill = shown(&format!("prefill = {{}}\n{table}"));
-    assert!(prefill.contains("does not support `prefill`"), "{prefill}");
+    // With prefill both profiles score by the index.
+    let both = format!("prefill = {{ sidecar-image = \"SIDECAR\" }}\n{table}");
+    assert_eq!(shown(&both), "");
+    let all = objects(&both);
+    let map = &named(&all, "ConfigMap", "chat-epp")["data"]["precise-prefix.yaml"];
+    let text = map.as_str().expect("a configuration");
+    assert!(text.contains("disagg-profile-handler"), "{text}");
+    assert_eq!(text.matches("pluginRef: prefix-cache-scorer").count(), 2, "{text}");
     let ranks = shown(&format!("dp = 2\n{table}"));
     assert!(ranks.contains("data parallelism"), "{ranks}");
 }
@@ -241,21 +247,25 @@ fn offloading_and_traces() {
     let pod = &named(&all, "Deployment", "chat-decode")["spec"]["template"]["spec"];
     let args = pod["containers"][0]["args"].as_array().expect("args");
     assert!(args.contains(&json!("--kv-offloading-size=64")), "{args:?}");
-    let both = format!("prefill = {{}}\n{offload}");
-    let (config, text) = super::read_without_engine(&both);
-    let mut found = Diagnostics::new();
-    compile(&config.unwrap_or_else(|| panic!("{text}")), &mut found);
-    let text = human::render(&found, false);
-    assert!(text.contains("`kv-offload` cannot be used with `prefill`"), "{text}");
-}
 
-#[test]
-fn kserve_takes_fields_of_pods_but_no_labels() {
-    let table = "form = \"kserve\"\nprefill = {}\n[serving.pod]\nscheduler = \"binpack\"\n";
-    let service = objects(table).remove(0);
-    assert_eq!(service["spec"]["template"]["schedulerName"], "binpack");
-    assert_eq!(service["spec"]["prefill"]["template"]["schedulerName"], "binpack");
-    let labels = shown("form = \"kserve\"\n[serving.pod]\nlabels = { a = \"b\" }\n");
-    assert!(labels.contains("`pod.labels` is not supported"), "{labels}");
-    let _ = config(table);
+    // With prefill one connector combines the transfer with the offloading.
+    let both = format!(
+        "tp = 2\ndp = 2\nepp.image = \"PICKER\"\nprefill = {{ sidecar-image = \"SIDECAR\" }}\n{offload}"
+    );
+    let (config, text) = super::read_without_engine(&both);
+    let config = config.unwrap_or_else(|| panic!("{text}"));
+    let mut found = Diagnostics::new();
+    let unit = compile(&config, &mut found).expect("a unit");
+    check(&unit, &config, &mut found);
+    assert!(found.is_empty(), "{}", human::render(&found, false));
+    let all = super::rendered(&unit);
+    let pod = &named(&all, "Deployment", "chat-decode")["spec"]["template"]["spec"];
+    let args = pod["containers"][0]["args"].as_array().expect("args");
+    let transfer = args.iter().filter_map(Json::as_str).find(|arg| arg.contains("kv-transfer"));
+    let transfer = transfer.expect("a connector");
+    // 64 GiB of the pod are 32 GiB for each of its two ranks.
+    for part in ["MultiConnector", "NixlConnector", "\"cpu_bytes_to_use\":34359738368"] {
+        assert!(transfer.contains(part), "{part}: {transfer}");
+    }
+    assert!(!args.contains(&json!("--kv-offloading-backend=native")), "{args:?}");
 }

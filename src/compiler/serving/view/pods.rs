@@ -308,7 +308,12 @@ impl<'a> Engine<'a> {
 
     /// Returns true if it has no server.
     pub(crate) fn is_headless(&self) -> bool {
-        self.flags.as_ref().is_some_and(|flags| flags.is_on("headless"))
+        let Some(flags) = &self.flags else { return false };
+        match self.program {
+            // Only the first node of SGLang has a server.
+            Program::Sglang => flags.number("node-rank", 0).is_some_and(|rank| rank > 0),
+            _ => flags.is_on("headless"),
+        }
     }
 
     /// Returns true if each rank has its own port.
