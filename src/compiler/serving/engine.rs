@@ -25,7 +25,7 @@ pub(super) enum Pod {
     Headless,
 }
 
-/// Shell script that sets `leader`; `ADDRESS` stands for the variable with the pod's IP address. The
+/// Shell script that sets `leader`; `$ADDRESS` stands for the variable with the pod's IP address. The
 /// leader uses its own IP address, because a socket cannot be
 /// bound to every name; workers wait until its name resolves, which needs a running pod (lws#746).
 const LEADER: &str = "\
@@ -339,7 +339,7 @@ fn command(workload: &Workload<'_>, pod: Pod) -> (Vec<String>, Vec<String>) {
     let Some(script) = (server.group_script)(workload, pod) else {
         return (texts(server.command), args);
     };
-    let leader = LEADER.replace("ADDRESS\n", &format!("{}\n", server.address_variable));
+    let leader = LEADER.replace("$ADDRESS", &format!("${}", server.address_variable));
     let script = format!("{leader}{script}");
     // The arguments after the script start with `$0`.
     (texts(&["/bin/bash", "-c", &script, server.key]), args)
