@@ -35,7 +35,7 @@ pub(super) struct ModelServer {
     pub(super) address_variable: &'static str,
     /// Directories for caches, by variable.
     pub(super) cache_variables: &'static [(&'static str, &'static str)],
-    /// How its pods are probed.
+    /// Probes of its pods.
     pub(super) probes: Probes,
     /// Gauge of waiting requests.
     pub(super) waiting_metric: &'static str,
@@ -70,7 +70,7 @@ pub(super) struct Limit {
     key: &'static str,
     /// Returns true for pods with the setting.
     applies: fn(&Workload<'_>) -> bool,
-    /// What is wrong.
+    /// The message of the error.
     message: &'static str,
     hint: &'static str,
 }
