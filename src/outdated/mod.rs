@@ -71,9 +71,9 @@ pub(crate) struct Newest {
 pub(crate) struct Tag {
     /// The tag.
     pub name: String,
-    /// The digest that it has now.
+    /// The digest of the manifest that it leads to now.
     pub digest: String,
-    /// True if it had another one when the bundle was locked.
+    /// True if it led to another one when the bundle was locked.
     pub moved: bool,
 }
 
@@ -167,9 +167,8 @@ fn tag(
 ) -> Option<Tag> {
     let Bytes::Image(image) = &entry.bytes else { return None };
     let parsed = Reference::parse(reference).ok().filter(|parsed| parsed.digest.is_none())?;
-    let digest = sources.current_digest(reference, diagnostics)?;
-    let identity = &image.identity;
-    let moved = digest != identity.digest && identity.index.as_ref() != Some(&digest);
+    let digest = sources.current_digest(reference, &image.identity, diagnostics)?;
+    let moved = digest != image.identity.digest;
     Some(Tag { name: parsed.tag?, digest, moved })
 }
 

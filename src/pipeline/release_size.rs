@@ -34,13 +34,29 @@ const REMEDIES: [Remedy; 4] = [
     },
 ];
 
-/// Reports each chart whose release takes most of its Secret, or does not fit. `compile` compiles the bundle with other settings; it is called only if there is such a chart.
+/// Reports each chart whose release takes most of its Secret or does not fit, and what was left out of
+/// Chart.yaml to reduce it. `compile` compiles the bundle with other settings; it is called only if
+/// there is a chart that takes most of its Secret.
 pub(super) fn check(
     charts: &[Chart],
     config: &BundleConfig,
     compile: impl Fn(&BundleConfig) -> Vec<Chart>,
     diagnostics: &mut Diagnostics,
 ) {
+    let small = charts.iter().filter(|chart| chart.release_bytes < chart::RELEASE_WARN);
+    for chart in small.filter(|chart| !chart.left_out.is_empty()) {
+        let message = format!(
+            "Chart.yaml of `{}` is without {}, because the release Secret would take {} % or more \
+                of the {} bytes that Kubernetes allows",
+            chart.name,
+            left_out(chart),
+            chart::release_percent(chart::RELEASE_WARN),
+            chart::RELEASE_LIMIT
+        );
+        let note = Diagnostic::note(Code::ReleaseSize, message);
+        diagnostics.push(note.at(Place::span(config.span.clone())));
+    }
+
     let large: Vec<&Chart> =
         charts.iter().filter(|chart| chart.release_bytes >= chart::RELEASE_WARN).collect();
     let Some(largest) = large.iter().map(|chart| chart.release_bytes).max() else { return };
@@ -54,9 +70,13 @@ pub(super) fn check(
 fn finding(chart: &Chart) -> Diagnostic {
     let (name, bytes, limit) = (&chart.name, chart.release_bytes, chart::RELEASE_LIMIT);
     let share = chart::release_percent(bytes);
+    let without = match left_out(chart) {
+        entries if entries.is_empty() => entries,
+        entries => format!(", without {entries} in Chart.yaml"),
+    };
     let takes = format!(
         "release Secret of `{name}` takes up to {bytes} bytes ({share} %) of the {limit} that \
-            Kubernetes allows"
+            Kubernetes allows{without}"
     );
     if bytes > limit {
         Diagnostic::error(Code::ReleaseSize, format!("{takes}: Helm cannot install it"))
@@ -64,6 +84,16 @@ fn finding(chart: &Chart) -> Diagnostic {
         Diagnostic::warning(Code::ReleaseSize, takes)
     }
 }
+
+/// Returns the keys that are left out of Chart.yaml, joined by `and`.
+fn left_out(chart: &Chart) -> String {
+    let keys: Vec<String> =
+        chart.left_out.iter().map(|entry| format!("`{}`", entry.as_str())).collect();
+    keys.join(" and ")
+}
+
+/// Least reduction in bytes that a hint lists.
+const WORTHWHILE: usize = 4 << 10;
 
 /// Returns a hint with the settings that reduce the size, and the resulting percentages.
 fn hint(
@@ -92,12 +122,16 @@ fn hint(
                 format!("{} {} %", chart.name, chart::release_percent(chart.release_bytes))
             })
             .collect();
-        let choice = format!("{written} ({})", shares.join(", "));
+        let shares = shares.join(", ");
+        let saved = largest.saturating_sub(most);
         // A setting that only just fits would be too large with the next version.
         if most < chart::RELEASE_WARN {
-            fitting.push(choice);
+            fitting.push(format!("{written} ({shares})"));
         } else if chart::release_percent(most) < chart::release_percent(largest) {
-            smaller.push(choice);
+            smaller.push(format!("{written} ({shares})"));
+        } else if saved >= WORTHWHILE {
+            // Rounded, it is the same share.
+            smaller.push(format!("{written} ({shares}, {} KiB less)", saved >> 10));
         }
     }
 
@@ -106,5 +140,46 @@ fn hint(
         ([], []) => filters.to_owned(),
         ([], smaller) => format!("{filters}; these reduce the size: {}", smaller.join(" or ")),
         (fitting, _) => format!("write {}", fitting.join(" or ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Source;
+    use crate::diag::{SourceText, Span};
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    fn chart(release_bytes: usize) -> Chart {
+        Chart {
+            name: "lamps".to_owned(),
+            version: semver::Version::new(1, 0, 0),
+            files: BTreeMap::new(),
+            release_bytes,
+            left_out: Vec::new(),
+            crds_folder: None,
+            stubs: Vec::new(),
+            gates: Vec::new(),
+            steps: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn reductions_within_a_percent_are_listed() {
+        let source = SourceText { name: "bundles.toml".to_owned(), text: String::new() };
+        let span = Span::new(&Arc::new(source), 0..0);
+        let config =
+            BundleConfig::new("lamps", Source::Path { path: PathBuf::from("bundle"), span });
+        let compile = |changed: &BundleConfig| {
+            let stripped = if changed.strip_descriptions { 9_500 } else { 0 };
+            let moved = if changed.crds.is_some() { 500 } else { 0 };
+            vec![chart(1_363_000 - stripped - moved)]
+        };
+        let hint = hint(1_363_000, &config, compile);
+        let listed = "these reduce the size: strip-descriptions = true (lamps 130 %, 9 KiB less) or \
+            crds = \"separate\" and strip-descriptions = true (lamps 130 %, 9 KiB less)";
+        assert!(hint.ends_with(listed), "{hint}");
     }
 }

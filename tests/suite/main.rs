@@ -20,6 +20,7 @@ mod bad_input;
 mod book;
 mod catalog;
 mod certificates;
+mod chart_testing;
 mod charts;
 mod check_serving;
 mod cli;

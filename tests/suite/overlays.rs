@@ -1,7 +1,8 @@
 //! Additions of a configuration to a bundle: in charts, and in the report of a build.
 
 use crate::support::command::Case;
-use crate::support::lamp::{CONFIG, CRD_FILE};
+use crate::support::lamp::{CONFIG, CRD_FILE, CSV, CSV_FILE};
+use serde_json::{Value as Json, json};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -217,6 +218,64 @@ fn a_release_that_nearly_fills_its_secret_is_a_warning() {
         let _ = write!(seen_all, "=== {more}{}", seen.stderr_but_sizes());
     }
     insta::assert_snapshot!("release_size", seen_all);
+}
+
+/// Text that compression shortens by half.
+fn noise(length: usize) -> String {
+    let mut state = 1_u64;
+    let mut text = String::new();
+    while text.len() < length {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        text.push_str(&format!("{:016x}", state ^ (state >> 31)));
+    }
+    text.truncate(length);
+    text
+}
+
+#[test]
+fn a_large_release_goes_without_the_icon_and_then_without_examples() {
+    const CHART: &str = "out/lamp-operator/1.2.3/Chart.yaml";
+    let case = Case::with_lamps();
+    let mut csv: Json = serde_yaml::from_str(CSV).expect("a CSV");
+    let spec = json!({ "text": noise(20_000) });
+    let example = json!([{"apiVersion": "light.example.com/v1", "kind": "Lamp", "spec": spec}]);
+    csv["metadata"]["annotations"]["alm-examples"] = json!(example.to_string());
+    csv["spec"]["icon"] = json!([{"base64data": noise(32_000), "mediatype": "image/png"}]);
+    case.write(CSV_FILE, csv.to_string());
+    let build = |filling: usize| {
+        let map = format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: much\ndata:\n  text: {}\n",
+            noise(filling)
+        );
+        case.write("bundle/manifests/map.yaml", map);
+        let seen = case.run(&["build", "--replace"]);
+        assert_eq!(seen.code, Some(0), "{}", seen.text());
+        let chart: Json = serde_yaml::from_str(&case.read(CHART)).expect("YAML");
+        let has_examples = chart["annotations"]["artifacthub.io/crdsExamples"].is_string();
+        (seen.stderr, chart["icon"].is_string(), has_examples)
+    };
+
+    let mut states = Vec::new();
+    for filling in [1_000].into_iter().chain((400_000..520_000).step_by(8_000)) {
+        let (text, icon, examples) = build(filling);
+        states.push((icon, examples));
+        let note = "Chart.yaml of `lamp-operator` is without `icon`, because the release Secret";
+        let warning = "Kubernetes allows, without `icon` and `artifacthub.io/crdsExamples`";
+        match (icon, examples) {
+            (true, _) => assert!(!text.contains("release-size"), "{text}"),
+            (false, true) => assert!(text.contains(note), "{text}"),
+            (false, false) if text.contains("warning[release-size]") => {
+                assert!(text.contains(warning), "{text}");
+                break;
+            }
+            (false, false) => {
+                assert!(text.contains("is without `icon` and `artifacthub.io"), "{text}")
+            }
+        }
+    }
+    states.dedup();
+    assert_eq!(states, [(true, true), (false, true), (false, false)]);
 }
 
 #[test]

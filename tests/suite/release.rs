@@ -253,17 +253,17 @@ fn the_static_program_runs_in_the_image_alone() {
         if entry.file_type().is_file() {
             let path = entry.path().strip_prefix(&bundle).expect("a path below");
             let bytes = fs::read(entry.path()).expect("a file");
-            case.write(&format!("image/work/bundle/{}", path.display()), bytes);
+            case.write(&format!("image/src/bundle/{}", path.display()), bytes);
         }
     }
     let config =
         "[[bundle]]\nname = \"pods\"\npath = \"bundle\"\nexclude = ['.kind == \"Route\"']\n";
-    case.write("image/work/bundles.toml", config);
+    case.write("image/src/bundles.toml", config);
     let done = Command::new("unshare")
         .args(["--user", "--map-root-user", "--mount", "bash", "-ec"])
         .arg(
             "mkdir image/proc && mount --rbind /proc image/proc && cd image && \
-              chroot . /bundle2chart build --config work/bundles.toml --out work/out",
+              chroot . /bundle2chart build --config src/bundles.toml --out src/out",
         )
         .current_dir(case.path("."))
         .env_clear()
@@ -271,5 +271,5 @@ fn the_static_program_runs_in_the_image_alone() {
         .output()
         .expect("unshare runs");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    assert!(case.path("image/work/out/pods/1.0.0/Chart.yaml").is_file());
+    assert!(case.path("image/src/out/pods/1.0.0/Chart.yaml").is_file());
 }

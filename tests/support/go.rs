@@ -4,10 +4,14 @@
 #![expect(clippy::disallowed_methods, reason = "tests build and run Go programs")]
 
 use super::once::{create_once, tools_dir};
+use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tempfile::TempDir;
+use walkdir::WalkDir;
 
 /// Returns the program whose sources are in `tests/NAME`; builds it where that was not done yet.
 ///
@@ -76,6 +80,62 @@ fn build(sources: &Path, variables: &[String], path: &Path) -> Result<(), String
         let arguments = ["build", "-trimpath", "-buildvcs=false", &linker, "-o", target, "."];
         go(sources, &arguments).map(drop)
     })
+}
+
+/// A program of a module that others publish.
+pub(crate) struct Module {
+    /// Path of the module.
+    pub(crate) path: &'static str,
+    /// Version, with `v`.
+    pub(crate) version: &'static str,
+    /// The sum of its files, as in go.sum.
+    pub(crate) sum: &'static str,
+    /// The package of the program in the module: `.` or `./NAME`.
+    pub(crate) package: &'static str,
+}
+
+impl Module {
+    /// Returns the folder of the module's files, which are downloaded if they are not there.
+    ///
+    /// # Errors
+    /// When Go cannot download it, or its sum is another one.
+    pub(crate) fn download(&self, tools: &Path) -> Result<PathBuf, String> {
+        let module = format!("{}@{}", self.path, self.version);
+        let downloaded = go(tools, &["mod", "download", "-json", &module])?;
+        let downloaded: Json = serde_json::from_str(&downloaded).map_err(|e| e.to_string())?;
+        if downloaded["Sum"] != self.sum {
+            let found = &downloaded["Sum"];
+            return Err(format!("{module} has the sum {found}, expected {}", self.sum));
+        }
+        Ok(PathBuf::from(downloaded["Dir"].as_str().ok_or("no folder of the module")?))
+    }
+
+    /// Builds the program at `target`.
+    ///
+    /// # Errors
+    /// Those of [`Module::download`] and of the compiler.
+    pub(crate) fn build(&self, tools: &Path, target: &Path) -> Result<(), String> {
+        let text = |error: std::io::Error| error.to_string();
+        let source = self.download(tools)?;
+        // `go install` refuses modules that replace others, and asks the proxy for newer versions, so
+        // the program is built in a copy, as a main module.
+        let staging = TempDir::new_in(tools).map_err(text)?;
+        let copy = staging.path().join("module");
+        for entry in WalkDir::new(&source) {
+            let entry = entry.map_err(|error| error.to_string())?;
+            let to = copy.join(entry.path().strip_prefix(&source).map_err(|e| e.to_string())?);
+            if entry.file_type().is_dir() {
+                fs::create_dir_all(&to).map_err(text)?;
+            } else {
+                fs::copy(entry.path(), &to).map_err(text)?;
+                fs::set_permissions(&to, Permissions::from_mode(0o644)).map_err(text)?;
+            }
+        }
+
+        let target = target.to_str().ok_or("a path in other than UTF-8")?;
+        let options = ["build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", target];
+        go(&copy, &[&options[..], &[self.package]].concat()).map(drop)
+    }
 }
 
 /// Runs `go ARGUMENTS` in a folder and returns its output.

@@ -3,21 +3,20 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 #![expect(clippy::disallowed_methods, reason = "tests make and run helmfile")]
 
-use super::go::go;
+use super::go::Module;
 use super::helm::{Helm, Run};
 use super::once::{create_once, tools_dir};
-use serde_json::Value as Json;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
-use walkdir::WalkDir;
 
-const MODULE: &str = "github.com/helmfile/helmfile";
 const VERSION: &str = "1.8.0";
-/// Go's checksum of the module's files.
-const SUM: &str = "h1:coUoYKmxceeLbm4y43dJ1Dh3crrwniAx8LtBxPcu7+Y=";
+const MODULE: Module = Module {
+    path: "github.com/helmfile/helmfile",
+    version: "v1.8.0",
+    sum: "h1:coUoYKmxceeLbm4y43dJ1Dh3crrwniAx8LtBxPcu7+Y=",
+    package: ".",
+};
 
 /// helmfile with Helm, without any of the user's own settings.
 pub(crate) struct Helmfile {
@@ -83,7 +82,7 @@ impl Helmfile {
 fn installed() -> PathBuf {
     let tools = tools_dir();
     let path = tools.join(format!("helmfile-{VERSION}")).join("helmfile");
-    if let Err(reason) = create_once(&path, |staged| build(&tools, staged)) {
+    if let Err(reason) = create_once(&path, |staged| MODULE.build(&tools, staged)) {
         panic!(
             "this test needs helmfile {VERSION} and could not build it: {reason}\n\
              hint: install Go 1.26; GOPROXY sets the proxy for Go modules. Or put the program at {} \
@@ -92,32 +91,4 @@ fn installed() -> PathBuf {
         );
     }
     path
-}
-
-/// Builds helmfile at `target`.
-fn build(tools: &Path, target: &Path) -> Result<(), String> {
-    let text = |error: std::io::Error| error.to_string();
-    let staging = TempDir::new_in(tools).map_err(text)?;
-    let module = format!("{MODULE}@v{VERSION}");
-    let downloaded = go(staging.path(), &["mod", "download", "-json", &module])?;
-    let downloaded: Json = serde_json::from_str(&downloaded).map_err(|e| e.to_string())?;
-    if downloaded["Sum"] != SUM {
-        return Err(format!("{module} has the sum {}, expected {SUM}", downloaded["Sum"]));
-    }
-    // `go install` refuses modules that replace others, so it is built as what it is: a main module.
-    let source = PathBuf::from(downloaded["Dir"].as_str().ok_or("no folder of the module")?);
-    let copy = staging.path().join("helmfile");
-    for entry in WalkDir::new(&source) {
-        let entry = entry.map_err(|error| error.to_string())?;
-        let to = copy.join(entry.path().strip_prefix(&source).map_err(|e| e.to_string())?);
-        if entry.file_type().is_dir() {
-            fs::create_dir_all(&to).map_err(text)?;
-        } else {
-            fs::copy(entry.path(), &to).map_err(text)?;
-            fs::set_permissions(&to, Permissions::from_mode(0o644)).map_err(text)?;
-        }
-    }
-    let target = target.to_str().ok_or("a path in other than UTF-8")?;
-    let arguments = ["build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", target, "."];
-    go(&copy, &arguments).map(drop)
 }

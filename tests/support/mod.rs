@@ -6,6 +6,7 @@ pub(crate) mod comparison;
 pub(crate) mod crd_schemas;
 pub(crate) mod deviations;
 pub(crate) mod discovery;
+pub(crate) mod go;
 pub(crate) mod helm;
 pub(crate) mod image;
 pub(crate) mod lamp;

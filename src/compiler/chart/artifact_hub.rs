@@ -8,6 +8,9 @@ use crate::yaml;
 const CAPABILITIES: [&str; 5] =
     ["Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot"];
 
+/// The annotation with examples of custom resources.
+pub(super) const CRDS_EXAMPLES: &str = "artifacthub.io/crdsExamples";
+
 /// Returns the annotations of an operator that uses these images.
 pub(super) fn annotations(csv: &ClusterServiceVersion, images: &[String]) -> Map {
     let mut found = Map::from_iter([("artifacthub.io/operator".to_owned(), Value::text("true"))]);
@@ -20,19 +23,25 @@ pub(super) fn annotations(csv: &ClusterServiceVersion, images: &[String]) -> Map
     }
 
     let mut list = |key: &str, items: Vec<Value>| {
-        if let Ok(text) = yaml::plain_value(&Value::Seq(items.clone()))
-            && !items.is_empty()
-        {
-            found.insert(format!("artifacthub.io/{key}"), Value::text(text));
-        }
+        found.extend(list_of(key, items));
     };
-    list("links", entries(csv, &["spec", "links"], &["name", "url"], &[]));
+    list("artifacthub.io/links", entries(csv, &["spec", "links"], &["name", "url"], &[]));
     let owned = ["spec", "customresourcedefinitions", "owned"];
     let required = ["kind", "version", "name", "displayName", "description"];
-    list("crds", entries(csv, &owned, &["kind", "version", "name"], &required[3..]));
-    list("crdsExamples", own("alm-examples").map(examples).unwrap_or_default());
-    list("images", images.iter().map(|image| image_entry(image)).collect());
+    list("artifacthub.io/crds", entries(csv, &owned, &["kind", "version", "name"], &required[3..]));
+    list(CRDS_EXAMPLES, own("alm-examples").map(examples).unwrap_or_default());
+    let images = images.iter().map(|image| image_entry(image)).collect();
+    found.extend(list_of("artifacthub.io/images", images));
     found
+}
+
+/// Returns an annotation whose text is a YAML list; `None` for an empty list.
+fn list_of(key: &str, items: Vec<Value>) -> Option<(String, Value)> {
+    if items.is_empty() {
+        return None;
+    }
+    let text = yaml::plain_value(&Value::Seq(items)).ok()?;
+    Some((key.to_owned(), Value::text(text)))
 }
 
 /// Returns the items of a list of the CSV that have all `required` keys, with these and `optional`

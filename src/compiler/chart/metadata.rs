@@ -8,8 +8,36 @@ use crate::config::Maintainer;
 use crate::ir::{Map, Object, Value};
 use crate::yaml;
 
-/// Returns Chart.yaml: versions, description and provenance, without timestamps.
-pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> String {
+/// An entry of Chart.yaml that only catalogs of charts show, and that may be large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CatalogEntry {
+    /// `icon`
+    Icon,
+    /// The annotation with examples of custom resources.
+    CrdsExamples,
+}
+
+impl CatalogEntry {
+    /// All of them, in the order in which they are left out of large releases.
+    pub(super) const ALL: [CatalogEntry; 2] = [CatalogEntry::Icon, CatalogEntry::CrdsExamples];
+
+    /// Returns the key in Chart.yaml.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CatalogEntry::Icon => "icon",
+            CatalogEntry::CrdsExamples => artifact_hub::CRDS_EXAMPLES,
+        }
+    }
+}
+
+/// Returns Chart.yaml: versions, description and provenance, without timestamps and without the
+/// entries that are `left_out`.
+pub(super) fn chart(
+    description: &Description<'_>,
+    part: Part,
+    crds: &Crds,
+    left_out: &[CatalogEntry],
+) -> String {
     let csv = description.bundle.map(|bundle| &bundle.csv);
     let mut root = Map::new();
     let mut set = |key: &str, value: Value| {
@@ -33,9 +61,8 @@ pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> S
     set("type", "application".into());
 
     csv.into_iter().flat_map(of_csv).for_each(|(key, value)| set(key, value));
-    let maintainers = &description.config.maintainers;
-    if !maintainers.is_empty() {
-        set("maintainers", Value::Seq(maintainers.iter().map(maintainer).collect()));
+    if !description.config.maintainers.is_empty() {
+        set("maintainers", maintainers(&description.config.maintainers));
     }
 
     if crds.are_in_subchart() {
@@ -71,7 +98,13 @@ pub(super) fn chart(description: &Description<'_>, part: Part, crds: &Crds) -> S
         }
         annotations.extend(artifact_hub::annotations(csv, description.images));
     }
+    for entry in left_out {
+        annotations.shift_remove(entry.as_str());
+    }
     set("annotations", Value::from(annotations));
+    for entry in left_out {
+        root.shift_remove(entry.as_str());
+    }
     plain(&root)
 }
 
@@ -173,6 +206,11 @@ fn upgrade_facts(bundle: &Bundle) -> Map {
 fn kube_version(minimum: &str) -> Option<String> {
     let version = semver::Version::parse(minimum.trim_start_matches('v')).ok()?;
     Some(format!(">={}.{}.{}-0", version.major, version.minor, version.patch))
+}
+
+/// Returns the list of maintainers.
+fn maintainers(maintainers: &[Maintainer]) -> Value {
+    Value::Seq(maintainers.iter().map(maintainer).collect())
 }
 
 fn maintainer(maintainer: &Maintainer) -> Value {

@@ -27,6 +27,7 @@ mod values;
 
 pub use budget::{LIMIT as RELEASE_LIMIT, WARN as RELEASE_WARN, percent as release_percent};
 pub use chart_lock::{CHART_LOCK, CRDS_SUBCHART, chart_lock, is_written_by_helm};
+pub use metadata::CatalogEntry;
 pub use serving::serving_chart;
 
 use crate::bundle::Bundle;
@@ -53,6 +54,8 @@ pub struct Chart {
     pub files: BTreeMap<String, Vec<u8>>,
     /// Upper bound of the size of its release Secret in bytes; Helm's limit is [`RELEASE_LIMIT`].
     pub release_bytes: usize,
+    /// Entries of Chart.yaml that are left out because the release is large.
+    pub left_out: Vec<CatalogEntry>,
     /// Folder of CRDs that Helm does not upgrade, with a trailing slash.
     pub crds_folder: Option<&'static str>,
     /// Names of its stub CRDs.
@@ -227,7 +230,7 @@ fn chart(
     scopes: &Scopes,
 ) -> Chart {
     let name = part.name(description.config);
-    let crds = crds::place(&mut unit, part, description.crds);
+    let mut crds = crds::place(&mut unit, part, description.crds);
     let tests = match part {
         Part::Main => rollout_test::add(&mut unit, &name),
         Part::Crds | Part::Operands => BTreeMap::new(),
@@ -248,7 +251,8 @@ fn chart(
         files.insert(CHART_LOCK.to_owned(), lock);
     }
 
-    files.insert("Chart.yaml".to_owned(), metadata::chart(description, part, &crds));
+    let with_all = metadata::chart(description, part, &crds, &[]);
+    files.insert("Chart.yaml".to_owned(), with_all);
     files.insert("values.yaml".to_owned(), values::yaml(&unit.values));
     files.insert("values.schema.json".to_owned(), values::schema(unit, crds.are_in_subchart()));
 
@@ -276,15 +280,31 @@ fn chart(
 
     let switches = description.config.switches.iter().filter(|_| part == Part::Operands);
     let gate_seconds = switches.map(overlay::switch_job_seconds).sum();
-    let crds_folder = crds.folder();
-    files.extend(crds.files);
-    let release_bytes = budget::release_bytes(&name, &files, unit, description.namespace);
+    files.append(&mut crds.files);
+    let mut release_bytes = budget::release_bytes(&name, &files, unit, description.namespace);
+    let mut left_out = Vec::new();
+    // Catalogs can do without them; a release that does not fit cannot be installed.
+    for entry in CatalogEntry::ALL {
+        if release_bytes < RELEASE_WARN {
+            break;
+        }
+        left_out.push(entry);
+        let text = metadata::chart(description, part, &crds, &left_out);
+        if files.get("Chart.yaml") == Some(&text) {
+            left_out.pop();
+            continue;
+        }
+        files.insert("Chart.yaml".to_owned(), text);
+        release_bytes = budget::release_bytes(&name, &files, unit, description.namespace);
+    }
+
     Chart {
         name,
+        left_out,
         version: description.version.clone(),
         files: files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),
         release_bytes,
-        crds_folder,
+        crds_folder: crds.folder(),
         stubs: stub_names(&unit.objects),
         gates: next.gates,
         steps: next.steps.list,

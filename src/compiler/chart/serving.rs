@@ -26,6 +26,7 @@ pub fn serving_chart(unit: &Unit, config: &ServingConfig) -> Chart {
     let release_bytes = budget::release_bytes(&config.name, &files, unit, &config.namespace);
     Chart {
         release_bytes,
+        left_out: Vec::new(),
         crds_folder: None,
         stubs: Vec::new(),
         gates: Vec::new(),

@@ -161,6 +161,16 @@ pub(super) fn open(
     Ok(Opened { descriptor, layers, config: manifest.config().clone(), labels })
 }
 
+/// Returns the digest of the manifest that `root` describes, or that its index selects.
+pub(super) fn manifest_digest(
+    blobs: &dyn Blobs,
+    root: &Descriptor,
+    limits: &Limits,
+) -> Result<String, Fatal> {
+    let (descriptor, _) = resolve(blobs, root, limits)?;
+    Ok(descriptor.digest().to_string())
+}
+
 /// Follows indexes to the manifest of one image.
 fn resolve(
     blobs: &dyn Blobs,

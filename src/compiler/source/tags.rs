@@ -1,5 +1,7 @@
 //! The tags of a repository, and the digest that a tag has now.
 
+use super::ImageIdentity;
+use super::image;
 use super::layout::{self, Layout};
 use super::mirror;
 use super::reference::Reference;
@@ -20,13 +22,32 @@ impl SourceResolver {
         Some(tags)
     }
 
-    /// Returns the digest of the index or manifest that `reference` leads to now.
+    /// Returns the digest of the manifest that `reference` leads to now, through an index if there is
+    /// one: the digest that bundles.lock has. The index of the `locked` image is not read again.
     ///
     /// `None` if it leads nowhere.
-    pub fn current_digest(&self, reference: &str, diagnostics: &mut Diagnostics) -> Option<String> {
-        let located = self.open(reference, None, diagnostics);
-        let located = diagnostics.report(located)?;
-        Some(located.root.digest().to_string())
+    pub fn current_digest(
+        &self,
+        reference: &str,
+        locked: &ImageIdentity,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<String> {
+        let digest = self.manifest_of(reference, locked, diagnostics);
+        diagnostics.report(digest)
+    }
+
+    fn manifest_of(
+        &self,
+        reference: &str,
+        locked: &ImageIdentity,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<String, Fatal> {
+        let located = self.open(reference, None, diagnostics)?;
+        let root = located.root.digest().to_string();
+        if root == locked.digest || locked.index.as_ref() == Some(&root) {
+            return Ok(locked.digest.clone());
+        }
+        image::manifest_digest(located.blobs.as_ref(), &located.root, &self.limits)
     }
 
     fn tags_of(&self, reference: &Reference) -> Result<Vec<String>, Fatal> {

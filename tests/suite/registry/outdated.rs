@@ -102,6 +102,50 @@ fn newer_tags_and_moved_tags_are_found() {
     assert!(text.contains("check whether the digest was deleted"), "{text}");
 }
 
+/// bundles.lock has digests of manifests, so `outdated` has them as well where a tag leads to an index.
+/// A new index of the same manifest is no new bundle.
+#[test]
+fn digests_are_those_of_manifests() {
+    let project = Project { case: Case::new() };
+    let case = &project.case;
+    let push = |images: &[Image]| {
+        let mut layout = Layout::default();
+        layout.index("registry.example.com/lamps/bundle:1.2", images);
+        for (path, content) in layout.into_files() {
+            case.write(&format!("copies/{path}"), content);
+        }
+    };
+    let on_arm = |version: &str| Image { architecture: "arm64", ..image(version, "arm64") };
+    push(&[image("1.2.3", "")]);
+    case.write(
+        "bundles.toml",
+        "[[mirror]]\nfrom = \"registry.example.com\"\nto = \"oci-layout:copies\"\n\n[[bundle]]\n\
+         name = \"lamp-operator\"\nimage = \"registry.example.com/lamps/bundle:1.2\"\n",
+    );
+    let seen = project.run(&["lock"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    let digest = || {
+        let lock = case.read("bundles.lock");
+        let line = lock.lines().find(|line| line.starts_with("manifest")).expect("a digest");
+        line.split('"').nth(1).expect("a digest").to_owned()
+    };
+    let locked = digest();
+
+    push(&[image("1.2.3", ""), on_arm("1.2.3")]);
+    let seen = project.run(&["outdated", "--format", "json"]);
+    let tag = json!({ "name": "1.2", "digest": locked, "moved": false });
+    assert_eq!(bundle(&seen)["tag"], tag, "{}", seen.text());
+
+    push(&[image("1.2.4", ""), on_arm("1.2.4")]);
+    let seen = project.run(&["outdated", "--format", "json"]);
+    assert_eq!(bundle(&seen)["tag"]["moved"], true, "{}", seen.text());
+    let text = project.run(&["outdated"]).stdout;
+    let upgraded = project.run(&["lock", "--upgrade"]);
+    assert_eq!(upgraded.code, Some(0), "{}", upgraded.text());
+    assert_eq!(bundle(&seen)["tag"]["digest"], json!(digest()));
+    assert!(text.contains(&format!("moved from {locked} to {}", digest())), "{text}");
+}
+
 #[test]
 fn all_pages_of_tags_are_read_and_foreign_ones_are_not() {
     let other = Server::start(|_| Answer::new(200, "{\"tags\": [\"9.9.9\"]}"));
