@@ -149,7 +149,6 @@ mod tests {
     use crate::config::Source;
     use crate::diag::{SourceText, Span};
     use std::collections::BTreeMap;
-    use std::path::PathBuf;
     use std::sync::Arc;
 
     fn chart(release_bytes: usize) -> Chart {
@@ -170,8 +169,7 @@ mod tests {
     fn reductions_within_a_percent_are_listed() {
         let source = SourceText { name: "bundles.toml".to_owned(), text: String::new() };
         let span = Span::new(&Arc::new(source), 0..0);
-        let config =
-            BundleConfig::new("lamps", Source::Path { path: PathBuf::from("bundle"), span });
+        let config = BundleConfig::new("lamps", Source::Path { path: "bundle".to_owned(), span });
         let compile = |changed: &BundleConfig| {
             let stripped = if changed.strip_descriptions { 9_500 } else { 0 };
             let moved = if changed.crds.is_some() { 500 } else { 0 };
