@@ -159,6 +159,7 @@ mod tests {
             release_bytes,
             left_out: Vec::new(),
             crds_folder: None,
+            gate_seconds: 0,
             stubs: Vec::new(),
             gates: Vec::new(),
             steps: Vec::new(),
