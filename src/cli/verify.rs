@@ -63,7 +63,7 @@ impl Verify {
         // Without a lock entry, a tag would be resolved now, which proves nothing.
         let table = subject.table(&config, diagnostics)?.to_owned();
         let before = diagnostics.mark();
-        not_locked(&lock, &config, &[table.clone()], &lock_path, diagnostics);
+        not_locked(&lock, &config, std::slice::from_ref(&table), &lock_path, diagnostics);
         if diagnostics.has_errors_since(before) {
             return None;
         }
