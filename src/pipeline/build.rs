@@ -167,7 +167,7 @@ fn build_bundle<'c, C>(
         (Some(loaded), None) => (Locked::new(bundle, &files, loaded), None),
         (Some(loaded), Some(entry)) => {
             entry.check(bundle, &files, loaded, diagnostics);
-            (None, entry.with_decisions(bundle, loaded))
+            (None, entry.with_decisions(bundle, &files, loaded))
         }
     };
     let start = diagnostics.mark();

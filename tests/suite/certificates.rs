@@ -57,6 +57,7 @@ fn chart(folder: &Path, certificates: CertificateProvider) -> (PathBuf, ChartFil
         },
         mirrors: Vec::new(),
         registries: Vec::new(),
+        verifications: Vec::new(),
         network: bundle2chart::config::Network::default(),
         lints: bundle2chart::config::Lints::new(),
         ignore: Vec::new(),

@@ -7,12 +7,14 @@ pub mod maas;
 mod ready;
 pub mod serving;
 mod switch;
+mod verify;
 
 pub use after::AFTER;
 pub use chart::{CHART, VENDORED};
 pub use deploy::{APPLICATION, ARGOCD, DEPLOY, FLUX, IGNORE_DIFFERENCES};
 pub use ready::READY;
 pub use switch::SWITCH;
+pub use verify::VERIFY;
 
 /// The type of a key's value.
 #[derive(Clone, Copy, Debug)]
@@ -695,6 +697,7 @@ pub static ROOT: Table = Table {
         optional("mirror", Kind::Tables(&MIRROR), MIRROR.doc),
         optional("registry", Kind::Tables(&REGISTRY), REGISTRY.doc),
         optional("network", Kind::Table(&NETWORK), NETWORK.doc),
+        optional("verify", Kind::Tables(&VERIFY), VERIFY.doc),
         optional("lints", Kind::StringMap(LINT_LEVEL), LINTS),
         optional("ignore", Kind::Tables(&IGNORE), IGNORE.doc),
         optional("deploy", Kind::Table(&DEPLOY), DEPLOY.doc),

@@ -18,6 +18,7 @@ pub mod schema;
 pub mod serving;
 mod switch;
 pub(crate) mod text;
+mod verify;
 
 pub(crate) use after::KUBECTL_IMAGE;
 pub use after::{Reset, StepAfter};
@@ -37,6 +38,7 @@ pub use serving::{
     Topology, Tracing,
 };
 pub use switch::Switch;
+pub use verify::{Verification, VerificationRule};
 
 use crate::diag::Span;
 use crate::ir::Ignore;
@@ -62,6 +64,8 @@ pub struct Config {
     pub registries: Vec<Registry>,
     /// Timeouts and retries of registries.
     pub network: Network,
+    /// Signatures that images must have, in the order of the file; the longest matching prefix wins.
+    pub verifications: Vec<Verification>,
     /// Levels of diagnostic codes.
     pub lints: Lints,
     /// Changes that `diff` and reports leave out, and why.

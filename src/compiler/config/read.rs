@@ -27,6 +27,7 @@ mod serving;
 mod serving_pods;
 mod switches;
 mod values;
+mod verify;
 
 use super::keys::serving::SERVING;
 use super::keys::{BUNDLE, CHART, DEFAULTS, INCLUDED, OUTPUT, ROOT};
@@ -184,6 +185,7 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>], base: &Path) -> Optio
     let mirrors = mirror::read(reader, &root);
     let registries = registry::read(reader, &root);
     let network = network::read(reader, &root);
+    let verifications = verify::read(reader, &root);
     let lints = lints::read(reader, &root);
     let ignore = ignore::read(reader, &root);
 
@@ -221,6 +223,7 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>], base: &Path) -> Optio
         mirrors,
         registries,
         network,
+        verifications,
         lints,
         ignore,
         deploy,

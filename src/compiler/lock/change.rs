@@ -67,7 +67,12 @@ impl Change<'_> {
 /// Returns a line for each decision that was recorded and is another one now.
 fn decisions(old: &Locked, new: &Locked) -> Vec<String> {
     let watch = |entry: &Locked| entry.decisions.watch.as_ref().map(Watch::to_toml);
+    let key = |entry: &Locked| {
+        let signature = entry.bytes.image()?.identity.signature.as_ref()?;
+        Some(short(&signature.key))
+    };
     let keys = [
+        ("signed by", key(old), key(new)),
         ("package", old.decisions.package.clone(), new.decisions.package.clone()),
         ("watch", watch(old), watch(new)),
     ];
@@ -94,6 +99,10 @@ fn meaning(old: &Locked, new: &Locked) -> String {
     if only_edges {
         return format!("{} unchanged: upgrade path of the catalog recorded", new.csv_version);
     }
+    let only_signed = without_signature(new) == without_signature(old);
+    if only_signed {
+        return format!("{} unchanged: verified signature recorded", new.csv_version);
+    }
     let what = match (old.bytes.digest() == new.bytes.digest(), &new.bytes) {
         (true, _) if !same_origin => "same content from another source",
         (true, _) if old.config_hash != new.config_hash => "same content, different configuration",
@@ -105,6 +114,19 @@ fn meaning(old: &Locked, new: &Locked) -> String {
         (false, _) => "different image for the same CSV version",
     };
     format!("{} unchanged: {what}", new.csv_version)
+}
+
+/// Returns the entry without the signature of its image.
+fn without_signature(entry: &Locked) -> Locked {
+    let mut entry = entry.clone();
+    let image = match &mut entry.bytes {
+        Bytes::Image(image) => Some(image),
+        Bytes::Embedded { catalog, .. } => catalog.as_mut(),
+    };
+    if let Some(image) = image {
+        image.identity.signature = None;
+    }
+    entry
 }
 
 /// Enough of a digest to tell it from others.
@@ -129,6 +151,7 @@ mod tests {
                 platform: None,
                 config: ("c".to_owned(), 1),
                 layers: Vec::new(),
+                signature: None,
             },
         })
     }

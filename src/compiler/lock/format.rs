@@ -3,7 +3,7 @@
 use super::{Bytes, Decisions, Lock, Locked, LockedImage};
 use crate::config::Watch;
 use crate::ir::UpgradeEdges;
-use crate::source::ImageIdentity;
+use crate::source::{ImageIdentity, Signature};
 use serde::Deserialize;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -13,8 +13,8 @@ pub(super) const VERSION: u32 = 1;
 
 /// Revision of additions to the format of one version. Files of a later revision are read, but not
 /// written, because that would lose the additions. Revision 1 added `package` and `watch`, revision 2
-/// `replaces`, `skips` and `skip-range` of bundles of a catalog.
-pub(super) const REVISION: u32 = 2;
+/// `replaces`, `skips` and `skip-range` of bundles of a catalog, revision 3 `signature`.
+pub(super) const REVISION: u32 = 3;
 
 const HEAD: &str = "# Which bytes each bundle was when it was locked. Written by bundle2chart; commit it, do not \
                     edit it.\n";
@@ -57,6 +57,7 @@ struct Entry {
     manifest: Option<Blob>,
     config: Option<Blob>,
     layers: Option<Vec<Blob>>,
+    signature: Option<LockedSignature>,
     csv: String,
     csv_version: String,
     replaces: Option<String>,
@@ -89,6 +90,14 @@ impl From<LockedWatch> for Watch {
             LockedWatch::Namespaces(names) => Watch::Namespaces(names),
         }
     }
+}
+
+/// The signature that was verified.
+#[derive(Deserialize)]
+struct LockedSignature {
+    manifest: toml::Spanned<String>,
+    signed: toml::Spanned<String>,
+    key: String,
 }
 
 #[derive(Deserialize)]
@@ -150,6 +159,7 @@ impl Entry {
                     platform: self.platform,
                     config: self.config.ok_or_else(|| missing("config"))?.checked()?,
                     layers: layers?,
+                    signature: self.signature.map(LockedSignature::checked).transpose()?,
                 },
             })
         };
@@ -176,6 +186,13 @@ impl Entry {
     }
 }
 
+impl LockedSignature {
+    fn checked(self) -> Result<Signature, Fault> {
+        let (manifest, signed) = (checked(self.manifest)?, checked(self.signed)?);
+        Ok(Signature { manifest, signed, key: self.key })
+    }
+}
+
 impl Blob {
     fn checked(self) -> Result<(String, u64), Fault> {
         Ok((checked(self.digest)?, self.size))
@@ -199,7 +216,15 @@ fn checked(digest: toml::Spanned<String>) -> Result<String, Fault> {
 pub(super) fn text(lock: &Lock) -> String {
     // Earlier versions of the program can write a lock that has no additions that they lose.
     let has_edges = lock.bundles.iter().any(|entry| entry.edges.is_some());
-    let revision = if has_edges { REVISION } else { 1 };
+    let has_signatures = lock
+        .bundles
+        .iter()
+        .any(|entry| entry.bytes.image().is_some_and(|image| image.identity.signature.is_some()));
+    let revision = match (has_signatures, has_edges) {
+        (true, _) => REVISION,
+        (false, true) => 2,
+        (false, false) => 1,
+    };
     let mut text = format!("{HEAD}version = {VERSION}\nrevision = {revision}\n");
     for entry in &lock.bundles {
         let _ = entry.write(&mut text);
@@ -240,6 +265,13 @@ impl Locked {
                 writeln!(text, "    {},", blob(layer))?;
             }
             writeln!(text, "]")?;
+            if let Some(Signature { manifest, signed, key }) = &identity.signature {
+                let [manifest, signed, key] = [manifest, signed, key].map(|text| quoted(text));
+                writeln!(
+                    text,
+                    "signature = {{ manifest = {manifest}, signed = {signed}, key = {key} }}"
+                )?;
+            }
         }
 
         writeln!(text, "csv = {}", quoted(&self.csv))?;
@@ -279,6 +311,7 @@ mod tests {
                 platform: index.map(|_| "linux/amd64".to_owned()),
                 config: (digest("3"), 3),
                 layers: vec![(digest("4"), 4), (digest("5"), 5)],
+                signature: None,
             },
         };
         let locked = |name: &str, index: Option<&str>| Locked {

@@ -79,6 +79,14 @@ pub struct LockedImage {
 }
 
 impl Bytes {
+    /// Returns the image; for embedded files that of the catalog, if it has one.
+    pub fn image(&self) -> Option<&LockedImage> {
+        match self {
+            Bytes::Image(image) => Some(image),
+            Bytes::Embedded { catalog, .. } => catalog.as_ref(),
+        }
+    }
+
     /// Returns the digest of the image's manifest, or of the files.
     pub fn digest(&self) -> &str {
         match self {
@@ -124,22 +132,38 @@ impl Locked {
         })
     }
 
-    /// Returns the entry with the decisions of the bundle that it is about, when it has others.
-    pub fn with_decisions(&self, config: &BundleConfig, bundle: &Bundle) -> Option<Self> {
-        let decisions = Decisions::of(config, bundle);
-        (self.decisions != decisions).then(|| Locked { decisions, ..self.clone() })
+    /// Returns the entry with the decisions of the bundle that it is about, and with the signature that
+    /// was verified, when it has others.
+    pub fn with_decisions(
+        &self,
+        config: &BundleConfig,
+        files: &BundleFiles,
+        bundle: &Bundle,
+    ) -> Option<Self> {
+        let mut entry = Locked { decisions: Decisions::of(config, bundle), ..self.clone() };
+        let image = match &mut entry.bytes {
+            Bytes::Image(image) => Some(image),
+            Bytes::Embedded { catalog, .. } => catalog.as_mut(),
+        };
+        let verified = files.image.as_ref().or(files.catalog.as_ref());
+        let verified = verified.and_then(|identity| identity.signature.clone());
+        // Without a `[[verify]]` table that requires one, the recorded signature stays.
+        if let (Some(image), Some(_)) = (image, &verified) {
+            image.identity.signature = verified;
+        }
+        (entry != *self).then_some(entry)
     }
 
     /// Returns the pin for reading the image again: the bundle's image, or the catalog's if it
     /// embeds the bundle.
     pub fn pin(&self) -> Option<Pin<'_>> {
-        let (image, is_catalog) = match &self.bytes {
-            Bytes::Image(image) => (image, false),
-            Bytes::Embedded { catalog, .. } => (catalog.as_ref()?, true),
-        };
+        let image = self.bytes.image()?;
+        let is_catalog = matches!(self.bytes, Bytes::Embedded { .. });
         Some(Pin {
             reference: &image.reference,
             digest: &image.identity.digest,
+            index: image.identity.index.as_deref(),
+            signature: image.identity.signature.as_ref(),
             is_catalog,
             edges: self.edges.as_ref(),
         })

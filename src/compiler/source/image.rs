@@ -5,10 +5,11 @@ use super::compression::Compression;
 use super::digest::{CheckedBlob, Hasher, Mismatch};
 use super::folders::Folders;
 use super::limits::{Limits, in_bytes, is_exceeded};
+use super::signature::Attachment;
 use super::tree::Tree;
 use super::{BundleFiles, ImageIdentity, failure};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
-use oci_spec::image::{Descriptor, Digest, ImageIndex, ImageManifest};
+use oci_spec::image::{Descriptor, Digest, ImageIndex, ImageManifest, MediaType};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use std::collections::BTreeMap;
@@ -24,6 +25,21 @@ pub(super) trait Blobs {
     fn prepare(&self, _descriptors: &[Descriptor]) -> Result<(), Fatal> {
         Ok(())
     }
+
+    /// Returns the descriptor of the manifest or index with this digest; `None` when there is none.
+    fn find(&self, _digest: &Digest, _limits: &Limits) -> Result<Option<Descriptor>, Fatal> {
+        Ok(None)
+    }
+
+    /// Returns the manifests that are attached to the image `of` as its signatures.
+    fn signatures(
+        &self,
+        _of: &Digest,
+        _attachment: Attachment,
+        _limits: &Limits,
+    ) -> Result<Vec<Descriptor>, Fatal> {
+        Ok(Vec::new())
+    }
 }
 
 const OCI_INDEX: &str = "application/vnd.oci.image.index.v1+json";
@@ -34,7 +50,6 @@ const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+j
 const DOCKER_CONFIG: &str = "application/vnd.docker.container.image.v1+json";
 
 /// Media types of manifests and indexes.
-#[cfg(feature = "registry")]
 pub(super) const MANIFEST_TYPES: [&str; 4] =
     [OCI_INDEX, OCI_MANIFEST, DOCKER_INDEX, DOCKER_MANIFEST];
 
@@ -120,6 +135,7 @@ impl Opened {
                 .map(|platform| format!("{}/{}", platform.os(), platform.architecture())),
             config: (config.digest().to_string(), config.size()),
             layers: layers.iter().map(|l| (l.descriptor.digest().to_string(), l.size())).collect(),
+            signature: None,
         }
     }
 }
@@ -223,6 +239,24 @@ pub(super) struct Outline {
     pub(super) media_type: Option<String>,
     pub(super) manifests: Option<IgnoredAny>,
     pub(super) layers: Option<IgnoredAny>,
+}
+
+/// Returns the media type of a document: from the Content-Type header, or from the document.
+pub(super) fn media_type_of(content_type: Option<&str>, bytes: &[u8]) -> Option<MediaType> {
+    let known = |text: &str| MANIFEST_TYPES.contains(&text);
+    let content_type = content_type.map(|t| t.split(';').next().unwrap_or_default().trim());
+    // Some registries answer with text/plain or application/json; then the document says what it
+    // is.
+    if let Some(stated) = content_type.filter(|stated| known(stated)) {
+        return Some(MediaType::from(stated));
+    }
+    let outline: Outline = serde_json::from_slice(bytes).ok()?;
+    match (outline.media_type, outline.manifests, outline.layers) {
+        (Some(stated), _, _) => known(&stated).then(|| MediaType::from(stated.as_str())),
+        (None, Some(_), None) => Some(MediaType::ImageIndex),
+        (None, None, Some(_)) => Some(MediaType::ImageManifest),
+        _ => None,
+    }
 }
 
 /// Reads a manifest or an index.

@@ -5,6 +5,7 @@
 use super::image::{self, Blobs, Document, choose_platform, read_document};
 use super::limits::{Limits, in_bytes};
 use super::reference::Reference;
+use super::signature::{Attachment, BUNDLE_TYPE, describe, signature_tag};
 use super::tarball::Tarball;
 use super::{BundleFiles, failure, unreadable};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
@@ -30,6 +31,9 @@ const MOST_NAMES: usize = 8;
 
 /// Indexes that are opened in search of a digest.
 const MOST_INDEXES: usize = 256;
+
+/// Manifests that are opened in search of signatures.
+const MOST_REFERRERS: usize = 4096;
 
 /// An image layout.
 pub(super) struct Layout {
@@ -338,6 +342,48 @@ impl Blobs for Layout {
         // Only algorithms that can be checked have a place; their digests are hexadecimal.
         super::digest::Hasher::like(digest)?;
         self.file(&format!("blobs/{}/{}", digest.algorithm(), digest.digest()))
+    }
+
+    fn find(&self, digest: &Digest, limits: &Limits) -> Result<Option<Descriptor>, Fatal> {
+        // The index of a layout need not list it. Its content is checked when it is read.
+        super::digest::Hasher::like(digest)?;
+        let file = format!("blobs/{}/{}", digest.algorithm(), digest.digest());
+        let Some(reader) = self.file(&file)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        let read = reader.take(limits.document_bytes + 1).read_to_end(&mut bytes);
+        read.map_err(|error| unreadable(&self.name(&file), &error))?;
+        Ok(describe(&bytes, digest))
+    }
+
+    fn signatures(
+        &self,
+        of: &Digest,
+        attachment: Attachment,
+        limits: &Limits,
+    ) -> Result<Vec<Descriptor>, Fatal> {
+        let index = self.index(limits)?;
+        let entries = index.manifests().iter();
+        if attachment == Attachment::Tag {
+            let tag = signature_tag(of);
+            let is_tagged = |entry: &&Descriptor| {
+                names(entry).iter().any(|name| name.rsplit(':').next() == Some(&tag))
+            };
+            return Ok(entries.filter(is_tagged).cloned().collect());
+        }
+
+        let is_bundle = |entry: &&Descriptor| {
+            let artifact = entry.artifact_type().as_ref().map(ToString::to_string);
+            artifact.is_some_and(|artifact| artifact.starts_with(BUNDLE_TYPE))
+        };
+        let mut found = Vec::new();
+        for entry in entries.filter(is_bundle).take(MOST_REFERRERS) {
+            if let Document::Manifest(manifest) = read_document(self, entry, limits)?
+                && manifest.subject().as_ref().is_some_and(|subject| subject.digest() == of)
+            {
+                found.push(entry.clone());
+            }
+        }
+        Ok(found)
     }
 }
 

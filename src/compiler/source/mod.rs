@@ -38,6 +38,7 @@ mod registry;
 mod registry;
 mod resolver;
 mod sign_command;
+mod signature;
 mod tags;
 mod tarball;
 mod tree;
@@ -55,6 +56,7 @@ pub use manifests::manifests;
 pub use overlays::OverlayFile;
 pub use reference::Reference;
 pub use resolver::{Pin, SourceResolver};
+pub use signature::Signature;
 pub use vendor::Vendored;
 
 use crate::config::{Manifests, Mirror, Network, Source, Text};
@@ -126,6 +128,8 @@ pub struct ImageIdentity {
     pub config: (String, u64),
     /// Digest and size in bytes of each layer, in order.
     pub layers: Vec<(String, u64)>,
+    /// The signature that was verified, if a `[[verify]]` table requires one.
+    pub signature: Option<Signature>,
 }
 
 /// Reads the bundle that `source` names, without a network; `None` after an error. Relative paths of sources and mirrors start from `base`, except those of

@@ -7,8 +7,11 @@ use super::layout::{self, Layout, Wanted};
 use super::limits::Limits;
 use super::reference::Reference;
 use super::registry::Client;
+use super::signature::{Policy, Signature};
 use super::{ARGUMENT, BundleFiles, failure, local, mirror, own_manifests};
-use crate::config::{CatalogSource, Config, Mirror, MirrorTarget, Network, Registry, Source};
+use crate::config::{
+    CatalogSource, Config, Mirror, MirrorTarget, Network, Registry, Source, Verification,
+};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Span};
 use crate::ir::UpgradeEdges;
 use oci_spec::image::{Descriptor, Digest};
@@ -25,6 +28,8 @@ pub struct SourceResolver {
     pub(super) limits: Limits,
     pub(super) access: Access,
     client: OnceLock<Result<Client, Fatal>>,
+    verifications: Vec<Verification>,
+    policy: OnceLock<Result<Policy, Fatal>>,
 }
 
 /// The locked identity of an image.
@@ -34,6 +39,10 @@ pub struct Pin<'p> {
     pub reference: &'p str,
     /// The digest of its manifest.
     pub digest: &'p str,
+    /// The digest of the index that the manifest was picked from.
+    pub index: Option<&'p str>,
+    /// The signature that was verified when the image was locked.
+    pub signature: Option<&'p Signature>,
     /// True for the image of a catalog that embeds the bundle, false for the bundle's own image.
     pub is_catalog: bool,
     /// The edges that lead to the bundle in its catalog, which is not read for a pinned image.
@@ -45,6 +54,8 @@ pub(super) struct Located<'s> {
     pub(super) blobs: Box<dyn Blobs + 's>,
     /// The descriptor of its manifest or index.
     pub(super) root: Descriptor,
+    /// The signature that was verified, if one is required.
+    pub(super) signature: Option<Signature>,
 }
 
 impl SourceResolver {
@@ -65,19 +76,17 @@ impl SourceResolver {
             limits: limits.clone(),
             access,
             client: OnceLock::new(),
+            verifications: Vec::new(),
+            policy: OnceLock::new(),
         }
     }
 
     /// Creates a resolver for a configuration, with the default limits.
     pub fn of(config: &Config, access: Access) -> Self {
-        SourceResolver::new(
-            &config.base,
-            &config.mirrors,
-            &config.registries,
-            &config.network,
-            &Limits::default(),
-            access,
-        )
+        let Config { base, mirrors, registries, network, .. } = config;
+        let sources =
+            SourceResolver::new(base, mirrors, registries, network, &Limits::default(), access);
+        SourceResolver { verifications: config.verifications.clone(), ..sources }
     }
 
     /// Reads the bundle of `source`; `None` after an error. With a `pin`, an image is read by its digest, and the catalog is only read if it embeds the bundle.
@@ -99,7 +108,7 @@ impl SourceResolver {
                 return own_manifests::read(manifests, base, &self.limits, diagnostics);
             }
             Source::Image { reference, span } => {
-                (self.read_image(reference, pin.map(|pin| pin.digest), diagnostics), span)
+                (self.read_image(reference, pin, diagnostics), span)
             }
             Source::Path { path, span } => {
                 let base = if is_argument(span) { Path::new("") } else { self.base.as_path() };
@@ -119,23 +128,18 @@ impl SourceResolver {
         pin: Option<Pin<'_>>,
         diagnostics: &mut Diagnostics,
     ) -> Option<BundleFiles> {
-        let (reference, digest, edges) = match pin {
+        let (reference, pin, edges) = match pin {
             Some(pin) if !pin.is_catalog => {
-                (pin.reference.to_owned(), Some(pin.digest), pin.edges.cloned())
+                (pin.reference.to_owned(), Some(pin), pin.edges.cloned())
             }
-            catalog => {
-                let digest = catalog.map(|pin| pin.digest);
-                match catalog::select(wanted, self, digest, diagnostics)? {
-                    Selected { image: None, objects, .. } => return objects,
-                    Selected { image: Some(reference), edges, .. } => {
-                        (reference, None, Some(edges))
-                    }
-                }
-            }
+            catalog => match catalog::select(wanted, self, catalog, diagnostics)? {
+                Selected { image: None, objects, .. } => return objects,
+                Selected { image: Some(reference), edges, .. } => (reference, None, Some(edges)),
+            },
         };
 
         let start = diagnostics.mark();
-        let read = self.read_image(&reference, digest, diagnostics);
+        let read = self.read_image(&reference, pin, diagnostics);
         let files = diagnostics.report(read);
         let span = &wanted.catalog.span;
         diagnostics.since(start).iter_mut().for_each(|found| place(found, span));
@@ -145,7 +149,7 @@ impl SourceResolver {
     fn read_image(
         &self,
         reference: &str,
-        pin: Option<&str>,
+        pin: Option<Pin<'_>>,
         diagnostics: &mut Diagnostics,
     ) -> Result<BundleFiles, Fatal> {
         let start = diagnostics.mark();
@@ -155,29 +159,46 @@ impl SourceResolver {
             }
             fatal
         })?;
-        image::read(opened.blobs.as_ref(), &opened.root, &self.limits, diagnostics)
+        let mut files =
+            image::read(opened.blobs.as_ref(), &opened.root, &self.limits, diagnostics)?;
+        if let Some(identity) = &mut files.image {
+            identity.signature = opened.signature;
+        }
+        Ok(files)
+    }
+
+    /// Finds an image, and verifies its signature as the configuration requires it. Every image that
+    /// is read by reference is opened here.
+    pub(super) fn open(
+        &self,
+        reference: &str,
+        pin: Option<Pin<'_>>,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Located<'_>, Fatal> {
+        let mut reference = Reference::parse(reference)?;
+        if let Some(Pin { digest, .. }) = pin {
+            reference.digest = Some(Digest::from_str(digest).map_err(|error| {
+                let message = format!("invalid digest `{}`: {error}", digest.escape_debug());
+                failure(Code::InvalidReference, message, "write `sha256:` and 64 digits")
+            })?);
+        }
+        let located = self.locate(&reference, diagnostics)?;
+        let signature = self.verify(&reference, &located, pin)?;
+        Ok(Located { signature, ..located })
     }
 
     /// Finds an image: in the mirrors that serve it, one after the other as far as they fall back,
     /// else in its registry.
-    pub(super) fn open(
+    fn locate(
         &self,
-        reference: &str,
-        pin: Option<&str>,
+        reference: &Reference,
         diagnostics: &mut Diagnostics,
     ) -> Result<Located<'_>, Fatal> {
-        let mut reference = Reference::parse(reference)?;
-        if let Some(pin) = pin {
-            reference.digest = Some(Digest::from_str(pin).map_err(|error| {
-                let message = format!("invalid digest `{}`: {error}", pin.escape_debug());
-                failure(Code::InvalidReference, message, "write `sha256:` and 64 digits")
-            })?);
-        }
         let mut missed = Vec::new();
-        for (mirror, rest) in mirror::find(&self.mirrors, &reference) {
+        for (mirror, rest) in mirror::find(&self.mirrors, reference) {
             let outcome = match &mirror.to {
                 MirrorTarget::Layout(folder) => {
-                    let wanted = Wanted::mirrored(&reference, rest);
+                    let wanted = Wanted::mirrored(reference, rest);
                     self.open_layout(folder, &mirror.span, &wanted, diagnostics)
                 }
                 MirrorTarget::Registry(start) => {
@@ -194,7 +215,7 @@ impl SourceResolver {
                 other => return other,
             }
         }
-        self.open_registry(&reference).map_err(|found| {
+        self.open_registry(reference).map_err(|found| {
             // After the registry's error those of the mirrors, where the image may be expected.
             let Some(last) = missed.pop() else { return found };
             diagnostics.push(*found);
@@ -218,18 +239,24 @@ impl SourceResolver {
         let layout = Layout::folder(path, &shown);
         let root = layout.locate(wanted, &self.limits, diagnostics)?;
         self.access.tell(1, || format!("{}: from the layout {shown}", root.digest()));
-        Ok(Located { blobs: Box::new(layout), root })
+        Ok(Located { blobs: Box::new(layout), root, signature: None })
     }
 
     fn open_registry(&self, reference: &Reference) -> Result<Located<'_>, Fatal> {
         let repository = self.client()?.repository(&reference.name, &self.limits)?;
         let root = repository.manifest(reference)?;
-        Ok(Located { blobs: Box::new(repository), root })
+        Ok(Located { blobs: Box::new(repository), root, signature: None })
     }
 
     /// Returns the mirrors of the configuration.
     pub(super) fn mirrors(&self) -> &[Mirror] {
         &self.mirrors
+    }
+
+    /// Returns the `[[verify]]` tables, with their keys read.
+    pub(super) fn policy(&self) -> Result<&Policy, Fatal> {
+        let read = self.policy.get_or_init(|| Policy::read(&self.verifications, &self.base));
+        read.as_ref().map_err(Clone::clone)
     }
 
     pub(super) fn client(&self) -> Result<&Client, Fatal> {

@@ -11,7 +11,7 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Fields<'_>) -> Vec<Mirror> {
     let mut mirrors: Vec<Mirror> = Vec::new();
     for (table, header) in root.tables("mirror") {
         let fields = reader.fields(&MIRROR, header, table);
-        let from = fields.text("from").and_then(|at| mirror_from(reader, at));
+        let from = fields.text("from").and_then(|at| values::reference_prefix(reader, "from", at));
         let to = fields.text("to").and_then(|at| mirror_to(reader, at));
         let (Some(from), Some(to)) = (from, to) else { continue };
         let fallback = fields.boolean("fallback").unwrap_or_default();
@@ -33,25 +33,6 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Fields<'_>) -> Vec<Mirror> {
     }
 
     mirrors
-}
-
-/// Returns the prefix of references that a mirror serves.
-fn mirror_from(reader: &mut Reader<'_>, at: Located<&str>) -> Option<String> {
-    let range = at.1.clone();
-    let text = values::reference(reader, "from", at)?;
-    if let Some(character) = text.chars().next_back().filter(|c| "/:@".contains(*c)) {
-        reader.error(
-            Code::InvalidValue,
-            &range,
-            format!("`from` ends with `{character}`"),
-            format!(
-                "write `{}`: prefixes match up to a `/`, `:` or `@` or the end of a reference",
-                text.trim_end_matches(['/', ':', '@'])
-            ),
-        );
-        return None;
-    }
-    Some(text)
 }
 
 /// Reads the target of a mirror.

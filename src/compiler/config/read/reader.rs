@@ -403,6 +403,10 @@ fn subject(table: &Table) -> (&'static str, &'static str) {
         let hint = "add what is awaited: `rollout = \"deployment/NAME\"`, `crd = \"PLURAL.GROUP\"`, \
             or `condition = \"Ready\"` with an `object`";
         ("a gate", hint)
+    } else if table.key("insecure").is_some() {
+        let hint = "add who signs the images: `key = [\"FILE.pem\"]`; or `insecure = true` to not \
+            verify them, or `require = true` to reject them";
+        ("a `[[verify]]` table", hint)
     } else {
         let hint = "add the objects: `path = \"…\"` for a file or a directory, or `inline = \
             \"…\"` for a YAML string";

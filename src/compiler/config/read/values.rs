@@ -137,6 +137,29 @@ pub(super) fn reference(reader: &mut Reader<'_>, key: &str, at: Located<&str>) -
     None
 }
 
+/// Returns a prefix of image references.
+pub(super) fn reference_prefix(
+    reader: &mut Reader<'_>,
+    key: &str,
+    at: Located<&str>,
+) -> Option<String> {
+    let range = at.1.clone();
+    let text = reference(reader, key, at)?;
+    if let Some(character) = text.chars().next_back().filter(|c| "/:@".contains(*c)) {
+        reader.error(
+            Code::InvalidValue,
+            &range,
+            format!("`{key}` ends with `{character}`"),
+            format!(
+                "write `{}`: prefixes match up to a `/`, `:` or `@` or the end of a reference",
+                text.trim_end_matches(['/', ':', '@'])
+            ),
+        );
+        return None;
+    }
+    Some(text)
+}
+
 /// Returns a name, reference or path without whitespace.
 pub(super) fn word(reader: &mut Reader<'_>, key: &str, at: Located<&str>) -> Option<Text> {
     let range = at.1.clone();

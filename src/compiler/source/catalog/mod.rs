@@ -23,7 +23,7 @@ pub use upgrades::{Deprecated, Installed, Upgrades, place_of_version, select_ste
 
 use super::limits::Limits;
 use super::resolver::{self, SourceResolver};
-use super::{BundleFiles, ImageIdentity, failure};
+use super::{BundleFiles, ImageIdentity, Pin, failure};
 use crate::config::CatalogSource;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place};
 use crate::ir::UpgradeEdges;
@@ -52,18 +52,18 @@ pub struct Selected {
     pub edges: UpgradeEdges,
 }
 
-/// Selects the bundle that `source` requests. Reads only the catalog; with a digest, the catalog
-/// image of this digest.
+/// Selects the bundle that `source` requests. Reads only the catalog; with a pin, the catalog image
+/// with its digest.
 ///
 /// Findings have places in the configuration, or in a file of the catalog.
 pub fn select(
     source: &CatalogSource,
     sources: &SourceResolver,
-    digest: Option<&str>,
+    pin: Option<Pin<'_>>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Selected> {
     let start = diagnostics.mark();
-    let selected = place::open(&source.catalog.text, sources, digest, diagnostics)
+    let selected = place::open(&source.catalog.text, sources, pin, diagnostics)
         .and_then(|catalog| select_in(&catalog, source, &sources.limits, diagnostics));
     // Reported here, so that the loop below gives it a place, too.
     let selected = diagnostics.report(selected);

@@ -7,7 +7,7 @@ use crate::source::image::{self, Blobs};
 use crate::source::layout::{self, Layout, Wanted};
 use crate::source::limits::{Limits, exceeded, in_bytes, is_exceeded};
 use crate::source::resolver::{Located, SourceResolver};
-use crate::source::{ImageIdentity, failure, local, unreadable};
+use crate::source::{ImageIdentity, Pin, Signature, failure, local, unreadable};
 use oci_spec::image::Descriptor;
 use std::cell::Cell;
 use std::fs::File;
@@ -27,6 +27,8 @@ pub(super) enum Catalog<'s> {
         root: Box<Descriptor>,
         /// True if the image was found by reference, not at a path.
         by_reference: bool,
+        /// The signature that was verified.
+        signature: Option<Signature>,
     },
 }
 
@@ -41,12 +43,12 @@ pub(super) enum Item<'a> {
 /// Takes a path and what is there.
 pub(super) type Visit<'a> = dyn FnMut(&str, Item<'_>) -> io::Result<()> + 'a;
 
-/// Finds the catalog that `text` names; with a digest, the image with that where `text` is a
+/// Finds the catalog that `text` names; with a pin, the image with its digest where `text` is a
 /// reference.
 pub(super) fn open<'s>(
     text: &str,
     sources: &'s SourceResolver,
-    digest: Option<&str>,
+    pin: Option<Pin<'_>>,
     diagnostics: &mut Diagnostics,
 ) -> Result<Catalog<'s>, Fatal> {
     let (base, limits) = (sources.base.as_path(), &sources.limits);
@@ -62,7 +64,12 @@ pub(super) fn open<'s>(
             };
             let layout = Layout::folder(found.path, found.shown);
             let root = Box::new(layout.locate(&wanted, limits, diagnostics)?);
-            Ok(Catalog::Image { blobs: Box::new(layout), root, by_reference: false })
+            Ok(Catalog::Image {
+                blobs: Box::new(layout),
+                root,
+                by_reference: false,
+                signature: None,
+            })
         }
         Some(found) if found.suffix.is_empty() => {
             let shown = found.shown.trim_end_matches('/').to_owned();
@@ -81,8 +88,8 @@ pub(super) fn open<'s>(
             "check the path: relative paths are relative to the directory of the configuration file",
         )),
         _ => {
-            let Located { blobs, root } = sources.open(text, digest, diagnostics)?;
-            Ok(Catalog::Image { blobs, root: Box::new(root), by_reference: true })
+            let Located { blobs, root, signature } = sources.open(text, pin, diagnostics)?;
+            Ok(Catalog::Image { blobs, root: Box::new(root), by_reference: true, signature })
         }
     }
 }
@@ -106,10 +113,11 @@ impl Catalog<'_> {
                 walk_folder(path, shown, limits, visit)?;
                 Ok(None)
             }
-            Catalog::Image { blobs, root, by_reference } => {
+            Catalog::Image { blobs, root, by_reference, signature } => {
                 let opened = image::open(blobs.as_ref(), root, limits, diagnostics)?;
                 layers::walk(blobs.as_ref(), &opened, limits, visit, diagnostics)?;
-                Ok(by_reference.then(|| opened.identity(root)))
+                let signature = signature.clone();
+                Ok(by_reference.then(|| ImageIdentity { signature, ..opened.identity(root) }))
             }
         }
     }

@@ -3,11 +3,14 @@
 use super::super::access::Download;
 use super::super::cache::Partial;
 use super::super::image::{Blobs, is_manifest};
+use super::super::limits::Limits;
+use super::super::reference::Reference;
+use super::super::signature::Attachment;
 use super::failure::Failure;
 use super::retry::TimeLimited;
 use super::{Repository, Request, accepted, broken, offline, shown};
 use crate::diag::Fatal;
-use oci_spec::image::Descriptor;
+use oci_spec::image::{Descriptor, Digest};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::sync::Mutex;
@@ -58,6 +61,23 @@ impl Blobs for Repository<'_> {
         match found.into_iter().next() {
             Some((_, problems)) => Err(problems),
             None => Ok(()),
+        }
+    }
+
+    fn find(&self, digest: &Digest, _: &Limits) -> Result<Option<Descriptor>, Fatal> {
+        let (name, tag) = (self.shown(), None);
+        self.manifest(&Reference { name, tag, digest: Some(digest.clone()) }).map(Some)
+    }
+
+    fn signatures(
+        &self,
+        of: &Digest,
+        attachment: Attachment,
+        _: &Limits,
+    ) -> Result<Vec<Descriptor>, Fatal> {
+        match attachment {
+            Attachment::Tag => self.signatures_by_tag(of),
+            Attachment::Referrers => self.signatures_by_subject(of),
         }
     }
 }

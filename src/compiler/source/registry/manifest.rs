@@ -1,18 +1,29 @@
 //! Manifests and indexes from a registry: the documents that say what blobs an image has.
 
 use super::failure::Failure;
+use super::http::Response;
 use super::retry::TimeLimited;
 use super::{Repository, Request, accepted, broken, offline, offline_tag, shown};
 use crate::diag::{Fatal, listed, quoted, suggest};
 use crate::source::digest::Hasher;
-use crate::source::image::{MANIFEST_TYPES, Outline};
+use crate::source::image::media_type_of;
 use crate::source::limits::in_bytes;
 use crate::source::reference::Reference;
-use oci_spec::image::{Descriptor, Digest, MediaType};
+use oci_spec::image::{Descriptor, Digest};
 use semver::Version;
 use std::cmp::Reverse;
 use std::io::Read as _;
 use std::str::FromStr as _;
+
+/// A document in a response.
+pub(super) struct Document {
+    pub(super) bytes: Vec<u8>,
+    /// Its address, for messages.
+    place: String,
+    /// The digest in the headers.
+    stated: Option<String>,
+    content_type: Option<String>,
+}
 
 impl Repository<'_> {
     /// Fetches the manifest or index of a reference: by its digest if it has one, else by its tag.
@@ -116,7 +127,7 @@ impl Repository<'_> {
     }
 
     /// Fetches a manifest by tag or digest; with `push`, with credentials that may push.
-    fn fetch_manifest(
+    pub(super) fn fetch_manifest(
         &self,
         wanted: &str,
         digest: Option<&Digest>,
@@ -124,31 +135,8 @@ impl Repository<'_> {
     ) -> Result<(Descriptor, Vec<u8>), Failure> {
         let path = format!("manifests/{wanted}");
         let request = Request { push, ..Request::get(&path, vec![accepted()]) };
-        let response = self.send(&request)?;
-        let place = shown(&response.from);
-        let limit = self.limits.document_bytes;
-        let too_much = || {
-            let limit = in_bytes(limit);
-            Failure::TooMuch(format!("{place}: the manifest is larger than {limit}"))
-        };
-        let announced: Option<u64> = response.header("content-length").and_then(|v| v.parse().ok());
-        if announced.is_some_and(|size| size > limit) {
-            return Err(too_much());
-        }
-        let stated = response.header("docker-content-digest").map(str::to_owned);
-        let content_type = response.header("content-type").map(str::to_owned);
-        let mut bytes = Vec::new();
-        let body = TimeLimited::new(response.body, self.client.network.timeout, limit);
-        let mut body = body.take(limit + 1);
-        body.read_to_end(&mut bytes).map_err(|error| broken(&place, &error))?;
-        if bytes.len() as u64 > limit {
-            return Err(too_much());
-        }
-        // A connection that ends early looks like the end of the body.
-        if announced.is_some_and(|size| size > bytes.len() as u64) {
-            let message = format!("{place} ended after {} bytes", bytes.len());
-            return Err(Failure::Unreachable(message));
-        }
+        let Document { bytes, place, stated, content_type } =
+            self.read_body(self.send(&request)?)?;
 
         let digest = match digest {
             Some(wanted) => {
@@ -184,23 +172,34 @@ impl Repository<'_> {
 
         Ok((Descriptor::new(media_type, bytes.len() as u64, digest), bytes))
     }
-}
 
-/// Returns the media type of a document: from the Content-Type header, or from the document.
-fn media_type_of(content_type: Option<&str>, bytes: &[u8]) -> Option<MediaType> {
-    let known = |text: &str| MANIFEST_TYPES.contains(&text);
-    let content_type = content_type.map(|t| t.split(';').next().unwrap_or_default().trim());
-    // Some registries answer with text/plain or application/json; then the document says what it
-    // is.
-    if let Some(stated) = content_type.filter(|stated| known(stated)) {
-        return Some(MediaType::from(stated));
-    }
-    let outline: Outline = serde_json::from_slice(bytes).ok()?;
-    match (outline.media_type, outline.manifests, outline.layers) {
-        (Some(stated), _, _) => known(&stated).then(|| MediaType::from(stated.as_str())),
-        (None, Some(_), None) => Some(MediaType::ImageIndex),
-        (None, None, Some(_)) => Some(MediaType::ImageManifest),
-        _ => None,
+    /// Reads the document in a response.
+    pub(super) fn read_body(&self, response: Response) -> Result<Document, Failure> {
+        let place = shown(&response.from);
+        let limit = self.limits.document_bytes;
+        let too_much = || {
+            let limit = in_bytes(limit);
+            Failure::TooMuch(format!("{place}: the manifest is larger than {limit}"))
+        };
+        let announced: Option<u64> = response.header("content-length").and_then(|v| v.parse().ok());
+        if announced.is_some_and(|size| size > limit) {
+            return Err(too_much());
+        }
+        let stated = response.header("docker-content-digest").map(str::to_owned);
+        let content_type = response.header("content-type").map(str::to_owned);
+        let mut bytes = Vec::new();
+        let body = TimeLimited::new(response.body, self.client.network.timeout, limit);
+        let mut body = body.take(limit + 1);
+        body.read_to_end(&mut bytes).map_err(|error| broken(&place, &error))?;
+        if bytes.len() as u64 > limit {
+            return Err(too_much());
+        }
+        // A connection that ends early looks like the end of the body.
+        if announced.is_some_and(|size| size > bytes.len() as u64) {
+            let message = format!("{place} ended after {} bytes", bytes.len());
+            return Err(Failure::Unreachable(message));
+        }
+        Ok(Document { bytes, place, stated, content_type })
     }
 }
 

@@ -17,6 +17,7 @@ mod proxy;
 mod push;
 mod referrers;
 mod retry;
+mod signatures;
 mod tags;
 mod token;
 

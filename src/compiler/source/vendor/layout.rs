@@ -138,6 +138,8 @@ impl LayoutWriter {
             manifest.size(),
             manifest.digest().clone(),
         );
+        // By its artifact type, a referrer is found in the index.
+        entry.set_artifact_type(manifest.artifact_type().clone());
         if let Some(name) = name {
             entry.set_annotations(Some(HashMap::from([(REF_NAME.to_owned(), name.to_owned())])));
         }

@@ -3,15 +3,18 @@
 mod layout;
 
 use super::image::{Blobs, Document, read_document, read_small};
+use super::limits::Limits;
 use super::reference::Reference;
-use super::{Pin, SourceResolver, failure};
+use super::signature::signature_tag;
+use super::{Pin, Signature, SourceResolver, failure};
 use crate::diag::{Code, Diagnostics, Fatal};
 use layout::LayoutWriter;
-use oci_spec::image::Descriptor;
+use oci_spec::image::{Descriptor, Digest};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom};
 use std::path::Path;
+use std::str::FromStr as _;
 
 /// The result of copying.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +43,18 @@ struct Image<'s> {
     manifest: Descriptor,
     /// Configuration and layers, each once.
     parts: Vec<Descriptor>,
+    signature: Option<AttachedSignature>,
+}
+
+/// The verified signature of an image.
+struct AttachedSignature {
+    manifest: Descriptor,
+    /// Configuration and layers of its manifest.
+    parts: Vec<Descriptor>,
+    /// The tag by which it is found, unless it is a referrer.
+    tag: Option<String>,
+    /// The index of the image, if that is signed.
+    index: Option<Descriptor>,
 }
 
 impl SourceResolver {
@@ -81,6 +96,15 @@ impl SourceResolver {
                 &image.manifest,
                 name.map(|tag| format!("{}:{tag}", image.reference.name)).as_deref(),
             );
+            let Some(signature) = &image.signature else { continue };
+            for part in signature.parts.iter().chain([&signature.manifest]).chain(&signature.index)
+            {
+                let copied = writer.add(part, || image.checked(part, self))?;
+                done.count(part, copied);
+            }
+            let tag = signature.tag.as_deref();
+            let name = tag.map(|tag| format!("{}:{tag}", image.reference.name));
+            writer.name(&signature.manifest, name.as_deref());
         }
         Ok(done)
     }
@@ -107,13 +131,26 @@ impl SourceResolver {
             }
             let bytes = read_small(image.blobs.as_ref(), &image.manifest, &self.limits)?;
             repository.push_manifest(&image.manifest, image.reference.tag.as_deref(), &bytes)?;
+
+            let Some(signature) = &image.signature else { continue };
+            for part in &signature.parts {
+                let copied = repository.push_blob(part, || image.checked(part, self))?;
+                done.count(part, copied);
+            }
+            // Signatures that the mirror has under the tag stay: locked builds read by digest.
+            let tag = match signature.tag.as_deref() {
+                Some(tag) if repository.tag_digest(tag)?.is_none() => Some(tag),
+                _ => None,
+            };
+            let bytes = read_small(image.blobs.as_ref(), &signature.manifest, &self.limits)?;
+            repository.push_manifest(&signature.manifest, tag, &bytes)?;
         }
         Ok(done)
     }
 
     fn image(&self, pin: Pin<'_>, diagnostics: &mut Diagnostics) -> Result<Image<'_>, Fatal> {
         let Pin { reference, digest, .. } = pin;
-        let opened = self.open(reference, Some(digest), diagnostics)?;
+        let opened = self.open(reference, Some(pin), diagnostics)?;
         let document = read_document(opened.blobs.as_ref(), &opened.root, &self.limits)?;
         let Document::Manifest(manifest) = document else {
             return Err(failure(
@@ -130,13 +167,51 @@ impl SourceResolver {
             .cloned()
             .collect();
         opened.blobs.prepare(&parts)?;
+        let signature = match &opened.signature {
+            Some(signature) => {
+                let blobs = opened.blobs.as_ref();
+                AttachedSignature::find(signature, &opened.root, blobs, &self.limits)?
+            }
+            None => None,
+        };
 
         Ok(Image {
             reference: Reference::parse(reference)?,
             blobs: opened.blobs,
             manifest: opened.root,
             parts,
+            signature,
         })
+    }
+}
+
+impl AttachedSignature {
+    /// Returns the parts of a signature of the image `root`, to copy them.
+    fn find(
+        signature: &Signature,
+        root: &Descriptor,
+        blobs: &dyn Blobs,
+        limits: &Limits,
+    ) -> Result<Option<Self>, Fatal> {
+        let descriptor = |digest: &str| match Digest::from_str(digest) {
+            Ok(digest) => blobs.find(&digest, limits),
+            Err(_) => Ok(None),
+        };
+        let Some(mut manifest) = descriptor(&signature.manifest)? else { return Ok(None) };
+        let Document::Manifest(document) = read_document(blobs, &manifest, limits)? else {
+            return Ok(None);
+        };
+        manifest.set_artifact_type(document.artifact_type().clone());
+        let tag = match (document.subject(), Digest::from_str(&signature.signed)) {
+            (None, Ok(signed)) => Some(signature_tag(&signed)),
+            _ => None,
+        };
+        let index = match signature.signed == root.digest().as_ref() {
+            true => None,
+            false => descriptor(&signature.signed)?,
+        };
+        let parts = [document.config()].into_iter().chain(document.layers()).cloned().collect();
+        Ok(Some(AttachedSignature { manifest, parts, tag, index }))
     }
 }
 

@@ -1,0 +1,351 @@
+//! Signatures of images, as cosign writes them: which an image must have (`policy`), where they are
+//! attached (`discovery`), and what they say (`simple_signing`, `bundle`).
+//!
+//! Signatures are looked for where the image was found, and verified for the reference before
+//! mirrors. bundles.lock records the manifest that contains the signature, so that a locked build
+//! reads it by digest: from the cache, a layout or a mirror.
+
+mod bundle;
+mod policy;
+#[cfg(feature = "registry")]
+mod public_key;
+#[cfg(not(feature = "registry"))]
+#[path = "public_key_disabled.rs"]
+mod public_key;
+mod rejection;
+mod simple_signing;
+
+pub(super) use policy::Policy;
+
+use super::image::{self, Blobs, Document, choose_platform, read_document, read_small};
+use super::limits::Limits;
+use super::reference::Reference;
+use super::resolver::Located;
+use super::{Pin, SourceResolver, failure};
+use crate::diag::{Code, Diagnostic, Fatal, Place, listed};
+use oci_spec::image::{Descriptor, Digest};
+use policy::Requirement;
+use public_key::PublicKey;
+use rejection::Rejection;
+use std::str::FromStr as _;
+
+/// Media type of bundles of sigstore, without their version; the artifact type of referrers with
+/// signatures.
+pub(super) const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle";
+
+/// Signatures of one manifest that are verified: anyone who may push can add some.
+const MOST_SIGNATURES: usize = 64;
+/// Reasons that an error lists.
+const MOST_REASONS: usize = 4;
+
+/// A valid signature of an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// Digest of the manifest that contains the signature.
+    pub manifest: String,
+    /// The signed digest: of the image's manifest, or of its index.
+    pub signed: String,
+    /// Fingerprint of the public key: the SHA-256 of its SubjectPublicKeyInfo.
+    pub key: String,
+}
+
+/// The two ways to attach signatures to an image in a registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attachment {
+    /// The manifest with the tag `sha256-HEX.sig`.
+    Tag,
+    /// Manifests whose subject is the image.
+    Referrers,
+}
+
+/// Returns the tag of the signatures of an image.
+pub(super) fn signature_tag(of: &Digest) -> String {
+    format!("{}-{}.sig", of.algorithm(), of.digest())
+}
+
+/// The verification of one image.
+struct Verifier<'v> {
+    blobs: &'v dyn Blobs,
+    limits: &'v Limits,
+    keys: &'v [PublicKey],
+    /// The reference before mirrors.
+    reference: &'v Reference,
+}
+
+/// The signatures that were found and are not valid.
+#[derive(Default)]
+struct Rejected {
+    reasons: Vec<Rejection>,
+    /// A manifest of signatures that cannot be read.
+    error: Option<Fatal>,
+}
+
+impl SourceResolver {
+    /// Verifies the signature of an image as `[[verify]]` requires it, with the recorded one of `pin`
+    /// first.
+    ///
+    /// Returns the signature that is valid; `None` if none is required.
+    ///
+    /// # Errors
+    /// If no table allows the image, it has no valid signature, or signatures cannot be read.
+    pub(super) fn verify(
+        &self,
+        reference: &Reference,
+        located: &Located<'_>,
+        pin: Option<Pin<'_>>,
+    ) -> Result<Option<Signature>, Fatal> {
+        let policy = self.policy()?;
+        let (keys, table) = match policy.requirement(reference) {
+            Requirement::None => return Ok(None),
+            Requirement::Rejected(table) => return Err(rejected(reference, table)),
+            Requirement::Keys(keys, table) => (keys, table),
+        };
+        let blobs = located.blobs.as_ref();
+        let verifier = Verifier { blobs, limits: &self.limits, keys, reference };
+        let mut rejected = Rejected::default();
+
+        let index = pin.and_then(|pin| pin.index);
+        if let Some(recorded) = pin.and_then(|pin| pin.signature)
+            && let Some(signature) =
+                verifier.recorded(recorded, &located.root, index, &mut rejected)?
+        {
+            return Ok(Some(signature));
+        }
+        if let Some(signature) = verifier.discovered(&located.root, index, &mut rejected)? {
+            return Ok(Some(signature));
+        }
+
+        let image = format!("{}@{}", reference.name, located.root.digest());
+        let found = match rejected {
+            Rejected { error: Some(error), reasons } if reasons.is_empty() => return Err(error),
+            Rejected { reasons, .. } => reasons,
+        };
+        let error = if found.is_empty() {
+            unsigned(&image, located.root.digest())
+        } else {
+            invalid(&image, keys, &found)
+        };
+        Err(error.related(Place::span(table.clone()), "required by this table").into())
+    }
+}
+
+impl Verifier<'_> {
+    /// Verifies the signature that bundles.lock records; `None` if it is not there any more or not
+    /// valid, for example with other keys.
+    fn recorded(
+        &self,
+        recorded: &Signature,
+        root: &Descriptor,
+        index: Option<&str>,
+        rejected: &mut Rejected,
+    ) -> Result<Option<Signature>, Fatal> {
+        let (Ok(manifest), Ok(signed)) =
+            (Digest::from_str(&recorded.manifest), Digest::from_str(&recorded.signed))
+        else {
+            return Ok(None);
+        };
+        let is_of_image = signed == *root.digest()
+            || self.linked(root, index)?.is_some_and(|linked| linked == signed);
+        if !is_of_image {
+            return Ok(None);
+        }
+        match self.blobs.find(&manifest, self.limits) {
+            Ok(Some(descriptor)) => Ok(self.manifest(&descriptor, &signed, rejected)),
+            Ok(None) => Ok(None),
+            Err(error) if error.code == Code::ImageNotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Verifies the signatures that are attached to the image, and those of its index or of the
+    /// platform in it.
+    fn discovered(
+        &self,
+        root: &Descriptor,
+        index: Option<&str>,
+        rejected: &mut Rejected,
+    ) -> Result<Option<Signature>, Fatal> {
+        let mut linked = None;
+        for is_linked in [false, true] {
+            if is_linked {
+                linked = self.linked(root, index)?;
+            }
+            let Some(signed) = (if is_linked { linked.as_ref() } else { Some(root.digest()) })
+            else {
+                continue;
+            };
+            for attachment in [Attachment::Tag, Attachment::Referrers] {
+                let found = self.blobs.signatures(signed, attachment, self.limits)?;
+                for descriptor in found.iter().take(MOST_SIGNATURES) {
+                    if let Some(signature) = self.manifest(descriptor, signed, rejected) {
+                        return Ok(Some(signature));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the other digest that stands for the image: for an index that of the platform that is
+    /// read, for a locked manifest that of the index that it was picked from, if that contains it.
+    fn linked(&self, root: &Descriptor, index: Option<&str>) -> Result<Option<Digest>, Fatal> {
+        if let Some(index) = index.and_then(|index| Digest::from_str(index).ok()) {
+            let found = match self.blobs.find(&index, self.limits) {
+                Err(error) if error.code == Code::ImageNotFound => None,
+                found => found?,
+            };
+            let Some(descriptor) = found else { return Ok(None) };
+            let document = read_document(self.blobs, &descriptor, self.limits)?;
+            let Document::Index(document) = document else { return Ok(None) };
+            let contains = document.manifests().iter().any(|m| m.digest() == root.digest());
+            return Ok(contains.then_some(index));
+        }
+
+        match read_document(self.blobs, root, self.limits)? {
+            Document::Index(document) => {
+                Ok(choose_platform(document.manifests()).map(|chosen| chosen.digest().clone()))
+            }
+            Document::Manifest(_) => Ok(None),
+        }
+    }
+
+    /// Returns the first valid signature of `signed` in a manifest.
+    fn manifest(
+        &self,
+        descriptor: &Descriptor,
+        signed: &Digest,
+        rejected: &mut Rejected,
+    ) -> Option<Signature> {
+        let outcome = self.layers(descriptor, signed, &mut rejected.reasons);
+        // One manifest that cannot be read does not hide a valid signature in another one.
+        let key = outcome.unwrap_or_else(|error| {
+            rejected.error.get_or_insert(error);
+            None
+        })?;
+        Some(Signature {
+            manifest: descriptor.digest().to_string(),
+            signed: signed.to_string(),
+            key,
+        })
+    }
+
+    /// Returns the key of the first valid signature in the layers of a manifest.
+    fn layers(
+        &self,
+        descriptor: &Descriptor,
+        signed: &Digest,
+        reasons: &mut Vec<Rejection>,
+    ) -> Result<Option<String>, Fatal> {
+        let Document::Manifest(manifest) = read_document(self.blobs, descriptor, self.limits)?
+        else {
+            return Ok(None);
+        };
+        for layer in manifest.layers().iter().take(MOST_SIGNATURES) {
+            let media_type = layer.media_type().to_string();
+            let verified = if media_type == simple_signing::MEDIA_TYPE {
+                let payload = read_small(self.blobs, layer, self.limits)?;
+                let annotations = layer.annotations().as_ref();
+                let signature = annotations.and_then(|all| all.get(simple_signing::SIGNATURE));
+                let signature = signature.map(String::as_str);
+                simple_signing::verify(&payload, signature, signed, self.reference, self.keys)
+            } else if media_type.starts_with(BUNDLE_TYPE) {
+                let text = read_small(self.blobs, layer, self.limits)?;
+                match bundle::verify(&text, signed, self.keys) {
+                    // An attestation, which is no signature of the image.
+                    Ok(None) => continue,
+                    Ok(Some(key)) => Ok(key),
+                    Err(rejection) => Err(rejection),
+                }
+            } else {
+                continue;
+            };
+            match verified {
+                Ok(key) => return Ok(Some(key)),
+                Err(rejection) => reasons.push(rejection),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Returns the fingerprint of the key that verifies a signature of `message`.
+fn signed_by<'k>(keys: &'k [PublicKey], message: &[u8], signature: &[u8]) -> Option<&'k str> {
+    keys.iter().find(|key| key.verifies(message, signature)).map(PublicKey::fingerprint)
+}
+
+/// Reports an image that a table with `require` rejects.
+fn rejected(reference: &Reference, table: &crate::diag::Span) -> Fatal {
+    let name = &reference.name;
+    Diagnostic::error(
+        Code::SignatureRequired,
+        format!("no `[[verify]]` table says who signs `{name}`"),
+    )
+    .related(Place::span(table.clone()), "required by this table")
+    .hint(format!(
+        "add [[verify]] prefix = \"{name}\", key = [\"FILE.pem\"]; or insecure = true to not verify it"
+    ))
+    .into()
+}
+
+/// Reports an image without signatures.
+fn unsigned(image: &str, digest: &Digest) -> Diagnostic {
+    let tag = signature_tag(digest);
+    Diagnostic::error(
+        Code::SignatureMissing,
+        format!("`{image}` has no signature: no tag `{tag}` and no referrer has one"),
+    )
+    .hint(format!(
+        "check with `cosign tree {image}` that the vendor signs this image; if a mirror has it, \
+            copy it again with its signatures; to not verify it, set insecure = true in a \
+            [[verify]] table for it"
+    ))
+}
+
+/// Reports an image of which no signature is valid.
+fn invalid(image: &str, keys: &[PublicKey], found: &[Rejection]) -> Diagnostic {
+    let reasons: Vec<String> = found.iter().map(Rejection::describe).collect();
+    let mut distinct: Vec<&String> = Vec::new();
+    for reason in &reasons {
+        if !distinct.contains(&reason) {
+            distinct.push(reason);
+        }
+    }
+    let expected: Vec<String> =
+        keys.iter().map(|key| format!("{} ({})", key.file(), short(key.fingerprint()))).collect();
+    let file = keys.first().map(PublicKey::file).unwrap_or_default();
+    let count = match found.len() {
+        1 => "its signature is not valid".to_owned(),
+        count => format!("none of its {count} signatures is valid"),
+    };
+    Diagnostic::error(
+        Code::SignatureInvalid,
+        format!(
+            "`{image}`: {count} for the keys {}: {}",
+            listed(&expected, MOST_REASONS),
+            listed(&distinct, MOST_REASONS)
+        ),
+    )
+    .hint(format!(
+        "look at it with `cosign verify --key {file} --insecure-ignore-tlog=true {image}`; if the \
+            vendor has a new key, add it to `key`"
+    ))
+}
+
+/// Returns enough of a fingerprint to tell it from others.
+fn short(fingerprint: &str) -> &str {
+    fingerprint.get(..19).unwrap_or(fingerprint)
+}
+
+/// Returns an error about a file of `[[verify]]`, at its key.
+fn unusable(file: &crate::config::Text, key: &str, why: &str, hint: &str) -> Fatal {
+    let message = format!("cannot use `{}` as `{key}`: {why}", file.text.escape_debug());
+    let mut error = failure(Code::InvalidValue, message, hint);
+    error.place = Place::span(file.span.clone());
+    error
+}
+
+/// Describes a manifest by its bytes, as registries and layouts without a descriptor have it.
+pub(super) fn describe(bytes: &[u8], digest: &Digest) -> Option<Descriptor> {
+    let media_type = image::media_type_of(None, bytes)?;
+    Some(Descriptor::new(media_type, bytes.len() as u64, digest.clone()))
+}

@@ -1,0 +1,86 @@
+//! The `[[verify]]` tables, with their keys.
+
+use super::{PublicKey, unusable};
+use crate::config::{Text, Verification, VerificationRule};
+use crate::diag::{Fatal, Span};
+use crate::regular_file;
+use crate::source::reference::Reference;
+use std::path::Path;
+
+/// Bytes of a PEM file; a key of RSA 8192 has about 1.5 KiB.
+const KEY_BYTES: u64 = 256 << 10;
+
+/// The signatures that images must have, by prefix.
+#[derive(Debug)]
+pub(in crate::source) struct Policy {
+    tables: Vec<Table>,
+}
+
+#[derive(Debug)]
+struct Table {
+    prefix: String,
+    rule: Rule,
+    span: Span,
+}
+
+#[derive(Debug)]
+enum Rule {
+    Keys(Vec<PublicKey>),
+    Insecure,
+    Require,
+}
+
+/// The requirement for one image, and the table that it is from.
+pub(super) enum Requirement<'p> {
+    /// Nothing is verified.
+    None,
+    /// The image must not be used.
+    Rejected(&'p Span),
+    /// One of the keys must have signed it.
+    Keys(&'p [PublicKey], &'p Span),
+}
+
+impl Policy {
+    /// Reads the keys of all tables; their paths are relative to `base`.
+    ///
+    /// # Errors
+    /// If a key cannot be used, at its place in the configuration.
+    pub(in crate::source) fn read(tables: &[Verification], base: &Path) -> Result<Self, Fatal> {
+        let tables = tables.iter().map(|table| {
+            let rule = match &table.rule {
+                VerificationRule::Insecure => Rule::Insecure,
+                VerificationRule::Require => Rule::Require,
+                VerificationRule::Keys(files) => Rule::Keys(read_keys(files, base)?),
+            };
+            Ok(Table { prefix: table.prefix.clone(), rule, span: table.span.clone() })
+        });
+        Ok(Policy { tables: tables.collect::<Result<_, Fatal>>()? })
+    }
+
+    /// Returns the requirement for an image: that of the longest prefix.
+    pub(super) fn requirement(&self, reference: &Reference) -> Requirement<'_> {
+        let matches =
+            |table: &&Table| table.prefix.is_empty() || reference.after(&table.prefix).is_some();
+        let longest = self.tables.iter().filter(matches).max_by_key(|table| table.prefix.len());
+        match longest {
+            None => Requirement::None,
+            Some(Table { rule: Rule::Insecure, .. }) => Requirement::None,
+            Some(Table { rule: Rule::Require, span, .. }) => Requirement::Rejected(span),
+            Some(Table { rule: Rule::Keys(keys), span, .. }) => Requirement::Keys(keys, span),
+        }
+    }
+}
+
+fn read_keys(files: &[Text], base: &Path) -> Result<Vec<PublicKey>, Fatal> {
+    let mut keys = Vec::new();
+    for file in files {
+        let found = regular_file::read(&base.join(&file.text), KEY_BYTES)
+            .map_err(|error| error.to_string())
+            .and_then(|pem| PublicKey::read(&file.text, &pem));
+        let hint = "use a PEM file with a public key (ECDSA P-256 or P-384, RSA of 2048 to 8192 \
+            bits, Ed25519), relative to the configuration, for example from `cosign public-key \
+            --key cosign.key`";
+        keys.extend(found.map_err(|why| unusable(file, "key", &why, hint))?);
+    }
+    Ok(keys)
+}
