@@ -22,6 +22,7 @@ mod settings_changed;
 mod threads;
 pub mod upgrade;
 mod upgrade_step;
+mod verify_images;
 
 pub use build::{Build, build, build_with};
 pub use compile::{Compiled, Hits, compile, compile_loaded};
@@ -31,3 +32,4 @@ pub use selection::select_bundles;
 pub use settings_changed::{crds_moved, watch_changed};
 #[cfg(feature = "cli")]
 pub(crate) use threads::COMPILER_STACK;
+pub use verify_images::{VerifiedImages, verify_images};

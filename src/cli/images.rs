@@ -6,6 +6,7 @@ use super::{Exit, Global};
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::lock::{self, Lock};
+use crate::pipeline::VerifiedImages;
 use crate::source::{Reference, SourceResolver};
 use crate::{images, pipeline};
 use clap::ValueEnum;
@@ -22,6 +23,9 @@ pub(super) struct Images {
     /// Mirror registry for `--format idms`.
     #[arg(long, value_name = "HOST/PREFIX", required_if_eq("format", "idms"), value_parser = mirror)]
     mirror: Option<String>,
+    /// Verify the signatures of the images, as `[[verify]]` in bundles.toml requires them.
+    #[arg(long)]
+    verify: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -69,6 +73,8 @@ impl Images {
         let jobs = std::thread::available_parallelism().map_or(1, Into::into);
         let bundles =
             pipeline::images(&config, &sources, &lock, &self.names, jobs, &mut diagnostics);
+        let verified = (self.verify && !diagnostics.has_errors())
+            .then(|| pipeline::verify_images(&sources, &bundles, jobs, &mut diagnostics));
         if diagnostics.has_errors() {
             output.diagnostics(&diagnostics);
             return Exit::Error;
@@ -78,6 +84,7 @@ impl Images {
             (Format::List, _) => {
                 output.list(&images::list(&bundles));
                 output.diagnostics(&diagnostics);
+                note(verified, output);
                 return Exit::Clean;
             }
             (Format::Json, _) => images::json(&bundles),
@@ -92,7 +99,16 @@ impl Images {
         output.keep_stdout_for_result();
         output.document(&text);
         output.diagnostics(&diagnostics);
+        note(verified, output);
 
         Exit::Clean
+    }
+}
+
+/// Prints the counts of `--verify`.
+fn note(verified: Option<VerifiedImages>, output: &mut Output) {
+    if let Some(VerifiedImages { signed, not_required }) = verified {
+        let line = format!("signatures: {signed} valid, {not_required} not required");
+        output.note(&Lines::from_iter([line]));
     }
 }

@@ -61,6 +61,7 @@ mod serving;
 mod serving_defects;
 mod serving_tables;
 mod serving_upstream;
+mod signatures;
 mod steps_after;
 mod style;
 mod switches;

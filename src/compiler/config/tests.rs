@@ -276,7 +276,7 @@ from = "x"
     3 | whatever = []
       | ^^^^^^^^
       |
-      = hint: known keys: `required-version`, `include`, `defaults`, `output`, `mirror`, `registry`, `network`, `lints`, `ignore`, `deploy`, `bundle`, `chart`, `serving`
+      = hint: known keys: `required-version`, `include`, `defaults`, `output`, `mirror`, `registry`, `network`, `verify`, `lints`, `ignore`, `deploy`, `bundle`, `chart`, `serving`
 
     error[wrong-type]: `dir` must be a string, but this is an integer
      --> bundles.toml:5:7

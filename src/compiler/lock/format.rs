@@ -363,7 +363,26 @@ mod tests {
                      skip-range = \">=0.3.0 <1.0.0\"\n";
         assert!(text.contains(lines), "{text}");
         let read = parse(&text).unwrap_or_else(|fault| panic!("{}", fault.message));
+        assert_eq!((read.lock, read.revision), (lock, 2));
+    }
+
+    #[test]
+    fn signatures_are_an_addition_of_revision_3() {
+        let mut lock = lock();
+        let (manifest, signed, key) = (digest("7"), digest("1"), digest("8"));
+        let signature = Signature { manifest, signed, key };
+        if let Bytes::Image(image) = &mut lock.bundles[0].bytes {
+            image.identity.signature = Some(signature.clone());
+        }
+        let text = text(&lock);
+        let Signature { manifest, signed, key } = signature;
+        let line = format!(
+            "\nsignature = {{ manifest = \"{manifest}\", signed = \"{signed}\", key = \"{key}\" }}\n"
+        );
+        assert!(text.contains(&line), "{text}");
+        let read = parse(&text).unwrap_or_else(|fault| panic!("{}", fault.message));
         assert_eq!((read.lock, read.revision), (lock, REVISION));
+        assert!(parse(&text.replace(&manifest, "sha256:7")).is_err());
     }
 
     #[test]

@@ -160,8 +160,10 @@ impl SourceResolver {
         limit: u64,
         diagnostics: &mut Diagnostics,
     ) -> Option<PulledArtifact> {
-        let opened = self.open(reference, None, diagnostics);
-        let Located { blobs, root } = diagnostics.report(opened)?;
+        // `[[verify]]` is about images: a chart is compared with what is compiled.
+        let located =
+            Reference::parse(reference).and_then(|parsed| self.locate(&parsed, diagnostics));
+        let Located { blobs, root, .. } = diagnostics.report(located)?;
         let other = |what: String| {
             let hint = "pass the reference of a chart, as `push` prints it";
             failure(Code::ChartUnreadable, format!("`{reference}` {what}"), hint)

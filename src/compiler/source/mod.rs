@@ -56,7 +56,7 @@ pub use manifests::manifests;
 pub use overlays::OverlayFile;
 pub use reference::Reference;
 pub use resolver::{Pin, SourceResolver};
-pub use signature::Signature;
+pub use signature::{Signature, Verified};
 pub use vendor::Vendored;
 
 use crate::config::{Manifests, Mirror, Network, Source, Text};

@@ -189,7 +189,7 @@ impl SourceResolver {
 
     /// Finds an image: in the mirrors that serve it, one after the other as far as they fall back,
     /// else in its registry.
-    fn locate(
+    pub(super) fn locate(
         &self,
         reference: &Reference,
         diagnostics: &mut Diagnostics,

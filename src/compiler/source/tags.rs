@@ -42,7 +42,8 @@ impl SourceResolver {
         locked: &ImageIdentity,
         diagnostics: &mut Diagnostics,
     ) -> Result<String, Fatal> {
-        let located = self.open(reference, None, diagnostics)?;
+        // Only digests are read: the signature is verified when the image is locked.
+        let located = self.locate(&Reference::parse(reference)?, diagnostics)?;
         let root = located.root.digest().to_string();
         if root == locked.digest || locked.index.as_ref() == Some(&root) {
             return Ok(locked.digest.clone());

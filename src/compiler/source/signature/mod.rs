@@ -1,5 +1,5 @@
-//! Signatures of images, as cosign writes them: which an image must have (`policy`), where they are
-//! attached (`discovery`), and what they say (`simple_signing`, `bundle`).
+//! Signatures of images, as cosign writes them: which an image must have (`policy`), and what they
+//! say (`simple_signing`, `bundle`). `registry/signatures` and the layout find them.
 //!
 //! Signatures are looked for where the image was found, and verified for the reference before
 //! mirrors. bundles.lock records the manifest that contains the signature, so that a locked build
@@ -22,7 +22,8 @@ use super::limits::Limits;
 use super::reference::Reference;
 use super::resolver::Located;
 use super::{Pin, SourceResolver, failure};
-use crate::diag::{Code, Diagnostic, Fatal, Place, listed};
+use crate::config::Text;
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Span, listed};
 use oci_spec::image::{Descriptor, Digest};
 use policy::Requirement;
 use public_key::PublicKey;
@@ -58,6 +59,15 @@ pub(super) enum Attachment {
     Referrers,
 }
 
+/// The outcome for an image that may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verified {
+    /// It has a valid signature.
+    Signed,
+    /// No `[[verify]]` table requires one.
+    NotRequired,
+}
+
 /// Returns the tag of the signatures of an image.
 pub(super) fn signature_tag(of: &Digest) -> String {
     format!("{}-{}.sig", of.algorithm(), of.digest())
@@ -81,6 +91,18 @@ struct Rejected {
 }
 
 impl SourceResolver {
+    /// Verifies the signature of the image that `reference` leads to now, without reading its layers;
+    /// `None` after an error. Images that do not require a signature are not looked at.
+    pub fn verify_image(&self, reference: &str, diagnostics: &mut Diagnostics) -> Option<Verified> {
+        let parsed = diagnostics.report(Reference::parse(reference))?;
+        let policy = diagnostics.report(self.policy())?;
+        if let Requirement::None = policy.requirement(&parsed) {
+            return Some(Verified::NotRequired);
+        }
+        let located = self.open(reference, None, diagnostics);
+        diagnostics.report(located).map(|_| Verified::Signed)
+    }
+
     /// Verifies the signature of an image as `[[verify]]` requires it, with the recorded one of `pin`
     /// first.
     ///
@@ -102,12 +124,12 @@ impl SourceResolver {
         };
         let blobs = located.blobs.as_ref();
         let verifier = Verifier { blobs, limits: &self.limits, keys, reference };
-        let mut rejected = Rejected::default();
+        let (mut stale, mut rejected) = (Rejected::default(), Rejected::default());
 
         let index = pin.and_then(|pin| pin.index);
         if let Some(recorded) = pin.and_then(|pin| pin.signature)
             && let Some(signature) =
-                verifier.recorded(recorded, &located.root, index, &mut rejected)?
+                verifier.recorded(recorded, &located.root, index, &mut stale)?
         {
             return Ok(Some(signature));
         }
@@ -116,6 +138,10 @@ impl SourceResolver {
         }
 
         let image = format!("{}@{}", reference.name, located.root.digest());
+        // The recorded signature is usually among those that are attached.
+        if rejected.reasons.is_empty() && rejected.error.is_none() {
+            rejected = stale;
+        }
         let found = match rejected {
             Rejected { error: Some(error), reasons } if reasons.is_empty() => return Err(error),
             Rejected { reasons, .. } => reasons,
@@ -186,7 +212,7 @@ impl Verifier<'_> {
         Ok(None)
     }
 
-    /// Returns the other digest that stands for the image: for an index that of the platform that is
+    /// Returns the other digest that identifies the image: for an index that of the platform that is
     /// read, for a locked manifest that of the index that it was picked from, if that contains it.
     fn linked(&self, root: &Descriptor, index: Option<&str>) -> Result<Option<Digest>, Fatal> {
         if let Some(index) = index.and_then(|index| Digest::from_str(index).ok()) {
@@ -274,7 +300,7 @@ fn signed_by<'k>(keys: &'k [PublicKey], message: &[u8], signature: &[u8]) -> Opt
 }
 
 /// Reports an image that a table with `require` rejects.
-fn rejected(reference: &Reference, table: &crate::diag::Span) -> Fatal {
+fn rejected(reference: &Reference, table: &Span) -> Fatal {
     let name = &reference.name;
     Diagnostic::error(
         Code::SignatureRequired,
@@ -337,7 +363,7 @@ fn short(fingerprint: &str) -> &str {
 }
 
 /// Returns an error about a file of `[[verify]]`, at its key.
-fn unusable(file: &crate::config::Text, key: &str, why: &str, hint: &str) -> Fatal {
+fn unusable(file: &Text, key: &str, why: &str, hint: &str) -> Fatal {
     let message = format!("cannot use `{}` as `{key}`: {why}", file.text.escape_debug());
     let mut error = failure(Code::InvalidValue, message, hint);
     error.place = Place::span(file.span.clone());
