@@ -168,6 +168,7 @@ impl Operators {
                 (format!("/apis/{api}/{resource}"), webhooks)
             }
         };
+
         let answer = self.client.post(&path, &object);
         // The chart, or another hook, may have it already.
         assert!(answer.succeeded() || answer.status == 409, "{path}: {answer:?}");
@@ -247,7 +248,9 @@ impl Platform {
         thread::scope(|scope| {
             let operators = scope.spawn(|| self.operators.work(&self.cluster, &done, closed));
             let kubeconfig = self.cluster.kubeconfig();
-            let run = self.helmfile.run_on(&kubeconfig, file, &["sync"], Some(&self.programs));
+            // Few at a time: the API server takes seconds for each large CRD.
+            let arguments = ["sync", "--concurrency", "2"];
+            let run = self.helmfile.run_on(&kubeconfig, file, &arguments, Some(&self.programs));
             done.store(true, Ordering::Relaxed);
             operators.join().expect("operators");
             run
@@ -308,9 +311,11 @@ impl Gate {
             return request.resource == "pods" && request.name.starts_with(&format!("{name}-"));
         }
         let object: Vec<&str> = text("object").expect("an object").split('/').collect();
-        let [group, _, _, name] = object[..] else { panic!("{object:?}") };
+        let [group, _, kind, name] = object[..] else { panic!("{object:?}") };
         request.subresource == "status"
             && request.name == name
+            // `ies` is the plural of `y`.
+            && request.resource.starts_with(kind.to_lowercase().trim_end_matches('y'))
             && request.resource.ends_with(&format!(".{group}"))
     }
 }
@@ -321,6 +326,7 @@ fn gates(case: &Case, releases: &BTreeSet<String>) -> Vec<Gate> {
     let of_key = |key: &str| file[key].as_array().expect("tables").clone();
     let tables: Vec<toml::Value> = [of_key("bundle"), of_key("chart")].concat();
     let name = |table: &toml::Value| table["name"].as_str().expect("a name").to_owned();
+
     let mut gates = Vec::new();
     for table in &tables {
         let own = name(table);
@@ -334,6 +340,7 @@ fn gates(case: &Case, releases: &BTreeSet<String>) -> Vec<Gate> {
             later.push("granite".to_owned());
         }
         later.extend(later.clone().iter().map(|name| format!("{name}-operands")));
+
         let ready = table.get("ready").and_then(toml::Value::as_array);
         for entry in ready.into_iter().flatten() {
             let entry = entry.as_table().expect("a table").clone();
