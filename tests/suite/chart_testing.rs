@@ -15,7 +15,7 @@ use walkdir::WalkDir;
 const CT: Module = Module {
     path: "github.com/helm/chart-testing/v3",
     version: "v3.14.0",
-    sum: "h1:OpvIyKdogEeeLK/LIWx3T/M4EC/mkYx4OUw64EODaB8=",
+    sum: Some("h1:OpvIyKdogEeeLK/LIWx3T/M4EC/mkYx4OUw64EODaB8="),
     package: "./ct",
 };
 

@@ -59,15 +59,29 @@ pub(crate) fn module_folder(name: &str, module: &str) -> PathBuf {
     PathBuf::from(folder.unwrap_or_else(|reason| panic!("{module}: {reason}")).trim())
 }
 
+/// Returns the program `name` of a module; builds it where that was not done yet.
+///
+/// # Panics
+/// When Go is missing, or the program cannot be built.
+pub(crate) fn module_program(name: &str, module: &Module) -> PathBuf {
+    let path = tools_dir().join(format!("{name}-{}", module.version)).join(name);
+    let built = create_once(&path, |staged| module.build(&tools_dir(), staged));
+    built.unwrap_or_else(|reason| panic!("cannot build {name}: {reason}"));
+    path
+}
+
 fn sources(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
 }
 
 /// The sources' checksum, so that a change of them is built.
 fn checksum(sources: &Path) -> String {
+    let entries = fs::read_dir(sources).unwrap_or_else(|e| panic!("{}: {e}", sources.display()));
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
     let mut hash = Sha256::new();
-    for file in ["go.mod", "go.sum", "main.go"] {
-        hash.update(fs::read(sources.join(file)).unwrap_or_else(|e| panic!("{file}: {e}")));
+    for file in files {
+        hash.update(fs::read(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display())));
     }
     hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
@@ -88,24 +102,39 @@ pub(crate) struct Module {
     pub(crate) path: &'static str,
     /// Version, with `v`.
     pub(crate) version: &'static str,
-    /// The sum of its files, as in go.sum.
-    pub(crate) sum: &'static str,
+    /// The sum of its files, as in go.sum; without it, Go asks the checksum database.
+    pub(crate) sum: Option<&'static str>,
     /// The package of the program in the module: `.` or `./NAME`.
     pub(crate) package: &'static str,
 }
 
 impl Module {
     /// Returns the folder of the module's files, which are downloaded if they are not there.
+    /// `BUNDLE2CHART_MODULES` names folders of modules that the proxy does not serve:
+    /// `MODULE@VERSION=FOLDER`, separated by commas.
     ///
     /// # Errors
     /// When Go cannot download it, or its sum is another one.
     pub(crate) fn download(&self, tools: &Path) -> Result<PathBuf, String> {
         let module = format!("{}@{}", self.path, self.version);
-        let downloaded = go(tools, &["mod", "download", "-json", &module])?;
+        let folders = std::env::var("BUNDLE2CHART_MODULES").unwrap_or_default();
+        let mut folders = folders.split(',').filter_map(|entry| entry.split_once('='));
+        if let Some((_, folder)) = folders.find(|(name, _)| *name == module) {
+            return Ok(folder.into());
+        }
+
+        let downloaded = go(tools, &["mod", "download", "-json", &module]).map_err(|reason| {
+            format!(
+                "{reason}\nhint: if your proxy does not serve the module, set \
+                 BUNDLE2CHART_MODULES={module}=FOLDER with its sources"
+            )
+        })?;
         let downloaded: Json = serde_json::from_str(&downloaded).map_err(|e| e.to_string())?;
-        if downloaded["Sum"] != self.sum {
+        if let Some(sum) = self.sum
+            && downloaded["Sum"] != sum
+        {
             let found = &downloaded["Sum"];
-            return Err(format!("{module} has the sum {found}, expected {}", self.sum));
+            return Err(format!("{module} has the sum {found}, expected {sum}"));
         }
         Ok(PathBuf::from(downloaded["Dir"].as_str().ok_or("no folder of the module")?))
     }

@@ -14,7 +14,7 @@ const VERSION: &str = "1.8.0";
 const MODULE: Module = Module {
     path: "github.com/helmfile/helmfile",
     version: "v1.8.0",
-    sum: "h1:coUoYKmxceeLbm4y43dJ1Dh3crrwniAx8LtBxPcu7+Y=",
+    sum: Some("h1:coUoYKmxceeLbm4y43dJ1Dh3crrwniAx8LtBxPcu7+Y="),
     package: ".",
 };
 

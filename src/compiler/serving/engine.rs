@@ -25,7 +25,7 @@ pub(super) enum Pod {
     Headless,
 }
 
-/// Shell script that sets `leader`; `$ADDRESS` is replaced by the variable with the pod's IP address. The
+/// Shell script that sets `leader`; `$ADDRESS` stands for the variable with the pod's IP address. The
 /// leader uses its own IP address, because a socket cannot be
 /// bound to every name; workers wait until its name resolves, which needs a running pod (lws#746).
 const LEADER: &str = "\

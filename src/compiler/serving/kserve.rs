@@ -138,7 +138,7 @@ fn http_route(config: &ServingConfig, route: &RouteConfig) -> Json {
     }
 }
 
-/// Returns the autoscaling of the decode pods: KServe's controller selects the metrics.
+/// Returns the autoscaling of the decode pods: KServe's controller scales by its own metrics.
 fn scaling(scaling: &Autoscaling) -> Json {
     let actuator = if scaling.keda { "keda" } else { "hpa" };
     json!({
@@ -250,7 +250,7 @@ fn transfer(workload: &Workload<'_>) -> [Json; 2] {
     ]
 }
 
-/// Keys of `[[serving]]` without effect, with a hint.
+/// Keys of `[[serving]]` without effect, by what decides in their place.
 const NOT_OURS: &[(&[&str], &str)] = &[
     (
         &[

@@ -1,11 +1,11 @@
-//! The audit log: every request that changed something, or was meant to.
+//! The audit log: every request that the policy selects.
 
 use serde_json::Value as Json;
 use std::fs;
 use std::path::Path;
 
-/// The audit policy: requests that are not reads, with their metadata, once they are answered.
-pub(super) const POLICY: &str = "\
+/// The policy for requests that are not reads, with their metadata, once they are answered.
+pub(crate) const CHANGES: &str = "\
 apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -25,12 +25,16 @@ pub(crate) struct Request {
     pub(crate) resource: String,
     /// Empty, or for example `status`.
     pub(crate) subresource: String,
+    /// The path with its query.
+    pub(crate) uri: String,
     /// Empty for objects without one.
     pub(crate) namespace: String,
     /// Empty where the server made it.
     pub(crate) name: String,
     /// The HTTP status of the answer.
     pub(crate) code: u64,
+    /// True if RBAC refused it.
+    pub(crate) forbidden: bool,
     /// True if nothing was to be stored: `dryRun=All`.
     pub(crate) dry_run: bool,
 }
@@ -51,9 +55,11 @@ impl Request {
             verb: text("/verb"),
             resource: if group.is_empty() { resource } else { format!("{resource}.{group}") },
             subresource: text("/objectRef/subresource"),
+            uri: text("/requestURI"),
             namespace: text("/objectRef/namespace"),
             name: text("/objectRef/name"),
             code: event["responseStatus"]["code"].as_u64().unwrap_or_default(),
+            forbidden: text("/annotations/authorization.k8s.io~1decision") == "forbid",
             dry_run: text("/requestURI").contains("dryRun=All"),
         }
     }

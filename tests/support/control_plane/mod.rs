@@ -13,11 +13,15 @@ mod keys;
 mod process;
 
 pub(crate) use audit::Request;
-pub(crate) use client::{Answer, Client};
-use process::Process;
+#[allow(unused_imports, reason = "each test program uses a part")]
+pub(crate) use client::Answer;
+pub(crate) use client::Client;
+#[allow(unused_imports, reason = "each test program uses a part")]
+pub(crate) use process::Process;
 
 use super::go;
 use super::helm::Run;
+use audit::CHANGES;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
@@ -63,10 +67,18 @@ impl ControlPlane {
     /// # Panics
     /// When Go is missing, or the programs cannot be built or do not become ready.
     pub(crate) fn start() -> Self {
+        Self::start_logging(CHANGES)
+    }
+
+    /// The same with another audit policy than [`CHANGES`].
+    ///
+    /// # Panics
+    /// When Go is missing, or the programs cannot be built or do not become ready.
+    pub(crate) fn start_logging(audit_policy: &str) -> Self {
         let program = program();
         let mut reasons = Vec::new();
         for _ in 0..ATTEMPTS {
-            match Self::attempt(&program) {
+            match Self::attempt(&program, audit_policy) {
                 Ok(control_plane) => return control_plane,
                 Err(reason) => reasons.push(reason),
             }
@@ -74,15 +86,23 @@ impl ControlPlane {
         panic!("the control plane does not start:\n{}", reasons.join("\n"));
     }
 
+    /// Builds the programs, where that was not done yet.
+    ///
+    /// # Panics
+    /// When Go is missing, or the programs cannot be built.
+    pub(crate) fn build() {
+        program();
+    }
+
     /// The version of Kubernetes, for example `1.35.4`.
     pub(crate) fn version() -> String {
         go::required_version(PROGRAM, "k8s.io/kubernetes").trim_start_matches('v').to_owned()
     }
 
-    fn attempt(program: &Path) -> Result<Self, String> {
+    fn attempt(program: &Path, audit_policy: &str) -> Result<Self, String> {
         let folder = tempfile::tempdir().expect("a folder");
         keys::write(folder.path());
-        fs::write(folder.path().join("audit.yaml"), audit::POLICY).expect("a file");
+        fs::write(folder.path().join("audit.yaml"), audit_policy).expect("a file");
         let [etcd, peers, port, controllers] = free_ports();
         let processes = Vec::new();
         let mut control_plane =
@@ -215,7 +235,7 @@ impl ControlPlane {
         audit::requests(&self.file("audit.log"), 0).1
     }
 
-    /// All requests since then that were not reads, in the order of their answers.
+    /// All logged requests since then, in the order of their answers.
     pub(crate) fn requests_since(&self, mark: usize) -> Vec<Request> {
         audit::requests(&self.file("audit.log"), mark).0
     }

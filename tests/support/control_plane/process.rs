@@ -21,14 +21,14 @@ exit "$status"
 "#;
 
 /// A running program. Dropping it ends it.
-pub(super) struct Process {
+pub(crate) struct Process {
     guard: Child,
     pipe: Option<ChildStdin>,
 }
 
 impl Process {
     /// Starts `program ARGUMENTS`, with what it prints in `log`.
-    pub(super) fn start(program: &Path, arguments: &[String], log: &Path) -> Self {
+    pub(crate) fn start(program: &Path, arguments: &[String], log: &Path) -> Self {
         let log = File::create(log).expect("a file");
         let mut guard = Command::new("sh")
             .args(["-c", GUARD, "sh"])
@@ -44,7 +44,7 @@ impl Process {
     }
 
     /// Returns the exit status; `None` while the program runs.
-    pub(super) fn ended(&mut self) -> Option<ExitStatus> {
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.guard.try_wait().expect("a process")
     }
 }

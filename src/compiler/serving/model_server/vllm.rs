@@ -107,8 +107,8 @@ fn topology(workload: &Workload<'_>, pod: Pod) -> Vec<String> {
     args
 }
 
-/// Returns the bytes of CPU memory that one engine of a pod uses: each data-parallel rank is an engine,
-/// and an engine over several pods has the memory of all.
+/// Returns the bytes of CPU memory that one engine of a pod uses: ranks of data parallelism are engines of
+/// their own, and an engine over several pods has the memory of all.
 fn offloaded_bytes(workload: &Workload<'_>) -> Option<u64> {
     let gibibytes = u64::from(workload.config.engine.kv_offload?);
     let shape = workload.shape;

@@ -1,0 +1,39 @@
+// Command serving_programs has the parts of a serving cluster that no program of their own provides in
+// tests:
+//
+//	serving_programs kubelet FOLDER              runs the pods of a cluster as processes
+//	serving_programs ask ADDRESS MODEL COUNT     sends requests as a Gateway does: ext_proc, then HTTP
+//	vllm serve ARGUMENTS                         stands in for vLLM (a link with this name)
+//
+// Controllers, endpoint pickers and routing proxies are the real programs, built from their modules.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+var errUsage = errors.New("usage: serving_programs kubelet FOLDER | ask ADDRESS MODEL COUNT | vllm serve ARGUMENTS")
+
+func main() {
+	if err := run(os.Args); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(arguments []string) error {
+	if filepath.Base(arguments[0]) == "vllm" {
+		return vllm(arguments[1:])
+	}
+	switch {
+	case len(arguments) == 3 && arguments[1] == "kubelet":
+		return runKubelet(arguments[2])
+	case len(arguments) == 5 && arguments[1] == "ask":
+		return ask(arguments[2], arguments[3], arguments[4])
+	default:
+		return errUsage
+	}
+}
