@@ -13,7 +13,7 @@ use bundle2chart::ir::Release;
 use bundle2chart::output::{self, ChartFiles};
 use bundle2chart::serving::{self, Manifest};
 use bundle2chart::{bundle, chart, source};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -268,6 +268,99 @@ fn values_change_what_they_say_and_nothing_of_the_topology() {
         let run = helm.template("release", folder, "models", &["--set", bad]);
         assert!(!run.success, "{bad} is taken");
     }
+}
+
+/// A model behind a Gateway that asks for a token.
+const ROUTED: &str = r#"
+[defaults]
+maintainers = [{ name = "platform", email = "platform@example.com" }]
+
+[[serving]]
+name = "chat"
+model = "hf://example/model"
+engine = { image = "example.com/vllm:v1" }
+pod = { security-context = { fsGroup = 2000 } }
+
+[serving.route]
+gateway = "inference"
+gateway-namespace = "gateways"
+provider = "istio"
+hosts = ["chat.example.com"]
+auth = "kuadrant"
+"#;
+
+/// The objects of a chart in Helm.
+fn template(folder: &Path, more: &[&str]) -> Vec<Json> {
+    let more = [&["--kube-version", "1.35.0"], more].concat();
+    documents(&Helm::newest().template("release", folder, "models", &more).expect_success())
+}
+
+fn is_test(object: &&Json) -> bool {
+    object["metadata"]["annotations"]["helm.sh/hook"] == "test"
+}
+
+#[test]
+fn charts_of_models_name_maintainers_and_images() {
+    let configs = read("bundles.toml", ROUTED, Path::new(".")).servings;
+    let out = tempfile::tempdir().expect("a folder");
+    let folder = &write(&configs, out.path())["chat"];
+    let text = std::fs::read_to_string(folder.join("Chart.yaml")).expect("Chart.yaml");
+    let chart: Json = serde_yaml::from_str(&text).expect("YAML");
+    let maintainer = json!([{"name": "platform", "email": "platform@example.com"}]);
+    assert_eq!(chart["maintainers"], maintainer);
+    let images = chart["annotations"]["artifacthub.io/images"].as_str().expect("images");
+    assert!(images.contains("image: example.com/vllm:v1"), "{images}");
+}
+
+#[test]
+fn security_contexts_of_models_are_values() {
+    let configs = read("bundles.toml", ROUTED, Path::new(".")).servings;
+    let out = tempfile::tempdir().expect("a folder");
+    let folder = &write(&configs, out.path())["chat"];
+    let pod = |objects: &[Json]| -> Json {
+        let is = |object: &&Json| object["metadata"]["name"] == "chat-decode";
+        let found = objects.iter().find(is).expect("a Deployment");
+        found["spec"]["template"]["spec"].clone()
+    };
+    let plain = pod(&template(folder, &[]));
+    assert_eq!(plain["securityContext"], json!({"fsGroup": 2000}));
+    let container = &plain["containers"][0];
+    assert_eq!(container["securityContext"]["allowPrivilegeEscalation"], false);
+
+    let name = container["name"].as_str().expect("a name");
+    let of_container = format!("decode.securityContext.{name}.readOnlyRootFilesystem=true");
+    let of_pods = "decode.podSecurityContext.runAsUser=7,epp.podSecurityContext.runAsUser=8";
+    let changed = pod(&template(folder, &["--set", of_pods, "--set", &of_container]));
+    assert_eq!(changed["securityContext"], json!({"fsGroup": 2000, "runAsUser": 7}));
+    let container = &changed["containers"][0]["securityContext"];
+    assert_eq!(container["readOnlyRootFilesystem"], true);
+    assert_eq!(container["allowPrivilegeEscalation"], false);
+}
+
+/// The test of a chart is a request through the Gateway, with the host and the token of the route.
+#[test]
+fn the_test_of_a_model_is_a_request() {
+    let configs = read("bundles.toml", ROUTED, Path::new(".")).servings;
+    let out = tempfile::tempdir().expect("a folder");
+    let folder = &write(&configs, out.path())["chat"];
+    assert_eq!(template(folder, &[]).iter().filter(is_test).count(), 0);
+
+    let all = template(folder, &["--set", "tests.image=copies/curl:8"]);
+    let tests: Vec<&Json> = all.iter().filter(is_test).collect();
+    assert_eq!(tests.len(), 1);
+    let spec = &tests[0]["spec"];
+    assert_eq!(spec["containers"][0]["image"], "copies/curl:8");
+    let arguments = spec["containers"][0]["args"].as_array().expect("arguments");
+    assert_eq!(arguments.last(), Some(&json!("http://inference-istio.gateways/v1/completions")));
+    for argument in ["Host: chat.example.com", "Authorization: Bearer {{token:trim}}"] {
+        assert!(arguments.contains(&json!(argument)), "{arguments:?}");
+    }
+    let audience = "/volumes/0/projected/sources/0/serviceAccountToken/audience";
+    assert_eq!(spec.pointer(audience), Some(&json!("chat")));
+
+    // Other Gateways have no URL that is known here; without it there is nothing to request.
+    let without = template(folder, &["--set", "tests.image=copies/curl:8,tests.url="]);
+    assert_eq!(without.iter().filter(is_test).count(), 0);
 }
 
 #[test]

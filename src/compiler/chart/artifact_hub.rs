@@ -30,9 +30,13 @@ pub(super) fn annotations(csv: &ClusterServiceVersion, images: &[String]) -> Map
     let required = ["kind", "version", "name", "displayName", "description"];
     list("artifacthub.io/crds", entries(csv, &owned, &["kind", "version", "name"], &required[3..]));
     list(CRDS_EXAMPLES, own("alm-examples").map(examples).unwrap_or_default());
-    let images = images.iter().map(|image| image_entry(image)).collect();
-    found.extend(list_of("artifacthub.io/images", images));
+    found.extend(images_of(images));
     found
+}
+
+/// Returns the annotation with these images; `None` without images.
+pub(super) fn images_of(images: &[String]) -> Option<(String, Value)> {
+    list_of("artifacthub.io/images", images.iter().map(|image| image_entry(image)).collect())
 }
 
 /// Returns an annotation whose text is a YAML list; `None` for an empty list.

@@ -209,7 +209,7 @@ fn kube_version(minimum: &str) -> Option<String> {
 }
 
 /// Returns the list of maintainers.
-fn maintainers(maintainers: &[Maintainer]) -> Value {
+pub(super) fn maintainers(maintainers: &[Maintainer]) -> Value {
     Value::Seq(maintainers.iter().map(maintainer).collect())
 }
 

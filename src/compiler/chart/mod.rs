@@ -17,6 +17,7 @@ mod metadata;
 mod named_templates;
 mod notes;
 mod readme;
+mod request_test;
 mod required_apis;
 mod rollout_test;
 mod serving;

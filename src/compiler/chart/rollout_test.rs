@@ -25,7 +25,12 @@ pub(super) fn add(unit: &mut Unit, chart: &str) -> BTreeMap<String, String> {
     }
     unit.values.push(value());
     let objects = objects(chart, &workloads);
-    let files = manifest::templates(objects.iter()).into_iter();
+    files(&objects)
+}
+
+/// Returns the template files of tests, by path.
+pub(super) fn files(tests: &[Object]) -> BTreeMap<String, String> {
+    let files = manifest::templates(tests.iter()).into_iter();
     files.map(|(path, text)| (path.replacen("templates/", "templates/tests/", 1), text)).collect()
 }
 
@@ -48,7 +53,7 @@ fn workloads(unit: &Unit) -> Vec<(String, String)> {
     found
 }
 
-/// Returns the path of the value that enables the test.
+/// Returns the path of the value that enables the test, which charts of models have as well.
 pub(super) fn image() -> ValuesPath {
     ValuesPath::new(["tests", "image"])
 }
@@ -119,15 +124,16 @@ fn objects(chart: &str, workloads: &[(String, String)]) -> Vec<Object> {
     ]
 }
 
-fn object_of(json: &Json) -> Map {
+/// Returns the map of a JSON object.
+pub(super) fn object_of(json: &Json) -> Map {
     match Value::from(json) {
         Value::Map(map) => *map,
         _ => Map::new(),
     }
 }
 
-/// Returns an object that is a test hook.
-fn hook<const N: usize>(
+/// Returns an object that is a test hook, rendered if the value with the image is set.
+pub(super) fn hook<const N: usize>(
     api_version: &str,
     kind: &str,
     name: &str,

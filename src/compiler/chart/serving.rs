@@ -1,23 +1,29 @@
 //! Charts of `[[serving]]` tables: the layout of bundle charts, with their own README and NOTES.
 
 use super::required_apis::{self, Providers, REQUIRED_APIS};
-use super::{Chart, HELMIGNORE, budget, maas, manifest, readme, values};
+use super::{
+    Chart, HELMIGNORE, artifact_hub, budget, maas, manifest, readme, request_test, values,
+};
 use crate::config::{AdapterSource, Cache, Model, ServingConfig, Topology};
+use crate::images;
 use crate::ir::{Map, Unit, Value};
 use crate::serving::topology::{self, Role, Servers, Workload};
 use crate::serving::{self, picker};
 use crate::yaml::{self, escape};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Returns the chart of a `[[serving]]` table.
 pub fn serving_chart(unit: &Unit, config: &ServingConfig) -> Chart {
-    let mut files: BTreeMap<String, String> = manifest::templates(unit.objects.iter());
+    let mut unit = unit.clone();
+    let mut files = request_test::add(&mut unit, config);
+    let unit = &unit;
+    files.extend(manifest::templates(unit.objects.iter()));
     if let Some(template) = required_apis::template(unit, &config.name, &Providers::new()) {
         files.insert(REQUIRED_APIS.to_owned(), template);
     }
     let workloads = Workload::all(config);
-    files.insert("Chart.yaml".to_owned(), metadata(config));
+    files.insert("Chart.yaml".to_owned(), metadata(unit, config));
     files.insert("values.yaml".to_owned(), values::yaml(&unit.values));
     files.insert("values.schema.json".to_owned(), values::schema(unit, false));
     files.insert("README.md".to_owned(), readme_of(unit, config, &workloads));
@@ -45,7 +51,7 @@ fn engine_version(image: &str) -> &str {
     last.split_once(':').map_or("", |(_, tag)| tag)
 }
 
-fn metadata(config: &ServingConfig) -> String {
+fn metadata(unit: &Unit, config: &ServingConfig) -> String {
     let mut root = Map::new();
     let mut set = |key: &str, value: Value| {
         root.insert(key.to_owned(), value);
@@ -62,9 +68,15 @@ fn metadata(config: &ServingConfig) -> String {
     // 1.30 for native sidecars and `sleep` in preStop, 1.35 for image volumes.
     let minimum = if matches!(config.model, Model::Image(_)) { "1.35" } else { "1.30" };
     set("kubeVersion", Value::text(format!(">={minimum}.0-0")));
+    if !config.maintainers.is_empty() {
+        set("maintainers", super::metadata::maintainers(&config.maintainers));
+    }
     let mut annotations = Map::new();
     annotations.insert("bundle2chart/model".to_owned(), Value::text(&config.served_name));
     annotations.insert("bundle2chart/api".to_owned(), Value::text(config.profile.name));
+    // The license of the model's files is not known here.
+    let images = images::pulled(&serving::images(unit, config));
+    annotations.extend(artifact_hub::images_of(&images));
     set("annotations", annotations.into());
     yaml::plain(&root).unwrap_or_default()
 }
@@ -222,6 +234,15 @@ fn readme_of(unit: &Unit, config: &ServingConfig, workloads: &[Workload<'_>]) ->
         request(config, namespace)
     );
 
+    if request_test::route(config).is_some() {
+        let _ = write!(
+            text,
+            "\nOr from a pod, which needs an image with curl, and the URL of the Gateway if the value \
+             `tests.url` does not have it:\n\n```sh\n\
+             helm upgrade {name} . --namespace {namespace} --reuse-values --set tests.image=IMAGE\n\
+             helm test {name} --namespace {namespace}\n```\n"
+        );
+    }
     if let Some(governed) = &config.maas {
         maas::model_section(&mut text, config, governed);
     }
@@ -412,22 +433,14 @@ fn request(config: &ServingConfig, namespace: &str) -> String {
         return text;
     };
     let gateway_namespace = route.gateway_namespace.as_deref().unwrap_or(namespace);
-    // The route strips custom prefixes; prefixes of the engine's API are part of the request path.
-    let own = route.paths.iter().find(|path| !serving::is_of_the_engine(config, path));
-    let path = own.map_or("", |path| path.trim_end_matches('/'));
     let _ = writeln!(
         text,
         "ADDRESS=$(kubectl --namespace {gateway_namespace} get gateway {} --output 'jsonpath={{.status.addresses[0].value}}')",
         route.gateway
     );
 
-    let mut headers = format!(" {json}");
-    if let Some(host) = route.hosts.first() {
-        let _ = write!(headers, " -H 'Host: {}'", host.replace('*', "any"));
-    }
-    if let Some(header) = &route.model_header {
-        let _ = write!(headers, " -H '{header}: {model}'");
-    }
+    let headers = request_test::headers(config, route);
+    let mut headers: String = headers.iter().map(|header| format!(" -H '{header}'")).collect();
     if route.auth {
         let _ = writeln!(
             text,
@@ -436,7 +449,8 @@ fn request(config: &ServingConfig, namespace: &str) -> String {
         );
         headers.push_str(" -H \"Authorization: Bearer $TOKEN\"");
     }
-    let _ = writeln!(text, "curl \"http://$ADDRESS{path}/v1/completions\"{headers} -d '{body}'");
+    let path = request_test::completions(config, route);
+    let _ = writeln!(text, "curl \"http://$ADDRESS{path}\"{headers} -d '{body}'");
     text
 }
 

@@ -280,8 +280,7 @@ fn tables<'a>(
     for (source, table, header) in all("serving") {
         reader.source = source;
         let fields = reader.fields(&SERVING, header, table);
-        let pull_secret = defaults.pull_secret.as_ref().and_then(Option::as_deref);
-        read.servings.extend(serving::read(reader, &fields, pull_secret));
+        read.servings.extend(serving::read(reader, &fields, defaults));
         read.drafts.push(draft(reader, &fields));
     }
 

@@ -3,8 +3,8 @@
 pub mod accelerators;
 pub mod profile;
 
-use super::PatchConfig;
 use super::maas::MaasModel;
+use super::{Maintainer, PatchConfig};
 use crate::diag::Span;
 use accelerators::{Rdma, Tpu};
 use profile::Profile;
@@ -266,6 +266,8 @@ pub struct ServingConfig {
     pub chart_version: semver::Version,
     /// Namespace for texts.
     pub namespace: String,
+    /// Maintainers of the chart.
+    pub maintainers: Vec<Maintainer>,
     /// Pull secret of all pods.
     pub pull_secret: Option<String>,
     /// The model server.

@@ -20,6 +20,7 @@ mod presets;
 mod releases;
 mod route;
 mod rules;
+mod security_contexts;
 pub mod topology;
 mod view;
 mod workload;
@@ -66,6 +67,7 @@ pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<
         objects
     };
     pod_fields::add(&mut objects, config, &workloads, &mut values, diagnostics);
+    security_contexts::add(&mut objects, &workloads, &mut values);
     for object in &mut objects {
         let own = object.metadata_mut().map_at("labels");
         for (key, value) in &config.labels {

@@ -180,7 +180,7 @@ pub(super) fn add(
 }
 
 /// Returns the role of an object's pods; `None` without pods. The roles of a DisaggregatedSet are in it.
-fn role(object: &Object, workloads: &[Workload<'_>]) -> Option<&'static str> {
+pub(super) fn role(object: &Object, workloads: &[Workload<'_>]) -> Option<&'static str> {
     let name = object.name();
     let of_workload = workloads.iter().find(|workload| workload.name() == name);
     match object.kind() {
@@ -193,7 +193,7 @@ fn role(object: &Object, workloads: &[Workload<'_>]) -> Option<&'static str> {
 
 /// Calls `change` for each pod template below a map, with the role of its pods: those at `template`,
 /// `leaderTemplate` and `workerTemplate` that have a spec with containers.
-fn each_template(
+pub(super) fn each_template(
     map: &mut Map,
     role: &'static str,
     change: &mut impl FnMut(&'static str, &mut Map),

@@ -1,6 +1,8 @@
 //! The keys of `[[serving]]`.
 
-use super::{Kind, NAME, NAMESPACE, PATCH_KEYS, SECRET, Table, maas, optional, required};
+use super::{
+    Kind, MAINTAINER, NAME, NAMESPACE, PATCH_KEYS, SECRET, Table, maas, optional, required,
+};
 use crate::config::serving::{accelerators, profile};
 
 /// Values of `topology`, the default first.
@@ -130,7 +132,11 @@ pub static POD: Table = Table {
         ),
         optional("scheduler", Kind::String(Some(SECRET)), "Name of the scheduler."),
         optional("runtime-class", Kind::String(Some(SECRET)), "Name of the RuntimeClass."),
-        optional("security-context", Kind::Object, "Security context of the pods."),
+        optional(
+            "security-context",
+            Kind::Object,
+            "Security context of the pods. A value of the chart.",
+        ),
         optional("host-aliases", Kind::Objects, "Entries for /etc/hosts."),
         optional("dns-config", Kind::Object, "DNS parameters."),
     ],
@@ -522,6 +528,7 @@ pub static SERVING: Table = Table {
             Kind::StringOrFalse(SECRET),
             "Name of the image pull secret of all pods. Default: none. A value of the chart.",
         ),
+        optional("maintainers", Kind::Tables(&MAINTAINER), MAINTAINER.doc),
         optional(
             "depends-on",
             Kind::Strings(Some(NAME)),

@@ -63,7 +63,7 @@ pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Settings
 }
 
 /// Reads `maintainers`; an empty list means none, also where `[defaults]` has some.
-fn maintainers(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Vec<Maintainer>> {
+pub(super) fn maintainers(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Vec<Maintainer>> {
     let is_set = fields.places().any(|(key, _)| key.name == "maintainers");
     let tables = reader.inner_tables(fields, "maintainers");
     let found = tables.iter().filter_map(|fields| maintainer(reader, fields)).collect();

@@ -1,5 +1,6 @@
 //! Reads `[[serving]]`.
 
+use super::defaults::{self, Settings};
 use super::reader::{Fields, Located, Reader};
 use super::{maas, overlay, pods, serving_pods, values};
 use crate::config::keys::maas as keys_of_maas;
@@ -26,7 +27,7 @@ const NAME_LIMIT: usize = 40;
 pub(super) fn read<'t>(
     reader: &mut Reader<'_>,
     fields: &Fields<'t>,
-    pull_secret: Option<&str>,
+    defaults: &Settings,
 ) -> Option<ServingConfig> {
     let mut spans = BTreeMap::new();
     note_spans(reader, fields, "", &mut spans);
@@ -101,10 +102,11 @@ pub(super) fn read<'t>(
     let own_secret = match (fields.text("pull-secret"), fields.boolean("pull-secret")) {
         (Some(at), _) => values::secret(reader, at),
         (None, Some(_)) => None,
-        (None, None) => pull_secret.map(str::to_owned),
+        (None, None) => defaults.pull_secret.clone().flatten(),
     };
     let kserve = matches!(fields.text("form"), Some(("kserve", _)));
     let namespace = fields.text("namespace").and_then(|at| values::namespace(reader, at));
+    let maintainers = defaults::maintainers(reader, fields);
     let chart_version = fields.text("chart-version").and_then(|at| values::version(reader, at));
 
     Some(ServingConfig {
@@ -120,6 +122,7 @@ pub(super) fn read<'t>(
         allow_tags: fields.boolean("allow-tags").unwrap_or_default(),
         chart_version: chart_version.unwrap_or(semver::Version::new(0, 1, 0)),
         namespace: namespace.unwrap_or_else(|| "models".to_owned()),
+        maintainers: maintainers.or_else(|| defaults.maintainers.clone()).unwrap_or_default(),
         pull_secret: own_secret,
         engine,
         pod: serving_pods::pod(reader, pod.as_ref()),
