@@ -152,3 +152,45 @@ fn a_build_reads_what_it_pushes() {
     project::assert_built(&project, &seen);
     assert!(project.case.read("bundles.lock").contains(digest));
 }
+
+#[test]
+#[ignore = "builds tokio and reqwest: cargo test --test second_client -- --ignored"]
+fn it_finds_the_attestations_of_pushed_charts() {
+    let registry = Distribution::start_plain();
+    let host = &registry.host;
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/registry");
+    let case = Case::new();
+    case.write(
+        "bundles.toml",
+        format!(
+            "[[mirror]]\nfrom = \"registry.example.com\"\nto = \"oci-layout:{}\"\n\
+             [[bundle]]\nname = \"wax\"\n\
+             image = \"registry.example.com/sealing-wax/sealing-wax-operator-bundle:1.1.0\"\n",
+            fixtures.display()
+        ),
+    );
+    let project = Project { case };
+    project.log_in(host, PASSWORD);
+    run(&project, &["build", "-q"]);
+    let seen = project.run(&["push", &format!("oci://{host}/charts")]);
+    assert_eq!(seen.code, Some(0), "{}\n{}", seen.stdout, seen.stderr);
+    let chart = seen.stdout.trim().rsplit_once('@').expect("a digest").1.to_owned();
+
+    let bundle = project.case.read("bundles.lock");
+    let bundle = bundle.split("manifest = { digest = \"sha256:").nth(1).expect("a digest");
+    for (artifact_type, content) in [
+        ("application/vnd.cyclonedx+json", "\"bomFormat\":\"CycloneDX\"".to_owned()),
+        ("application/vnd.in-toto+json", format!("\"sha256\":\"{}\"", &bundle[..64])),
+    ] {
+        let repository = format!("{host}/charts/wax");
+        let found = oci_client(&["referrers", &format!("{repository}@{chart}"), artifact_type]);
+        assert_eq!(found.lines().count(), 1, "{artifact_type}: {found}");
+        let folder = project.case.path("pulled");
+        oci_client(&["pull", &format!("{repository}@{found}"), folder.to_str().expect("UTF-8")]);
+        let pulled = project.files("pulled");
+        let texts: Vec<String> =
+            pulled.values().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect();
+        assert!(texts.iter().any(|text| text.contains(&content)), "{artifact_type}: {texts:?}");
+        fs::remove_dir_all(folder).expect("a folder");
+    }
+}

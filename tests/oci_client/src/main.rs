@@ -3,6 +3,7 @@
 //! `oci_client pull REFERENCE FOLDER`: writes the manifest and the blobs that it names to
 //! FOLDER/DIGEST, byte for byte, and prints the manifest's digest.
 //! `oci_client push REFERENCE FOLDER MANIFEST_DIGEST`: uploads them from there.
+//! `oci_client referrers REFERENCE ARTIFACT_TYPE`: prints the digests of what is attached to a digest.
 //!
 //! User and password are in REGISTRY_USER and REGISTRY_PASSWORD.
 
@@ -44,7 +45,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             let reference = reference.parse()?;
             runtime.block_on(push(&client, &auth, &reference, Path::new(folder), digest))
         }
-        _ => Err("usage: oci_client pull REFERENCE FOLDER | push REFERENCE FOLDER DIGEST".into()),
+        ["referrers", reference, artifact_type] => {
+            let reference = reference.parse()?;
+            runtime.block_on(referrers(&client, &auth, &reference, artifact_type))
+        }
+        _ => Err("usage: oci_client pull REFERENCE FOLDER | push REFERENCE FOLDER DIGEST | \
+            referrers REFERENCE ARTIFACT_TYPE"
+            .into()),
     }
 }
 
@@ -82,6 +89,19 @@ async fn push(
     }
     let media_type = parsed.media_type.as_deref().unwrap_or(OCI_IMAGE_MEDIA_TYPE);
     client.push_manifest_raw(reference, manifest, media_type.parse()?).await?;
+    Ok(())
+}
+
+async fn referrers(
+    client: &Client,
+    auth: &RegistryAuth,
+    reference: &Reference,
+    artifact_type: &str,
+) -> Result<(), Box<dyn Error>> {
+    client.auth(reference, auth, RegistryOperation::Pull).await?;
+    for entry in client.pull_referrers(reference, Some(artifact_type)).await?.manifests {
+        println!("{}", entry.digest);
+    }
     Ok(())
 }
 
