@@ -259,7 +259,7 @@ fn apply_crds(control_plane: &ControlPlane) {
         "\"metadata\":{\"annotations\":{\"api-approved.kubernetes.io\":\"unapproved, a test\"},",
     );
     control_plane.apply(&manifests);
-    let wait = ["wait", "--for=condition=Established", "crds", "--all", "--timeout=60s"];
+    let wait = ["wait", "--for=condition=Established", "crds", "--all", "--timeout=300s"];
     control_plane.kubectl(&wait).expect_success();
 }
 
@@ -310,7 +310,7 @@ fn write_certificate(folder: &Path) -> String {
     certificate
 }
 
-/// The webhook configurations of the module, with a URL in place of the Service, and with the selector
+/// The webhook configurations of the module, with a URL instead of the Service, and with the selector
 /// that its kustomization adds: pods of LeaderWorkerSets only.
 fn lws_webhooks(port: u16, authority: &str) -> Vec<Json> {
     use base64::Engine as _;

@@ -1,4 +1,4 @@
-//! Tests in namespaces of their own: processes, mounts, and a network with the addresses of nodes and
+//! Runs tests in separate namespaces: processes, mounts, and a network with the addresses of nodes and
 //! pods, so that nothing of the machine is changed and nothing is left running.
 
 use crate::cluster::Cluster;

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// In place of periodSeconds, so that tests do not wait for it.
+	// Replaces periodSeconds, so that tests do not wait for it.
 	probeInterval = 500 * time.Millisecond
 	// Failed liveness probes in a row after which a container is restarted.
 	livenessFailures = 6
@@ -224,7 +224,7 @@ func (c *container) run() {
 	}
 }
 
-// start starts the process, with its volumes mounted in a root of its own.
+// start starts the process, in a private root with its volumes.
 func (c *container) start() (chan struct{}, error) {
 	output, err := os.OpenFile(c.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {

@@ -54,8 +54,7 @@ func parseGroup(flags map[string]string) (*group, error) {
 	return nil, nil
 }
 
-// join returns when all ranks of the group are there, each once. As vLLM, it waits for ever if one is
-// missing.
+// join returns when all ranks of the group are there, each once. As vLLM, it waits until then.
 func (g *group) join() error {
 	if g.start == 0 {
 		return g.coordinate()

@@ -40,12 +40,12 @@ type settings struct {
 	// The API server, as HOST:PORT.
 	APIServer  string `json:"apiServer"`
 	Kubeconfig string `json:"kubeconfig"`
-	// Programs that are run in place of images; the first match counts.
+	// Programs of images; the first match counts.
 	Programs []program `json:"programs"`
 	Nodes    []node    `json:"nodes"`
 }
 
-// program is what is run for images whose reference matches.
+// program replaces images whose reference matches.
 type program struct {
 	Image string `json:"image"`
 	// ENTRYPOINT of the image.

@@ -1,5 +1,4 @@
-// Command serving_programs has the parts of a serving cluster that no program of their own provides in
-// tests:
+// Command serving_programs has the stand-ins of tests/serving_e2e:
 //
 //	serving_programs kubelet FOLDER              runs the pods of a cluster as processes
 //	serving_programs ask ADDRESS MODEL COUNT     sends requests as a Gateway does: ext_proc, then HTTP

@@ -17,7 +17,7 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Time between SIGTERM and SIGKILL, in place of terminationGracePeriodSeconds: nothing is drained.
+// Time between SIGTERM and SIGKILL. terminationGracePeriodSeconds is ignored: nothing is drained.
 const gracePeriod = 3 * time.Second
 
 // pod is a pod whose containers run as processes in one network namespace.
