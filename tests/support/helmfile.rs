@@ -1,7 +1,6 @@
 //! The real helmfile, made from its sources by Go the first time that a test asks for it.
 
 #![allow(dead_code, reason = "each test program uses a part")]
-#![expect(clippy::disallowed_methods, reason = "tests make and run helmfile")]
 
 use super::go::Module;
 use super::helm::{Helm, Run};
