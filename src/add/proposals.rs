@@ -66,9 +66,11 @@ impl Subject<'_> {
             .filter(|object| !own.contains(&(object.group(), object.kind())))
             .map(|object| object.kind())
             .collect();
+
         if foreign.is_empty() {
             return;
         }
+
         let filters: Vec<String> =
             foreign.iter().map(|kind| format!(".kind == {}", serde_json::json!(kind))).collect();
         let why = "only OpenShift has these kinds: remove this key there";

@@ -29,6 +29,7 @@ pub(crate) fn report(
     } else {
         text.push("Manifests of a [[chart]]");
     }
+
     section(&mut text, "Needs attention off OpenShift");
     let findings = attention::attention(bundle, objects, diagnostics);
     if findings.is_empty() {

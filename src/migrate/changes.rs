@@ -80,9 +80,12 @@ impl Changes {
             }
             at.pop();
         }
+
         if !added.is_empty() {
             self.assignments.push(format!("{} += {}", program_path(at), json!(added)));
         }
+
+        // Hand-made charts often leave items out; only a reader knows if on purpose.
         for (name, _) in
             ours.iter().filter(|(name, _)| theirs.iter().all(|(other, _)| other != name))
         {

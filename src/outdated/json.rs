@@ -14,6 +14,7 @@ pub(crate) fn report(statuses: &[Status]) -> String {
 fn bundle(status: &Status) -> Json {
     let text = |version: &semver::Version| version.to_string();
     let at = if status.kind == "catalog" { "channel" } else { "tag" };
+
     json!({
         "name": status.name,
         "outdated": status.is_outdated(),

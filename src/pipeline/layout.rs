@@ -28,6 +28,7 @@ pub(super) fn charts(
 ) -> Vec<Chart> {
     let unit = std::mem::take(&mut compiled.unit);
     let images = images::pulled(&images::collect(&unit.objects, compiled.bundle.as_ref(), None));
+
     chart::charts(
         unit,
         &Description {
@@ -87,6 +88,7 @@ pub(super) fn lay_out(
         Some(OPERANDS_SUFFIX) => Part::Operands,
         _ => Part::Operator,
     };
+
     let version = chart.version.to_string();
     let dir = match layout {
         Layout::Versioned => format!("{}/{version}", chart.name),

@@ -27,6 +27,7 @@ pub(super) fn platform_section(text: &mut String, platform: &MaasPlatform) {
                 code(&gateway.namespace)
             ),
         };
+
         let namespaces: Vec<String> = gateway.namespaces.iter().map(|name| code(name)).collect();
         let _ = writeln!(
             text,
@@ -125,6 +126,7 @@ pub(super) fn request(
             config.name
         ),
     };
+
     let json = "-H 'Content-Type: application/json'";
     let subscription = maas.subscriptions.first().map_or("", |first| first.name.as_str());
     format!(

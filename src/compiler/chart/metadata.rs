@@ -124,11 +124,14 @@ fn of_csv(csv: &ClusterServiceVersion) -> Vec<(&'static str, Value)> {
             entries.push(("keywords", Value::texts(keywords)));
         }
     }
+
+    // Chart viewers turn it into a link, so only https.
     let repository = csv.object.metadata("annotations").and_then(|own| own.get("repository"));
     let repository = repository.and_then(Value::as_str);
     if let Some(source) = repository.filter(|url| url.starts_with("https://")) {
         entries.push(("sources", Value::texts([source])));
     }
+
     if let Some(icon) = icon(&csv.object) {
         entries.push(("icon", Value::Text(icon)));
     }

@@ -221,6 +221,7 @@ pub(super) fn provenance(text: &mut String, description: &Description<'_>) {
             let _ = writeln!(text, "| vendored | {path} {digest}{} |", url.unwrap_or_default());
         }
     }
+
     let Some(bundle) = description.bundle else { return };
     let csv = &bundle.csv;
     let _ = writeln!(text, "| bundle | {} |", code(description.origin));

@@ -53,6 +53,7 @@ pub(super) fn content(path: &Path) -> Result<String, (String, &'static str)> {
         };
         (error.to_string(), hint)
     };
+
     let mut bytes = Vec::new();
     let file = regular_file::open(path).map_err(unreadable)?;
     file.take(SIZE_LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -60,6 +61,7 @@ pub(super) fn content(path: &Path) -> Result<String, (String, &'static str)> {
         let why = format!("it is larger than {} MiB", SIZE_LIMIT >> 20);
         return Err((why, "is this the right file?"));
     }
+
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
         let line = valid.iter().filter(|&&byte| byte == b'\n').count() + 1;

@@ -197,6 +197,7 @@ fn unknown(
         diagnostics.push(invalid(object, ".kind", message, format!("did you mean `{kind}`?")));
         return;
     }
+
     let message = format!("{} is not validated: no CRD here defines its kind", object.label());
     let diagnostic = match (object.phase, severity) {
         (Phase::Operand, _) | (_, Severity::Note) => {
@@ -208,5 +209,6 @@ fn unknown(
                 with an unknown kind",
             ),
     };
+
     diagnostics.push(diagnostic.at(object.place()));
 }

@@ -47,6 +47,8 @@ pub(super) fn companions(
         for (suffix, why) in bundle.companions() {
             let name = format!("{}{suffix}", bundle.name);
             let place = Place::span(bundle.span.clone());
+
+            // Helm: release names have at most 53 characters, and releases are named as their charts.
             if name.len() > NAME_LIMIT {
                 let message = format!(
                     "{why} creates a chart `{name}`, whose name has {} characters",

@@ -261,6 +261,7 @@ fn model(reader: &mut Reader<'_>, (text, range): Located<&str>) -> Option<Model>
     } else {
         rest("s3://").map(|_| Model::Bucket(text.to_owned()))
     };
+
     if found.is_none() {
         let message = format!("invalid model source `{text}`");
         reader.error(Code::InvalidValue, &range, message, hint);
@@ -342,6 +343,7 @@ fn accelerator(reader: &mut Reader<'_>, fields: Option<&Fields<'_>>) -> Accelera
             reader.error(Code::InvalidValue, &range, message, "remove it, or set a `vendor`");
         }
     }
+
     let number = |key: &str| fields.and_then(|fields| fields.integer(key));
     let text = |key: &str| fields.and_then(|fields| fields.text(key));
     let tpu = text("tpu").and_then(|(name, _)| accelerators::tpu(name));
@@ -349,6 +351,8 @@ fn accelerator(reader: &mut Reader<'_>, fields: Option<&Fields<'_>>) -> Accelera
         let message = format!("`tpu = \"{name}\"` requires `vendor = \"tpu\"`");
         reader.error(Code::InvalidValue, &range, message, "add `vendor = \"tpu\"`, or remove it");
     }
+
+    // A ResourceClaim allocates the devices, so pods request no extended resource.
     let claim_template = text("claim-template").map(|(name, _)| name.to_owned());
     Accelerator {
         tpu,
@@ -496,6 +500,7 @@ fn autoscaling(reader: &mut Reader<'_>, fields: &Fields<'_>, kserve: bool) -> Op
         let hint = "add it: `prometheus = \"http://prometheus.monitoring:9090\"`";
         reader.error(Code::MissingKey, &range, "`keda` requires the URL of Prometheus", hint);
     }
+
     let (min, max) = (fields.integer("min").unwrap_or(1), fields.integer("max")?);
     if min > max {
         let range = fields.header.clone();
@@ -503,6 +508,8 @@ fn autoscaling(reader: &mut Reader<'_>, fields: &Fields<'_>, kserve: bool) -> Op
         let hint = "set `min` to at most `max`";
         reader.error(Code::InvalidValue, &range, message, hint);
     }
+
+    // KEDA computes its metric in the query.
     for key in ["metrics", "metric"] {
         let Some((_, range)) = fields.text(key).filter(|_| keda) else { continue };
         let message = format!("`{key}` has no effect with `kind = \"keda\"`");

@@ -449,6 +449,8 @@ fn leading_to<'c>(
         }
         let names = entry.replaces.iter().chain(entry.skips.iter().flatten());
         waiting.extend(names.map(String::as_str));
+
+        // `skipRange` names versions, and OLM upgrades from lower ones only.
         if let (Some(range), Some(own)) = (range(entry), versions.get(name)) {
             let inside = versions
                 .iter()

@@ -26,6 +26,7 @@ impl Repository<'_> {
         if self.client.access.offline {
             return Err(offline_tags(&self.shown()).into());
         }
+
         let mut tags = Vec::new();
         let mut path = format!("tags/list?n={PAGE}");
         for _ in 0..MOST_PAGES {
@@ -38,12 +39,14 @@ impl Repository<'_> {
                 };
                 failure.diagnostic(&self.host.name)
             })?;
+
             tags.extend(page);
             match next {
                 Some(next) => path = next,
                 None => return Ok(tags),
             }
         }
+
         let message = format!("`{}` has more than {} tags", self.shown(), MOST_PAGES * PAGE);
         Err(Failure::TooMuch(message).diagnostic(&self.host.name).into())
     }
