@@ -67,7 +67,7 @@ fn program() -> PathBuf {
     if let Err(reason) = create_once(&path, build) {
         panic!(
             "this test needs tests/oci_client and could not build it: {reason}\n\
-             hint: it needs crates.io, or a mirror of it"
+             hint: it needs the registry of cargo packages, or a mirror of it"
         );
     }
     path

@@ -330,7 +330,7 @@ fn arguments_are_paths_or_references() {
     let is_path =
         |text: &str| matches!(from_argument(text), Source::Path { path, .. } if path == text);
     for path in
-        ["src", "src:1.0", "src/source@sha256:ab", "./no", "/no/such", "../x", "x.tar.gz", "./src"]
+        ["src", "src:1.0", "src/diff@sha256:ab", "./no", "/no/such", "../x", "x.tar.gz", "./src"]
     {
         assert!(is_path(path), "{path}");
     }

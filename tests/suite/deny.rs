@@ -102,7 +102,10 @@ fn packages(workspace: &str) -> Vec<Json> {
     }
     let output = command.output().expect("cargo runs");
     let error = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{workspace}: {error}\nhint: packages come from crates.io");
+    assert!(
+        output.status.success(),
+        "{workspace}: {error}\nhint: cargo needs its package registry"
+    );
 
     let metadata: Json = serde_json::from_slice(&output.stdout).expect("JSON");
     let nodes = metadata["resolve"]["nodes"].as_array().expect("nodes");
@@ -137,7 +140,7 @@ fn dependencies_have_licenses_of_the_list() {
 }
 
 #[test]
-fn dependencies_come_from_crates_io_and_none_is_banned() {
+fn dependencies_come_from_the_default_registry_and_none_is_banned() {
     let banned: Vec<String> = rules("bans", "deny")
         .iter()
         .map(|rule| rule["crate"].as_str().expect("a name").to_owned())

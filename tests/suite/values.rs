@@ -212,10 +212,30 @@ fn each_value_changes_what_helm_renders() {
     assert!(flips.len() > 150, "{}", flips.len());
     flips.retain(|(_, (_, _, (keys, _)))| keys.join(".") != WITH_A_CLUSTER);
     let idle = in_parallel(&flips, |(number, (chart, text, (keys, schema)))| {
-        let file = folder.path().join(format!("{number}.json"));
-        fs::write(&file, nested(keys, flipped(schema)).to_string()).expect("values");
-        let other = render(chart, &["--values", file.to_str().expect("UTF-8")]);
-        (other == **text).then(|| format!("{}: {}", chart.display(), keys.join(".")))
+        let with = |name: &str, values: &[Json]| {
+            let mut arguments = Vec::new();
+            for (position, values) in values.iter().enumerate() {
+                let file = folder.path().join(format!("{number}-{name}-{position}.json"));
+                fs::write(&file, values.to_string()).expect("values");
+                arguments.extend(["--values".to_owned(), file.to_str().expect("UTF-8").to_owned()]);
+            }
+            render(chart, &arguments.iter().map(String::as_str).collect::<Vec<_>>())
+        };
+        let own = nested(keys, flipped(schema));
+        if with("own", std::slice::from_ref(&own)) != **text {
+            return None;
+        }
+        // Some have an effect only together with their siblings: a test has an image and a URL.
+        let parent = keys.split_last().map(|(_, parent)| parent);
+        let mut together: Vec<Json> = leaves(chart)
+            .into_iter()
+            .filter(|(other, _)| other != keys && other.split_last().map(|(_, own)| own) == parent)
+            .map(|(other, schema)| nested(&other, flipped(&schema)))
+            .collect();
+        let without = with("without", &together);
+        together.push(own);
+        (with("together", &together) == without)
+            .then(|| format!("{}: {}", chart.display(), keys.join(".")))
     });
     let idle: Vec<String> = idle.into_iter().flatten().collect();
     assert!(idle.is_empty(), "values that change nothing:\n{}", idle.join("\n"));

@@ -33,7 +33,7 @@ fn mdbook() -> PathBuf {
     if let Err(reason) = create_once(&path, install) {
         panic!(
             "this test needs mdBook {VERSION} and could not install it: {reason}\n\
-             hint: it comes from crates.io; or put the program at {} yourself",
+             hint: it is a cargo package; or put the program at {} yourself",
             path.display()
         );
     }
