@@ -233,7 +233,7 @@ fn check_additions(
         report("epp.tokenizer-image", "this picker has no tokenizer", hint);
     }
     if presets::is_precise(config) {
-        // Each rank publishes its events on a port of its own, counted over all pods of a group.
+        // Each rank publishes its events on its own port, counted over all pods of a group.
         if workloads.iter().any(|one| one.shape.dp > 1) {
             let hint = "use `preset = \"default\"`, or write `config`";
             let message = "`precise-prefix` does not support data parallelism: the picker reads \

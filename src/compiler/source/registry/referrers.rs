@@ -95,6 +95,6 @@ impl Repository<'_> {
 }
 
 /// Returns the tag of the index of a subject in registries without the API.
-fn fallback_tag(subject: &Digest) -> String {
+pub(super) fn fallback_tag(subject: &Digest) -> String {
     subject.to_string().replace(':', "-")
 }

@@ -4,6 +4,7 @@
 use super::super::image::media_type_of;
 use super::super::signature::{BUNDLE_TYPE, signature_tag};
 use super::failure::Failure;
+use super::referrers::fallback_tag;
 use super::{Repository, Request};
 use crate::diag::{Code, Diagnostic, Fatal};
 use oci_spec::image::{Descriptor, Digest, ImageIndex, MediaType};
@@ -36,8 +37,7 @@ impl Repository<'_> {
         let index = match index {
             Some(index) => Some(index),
             None => {
-                let tag = format!("{}-{}", of.algorithm(), of.digest());
-                let found = self.tagged(&tag, of)?;
+                let found = self.tagged(&fallback_tag(of), of)?;
                 found.and_then(|(_, bytes)| serde_json::from_slice(&bytes).ok())
             }
         };
