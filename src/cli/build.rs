@@ -43,62 +43,59 @@ pub(super) struct Build {
 impl Build {
     pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
         let mut diagnostics = Diagnostics::new();
-        let Some(config) = super::configuration(global, output, &mut diagnostics) else {
-            output.diagnostics(&diagnostics);
-            return Exit::Error;
-        };
+        let ended = self.build(global, output, &mut diagnostics);
+        output.diagnostics(&diagnostics);
+        let Some((exit, last_lines)) = ended else { return Exit::Error };
+
+        // The summary comes last, where users look first.
+        if self.check {
+            output.note(&last_lines);
+        } else {
+            output.summary(&last_lines);
+        }
+        if diagnostics.has_errors() { Exit::Error } else { exit }
+    }
+
+    /// Builds, and returns the lines to print last; `None` after an error.
+    fn build(
+        &self,
+        global: &Global,
+        output: &mut Output,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<(Exit, Lines)> {
+        let config = super::configuration(global, output, diagnostics)?;
         let lock_path = lock::path_of(&global.config);
         let lock: Lock = diagnostics.report(lock::read(&lock_path)).unwrap_or_default();
         if self.locked {
-            not_locked(&lock, &config, &self.names, &lock_path, &mut diagnostics);
+            not_locked(&lock, &config, &self.names, &lock_path, diagnostics);
         }
         if diagnostics.has_errors() {
-            output.diagnostics(&diagnostics);
-            return Exit::Error;
+            return None;
         }
-        let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok());
+
         let sources = SourceResolver::of(&config, access(global));
         let out = self.out.clone().unwrap_or_else(|| config.out());
-        let upgrades = Upgrades::new(&out, &config, &sources);
+        let is_first = !out.exists();
         // About the output directory; printed after the findings about bundles.
         let mut found = Diagnostics::new();
         let mode = if self.check { Mode::Check } else { Mode::Write { replace: self.replace } };
-        let is_first = !out.exists();
         let directory = OutputDirectory::open(&out, mode, &mut found);
-        let finish = |mut chart: ChartFiles| {
-            let moved = pipeline::crds_moved(&out, &chart);
-            let mut problems = Diagnostics::new();
-            let upgrade = upgrades.report(&mut chart, &mut problems);
-            let mut unsuitable = Diagnostics::new();
-            Finished {
-                built: BuiltChart::new(&chart, upgrade),
-                moved,
-                watch: pipeline::watch_changed(&out, &chart, &config.bundles),
-                problems,
-                staged: directory.as_ref().and_then(|it| it.stage(&chart, &mut unsuitable)),
-                unsuitable,
-            }
-        };
+
+        let upgrades = Upgrades::new(&out, &config, &sources);
+        let finish = |chart| Finished::of(chart, &out, &config, &upgrades, directory.as_ref());
+        let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok());
         let jobs = jobs.map_or(1, Into::into);
-        let built = pipeline::build_with(
-            &config,
-            &sources,
-            &lock,
-            &self.names,
-            jobs,
-            finish,
-            &mut diagnostics,
-        );
+        let names = &self.names;
+        let built =
+            pipeline::build_with(&config, &sources, &lock, names, jobs, finish, diagnostics);
         if global.verbose > 0 {
             output.note(&built.counts.iter().collect());
         }
-        config.set_levels(&mut diagnostics);
+        config.set_levels(diagnostics);
         if diagnostics.has_errors() {
-            output.diagnostics(&diagnostics);
-            return Exit::Error;
+            return None;
         }
 
-        let release_bytes = built.release_bytes;
         // With --locked the lock file is not written. With --check, entries without recorded
         // decisions (from older versions) do not make it stale.
         let new_lock = if self.locked {
@@ -107,94 +104,46 @@ impl Build {
             let decided = if self.check { Vec::new() } else { built.decided };
             lock.updated(&config, built.locked.into_iter().chain(decided).collect())
         };
-        let (mut charts, mut staged, mut warnings) = (Vec::new(), Vec::new(), Diagnostics::new());
-        for finished in built.charts {
-            diagnostics.extend(finished.moved);
-            diagnostics.extend(finished.watch);
-            warnings.append(finished.problems);
-            found.append(finished.unsuitable);
-            charts.push(finished.built);
-            staged.extend(finished.staged);
-        }
-        diagnostics.append(warnings);
-        diagnostics.append(found);
+        let stale = (new_lock != lock).then_some(lock_path.as_path());
+
+        let (charts, staged) = collect(built.charts, found, diagnostics);
         // Files that cover all charts are only written by a build of all bundles.
         let deployment_files = self.names.is_empty().then(|| {
             let mut files = deploy::files(&built.releases, &config.deploy);
             files.insert(BUILD_REPORT.to_owned(), upgrade::summary(&charts).into_bytes());
             files
         });
-        let stale = (new_lock != lock).then_some(lock_path.as_path());
-        let outdated: Vec<PathBuf> = match config.output.keep {
-            None => Vec::new(),
-            Some(keep) => charts
-                .iter()
-                .flat_map(|chart| {
-                    crate::output::outdated(
-                        &out,
-                        &chart.dir,
-                        &chart.version,
-                        keep,
-                        &mut diagnostics,
-                    )
-                })
-                .collect(),
-        };
-        config.set_levels(&mut diagnostics);
+        let outdated = outdated(&charts, &out, config.output.keep, diagnostics);
+        config.set_levels(diagnostics);
         if diagnostics.has_errors() {
-            output.diagnostics(&diagnostics);
-            return Exit::Error;
+            return None;
         }
-        let changes = directory.and_then(|it| {
-            it.finish(&staged, &outdated, deployment_files.as_ref(), &mut diagnostics)
+
+        let finished =
+            directory?.finish(&staged, &outdated, deployment_files.as_ref(), diagnostics);
+        let ended = finished.and_then(|changes| {
+            if self.check {
+                let comparison = &changes.differences;
+                return Some(self.checked(comparison, stale, output, diagnostics, &out));
+            }
+            let mut summary = summary(&charts, &built.release_bytes, &changes, &out);
+            // Written last, so that the lock file never has a bundle that was not built.
+            if let Some(path) = stale
+                && diagnostics.report(lock::write(path, &new_lock))?
+            {
+                let changes = lock::change::changes(&lock, &new_lock).len();
+                summary.push(format!("{}: {changes} changed; commit it", path.display()));
+            }
+            if let Some(release) = first_to_install(&built.releases).filter(|_| is_first) {
+                let lock = (!new_lock.bundles.is_empty()).then_some(lock_path.as_path());
+                let files = [global.config.as_path()].into_iter().chain(lock);
+                let files: Vec<&Path> = files.chain([out.as_path()]).collect();
+                summary.append(next_steps(release, &files));
+            }
+            Some((Exit::Clean, summary))
         });
-        let (exit, last_lines) = match changes {
-            None => (Exit::Error, Lines::new()),
-            Some(changes) if self.check => {
-                self.checked(&changes.differences, stale, output, &mut diagnostics, &out)
-            }
-            Some(changes) => {
-                let mut summary = summary(&charts, &release_bytes, &changes, &out);
-                // Written last, so that the lock file never has a bundle that was not built.
-                let write = |path| diagnostics.report(lock::write(path, &new_lock));
-                match stale.map_or(Some(false), write) {
-                    Some(changed) => {
-                        if changed {
-                            let changes = lock::change::changes(&lock, &new_lock).len();
-                            let path = lock_path.display();
-                            summary.push(format!("{path}: {changes} changed; commit it"));
-                        }
-                        // One that can be installed first: it needs no other of these.
-                        let is_built = |name: &String| {
-                            built.releases.iter().any(|other| other.bundle == *name)
-                        };
-                        let first = built
-                            .releases
-                            .iter()
-                            .find(|release| !release.depends_on.iter().any(is_built));
-                        if let Some(release) = first.filter(|_| is_first) {
-                            let lock =
-                                (!new_lock.bundles.is_empty()).then_some(lock_path.as_path());
-                            let config = [global.config.as_path()].into_iter();
-                            let files: Vec<&Path> =
-                                config.chain(lock).chain([out.as_path()]).collect();
-                            summary.append(next_steps(release, &files));
-                        }
-                        (Exit::Clean, summary)
-                    }
-                    None => (Exit::Error, Lines::new()),
-                }
-            }
-        };
-        config.set_levels(&mut diagnostics);
-        output.diagnostics(&diagnostics);
-        // The summary comes last, where users look first.
-        if self.check {
-            output.note(&last_lines);
-        } else {
-            output.summary(&last_lines);
-        }
-        if diagnostics.has_errors() { Exit::Error } else { exit }
+        config.set_levels(diagnostics);
+        ended
     }
 
     fn checked(
@@ -247,6 +196,71 @@ struct Finished {
     staged: Option<Staged>,
     /// Errors: the chart cannot be compared or written.
     unsuitable: Diagnostics,
+}
+
+impl Finished {
+    /// Reports the upgrade of a chart, and compares or stages its files.
+    fn of(
+        mut chart: ChartFiles,
+        out: &Path,
+        config: &Config,
+        upgrades: &Upgrades<'_>,
+        directory: Option<&OutputDirectory>,
+    ) -> Self {
+        let moved = pipeline::crds_moved(out, &chart);
+        let mut problems = Diagnostics::new();
+        let upgrade = upgrades.report(&mut chart, &mut problems);
+        let mut unsuitable = Diagnostics::new();
+        Finished {
+            built: BuiltChart::new(&chart, upgrade),
+            moved,
+            watch: pipeline::watch_changed(out, &chart, &config.bundles),
+            problems,
+            staged: directory.and_then(|directory| directory.stage(&chart, &mut unsuitable)),
+            unsuitable,
+        }
+    }
+}
+
+/// Splits the results, with the findings about bundles before those about the output directory,
+/// which begin with `found`.
+fn collect(
+    finished: Vec<Finished>,
+    mut found: Diagnostics,
+    diagnostics: &mut Diagnostics,
+) -> (Vec<BuiltChart>, Vec<Staged>) {
+    let (mut charts, mut staged, mut warnings) = (Vec::new(), Vec::new(), Diagnostics::new());
+    for finished in finished {
+        diagnostics.extend(finished.moved);
+        diagnostics.extend(finished.watch);
+        warnings.append(finished.problems);
+        found.append(finished.unsuitable);
+        charts.push(finished.built);
+        staged.extend(finished.staged);
+    }
+    diagnostics.append(warnings);
+    diagnostics.append(found);
+    (charts, staged)
+}
+
+/// Returns the directories of versions above `keep`.
+fn outdated(
+    charts: &[BuiltChart],
+    out: &Path,
+    keep: Option<u32>,
+    diagnostics: &mut Diagnostics,
+) -> Vec<PathBuf> {
+    let Some(keep) = keep else { return Vec::new() };
+    let of_chart = |chart: &BuiltChart| {
+        crate::output::outdated(out, &chart.dir, &chart.version, keep, diagnostics)
+    };
+    charts.iter().flat_map(of_chart).collect()
+}
+
+/// Returns a release that needs no other of these.
+fn first_to_install(releases: &[Release]) -> Option<&Release> {
+    let is_built = |name: &String| releases.iter().any(|other| other.bundle == *name);
+    releases.iter().find(|release| !release.depends_on.iter().any(is_built))
 }
 
 /// Reports each bundle that is not in the lock file, or, if there is none, each unused entry.

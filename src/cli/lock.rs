@@ -47,9 +47,8 @@ impl LockCommand {
         output: &mut Output,
         diagnostics: &mut Diagnostics,
     ) -> Option<Exit> {
-        let config = super::configuration(global, output, diagnostics)?;
+        let (config, old) = super::configuration_and_lock(global, output, diagnostics)?;
         let path = lock::path_of(&global.config);
-        let old = diagnostics.report(lock::read(&path))?;
         let upgraded = match &self.upgrade {
             Some(names) => pipeline::select_bundles(&config, names, diagnostics)?,
             None => Vec::new(),
@@ -73,34 +72,20 @@ impl LockCommand {
         changes.iter().map(Change::describe).for_each(|change| lines.append(change));
         output.list(&lines);
         output.diagnostics(diagnostics);
-        let locked = new.bundles.len();
-        if changes.is_empty() {
-            output.note(&Lines::from_iter([format!(
-                "{}: unchanged, {locked} locked",
-                path.display()
-            )]));
-            return Some(Exit::Clean);
-        }
-
-        if self.check {
-            let count = changes.len();
-            output.note(&Lines::from_iter([format!(
-                "{}: {count} would change, {locked} locked",
-                path.display()
-            )]));
-            return Some(Exit::Findings);
-        }
-
-        if let Err(fatal) = lock::write(&path, &new) {
-            output.diagnostics(&Diagnostics::from(fatal));
-            return Some(Exit::Error);
-        }
         let count = changes.len();
-        output.note(&Lines::from_iter([format!(
-            "{}: {count} changed, {locked} locked",
-            path.display()
-        )]));
-
-        Some(Exit::Clean)
+        let (state, exit) = if changes.is_empty() {
+            ("unchanged".to_owned(), Exit::Clean)
+        } else if self.check {
+            (format!("{count} would change"), Exit::Findings)
+        } else {
+            if let Err(fatal) = lock::write(&path, &new) {
+                output.diagnostics(&Diagnostics::from(fatal));
+                return Some(Exit::Error);
+            }
+            (format!("{count} changed"), Exit::Clean)
+        };
+        let line = format!("{}: {state}, {} locked", path.display(), new.bundles.len());
+        output.note(&Lines::from_iter([line]));
+        Some(exit)
     }
 }

@@ -26,6 +26,7 @@ use crate::config::Config;
 use crate::diag::Diagnostics;
 use crate::escape;
 use crate::jq;
+use crate::lock::{self as lock_file, Lock};
 use crate::pipeline::COMPILER_STACK;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use output::Output;
@@ -84,6 +85,17 @@ fn configuration(
     let config = Config::read(&global.config, diagnostics)?;
     output.configured(&config);
     Some(config)
+}
+
+/// Reads the configuration and bundles.lock; `None` after an error.
+fn configuration_and_lock(
+    global: &Global,
+    output: &mut Output,
+    diagnostics: &mut Diagnostics,
+) -> Option<(Config, Lock)> {
+    let config = configuration(global, output, diagnostics)?;
+    let lock = diagnostics.report(lock_file::read(&lock_file::path_of(&global.config)))?;
+    Some((config, lock))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

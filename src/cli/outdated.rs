@@ -6,8 +6,8 @@ use super::{Exit, Global};
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::outdated::{self, Status, json, text};
+use crate::pipeline;
 use crate::source::SourceResolver;
-use crate::{lock, pipeline};
 use clap::ValueEnum;
 
 /// Show which locked bundles have newer versions.
@@ -50,8 +50,7 @@ impl Outdated {
         output: &mut Output,
         diagnostics: &mut Diagnostics,
     ) -> Option<Exit> {
-        let config = super::configuration(global, output, diagnostics)?;
-        let lock = diagnostics.report(lock::read(&lock::path_of(&global.config)))?;
+        let (config, lock) = super::configuration_and_lock(global, output, diagnostics)?;
         let bundles = pipeline::select_bundles(&config, &self.names, diagnostics)?;
         let sources = SourceResolver::of(&config, access(global));
         let statuses = outdated::statuses(&bundles, &lock, &sources, diagnostics);

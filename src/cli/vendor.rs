@@ -42,10 +42,8 @@ impl Vendor {
         output: &mut Output,
         diagnostics: &mut Diagnostics,
     ) -> Option<Exit> {
-        let config = super::configuration(global, output, diagnostics)?;
-        let path = lock::path_of(&global.config);
-        let lock = diagnostics.report(lock::read(&path))?;
-        not_locked(&lock, &config, &[], &path, diagnostics);
+        let (config, lock) = super::configuration_and_lock(global, output, diagnostics)?;
+        not_locked(&lock, &config, &[], &lock::path_of(&global.config), diagnostics);
         if diagnostics.has_errors() {
             return None;
         }

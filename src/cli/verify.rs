@@ -53,9 +53,7 @@ impl Verify {
         output: &mut Output,
         diagnostics: &mut Diagnostics,
     ) -> Option<Exit> {
-        let config = super::configuration(global, output, diagnostics)?;
-        let lock_path = lock::path_of(&global.config);
-        let lock = diagnostics.report(lock::read(&lock_path))?;
+        let (config, lock) = super::configuration_and_lock(global, output, diagnostics)?;
         let sources = SourceResolver::of(&config, access(global));
         let out = self.out.clone().unwrap_or_else(|| config.out());
         let subject = Subject::read(&self.chart, &out, &sources, diagnostics)?;
@@ -63,6 +61,7 @@ impl Verify {
         // Without a lock entry, a tag would be resolved now, which proves nothing.
         let table = subject.table(&config, diagnostics)?.to_owned();
         let before = diagnostics.mark();
+        let lock_path = lock::path_of(&global.config);
         not_locked(&lock, &config, std::slice::from_ref(&table), &lock_path, diagnostics);
         if diagnostics.has_errors_since(before) {
             return None;

@@ -104,6 +104,7 @@ pub(super) fn lay_out(
             dir,
             crds: chart.crds_folder,
             stubs: chart.stubs,
+            namespaces: chart.namespaces,
             depends_on: depends_on.to_vec(),
             gates: chart.gates,
             steps: chart.steps,

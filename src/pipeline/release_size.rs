@@ -161,6 +161,7 @@ mod tests {
             crds_folder: None,
             gate_seconds: 0,
             stubs: Vec::new(),
+            namespaces: Vec::new(),
             gates: Vec::new(),
             steps: Vec::new(),
         }

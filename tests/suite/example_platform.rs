@@ -66,6 +66,7 @@ fn it_stands_in_the_order_in_which_it_is_installed() {
             dir: bundle.name.clone(),
             crds: None,
             stubs: Vec::new(),
+            namespaces: Vec::new(),
             gates: Vec::new(),
             steps: Vec::new(),
             gate_seconds: 0,

@@ -36,7 +36,7 @@ use crate::config::maas::MaasPlatform;
 use crate::config::{
     BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Source, Watch,
 };
-use crate::ir::{Object, Origin, Phase, ReadPaths, Scopes, Unit};
+use crate::ir::{Object, Origin, Phase, ReadPaths, Release, Scopes, Unit};
 use crate::kubectl::{Gate, Step};
 use crate::overlay;
 use required_apis::Providers;
@@ -61,6 +61,8 @@ pub struct Chart {
     pub crds_folder: Option<&'static str>,
     /// Names of its stub CRDs.
     pub stubs: Vec<String>,
+    /// Namespaces that it creates with the default values.
+    pub namespaces: Vec<String>,
     /// Gates that open before charts that depend on it are installed.
     pub gates: Vec<Gate>,
     /// Changes after its installation.
@@ -164,6 +166,20 @@ impl Companions {
 fn stub_names(objects: &[Object]) -> Vec<String> {
     let stubs = objects.iter().filter(|object| object.origin == Origin::Stub);
     let mut names: Vec<String> = stubs.map(|stub| stub.name().to_owned()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Returns the sorted names of the namespaces that a chart creates with the default values.
+fn created_namespaces(unit: &Unit, release_namespace: &str) -> Vec<String> {
+    let values = unit.default_values();
+    let release = Release { namespace: release_namespace, values: &values };
+    let namespaces = unit.objects.iter().filter(|object| object.kind() == "Namespace");
+    let mut names: Vec<String> = namespaces
+        .filter_map(|object| {
+            release.object(object)?.pointer("/metadata/name")?.as_str().map(str::to_owned)
+        })
+        .collect();
     names.sort_unstable();
     names
 }
@@ -307,6 +323,7 @@ fn chart(
         release_bytes,
         crds_folder: crds.folder(),
         stubs: stub_names(&unit.objects),
+        namespaces: created_namespaces(unit, description.namespace),
         gates: next.gates,
         steps: next.steps.list,
         gate_seconds,

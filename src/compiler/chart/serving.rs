@@ -2,7 +2,8 @@
 
 use super::required_apis::{self, Providers, REQUIRED_APIS};
 use super::{
-    Chart, HELMIGNORE, artifact_hub, budget, maas, manifest, readme, request_test, values,
+    Chart, HELMIGNORE, artifact_hub, budget, created_namespaces, maas, manifest, readme,
+    request_test, values,
 };
 use crate::config::{AdapterSource, Cache, Model, ServingConfig, Topology};
 use crate::images;
@@ -35,6 +36,7 @@ pub fn serving_chart(unit: &Unit, config: &ServingConfig) -> Chart {
         left_out: Vec::new(),
         crds_folder: None,
         stubs: Vec::new(),
+        namespaces: created_namespaces(unit, &config.namespace),
         gates: Vec::new(),
         steps: Vec::new(),
         gate_seconds: 0,

@@ -200,7 +200,7 @@ fn helm_release(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String {
         (
             "install",
             Some(present([
-                ("createNamespace", Some(true.into())),
+                ("createNamespace", Some(planned.creates_namespace.into())),
                 crds.clone(),
                 ("remediation", Some(remediation.clone())),
             ])),

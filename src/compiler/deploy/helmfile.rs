@@ -97,6 +97,7 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
         ("name", Some(Value::text(&release.name))),
         ("namespace", Some(Value::text(&release.namespace))),
         ("chart", Some(Value::text(&chart))),
+        ("createNamespace", (!planned.creates_namespace).then(|| false.into())),
         ("timeout", timeout),
         ("missingFileHandler", missing),
         ("values", (!values.is_empty()).then_some(Value::Seq(values))),

@@ -36,6 +36,8 @@ pub struct Release {
     pub crds: Option<&'static str>,
     /// Names of its stub CRDs.
     pub stubs: Vec<String>,
+    /// Namespaces that it creates.
+    pub namespaces: Vec<String>,
     /// Bundles that must be ready before this one.
     pub depends_on: Vec<String>,
     /// Gates that open before the releases that need this one.

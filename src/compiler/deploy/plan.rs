@@ -1,6 +1,7 @@
 //! The installation order of releases.
 
 use super::{Part, Release};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Releases in an order in which each comes after all that it needs.
 #[derive(Clone, Debug)]
@@ -17,6 +18,12 @@ pub struct Planned<'a> {
     pub release: &'a Release,
     /// The releases that must be ready before it, each once, by name.
     pub needs: Vec<&'a Release>,
+    /// True if Helm creates its namespace; false if the chart of a release before it does.
+    ///
+    /// With server-side apply, Helm 4 applies the namespace that it creates, with a label and nothing
+    /// else, and so removes what a chart gave it, such as labels of Pod Security
+    /// (helm 4.3, `action.Install`, `CreateNamespace`).
+    pub creates_namespace: bool,
     /// 0 for releases that need nothing, else one more than the highest of those it needs.
     pub level: usize,
 }
@@ -55,6 +62,7 @@ impl<'a> Plan<'a> {
             .map(|((release, needs), level)| Planned {
                 release,
                 needs: needs.iter().filter_map(|index| releases.get(*index)).collect(),
+                creates_namespace: true,
                 level: level.unwrap_or(releases.len()),
             })
             .collect();
@@ -63,6 +71,16 @@ impl<'a> Plan<'a> {
             one.needs.sort_by_key(|need| &need.name);
         }
         planned.sort_by_key(|planned| (planned.level, &planned.release.name));
+
+        // Each release comes after those that it needs.
+        let mut created: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for one in &mut planned {
+            let before = one.needs.iter().filter_map(|need| created.get(need.name.as_str()));
+            let mut there: BTreeSet<&str> = before.flatten().copied().collect();
+            one.creates_namespace = !there.contains(one.release.namespace.as_str());
+            there.extend(one.release.namespaces.iter().map(String::as_str));
+            created.insert(&one.release.name, there);
+        }
 
         Plan { releases: planned }
     }

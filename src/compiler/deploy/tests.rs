@@ -12,6 +12,7 @@ fn release(name: &str, bundle: &str, part: Part, depends_on: &[&str]) -> Release
         dir: format!("{name}/1.0.0"),
         crds: (part == Part::Operator).then_some("charts/crds/crds/"),
         stubs: Vec::new(),
+        namespaces: Vec::new(),
         gates: Vec::new(),
         steps: Vec::new(),
         gate_seconds: 0,
@@ -186,8 +187,16 @@ fn helmfile_has_keys_that_helmfile_knows() {
         "serverSide",
         "forceConflicts",
     ];
-    const RELEASE: &[&str] =
-        &["name", "namespace", "chart", "missingFileHandler", "values", "needs", "hooks"];
+    const RELEASE: &[&str] = &[
+        "name",
+        "namespace",
+        "chart",
+        "createNamespace",
+        "missingFileHandler",
+        "values",
+        "needs",
+        "hooks",
+    ];
     const HOOK: &[&str] = &["events", "showlogs", "command", "args"];
     let keys = |value: &Json, known: &[&str]| {
         for key in value.as_object().unwrap().keys() {
@@ -303,6 +312,29 @@ fn flux_objects_are_complete() {
             assert!(names.contains(&need["name"].as_str().unwrap().to_owned()));
         }
     }
+}
+
+/// Helm 4 removes labels and annotations of a namespace that it creates a second time.
+#[test]
+fn namespaces_of_charts_are_not_created_again() {
+    let mut releases = platform();
+    // The seals' chart creates the namespace of models, which need it through the mesh.
+    releases[3].namespaces = vec!["models-system".to_owned()];
+    let files = parsed(files(&releases, &deploy()));
+    let helmfile = files["helmfile.yaml"]["releases"].as_array().unwrap();
+    let by_helmfile = |name: &str| {
+        let release = helmfile.iter().find(|release| release["name"] == name).unwrap();
+        release.get("createNamespace").cloned()
+    };
+    assert_eq!(by_helmfile("models"), Some(Json::Bool(false)));
+    assert_eq!(by_helmfile("mesh"), None);
+    let by_flux = |name: &str| {
+        let mut releases = files.values().filter(|file| file["kind"] == "HelmRelease");
+        let release = releases.find(|release| release["metadata"]["name"] == name).unwrap();
+        release["spec"]["install"]["createNamespace"].clone()
+    };
+    assert_eq!(by_flux("models"), false);
+    assert_eq!(by_flux("mesh"), true);
 }
 
 #[test]

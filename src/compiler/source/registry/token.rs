@@ -4,7 +4,7 @@ use super::broken;
 use super::challenge::Challenge;
 use super::credentials::{Credentials, Login, Secret};
 use super::failure::Failure;
-use super::http::{Content, Http, Query, is_https, shown};
+use super::http::{Content, Http, Query, Response, is_https, shown};
 use super::retry::{TimeLimited, retry_after};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -70,11 +70,6 @@ fn fetch(
     login: Option<&Login>,
     purpose: &Purpose<'_>,
 ) -> Result<Secret, Failure> {
-    #[derive(Deserialize)]
-    struct Answer {
-        token: Option<String>,
-        access_token: Option<String>,
-    }
     let registry = purpose.registry;
     let unsafe_realm = |realm: &Uri, why: &str| {
         let host = realm.authority().map_or("", |authority| authority.as_str()).to_owned();
@@ -104,7 +99,30 @@ fn fetch(
         return Err(unsafe_realm(&realm, "another host, which is not trusted with credentials"));
     }
 
-    let mut form = vec![("scope", purpose.scope)];
+    let response = request(http, realm, service, login, purpose.scope)?;
+    let place = shown(&response.from);
+    match response.status.as_u16() {
+        200 => read_token(response, &place, purpose),
+        401 | 403 => {
+            Err(Failure::Denied(format!("{place} denied a token for this repository"), None))
+        }
+        408 | 425 | 429 | 500..=599 => {
+            let message = format!("{place} returned {}", response.status);
+            Err(Failure::Busy(message, response.header("retry-after").and_then(retry_after)))
+        }
+        _ => Err(Failure::Refused(format!("{place} returned {}", response.status))),
+    }
+}
+
+/// Asks a realm for a token.
+fn request(
+    http: &Http,
+    realm: Uri,
+    service: Option<&str>,
+    login: Option<&Login>,
+    scope: &str,
+) -> Result<Response, Failure> {
+    let mut form = vec![("scope", scope)];
     form.extend(service.map(|service| ("service", service)));
     let (method, uri, authorization, body) = match login {
         // An identity token is exchanged with the OAuth2 form of the token endpoint, a password
@@ -133,37 +151,28 @@ fn fetch(
     if body.is_some() {
         headers.push(("content-type", "application/x-www-form-urlencoded".to_owned()));
     }
-    let response = http.send(&Query {
+    http.send(&Query {
         method,
         uri,
         headers,
         authorization: authorization.as_ref().map(Secret::reveal),
         body: body.as_deref().map_or(Content::None, |body| Content::Bytes(body.as_bytes())),
-    })?;
-    let place = shown(&response.from);
-    match response.status.as_u16() {
-        200 => {}
-        401 | 403 => {
-            return Err(Failure::Denied(
-                format!("{place} denied a token for this repository"),
-                None,
-            ));
-        }
-        408 | 425 | 429 | 500..=599 => {
-            let message = format!("{place} returned {}", response.status);
-            return Err(Failure::Busy(
-                message,
-                response.header("retry-after").and_then(retry_after),
-            ));
-        }
-        _ => return Err(Failure::Refused(format!("{place} returned {}", response.status))),
+    })
+}
+
+/// Reads the token of a response.
+fn read_token(response: Response, place: &str, purpose: &Purpose<'_>) -> Result<Secret, Failure> {
+    #[derive(Deserialize)]
+    struct Answer {
+        token: Option<String>,
+        access_token: Option<String>,
     }
 
     let mut text = Vec::new();
     TimeLimited::new(response.body, purpose.patience, TOKEN_BYTES)
         .take(TOKEN_BYTES)
         .read_to_end(&mut text)
-        .map_err(|error| broken(&place, &error))?;
+        .map_err(|error| broken(place, &error))?;
     let answer: Answer = serde_json::from_slice(&text)
         .map_err(|_| Failure::Refused(format!("{place} returned an invalid token response")))?;
 
