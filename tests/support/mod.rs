@@ -3,6 +3,7 @@
 pub(crate) mod api_schemas;
 pub(crate) mod command;
 pub(crate) mod comparison;
+pub(crate) mod control_plane;
 pub(crate) mod crd_schemas;
 pub(crate) mod deviations;
 pub(crate) mod discovery;

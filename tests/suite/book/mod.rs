@@ -11,10 +11,13 @@ mod pages;
 mod session;
 mod transcript;
 
+use crate::support::control_plane::ControlPlane;
 use page::{Page, Part, root};
+use serde_json::Value as Json;
 use session::Session;
 use std::fs;
 use std::ops::Range;
+use std::path::Path;
 
 /// A block that a page shows otherwise than it is printed.
 struct Difference {
@@ -27,7 +30,7 @@ struct Difference {
 }
 
 /// Runs the console blocks of a page; returns the number of commands, and the differences.
-fn run(page: &Page) -> (usize, Vec<Difference>) {
+fn run(page: &Page, kubeconfig: Option<&Path>) -> (usize, Vec<Difference>) {
     let mut differences = Vec::new();
     let mut session: Option<Session> = None;
     let mut file: Option<String> = None;
@@ -37,7 +40,7 @@ fn run(page: &Page) -> (usize, Vec<Difference>) {
     for part in page.parts() {
         let current = || format!("{place}: no `<!-- session: NAME -->` before this part");
         match part {
-            Part::Session(name) => session = Some(Session::start(&name)),
+            Part::Session(name) => session = Some(Session::start(&name, kubeconfig)),
             Part::Step(name) => {
                 session.as_mut().unwrap_or_else(|| panic!("{}", current())).step(&name)
             }
@@ -86,11 +89,11 @@ fn run_block(place: &str, session: &Session, block: &str) -> (usize, Option<(Str
 }
 
 /// Runs the pages that `selected` names, and updates or reports what differs.
-fn check(selected: impl Fn(&Page) -> bool, least: usize) {
+fn check(selected: impl Fn(&Page) -> bool, least: usize, kubeconfig: Option<&Path>) {
     let mut reports = String::new();
     let mut count = 0;
     for mut page in Page::all().into_iter().filter(selected) {
-        let (steps, differences) = run(&page);
+        let (steps, differences) = run(&page, kubeconfig);
         count += steps;
         if std::env::var_os("UPDATE").is_some() && !differences.is_empty() {
             for difference in differences.iter().rev() {
@@ -112,10 +115,27 @@ fn check(selected: impl Fn(&Page) -> bool, least: usize) {
 /// check that fails.
 #[test]
 fn the_readme_is_what_a_newcomer_sees() {
-    check(|page| page.path.ends_with("README.md"), 10);
+    check(|page| page.path.ends_with("README.md"), 10, None);
+}
+
+/// The same with `helm install` on a Kubernetes 1.35 control plane.
+#[test]
+#[ignore = "needs Go 1.26: cargo test --test suite -- --ignored book::"]
+fn the_readme_installs_on_a_real_cluster() {
+    let cluster = ControlPlane::start();
+    check(|page| page.path.ends_with("README.md"), 10, Some(&cluster.kubeconfig()));
+    let namespace = ["--namespace", "sealing-wax-operator"];
+    let deployments = cluster.get(&[&["deployments"], &namespace[..]].concat());
+    let names: Vec<&Json> = deployments["items"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|it| &it["metadata"]["name"])
+        .collect();
+    assert_eq!(names, ["sealing-wax-operator-controller-manager"]);
 }
 
 #[test]
 fn console_blocks_of_the_book_are_what_the_program_prints() {
-    check(|page| !page.path.ends_with("README.md"), 14);
+    check(|page| !page.path.ends_with("README.md"), 14, None);
 }

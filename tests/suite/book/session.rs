@@ -7,10 +7,11 @@ use crate::catalog::outdated;
 use crate::support::command::Case;
 use crate::support::helm::Helm;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Helm without a cluster: `install` says what it would create. A release that is pending in a dry
-/// run is deployed in a cluster (tests/api_server installs charts there).
+/// run is deployed in a cluster (`book::the_readme_installs_on_a_real_cluster`).
 const HELM: &str = r#"#!/bin/bash
 [ "$1" = install ] || exec HELM "$@"
 set -o pipefail
@@ -33,14 +34,16 @@ pub(super) struct Session {
     /// Programs, the home directory and the cache.
     tools: tempfile::TempDir,
     registry: Option<Loopback>,
+    /// The kubeconfig of a cluster; without one, Helm installs in dry runs.
+    kubeconfig: Option<PathBuf>,
 }
 
 impl Session {
-    /// Starts a session of a kind.
+    /// Starts a session of a kind, on a cluster if there is one.
     ///
     /// # Panics
     /// If there is no such kind.
-    pub(super) fn start(kind: &str) -> Self {
+    pub(super) fn start(kind: &str, kubeconfig: Option<&Path>) -> Self {
         let mut registry = None;
         let case = match kind {
             "an empty directory" => Case::new(),
@@ -60,7 +63,8 @@ impl Session {
             }
             _ => panic!("tests/suite/book/session.rs has no session `{kind}`"),
         };
-        let session = Session { case, tools: tempfile::tempdir().expect("a directory"), registry };
+        let tools = tempfile::tempdir().expect("a directory");
+        let session = Session { case, tools, registry, kubeconfig: kubeconfig.map(Path::to_owned) };
         session.install();
         if session.registry.is_some() {
             session.run("git init --quiet");
@@ -91,8 +95,13 @@ impl Session {
         let program = env!("CARGO_BIN_EXE_bundle2chart");
         std::os::unix::fs::symlink(program, programs.join("bundle2chart")).expect("a link");
 
-        let real = Helm::newest().path.display().to_string();
+        let real = Helm::newest().path;
         let helm = programs.join("helm");
+        if self.kubeconfig.is_some() {
+            std::os::unix::fs::symlink(real, helm).expect("a link");
+            return;
+        }
+        let real = real.display().to_string();
         fs::write(&helm, HELM.replace("HELM", &real)).expect("a script");
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(helm, mode).expect("an executable script");
@@ -104,6 +113,8 @@ impl Session {
     /// If a command fails without an error, or succeeds with one.
     pub(super) fn run(&self, command: &str) -> String {
         let tools = |name: &str| self.tools.path().join(name).display().to_string();
+        let no_cluster = || PathBuf::from(tools("no-cluster"));
+        let kubeconfig = self.kubeconfig.clone().unwrap_or_else(no_cluster);
         let printed = tempfile::NamedTempFile::new().expect("a file");
         let stream = || Stdio::from(printed.reopen().expect("a file"));
         // Both append: they share one file, but not its position.
@@ -118,7 +129,7 @@ impl Session {
             .env("HOME", tools("home"))
             .env("XDG_RUNTIME_DIR", tools("none"))
             .env("BUNDLE2CHART_CACHE", tools("cache"))
-            .env("KUBECONFIG", tools("no-cluster"))
+            .env("KUBECONFIG", kubeconfig)
             .env("COLUMNS", "100")
             .env_remove("NO_COLOR")
             .env("GIT_CONFIG_NOSYSTEM", "1")
