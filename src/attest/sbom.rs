@@ -70,6 +70,7 @@ fn document(package: &Package, images: &BTreeSet<String>) -> Json {
     let chart = format!("chart:{name}@{version}");
     let components: Vec<Json> = images.iter().map(|image| component(image)).collect();
     let refs: Vec<Json> = components.iter().map(|component| component["bom-ref"].clone()).collect();
+
     json!({
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",

@@ -245,6 +245,7 @@ impl Diff {
         };
         let (old, new) = (load(&pair.old, self.rev.as_deref()), load(&pair.new, None));
         let (old, new) = (old?, new?);
+
         for side in [&old, &new] {
             for why in values::refused(side) {
                 let message = format!("Helm rejects the values for {}: {why}", side.label);

@@ -63,12 +63,14 @@ fn details(status: &Status) -> Vec<String> {
         )),
         _ => {}
     }
+
     if let Some(tag) = status.tag.as_ref().filter(|tag| tag.moved) {
         lines.push(format!(
             "{name}: tag {} moved from {} to {}",
             tag.name, locked.digest, tag.digest
         ));
     }
+
     for deprecated in &status.deprecations {
         let message = Some(deprecated.message.as_str()).filter(|message| !message.is_empty());
         lines.push(format!(
@@ -78,6 +80,7 @@ fn details(status: &Status) -> Vec<String> {
             message.unwrap_or("no reason given")
         ));
     }
+
     lines
 }
 

@@ -25,6 +25,7 @@ pub fn images(
 ) -> Vec<BundleImages> {
     let before = diagnostics.mark();
     let selected = select(config, names, diagnostics);
+
     let all = for_each(
         &selected,
         jobs,

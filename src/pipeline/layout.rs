@@ -55,6 +55,7 @@ pub(super) fn chart_version(
     if let Some(version) = &config.chart_version {
         return Some(version.clone());
     }
+
     let bundle = bundle?;
     match semver::Version::parse(&bundle.csv.version) {
         Ok(version) => Some(version),

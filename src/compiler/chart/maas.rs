@@ -161,6 +161,7 @@ pub(super) fn model_section(text: &mut String, config: &ServingConfig, maas: &Ma
             subscription.priority
         );
     }
+
     let _ = write!(
         text,
         "\nThe subscriptions and the access policy are in namespace {}, which must have the tenant. \

@@ -33,6 +33,7 @@ pub(super) fn section(text: &mut String, steps: &Steps, namespace: &str) {
     if steps.list.is_empty() {
         return;
     }
+
     let _ = write!(
         text,
         "\n## Steps after the installation\n\n\
@@ -45,6 +46,7 @@ pub(super) fn section(text: &mut String, steps: &Steps, namespace: &str) {
         let _ =
             writeln!(text, "| {} | {}{once} |", code(&step.describe()), patches.join(", then "));
     }
+
     let _ = write!(
         text,
         "\nThe Job {} does it, a hook of Helm, Argo CD and Flux, with permissions for these objects only; `helm` needs \
@@ -53,6 +55,7 @@ pub(super) fn section(text: &mut String, steps: &Steps, namespace: &str) {
         code(&steps.job),
         overlay::job_seconds(&steps.list)
     );
+
     for command in commands(steps, namespace) {
         let _ = writeln!(text, "{command}");
     }

@@ -88,12 +88,14 @@ fn meaning(old: &Locked, new: &Locked) -> String {
     if old.csv_version != new.csv_version {
         return format!("{} → {}", old.csv_version, new.csv_version);
     }
+
     let same_origin = old.bytes.origin() == new.bytes.origin();
     let only_decided = old.decisions != new.decisions
         && Locked { decisions: old.decisions.clone(), ..new.clone() } == *old;
     if only_decided {
         return format!("{} unchanged: package and install mode recorded", new.csv_version);
     }
+
     let only_edges =
         old.edges != new.edges && Locked { edges: old.edges.clone(), ..new.clone() } == *old;
     if only_edges {
@@ -103,6 +105,7 @@ fn meaning(old: &Locked, new: &Locked) -> String {
     if only_signed {
         return format!("{} unchanged: verified signature recorded", new.csv_version);
     }
+
     let what = match (old.bytes.digest() == new.bytes.digest(), &new.bytes) {
         (true, _) if !same_origin => "same content from another source",
         (true, _) if old.config_hash != new.config_hash => "same content, different configuration",

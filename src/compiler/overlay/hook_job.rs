@@ -144,6 +144,7 @@ impl Context<'_> {
             "" => target.kind.clone(),
             group => format!("{group}/{}", target.kind),
         };
+
         let (message, hint) = match (self.scope(target), &target.namespace) {
             (None, _) => (
                 format!("unknown scope of kind `{kind}`, so {unknown} unknown"),
@@ -158,6 +159,7 @@ impl Context<'_> {
             ),
             _ => return,
         };
+
         let place = Place::span(span.clone());
         diagnostics.push(Diagnostic::error(code, message).at(place).hint(hint));
     }
@@ -285,6 +287,7 @@ impl Context<'_> {
                 "securityContext": pod_security(),
             }},
         });
+
         let mut object = self.object(job, "batch/v1", "Job", Some(None), json!({"spec": spec}));
         if let Some(pod) = object.pod_spec_mut() {
             if let Some(security) = pod.get_mut("securityContext").and_then(Value::as_map_mut) {
@@ -297,6 +300,7 @@ impl Context<'_> {
             }
             pod.insert("containers".to_owned(), Value::Seq(last));
         }
+
         annotate(&mut object, job.event, job.event.weight());
         object
     }
@@ -344,6 +348,7 @@ impl Context<'_> {
         for (key, value) in content.as_object().into_iter().flatten() {
             root.insert(key.clone(), Value::from(value));
         }
+
         let mut object = Object::new(root, Origin::Added(job.reason));
         object.phase = job.phase;
         object.when = Some(job.when.clone());

@@ -75,12 +75,14 @@ fn job<'a>(switch: &Switch, context: &Context<'_>) -> HookJob<'a> {
     for target in targets() {
         context.allow(&mut rules, target, None, AWAIT);
     }
+
     let variables = context.variables(targets());
     let containers = switch.gates.iter().zip(1..).map(|(gate, number)| {
         let script = Gate::new(gate, false).script(Namespaces::InPod(&variables));
         Container { name: format!("gate-{number}"), image: KUBECTL_IMAGE, script }
     });
     let containers = containers.collect();
+
     let is_on = Condition::Set(Switch::value(&switch.name));
     HookJob {
         name: switch_job_name(context.config, switch),

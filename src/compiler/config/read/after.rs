@@ -101,6 +101,7 @@ fn pairs(
 ) -> Option<serde_json::Map<String, Json>> {
     let mut pairs = serde_json::Map::new();
     let mut valid = true;
+
     for ((key, key_range), (value, range)) in fields.entries(name) {
         let (prefix, last) = key.rsplit_once('/').map_or((None, key), |(p, last)| (Some(p), last));
         let is_key = !last.is_empty()
@@ -118,6 +119,7 @@ fn pairs(
             reader.error(Code::InvalidValue, &range, message, hint);
             valid = false;
         }
+
         pairs.insert(key.to_owned(), json!(value));
     }
     valid.then_some(pairs)
@@ -176,6 +178,7 @@ fn add(
     if pairs.is_empty() {
         return Some(());
     }
+
     if patch.get("metadata").is_some_and(|metadata| !metadata.is_object())
         || patch.pointer(&format!("/metadata/{key}")).is_some_and(|value| !value.is_object())
     {
@@ -183,6 +186,7 @@ fn add(
         reader.error(Code::InvalidValue, &range, message, "remove it from `patch`");
         return None;
     }
+
     for (name, value) in pairs {
         let known = patch.pointer(&format!("/metadata/{key}")).and_then(|map| map.get(&name));
         if known.is_some() {

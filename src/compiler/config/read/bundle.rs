@@ -137,6 +137,7 @@ fn wanted_version(reader: &mut Reader<'_>, (text, range): Located<&str>) -> Opti
             }
         },
     };
+
     Some(WantedVersion { request, span: reader.span(range) })
 }
 

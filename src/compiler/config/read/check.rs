@@ -127,6 +127,7 @@ fn follow<'t>(
     if done.contains(&name) {
         return;
     }
+
     path.push(name);
     for (next, span) in edges.get(name).into_iter().flatten() {
         match path.iter().position(|earlier| earlier == next) {
@@ -142,6 +143,7 @@ fn follow<'t>(
             }
         }
     }
+
     path.pop();
     done.push(name);
 }

@@ -20,6 +20,7 @@ pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Lints {
             let message = format!("unknown diagnostic code `{name}`");
             reader.error(Code::UnknownKey, &range, message, hint);
         }
+
         let level = match text {
             "allow" => Some(LintLevel::Allow),
             "deny" => Some(LintLevel::Deny),
@@ -29,6 +30,7 @@ pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Lints {
                 None
             }
         };
+
         lints.extend(code.zip(level));
     }
     lints

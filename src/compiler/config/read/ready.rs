@@ -204,6 +204,7 @@ fn path_fault(path: &str) -> Option<String> {
     let Some(rest) = path.strip_prefix('.') else {
         return Some("it has no leading dot".to_owned());
     };
+
     for (number, step) in rest.split('.').enumerate() {
         let (name, indices) = match step.find('[') {
             Some(start) => step.split_at(start),
@@ -217,6 +218,7 @@ fn path_fault(path: &str) -> Option<String> {
         if number == 0 && !ROOTS.contains(&name) {
             return Some(format!("it starts with none of {}", ROOTS.join(", ")));
         }
+
         let are_indices = indices.is_empty()
             || indices.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).is_some_and(
                 |inner| {

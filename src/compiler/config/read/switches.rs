@@ -20,6 +20,7 @@ pub(super) fn switches(
         let gates = ready::gates(reader, &fields, &[]);
         let Some((name, range)) = fields.text("name") else { continue };
         let span = reader.span(range.clone());
+
         if let Some(fault) = label_fault(name, NAME_LIMIT) {
             let message = format!("the name of the switch {fault}");
             let hint = "use lower-case letters, digits and dashes";
@@ -35,6 +36,7 @@ pub(super) fn switches(
             switches.push(Switch { name: name.to_owned(), gates, span });
         }
     }
+
     check(reader, &switches, overlays);
     switches
 }
@@ -58,6 +60,7 @@ fn check(reader: &mut Reader<'_>, switches: &[Switch], overlays: &[Overlay]) {
             reader.error_at(Code::InvalidValue, &name.span, message, hint);
         }
     }
+
     for switch in switches {
         let uses = |overlay: &Overlay| {
             overlay.switch.as_ref().is_some_and(|name| name.text == switch.name)

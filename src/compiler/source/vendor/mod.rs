@@ -96,6 +96,7 @@ impl SourceResolver {
                 &image.manifest,
                 name.map(|tag| format!("{}:{tag}", image.reference.name)).as_deref(),
             );
+
             let Some(signature) = &image.signature else { continue };
             for part in signature.parts.iter().chain([&signature.manifest]).chain(&signature.index)
             {

@@ -115,6 +115,7 @@ fn gateway<'p>(
         None if names.len() == 1 => platform.gateways.first(),
         None => None,
     };
+
     if found.is_none() {
         let (message, hint) = match (wanted, names.is_empty()) {
             (_, true) => (
@@ -132,6 +133,7 @@ fn gateway<'p>(
         };
         reader.error_at(Code::MaasReference, span, message, hint);
     }
+
     found
 }
 
