@@ -9,9 +9,11 @@ use crate::once::tools_dir;
 use rcgen::{CertificateParams, KeyPair, SanType};
 use serde_json::{Value as Json, json};
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -126,16 +128,16 @@ impl Cluster {
         let folder = tempfile::tempdir().expect("a folder");
 
         let lws = start_lws(&control_plane, &lws, folder.path());
-        let vllm = folder.path().join("bin/vllm");
-        fs::create_dir_all(vllm.parent().expect("a folder")).expect("a folder");
-        std::os::unix::fs::symlink(&programs, &vllm).expect("a link");
+        let engines = folder.path().join("bin");
+        write_engines(&programs, &engines);
         let settings = json!({
             "apiServer": control_plane.address().trim_start_matches("https://"),
             "kubeconfig": control_plane.kubeconfig(),
             "programs": [
                 image_program("llm-d-router-endpoint-picker", &PICKER, &picker),
                 image_program("llm-d-router-disagg-sidecar", &ROUTING_PROXY, &proxy),
-                { "image": "vllm/vllm-", "entrypoint": ["vllm", "serve"], "path": vllm.parent() },
+                { "image": "/vllm-", "entrypoint": ["vllm", "serve"], "path": engines },
+                { "image": "/sglang:", "entrypoint": [], "path": engines },
             ],
             "nodes": nodes(),
         });
@@ -194,6 +196,27 @@ fn sources(module: &Module) -> PathBuf {
 fn image_program(image: &str, module: &Module, program: &Path) -> Json {
     let tag = module.version.replace('.', "\\.");
     json!({ "image": format!("{image}:{tag}(@|$)"), "entrypoint": [program], "path": "" })
+}
+
+/// Writes the programs that images of engines have: stand-ins, and the machine's Python with stand-ins
+/// of the modules that charts run.
+fn write_engines(programs: &Path, folder: &Path) {
+    fs::create_dir_all(folder).expect("a folder");
+    for name in ["vllm", "sglang", "ray"] {
+        std::os::unix::fs::symlink(programs, folder.join(name)).expect("a link");
+    }
+    let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serving_e2e/python");
+    let executable =
+        Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
+    let executable = executable.expect("this test needs python3").stdout;
+    let script = format!(
+        "#!/bin/sh\nPYTHONDONTWRITEBYTECODE=1 PYTHONPATH={} exec {} \"$@\"\n",
+        modules.display(),
+        String::from_utf8_lossy(&executable).trim(),
+    );
+    let python = folder.join("python3");
+    fs::write(&python, script).expect("a file");
+    fs::set_permissions(&python, Permissions::from_mode(0o755)).expect("permissions");
 }
 
 /// Nodes with GPUs and RDMA, with TPUs, and without accelerators.

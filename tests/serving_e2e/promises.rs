@@ -33,8 +33,11 @@ const PROMISES: &[(&str, Check)] = &[
     ("metrics are readable", metrics),
     ("disruption budgets allow a disruption", disruption),
     ("routes lead to the pool", routes),
-    ("no request of an account is denied", rights),
+    (RIGHTS, rights),
 ];
+
+/// The promise that also holds while a release is uninstalled.
+pub(crate) const RIGHTS: &str = "no request of an account is denied";
 
 /// The promise that all others depend on.
 pub(crate) const PODS: &str = "pods are ready";
@@ -150,8 +153,12 @@ fn picker(state: &State) -> Vec<String> {
     ready_picker(state).err().into_iter().collect()
 }
 
-/// Waits for a picker that is Ready and listens, and returns its address.
+/// Returns the address of a picker that is Ready and listens, for which the first call waits.
 fn ready_picker(state: &State) -> Result<SocketAddr, String> {
+    state.picker.get_or_init(|| wait_for_picker(state)).clone()
+}
+
+fn wait_for_picker(state: &State) -> Result<SocketAddr, String> {
     let port = state.pool["spec"]["endpointPickerRef"]["port"]["number"].as_u64();
     let port = port.and_then(|port| u16::try_from(port).ok()).unwrap_or_default();
     let begun = Instant::now();
@@ -245,12 +252,13 @@ fn transfers(state: &State) -> (usize, usize) {
         for pod in state.pods_of(workload) {
             for request in recorded(state, pod) {
                 let transfer = &request["kv_transfer_params"];
-                prompts += usize::from(workload.is_prefill && transfer["do_remote_decode"] == true);
-                caches += usize::from(
-                    !workload.is_prefill
-                        && transfer["do_remote_prefill"] == true
-                        && transfer["remote_host"].is_string(),
-                );
+                // SGLang's server answers when it has the KV cache of the prefill server's prompt.
+                let by_sglang = request["bootstrap"].is_string();
+                let for_another = by_sglang || transfer["do_remote_decode"] == true;
+                let from_another = by_sglang
+                    || transfer["do_remote_prefill"] == true && transfer["remote_host"].is_string();
+                prompts += usize::from(workload.is_prefill && for_another);
+                caches += usize::from(!workload.is_prefill && from_another);
             }
         }
     }
@@ -288,7 +296,8 @@ fn pod_metrics(pod: &Json, endpoint: &Json) -> Option<String> {
     let port = u16::try_from(port["containerPort"].as_u64()?).ok()?;
     let path = endpoint["path"].as_str().unwrap_or("/metrics");
     let (status, body) = get(pod["status"]["podIP"].as_str()?, port, path, None);
-    let found = status == 200 && body.contains("vllm:num_requests_waiting");
+    let queue = ["vllm:num_requests_waiting", "sglang:num_queue_reqs"];
+    let found = status == 200 && queue.iter().any(|metric| body.contains(metric));
     (!found).then(|| format!("{}: no metrics on port {port}: {status}", name(pod)))
 }
 
@@ -353,13 +362,17 @@ fn routes(state: &State) -> Vec<String> {
     wrong
 }
 
-/// The audit log has no denied request of an account of the release.
+/// The audit log has no denied request of an account since the installation.
 fn rights(state: &State) -> Vec<String> {
-    let release = state.release;
-    let prefix = format!("system:serviceaccount:{NAMESPACE}:");
+    denied(state.release)
+}
+
+/// Returns the denied requests of all ServiceAccounts since the installation.
+pub(crate) fn denied(release: &Release) -> Vec<String> {
     let requests = release.cluster.control_plane.requests_since(release.mark);
     let denied = requests.iter().filter(|request| {
-        request.user.starts_with(&prefix) && (request.forbidden || request.code == 403)
+        request.user.starts_with("system:serviceaccount:")
+            && (request.forbidden || request.code == 403)
     });
     let denied: BTreeSet<String> = denied
         .map(|request| format!("{}: {} {}", request.user, request.verb, request.uri))

@@ -4,7 +4,9 @@ use crate::cluster::Cluster;
 use crate::helm::Run;
 use crate::objects::{self, containers, is_ready, is_selected, items, label, name};
 use serde_json::{Value as Json, json};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -48,6 +50,8 @@ pub(crate) struct State<'a> {
     pub(crate) pool: Json,
     /// The Service that the pool names as its picker.
     pub(crate) picker_service: Option<Json>,
+    /// The address of a picker that is ready, or why none is.
+    pub(crate) picker: OnceCell<Result<SocketAddr, String>>,
 }
 
 impl<'a> Release<'a> {
@@ -161,6 +165,7 @@ impl<'a> Release<'a> {
             pods: self.list("api/v1", "pods"),
             picker_service: services.into_iter().find(|s| s["metadata"]["name"] == *picker),
             pool,
+            picker: OnceCell::new(),
         }
     }
 

@@ -85,9 +85,12 @@ func newContainer(p *pod, spec core.Container) (*container, error) {
 	if len(c.command) == 0 {
 		return nil, fmt.Errorf("no command, and %s has no ENTRYPOINT here", spec.Image)
 	}
-	// For the stand-in of vLLM.
+	// For the stand-ins of engines.
 	env["STAND_IN_POD"] = p.object.Name
 	env["STAND_IN_LOG"] = filepath.Join(p.folder, "requests.jsonl")
+	if quantity, found := spec.Resources.Limits["nvidia.com/gpu"]; found {
+		env["STAND_IN_GPUS"] = quantity.String()
+	}
 	for name, value := range env {
 		c.env = append(c.env, name+"="+value)
 	}
@@ -252,6 +255,8 @@ func (c *container) start() (chan struct{}, error) {
 	c.done = done
 	go func() {
 		_ = process.Wait()
+		// Processes in the background end with their container.
+		_ = syscall.Kill(-process.Process.Pid, syscall.SIGKILL)
 		close(done)
 	}()
 	return done, nil

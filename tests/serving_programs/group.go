@@ -117,3 +117,10 @@ func (g *group) coordinate() error {
 	<-complete
 	return nil
 }
+
+// waitForever blocks: without goroutines, the runtime takes `select {}` for a deadlock.
+func waitForever() {
+	for {
+		time.Sleep(time.Hour)
+	}
+}

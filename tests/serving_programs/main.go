@@ -2,7 +2,7 @@
 //
 //	serving_programs kubelet FOLDER              runs the pods of a cluster as processes
 //	serving_programs ask ADDRESS MODEL COUNT     sends requests as a Gateway does: ext_proc, then HTTP
-//	vllm serve ARGUMENTS                         stands in for vLLM (a link with this name)
+//	vllm | sglang | ray ARGUMENTS                stand in for vLLM, SGLang and Ray (links with these names)
 //
 // Controllers, endpoint pickers and routing proxies are the real programs, built from their modules.
 package main
@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 )
 
-var errUsage = errors.New("usage: serving_programs kubelet FOLDER | ask ADDRESS MODEL COUNT | vllm serve ARGUMENTS")
+var errUsage = errors.New("usage: serving_programs kubelet FOLDER | ask ADDRESS MODEL COUNT | vllm, sglang or ray ARGUMENTS")
 
 func main() {
 	if err := run(os.Args); err != nil {
@@ -24,8 +24,16 @@ func main() {
 }
 
 func run(arguments []string) error {
-	if filepath.Base(arguments[0]) == "vllm" {
+	switch filepath.Base(arguments[0]) {
+	case "vllm":
 		return vllm(arguments[1:])
+	case "sglang":
+		return sglang(arguments[1:])
+	case "ray":
+		if len(arguments) == 3 && arguments[1] == "head" {
+			return rayHead(arguments[2])
+		}
+		return ray(arguments[1:])
 	}
 	switch {
 	case len(arguments) == 3 && arguments[1] == "kubelet":

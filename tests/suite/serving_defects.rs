@@ -103,7 +103,14 @@ const DEFECTS: &[Change] = &[
     defect("address", PD, "--secure-proxy=false", "--secure-proxy=false, --enable-tls=decoder", "serving-address"),
     // Service links.
     defect("service links", PD, "metadata: {name: chat-epp, namespace: models}\nspec:\n  selector: {app: chat-epp}\n  ports:", "metadata: {name: chat-epp, namespace: models}\nspec:\n  selector: {app: chat-epp}\n  ports: [{name: grpc-ext-proc, port: 9002}]\n---\napiVersion: v1\nkind: Service\nmetadata: {name: vllm, namespace: models}\nspec:\n  selector: {app: chat}\n  ports: [{port: 8000}]\n---\napiVersion: v1\nkind: Service\nmetadata: {name: another, namespace: models}\nspec:\n  selector: {app: chat-epp}\n  ports:", "serving-service-links"),
+    // Programs and their metrics.
+    defect("program", ONE, "[vllm, serve, example/chat-14B]", "[vllm, serv, example/chat-14B]", "serving-engine-flags"),
+    defect("program", OTHERS, "sglang.launch_server", "sglang.lanch_server", "serving-engine-flags"),
+    defect("program", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - --disable-log-stats\n", "serving-engine-flags"),
     // Pods: mounts, keys, resources.
+    defect("pod", ONE, "{name: adapters, mountPath: /adapters}", "{name: adapters, mountPath: /dev/shm}", "serving-pod"),
+    defect("pod", ONE, "memory: 32Gi", "memory: 32G1", "serving-pod"),
+    defect("pod", ONE, "memory: 64Gi", "memory: 64 Gi", "serving-pod"),
     defect("pod", ONE, "{name: shm, mountPath: /dev/shm}", "{name: sham, mountPath: /dev/shm}", "serving-pod"),
     defect("pod", ONE, "      - {name: adapters, persistentVolumeClaim: {claimName: adapters}}\n", "", "serving-pod"),
     defect("pod", ONE, "{name: hf-token, key: HF_TOKEN}", "{name: hf-token, key: token}", "serving-pod"),
@@ -150,7 +157,12 @@ const DEFECTS: &[Change] = &[
     defect("picker", ONE, "--cert-path=/certs", "--cert-path=/etc/certs", "serving-picker-flags"),
     defect("picker", ONE, "--config-file=/config/plugins.yaml", "--config-file=/etc/plugins.yaml", "serving-picker-flags"),
     defect("picker", ONE, "--config-file=/config/plugins.yaml", "--config-file=/config/plugin.yaml", "serving-picker-config"),
+    defect("picker", ONE, "readinessProbe: {grpc: {port: 9003, service: inference-extension}}", "readinessProbe: {httpGet: {port: 9003, path: /healthz}}", "serving-picker-flags"),
+    defect("picker", ONE, "readinessProbe: {grpc: {port: 9003, service: inference-extension}}", "livenessProbe: {httpGet: {port: grpc, path: /healthz}}", "serving-picker-flags"),
+    defect("picker", ONE, "--cert-path=/certs", "--cert-path=/certs, --ha-enable-leader-election", "serving-picker-flags"),
     defect("picker", ONE, "pluginRef: queue-scorer", "pluginRef: queue-scorr", "serving-picker-config"),
+    defect("picker", ONE, "endpointPickerRef: {name", "extensionRef: {name", "serving-pool-shape"),
+    defect("picker", ONE, "failureMode: FailOpen}\n", "failureMode: FailOpen}\n  targetPortNumber: 8000\n", "serving-pool-shape"),
     defect("picker", KSERVE, "plugins: [{pluginRef: decode-filter}, {pluginRef: queue-scorer}]", "plugins: [{pluginRef: decode-filter}, {pluginRef: queue}]", "serving-picker-config"),
     defect("picker", KSERVE, "  prefill:\n    replicas: 2", "  prefil:\n    replicas: 2", "serving-api"),
     // Routes and Gateways.
@@ -199,6 +211,9 @@ const SOUND: &[Change] = &[
     sound(ONE, "{name: hf-token, key: HF_TOKEN}", "{name: another-secret, key: token}"),
     sound(ONE, "memory: 64Gi", "memory: 68719476736"),
     sound(ONE, "requests: {cpu: \"4\", memory: 32Gi, nvidia.com/gpu: \"2\"}", "requests: {cpu: 4000m, memory: 32Gi}"),
+    sound(ONE, "memory: 64Gi", "memory: ${MEMORY}"),
+    sound(ONE, "[vllm, serve, example/chat-14B]", "[/usr/bin/vllm, serve, example/chat-14B]"),
+    sound(ONE, "readinessProbe: {grpc: {port: 9003, service: inference-extension}}", "readinessProbe: {httpGet: {port: metrics, path: /healthz}}"),
     sound(ONE, "targetPort: http}", "targetPort: 8000}"),
     // Services and monitors of other applications.
     sound(ONE, "  selector: {app: chat}\n  ports:\n  - {name: http, port: 80, targetPort: http}", "  selector: {app: redis}\n  ports:\n  - {name: http, port: 80, targetPort: 6379}"),
@@ -352,6 +367,54 @@ fn the_configuration_of_a_complete_picker_is_missing() {
 
     // Without its rights, other manifests may have both.
     let found = check(ONE, &text.replace(config, other));
+    assert!(found.is_empty(), "{}", human::render(&found, false));
+}
+
+/// A picker that does not run as the ServiceAccount with its permissions.
+#[test]
+fn the_account_of_a_picker_is_unused() {
+    let text = format!("{}{ACCOUNT}", stack(ONE));
+    let found = human::render(&check(ONE, &text), false);
+    let message = "runs as ServiceAccount `default`, but `chat-epp` has the permissions";
+    assert!(found.contains(message), "{found}");
+
+    // Its permissions may be elsewhere.
+    let without = ACCOUNT.replace("resources: [inferencepools]", "resources: [others]");
+    let found = check(ONE, &format!("{}{without}", stack(ONE)));
+    assert!(found.is_empty(), "{}", human::render(&found, false));
+}
+
+/// Pickers of the Gateway API Inference Extension read objectives of its group.
+#[test]
+fn the_permissions_of_pickers_by_their_image() {
+    let account = "containers:\n      - name: epp\n";
+    let text =
+        stack(ONE).replace(account, &format!("serviceAccountName: chat-epp\n      {account}"));
+    let roles =
+        ACCOUNT.replace("apiGroups: [llm-d.ai]", "apiGroups: [inference.networking.x-k8s.io]");
+    let rights = "cannot get, list, watch inferenceobjectives.llm-d.ai";
+    let found = human::render(&check(ONE, &format!("{text}{roles}")), false);
+    assert!(found.contains(rights), "{found}");
+
+    let image = "ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.10.0@";
+    let other = text.replace(image, "registry.example.com/epp:v1.5.0@");
+    let found = human::render(&check(ONE, &format!("{other}{roles}")), false);
+    assert!(!found.contains(rights), "{found}");
+}
+
+/// A key that no release has, and a value that none accepts, are errors for any tag.
+#[test]
+fn configurations_of_pickers_of_unknown_releases() {
+    let text = stack(ONE).replace("endpoint-picker:v0.10.0@", "endpoint-picker:main@");
+    for (from, to, message) in [
+        ("weight: 4", "wieght: 4", "`wieght`"),
+        ("weight: 4", "weight: four", "`weight` is not of type number"),
+    ] {
+        let found = human::render(&check(ONE, &text.replace(from, to)), false);
+        assert!(found.contains(message), "{found}");
+    }
+    // Only later releases accept fractions.
+    let found = check(ONE, &text.replace("weight: 4", "weight: 0.5"));
     assert!(found.is_empty(), "{}", human::render(&found, false));
 }
 

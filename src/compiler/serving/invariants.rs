@@ -139,6 +139,10 @@ invariants! {
         rules::join::refused, "the engine fails to start";
     ServingEngineFlags Error "engine.args" "sources of the engine's release"
         rules::by_release::engine, "the engine fails to start";
+    ServingEngineFlags Error "engine.args" "commands of vLLM and SGLang"
+        rules::program::names, "the engine fails to start";
+    ServingEngineFlags Warning "engine.args" "llm-d-router, core metrics"
+        rules::program::metrics, "all pods have the same score";
     ServingRay Error "engine.image" "lws#835"
         rules::join::ray, "the command is not found";
     ServingStartup Error "topology" "lws#135"

@@ -34,7 +34,9 @@ pub(in crate::serving) fn union<'f>(
             continue;
         };
         if known.kind != field.kind {
-            known.kind = "any".to_owned();
+            let is_number = |kind: &str| matches!(kind, "int" | "uint" | "float");
+            let both = is_number(&known.kind) && is_number(&field.kind);
+            known.kind = if both { "float" } else { "any" }.to_owned();
         }
         // An object without fields is open.
         known.open |= field.open || known.fields.is_empty() != field.fields.is_empty();

@@ -1,6 +1,6 @@
 //! Configurations of endpoint pickers: `apiVersion`, keys, feature gates, plugins and parameters.
 
-use super::fields;
+use super::fields::{self, Field};
 use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
 use super::{Picker, Plugin};
@@ -56,12 +56,18 @@ fn api_version(judge: &mut Judge<'_>, table: &Picker, config: &Json) {
 }
 
 fn keys(judge: &mut Judge<'_>, table: &Picker, config: &Json) {
-    let index = judge.index();
     for (name, value) in config.as_object().into_iter().flatten() {
         let path = format!(".{name}");
         let found = judge.exists(&table.config, name, name, "key", &path, Kind::Refused);
-        let (Some(field), Some(_)) = (found.last(), index) else { continue };
-        let fields = BTreeMap::from_iter([(name.clone(), (*field).clone())]);
+        // An unknown release has the fields of any.
+        let objects: Vec<BTreeMap<String, Field>> = found
+            .iter()
+            .map(|field| BTreeMap::from_iter([(name.clone(), (*field).clone())]))
+            .collect();
+        let fields = fields::union(objects.iter());
+        if fields.is_empty() {
+            continue;
+        }
         let object = Json::Object(serde_json::Map::from_iter([(name.clone(), value.clone())]));
         fields::judge(judge, &object, &fields, "", "key", Kind::Refused);
     }

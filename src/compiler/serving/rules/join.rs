@@ -29,6 +29,11 @@ fn vllm<'t, 'a>(template: &'t Template<'a>) -> Option<(&'t Engine<'a>, &'t Flags
     (!by_variables && !flags.is_on("grpc")).then_some((engine, flags))
 }
 
+/// Returns true for names and addresses of the own pod.
+pub(super) fn is_loopback(host: &str) -> bool {
+    matches!(host, "127.0.0.1" | "localhost" | "::1" | "[::1]")
+}
+
 /// Returns the leader template of a worker's group.
 fn leader_of<'v, 'a>(view: &'v View<'a>, worker: &Template<'_>) -> Option<&'v Template<'a>> {
     let base = |path: &str| path.rsplit_once('.').map(|(base, _)| base.to_owned());
@@ -78,6 +83,16 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
                 let hint = format!("add `--{}=$LWS_LEADER_ADDRESS`", addresses[0]);
                 report(template, engine, message, &hint);
             }
+        }
+        // The leader may use its own loopback address.
+        let local_address = addresses.iter().find_map(|flag| {
+            let host = works.text(flag).filter(|host| is_loopback(host));
+            host.filter(|_| !alone).map(|host| (flag, host))
+        });
+        if let Some((flag, host)) = local_address {
+            let message = format!("workers of {group} look for the leader at {host}");
+            let hint = format!("write `--{flag}=$LWS_LEADER_ADDRESS`");
+            report(worker, other, message, &hint);
         }
 
         let number = if works.has("node-rank") || is_spread {

@@ -16,6 +16,7 @@ pub(super) mod pod;
 pub(super) mod pool;
 pub(super) mod prefix_cache;
 pub(super) mod probe;
+pub(super) mod program;
 pub(super) mod references;
 pub(super) mod selector;
 pub(super) mod set;

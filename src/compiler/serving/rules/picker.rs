@@ -1,13 +1,29 @@
 //! Invariants of endpoint pickers and their Services.
 
 use super::super::invariants::Found;
-use super::super::view::pods::{list, text};
+use super::super::view::pods::{is_placeholder, list, text};
 use super::super::view::{Manifest, Picker, View};
 use crate::diag::Severity;
 use serde_json::Value as Json;
 
 /// Default of `--grpc-port`.
 const USUAL_PORT: u32 = 9_002;
+
+/// Services of the health check of pickers with leader election; without, all names are known.
+const HEALTH_SERVICES: &[&str] =
+    &["", "liveness", "readiness", "envoy.service.ext_proc.v3.ExternalProcessor"];
+
+/// Returns a port by its number, or by its name in the container.
+fn container_port(container: &Json, port: &Json) -> Option<u32> {
+    let number = match port.as_str() {
+        Some(name) => {
+            let named = list(container, "ports").iter().find(|port| text(port, "name") == name);
+            named?.get("containerPort")?.as_u64()
+        }
+        None => port.as_u64(),
+    };
+    number?.try_into().ok()
+}
 
 /// Returns the Service that a pool references, with its manifest index.
 pub(super) fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize, &'a Manifest)> {
@@ -194,6 +210,16 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
             .any(|(_, manifest)| manifest.name() == account && manifest.is_beside(owner));
         // A ServiceAccount outside of the manifests has its RBAC there, too.
         if !is_here {
+            if let Some(meant) = unused_account(view, picker, account) {
+                let message = format!(
+                    "{} runs as ServiceAccount `{account}`, but `{meant}` has the permissions of a \
+                     picker",
+                    owner.label()
+                );
+                let hint = format!("write `serviceAccountName: {meant}`");
+                let path = ".spec.template.spec.serviceAccountName";
+                found.push(picker.owner, path, message, hint);
+            }
             continue;
         }
         let rules = rules_of(view, account, owner);
@@ -203,8 +229,15 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
         if picker.flags.has("pool-name") {
             let objective = view.profile.objective.split_once('/').map_or("", |(group, _)| group);
             needed.push((group, "inferencepools", read));
-            needed.push((objective, "inferenceobjectives", read));
-            needed.push((objective, "inferencemodelrewrites", read));
+            for resource in ["inferenceobjectives", "inferencemodelrewrites"] {
+                // Pickers under other names watch the group in which these kinds were before.
+                let image = text(picker.container, "image");
+                let may_be_older = !image.contains("llm-d-router-endpoint-picker");
+                let before = [("inference.networking.x-k8s.io", resource, read)];
+                if !(may_be_older && lacking(&rules, &before).is_empty()) {
+                    needed.push((objective, resource, read));
+                }
+            }
         }
         if picker.flags.is_on("ha-enable-leader-election") {
             let write: &[&str] = &["get", "create", "update"];
@@ -243,6 +276,28 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
             found.push(template.owner, path, message, hint).field = Some("prefill");
         }
     }
+}
+
+/// Returns the ServiceAccount in the manifests that can read pods and pools, if no picker runs as it and
+/// `account` is bound to nothing.
+fn unused_account<'a>(view: &View<'a>, picker: &Picker<'_>, account: &str) -> Option<&'a str> {
+    let owner = &view.manifests[picker.owner];
+    if is_placeholder(account) || !rules_of(view, account, owner).is_empty() {
+        return None;
+    }
+    let is_used = |name: &str| {
+        view.pickers.iter().any(|picker| {
+            let spec = view.manifests[picker.owner].json.pointer("/spec/template/spec");
+            spec.is_some_and(|spec| text(spec, "serviceAccountName") == name)
+        })
+    };
+    let group = picker.flags.text("pool-group").unwrap_or("inference.networking.k8s.io");
+    let read: &[&str] = &["get", "list", "watch"];
+    let needed = [("", "pods", read), (group, "inferencepools", read)];
+    view.of_kind("ServiceAccount")
+        .filter(|(_, manifest)| manifest.is_beside(owner))
+        .map(|(_, manifest)| manifest.name())
+        .find(|name| !is_used(name) && lacking(&rules_of(view, name, owner), &needed).is_empty())
 }
 
 /// Returns true if a ServiceMonitor selects the picker's Service.
@@ -321,6 +376,29 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
                     "{probe} of {label} uses port {port}, but the picker serves health checks on {health}"
                 );
                 report(message, "set `--grpc-health-port` to the port of the probes");
+            }
+
+            // Both ports of the picker speak gRPC.
+            let grpc = [Some(health), picker.flags.number("grpc-port", USUAL_PORT)];
+            let get = picker.container.pointer(&format!("/{probe}/httpGet/port"));
+            let port = get.and_then(|port| container_port(picker.container, port));
+            if let Some(port) = port.filter(|port| grpc.iter().flatten().any(|p| p == port)) {
+                let message =
+                    format!("{probe} of {label} sends HTTP to port {port}, which is gRPC");
+                report(message, "write `grpc: {port: 9003}` instead of `httpGet`");
+            }
+
+            let service = picker.container.pointer(&format!("/{probe}/grpc/service"));
+            let service = service.and_then(Json::as_str).unwrap_or_default();
+            if picker.flags.is_on("ha-enable-leader-election")
+                && !HEALTH_SERVICES.contains(&service)
+                && !is_placeholder(service)
+            {
+                let message = format!(
+                    "{probe} of {label} checks the service `{service}`, which pickers with leader \
+                     election do not have"
+                );
+                report(message, "write `service: readiness`, or `liveness` for the livenessProbe");
             }
         }
     }

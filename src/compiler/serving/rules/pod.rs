@@ -63,7 +63,14 @@ pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
                 let message = format!("two containers of {} are named `{name}`", manifest.label());
                 found.push(owner, &path, message, "give each container its own name");
             }
+            let mut paths = BTreeSet::new();
             for (index, mount) in list(container, "volumeMounts").iter().enumerate() {
+                let place = text(mount, "mountPath");
+                if !paths.insert(place) && !is_placeholder(place) {
+                    let message = format!("container `{name}` mounts two volumes at {place}");
+                    let path = format!("{path}.volumeMounts[{index}].mountPath");
+                    found.push(owner, path, message, "use another path for one of them");
+                }
                 let wanted = text(mount, "name");
                 if volumes.contains(&wanted) || is_placeholder(wanted) {
                     continue;
@@ -128,6 +135,17 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
                 let resources = container.get("resources")?;
                 resources.get(group)?.as_object()
             };
+            for group in ["requests", "limits"] {
+                for (name, value) in of(group).into_iter().flatten() {
+                    let is_open = value.as_str().is_some_and(is_placeholder) || value.is_null();
+                    if !is_open && quantity(value).is_none() {
+                        let message = format!("`{name}` has no valid quantity: {value}");
+                        let path = format!("{path}.resources.{group}");
+                        found.push(owner, path, message, "write a number with a unit such as `Gi`");
+                    }
+                }
+            }
+
             let Some(requests) = of("requests") else { continue };
             for (name, request) in requests {
                 let limit = of("limits").and_then(|limits| limits.get(name));

@@ -4,10 +4,13 @@ use super::super::invariants::Found;
 use super::super::view::pods::{list, text};
 use super::super::view::{Manifest, View};
 use super::ranges;
-use crate::diag::Severity;
+use crate::diag::{Severity, suggest};
 use crate::ir::is_label_value;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
+
+/// Fields of `spec` in the pools of all profiles.
+const POOL_FIELDS: &[&str] = &["selector", "targetPorts", "appProtocol", "endpointPickerRef"];
 
 /// Returns the target ports of a pool.
 fn ports(pool: &Manifest) -> Vec<u32> {
@@ -36,6 +39,21 @@ pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
                 view.profile.most_ports
             );
             found.push(owner, ".spec.targetPorts", message, hint).field = Some("topology");
+        }
+        let spec = pool.json.get("spec").and_then(Json::as_object);
+        for name in spec.into_iter().flatten().map(|(name, _)| name.as_str()) {
+            if POOL_FIELDS.contains(&name) {
+                continue;
+            }
+            // The fields of v1alpha2 have other names.
+            let hint = match name {
+                "extensionRef" => "rename it to `endpointPickerRef`".to_owned(),
+                "targetPortNumber" => "write `targetPorts: [{number: PORT}]`".to_owned(),
+                _ => suggest::hint(name, POOL_FIELDS, "fields"),
+            };
+            let message = format!("{} has no field `{name}`", pool.api_version());
+            let finding = found.push(owner, format!(".spec.{name}"), message, hint);
+            finding.why = Some(("the API server drops or rejects it", "InferencePool CRD"));
         }
         let protocol = pool.json.pointer("/spec/appProtocol").and_then(Json::as_str);
         if let Some(protocol) = protocol.filter(|p| !matches!(*p, "http" | "kubernetes.io/h2c")) {

@@ -298,6 +298,9 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingJoin, "have no leader address", MP, |all| {
         script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, " --master-addr=\"$leader\"", "");
     }),
+    breaks(Code::ServingJoin, "look for the leader at 127.0.0.1", MP, |all| {
+        script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, "--master-addr=\"$leader\"", "--master-addr=127.0.0.1");
+    }),
     breaks(Code::ServingJoin, "has `--node-rank` 0, expected 1", MP, |all| {
         script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, " --node-rank=\"$LWS_WORKER_INDEX\"", "");
     }),
