@@ -83,8 +83,6 @@ pub(crate) fn lifecycle(
     broken.extend(unsaid(&left, chart).map(|detail| {
         ("uninstall", Broken { promise: "nothing is left that the README does not name", detail })
     }));
-    let denied = promises::denied(&release).into_iter();
-    broken.extend(denied.map(|detail| ("uninstall", Broken { promise: promises::RIGHTS, detail })));
     delete_leases(cluster, &left);
     broken
 }

@@ -33,11 +33,8 @@ const PROMISES: &[(&str, Check)] = &[
     ("metrics are readable", metrics),
     ("disruption budgets allow a disruption", disruption),
     ("routes lead to the pool", routes),
-    (RIGHTS, rights),
+    ("no request of an account is denied", rights),
 ];
-
-/// The promise that also holds while a release is uninstalled.
-pub(crate) const RIGHTS: &str = "no request of an account is denied";
 
 /// The promise that all others depend on.
 pub(crate) const PODS: &str = "pods are ready";
@@ -189,7 +186,10 @@ fn requests(state: &State) -> Vec<String> {
     std::thread::sleep(Duration::from_secs(1));
     let answers = ask(state, &picker.to_string(), REQUESTS);
 
-    let members = state.pool_members();
+    // An autoscaler may have added pods meanwhile.
+    let after = state.release.state();
+    let mut members = state.pool_members();
+    members.extend(after.pool_members());
     let endpoints: BTreeSet<String> = members
         .iter()
         .flat_map(|pod| {
@@ -362,13 +362,10 @@ fn routes(state: &State) -> Vec<String> {
     wrong
 }
 
-/// The audit log has no denied request of an account since the installation.
+/// The audit log has no denied request of an account since the installation. While a release is
+/// uninstalled, pickers that still run lose their permissions, and requests are denied.
 fn rights(state: &State) -> Vec<String> {
-    denied(state.release)
-}
-
-/// Returns the denied requests of all ServiceAccounts since the installation.
-pub(crate) fn denied(release: &Release) -> Vec<String> {
+    let release = state.release;
     let requests = release.cluster.control_plane.requests_since(release.mark);
     let denied = requests.iter().filter(|request| {
         request.user.starts_with("system:serviceaccount:")
