@@ -13,7 +13,6 @@ mod gates;
 mod images;
 mod layout;
 mod lock;
-mod model;
 pub mod operand;
 mod release_size;
 pub mod revision;

@@ -1,7 +1,7 @@
 #![no_main]
 //! Launch scripts of engines, and manifests that contain them.
 
-use bundle2chart::config::serving::profile;
+use bundle2chart::serving::config::profile;
 use bundle2chart::diag::{Diagnostics, Place};
 use bundle2chart::serving::{self, Manifest, fuzzing};
 use bundle2chart_fuzz::fixtures;

@@ -21,8 +21,7 @@ pub(super) fn of(
     let Inputs { config, config_path, lock_path, .. } = *inputs;
     let mut materials = vec![file(config_path, diagnostics)?];
     let bundle = config.bundles.iter().find(|bundle| bundle.name == table);
-    let model = config.servings.iter().find(|model| model.name == table);
-    let span = bundle.map(|bundle| &bundle.span).or(model.map(|model| &model.span));
+    let span = config.tables().find(|(name, _)| *name == table).map(|(_, span)| span);
 
     // A table of an included file.
     if let Some(source) = span.map(|span| &span.source)

@@ -3,6 +3,7 @@
 mod access;
 mod add;
 mod build;
+#[cfg(feature = "serving")]
 mod check_serving;
 mod diff;
 mod environments;
@@ -144,6 +145,7 @@ enum Command {
     /// List the images that the charts use.
     Images(images::Images),
     /// Check manifests of model servers, whether generated or written by hand.
+    #[cfg(feature = "serving")]
     CheckServing(check_serving::CheckServing),
     /// Explain a diagnostic code or a code of a diff finding.
     Explain(explain::Explain),
@@ -248,6 +250,7 @@ fn run(cli: &Cli) -> ExitCode {
         Command::Diff(diff) => diff.run(&cli.global, &mut output),
         Command::Inspect(inspect) => inspect.run(&cli.global, &mut output),
         Command::Images(images) => images.run(&cli.global, &mut output),
+        #[cfg(feature = "serving")]
         Command::CheckServing(check) => check.run(&mut output),
         Command::Explain(explain) => explain.run(&mut output),
         Command::Schema => generate::schema(&mut output),

@@ -25,6 +25,10 @@ pub mod olm;
 pub mod overlay;
 pub mod passes;
 pub mod regular_file;
+#[cfg(feature = "serving")]
+pub mod serving;
+#[cfg(not(feature = "serving"))]
+#[path = "serving_disabled.rs"]
 pub mod serving;
 pub mod source;
 pub mod yaml;

@@ -23,7 +23,7 @@ pub(super) fn attention(
         None => lint.message.clone(),
     }));
     if let Some(bundle) = bundle {
-        serving(bundle, &mut findings);
+        certificates(bundle, &mut findings);
     }
     registries(bundle, objects, &mut findings);
     let crds = bundle.map_or_else(|| crds(objects), |bundle| bundle.crds.iter().collect());
@@ -31,7 +31,7 @@ pub(super) fn attention(
     findings
 }
 
-fn serving(bundle: &Bundle, findings: &mut Vec<String>) {
+fn certificates(bundle: &Bundle, findings: &mut Vec<String>) {
     if !bundle.csv.webhooks.is_empty() || !bundle.csv.api_services.is_empty() {
         findings.push(
             "has webhooks or APIServices, which get certificates from cert-manager unless \

@@ -3,11 +3,10 @@
 use super::compile::{Compiled, Hits, compile};
 use super::fetch::{Fetched, fetch_and_compile};
 use super::layout::{self, LaidOut, chart_version};
+use super::release_size;
 use super::selection::{Selected, select};
 use super::threads::for_each;
-use super::{model, release_size};
 use crate::bundle::{self, Api, Positions};
-use crate::chart;
 use crate::config::{BundleConfig, Config, Filter, Layout, ServingConfig};
 use crate::dependencies::{self, Member};
 use crate::deploy::Release;
@@ -213,9 +212,7 @@ fn build_model<'c, C>(
     finish: impl Fn(ChartFiles) -> C,
     diagnostics: &mut Diagnostics,
 ) -> Option<Built<'c, C>> {
-    let unit = model::compile(config, diagnostics)?;
-    serving::check(&unit, config, diagnostics);
-    let chart = chart::serving_chart(&unit, config);
+    let (unit, chart) = serving::chart(config, diagnostics)?;
     let chart = layout::lay_out(chart, &config.name, &config.namespace, &config.depends_on, layout);
     Some(Built::new([chart], Part::Model(config, unit), finish))
 }

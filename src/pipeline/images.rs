@@ -1,7 +1,6 @@
 //! `bundle2chart images`: the images that a cluster pulls for the charts.
 
 use super::fetch::{Fetched, fetch_and_compile};
-use super::model;
 use super::selection::{Selected, select};
 use super::threads::for_each;
 use crate::bundle::Positions;
@@ -34,9 +33,7 @@ pub fn images(
         |selected, diagnostics| {
             let images = match selected {
                 Selected::Bundle(bundle) => bundle_images(sources, lock, bundle, diagnostics)?,
-                Selected::Model(config) => {
-                    serving::images(&model::compile(config, diagnostics)?, config)
-                }
+                Selected::Model(config) => serving::images(config, diagnostics)?,
             };
             Some(BundleImages { bundle: selected.name().to_owned(), images })
         },

@@ -3,11 +3,12 @@
 use super::compile::Compiled;
 use crate::bundle::Bundle;
 use crate::chart::{self, Chart, Description};
-use crate::config::{BundleConfig, CRDS_SUFFIX, Layout, OPERANDS_SUFFIX};
+use crate::config::{BundleConfig, CRDS_SUFFIX, Layout, OPERANDS_SUFFIX, Source};
 use crate::deploy::{Part, Release};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::images;
 use crate::output::ChartFiles;
+use crate::serving;
 use std::path::PathBuf;
 
 /// A chart, how it is installed, and an upper bound of its release Secret's size.
@@ -27,6 +28,10 @@ pub(super) fn charts(
     warnings: &[String],
 ) -> Vec<Chart> {
     let unit = std::mem::take(&mut compiled.unit);
+    let additions = match &config.source {
+        Source::Manifests(manifests) => manifests.maas.as_ref().map(serving::maas::additions),
+        _ => None,
+    };
     let images = images::pulled(&images::collect(&unit.objects, compiled.bundle.as_ref(), None));
 
     chart::charts(
@@ -42,6 +47,7 @@ pub(super) fn charts(
             layout,
             crds: compiled.crds,
             warnings,
+            additions: &additions.unwrap_or_default(),
         },
     )
 }

@@ -89,9 +89,7 @@ impl Subject {
     ) -> Option<&'c str> {
         let found = config.table_of_chart(&self.name);
         if found.is_none() {
-            let bundles = config.bundles.iter().map(|bundle| bundle.name.as_str());
-            let models = config.servings.iter().map(|model| model.name.as_str());
-            let names: Vec<&str> = bundles.chain(models).collect();
+            let names: Vec<&str> = config.tables().map(|(name, _)| name).collect();
             let name = self.name.escape_debug();
             let message = format!("the configuration builds no chart `{name}`");
             diagnostics.push(

@@ -6,13 +6,13 @@ use crate::support::crd_schemas::CrdSchemas;
 use crate::support::helm::Helm;
 use crate::support::rendered::{documents, object_differences};
 use crate::support::shared;
-use bundle2chart::config::serving::profile::{self, Profile};
 use bundle2chart::config::{Config, ServingConfig};
 use bundle2chart::diag::{Code, Diagnostics, Place, Severity, SourceText, human};
 use bundle2chart::ir::Release;
 use bundle2chart::output::{self, ChartFiles};
+use bundle2chart::serving::config::profile::{self, Profile};
 use bundle2chart::serving::{self, Manifest};
-use bundle2chart::{bundle, chart, source};
+use bundle2chart::{bundle, source};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -177,8 +177,10 @@ fn write(configs: &[ServingConfig], out: &Path) -> BTreeMap<String, PathBuf> {
     let charts: Vec<ChartFiles> = configs
         .iter()
         .map(|config| {
-            let unit = serving::compile(config, &mut Diagnostics::new());
-            let chart = chart::serving_chart(&unit.expect("a unit"), config);
+            // As `objects`, which the tests compare with it.
+            let unpatched = ServingConfig { patches: Vec::new(), ..config.clone() };
+            let built = serving::chart(&unpatched, &mut Diagnostics::new());
+            let (_, chart) = built.expect("a chart");
             let version = chart.version.to_string();
             ChartFiles { dir: PathBuf::from(&chart.name), version, files: chart.files }
         })

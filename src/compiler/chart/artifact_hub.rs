@@ -35,7 +35,7 @@ pub(super) fn annotations(csv: &ClusterServiceVersion, images: &[String]) -> Map
 }
 
 /// Returns the annotation with these images; `None` without images.
-pub(super) fn images_of(images: &[String]) -> Option<(String, Value)> {
+pub(crate) fn images_of(images: &[String]) -> Option<(String, Value)> {
     list_of("artifacthub.io/images", images.iter().map(|image| image_entry(image)).collect())
 }
 

@@ -47,7 +47,7 @@ pub fn percent(bytes: usize) -> usize {
 /// It is at most 4 % above the size that Helm writes, except for large releases far below [`WARN`]:
 /// Helm's compression level takes half of the time of a build, and a faster level, with results up
 /// to 80 % larger, suffices to show that they are far below.
-pub(super) fn release_bytes(
+pub(crate) fn release_bytes(
     chart: &str,
     files: &BTreeMap<String, String>,
     unit: &Unit,

@@ -10,7 +10,7 @@ const LONGEST_STEM: usize = 90;
 
 /// Returns the template file of each object, by path. File names are object names, shortened and
 /// numbered if necessary, independent of the order of the objects.
-pub(super) fn templates<'a>(objects: impl Iterator<Item = &'a Object>) -> BTreeMap<String, String> {
+pub(crate) fn templates<'a>(objects: impl Iterator<Item = &'a Object>) -> BTreeMap<String, String> {
     let mut objects: Vec<&Object> = objects.collect();
     objects.sort_by_cached_key(|object| object.id());
     let mut files = BTreeMap::new();

@@ -212,7 +212,7 @@ fn kube_version(minimum: &str) -> Option<String> {
 }
 
 /// Returns the list of maintainers.
-pub(super) fn maintainers(maintainers: &[Maintainer]) -> Value {
+pub(crate) fn maintainers(maintainers: &[Maintainer]) -> Value {
     Value::Seq(maintainers.iter().map(maintainer).collect())
 }
 

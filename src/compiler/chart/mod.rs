@@ -3,39 +3,32 @@
 //! A bundle compiles to one chart, and depending on its configuration to a chart NAME-crds that is
 //! installed before it and a chart NAME-operands that is installed after it.
 
-mod artifact_hub;
-mod budget;
+pub(crate) mod artifact_hub;
+pub(crate) mod budget;
 mod chart_lock;
 mod cluster_scope;
 mod companion_docs;
 mod crd_docs;
 mod crds;
 mod gates;
-mod maas;
-mod manifest;
-mod metadata;
+pub(crate) mod manifest;
+pub(crate) mod metadata;
 mod named_templates;
 mod notes;
-mod readme;
-mod request_test;
-mod required_apis;
-mod rollout_test;
-mod serving;
+pub(crate) mod readme;
+pub(crate) mod required_apis;
+pub(crate) mod rollout_test;
 mod steps;
 mod switches;
 mod uninstall;
-mod values;
+pub(crate) mod values;
 
 pub use budget::{LIMIT as RELEASE_LIMIT, WARN as RELEASE_WARN, percent as release_percent};
 pub use chart_lock::{CHART_LOCK, CRDS_SUBCHART, chart_lock, is_written_by_helm};
 pub use metadata::CatalogEntry;
-pub use serving::serving_chart;
 
 use crate::bundle::Bundle;
-use crate::config::maas::MaasPlatform;
-use crate::config::{
-    BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Source, Watch,
-};
+use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Watch};
 use crate::ir::{Object, Origin, Phase, ReadPaths, Release, Scopes, Unit};
 use crate::kubectl::{Gate, Step};
 use crate::overlay;
@@ -77,6 +70,15 @@ struct AfterInstall {
     gates: Vec<Gate>,
 }
 
+/// Text that the source of a chart adds to its documents.
+#[derive(Clone, Debug, Default)]
+pub struct Additions {
+    /// Sections of README.md, after the commands of the installation.
+    pub readme: String,
+    /// Paragraphs of NOTES.txt.
+    pub notes: String,
+}
+
 /// Inputs for chart metadata and documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Description<'a> {
@@ -100,20 +102,14 @@ pub struct Description<'a> {
     pub crds: CrdPlacement,
     /// Warnings about the bundle, for reviewers of the chart.
     pub warnings: &'a [String],
+    /// Text of the source in its documents.
+    pub additions: &'a Additions,
 }
 
 impl Description<'_> {
     /// Returns the version of the operator, or of a `[[chart]]`.
     fn app_version(&self) -> String {
         self.bundle.map_or_else(|| self.version.to_string(), |bundle| bundle.csv.version.clone())
-    }
-
-    /// Returns the platform of models as a service that the chart has parts of.
-    fn maas(&self) -> Option<&MaasPlatform> {
-        match &self.config.source {
-            Source::Manifests(manifests) => manifests.maas.as_ref(),
-            _ => None,
-        }
     }
 
     /// Returns the provenance in a few words, which follow the name.
@@ -171,7 +167,7 @@ fn stub_names(objects: &[Object]) -> Vec<String> {
 }
 
 /// Returns the sorted names of the namespaces that a chart creates with the default values.
-fn created_namespaces(unit: &Unit, release_namespace: &str) -> Vec<String> {
+pub(crate) fn created_namespaces(unit: &Unit, release_namespace: &str) -> Vec<String> {
     let values = unit.default_values();
     let release = Release { namespace: release_namespace, values: &values };
     let namespaces = unit.objects.iter().filter(|object| object.kind() == "Namespace");
@@ -331,7 +327,7 @@ fn chart(
 }
 
 /// Content of .helmignore. Helm stores all other files in the release Secret.
-const HELMIGNORE: &str = "\
+pub(crate) const HELMIGNORE: &str = "\
 # Not part of the release.
 .bundle2chart
 UPGRADE.md

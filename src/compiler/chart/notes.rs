@@ -2,7 +2,7 @@
 
 use super::crds::Crds;
 use super::readme::watched;
-use super::{Companions, Description, Part, crd_docs, maas};
+use super::{Companions, Description, Part, crd_docs};
 use crate::config::Layout;
 use crate::ir::{Expr, LASTING_WORKLOADS, Origin, PULL_SECRET, Unit, Value};
 use crate::yaml::{escape, in_text};
@@ -46,9 +46,7 @@ pub(super) fn notes(
         }
     }
     pull_secret(&mut text, unit);
-    if let Some(platform) = description.maas() {
-        maas::platform_notes(&mut text, platform);
-    }
+    text.push_str(&description.additions.notes);
     certificates(&mut text, unit);
 
     if companions.operands {

@@ -3,8 +3,7 @@
 use super::crds::Crds;
 use super::notes::pull_namespaces;
 use super::{
-    AfterInstall, Companions, Description, Part, crd_docs, gates, maas, rollout_test, steps,
-    uninstall,
+    AfterInstall, Companions, Description, Part, crd_docs, gates, rollout_test, steps, uninstall,
 };
 use crate::config::{CertificateProvider, KUBECTL_IMAGE, Layout, Source, Watch};
 use crate::escape::markdown::{self, code, sentence};
@@ -43,9 +42,7 @@ pub(super) fn readme(
     install(&mut text, description, crds, companions);
     text.push_str(once);
     pull_secret(&mut text, unit, description);
-    if let Some(platform) = description.maas() {
-        maas::platform_section(&mut text, platform);
-    }
+    text.push_str(&description.additions.readme);
     let requirements = description.bundle.map(|bundle| &bundle.requirements);
     if let Some(maximum) = requirements.and_then(|required| required.max_openshift.as_ref()) {
         let _ = write!(
@@ -283,7 +280,7 @@ fn certificate_section(text: &mut String, unit: &Unit, description: &Description
     let _ = writeln!(text, " ({}). {provider}", deployments.join(", "));
 }
 
-pub(super) fn contents(text: &mut String, unit: &Unit) {
+pub(crate) fn contents(text: &mut String, unit: &Unit) {
     // Switches have several objects of one name, of which one is rendered. Names of several parts are
     // not compared.
     let mut seen: BTreeSet<ObjectId> = BTreeSet::new();
@@ -298,7 +295,7 @@ pub(super) fn contents(text: &mut String, unit: &Unit) {
     }
 }
 
-pub(super) fn values(text: &mut String, unit: &Unit) {
+pub(crate) fn values(text: &mut String, unit: &Unit) {
     if unit.values.is_empty() {
         return;
     }

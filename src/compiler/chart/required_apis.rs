@@ -11,10 +11,10 @@ use std::fmt::Write as _;
 
 /// Path in a chart. Helm evaluates `.tpl` files whose name has no leading underscore, and the
 /// rendered text is empty, so it adds nothing to the release.
-pub(super) const REQUIRED_APIS: &str = "templates/required-apis.tpl";
+pub(crate) const REQUIRED_APIS: &str = "templates/required-apis.tpl";
 
 /// Chart names by the kinds that their CRDs define, as `GROUP/KIND`.
-pub(super) type Providers = BTreeMap<String, String>;
+pub(crate) type Providers = BTreeMap<String, String>;
 
 /// Returns the kinds that the CRDs among `objects` define, mapped to `chart`.
 pub(super) fn provided(objects: &[Object], chart: &str) -> Providers {
@@ -25,7 +25,7 @@ pub(super) fn provided(objects: &[Object], chart: &str) -> Providers {
 
 /// Returns the template that fails the installation of chart `name` if the cluster lacks the kind of
 /// one of its objects; `None` if all kinds are built-in or defined by the chart.
-pub(super) fn template(unit: &Unit, name: &str, providers: &Providers) -> Option<String> {
+pub(crate) fn template(unit: &Unit, name: &str, providers: &Providers) -> Option<String> {
     let own = Definitions::of(unit.objects.iter());
 
     // Objects with a condition may be disabled by values.

@@ -29,7 +29,7 @@ pub(super) fn add(unit: &mut Unit, chart: &str) -> BTreeMap<String, String> {
 }
 
 /// Returns the template files of tests, by path.
-pub(super) fn files(tests: &[Object]) -> BTreeMap<String, String> {
+pub(crate) fn files(tests: &[Object]) -> BTreeMap<String, String> {
     let files = manifest::templates(tests.iter()).into_iter();
     files.map(|(path, text)| (path.replacen("templates/", "templates/tests/", 1), text)).collect()
 }
@@ -54,7 +54,7 @@ fn workloads(unit: &Unit) -> Vec<(String, String)> {
 }
 
 /// Returns the path of the value that enables the test, which charts of models have as well.
-pub(super) fn image() -> ValuesPath {
+pub(crate) fn image() -> ValuesPath {
     ValuesPath::new(["tests", "image"])
 }
 
@@ -125,7 +125,7 @@ fn objects(chart: &str, workloads: &[(String, String)]) -> Vec<Object> {
 }
 
 /// Returns the map of a JSON object.
-pub(super) fn object_of(json: &Json) -> Map {
+pub(crate) fn object_of(json: &Json) -> Map {
     match Value::from(json) {
         Value::Map(map) => *map,
         _ => Map::new(),
@@ -133,7 +133,7 @@ pub(super) fn object_of(json: &Json) -> Map {
 }
 
 /// Returns an object that is a test hook, rendered if the value with the image is set.
-pub(super) fn hook<const N: usize>(
+pub(crate) fn hook<const N: usize>(
     api_version: &str,
     kind: &str,
     name: &str,

@@ -36,7 +36,7 @@ fn tree(specs: &[ValueSpec]) -> IndexMap<&str, Node<'_>> {
 }
 
 /// Returns values.yaml.
-pub(super) fn yaml(specs: &[ValueSpec]) -> String {
+pub(crate) fn yaml(specs: &[ValueSpec]) -> String {
     if specs.is_empty() {
         return "# This chart has no values.\n{}\n".to_owned();
     }
@@ -81,7 +81,7 @@ fn write_yaml(nodes: &IndexMap<&str, Node<'_>>, indent: usize, out: &mut String)
 
 /// Returns values.schema.json (draft-07, which Helm's validator supports). It rejects unknown keys, so
 /// that typos are errors.
-pub(super) fn schema(unit: &Unit, with_crds_subchart: bool) -> String {
+pub(crate) fn schema(unit: &Unit, with_crds_subchart: bool) -> String {
     let mut root = json!({"$schema": "http://json-schema.org/draft-07/schema#"});
     merge(&mut root, schema_of(&tree(&unit.values)));
     for (path, new) in &unit.renamed {

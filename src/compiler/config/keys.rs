@@ -3,9 +3,7 @@
 mod after;
 mod chart;
 mod deploy;
-pub mod maas;
 mod ready;
-pub mod serving;
 mod switch;
 mod verify;
 
@@ -15,6 +13,8 @@ pub use deploy::{APPLICATION, ARGOCD, DEPLOY, FLUX, IGNORE_DIFFERENCES};
 pub use ready::READY;
 pub use switch::SWITCH;
 pub use verify::VERIFY;
+
+use crate::serving::config::keys::SERVING;
 
 /// The type of a key's value.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +91,7 @@ pub struct Key {
 }
 
 impl Key {
-    const fn with(mut self, needs: &'static [&'static str]) -> Key {
+    pub(crate) const fn with(mut self, needs: &'static [&'static str]) -> Key {
         self.needs = needs;
         self
     }
@@ -125,11 +125,11 @@ impl Table {
     }
 }
 
-const fn optional(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+pub(crate) const fn optional(name: &'static str, kind: Kind, doc: &'static str) -> Key {
     Key { name, kind, required: false, doc, needs: &[] }
 }
 
-const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+pub(crate) const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Key {
     Key { name, kind, required: true, doc, needs: &[] }
 }
 
@@ -146,13 +146,14 @@ pub(super) const OCI_LAYOUT: &str = "oci-layout:";
 /// Longest name of a bundle: Helm's limit for the name of a release, which is often the chart's.
 pub(super) const NAME_LIMIT: usize = 53;
 /// Longest name of a namespace: that of a DNS-1123 label (RFC 1123, section 2.1).
-pub(super) const NAMESPACE_LIMIT: usize = 63;
+pub(crate) const NAMESPACE_LIMIT: usize = 63;
 /// Longest name of a Secret: that of a DNS-1123 subdomain.
 pub(super) const SECRET_LIMIT: usize = 253;
 
-const NAME: &str = "^[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?$";
-const NAMESPACE: &str = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
-const SECRET: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+pub(crate) const NAME: &str = "^[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?$";
+pub(crate) const NAMESPACE: &str = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
+pub(crate) const SECRET: &str =
+    "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 
 /// Pattern of the namespaces of `watch`.
 pub(super) const WATCHED_NAMESPACE: &str = NAMESPACE;
@@ -347,7 +348,7 @@ pub static PATCH: Table =
 
 const PATCH_DOC: &str =
     "A change to the bundle's objects. Patches are applied in order, after filters.";
-const PATCH_KEYS: &[Key] = &[
+pub(crate) const PATCH_KEYS: &[Key] = &[
     required("match", Kind::String(None), "A jq filter: objects that match it are patched."),
     required(
         "patch",
@@ -676,7 +677,7 @@ pub static INCLUDED: Table = Table {
     keys: &[
         optional("bundle", Kind::Tables(&BUNDLE), BUNDLE.doc),
         optional("chart", Kind::Tables(&CHART), CHART.doc),
-        optional("serving", Kind::Tables(&serving::SERVING), serving::SERVING.doc),
+        optional("serving", Kind::Tables(&SERVING), SERVING.doc),
     ],
 };
 
@@ -703,6 +704,6 @@ pub static ROOT: Table = Table {
         optional("deploy", Kind::Table(&DEPLOY), DEPLOY.doc),
         optional("bundle", Kind::Tables(&BUNDLE), BUNDLE.doc),
         optional("chart", Kind::Tables(&CHART), CHART.doc),
-        optional("serving", Kind::Tables(&serving::SERVING), serving::SERVING.doc),
+        optional("serving", Kind::Tables(&SERVING), SERVING.doc),
     ],
 };

@@ -9,13 +9,11 @@ mod gate;
 mod include;
 pub mod keys;
 mod lints;
-pub mod maas;
 mod operands;
 mod overlay;
 mod pods;
-mod read;
+pub(crate) mod read;
 pub mod schema;
-pub mod serving;
 mod switch;
 pub(crate) mod text;
 mod verify;
@@ -32,13 +30,10 @@ pub use operands::STUBS;
 pub use operands::{Account, Adoption, Operands};
 pub use overlay::{Overlay, OverlaySource, PatchConfig};
 pub use pods::PodConfig;
-pub use serving::{
-    Accelerator, Adapter, AdapterSource, Autoscaling, Cache, EngineConfig, EngineKind, Model,
-    Monitoring, NetworkPolicy, PickerConfig, PodFields, RouteConfig, ServingConfig, Shape,
-    Topology, Tracing,
-};
 pub use switch::Switch;
 pub use verify::{Verification, VerificationRule};
+
+pub use crate::serving::config::ServingConfig;
 
 use crate::diag::Span;
 use crate::ir::Ignore;
@@ -88,13 +83,18 @@ impl Config {
 
     /// Returns the name of the bundle, chart or model that is compiled to the chart `name`, if any.
     pub fn table_of_chart(&self, name: &str) -> Option<&str> {
-        let bundles = self.bundles.iter().map(|bundle| bundle.name.as_str());
-        let mut names = bundles.chain(self.servings.iter().map(|model| model.name.as_str()));
+        let mut names = self.tables().map(|(own, _)| own);
         let own = names.clone().find(|own| *own == name);
         own.or_else(|| {
             let stems = [CRDS_SUFFIX, OPERANDS_SUFFIX].map(|suffix| name.strip_suffix(suffix));
             names.find(|own| stems.contains(&Some(*own)))
         })
+    }
+
+    /// Returns the names and headers of the tables that become charts: bundles and charts, then models.
+    pub fn tables(&self) -> impl Iterator<Item = (&str, &Span)> + Clone {
+        let bundles = self.bundles.iter().map(|bundle| (bundle.name.as_str(), &bundle.span));
+        bundles.chain(self.servings.iter().map(|model| (model.name.as_str(), &model.span)))
     }
 }
 
@@ -367,7 +367,7 @@ pub struct Manifests {
     /// Files of other projects, by digest.
     pub vendored: Vec<VendoredFile>,
     /// The platform of models as a service, if the chart has parts of it.
-    pub maas: Option<maas::MaasPlatform>,
+    pub maas: Option<crate::serving::config::maas::MaasPlatform>,
     /// All paths, separated by commas.
     pub text: String,
     /// The table's header in the file.

@@ -8,31 +8,28 @@ mod after;
 mod bundle;
 mod certificates;
 mod chart;
-mod check;
-mod defaults;
+pub(crate) mod check;
+pub(crate) mod defaults;
 pub(super) mod deploy;
 mod ignore;
 mod lints;
-mod maas;
 mod mirror;
 mod network;
 mod operands;
 mod output;
-mod overlay;
-mod pods;
-mod reader;
+pub(crate) mod overlay;
+pub(crate) mod pods;
+pub(crate) mod reader;
 mod ready;
 mod registry;
-mod serving;
-mod serving_pods;
 mod switches;
-mod values;
+pub(crate) mod values;
 mod verify;
 
-use super::keys::serving::SERVING;
 use super::keys::{BUNDLE, CHART, DEFAULTS, INCLUDED, OUTPUT, ROOT};
 use super::{BundleConfig, Config, Layout, Output, ServingConfig};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
+use crate::serving::config as serving;
 use check::Draft;
 use defaults::Settings;
 use reader::{Fields, Located, Reader};
@@ -48,10 +45,10 @@ const TABLES: [&str; 3] = ["bundle", "chart", "serving"];
 
 /// The tables that become charts.
 #[derive(Default)]
-struct Tables {
-    drafts: Vec<Draft>,
-    bundles: Vec<BundleConfig>,
-    servings: Vec<ServingConfig>,
+pub(crate) struct Tables {
+    pub(crate) drafts: Vec<Draft>,
+    pub(crate) bundles: Vec<BundleConfig>,
+    pub(crate) servings: Vec<ServingConfig>,
 }
 
 impl Config {
@@ -200,7 +197,7 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>], base: &Path) -> Optio
     }
     let mut read = tables(reader, &parts, &defaults);
     if let Some(tables) = &mut read {
-        maas::resolve(reader, tables);
+        serving::resolve(reader, tables);
     }
     reader.source = main_source;
     let Tables { drafts, bundles, servings } = read?;
@@ -279,9 +276,9 @@ fn tables<'a>(
     }
     for (source, table, header) in all("serving") {
         reader.source = source;
-        let fields = reader.fields(&SERVING, header, table);
-        read.servings.extend(serving::read(reader, &fields, defaults));
-        read.drafts.push(draft(reader, &fields));
+        let (draft, model) = serving::read(reader, (table, header), defaults);
+        read.drafts.push(draft);
+        read.servings.extend(model);
     }
 
     // Bundles and charts as people read them; the tree has them by key.
@@ -291,7 +288,7 @@ fn tables<'a>(
 }
 
 /// Returns the names of a table that are checked against those of all others.
-fn draft(reader: &Reader<'_>, fields: &Fields<'_>) -> Draft {
+pub(crate) fn draft(reader: &Reader<'_>, fields: &Fields<'_>) -> Draft {
     let at = |(text, range): Located<&str>| (text.to_owned(), reader.span(range));
     let (depends_on, _) = fields.texts("depends-on").unwrap_or_default();
     Draft {

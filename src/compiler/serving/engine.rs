@@ -5,8 +5,8 @@ use super::build::{Values, map};
 use super::model_server::{self, mounted};
 use super::topology::{SUPERVISOR_PORT, Servers, Workload};
 use super::{pod_fields, presets};
-use crate::config::{Model, ServingConfig, Topology, Tracing};
 use crate::ir::{Map, Value};
+use crate::serving::config::{Model, ServingConfig, Topology, Tracing};
 use serde_json::{Value as Json, json};
 
 /// Port for KV cache events.

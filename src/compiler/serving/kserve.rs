@@ -5,11 +5,11 @@ use super::build::{Values, map, object, with};
 use super::model_server::{self, model_argument};
 use super::topology::{Role, SERVING_PORT, Workload};
 use super::{engine, presets, route};
-use crate::config::{
-    Adapter, AdapterSource, Autoscaling, EngineKind, Model, RouteConfig, ServingConfig, Topology,
-};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Map, Object, Value};
+use crate::serving::config::{
+    Adapter, AdapterSource, Autoscaling, EngineKind, Model, RouteConfig, ServingConfig, Topology,
+};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
 /// `apiVersion` of LLMInferenceServices.

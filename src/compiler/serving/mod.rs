@@ -1,7 +1,12 @@
-//! Model serving: compiles a `[[serving]]` table to the objects of a chart, and checks the invariants
-//! of generated and third-party manifests.
+//! Model serving: compiles a `[[serving]]` table to a chart, and checks the invariants of generated and
+//! third-party manifests.
+//!
+//! Everything of it is in this folder, and compiled with the feature `serving` only. What other modules
+//! use of it, `serving_disabled.rs` has without the feature.
 
 mod build;
+mod chart;
+pub mod config;
 mod engine;
 #[cfg(any(feature = "fuzzing", test))]
 #[doc(hidden)]
@@ -9,9 +14,11 @@ pub mod fuzzing;
 pub mod invariants;
 mod kserve;
 pub mod maas;
+mod manifest_files;
 mod model_server;
 mod monitoring_and_scaling;
-pub mod picker;
+mod patches;
+mod picker;
 pub mod placeholders;
 mod plugins;
 mod pod_fields;
@@ -21,26 +28,53 @@ mod releases;
 mod route;
 mod rules;
 mod security_contexts;
-pub mod topology;
+mod topology;
 mod view;
 mod workload;
 
-use crate::config::ServingConfig;
-use crate::config::serving::profile::{self, Profile};
+use crate::chart::Chart;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};
 use crate::images::{Image, Use, UseKind};
 use crate::ir::{Release, Unit};
 use build::Values;
+use config::ServingConfig;
+use config::profile::{self, Profile};
 use std::collections::BTreeMap;
 use topology::Workload;
 use view::kserve::Derived;
 use view::{View, pods};
 
-pub use monitoring_and_scaling::{pod_metric, waiting_metric};
-pub use route::is_of_the_engine;
+pub use manifest_files::{Checked, check_files};
 pub use view::Manifest;
 
-/// Compiles a `[[serving]]` table to objects and values; `None` if its parallelism is invalid.
+/// Returns the objects and the chart of a model; `None` if its parallelism is invalid, or after errors of
+/// patches. Reports violated invariants, also of patched objects.
+pub fn chart(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<(Unit, Chart)> {
+    let unit = compile_and_patch(config, diagnostics)?;
+    check(&unit, config, diagnostics);
+    let chart = chart::chart(&unit, config);
+    Some((unit, chart))
+}
+
+/// Returns the images of a model's pods with their uses, sorted by reference; `None` as for [`chart`].
+pub fn images(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<Vec<Image>> {
+    Some(images_of(&compile_and_patch(config, diagnostics)?, config))
+}
+
+fn compile_and_patch(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<Unit> {
+    let mut unit = compile(config, diagnostics)?;
+    if !config.patches.is_empty() {
+        let start = diagnostics.mark();
+        patches::apply(&mut unit, config, diagnostics);
+        if diagnostics.has_errors_since(start) {
+            return None;
+        }
+    }
+    Some(unit)
+}
+
+/// Compiles a `[[serving]]` table to objects and values, without its patches; `None` if its parallelism
+/// is invalid.
 pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<Unit> {
     let start = diagnostics.mark();
     let workloads = Workload::all(config);
@@ -157,7 +191,7 @@ pub fn collisions(models: &[(&ServingConfig, Unit)], diagnostics: &mut Diagnosti
 }
 
 /// Returns the images of a model's pods with their uses, sorted by reference.
-pub fn images(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
+fn images_of(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
     let manifests = manifests(unit, config);
     let derived = Derived::new(&manifests);
     let view = View::new(&manifests, &derived, config.profile, None);

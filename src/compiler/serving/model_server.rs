@@ -7,8 +7,8 @@ mod vllm;
 use super::engine::Pod;
 use super::releases::image;
 use super::topology::{Role, Workload};
-use crate::config::{EngineKind, Model, ServingConfig};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::serving::config::{EngineKind, Model, ServingConfig};
 use serde_json::Value as Json;
 
 pub(super) use vllm::transfer_config;
@@ -163,7 +163,7 @@ fn flag_if(condition: bool, name: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::ALL;
-    use crate::config::keys::serving::{ENGINES, SERVING};
+    use crate::serving::config::keys::{ENGINES, SERVING};
 
     #[test]
     fn tables_have_the_same_keys_in_the_same_order() {

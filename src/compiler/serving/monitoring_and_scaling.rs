@@ -3,8 +3,8 @@
 use super::build::{map, object, with};
 use super::topology::{Role, Workload};
 use super::{model_server, picker, route};
-use crate::config::{Autoscaling, Monitoring, NetworkPolicy, ServingConfig, Topology};
 use crate::ir::{Expr, Object, Part, Value};
+use crate::serving::config::{Autoscaling, Monitoring, NetworkPolicy, ServingConfig, Topology};
 use serde_json::{Value as Json, json};
 
 /// Returns the optional objects: monitors, network policies, disruption budgets, autoscalers.
@@ -159,12 +159,12 @@ fn budget(workload: &Workload<'_>, pods: u32) -> Object {
 }
 
 /// Returns the engine's gauge of waiting requests.
-pub fn waiting_metric(config: &ServingConfig) -> &'static str {
+pub(super) fn waiting_metric(config: &ServingConfig) -> &'static str {
     model_server::of(config).waiting_metric
 }
 
 /// Returns the name under which an adapter serves the number of waiting requests.
-pub fn pod_metric(config: &ServingConfig, scaling: &Autoscaling) -> String {
+pub(super) fn pod_metric(config: &ServingConfig, scaling: &Autoscaling) -> String {
     let name = waiting_metric(config);
     match &scaling.metric {
         Some(own) => own.clone(),

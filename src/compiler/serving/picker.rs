@@ -2,22 +2,22 @@
 
 use super::build::{Values, cluster_object, map, object, with, with_namespace};
 use super::{engine, model_server, presets};
-use crate::config::ServingConfig;
 use crate::ir::{Expr, Map, Object, Value};
+use crate::serving::config::ServingConfig;
 use crate::yaml;
 use serde_json::{Value as Json, json};
 
 /// Port for gateways (ext-proc).
-pub const PICKER_PORT: u16 = 9002;
+pub(super) const PICKER_PORT: u16 = 9002;
 /// Port for health checks.
 const HEALTH_PORT: u16 = 9003;
 /// Port for metrics.
 const METRICS_PORT: u16 = 9090;
 /// Label that selects the picker's pods.
-pub const SELECTOR: &str = "llm-d-router-gateway";
+pub(super) const SELECTOR: &str = "llm-d-router-gateway";
 
 /// Returns the name of the picker's objects.
-pub fn name(config: &ServingConfig) -> String {
+pub(super) fn name(config: &ServingConfig) -> String {
     format!("{}-epp", config.name)
 }
 

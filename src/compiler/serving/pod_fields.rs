@@ -3,9 +3,9 @@
 
 use super::build::Values;
 use super::topology::{Role, Workload};
-use crate::config::{Adapter, AdapterSource, Cache, PodFields, ServingConfig};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Map, Object, Value};
+use crate::serving::config::{Adapter, AdapterSource, Cache, PodFields, ServingConfig};
 use serde_json::{Value as Json, json};
 
 /// Directory for downloaded models on the volume of `cache`.
@@ -339,7 +339,7 @@ impl Pods<'_> {
 #[cfg(test)]
 mod tests {
     use super::ROWS;
-    use crate::config::keys::serving::POD;
+    use crate::serving::config::keys::POD;
 
     #[test]
     fn every_key_has_a_field() {

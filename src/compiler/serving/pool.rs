@@ -3,8 +3,8 @@
 use super::build::{object, with};
 use super::picker;
 use super::topology::Workload;
-use crate::config::ServingConfig;
 use crate::ir::Object;
+use crate::serving::config::ServingConfig;
 use serde_json::{Value as Json, json};
 
 /// Returns the API group of InferencePools.

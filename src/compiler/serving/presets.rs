@@ -2,7 +2,7 @@
 
 use super::view::flags::Flags;
 use super::{Profile, engine, model_server};
-use crate::config::ServingConfig;
+use crate::serving::config::ServingConfig;
 use serde_json::{Value as Json, json};
 
 /// Returns the name of the preset in use.

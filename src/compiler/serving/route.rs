@@ -2,8 +2,8 @@
 
 use super::build::{map, object, with};
 use super::{model_server, picker, pool, topology};
-use crate::config::{RouteConfig, ServingConfig};
 use crate::ir::{Expr, Map, Object, Part, Value};
+use crate::serving::config::{RouteConfig, ServingConfig};
 use serde_json::{Value as Json, json};
 
 /// Returns the objects of the route.
@@ -75,7 +75,7 @@ pub(super) fn rules(config: &ServingConfig, route: &RouteConfig, backend: &Json)
 }
 
 /// Returns true if the engine serves paths with this prefix; the route strips other prefixes.
-pub fn is_of_the_engine(config: &ServingConfig, path: &str) -> bool {
+pub(super) fn is_of_the_engine(config: &ServingConfig, path: &str) -> bool {
     is_one_of(model_server::of(config).paths, path)
 }
 

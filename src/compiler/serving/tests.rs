@@ -7,9 +7,10 @@ mod sglang;
 
 use super::invariants::INVARIANTS;
 use super::{Manifest, check, check_manifests, compile, profile};
-use crate::config::{Config, ServingConfig};
+use crate::config::Config;
 use crate::diag::{Code, Diagnostics, Place, Severity, SourceText, human};
 use crate::ir::{Release, Unit};
+use crate::serving::config::ServingConfig;
 use breaking::{BREAKING, LEADER, POD, WORKER, engine, flag};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -202,7 +203,7 @@ fn every_invariant_has_a_change_that_breaks_it() {
         assert!(broken.contains(&invariant.code), "nothing breaks {invariant:?}");
         assert!(!invariant.reason.is_empty() && !invariant.source.is_empty());
         // The field is a key of the table.
-        let mut table = &crate::config::keys::serving::SERVING;
+        let mut table = &crate::serving::config::keys::SERVING;
         for part in invariant.field.split('.') {
             let key = table.key(part).unwrap_or_else(|| panic!("no key {}", invariant.field));
             if let crate::config::keys::Kind::Table(inner) = key.kind {

@@ -2,22 +2,22 @@
 
 use super::view::can_be_several;
 use super::{model_server, presets};
-use crate::config::{Cache, Model, ServingConfig, Shape, Topology};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::serving::config::{Cache, Model, ServingConfig, Shape, Topology};
 use serde_json::Value as Json;
 
 /// Port for requests; with one port per rank, the first of them.
-pub const SERVING_PORT: u16 = 8000;
+pub(super) const SERVING_PORT: u16 = 8000;
 /// Port of the engine behind a routing sidecar; with one port per rank, the first of them.
-pub const BEHIND_SIDECAR_PORT: u16 = 8200;
+pub(super) const BEHIND_SIDECAR_PORT: u16 = 8200;
 /// Port for the health of vLLM's multi-port supervisor.
-pub const SUPERVISOR_PORT: u16 = 8208;
+pub(super) const SUPERVISOR_PORT: u16 = 8208;
 /// Port for the coordination of data-parallel ranks.
-pub const RANKS_PORT: u16 = 5555;
+pub(super) const RANKS_PORT: u16 = 5555;
 
 /// Role of pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
+pub(super) enum Role {
     /// Generates responses, alone or after prefill.
     Decode,
     /// Processes prompts only.
@@ -26,7 +26,7 @@ pub enum Role {
 
 impl Role {
     /// Returns the name for names and labels.
-    pub fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Role::Decode => "decode",
             Role::Prefill => "prefill",
@@ -36,7 +36,7 @@ impl Role {
 
 /// Pods of a group that have a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Servers {
+pub(super) enum Servers {
     /// Only the leader; workers are headless.
     Leader,
     /// All pods.
@@ -45,22 +45,22 @@ pub enum Servers {
 
 /// Pods of one role.
 #[derive(Clone, Copy, Debug)]
-pub struct Workload<'a> {
+pub(super) struct Workload<'a> {
     /// The configuration of the model.
-    pub config: &'a ServingConfig,
+    pub(super) config: &'a ServingConfig,
     /// Role of the pods.
-    pub role: Role,
+    pub(super) role: Role,
     /// Configured shape.
-    pub shape: &'a Shape,
+    pub(super) shape: &'a Shape,
     /// Data-parallel ranks per pod.
-    pub local_ranks: u32,
+    pub(super) local_ranks: u32,
     /// True with prefill/decode disaggregation.
-    pub disaggregated: bool,
+    pub(super) disaggregated: bool,
 }
 
 impl<'a> Workload<'a> {
     /// Returns the workloads of a model.
-    pub fn all(config: &'a ServingConfig) -> Vec<Workload<'a>> {
+    pub(super) fn all(config: &'a ServingConfig) -> Vec<Workload<'a>> {
         let disaggregated = config.prefill.is_some();
         let roles =
             [(Role::Decode, Some(&config.decode)), (Role::Prefill, config.prefill.as_ref())];
@@ -73,17 +73,17 @@ impl<'a> Workload<'a> {
     }
 
     /// Returns true if replicas are groups of pods.
-    pub fn is_group(&self) -> bool {
+    pub(super) fn is_group(&self) -> bool {
         self.shape.topology != Topology::Single
     }
 
     /// Returns the name of the workload's objects.
-    pub fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         format!("{}-{}", self.config.name, self.role.as_str())
     }
 
     /// Returns the pods of a group that have a server.
-    pub fn servers(&self) -> Servers {
+    pub(super) fn servers(&self) -> Servers {
         match self.shape.topology {
             Topology::Mp | Topology::Ray | Topology::DpInternal => Servers::Leader,
             Topology::Single | Topology::DpHybrid | Topology::DpExternal => Servers::All,
@@ -91,12 +91,12 @@ impl<'a> Workload<'a> {
     }
 
     /// Returns true if the engine has a routing sidecar.
-    pub fn has_sidecar(&self) -> bool {
+    pub(super) fn has_sidecar(&self) -> bool {
         self.disaggregated && self.role == Role::Decode
     }
 
     /// Returns the number of request ports of a pod with a server.
-    pub fn port_count(&self) -> u16 {
+    pub(super) fn port_count(&self) -> u16 {
         match self.shape.topology {
             Topology::DpExternal => u16::try_from(self.local_ranks).unwrap_or(u16::MAX),
             _ => 1,
@@ -104,23 +104,23 @@ impl<'a> Workload<'a> {
     }
 
     /// Returns the request ports of a pod with a server.
-    pub fn ports(&self) -> Vec<u16> {
+    pub(super) fn ports(&self) -> Vec<u16> {
         (0..self.port_count().min(64)).map(|rank| SERVING_PORT + rank).collect()
     }
 
     /// Returns the engine's first port.
-    pub fn engine_port(&self) -> u16 {
+    pub(super) fn engine_port(&self) -> u16 {
         if self.has_sidecar() { BEHIND_SIDECAR_PORT } else { SERVING_PORT }
     }
 
     /// Returns the devices that the ranks of a pod use.
-    pub fn devices(&self) -> u32 {
+    pub(super) fn devices(&self) -> u32 {
         let whole = self.shape.tp.saturating_mul(self.shape.pp).saturating_mul(self.shape.dp);
         whole.div_ceil(self.shape.nodes.max(1))
     }
 
     /// Returns the accelerator units that a pod requests.
-    pub fn units(&self) -> u32 {
+    pub(super) fn units(&self) -> u32 {
         let accelerator = &self.config.accelerator;
         let needed = self.devices().div_ceil(accelerator.devices_per_unit.max(1));
         accelerator.per_node.unwrap_or(needed)

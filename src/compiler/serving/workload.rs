@@ -4,8 +4,8 @@ use super::build::{Values, map, object, with};
 use super::engine::{self, Pod};
 use super::pod_fields;
 use super::topology::{Role, Workload};
-use crate::config::{Cache, ServingConfig};
 use crate::ir::{Map, Object, Value};
+use crate::serving::config::{Cache, ServingConfig};
 use serde_json::{Value as Json, json};
 
 /// Returns the workloads and their ServiceAccount.

@@ -4,8 +4,9 @@ use super::{
     BUNDLE_LINTS, CRDS, CRDS_DOC, DEPENDS_ON, EXCLUDE, INCLUDE, Kind, LINT_LEVEL, MAINTAINER, NAME,
     NAMESPACE, OVERLAY_DOC, OVERLAY_KEYS, PATCH_DOC, PATCH_KEYS, PROVIDED, PROVIDED_ENTRY,
     PULL_SECRET, RELEASE_LABELS, SECRET, SEMANTIC_VERSION, STRIP_DESCRIPTIONS, Table,
-    after::CHART_AFTER, maas, optional, ready::CHART_READY, required, switch::CHART_SWITCH,
+    after::CHART_AFTER, optional, ready::CHART_READY, required, switch::CHART_SWITCH,
 };
+use crate::serving::config::maas::keys::PLATFORM;
 
 /// Pattern of `digest`.
 const DIGEST: &str = "^sha256:[0-9a-f]{64}$";
@@ -71,7 +72,7 @@ pub static CHART: Table = Table {
                 `[[chart.vendored]]` and `[chart.maas]`.",
         ),
         optional("vendored", Kind::Tables(&VENDORED), VENDORED.doc),
-        optional("maas", Kind::Table(&maas::PLATFORM), maas::PLATFORM.doc),
+        optional("maas", Kind::Table(&PLATFORM), PLATFORM.doc),
         optional(
             "namespace",
             Kind::String(Some(NAMESPACE)),

@@ -3,11 +3,11 @@
 use super::check::Draft;
 use super::defaults::{self, Settings};
 use super::reader::{Fields, Reader};
-use super::{after, lints, maas, operands, overlay, ready, switches, values};
+use super::{after, lints, operands, overlay, ready, switches, values};
 use crate::config::keys::VENDORED;
-use crate::config::maas::MaasPlatform;
 use crate::config::{BundleConfig, Manifests, Source, Text, VendoredFile};
 use crate::diag::Code;
+use crate::serving::config::maas::{self, MaasPlatform};
 
 /// Returns the chart of a `[[chart]]` table; `None` if it lacks something essential.
 pub(super) fn read(

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The names of a table that are not yet checked against those of the others.
-pub(super) struct Draft {
-    pub(super) name: Option<(String, Span)>,
-    pub(super) depends_on: Vec<(String, Span)>,
+pub(crate) struct Draft {
+    pub(crate) name: Option<(String, Span)>,
+    pub(crate) depends_on: Vec<(String, Span)>,
 }
 
 /// Checks that the names of bundles, charts and models are unique.

@@ -8,17 +8,17 @@ use crate::jq::Purpose;
 
 /// Settings that can be in `[defaults]` or in a bundle.
 #[derive(Default)]
-pub(super) struct Settings {
+pub(crate) struct Settings {
     pub(super) include: Vec<Filter>,
     pub(super) exclude: Vec<Filter>,
     /// `Some(None)`: switched off.
-    pub(super) pull_secret: Option<Option<String>>,
+    pub(crate) pull_secret: Option<Option<String>>,
     pub(super) auth_reader: Option<bool>,
     pub(super) crds: Option<CrdPlacement>,
     pub(super) strip_descriptions: Option<bool>,
     pub(super) strip_annotations: Option<bool>,
     pub(super) release_labels: Option<bool>,
-    pub(super) maintainers: Option<Vec<Maintainer>>,
+    pub(crate) maintainers: Option<Vec<Maintainer>>,
     pub(super) watch: Option<Watch>,
     /// The value of `watch`.
     pub(super) watch_span: Option<Span>,
@@ -63,7 +63,7 @@ pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Settings
 }
 
 /// Reads `maintainers`; an empty list means none, also where `[defaults]` has some.
-pub(super) fn maintainers(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Vec<Maintainer>> {
+pub(crate) fn maintainers(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Vec<Maintainer>> {
     let is_set = fields.places().any(|(key, _)| key.name == "maintainers");
     let tables = reader.inner_tables(fields, "maintainers");
     let found = tables.iter().filter_map(|fields| maintainer(reader, fields)).collect();

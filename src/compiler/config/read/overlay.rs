@@ -40,7 +40,7 @@ fn overlay_source(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<(Overl
 }
 
 /// Returns the patches of a bundle, in the order of the file.
-pub(super) fn patches(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<PatchConfig> {
+pub(crate) fn patches(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<PatchConfig> {
     let mut patches = Vec::new();
     for fields in reader.inner_tables(fields, "patch") {
         let matches = fields.text("match").map(|at| program(reader, at, Purpose::Filter));

@@ -89,7 +89,7 @@ fn one<T: Serialize + DeserializeOwned>(
 
 /// Returns the value if it has the type of the Kubernetes API and no unknown fields; reports
 /// other values.
-pub(super) fn typed<T: Serialize + DeserializeOwned>(
+pub(crate) fn typed<T: Serialize + DeserializeOwned>(
     reader: &mut Reader<'_>,
     key: &str,
     (json, range): Located<Json>,

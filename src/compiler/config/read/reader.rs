@@ -11,10 +11,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// A value and its range in the file.
-pub(super) type Located<T> = (T, Range<usize>);
+pub(crate) type Located<T> = (T, Range<usize>);
 
 /// An entry of a table with user-defined keys.
-pub(super) type Named<'t, T> = (Located<&'t str>, Located<T>);
+pub(crate) type Named<'t, T> = (Located<&'t str>, Located<T>);
 
 /// Keys of OLM's Subscription, CatalogSource and ClusterServiceVersion, and the key here.
 const OLM_WORDS: [(&str, &str); 6] = [
@@ -27,30 +27,30 @@ const OLM_WORDS: [(&str, &str); 6] = [
 ];
 
 /// Collects what is wrong with the file.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     /// The file that is being read.
-    pub(super) source: &'a Arc<SourceText>,
-    pub(super) found: Diagnostics,
+    pub(crate) source: &'a Arc<SourceText>,
+    pub(crate) found: Diagnostics,
 }
 
 /// The known, well-typed keys of one table.
-pub(super) struct Fields<'t> {
+pub(crate) struct Fields<'t> {
     /// The table's header, or the whole of an inline table.
-    pub(super) header: Range<usize>,
+    pub(crate) header: Range<usize>,
     values: Vec<(&'static Key, &'t Spanned<DeValue<'t>>)>,
 }
 
 impl Reader<'_> {
-    pub(super) fn span(&self, range: Range<usize>) -> Span {
+    pub(crate) fn span(&self, range: Range<usize>) -> Span {
         Span::new(self.source, range)
     }
 
-    pub(super) fn place(&self, range: Range<usize>) -> Place {
+    pub(crate) fn place(&self, range: Range<usize>) -> Place {
         Place::span(self.span(range))
     }
 
     /// Reports an error at `range`.
-    pub(super) fn error(
+    pub(crate) fn error(
         &mut self,
         code: Code,
         range: &Range<usize>,
@@ -62,7 +62,7 @@ impl Reader<'_> {
     }
 
     /// Reports an error at a place of any file.
-    pub(super) fn error_at(
+    pub(crate) fn error_at(
         &mut self,
         code: Code,
         span: &Span,
@@ -74,7 +74,7 @@ impl Reader<'_> {
     }
 
     /// Returns the keys of `tree`, which should be those of `table`; everything else is reported.
-    pub(super) fn fields<'t>(
+    pub(crate) fn fields<'t>(
         &mut self,
         table: &'static Table,
         header: Range<usize>,
@@ -99,7 +99,7 @@ impl Reader<'_> {
     }
 
     /// Returns the tables of a key that is a list of tables.
-    pub(super) fn inner_tables<'t>(&mut self, outer: &Fields<'t>, name: &str) -> Vec<Fields<'t>> {
+    pub(crate) fn inner_tables<'t>(&mut self, outer: &Fields<'t>, name: &str) -> Vec<Fields<'t>> {
         let found = outer.values.iter().find(|(key, _)| key.name == name);
         let Some((Key { kind: Kind::Tables(table), .. }, _)) = found else { return Vec::new() };
         let tables = outer.tables(name).into_iter();
@@ -124,7 +124,7 @@ impl Reader<'_> {
         self.error(Code::UnknownKey, range, message, hint);
     }
 
-    pub(super) fn missing(&mut self, table: &Table, header: &Range<usize>, key: &Key) {
+    pub(crate) fn missing(&mut self, table: &Table, header: &Range<usize>, key: &Key) {
         let (message, hint) = match key.kind {
             Kind::Tables(tables) => (
                 "the configuration has no bundle".to_owned(),
@@ -316,32 +316,32 @@ impl<'t> Fields<'t> {
     }
 
     /// Returns every key that is there, and where its value is.
-    pub(super) fn places(&self) -> impl Iterator<Item = (&'static Key, Range<usize>)> {
+    pub(crate) fn places(&self) -> impl Iterator<Item = (&'static Key, Range<usize>)> {
         self.values.iter().map(|(key, value)| (*key, value.span()))
     }
 
     /// Returns the place of a value; that of the table if it is missing.
-    pub(super) fn place(&self, name: &str) -> Range<usize> {
+    pub(crate) fn place(&self, name: &str) -> Range<usize> {
         self.value(name).map_or_else(|| self.header.clone(), Spanned::span)
     }
 
-    pub(super) fn text(&self, name: &str) -> Option<Located<&'t str>> {
+    pub(crate) fn text(&self, name: &str) -> Option<Located<&'t str>> {
         let value = self.value(name)?;
         value.get_ref().as_str().map(|text| (text, value.span()))
     }
 
-    pub(super) fn boolean(&self, name: &str) -> Option<bool> {
+    pub(crate) fn boolean(&self, name: &str) -> Option<bool> {
         self.value(name)?.get_ref().as_bool()
     }
 
     /// Returns a whole number, already in its range.
-    pub(super) fn integer(&self, name: &str) -> Option<u32> {
+    pub(crate) fn integer(&self, name: &str) -> Option<u32> {
         let number = self.value(name)?.get_ref().as_integer()?;
         u32::from_str_radix(number.as_str(), number.radix()).ok()
     }
 
     /// Returns the strings of a list and the range of the list; `None` if the value is not a list.
-    pub(super) fn texts(&self, name: &str) -> Option<Located<Vec<Located<&'t str>>>> {
+    pub(crate) fn texts(&self, name: &str) -> Option<Located<Vec<Located<&'t str>>>> {
         let value = self.value(name)?;
         let items = value.get_ref().as_array()?;
         let texts =
@@ -350,13 +350,13 @@ impl<'t> Fields<'t> {
     }
 
     /// Returns the value as JSON; dates are texts.
-    pub(super) fn json(&self, name: &str) -> Option<Located<Json>> {
+    pub(crate) fn json(&self, name: &str) -> Option<Located<Json>> {
         let value = self.value(name)?;
         Some((as_json(value.get_ref()), value.span()))
     }
 
     /// Returns the entries of a table with user-defined keys and string values.
-    pub(super) fn entries(&self, name: &str) -> Vec<Named<'t, &'t str>> {
+    pub(crate) fn entries(&self, name: &str) -> Vec<Named<'t, &'t str>> {
         let entries = self.table(name).into_iter().flat_map(|(table, _)| table.iter());
         entries
             .filter_map(|(key, value)| {
@@ -367,7 +367,7 @@ impl<'t> Fields<'t> {
     }
 
     /// Returns the entries of a table with user-defined keys and string list values.
-    pub(super) fn list_entries(&self, name: &str) -> Vec<Named<'t, Vec<Located<&'t str>>>> {
+    pub(crate) fn list_entries(&self, name: &str) -> Vec<Named<'t, Vec<Located<&'t str>>>> {
         let entries = self.table(name).into_iter().flat_map(|(table, _)| table.iter());
         entries
             .filter_map(|(key, value)| {
@@ -378,12 +378,12 @@ impl<'t> Fields<'t> {
             .collect()
     }
 
-    pub(super) fn table(&self, name: &str) -> Option<Located<&'t DeTable<'t>>> {
+    pub(crate) fn table(&self, name: &str) -> Option<Located<&'t DeTable<'t>>> {
         let value = self.value(name)?;
         value.get_ref().as_table().map(|table| (table, value.span()))
     }
 
-    pub(super) fn tables(&self, name: &str) -> Vec<Located<&'t DeTable<'t>>> {
+    pub(crate) fn tables(&self, name: &str) -> Vec<Located<&'t DeTable<'t>>> {
         let items = self.value(name).and_then(|value| value.get_ref().as_array());
         items
             .into_iter()

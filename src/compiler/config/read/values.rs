@@ -26,7 +26,7 @@ pub(super) fn filled<'t>(
 }
 
 /// The name of a bundle.
-pub(super) fn name(reader: &mut Reader<'_>, (text, range): &Located<&str>) {
+pub(crate) fn name(reader: &mut Reader<'_>, (text, range): &Located<&str>) {
     if let Some(fault) = label_fault(text, NAME_LIMIT) {
         let message = format!("the name is also that of the chart, and {fault}");
         reader.error(Code::InvalidValue, range, message, label_rule(NAME_LIMIT));
@@ -34,7 +34,7 @@ pub(super) fn name(reader: &mut Reader<'_>, (text, range): &Located<&str>) {
 }
 
 /// Returns the name of a namespace.
-pub(super) fn namespace(reader: &mut Reader<'_>, (text, range): Located<&str>) -> Option<String> {
+pub(crate) fn namespace(reader: &mut Reader<'_>, (text, range): Located<&str>) -> Option<String> {
     if let Some(fault) = label_fault(text, NAMESPACE_LIMIT) {
         let message = format!("the namespace name {fault}");
         reader.error(Code::InvalidValue, &range, message, label_rule(NAMESPACE_LIMIT));
@@ -58,7 +58,7 @@ pub(super) fn label(
 }
 
 /// Returns the name of a pull secret.
-pub(super) fn secret(reader: &mut Reader<'_>, (text, range): Located<&str>) -> Option<String> {
+pub(crate) fn secret(reader: &mut Reader<'_>, (text, range): Located<&str>) -> Option<String> {
     let fault = if text.len() > SECRET_LIMIT {
         Some(format!("has {} characters", text.len()))
     } else {
@@ -115,7 +115,7 @@ pub(super) fn kind(reader: &mut Reader<'_>, (text, range): Located<&str>) -> Opt
 
 /// Returns an image reference, or the start of one; only what no reference can be is refused
 /// here.
-pub(super) fn reference(reader: &mut Reader<'_>, key: &str, at: Located<&str>) -> Option<String> {
+pub(crate) fn reference(reader: &mut Reader<'_>, key: &str, at: Located<&str>) -> Option<String> {
     let range = at.1.clone();
     let text = filled(reader, key, at)?;
     let (fault, hint) = if let Some((scheme, rest)) = text.split_once("://") {
@@ -178,7 +178,7 @@ pub(super) fn path(reader: &mut Reader<'_>, key: &str, at: Located<&str>) -> Opt
 }
 
 /// Returns the version of a chart.
-pub(super) fn version(
+pub(crate) fn version(
     reader: &mut Reader<'_>,
     (text, range): Located<&str>,
 ) -> Option<semver::Version> {

@@ -1,7 +1,7 @@
 //! The embedded database of API keys. Its Secret is the user's, so that charts contain no secret.
 
 use super::Part;
-use crate::config::maas::{
+use crate::serving::config::maas::{
     DATABASE, DATABASE_NAME, DATABASE_PASSWORD, DATABASE_SECRET, EmbeddedDatabase, MaasDatabase,
 };
 use serde_json::{Value as Json, json};

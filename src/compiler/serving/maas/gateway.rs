@@ -1,7 +1,7 @@
 //! The Gateway of governed models.
 
 use super::Part;
-use crate::config::maas::MaasGateway;
+use crate::serving::config::maas::MaasGateway;
 use serde_json::json;
 
 /// Lets MaaS' controller, instead of the platform's operator, attach policies to the Gateway.

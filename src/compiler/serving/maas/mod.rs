@@ -1,17 +1,20 @@
 //! Models as a service: objects that register a model, and those of the platform.
 //!
-//! In come a model's `maas` and a chart's `[chart.maas]`; out go their objects. The names that
-//! MaaS' controller looks up are in `config::maas`.
+//! In come a model's `maas` and a chart's `[chart.maas]`; out go their objects, and [`additions`] to the
+//! documents of the chart. The names that
+//! MaaS' controller looks up are in `serving/config/maas`.
 
+mod additions;
 mod database;
 mod gateway;
 mod model;
 mod tenant;
 
-use crate::config::maas::MaasPlatform;
 use crate::ir::{Expr, Map, Object, Origin, Value};
+use crate::serving::config::maas::MaasPlatform;
 use serde_json::{Value as Json, json};
 
+pub use additions::additions;
 pub(super) use model::{annotate, objects};
 
 /// `apiVersion` of MaaS' own kinds.

@@ -2,9 +2,9 @@
 
 use super::super::build::{map, object, with};
 use super::API;
-use crate::config::ServingConfig;
-use crate::config::maas::{MaasModel, MaasSubscription};
 use crate::ir::{Expr, Object, Value};
+use crate::serving::config::ServingConfig;
+use crate::serving::config::maas::{MaasModel, MaasSubscription};
 use serde_json::{Value as Json, json};
 
 /// Tells KServe that requests are authenticated, so that it does not attach a policy that admits

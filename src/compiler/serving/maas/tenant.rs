@@ -1,7 +1,7 @@
 //! The tenant.
 
 use super::{API, Part};
-use crate::config::maas::{MaasRelease, MaasTenant, TENANT, TENANT_NAMESPACE};
+use crate::serving::config::maas::{MaasRelease, MaasTenant, TENANT, TENANT_NAMESPACE};
 use serde_json::{Value as Json, json};
 
 /// Namespace of AITenants, and the name of the default one: defaults of the controller.

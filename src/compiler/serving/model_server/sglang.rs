@@ -2,7 +2,7 @@
 //! llm-d-router 0.10.
 
 use super::{Limit, ModelServer, Probes, flag, flag_if, model_argument};
-use crate::config::{Model, Topology};
+use crate::serving::config::{Model, Topology};
 use crate::serving::engine::{BLOCK_SIZE, EVENTS_PORT, Pod};
 use crate::serving::releases::{SGLANG, image};
 use crate::serving::topology::{Role, SERVING_PORT, Workload};

@@ -1,7 +1,7 @@
 //! vLLM.
 
 use super::{ModelServer, Probes, flag, flag_if, model_argument};
-use crate::config::{Model, Topology};
+use crate::serving::config::{Model, Topology};
 use crate::serving::engine::{BLOCK_SIZE, EVENTS_PORT, Pod};
 use crate::serving::topology::{RANKS_PORT, Role, SERVING_PORT, SUPERVISOR_PORT, Workload};
 use crate::serving::{pod_fields, presets};

@@ -9,8 +9,8 @@ pub(super) mod pods;
 pub(super) mod shell;
 
 use super::rules::by_release::Judged;
-use crate::config::serving::profile::Profile;
 use crate::diag::Place;
+use crate::serving::config::profile::Profile;
 use config_map::File;
 use flags::Flags;
 use kserve::{Derived, DerivedPods, Unread};

@@ -4,11 +4,11 @@
 //! all part of the test. It is a hook, which Helm creates for `helm test` only, and rendered only if the
 //! values name its image, because it is none of the model's, and the URL of the Gateway.
 
-use super::rollout_test;
-use crate::config::{RouteConfig, ServingConfig};
+use crate::chart::rollout_test;
 use crate::ir::{Condition, Expr, Unit, Value, ValueSpec, ValuesPath};
 use crate::kubectl::{container_security, pod_security};
-use crate::serving;
+use crate::serving::config::{RouteConfig, ServingConfig};
+use crate::serving::route::is_of_the_engine;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ fn values(config: &ServingConfig, route: &RouteConfig) -> [ValueSpec; 2] {
 
 /// Returns the path of the completions API. The route removes prefixes that are not the engine's.
 pub(super) fn completions(config: &ServingConfig, route: &RouteConfig) -> String {
-    let own = route.paths.iter().find(|path| !serving::is_of_the_engine(config, path));
+    let own = route.paths.iter().find(|path| !is_of_the_engine(config, path));
     format!("{}/v1/completions", own.map_or("", |path| path.trim_end_matches('/')))
 }
 

@@ -1,11 +1,11 @@
 //! Reads what `[[serving]]` adds to pods: `pod`, `cache`, `adapters`, `tracing`, labels and annotations.
 
-use super::pods;
-use super::reader::{Fields, Located, Reader};
 use crate::config::keys::NAMESPACE_LIMIT;
-use crate::config::{Adapter, AdapterSource, Cache, PodFields, Tracing};
+use crate::config::read::pods::typed;
+use crate::config::read::reader::{Fields, Located, Reader};
 use crate::diag::Code;
 use crate::ir::{is_label_value, label_fault};
+use crate::serving::config::{Adapter, AdapterSource, Cache, PodFields, Tracing};
 use k8s_openapi::api::core::v1::{
     Container, EnvFromSource, HostAlias, PodDNSConfig, PodSecurityContext,
     TopologySpreadConstraint, Volume, VolumeMount,
@@ -19,15 +19,15 @@ type Typed = fn(&mut Reader<'_>, &str, Located<Json>) -> Option<Json>;
 /// Types of the keys of `pod` that are no strings.
 const TYPES: &[(&str, Typed)] = &[
     ("labels", labels),
-    ("volumes", pods::typed::<Vec<Volume>>),
-    ("volume-mounts", pods::typed::<Vec<VolumeMount>>),
-    ("init-containers", pods::typed::<Vec<Container>>),
-    ("sidecars", pods::typed::<Vec<Container>>),
-    ("env-from", pods::typed::<Vec<EnvFromSource>>),
-    ("topology-spread", pods::typed::<Vec<TopologySpreadConstraint>>),
-    ("security-context", pods::typed::<PodSecurityContext>),
-    ("host-aliases", pods::typed::<Vec<HostAlias>>),
-    ("dns-config", pods::typed::<PodDNSConfig>),
+    ("volumes", typed::<Vec<Volume>>),
+    ("volume-mounts", typed::<Vec<VolumeMount>>),
+    ("init-containers", typed::<Vec<Container>>),
+    ("sidecars", typed::<Vec<Container>>),
+    ("env-from", typed::<Vec<EnvFromSource>>),
+    ("topology-spread", typed::<Vec<TopologySpreadConstraint>>),
+    ("security-context", typed::<PodSecurityContext>),
+    ("host-aliases", typed::<Vec<HostAlias>>),
+    ("dns-config", typed::<PodDNSConfig>),
 ];
 
 /// Returns the fields of a table `pod`.
@@ -46,7 +46,7 @@ pub(super) fn pod(reader: &mut Reader<'_>, fields: Option<&Fields<'_>>) -> PodFi
 
 /// Returns labels with valid keys and values; reports others.
 fn labels(reader: &mut Reader<'_>, key: &str, (json, range): Located<Json>) -> Option<Json> {
-    let json = pods::typed::<BTreeMap<String, String>>(reader, key, (json, range.clone()))?;
+    let json = typed::<BTreeMap<String, String>>(reader, key, (json, range.clone()))?;
     for (key, value) in json.as_object().into_iter().flatten() {
         let (prefix, name) = key.rsplit_once('/').unwrap_or(("", key));
         let host = prefix.is_empty()
@@ -75,7 +75,7 @@ pub(super) fn texts(
     fields: &Fields<'_>,
     key: &str,
 ) -> JsonMap<String, Json> {
-    let read = pods::typed::<BTreeMap<String, String>>;
+    let read = typed::<BTreeMap<String, String>>;
     match fields.json(key).and_then(|at| read(reader, key, at)) {
         Some(Json::Object(map)) => map,
         _ => JsonMap::new(),

@@ -1,6 +1,6 @@
 //! Keys of models as a service: `[chart.maas]`, and `maas` of `[[serving]]`.
 
-use super::{Kind, NAME, NAMESPACE, SECRET, Table, optional, required};
+use crate::config::keys::{Kind, NAME, NAMESPACE, SECRET, Table, optional, required};
 
 /// Values of `release`, the default first.
 pub(crate) const RELEASES: &[&str] = &["3.5", "3.4"];

@@ -1,27 +1,13 @@
-//! Compiles one `[[serving]]` table: its objects, changed by its patches, and checked.
+//! `[[serving.patch]]`: changes the objects of a model by jq.
 
-use crate::config::ServingConfig;
+use super::config::ServingConfig;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Release, Unit};
 use crate::jq::{Purpose, Session};
-use crate::{overlay, serving};
+use crate::overlay;
 
-/// Returns the objects and values of a model; `None` if its parallelism is invalid, or after errors of
-/// patches. Patched objects are held against the same invariants as others.
-pub(super) fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<Unit> {
-    let mut unit = serving::compile(config, diagnostics)?;
-    if !config.patches.is_empty() {
-        let start = diagnostics.mark();
-        patch(&mut unit, config, diagnostics);
-        if diagnostics.has_errors_since(start) {
-            return None;
-        }
-    }
-    Some(unit)
-}
-
-/// Applies the patches to the objects as they are with the default values.
-fn patch(unit: &mut Unit, config: &ServingConfig, diagnostics: &mut Diagnostics) {
+/// Applies the patches to the objects as they are with the default values. Reports patches that fail.
+pub(super) fn apply(unit: &mut Unit, config: &ServingConfig, diagnostics: &mut Diagnostics) {
     let programs = config
         .patches
         .iter()

@@ -1,22 +1,18 @@
 //! Reads models as a service: `[chart.maas]`, and `maas` of `[[serving]]`.
 
-mod references;
-
-pub(super) use references::resolve;
-
-use super::reader::{Fields, Reader};
-use super::serving::check_patterns;
-use super::values;
-use crate::config::keys::maas as keys;
-use crate::config::maas::{
+use super::keys;
+use super::{
     EmbeddedDatabase, GATEWAY, MaasDatabase, MaasGateway, MaasModel, MaasPlatform, MaasRelease,
     MaasSubscription, MaasTenant, TENANT_NAMESPACE, TokenLimit,
 };
+use crate::config::read::reader::{Fields, Reader};
+use crate::config::read::values;
 use crate::diag::Code;
+use crate::serving::config::read::check_patterns;
 
 /// Reads `[chart.maas]`; `None` without it, or if it lacks something essential. `namespace` is the
 /// chart's.
-pub(super) fn platform(
+pub(crate) fn platform(
     reader: &mut Reader<'_>,
     chart: &Fields<'_>,
     namespace: &str,
@@ -104,7 +100,11 @@ fn tenant(reader: &mut Reader<'_>, platform: &Fields<'_>) -> Option<MaasTenant> 
 const SUBSCRIPTION_LIMIT: usize = 63;
 
 /// Reads the fields of `maas` of the model `name`.
-pub(super) fn model(reader: &mut Reader<'_>, fields: &Fields<'_>, name: &str) -> MaasModel {
+pub(in crate::serving::config) fn model(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    name: &str,
+) -> MaasModel {
     let mut subscriptions: Vec<MaasSubscription> = Vec::new();
     for table in reader.inner_tables(fields, "subscriptions") {
         check_patterns(reader, &table, &[]);

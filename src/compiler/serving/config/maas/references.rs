@@ -3,11 +3,12 @@
 //! The controller looks objects up by name and waits without an error for those that never come, so
 //! every name that two tables share is checked here.
 
-use super::super::Tables;
-use super::super::reader::Reader;
-use crate::config::maas::{MaasGateway, MaasModel, MaasPlatform, MaasTenant};
-use crate::config::{BundleConfig, RouteConfig, ServingConfig, Source};
+use super::{MaasGateway, MaasModel, MaasPlatform, MaasTenant};
+use crate::config::read::Tables;
+use crate::config::read::reader::Reader;
+use crate::config::{BundleConfig, Source};
 use crate::diag::{Code, Diagnostic, Place, Span, suggest};
+use crate::serving::config::{RouteConfig, ServingConfig};
 
 /// The platform tables of the configuration, each with the name of its chart.
 #[derive(Default)]
@@ -19,7 +20,7 @@ struct Platform {
 
 /// Resolves the references of all platforms and models, and reports those that lead nowhere. Models
 /// depend on the charts with their Gateway and tenant from then on.
-pub(in crate::config::read) fn resolve(reader: &mut Reader<'_>, tables: &mut Tables) {
+pub(crate) fn resolve(reader: &mut Reader<'_>, tables: &mut Tables) {
     let mut platform = Platform::default();
     let mut databases: Vec<String> = Vec::new();
     for (name, maas) in tables.bundles.iter().filter_map(platform_of) {

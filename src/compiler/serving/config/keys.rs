@@ -1,9 +1,9 @@
 //! The keys of `[[serving]]`.
 
-use super::{
-    Kind, MAINTAINER, NAME, NAMESPACE, PATCH_KEYS, SECRET, Table, maas, optional, required,
+use super::{accelerators, maas, profile};
+use crate::config::keys::{
+    Kind, MAINTAINER, NAME, NAMESPACE, PATCH_KEYS, SECRET, Table, optional, required,
 };
-use crate::config::serving::{accelerators, profile};
 
 /// Values of `topology`, the default first.
 pub(crate) const TOPOLOGIES: &[&str] =
@@ -581,7 +581,7 @@ pub static SERVING: Table = Table {
         .with(&["prefill"]),
         optional("epp", Kind::Table(&EPP), EPP.doc),
         optional("route", Kind::Table(&ROUTE), ROUTE.doc),
-        optional("maas", Kind::Table(&maas::MODEL), maas::MODEL.doc),
+        optional("maas", Kind::Table(&maas::keys::MODEL), maas::keys::MODEL.doc),
         optional(
             "objectives",
             Kind::Object,

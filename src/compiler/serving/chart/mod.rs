@@ -1,21 +1,24 @@
 //! Charts of `[[serving]]` tables: the layout of bundle charts, with their own README and NOTES.
 
-use super::required_apis::{self, Providers, REQUIRED_APIS};
-use super::{
-    Chart, HELMIGNORE, artifact_hub, budget, created_namespaces, maas, manifest, readme,
-    request_test, values,
+mod maas;
+mod request_test;
+
+use super::config::{AdapterSource, Cache, Model, ServingConfig, Topology};
+use super::monitoring_and_scaling::{pod_metric, waiting_metric};
+use super::topology::{self, Role, Servers, Workload};
+use super::{images_of, picker};
+use crate::chart::required_apis::{self, Providers, REQUIRED_APIS};
+use crate::chart::{
+    Chart, HELMIGNORE, artifact_hub, budget, created_namespaces, manifest, readme, values,
 };
-use crate::config::{AdapterSource, Cache, Model, ServingConfig, Topology};
 use crate::images;
 use crate::ir::{Map, Unit, Value};
-use crate::serving::topology::{self, Role, Servers, Workload};
-use crate::serving::{self, picker};
 use crate::yaml::{self, escape};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Returns the chart of a `[[serving]]` table.
-pub fn serving_chart(unit: &Unit, config: &ServingConfig) -> Chart {
+pub(super) fn chart(unit: &Unit, config: &ServingConfig) -> Chart {
     let mut unit = unit.clone();
     let mut files = request_test::add(&mut unit, config);
     let unit = &unit;
@@ -71,13 +74,13 @@ fn metadata(unit: &Unit, config: &ServingConfig) -> String {
     let minimum = if matches!(config.model, Model::Image(_)) { "1.35" } else { "1.30" };
     set("kubeVersion", Value::text(format!(">={minimum}.0-0")));
     if !config.maintainers.is_empty() {
-        set("maintainers", super::metadata::maintainers(&config.maintainers));
+        set("maintainers", crate::chart::metadata::maintainers(&config.maintainers));
     }
     let mut annotations = Map::new();
     annotations.insert("bundle2chart/model".to_owned(), Value::text(&config.served_name));
     annotations.insert("bundle2chart/api".to_owned(), Value::text(config.profile.name));
     // The license of the model's files is not known here.
-    let images = images::pulled(&serving::images(unit, config));
+    let images = images::pulled(&images_of(unit, config));
     annotations.extend(artifact_hub::images_of(&images));
     set("annotations", annotations.into());
     yaml::plain(&root).unwrap_or_default()
@@ -334,9 +337,9 @@ fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
         needed.push("KEDA".to_owned());
     }
     if let Some(scaling) = &config.autoscaling {
-        let metric = serving::waiting_metric(config);
+        let metric = waiting_metric(config);
         if !scaling.keda {
-            let metric = serving::pod_metric(config, scaling);
+            let metric = pod_metric(config, scaling);
             needed.push(format!("an adapter that serves `{metric}` as a pod metric"));
         } else if config.monitoring.is_none() {
             needed.push(format!("a Prometheus that scrapes `{metric}` from the pods"));

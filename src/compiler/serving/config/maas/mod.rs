@@ -3,6 +3,13 @@
 //! Names that MaaS' controller looks up are constants here. Names that refer to another table are
 //! resolved when the configuration is read, so that a wrong one is an error at its key.
 
+pub mod keys;
+mod read;
+pub(super) mod references;
+
+pub(super) use read::model;
+pub(crate) use read::platform;
+
 use crate::diag::Span;
 
 /// Name of the Secret with the connection URL, which the controller reads.

@@ -1,16 +1,17 @@
 //! Reads `[[serving]]`.
 
-use super::defaults::{self, Settings};
-use super::reader::{Fields, Located, Reader};
-use super::{maas, overlay, pods, serving_pods, values};
-use crate::config::keys::maas as keys_of_maas;
-use crate::config::keys::serving as keys;
-use crate::config::keys::{Kind, NAMESPACE_LIMIT, Table};
-use crate::config::serving::{accelerators, profile};
-use crate::config::{
+mod pods;
+
+use super::{
     Accelerator, Autoscaling, EngineConfig, EngineKind, Model, Monitoring, NetworkPolicy,
-    PickerConfig, RouteConfig, ServingConfig, Shape, Topology,
+    PickerConfig, RouteConfig, ServingConfig, Shape, Topology, accelerators, keys, maas, profile,
 };
+use crate::config::keys::{Kind, NAMESPACE_LIMIT, Table};
+use crate::config::read::check::Draft;
+use crate::config::read::defaults::{self, Settings};
+use crate::config::read::pods::typed;
+use crate::config::read::reader::{Fields, Located, Reader};
+use crate::config::read::{draft, overlay, values};
 use crate::diag::{Code, Span};
 use crate::ir::label_fault;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, Toleration};
@@ -23,8 +24,17 @@ use toml::de::DeTable;
 /// stay a DNS label of 63 characters.
 const NAME_LIMIT: usize = 40;
 
-/// Reads a `[[serving]]` table; `None` if it has fatal errors.
-pub(super) fn read<'t>(
+/// Reads a `[[serving]]` table; there is no model after fatal errors.
+pub(crate) fn read<'t>(
+    reader: &mut Reader<'_>,
+    (table, header): Located<&'t DeTable<'t>>,
+    defaults: &Settings,
+) -> (Draft, Option<ServingConfig>) {
+    let fields = reader.fields(&keys::SERVING, header, table);
+    (draft(reader, &fields), serving(reader, &fields, defaults))
+}
+
+fn serving<'t>(
     reader: &mut Reader<'_>,
     fields: &Fields<'t>,
     defaults: &Settings,
@@ -50,7 +60,7 @@ pub(super) fn read<'t>(
         let mut shape = shape(&table, Some(decode.topology));
         shape.args = strings(&table, "args").unwrap_or_else(|| decode.args.clone());
         shape.resources = match table.json("resources") {
-            Some(at) => pods::typed::<ResourceRequirements>(reader, "resources", at),
+            Some(at) => typed::<ResourceRequirements>(reader, "resources", at),
             None => decode.resources.clone(),
         };
         shape
@@ -71,7 +81,7 @@ pub(super) fn read<'t>(
         table_in(reader, fields, "network-policy", &keys::NETWORK_POLICY, &mut spans);
     let scaling_fields = table_in(reader, fields, "autoscaling", &keys::AUTOSCALING, &mut spans);
     let route = route_fields.as_ref().and_then(route);
-    let maas = table_in(reader, fields, "maas", &keys_of_maas::MODEL, &mut spans)
+    let maas = table_in(reader, fields, "maas", &maas::keys::MODEL, &mut spans)
         .map(|table| maas::model(reader, &table, &name));
     let elsewhere = route_fields.as_ref().and_then(|table| table.text("gateway-namespace"));
     if let (Some((_, range)), true) =
@@ -110,7 +120,7 @@ pub(super) fn read<'t>(
     let chart_version = fields.text("chart-version").and_then(|at| values::version(reader, at));
 
     Some(ServingConfig {
-        adapters: serving_pods::adapters(reader, fields, &served_name),
+        adapters: pods::adapters(reader, fields, &served_name),
         name,
         model,
         served_name,
@@ -125,17 +135,13 @@ pub(super) fn read<'t>(
         maintainers: maintainers.or_else(|| defaults.maintainers.clone()).unwrap_or_default(),
         pull_secret: own_secret,
         engine,
-        pod: serving_pods::pod(reader, pod.as_ref()),
-        labels: serving_pods::labels_of(reader, fields),
-        service_account_annotations: serving_pods::texts(
-            reader,
-            fields,
-            "service-account-annotations",
-        ),
+        pod: pods::pod(reader, pod.as_ref()),
+        labels: pods::labels_of(reader, fields),
+        service_account_annotations: pods::texts(reader, fields, "service-account-annotations"),
         queue: string(fields, "queue"),
-        cache: cache.as_ref().and_then(serving_pods::cache),
+        cache: cache.as_ref().and_then(pods::cache),
         adapter_rank: fields.integer("adapter-rank"),
-        tracing: tracing.as_ref().and_then(serving_pods::tracing),
+        tracing: tracing.as_ref().and_then(pods::tracing),
         patches: overlay::patches(reader, fields),
         accelerator: accelerator(reader, accelerator_fields.as_ref()),
         decode,
@@ -148,7 +154,7 @@ pub(super) fn read<'t>(
         rewrites: rewrites(reader, fields),
         monitoring: monitoring_fields.map(|table| Monitoring {
             interval: string(&table, "interval").unwrap_or_else(|| "10s".to_owned()),
-            labels: serving_pods::labels_of(reader, &table),
+            labels: pods::labels_of(reader, &table),
         }),
         network_policy: policy_fields.map(|table| NetworkPolicy {
             gateways: strings(&table, "gateway-namespaces").unwrap_or_else(|| {
@@ -181,7 +187,11 @@ fn note_spans(
 }
 
 /// Checks strings against the patterns of their keys, except those of the keys `checked`.
-pub(super) fn check_patterns(reader: &mut Reader<'_>, fields: &Fields<'_>, checked: &[&str]) {
+pub(in crate::serving::config) fn check_patterns(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    checked: &[&str],
+) {
     for (key, _) in fields.places() {
         let (pattern, texts) = match key.kind {
             Kind::String(Some(pattern)) => (pattern, fields.text(key.name).into_iter().collect()),
@@ -273,20 +283,20 @@ fn engine(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
 ) -> Option<(EngineConfig, Vec<String>, Option<Json>)> {
-    let env = fields.json("env").and_then(|at| pods::typed::<Vec<EnvVar>>(reader, "env", at));
+    let env = fields.json("env").and_then(|at| typed::<Vec<EnvVar>>(reader, "env", at));
     let tolerations = fields
         .json("tolerations")
-        .and_then(|at| pods::typed::<Vec<Toleration>>(reader, "tolerations", at));
+        .and_then(|at| typed::<Vec<Toleration>>(reader, "tolerations", at));
     let list = |json: Option<Json>| match json {
         Some(Json::Array(items)) => items,
         _ => Vec::new(),
     };
     let resources = fields
         .json("resources")
-        .and_then(|at| pods::typed::<ResourceRequirements>(reader, "resources", at));
+        .and_then(|at| typed::<ResourceRequirements>(reader, "resources", at));
     let node_selector = fields
         .json("node-selector")
-        .and_then(|at| pods::typed::<BTreeMap<String, String>>(reader, "node-selector", at));
+        .and_then(|at| typed::<BTreeMap<String, String>>(reader, "node-selector", at));
     let (image, range) = fields.text("image")?;
     let image = values::reference(reader, "image", (image, range))?;
     let engine = EngineConfig {
@@ -414,9 +424,9 @@ fn epp(
         flags,
         resources: fields
             .json("resources")
-            .and_then(|at| pods::typed::<ResourceRequirements>(reader, "resources", at)),
+            .and_then(|at| typed::<ResourceRequirements>(reader, "resources", at)),
         tokenizer_image: string(fields, "tokenizer-image"),
-        pod: serving_pods::pod(reader, pod),
+        pod: pods::pod(reader, pod),
     }
 }
 

@@ -1,12 +1,21 @@
-//! `[[serving]]`: what a person says about a model to serve.
+//! The configuration of models: tables of bundles.toml come in, checked types go out.
+//!
+//! `[[serving]]` is read by [`read`], `[chart.maas]` and `maas` by [`maas`]. [`keys`] has the tables of
+//! their keys. They use the reader of `config`, which calls them for its tables.
 
 pub mod accelerators;
+pub mod keys;
+pub mod maas;
 pub mod profile;
+mod read;
 
-use super::maas::MaasModel;
-use super::{Maintainer, PatchConfig};
+pub(crate) use maas::references::resolve;
+pub(crate) use read::read;
+
+use crate::config::{Maintainer, PatchConfig};
 use crate::diag::Span;
 use accelerators::{Rdma, Tpu};
+use maas::MaasModel;
 use profile::Profile;
 use serde_json::{Map as JsonMap, Value as Json};
 use std::collections::BTreeMap;
