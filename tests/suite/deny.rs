@@ -1,11 +1,18 @@
 //! Licenses, sources and bans of dependencies, by deny.toml: those of the program, of the fuzz targets
-//! and of the second registry client. cargo-deny itself also checks advisories and yanked versions.
+//! and of the second registry client.
+//!
+//! `cargo test --test suite -- --ignored deny::` compiles and runs cargo-deny, which also checks
+//! advisories and yanked versions. Licenses, sources and bans are checked without it in each run.
 
+use crate::support::cargo_program;
 use serde_json::Value as Json;
 use std::fs;
 use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// The version of cargo-deny.
+const VERSION: &str = "0.20.2";
 
 const WORKSPACES: [&str; 3] = [".", "fuzz", "tests/oci_client"];
 
@@ -159,5 +166,42 @@ fn dependencies_come_from_the_default_registry_and_none_is_banned() {
                 ),
             }
         }
+    }
+}
+
+/// Returns cargo-deny: the program on the PATH, or one that it compiles.
+fn cargo_deny() -> PathBuf {
+    let on_path = PathBuf::from("cargo-deny");
+    match Command::new(&on_path).arg("--version").output() {
+        Ok(output) if output.status.success() => on_path,
+        _ => cargo_program::installed("cargo-deny", VERSION, &[]),
+    }
+}
+
+#[test]
+#[ignore = "compiles cargo-deny"]
+fn cargo_deny_finds_nothing() {
+    let program = cargo_deny();
+    let run = |workspace: &str, arguments: &[&str]| {
+        let mut command = Command::new(&program);
+        command.arg("--manifest-path").arg(manifest(workspace));
+        command.arg("--config").arg(root().join("deny.toml"));
+        let output = command.args(arguments).output().expect("cargo-deny runs");
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for workspace in WORKSPACES {
+        let (is_fine, text) = run(workspace, &["check", "licenses", "bans", "sources"]);
+        assert!(is_fine, "{workspace}: {text}");
+    }
+
+    // This command reports no finding, so it fails only if the database cannot be fetched.
+    let (is_fetched, why) = run(".", &["fetch", "db"]);
+    if !is_fetched {
+        println!("not checked: advisories and yanked versions, without their database: {why}");
+        return;
+    }
+    for workspace in WORKSPACES {
+        let (is_fine, text) = run(workspace, &["check", "advisories"]);
+        assert!(is_fine, "{workspace}: {text}");
     }
 }

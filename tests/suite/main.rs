@@ -34,6 +34,7 @@ mod documents;
 mod example_platform;
 mod first_build;
 mod fixtures;
+mod fuzz;
 mod gates;
 mod goldens;
 mod helm;

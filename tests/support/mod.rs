@@ -1,6 +1,7 @@
 //! Shared parts of the test programs: programs to run, inputs to build and comparisons.
 
 pub(crate) mod api_schemas;
+pub(crate) mod cargo_program;
 pub(crate) mod command;
 pub(crate) mod comparison;
 pub(crate) mod control_plane;

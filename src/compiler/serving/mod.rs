@@ -8,7 +8,6 @@ mod build;
 mod chart;
 pub mod config;
 mod engine;
-#[cfg(any(feature = "fuzzing", test))]
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod invariants;

@@ -1,5 +1,5 @@
 //! Parsers of untrusted input for fuzz/ that have no other public entry point: layers, catalogs,
-//! challenges and credentials. Part of builds for fuzzing and for unit tests only.
+//! challenges and credentials. No part of the API: they change without notice.
 
 use super::archive::{Entry, Expanded, Meter, walk};
 use super::folders::Folders;

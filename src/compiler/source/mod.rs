@@ -17,7 +17,6 @@ mod digest;
 mod directory;
 mod docker_archive;
 mod folders;
-#[cfg(any(feature = "fuzzing", test))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod image;

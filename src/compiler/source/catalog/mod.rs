@@ -8,7 +8,6 @@
 
 mod contents;
 mod embedded;
-#[cfg(any(feature = "fuzzing", test))]
 pub(super) mod fuzzing;
 mod graph;
 mod ignore;

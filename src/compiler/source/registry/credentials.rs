@@ -193,7 +193,6 @@ fn find_in(
 
 /// Returns the login that a credential file has for a repository, for fuzz/. Names of helpers in the
 /// file are ignored: they would be run.
-#[cfg(any(feature = "fuzzing", test))]
 pub(super) fn of_file_without_helpers(
     text: &[u8],
     host: &str,

@@ -9,7 +9,6 @@ mod challenge;
 mod credentials;
 mod download;
 mod failure;
-#[cfg(any(feature = "fuzzing", test))]
 pub(super) mod fuzzing;
 mod http;
 mod manifest;

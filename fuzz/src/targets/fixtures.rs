@@ -1,6 +1,6 @@
 //! The bundles of fixtures/, which targets change.
 
-use crate::json;
+use super::objects::json;
 use bundle2chart::source::BundleFiles;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 /// # Panics
 /// When there are none.
 pub fn bundles(limit: usize) -> Vec<BundleFiles> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/bundles");
+    let root = Path::new(super::super::ROOT).join("fixtures/bundles");
     let versions = entries(&root).into_iter().flat_map(|package| entries(&package));
     let mut bundles = Vec::new();
     for version in versions {
