@@ -128,6 +128,7 @@ fn check(files: &BundleFiles, config: &BundleConfig) {
             layout: Layout::default(),
             crds: compiled.crds,
             warnings: &warnings,
+            additions: &chart::Additions::default(),
         },
     );
     for (release, meant) in releases.iter().zip(meant) {
