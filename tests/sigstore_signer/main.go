@@ -1,7 +1,8 @@
-// Command sigstore_signer signs an image with a new key, with the libraries that cosign signs with.
+// Command sigstore_signer signs an image with a new key, with the libraries that cosign signs with, or
+// as an identity, with a new instance of sigstore.
 //
 // It prints a JSON document with the public key, the payload and signature of simple signing, and
-// a bundle with a DSSE envelope.
+// a bundle with a DSSE envelope; for an identity with the roots and several such signatures.
 package main
 
 import (
@@ -38,11 +39,18 @@ type output struct {
 }
 
 func main() {
-	if len(os.Args) != 4 {
+	var signed any
+	var err error
+	switch {
+	case len(os.Args) == 5 && os.Args[1] == "keyless":
+		signed, err = keyless(os.Args[2], os.Args[3], os.Args[4])
+	case len(os.Args) == 4:
+		signed, err = sign(os.Args[1], os.Args[2], os.Args[3])
+	default:
 		fmt.Fprintln(os.Stderr, "usage: sigstore_signer ecdsa|rsa|ed25519 REFERENCE DIGEST")
+		fmt.Fprintln(os.Stderr, "       sigstore_signer keyless REFERENCE DIGEST OTHER_DIGEST")
 		os.Exit(2)
 	}
-	signed, err := sign(os.Args[1], os.Args[2], os.Args[3])
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(signed)
 	}
@@ -70,11 +78,7 @@ func sign(kind, reference, digest string) (*output, error) {
 		return nil, err
 	}
 
-	image, err := name.NewDigest(reference + "@" + digest)
-	if err != nil {
-		return nil, err
-	}
-	document, err := payload.Cosign{Image: image}.MarshalJSON()
+	document, err := simplePayload(reference, digest)
 	if err != nil {
 		return nil, err
 	}
@@ -83,19 +87,12 @@ func sign(kind, reference, digest string) (*output, error) {
 		return nil, err
 	}
 
-	statement, err := json.Marshal(map[string]any{
-		"_type":         "https://in-toto.io/Statement/v1",
-		"predicateType": predicateType,
-		"predicate":     map[string]any{},
-		"subject": []any{map[string]any{
-			"digest": map[string]string{"sha256": strings.TrimPrefix(digest, "sha256:")},
-		}},
-	})
+	signed, err := statement(digest)
 	if err != nil {
 		return nil, err
 	}
 	wrapped := dsse.WrapSigner(signer, "application/vnd.in-toto+json")
-	envelope, err := wrapped.SignMessage(bytes.NewReader(statement))
+	envelope, err := wrapped.SignMessage(bytes.NewReader(signed))
 	if err != nil {
 		return nil, err
 	}
@@ -108,6 +105,27 @@ func sign(kind, reference, digest string) (*output, error) {
 		return nil, err
 	}
 	return &output{string(pem), document, simple, bundle}, nil
+}
+
+// simplePayload returns a payload of simple signing.
+func simplePayload(reference, digest string) ([]byte, error) {
+	image, err := name.NewDigest(reference + "@" + digest)
+	if err != nil {
+		return nil, err
+	}
+	return payload.Cosign{Image: image}.MarshalJSON()
+}
+
+// statement returns a statement that is a signature.
+func statement(digest string) ([]byte, error) {
+	return json.Marshal(map[string]any{
+		"_type":         "https://in-toto.io/Statement/v1",
+		"predicateType": predicateType,
+		"predicate":     map[string]any{},
+		"subject": []any{map[string]any{
+			"digest": map[string]string{"sha256": strings.TrimPrefix(digest, "sha256:")},
+		}},
+	})
 }
 
 func generate(kind string) (crypto.PrivateKey, error) {

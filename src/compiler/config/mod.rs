@@ -31,7 +31,7 @@ pub use operands::{Account, Adoption, Operands};
 pub use overlay::{Overlay, OverlaySource, PatchConfig};
 pub use pods::PodConfig;
 pub use switch::Switch;
-pub use verify::{Verification, VerificationRule};
+pub use verify::{CertificateIdentity, IdentityMatch, Verification, VerificationRule};
 
 pub use crate::serving::config::ServingConfig;
 

@@ -247,8 +247,8 @@ codes! {
         "An image has no signature, but `[[verify]]` requires one."
         "Signatures of cosign are attached to an image in its registry: as the tag `sha256-DIGEST.sig`, or as a referrer (cosign 3). They are read from where the image is read, so a mirror must have them too: `bundle2chart vendor` copies them, and so do `cosign copy` and `oc mirror`. A registry that cannot be reached is another error. Nothing of the image was used.";
     SignatureInvalid "signature-invalid"
-        "None of the signatures of an image is valid for the keys in `[[verify]]`."
-        "A signature is valid if one of the keys made it, and if it names the digest of the image (or of the index that contains it) and, for the tag `sha256-DIGEST.sig`, the repository of the reference before mirrors. The message lists what was found: another key or changed bytes, another digest, or another repository. Either the vendor has a new key, or the image is not the vendor's. Nothing of the image was used.";
+        "None of the signatures of an image is valid for the keys or the identity in `[[verify]]`."
+        "A signature is valid if one of the keys or the identity made it, and if it names the digest of the image (or of the index that contains it) and, for the tag `sha256-DIGEST.sig`, the repository of the reference before mirrors. The message lists what was found: another key or changed bytes, another digest, or another repository. Either the vendor has a new key, or the image is not the vendor's. With `identity` (keyless), the certificate must name it and `issuer`, lead to an authority in `roots`, and have been valid when a log in `roots` recorded the signature; if certificate or log entry are not valid, the instance of sigstore may have new keys: update the file of `roots`. Nothing of the image was used.";
     SignatureRequired "signature-required"
         "`require = true` rejects an image that no other `[[verify]]` table covers."
         "With `require = true`, a `[[verify]]` table with a longer `prefix` must say who signs an image, or that it is not verified (`insecure = true`). Nothing of the image was used.";

@@ -69,7 +69,7 @@ fn decisions(old: &Locked, new: &Locked) -> Vec<String> {
     let watch = |entry: &Locked| entry.decisions.watch.as_ref().map(Watch::to_toml);
     let key = |entry: &Locked| {
         let signature = entry.bytes.image()?.identity.signature.as_ref()?;
-        Some(short(&signature.key))
+        Some(signature.signer.short().to_owned())
     };
     let keys = [
         ("signed by", key(old), key(new)),

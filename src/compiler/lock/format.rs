@@ -3,7 +3,7 @@
 use super::{Bytes, Decisions, Lock, Locked, LockedImage};
 use crate::config::Watch;
 use crate::ir::UpgradeEdges;
-use crate::source::{ImageIdentity, Signature};
+use crate::source::{ImageIdentity, Signature, Signer};
 use serde::Deserialize;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -13,8 +13,9 @@ pub(super) const VERSION: u32 = 1;
 
 /// Revision of additions to the format of one version. Files of a later revision are read, but not
 /// written, because that would lose the additions. Revision 1 added `package` and `watch`, revision 2
-/// `replaces`, `skips` and `skip-range` of bundles of a catalog, revision 3 `signature`.
-pub(super) const REVISION: u32 = 3;
+/// `replaces`, `skips` and `skip-range` of bundles of a catalog, revision 3 `signature`, revision 4
+/// `identity` and `issuer` in it.
+pub(super) const REVISION: u32 = 4;
 
 const HEAD: &str = "# Which bytes each bundle was when it was locked. Written by bundle2chart; commit it, do not \
                     edit it.\n";
@@ -97,7 +98,9 @@ impl From<LockedWatch> for Watch {
 struct LockedSignature {
     manifest: toml::Spanned<String>,
     signed: toml::Spanned<String>,
-    key: String,
+    key: Option<String>,
+    identity: Option<String>,
+    issuer: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -188,8 +191,17 @@ impl Entry {
 
 impl LockedSignature {
     fn checked(self) -> Result<Signature, Fault> {
+        let range = self.manifest.span();
         let (manifest, signed) = (checked(self.manifest)?, checked(self.signed)?);
-        Ok(Signature { manifest, signed, key: self.key })
+        let signer = match (self.key, self.identity, self.issuer) {
+            (Some(key), None, None) => Signer::Key(key),
+            (None, Some(identity), Some(issuer)) => Signer::Identity { identity, issuer },
+            _ => {
+                let message = "a signature needs either `key`, or `identity` and `issuer`";
+                return Err(Fault { message: message.to_owned(), range });
+            }
+        };
+        Ok(Signature { manifest, signed, signer })
     }
 }
 
@@ -216,15 +228,13 @@ fn checked(digest: toml::Spanned<String>) -> Result<String, Fault> {
 pub(super) fn text(lock: &Lock) -> String {
     // Earlier versions of the program can write a lock that has no additions that they lose.
     let has_edges = lock.bundles.iter().any(|entry| entry.edges.is_some());
-    let has_signatures = lock
-        .bundles
-        .iter()
-        .any(|entry| entry.bytes.image().is_some_and(|image| image.identity.signature.is_some()));
-    let revision = match (has_signatures, has_edges) {
-        (true, _) => REVISION,
-        (false, true) => 2,
-        (false, false) => 1,
-    };
+    let images = lock.bundles.iter().filter_map(|entry| entry.bytes.image());
+    let signatures = images.filter_map(|image| image.identity.signature.as_ref());
+    let of_signatures = signatures.map(|signature| match signature.signer {
+        Signer::Identity { .. } => REVISION,
+        Signer::Key(_) => 3,
+    });
+    let revision = of_signatures.max().unwrap_or(if has_edges { 2 } else { 1 });
     let mut text = format!("{HEAD}version = {VERSION}\nrevision = {revision}\n");
     for entry in &lock.bundles {
         let _ = entry.write(&mut text);
@@ -265,11 +275,17 @@ impl Locked {
                 writeln!(text, "    {},", blob(layer))?;
             }
             writeln!(text, "]")?;
-            if let Some(Signature { manifest, signed, key }) = &identity.signature {
-                let [manifest, signed, key] = [manifest, signed, key].map(|text| quoted(text));
+            if let Some(Signature { manifest, signed, signer }) = &identity.signature {
+                let signer = match signer {
+                    Signer::Key(key) => format!("key = {}", quoted(key)),
+                    Signer::Identity { identity, issuer } => {
+                        format!("identity = {}, issuer = {}", quoted(identity), quoted(issuer))
+                    }
+                };
+                let [manifest, signed] = [manifest, signed].map(|text| quoted(text));
                 writeln!(
                     text,
-                    "signature = {{ manifest = {manifest}, signed = {signed}, key = {key} }}"
+                    "signature = {{ manifest = {manifest}, signed = {signed}, {signer} }}"
                 )?;
             }
         }
@@ -370,19 +386,45 @@ mod tests {
     fn signatures_are_an_addition_of_revision_3() {
         let mut lock = lock();
         let (manifest, signed, key) = (digest("7"), digest("1"), digest("8"));
-        let signature = Signature { manifest, signed, key };
-        if let Bytes::Image(image) = &mut lock.bundles[0].bytes {
-            image.identity.signature = Some(signature.clone());
-        }
-        let text = text(&lock);
-        let Signature { manifest, signed, key } = signature;
         let line = format!(
             "\nsignature = {{ manifest = \"{manifest}\", signed = \"{signed}\", key = \"{key}\" }}\n"
         );
+        let signature = Signature { manifest: manifest.clone(), signed, signer: Signer::Key(key) };
+        if let Bytes::Image(image) = &mut lock.bundles[0].bytes {
+            image.identity.signature = Some(signature);
+        }
+        let text = text(&lock);
         assert!(text.contains(&line), "{text}");
         let read = parse(&text).unwrap_or_else(|fault| panic!("{}", fault.message));
-        assert_eq!((read.lock, read.revision), (lock, REVISION));
+        assert_eq!((read.lock, read.revision), (lock, 3));
         assert!(parse(&text.replace(&manifest, "sha256:7")).is_err());
+    }
+
+    #[test]
+    fn keyless_signatures_are_an_addition_of_revision_4() {
+        let mut lock = lock();
+        let signer = Signer::Identity {
+            identity: "release@example.com".to_owned(),
+            issuer: "https://token.example.com".to_owned(),
+        };
+        let signature = Signature { manifest: digest("7"), signed: digest("1"), signer };
+        if let Bytes::Image(image) = &mut lock.bundles[0].bytes {
+            image.identity.signature = Some(signature);
+        }
+        let text = text(&lock);
+        let signer =
+            ", identity = \"release@example.com\", issuer = \"https://token.example.com\" }\n";
+        assert!(text.contains(signer), "{text}");
+        let read = parse(&text).unwrap_or_else(|fault| panic!("{}", fault.message));
+        assert_eq!((read.lock, read.revision), (lock, REVISION));
+        // Either a key or an identity with its issuer.
+        for text in [
+            text.replace("issuer = ", "other = "),
+            text.replace("identity = \"", "key = \"sha256:1\", identity = \""),
+        ] {
+            let fault = parse(&text).err().expect("a fault");
+            assert!(fault.message.contains("either `key`, or `identity`"), "{}", fault.message);
+        }
     }
 
     #[test]

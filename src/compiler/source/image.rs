@@ -58,7 +58,6 @@ const DEEPEST_INDEX: usize = 8;
 
 /// Returns true for descriptors of manifests and indexes, which registries store separately from
 /// blobs.
-#[cfg(feature = "registry")]
 pub(super) fn is_manifest(descriptor: &Descriptor) -> bool {
     let media_type = descriptor.media_type().to_string();
     MANIFEST_TYPES.contains(&media_type.as_str())

@@ -55,7 +55,7 @@ pub use manifests::manifests;
 pub use overlays::OverlayFile;
 pub use reference::Reference;
 pub use resolver::{Pin, SourceResolver};
-pub use signature::{Signature, Verified};
+pub use signature::{Signature, Signer, Verified};
 pub use vendor::Vendored;
 
 use crate::config::{Manifests, Mirror, Network, Source, Text};

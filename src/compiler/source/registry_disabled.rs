@@ -67,7 +67,7 @@ impl Repository {
         match *self {}
     }
 
-    pub(super) fn referrers(&self, _: &Digest) -> Result<Vec<Json>, Fatal> {
+    pub(super) fn referrers(&self, _: &Digest, _: bool) -> Result<Vec<Json>, Fatal> {
         match *self {}
     }
 

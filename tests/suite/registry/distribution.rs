@@ -111,7 +111,7 @@ impl Distribution {
         assert!(status.success(), "skopeo copied {name} to {target}");
     }
 
-    /// Runs `skopeo sync` or `skopeo inspect` with the password.
+    /// Runs `skopeo sync`, `skopeo copy` or `skopeo inspect` with the password.
     pub(crate) fn skopeo(&self, arguments: &[String]) {
         let auth = self.folder.path().join("auth.json");
         let pair = format!("{}:{}", super::project::USER, super::project::PASSWORD);
@@ -120,7 +120,7 @@ impl Distribution {
             .expect("a file");
         let (first, rest) = arguments.split_first().expect("a command");
         let insecure: &[&str] = match first.as_str() {
-            "sync" => &["--src-tls-verify=false", "--dest-tls-verify=false"],
+            "sync" | "copy" => &["--src-tls-verify=false", "--dest-tls-verify=false"],
             _ => &["--tls-verify=false"],
         };
         let status = Command::new("skopeo")

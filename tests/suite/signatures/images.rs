@@ -89,9 +89,15 @@ impl Images {
     }
 
     /// Attaches a payload and its signature by tag.
-    pub(super) fn tag(mut self, of: &str, payload: &[u8], signature: &str) -> Self {
+    pub(super) fn tag(self, of: &str, payload: &[u8], signature: &str) -> Self {
+        let annotations = json!({ "dev.cosignproject.cosign/signature": signature });
+        self.annotated_tag(of, payload, &annotations)
+    }
+
+    /// Attaches a payload by tag, with these annotations of its layer.
+    pub(super) fn annotated_tag(mut self, of: &str, payload: &[u8], annotations: &Value) -> Self {
         let mut layer = self.blob("application/vnd.dev.cosign.simplesigning.v1+json", payload);
-        layer["annotations"] = json!({ "dev.cosignproject.cosign/signature": signature });
+        layer["annotations"] = annotations.clone();
         let config = self.blob("application/vnd.oci.image.config.v1+json", b"{}");
         let manifest = json!({
             "schemaVersion": 2,

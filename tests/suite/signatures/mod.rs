@@ -1,9 +1,11 @@
 //! Signatures: what `[[verify]]` requires is there and valid, or nothing of an image is used.
 //!
 //! fixtures/signatures was signed with the libraries of cosign, by tests/sigstore_signer:
-//! `UPDATE=1 cargo test --test suite -- --ignored signatures::` signs again.
+//! `UPDATE=1 cargo test --test suite -- --ignored signatures::images_signed_now` signs again.
 
 mod images;
+mod keyless;
+mod real_cosign;
 
 use crate::registry::distribution::Distribution;
 use crate::registry::project::{PASSWORD, Project};
@@ -115,12 +117,23 @@ fn images_signed_now_with_the_libraries_of_cosign() {
         for images in signed.attached() {
             built(&from_layout(&images, &signed.key), &["build"]);
         }
-        if std::env::var_os("UPDATE").is_some() {
-            let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-            let text = serde_json::to_string_pretty(&json).expect("JSON");
-            fs::create_dir_all(fixture(kind).parent().expect("a folder")).expect("a folder");
-            fs::write(fixture(kind), text + "\n").expect("a file");
-        }
+        update(kind, &output.stdout);
+    }
+    let digest = Images::new().digest();
+    let arguments = ["keyless", REPOSITORY, &digest, keyless::OTHER];
+    let output = Command::new(program("sigstore_signer")).args(arguments).output();
+    let output = output.expect("sigstore_signer runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    update("keyless", &output.stdout);
+}
+
+/// Writes a fixture, if that is asked for.
+fn update(kind: &str, json: &[u8]) {
+    if std::env::var_os("UPDATE").is_some() {
+        let json: Value = serde_json::from_slice(json).expect("JSON");
+        let text = serde_json::to_string_pretty(&json).expect("JSON");
+        fs::create_dir_all(fixture(kind).parent().expect("a folder")).expect("a folder");
+        fs::write(fixture(kind), text + "\n").expect("a file");
     }
 }
 
@@ -264,6 +277,16 @@ prefix = \"e.example.com\"
 prefix = \"f.example.com\"
 identity = \"https://example.com/release.yaml\"
 issuer = \"https://token.example.com\"
+[[verify]]
+prefix = \"g.example.com\"
+identity-regexp = 'release(@'
+issuer = \"https://token.example.com\"
+roots = \"trusted_root.json\"
+[[verify]]
+prefix = \"h.example.com\"
+key = [\"vendor.pem\"]
+issuer = \"https://token.example.com\"
+roots = \"trusted_root.json\"
 [[verify]]
 insecure = true
 [[verify]]
@@ -465,7 +488,11 @@ fn a_real_registry_with_copied_signatures() {
     let (payload, signature) = signer.simple(REPOSITORY, &digest);
     let by_tag = Images::new().tag(&digest, &payload, &signature);
     let by_referrer = Images::new().referrer(&digest, &signer.bundle(&digest, SIGNATURE));
-    for (name, images) in [("tags", by_tag), ("referrers", by_referrer)] {
+    // The registry wants all manifests of an index.
+    let index = Images::index();
+    let (payload, signature) = signer.simple(REPOSITORY, &index.digest());
+    let by_index = index.clone().tag(&index.digest(), &payload, &signature);
+    for (name, images) in [("tags", by_tag), ("referrers", by_referrer), ("index", by_index)] {
         let project = from_layout(&images, &signer.pem());
         project.log_in(&registry.host, PASSWORD);
         built(&project, &["build"]);

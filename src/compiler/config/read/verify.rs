@@ -3,8 +3,9 @@
 use super::reader::{Fields, Reader};
 use super::values;
 use crate::config::keys::VERIFY;
-use crate::config::{Text, Verification, VerificationRule};
+use crate::config::{CertificateIdentity, IdentityMatch, Text, Verification, VerificationRule};
 use crate::diag::{Code, Diagnostic, Place};
+use regex::Regex;
 
 pub(super) fn read(reader: &mut Reader<'_>, root: &Fields<'_>) -> Vec<Verification> {
     let mut verifications: Vec<Verification> = Vec::new();
@@ -37,6 +38,16 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Fields<'_>) -> Vec<Verificati
 
 /// Returns the rule of a table. That there is exactly one was checked with its keys.
 fn rule(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<VerificationRule> {
+    let has_identity = ["identity", "identity-regexp"].iter().any(|key| fields.text(key).is_some());
+    for name in ["issuer", "roots"].into_iter().filter(|_| !has_identity) {
+        if fields.text(name).is_some() {
+            let message =
+                format!("`{name}` has no meaning without `identity` or `identity-regexp`");
+            let hint = format!("add `identity`, or remove `{name}`");
+            reader.error(Code::InvalidValue, &fields.place(name), message, hint);
+        }
+    }
+
     for (name, rule) in
         [("insecure", VerificationRule::Insecure), ("require", VerificationRule::Require)]
     {
@@ -53,6 +64,14 @@ fn rule(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<VerificationRule
         }
     }
 
+    if let Some(identity) = identity(reader, fields) {
+        return certificate_identity(reader, fields, identity);
+    }
+    keys(reader, fields)
+}
+
+/// Returns the public keys of a table.
+fn keys(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<VerificationRule> {
     let (listed, range) = fields.texts("key")?;
     if listed.is_empty() {
         let hint = "list a file, for example `key = [\"keys/vendor.pem\"]`";
@@ -68,4 +87,39 @@ fn rule(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<VerificationRule
         })
         .collect();
     (files.len() == count).then_some(VerificationRule::Keys(files))
+}
+
+/// Returns the identities of keyless signatures, `None` without a valid one.
+fn identity(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<IdentityMatch> {
+    if let Some(at) = fields.text("identity") {
+        return Some(IdentityMatch::Exact(values::word(reader, "identity", at)?.text));
+    }
+    let (text, range) = fields.text("identity-regexp")?;
+    let text = values::filled(reader, "identity-regexp", (text, range.clone()))?.to_owned();
+    // Without anchors, `example.com` would accept `https://example.com.attacker.net`.
+    match Regex::new(&format!("^(?:{text})$")) {
+        Ok(pattern) => Some(IdentityMatch::Pattern { text, pattern }),
+        Err(error) => {
+            let reason = error.to_string();
+            let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            let message = format!("`identity-regexp` is not a regular expression: {reason}");
+            let hint = "write `\\\\.` for a dot, or use `identity` for one exact identity";
+            reader.error(Code::InvalidValue, &range, message, hint);
+            None
+        }
+    }
+}
+
+/// Returns the rule for keyless signatures. That `issuer` and `roots` are there was checked with the
+/// keys.
+fn certificate_identity(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    identity: IdentityMatch,
+) -> Option<VerificationRule> {
+    let issuer = values::word(reader, "issuer", fields.text("issuer")?)?.text;
+    let (text, range) = fields.text("roots")?;
+    let text = values::path(reader, "roots", (text, range.clone()))?;
+    let roots = Text { text, span: reader.span(range) };
+    Some(VerificationRule::Identity(CertificateIdentity { identity, issuer, roots }))
 }

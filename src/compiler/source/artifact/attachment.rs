@@ -105,7 +105,7 @@ impl SourceResolver {
         let attached = self.target(reference).and_then(|(target, _)| {
             let repository = self.client()?.repository(&target.name, &self.limits)?;
             let digest = parsed(&subject.digest)?;
-            if repository.referrers(&digest)?.iter().any(|found| attachment.is(found)) {
+            if repository.referrers(&digest, true)?.iter().any(|found| attachment.is(found)) {
                 return Ok(false);
             }
 
@@ -141,7 +141,7 @@ impl SourceResolver {
         let read = Reference::parse(reference).and_then(|reference| {
             let repository = self.client()?.repository(&reference.name, &self.limits)?;
             let Some(subject) = &reference.digest else { return Ok(Vec::new()) };
-            let found = repository.referrers(subject)?;
+            let found = repository.referrers(subject, false)?;
             let is_wanted = |found: &&Json| {
                 found["artifactType"].as_str().is_some_and(|own| media_types.contains(&own))
             };

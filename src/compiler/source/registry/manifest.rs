@@ -19,7 +19,7 @@ use std::str::FromStr as _;
 pub(super) struct Document {
     pub(super) bytes: Vec<u8>,
     /// Its address, for messages.
-    place: String,
+    pub(super) place: String,
     /// The digest in the headers.
     stated: Option<String>,
     content_type: Option<String>,

@@ -4,18 +4,13 @@
 //! <https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers>
 
 use super::failure::Failure;
-use super::http::Content;
-use super::retry::TimeLimited;
-use super::{Repository, Request, broken, shown};
+use super::{Repository, Request};
 use crate::diag::Fatal;
 use crate::source::digest::Hasher;
-use crate::source::limits::in_bytes;
 use oci_spec::image::{Descriptor, Digest, MediaType};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use std::io::Read as _;
 use std::str::FromStr as _;
-use ureq::http::Method;
 
 #[derive(Deserialize)]
 struct Index {
@@ -24,17 +19,25 @@ struct Index {
 }
 
 impl Repository<'_> {
-    /// Returns the descriptors of the manifests that are attached to `subject`.
-    pub(in crate::source) fn referrers(&self, subject: &Digest) -> Result<Vec<Json>, Fatal> {
+    /// Returns the descriptors of the manifests that are attached to `subject`. With `push`, asks for the
+    /// permission to push as well, because that follows.
+    ///
+    /// # Errors
+    /// If the registry does not answer, or denies both the API and the tag.
+    pub(in crate::source) fn referrers(
+        &self,
+        subject: &Digest,
+        push: bool,
+    ) -> Result<Vec<Json>, Fatal> {
         let _slot = self.client.slots.take();
         let found = self.with_retries(|| {
-            match self.index(&format!("referrers/{subject}")) {
+            match self.index(&format!("referrers/{subject}"), push) {
                 Ok(Some(index)) => return Ok(index.manifests),
-                // Registries without the API know no such path, or no such kind of path.
-                Ok(None) | Err(Failure::Refused(_)) => {}
+                // Registries without the API know no such path, or no such kind of path, or deny it.
+                Ok(None) | Err(Failure::Refused(_) | Failure::Denied(..)) => {}
                 Err(failure) => return Err(failure),
             }
-            let index = self.index(&format!("manifests/{}", fallback_tag(subject)))?;
+            let index = self.index(&format!("manifests/{}", fallback_tag(subject)), push)?;
             Ok(index.map(|index| index.manifests).unwrap_or_default())
         });
         found.map_err(|failure| failure.diagnostic(&self.host.name).into())
@@ -47,7 +50,7 @@ impl Repository<'_> {
         subject: &Digest,
         descriptor: Json,
     ) -> Result<(), Fatal> {
-        let mut manifests = self.referrers(subject)?;
+        let mut manifests = self.referrers(subject, true)?;
         manifests.retain(|other| other["digest"] != descriptor["digest"]);
         manifests.push(descriptor);
         let index = json!({
@@ -67,34 +70,22 @@ impl Repository<'_> {
     }
 
     /// Returns an index, `None` if there is none.
-    fn index(&self, path: &str) -> Result<Option<Index>, Failure> {
-        let request = Request {
-            method: Method::GET,
-            path,
-            headers: vec![("accept", MediaType::ImageIndex.to_string())],
-            body: Content::None,
-            // Attestations are attached right after a push.
-            push: true,
-        };
-        let response = match self.send(&request) {
+    fn index(&self, path: &str, push: bool) -> Result<Option<Index>, Failure> {
+        let accept = vec![("accept", MediaType::ImageIndex.to_string())];
+        let response = match self.send(&Request { push, ..Request::get(path, accept) }) {
             Ok(response) => response,
             Err(Failure::NotFound(_)) => return Ok(None),
             Err(failure) => return Err(failure),
         };
-        let place = shown(&response.from);
-        let limit = self.limits.document_bytes;
-        let mut bytes = Vec::new();
-        let body = TimeLimited::new(response.body, self.client.network.timeout, limit);
-        body.take(limit + 1).read_to_end(&mut bytes).map_err(|error| broken(&place, &error))?;
-        if bytes.len() as u64 > limit {
-            return Err(Failure::TooMuch(format!("{place} has more than {}", in_bytes(limit))));
-        }
-        let index = serde_json::from_slice(&bytes);
-        index.map(Some).map_err(|_| Failure::Refused(format!("{place} returned no index")))
+        let document = self.read_body(response)?;
+        let index = serde_json::from_slice(&document.bytes);
+        index
+            .map(Some)
+            .map_err(|_| Failure::Refused(format!("{} returned no index", document.place)))
     }
 }
 
 /// Returns the tag of the index of a subject in registries without the API.
-pub(super) fn fallback_tag(subject: &Digest) -> String {
+fn fallback_tag(subject: &Digest) -> String {
     subject.to_string().replace(':', "-")
 }

@@ -6,11 +6,12 @@
 //! repository, so only the digest is compared.
 
 use super::rejection::Rejection;
-use super::{PublicKey, signed_by};
+use super::signers::{SignedEnvelope, Signer, Signers};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use oci_spec::image::Digest;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 
 /// The predicate of statements that are signatures; others are attestations, such as an SBOM.
@@ -24,6 +25,7 @@ const STATEMENT: &str = "https://in-toto.io/Statement/v1";
 #[serde(rename_all = "camelCase")]
 struct Bundle {
     dsse_envelope: Option<Envelope>,
+    message_signature: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -53,47 +55,55 @@ struct Subject {
     digest: BTreeMap<String, String>,
 }
 
-/// Verifies a bundle: one of `keys` signed its statement, which is about the digest `signed`. Returns
-/// the fingerprint of the key; `None` for an attestation.
+/// Verifies a bundle: one of `signers` signed its statement, which is about the digest `signed`.
+/// Returns the signer; `None` for an attestation.
 pub(super) fn verify(
     text: &[u8],
     signed: &Digest,
-    keys: &[PublicKey],
-) -> Result<Option<String>, Rejection> {
+    signers: &Signers,
+) -> Result<Option<Signer>, Rejection> {
     let malformed = |why: &str| Rejection::Malformed(why.to_owned());
     let bundle: Bundle =
         serde_json::from_slice(text).map_err(|error| malformed(&error.to_string()))?;
+    // With both, one could be verified and the other one be read.
+    if bundle.message_signature.is_some() {
+        return Err(malformed("a signature that is not in a DSSE envelope"));
+    }
     let envelope = bundle.dsse_envelope.ok_or_else(|| malformed("no DSSE envelope"))?;
     if envelope.payload_type != PAYLOAD_TYPE {
         return Err(malformed(&format!("a payload of type {:?}", envelope.payload_type)));
     }
     let payload = STANDARD.decode(&envelope.payload).map_err(|_| malformed("it is not base64"))?;
 
-    let message = pre_authentication_encoding(&envelope.payload_type, &payload);
-    let signatures = envelope.signatures.iter().filter_map(|one| STANDARD.decode(&one.sig).ok());
-    let key = signatures.into_iter().find_map(|one| signed_by(keys, &message, &one));
     let statement = serde_json::from_slice::<Statement>(&payload);
-    let Some(key) = key else {
-        // Attestations by others are not bad signatures.
-        let is_attestation = statement.is_ok_and(|it| it.predicate_type != PREDICATE);
-        return if is_attestation { Ok(None) } else { Err(Rejection::OtherKey) };
-    };
+    // Attestations are not signatures of the image, valid or not.
+    if statement.as_ref().is_ok_and(|it| it.predicate_type != PREDICATE) {
+        return Ok(None);
+    }
 
-    let statement = statement.map_err(|error| malformed(&error.to_string()))?;
+    let subjects = statement.iter().flat_map(|statement| &statement.subject);
+    let digests: Vec<(&str, &str)> = subjects
+        .flat_map(|subject| &subject.digest)
+        .map(|(algorithm, digest)| (algorithm.as_str(), digest.as_str()))
+        .collect();
+    let signatures = envelope.signatures.iter().filter_map(|one| STANDARD.decode(&one.sig).ok());
+    let signer = signers.of_envelope(&SignedEnvelope {
+        bundle: text,
+        message: &pre_authentication_encoding(&envelope.payload_type, &payload),
+        signatures: signatures.collect(),
+        subject: digests.first().copied(),
+    })?;
+
+    // The statement is signed: from here on, it says what the signer said.
+    let statement = statement.as_ref().map_err(|error| malformed(&error.to_string()))?;
     if statement.r#type != STATEMENT {
         return Err(malformed(&format!("a statement of type {:?}", statement.r#type)));
     }
-    if statement.predicate_type != PREDICATE {
-        return Ok(None);
+    if digests.contains(&(signed.algorithm().as_ref(), signed.digest())) {
+        return Ok(Some(signer));
     }
-    let algorithm = signed.algorithm().to_string();
-    let digests: Vec<&String> =
-        statement.subject.iter().filter_map(|subject| subject.digest.get(&algorithm)).collect();
-    if digests.iter().any(|digest| digest.as_str() == signed.digest()) {
-        return Ok(Some(key.to_owned()));
-    }
-    let found = digests.first().map(|digest| format!("{algorithm}:{digest}")).unwrap_or_default();
-    Err(Rejection::OtherDigest { key: key.to_owned(), found })
+    let found = digests.first().map(|(algorithm, digest)| format!("{algorithm}:{digest}"));
+    Err(Rejection::OtherDigest { signer, found: found.unwrap_or_default() })
 }
 
 /// Returns what is signed of an envelope (PAE of DSSE).

@@ -1,11 +1,17 @@
 //! Signatures of images, as cosign writes them: which an image must have (`policy`), and what they
-//! say (`simple_signing`, `bundle`). `registry/signatures` and the layout find them.
+//! say (`simple_signing`, `bundle`), signed with a key or by an identity with a certificate
+//! (`keyless`). `registry/signatures` and the layout find them.
 //!
 //! Signatures are looked for where the image was found, and verified for the reference before
 //! mirrors. bundles.lock records the manifest that contains the signature, so that a locked build
 //! reads it by digest: from the cache, a layout or a mirror.
 
 mod bundle;
+#[cfg(feature = "registry")]
+mod keyless;
+#[cfg(not(feature = "registry"))]
+#[path = "keyless_disabled.rs"]
+mod keyless;
 mod policy;
 #[cfg(feature = "registry")]
 mod public_key;
@@ -13,9 +19,11 @@ mod public_key;
 #[path = "public_key_disabled.rs"]
 mod public_key;
 mod rejection;
+mod signers;
 mod simple_signing;
 
 pub(super) use policy::Policy;
+pub use signers::Signer;
 
 use super::image::{self, Blobs, Document, choose_platform, read_document, read_small};
 use super::limits::Limits;
@@ -28,6 +36,8 @@ use oci_spec::image::{Descriptor, Digest};
 use policy::Requirement;
 use public_key::PublicKey;
 use rejection::Rejection;
+use signers::Signers;
+use std::collections::HashMap;
 use std::str::FromStr as _;
 
 /// Media type of bundles of sigstore, without their version; the artifact type of referrers with
@@ -46,8 +56,8 @@ pub struct Signature {
     pub manifest: String,
     /// The signed digest: of the image's manifest, or of its index.
     pub signed: String,
-    /// Fingerprint of the public key: the SHA-256 of its SubjectPublicKeyInfo.
-    pub key: String,
+    /// The key or identity that signed it.
+    pub signer: Signer,
 }
 
 /// The two ways to attach signatures to an image in a registry.
@@ -77,7 +87,7 @@ pub(super) fn signature_tag(of: &Digest) -> String {
 struct Verifier<'v> {
     blobs: &'v dyn Blobs,
     limits: &'v Limits,
-    keys: &'v [PublicKey],
+    signers: &'v Signers,
     /// The reference before mirrors.
     reference: &'v Reference,
 }
@@ -117,13 +127,13 @@ impl SourceResolver {
         pin: Option<Pin<'_>>,
     ) -> Result<Option<Signature>, Fatal> {
         let policy = self.policy()?;
-        let (keys, table) = match policy.requirement(reference) {
+        let (signers, table) = match policy.requirement(reference) {
             Requirement::None => return Ok(None),
             Requirement::Rejected(table) => return Err(rejected(reference, table)),
-            Requirement::Keys(keys, table) => (keys, table),
+            Requirement::Signed(signers, table) => (signers, table),
         };
         let blobs = located.blobs.as_ref();
-        let verifier = Verifier { blobs, limits: &self.limits, keys, reference };
+        let verifier = Verifier { blobs, limits: &self.limits, signers, reference };
         let (mut stale, mut rejected) = (Rejected::default(), Rejected::default());
 
         let index = pin.and_then(|pin| pin.index);
@@ -149,7 +159,7 @@ impl SourceResolver {
         let error = if found.is_empty() {
             unsigned(&image, located.root.digest())
         } else {
-            invalid(&image, keys, &found)
+            invalid(&image, signers, &found)
         };
         Err(error.related(Place::span(table.clone()), "required by this table").into())
     }
@@ -244,59 +254,53 @@ impl Verifier<'_> {
     ) -> Option<Signature> {
         let outcome = self.layers(descriptor, signed, &mut rejected.reasons);
         // One manifest that cannot be read does not hide a valid signature in another one.
-        let key = outcome.unwrap_or_else(|error| {
+        let signer = outcome.unwrap_or_else(|error| {
             rejected.error.get_or_insert(error);
             None
         })?;
         Some(Signature {
             manifest: descriptor.digest().to_string(),
             signed: signed.to_string(),
-            key,
+            signer,
         })
     }
 
-    /// Returns the key of the first valid signature in the layers of a manifest.
+    /// Returns the signer of the first valid signature in the layers of a manifest.
     fn layers(
         &self,
         descriptor: &Descriptor,
         signed: &Digest,
         reasons: &mut Vec<Rejection>,
-    ) -> Result<Option<String>, Fatal> {
+    ) -> Result<Option<Signer>, Fatal> {
         let Document::Manifest(manifest) = read_document(self.blobs, descriptor, self.limits)?
         else {
             return Ok(None);
         };
+        let none = HashMap::new();
         for layer in manifest.layers().iter().take(MOST_SIGNATURES) {
             let media_type = layer.media_type().to_string();
             let verified = if media_type == simple_signing::MEDIA_TYPE {
                 let payload = read_small(self.blobs, layer, self.limits)?;
-                let annotations = layer.annotations().as_ref();
-                let signature = annotations.and_then(|all| all.get(simple_signing::SIGNATURE));
-                let signature = signature.map(String::as_str);
-                simple_signing::verify(&payload, signature, signed, self.reference, self.keys)
+                let annotations = layer.annotations().as_ref().unwrap_or(&none);
+                simple_signing::verify(&payload, annotations, signed, self.reference, self.signers)
             } else if media_type.starts_with(BUNDLE_TYPE) {
                 let text = read_small(self.blobs, layer, self.limits)?;
-                match bundle::verify(&text, signed, self.keys) {
+                match bundle::verify(&text, signed, self.signers) {
                     // An attestation, which is no signature of the image.
                     Ok(None) => continue,
-                    Ok(Some(key)) => Ok(key),
+                    Ok(Some(signer)) => Ok(signer),
                     Err(rejection) => Err(rejection),
                 }
             } else {
                 continue;
             };
             match verified {
-                Ok(key) => return Ok(Some(key)),
+                Ok(signer) => return Ok(Some(signer)),
                 Err(rejection) => reasons.push(rejection),
             }
         }
         Ok(None)
     }
-}
-
-/// Returns the fingerprint of the key that verifies a signature of `message`.
-fn signed_by<'k>(keys: &'k [PublicKey], message: &[u8], signature: &[u8]) -> Option<&'k str> {
-    keys.iter().find(|key| key.verifies(message, signature)).map(PublicKey::fingerprint)
 }
 
 /// Reports an image that a table with `require` rejects.
@@ -308,7 +312,8 @@ fn rejected(reference: &Reference, table: &Span) -> Fatal {
     )
     .related(Place::span(table.clone()), "required by this table")
     .hint(format!(
-        "add [[verify]] prefix = \"{name}\", key = [\"FILE.pem\"]; or insecure = true to not verify it"
+        "add [[verify]] prefix = \"{name}\", key = [\"FILE.pem\"], or identity, issuer and roots for \
+            keyless signatures; or insecure = true to not verify it"
     ))
     .into()
 }
@@ -328,7 +333,7 @@ fn unsigned(image: &str, digest: &Digest) -> Diagnostic {
 }
 
 /// Reports an image of which no signature is valid.
-fn invalid(image: &str, keys: &[PublicKey], found: &[Rejection]) -> Diagnostic {
+fn invalid(image: &str, signers: &Signers, found: &[Rejection]) -> Diagnostic {
     let reasons: Vec<String> = found.iter().map(Rejection::describe).collect();
     let mut distinct: Vec<&String> = Vec::new();
     for reason in &reasons {
@@ -336,9 +341,6 @@ fn invalid(image: &str, keys: &[PublicKey], found: &[Rejection]) -> Diagnostic {
             distinct.push(reason);
         }
     }
-    let expected: Vec<String> =
-        keys.iter().map(|key| format!("{} ({})", key.file(), short(key.fingerprint()))).collect();
-    let file = keys.first().map(PublicKey::file).unwrap_or_default();
     let count = match found.len() {
         1 => "its signature is not valid".to_owned(),
         count => format!("none of its {count} signatures is valid"),
@@ -346,20 +348,12 @@ fn invalid(image: &str, keys: &[PublicKey], found: &[Rejection]) -> Diagnostic {
     Diagnostic::error(
         Code::SignatureInvalid,
         format!(
-            "`{image}`: {count} for the keys {}: {}",
-            listed(&expected, MOST_REASONS),
+            "`{image}`: {count} for {}: {}",
+            signers.describe(),
             listed(&distinct, MOST_REASONS)
         ),
     )
-    .hint(format!(
-        "look at it with `cosign verify --key {file} --insecure-ignore-tlog=true {image}`; if the \
-            vendor has a new key, add it to `key`"
-    ))
-}
-
-/// Returns enough of a fingerprint to tell it from others.
-fn short(fingerprint: &str) -> &str {
-    fingerprint.get(..19).unwrap_or(fingerprint)
+    .hint(signers.hint(image))
 }
 
 /// Returns an error about a file of `[[verify]]`, at its key.

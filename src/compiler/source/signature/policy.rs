@@ -1,5 +1,7 @@
-//! The `[[verify]]` tables, with their keys.
+//! The `[[verify]]` tables, with their keys and roots.
 
+use super::keyless::Identity;
+use super::signers::Signers;
 use super::{PublicKey, unusable};
 use crate::config::{Text, Verification, VerificationRule};
 use crate::diag::{Fatal, Span};
@@ -25,7 +27,7 @@ struct Table {
 
 #[derive(Debug)]
 enum Rule {
-    Keys(Vec<PublicKey>),
+    Signed(Signers),
     Insecure,
     Require,
 }
@@ -36,21 +38,26 @@ pub(super) enum Requirement<'p> {
     None,
     /// The image must not be used.
     Rejected(&'p Span),
-    /// One of the keys must have signed it.
-    Keys(&'p [PublicKey], &'p Span),
+    /// One of the signers must have signed it.
+    Signed(&'p Signers, &'p Span),
 }
 
 impl Policy {
-    /// Reads the keys of all tables; their paths are relative to `base`.
+    /// Reads the keys and roots of all tables; their paths are relative to `base`.
     ///
     /// # Errors
-    /// If a key cannot be used, at its place in the configuration.
+    /// If one cannot be used, at its place in the configuration.
     pub(in crate::source) fn read(tables: &[Verification], base: &Path) -> Result<Self, Fatal> {
         let tables = tables.iter().map(|table| {
             let rule = match &table.rule {
                 VerificationRule::Insecure => Rule::Insecure,
                 VerificationRule::Require => Rule::Require,
-                VerificationRule::Keys(files) => Rule::Keys(read_keys(files, base)?),
+                VerificationRule::Keys(files) => {
+                    Rule::Signed(Signers::Keys(read_keys(files, base)?))
+                }
+                VerificationRule::Identity(accepted) => {
+                    Rule::Signed(Signers::Identity(Identity::read(accepted, base)?))
+                }
             };
             Ok(Table { prefix: table.prefix.clone(), rule, span: table.span.clone() })
         });
@@ -66,7 +73,9 @@ impl Policy {
             None => Requirement::None,
             Some(Table { rule: Rule::Insecure, .. }) => Requirement::None,
             Some(Table { rule: Rule::Require, span, .. }) => Requirement::Rejected(span),
-            Some(Table { rule: Rule::Keys(keys), span, .. }) => Requirement::Keys(keys, span),
+            Some(Table { rule: Rule::Signed(signers), span, .. }) => {
+                Requirement::Signed(signers, span)
+            }
         }
     }
 }

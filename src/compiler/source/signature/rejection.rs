@@ -1,16 +1,22 @@
 //! Reasons why a signature is not accepted.
 
-use super::short;
+use super::Signer;
 
 /// The reason why a signature does not vouch for an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Rejection {
     /// None of the keys made it, or it was changed.
     OtherKey,
-    /// A valid signature, by this key, of another digest.
-    OtherDigest { key: String, found: String },
-    /// A valid signature, by this key, of this digest in another repository.
-    OtherRepository { key: String, found: String, expected: String },
+    /// A valid keyless signature by another identity.
+    OtherIdentity { identity: String, issuer: String },
+    /// A signature with a key, where a certificate of an identity is expected.
+    NoCertificate,
+    /// A keyless signature without a valid proof; `subject` is what is not valid.
+    Unproven { subject: &'static str, why: String },
+    /// A valid signature, by this signer, of another digest.
+    OtherDigest { signer: Signer, found: String },
+    /// A valid signature, by this signer, of this digest in another repository.
+    OtherRepository { signer: Signer, found: String, expected: String },
     /// It cannot be read.
     Malformed(String),
 }
@@ -20,12 +26,23 @@ impl Rejection {
     pub(super) fn describe(&self) -> String {
         match self {
             Rejection::OtherKey => "signed by another key, or changed".to_owned(),
-            Rejection::OtherDigest { key, found } => {
-                format!("{} signed another digest, {}", short(key), found.escape_debug())
+            Rejection::OtherIdentity { identity, issuer } => format!(
+                "signed by `{}` of the issuer `{}`",
+                identity.escape_debug(),
+                issuer.escape_debug()
+            ),
+            Rejection::NoCertificate => "signed with a key, without a certificate".to_owned(),
+            Rejection::Unproven { subject, why } => {
+                format!("{subject} is not valid ({})", why.escape_debug())
             }
-            Rejection::OtherRepository { key, found, expected } => format!(
+            Rejection::OtherDigest { signer, found } => format!(
+                "{} signed another digest, {}",
+                signer.short().escape_debug(),
+                found.escape_debug()
+            ),
+            Rejection::OtherRepository { signer, found, expected } => format!(
                 "{} signed it as `{}`, not as `{expected}`",
-                short(key),
+                signer.short().escape_debug(),
                 found.escape_debug()
             ),
             Rejection::Malformed(why) => format!("malformed ({})", why.escape_debug()),

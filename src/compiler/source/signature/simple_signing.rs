@@ -4,17 +4,14 @@
 //! <https://github.com/containers/image/blob/main/docs/containers-signature.5.md> for the payload.
 
 use super::rejection::Rejection;
-use super::{PublicKey, signed_by};
+use super::signers::{Signer, Signers};
 use crate::source::reference::Reference;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use oci_spec::image::Digest;
 use serde::Deserialize;
+use std::collections::HashMap;
 
 /// Media type of payloads.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
-/// Annotation with the signature of the payload, in base64.
-pub(super) const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 
 /// The `type` of payloads that cosign signs.
 const PAYLOAD_TYPE: &str = "cosign container image signature";
@@ -45,21 +42,19 @@ struct Image {
     docker_manifest_digest: String,
 }
 
-/// Verifies a payload: one of `keys` signed it, it is about the digest `signed`, and about the
-/// repository of `reference` (`matchRepository` of containers-policy.json). Returns the fingerprint
-/// of the key.
+/// Verifies a payload: one of `signers` signed it, it is about the digest `signed`, and about the
+/// repository of `reference` (`matchRepository` of containers-policy.json). `annotations` are those of
+/// its layer. Returns the signer.
 pub(super) fn verify(
     payload: &[u8],
-    signature: Option<&str>,
+    annotations: &HashMap<String, String>,
     signed: &Digest,
     reference: &Reference,
-    keys: &[PublicKey],
-) -> Result<String, Rejection> {
+    signers: &Signers,
+) -> Result<Signer, Rejection> {
     let malformed = |why: &str| Rejection::Malformed(why.to_owned());
-    let signature = signature.ok_or_else(|| malformed("no signature in the annotations"))?;
-    let signature = STANDARD.decode(signature).map_err(|_| malformed("it is not base64"))?;
     // Nothing is read from the payload before its signature is verified.
-    let key = signed_by(keys, payload, &signature).ok_or(Rejection::OtherKey)?.to_owned();
+    let signer = signers.of_payload(payload, annotations)?;
 
     let Payload { critical } =
         serde_json::from_slice(payload).map_err(|error| malformed(&error.to_string()))?;
@@ -68,14 +63,14 @@ pub(super) fn verify(
     }
     let found = critical.image.docker_manifest_digest;
     if found != signed.as_ref() {
-        return Err(Rejection::OtherDigest { key, found });
+        return Err(Rejection::OtherDigest { signer, found });
     }
     let found = critical.identity.docker_reference;
     if repository(&found).as_deref() != Some(usual_name(&reference.name).as_str()) {
         let expected = reference.name.clone();
-        return Err(Rejection::OtherRepository { key, found, expected });
+        return Err(Rejection::OtherRepository { signer, found, expected });
     }
-    Ok(key)
+    Ok(signer)
 }
 
 /// Returns the repository of a signed reference, whose tag is not compared: a digest is.

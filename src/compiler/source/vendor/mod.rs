@@ -2,7 +2,7 @@
 
 mod layout;
 
-use super::image::{Blobs, Document, read_document, read_small};
+use super::image::{Blobs, Document, is_manifest, read_document, read_small};
 use super::limits::Limits;
 use super::reference::Reference;
 use super::signature::signature_tag;
@@ -53,8 +53,9 @@ struct AttachedSignature {
     parts: Vec<Descriptor>,
     /// The tag by which it is found, unless it is a referrer.
     tag: Option<String>,
-    /// The index of the image, if that is signed.
-    index: Option<Descriptor>,
+    /// If the index of the image is signed: all that it consists of, in the order of pushes. Registries
+    /// reject an index whose manifests they do not have.
+    index: Vec<Descriptor>,
 }
 
 impl SourceResolver {
@@ -143,6 +144,15 @@ impl SourceResolver {
                 Some(tag) if repository.tag_digest(tag)?.is_none() => Some(tag),
                 _ => None,
             };
+            for part in &signature.index {
+                if is_manifest(part) {
+                    let bytes = read_small(image.blobs.as_ref(), part, &self.limits)?;
+                    repository.push_manifest(part, None, &bytes)?;
+                } else {
+                    let copied = repository.push_blob(part, || image.checked(part, self))?;
+                    done.count(part, copied);
+                }
+            }
             let bytes = read_small(image.blobs.as_ref(), &signature.manifest, &self.limits)?;
             repository.push_manifest(&signature.manifest, tag, &bytes)?;
         }
@@ -211,9 +221,38 @@ impl AttachedSignature {
             true => None,
             false => descriptor(&signature.signed)?,
         };
+        let index = match index {
+            Some(index) => in_order_of_pushes(index, blobs, limits)?,
+            None => Vec::new(),
+        };
         let parts = [document.config()].into_iter().chain(document.layers()).cloned().collect();
         Ok(Some(AttachedSignature { manifest, parts, tag, index }))
     }
+}
+
+/// Returns what an index consists of, for all platforms: blobs before the manifests that name them, and
+/// the index last.
+fn in_order_of_pushes(
+    index: Descriptor,
+    blobs: &dyn Blobs,
+    limits: &Limits,
+) -> Result<Vec<Descriptor>, Fatal> {
+    let (mut unread, mut found) = (vec![index], Vec::new());
+    while let Some(descriptor) = unread.pop() {
+        let document = read_document(blobs, &descriptor, limits)?;
+        found.push(descriptor);
+        match document {
+            Document::Index(index) => unread.extend(index.manifests().iter().cloned()),
+            Document::Manifest(manifest) => {
+                let parts: Vec<Descriptor> =
+                    [manifest.config()].into_iter().chain(manifest.layers()).cloned().collect();
+                blobs.prepare(&parts)?;
+                found.extend(parts);
+            }
+        }
+    }
+    found.reverse();
+    Ok(found)
 }
 
 impl Image<'_> {

@@ -1,0 +1,103 @@
+//! *ring* as the cryptography of sigstore-verify, so that no second library is compiled for it.
+
+use ring::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
+use sha2::{Digest, Sha256, Sha384, Sha512};
+use sigstore_verify::crypto::{
+    CryptoProvider, Error, HashContext, Result, SigningScheme, install_default_provider,
+};
+use sigstore_verify::types::HashAlgorithm;
+use std::cell::RefCell;
+
+thread_local! {
+    /// The message whose signature is verified now: *ring* verifies no digests.
+    static MESSAGE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Makes *ring* the provider of this process.
+pub(super) fn install() {
+    // It fails if there is one already, which is this one.
+    let _ = install_default_provider(&Ring);
+}
+
+/// Runs a verification in which signatures of the digest of `message` occur.
+pub(super) fn with_message<T>(message: &[u8], verify: impl FnOnce() -> T) -> T {
+    MESSAGE.set(message.to_vec());
+    let result = verify();
+    MESSAGE.set(Vec::new());
+    result
+}
+
+#[derive(Debug)]
+struct Ring;
+
+/// A hash that is being computed.
+struct Hash<D>(D);
+
+impl<D: Digest + Send> HashContext for Hash<D> {
+    fn update(&mut self, data: &[u8]) {
+        self.0.update(data);
+    }
+
+    fn finalize(self: Box<Self>) -> Vec<u8> {
+        self.0.finalize().to_vec()
+    }
+}
+
+impl CryptoProvider for Ring {
+    fn hash(&self, algorithm: HashAlgorithm) -> Result<Box<dyn HashContext>> {
+        match algorithm {
+            HashAlgorithm::Sha2256 => Ok(Box::new(Hash(Sha256::new()))),
+            HashAlgorithm::Sha2384 => Ok(Box::new(Hash(Sha384::new()))),
+            HashAlgorithm::Sha2512 => Ok(Box::new(Hash(Sha512::new()))),
+            other => Err(Error::UnsupportedAlgorithm(other.to_string())),
+        }
+    }
+
+    fn verify_raw(
+        &self,
+        scheme: SigningScheme,
+        key: &[u8],
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<()> {
+        UnparsedPublicKey::new(algorithm(scheme)?, key)
+            .verify(message, signature)
+            .map_err(|_| Error::Verification("the signature does not match the key".to_owned()))
+    }
+
+    fn verify_prehashed(
+        &self,
+        scheme: SigningScheme,
+        key: &[u8],
+        digest: &[u8],
+        signature: &[u8],
+    ) -> Result<()> {
+        let unsupported = || Error::UnsupportedAlgorithm(format!("{scheme:?} of a digest"));
+        let mut hash = self.hash(scheme.hash_algorithm().ok_or_else(unsupported)?)?;
+        MESSAGE.with_borrow(|message| {
+            hash.update(message);
+            match hash.finalize() == digest {
+                true => self.verify_raw(scheme, key, message, signature),
+                false => Err(unsupported()),
+            }
+        })
+    }
+}
+
+/// Returns the algorithm of a scheme.
+fn algorithm(scheme: SigningScheme) -> Result<&'static dyn VerificationAlgorithm> {
+    Ok(match scheme {
+        SigningScheme::EcdsaP256Sha256 => &signature::ECDSA_P256_SHA256_ASN1,
+        SigningScheme::EcdsaP256Sha384 => &signature::ECDSA_P256_SHA384_ASN1,
+        SigningScheme::EcdsaP384Sha256 => &signature::ECDSA_P384_SHA256_ASN1,
+        SigningScheme::EcdsaP384Sha384 => &signature::ECDSA_P384_SHA384_ASN1,
+        SigningScheme::Ed25519 => &signature::ED25519,
+        SigningScheme::RsaPssSha256 => &signature::RSA_PSS_2048_8192_SHA256,
+        SigningScheme::RsaPssSha384 => &signature::RSA_PSS_2048_8192_SHA384,
+        SigningScheme::RsaPssSha512 => &signature::RSA_PSS_2048_8192_SHA512,
+        SigningScheme::RsaPkcs1Sha256 => &signature::RSA_PKCS1_2048_8192_SHA256,
+        SigningScheme::RsaPkcs1Sha384 => &signature::RSA_PKCS1_2048_8192_SHA384,
+        SigningScheme::RsaPkcs1Sha512 => &signature::RSA_PKCS1_2048_8192_SHA512,
+        other => return Err(Error::UnsupportedAlgorithm(format!("{other:?}"))),
+    })
+}

@@ -1,0 +1,44 @@
+//! Keyless signatures of a build without the feature `registry`: they cannot be verified, so every
+//! identity is an error.
+
+use super::rejection::Rejection;
+use super::signers::{SignedEnvelope, Signer};
+use super::unusable;
+use crate::config::CertificateIdentity;
+use crate::diag::Fatal;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// An accepted identity, of which there is none.
+#[derive(Debug)]
+pub(super) enum Identity {}
+
+impl Identity {
+    pub(super) fn read(accepted: &CertificateIdentity, _: &Path) -> Result<Self, Fatal> {
+        let why =
+            "bundle2chart was built without the feature `registry`, which verifies signatures";
+        let hint = "build bundle2chart with its default features";
+        Err(unusable(&accepted.roots, "roots", why, hint))
+    }
+
+    pub(super) fn of_payload(
+        &self,
+        _: &[u8],
+        _: &[u8],
+        _: &HashMap<String, String>,
+    ) -> Result<Signer, Rejection> {
+        match *self {}
+    }
+
+    pub(super) fn of_envelope(&self, _: &SignedEnvelope<'_>) -> Result<Signer, Rejection> {
+        match *self {}
+    }
+
+    pub(super) fn describe(&self) -> String {
+        match *self {}
+    }
+
+    pub(super) fn hint(&self, _: &str) -> String {
+        match *self {}
+    }
+}

@@ -1,0 +1,126 @@
+//! Signers: those that a `[[verify]]` table accepts, and the one that made a signature.
+
+use super::keyless::Identity;
+use super::rejection::Rejection;
+use super::{MOST_REASONS, PublicKey};
+use crate::diag::listed;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use std::collections::HashMap;
+
+/// Annotation with the signature of a payload, in base64.
+const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
+
+/// The signer of an image, as bundles.lock records it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Signer {
+    /// A public key, by the SHA-256 of its SubjectPublicKeyInfo.
+    Key(String),
+    /// An identity, by a certificate that an authority issued for it.
+    Identity {
+        /// The email address or URI.
+        identity: String,
+        /// URL of the OpenID Connect issuer that knows it.
+        issuer: String,
+    },
+}
+
+impl Signer {
+    /// Names the signer, shortened: enough to tell it from others.
+    pub fn short(&self) -> &str {
+        match self {
+            Signer::Key(fingerprint) => short(fingerprint),
+            Signer::Identity { identity, .. } => identity,
+        }
+    }
+}
+
+/// The signers that a `[[verify]]` table accepts.
+#[derive(Debug)]
+pub(super) enum Signers {
+    /// One of these public keys.
+    Keys(Vec<PublicKey>),
+    /// An identity, by certificate.
+    Identity(Identity),
+}
+
+/// A DSSE envelope with its signatures.
+pub(super) struct SignedEnvelope<'e> {
+    /// The text of the bundle that contains it.
+    pub(super) bundle: &'e [u8],
+    /// The bytes that are signed.
+    pub(super) message: &'e [u8],
+    /// The signatures, decoded.
+    pub(super) signatures: Vec<Vec<u8>>,
+    /// A digest that the statement names: algorithm and hexadecimal text.
+    pub(super) subject: Option<(&'e str, &'e str)>,
+}
+
+impl Signers {
+    /// Returns the signer of a payload of simple signing; `annotations` are those of its layer.
+    pub(super) fn of_payload(
+        &self,
+        payload: &[u8],
+        annotations: &HashMap<String, String>,
+    ) -> Result<Signer, Rejection> {
+        let malformed = |why: &str| Rejection::Malformed(why.to_owned());
+        let signature = annotations.get(SIGNATURE);
+        let signature = signature.ok_or_else(|| malformed("no signature in the annotations"))?;
+        let signature = STANDARD.decode(signature).map_err(|_| malformed("it is not base64"))?;
+        match self {
+            Signers::Keys(keys) => signed_by(keys, payload, &signature).ok_or(Rejection::OtherKey),
+            Signers::Identity(identity) => identity.of_payload(payload, &signature, annotations),
+        }
+    }
+
+    /// Returns the signer of the statement in an envelope.
+    pub(super) fn of_envelope(&self, envelope: &SignedEnvelope<'_>) -> Result<Signer, Rejection> {
+        match self {
+            Signers::Keys(keys) => {
+                let mut signatures = envelope.signatures.iter();
+                signatures
+                    .find_map(|one| signed_by(keys, envelope.message, one))
+                    .ok_or(Rejection::OtherKey)
+            }
+            Signers::Identity(identity) => identity.of_envelope(envelope),
+        }
+    }
+
+    /// Describes the accepted signers: "for the keys …".
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Signers::Keys(keys) => {
+                let describe =
+                    |key: &PublicKey| format!("{} ({})", key.file(), short(key.fingerprint()));
+                let keys: Vec<String> = keys.iter().map(describe).collect();
+                format!("the keys {}", listed(&keys, MOST_REASONS))
+            }
+            Signers::Identity(identity) => identity.describe(),
+        }
+    }
+
+    /// Returns a hint for an image whose signatures are not valid.
+    pub(super) fn hint(&self, image: &str) -> String {
+        match self {
+            Signers::Keys(keys) => {
+                let file = keys.first().map(PublicKey::file).unwrap_or_default();
+                format!(
+                    "look at it with `cosign verify --key {file} --insecure-ignore-tlog=true \
+                        {image}`; if the vendor has a new key, add it to `key`"
+                )
+            }
+            Signers::Identity(identity) => identity.hint(image),
+        }
+    }
+}
+
+/// Returns the key that verifies a signature of `message`.
+fn signed_by(keys: &[PublicKey], message: &[u8], signature: &[u8]) -> Option<Signer> {
+    let key = keys.iter().find(|key| key.verifies(message, signature))?;
+    Some(Signer::Key(key.fingerprint().to_owned()))
+}
+
+/// Returns enough of a fingerprint to tell it from others.
+fn short(fingerprint: &str) -> &str {
+    fingerprint.get(..19).unwrap_or(fingerprint)
+}
