@@ -56,7 +56,7 @@ impl Policy {
                     Rule::Signed(Signers::Keys(read_keys(files, base)?))
                 }
                 VerificationRule::Identity(accepted) => {
-                    Rule::Signed(Signers::Identity(Identity::read(accepted, base)?))
+                    Rule::Signed(Signers::Identity(Box::new(Identity::read(accepted, base)?)))
                 }
             };
             Ok(Table { prefix: table.prefix.clone(), rule, span: table.span.clone() })

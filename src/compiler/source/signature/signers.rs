@@ -41,7 +41,7 @@ pub(super) enum Signers {
     /// One of these public keys.
     Keys(Vec<PublicKey>),
     /// An identity, by certificate.
-    Identity(Identity),
+    Identity(Box<Identity>),
 }
 
 /// A DSSE envelope with its signatures.
