@@ -40,7 +40,8 @@ pub(crate) fn remove(path: &Path, name: &str, diagnostics: &mut Diagnostics) -> 
 
     let new = without(&text, &starts(table), &starts(document.as_table()));
     // A configuration without bundles is valid for the next `add`.
-    if bundles.len() > 1 || document.contains_key("serving") {
+    let others = ["chart", "serving"].iter().any(|key| document.contains_key(key));
+    if bundles.len() > 1 || others {
         parse(path, new.clone(), diagnostics)?;
     }
     Some(new)

@@ -173,6 +173,20 @@ fn a_bundle_that_others_depend_on_is_not_removed() {
     assert_eq!(case.read("bundles.toml"), before);
 }
 
+/// The same for a chart, when no other bundle is left.
+#[test]
+fn a_bundle_that_a_chart_depends_on_is_not_removed() {
+    let case = empty();
+    let before = "[[bundle]]\nname = \"lamp-operator\"\npath = \"bundle\"\n\n[[chart]]\nname = \"gateway\"\n\
+                  chart-version = \"1.0.0\"\nmanifests = [\"gateway\"]\nnamespace = \"gateway\"\n\
+                  depends-on = [\"lamp-operator\"]\n";
+    case.write("bundles.toml", before);
+    let seen = case.run(&["remove", "lamp-operator"]);
+    assert_eq!(seen.code, Some(2), "{}", seen.text());
+    assert!(seen.stderr.contains("unknown name `lamp-operator`"), "{}", seen.text());
+    assert_eq!(case.read("bundles.toml"), before);
+}
+
 /// Texts of a bundle are in comments of the new table, and must not end them.
 #[test]
 fn texts_of_a_bundle_add_no_other_lines() {
