@@ -2,7 +2,7 @@
 //! with roots in the project and without network.
 //!
 //! tests/sigstore_signer made fixtures/signatures/keyless.json with two instances of sigstore;
-//! `real_cosign` shows that cosign accepts its signatures.
+//! in `real_cosign`, cosign verifies its signatures.
 
 use super::images::{Images, REPOSITORY, Signer};
 use super::{LAYOUT, VENDOR, built, fixture, project, refused};

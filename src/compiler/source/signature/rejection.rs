@@ -4,6 +4,10 @@ use super::Signer;
 
 /// The reason why a signature does not vouch for an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "registry"),
+    expect(dead_code, reason = "keyless signatures are verified with this feature only")
+)]
 pub(super) enum Rejection {
     /// None of the keys made it, or it was changed.
     OtherKey,

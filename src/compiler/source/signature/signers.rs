@@ -45,6 +45,10 @@ pub(super) enum Signers {
 }
 
 /// A DSSE envelope with its signatures.
+#[cfg_attr(
+    not(feature = "registry"),
+    expect(dead_code, reason = "keyless signatures are verified with this feature only")
+)]
 pub(super) struct SignedEnvelope<'e> {
     /// The text of the bundle that contains it.
     pub(super) bundle: &'e [u8],
