@@ -5,7 +5,7 @@
 use super::image::{self, Blobs, Document, choose_platform, read_document};
 use super::limits::{Limits, in_bytes};
 use super::reference::Reference;
-use super::signature::{Attachment, BUNDLE_TYPE, describe, signature_tag};
+use super::signature::{Attachment, describe, may_have_signatures, signature_tag};
 use super::tarball::Tarball;
 use super::{BundleFiles, failure, unreadable};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
@@ -373,7 +373,7 @@ impl Blobs for Layout {
 
         let is_bundle = |entry: &&Descriptor| {
             let artifact = entry.artifact_type().as_ref().map(ToString::to_string);
-            artifact.is_some_and(|artifact| artifact.starts_with(BUNDLE_TYPE))
+            artifact.is_some_and(|artifact| may_have_signatures(&artifact))
         };
         let mut found = Vec::new();
         for entry in entries.filter(is_bundle).take(MOST_REFERRERS) {

@@ -15,6 +15,7 @@ pub(super) const REPOSITORY: &str = "registry.example.com/lamps/bundle";
 pub(super) const SIGNATURE: &str = "https://sigstore.dev/cosign/sign/v1";
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const EMPTY: &str = "application/vnd.oci.empty.v1+json";
 const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 
 const CSV: &str = "\
@@ -114,7 +115,7 @@ impl Images {
     /// Attaches a bundle as a referrer.
     pub(super) fn referrer(mut self, of: &str, bundle: &[u8]) -> Self {
         let layer = self.blob(BUNDLE, bundle);
-        let config = self.blob("application/vnd.oci.empty.v1+json", b"{}");
+        let config = self.blob(EMPTY, b"{}");
         let manifest = json!({
             "schemaVersion": 2,
             "mediaType": MANIFEST,
@@ -141,7 +142,7 @@ impl Images {
         let missing = || Answer::new(404, "{\"errors\":[{\"code\":\"MANIFEST_UNKNOWN\"}]}");
         match path.split_once('/') {
             None => Answer::new(200, "{}"),
-            Some(("referrers", of)) if referrers => self.referrers(of),
+            Some(("referrers", of)) if referrers => self.referrers(of, None),
             Some(("blobs", wanted)) => match self.stored(wanted) {
                 Some(bytes) => Answer::new(200, bytes.clone()),
                 None => missing(),
@@ -156,7 +157,7 @@ impl Images {
                 match (self.stored(named.as_deref().unwrap_or(wanted)), tag) {
                     (Some(bytes), _) => manifest(bytes.clone()),
                     // The tag of referrers in registries without the API.
-                    (None, Some(hex)) => self.referrers(&format!("sha256:{hex}")),
+                    (None, Some(hex)) => self.referrers(&format!("sha256:{hex}"), Some(EMPTY)),
                     (None, None) => missing(),
                 }
             }
@@ -173,13 +174,18 @@ impl Images {
         self.files.get(&format!("blobs/{}", digest.replace(':', "/")))
     }
 
-    fn referrers(&self, of: &str) -> Answer {
+    /// Returns the index of the referrers of a manifest, all with this type if there is one: as cosign
+    /// writes it where there is no API.
+    fn referrers(&self, of: &str, artifact_type: Option<&str>) -> Answer {
         let is_referrer = |entry: &Value| {
             let bytes = self.stored(entry["digest"].as_str().expect("a digest"));
             let manifest: Value = serde_json::from_slice(bytes.expect("a manifest")).expect("JSON");
             manifest["subject"]["digest"] == of
         };
-        let entries: Vec<Value> = self.entries().into_iter().filter(is_referrer).collect();
+        let mut entries: Vec<Value> = self.entries().into_iter().filter(is_referrer).collect();
+        if let Some(artifact_type) = artifact_type {
+            entries.iter_mut().for_each(|entry| entry["artifactType"] = json!(artifact_type));
+        }
         let media_type = "application/vnd.oci.image.index.v1+json";
         let index = json!({ "schemaVersion": 2, "mediaType": media_type, "manifests": entries });
         manifest(index.to_string().into_bytes())

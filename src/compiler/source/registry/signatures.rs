@@ -1,7 +1,7 @@
 //! Signatures that are attached to an image in a registry: by a tag, or as referrers.
 
 use super::super::image::media_type_of;
-use super::super::signature::{BUNDLE_TYPE, signature_tag};
+use super::super::signature::{may_have_signatures, signature_tag};
 use super::Repository;
 use super::failure::Failure;
 use crate::diag::{Code, Diagnostic, Fatal};
@@ -23,15 +23,13 @@ impl Repository<'_> {
         }
     }
 
-    /// Returns the referrers that are bundles of sigstore.
+    /// Returns the referrers that may have signatures.
     pub(super) fn signatures_by_subject(&self, of: &Digest) -> Result<Vec<Descriptor>, Fatal> {
         self.require_network(of)?;
         let found = self.referrers(of, false)?.into_iter();
-        let is_bundle = |entry: &Json| {
-            let artifact = entry["artifactType"].as_str();
-            artifact.is_some_and(|artifact| artifact.starts_with(BUNDLE_TYPE))
-        };
-        Ok(found.filter(is_bundle).filter_map(|entry| serde_json::from_value(entry).ok()).collect())
+        let has_type =
+            |entry: &Json| entry["artifactType"].as_str().is_some_and(may_have_signatures);
+        Ok(found.filter(has_type).filter_map(|entry| serde_json::from_value(entry).ok()).collect())
     }
 
     /// Signatures that bundles.lock does not record are only known to the registry.

@@ -42,7 +42,15 @@ use std::str::FromStr as _;
 
 /// Media type of bundles of sigstore, without their version; the artifact type of referrers with
 /// signatures.
-pub(super) const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle";
+const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle";
+/// The artifact type that cosign 3.0.2 writes into the index of referrers in registries without their
+/// API: that of the configuration, where that of the manifest belongs.
+const EMPTY_TYPE: &str = "application/vnd.oci.empty.v1+json";
+
+/// Returns true if referrers of this artifact type may have signatures; their layers tell.
+pub(super) fn may_have_signatures(artifact_type: &str) -> bool {
+    artifact_type.starts_with(BUNDLE_TYPE) || artifact_type == EMPTY_TYPE
+}
 
 /// Signatures of one manifest that are verified: anyone who may push can add some.
 const MOST_SIGNATURES: usize = 64;

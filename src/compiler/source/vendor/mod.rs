@@ -9,8 +9,9 @@ use super::signature::signature_tag;
 use super::{Pin, Signature, SourceResolver, failure};
 use crate::diag::{Code, Diagnostics, Fatal};
 use layout::LayoutWriter;
-use oci_spec::image::{Descriptor, Digest};
-use std::collections::BTreeSet;
+use oci_spec::image::{Descriptor, Digest, MediaType};
+use serde_json::{Value as Json, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom};
 use std::path::Path;
@@ -53,6 +54,8 @@ struct AttachedSignature {
     parts: Vec<Descriptor>,
     /// The tag by which it is found, unless it is a referrer.
     tag: Option<String>,
+    /// What it is attached to, and its entry in an index of referrers, if it is a referrer.
+    referrer: Option<(Digest, Json)>,
     /// If the index of the image is signed: all that it consists of, in the order of pushes. Registries
     /// reject an index whose manifests they do not have.
     index: Vec<Descriptor>,
@@ -154,7 +157,10 @@ impl SourceResolver {
                 }
             }
             let bytes = read_small(image.blobs.as_ref(), &signature.manifest, &self.limits)?;
-            repository.push_manifest(&signature.manifest, tag, &bytes)?;
+            let is_listed = repository.push_manifest(&signature.manifest, tag, &bytes)?;
+            if let (Some((subject, entry)), false) = (&signature.referrer, is_listed) {
+                repository.tag_referrer(subject, entry.clone())?;
+            }
         }
         Ok(done)
     }
@@ -217,6 +223,17 @@ impl AttachedSignature {
             (None, Ok(signed)) => Some(signature_tag(&signed)),
             _ => None,
         };
+        let referrer = document.subject().as_ref().map(|subject| {
+            let annotations = document.annotations().iter().flatten().collect::<BTreeMap<_, _>>();
+            let entry = json!({
+                "mediaType": MediaType::ImageManifest.to_string(),
+                "digest": manifest.digest(),
+                "size": manifest.size(),
+                "artifactType": document.artifact_type(),
+                "annotations": annotations,
+            });
+            (subject.digest().clone(), entry)
+        });
         let index = match signature.signed == root.digest().as_ref() {
             true => None,
             false => descriptor(&signature.signed)?,
@@ -226,7 +243,7 @@ impl AttachedSignature {
             None => Vec::new(),
         };
         let parts = [document.config()].into_iter().chain(document.layers()).cloned().collect();
-        Ok(Some(AttachedSignature { manifest, parts, tag, index }))
+        Ok(Some(AttachedSignature { manifest, parts, tag, referrer, index }))
     }
 }
 
