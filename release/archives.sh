@@ -3,7 +3,7 @@
 # PROGRAMS/TARGET/bundle2chart, and DIST/SHA256SUMS. Completions and man pages are written by the program
 # that runs here. The same programs give the same bytes. Needs GNU tar.
 set -euo pipefail
-version=$1 programs=$2 dist=$3
+version=$1 programs=$(realpath "$2") dist=$(realpath --canonicalize-missing "$3")
 cd "$(dirname "$0")/.."
 
 native=
