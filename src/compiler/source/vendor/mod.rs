@@ -54,7 +54,7 @@ struct AttachedSignature {
     parts: Vec<Descriptor>,
     /// The tag by which it is found, unless it is a referrer.
     tag: Option<String>,
-    /// What it is attached to, and its entry in an index of referrers, if it is a referrer.
+    /// Its subject, and its entry in an index of referrers, if it is a referrer.
     referrer: Option<(Digest, Json)>,
     /// If the index of the image is signed: all that it consists of, in the order of pushes. Registries
     /// reject an index whose manifests they do not have.
