@@ -5,6 +5,7 @@
 mod apis;
 mod mutations;
 mod runs;
+mod samples;
 
 use super::{ChangeSet, ChartFacts, Options, Placement, Side, compare, rules};
 use serde_json::{Value as Json, json};
@@ -266,6 +267,32 @@ fn every_rule_hits_and_misses() {
     let all: BTreeSet<&str> = rules::all().map(|rule| rule.code).collect();
     assert_eq!(tested, all);
     assert!(cases().len() * 2 >= 160, "{} pairs", cases().len() * 2);
+}
+
+/// Returns the findings of a comparison as text: each change with its findings, then notices.
+fn findings(title: &str, set: &ChangeSet) -> String {
+    let finding = |f: &super::Finding| {
+        format!("    {}[{}] {}\n", f.rule.class.as_str(), f.rule.code, f.reason)
+    };
+    let mut text = format!("{title}\n");
+    for (object, change) in set.changes() {
+        text += &format!("  {}: {}\n", object.id, change.path);
+        text.extend(change.findings.iter().map(finding));
+    }
+    text.extend(set.notices.iter().map(finding));
+    text
+}
+
+/// Codes say that a rule applies; this says what else does, and in which words.
+#[test]
+fn findings_of_all_pairs() {
+    let mut shown = String::new();
+    for (code, [old, new], [near_old, near_new]) in cases() {
+        shown += &findings(&format!("{code}:"), &diff(old.clone(), new.clone()));
+        shown += &findings("  reversed:", &diff(new, old));
+        shown += &findings("  near miss:", &diff(near_old, near_new));
+    }
+    insta::assert_snapshot!(shown);
 }
 
 fn step<'s>(set: &'s ChangeSet, id: &str) -> Option<&'s super::plan::Step> {

@@ -191,7 +191,12 @@ impl Comparison<'_> {
     }
 
     fn push(&mut self, keys: &[Step], keyword: &'static str, old: Option<Json>, new: Option<Json>) {
-        let path = Path(keys.to_vec()).to_string().trim_start_matches('.').to_owned();
+        let step = |step: &Step| match step {
+            Step::Item(_) => "[]".to_owned(),
+            step => Path(vec![step.clone()]).to_string(),
+        };
+        let path: String = keys.iter().map(step).collect();
+        let path = path.trim_start_matches('.').to_owned();
         self.found.push(Tightening { path, keyword, old, new });
     }
 }

@@ -59,6 +59,9 @@ fn compare(program: &Path, texts: &[(String, &str)]) -> Tally {
             Verdict::Different if varies(program, text) => {
                 *tally.intended.entry("Go reads it in several ways").or_default() += 1;
             }
+            Verdict::Different if is_by_mark(program, text) => {
+                *tally.intended.entry("a byte order mark inside").or_default() += 1;
+            }
             Verdict::Different => {
                 let shown: String = format!("{text:?}").chars().take(500).collect();
                 let said = |reading: &Reading| match reading {
@@ -84,6 +87,31 @@ fn compare(program: &Path, texts: &[(String, &str)]) -> Tally {
 fn varies(program: &Path, text: &str) -> bool {
     let readings = oracle::read_all(program, &[text; ASKED_AGAIN]);
     readings.iter().any(|reading| *reading != readings[0])
+}
+
+/// Returns true if the text is read as by Kubernetes with other characters in place of its byte order
+/// marks.
+fn is_by_mark(program: &Path, text: &str) -> bool {
+    oracle::without_marks(text).is_some_and(|text| {
+        let theirs = oracle::read_all(program, &[&text]);
+        !matches!(oracle::compare(&ours(&text), &theirs[0]), Verdict::Different)
+    })
+}
+
+/// Found by fuzzing: the bytes in a comment decide what Go reads after it.
+#[test]
+#[ignore = "needs Go 1.26: cargo test --test against_go -- --ignored"]
+fn byte_order_marks_at_the_beginning_of_a_buffer() {
+    let program = go::program("kubernetes_yaml");
+    let text = |bytes: usize| format!("#{}\na: '\u{feff}'\nb: 1\nc: 2\n", "x".repeat(bytes));
+    // 506 bytes before the mark, and 512, which is a buffer of go-yaml.
+    for (bytes, is_read) in [(495, true), (501, false)] {
+        let text = text(bytes);
+        let theirs = &oracle::read_all(&program, &[&text])[0];
+        let verdict = oracle::compare(&ours(&text), theirs);
+        assert_eq!(matches!(verdict, Verdict::Same), is_read, "{bytes}: {theirs:?}");
+        assert!(is_read || is_by_mark(&program, &text), "{bytes}");
+    }
 }
 
 #[test]

@@ -53,6 +53,13 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 ";
 
+const CLUSTER_ROLE: &str = "apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: faulty}
+rules:
+- {nonResourceURLs: [/metrics], verbs: [get]}
+";
+
 /// An object, a part of it and what stands there instead, the warning of a build, and the message
 /// of the server. Near misses have neither.
 const ROWS: &[(&str, &str, &str, &str, &str)] = &[
@@ -264,6 +271,14 @@ const ROWS: &[(&str, &str, &str, &str, &str)] = &[
         "metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have approval annotation",
     ),
     (CRD, "light.example.com", "light.x-k8s.io", "", ""),
+    (
+        CLUSTER_ROLE,
+        "verbs: [get]",
+        "verbs: [get], resourceNames: [a]",
+        "has both resources and nonResourceURLs",
+        "rules cannot apply to both regular resources and non-resource URLs",
+    ),
+    (CLUSTER_ROLE, "[/metrics]", "['*']", "", ""),
 ];
 
 #[test]

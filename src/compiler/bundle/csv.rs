@@ -231,12 +231,12 @@ impl<'a> Reader<'a> {
     }
 
     fn report_with(&mut self, code: Code, message: String, path: String, hint: &str) {
-        let place = Place { line: None, ..self.object.place() }.path(path);
+        let place = self.object.place().path(path);
         self.diagnostics.push(Diagnostic::error(code, message).at(place).hint(hint));
     }
 
     pub(super) fn warn(&mut self, code: Code, message: String, path: String) {
-        let place = Place { line: None, ..self.object.place() }.path(path);
+        let place = self.object.place().path(path);
         let hint = "check the spelling: OLM ignores it too";
         self.diagnostics.push(Diagnostic::warning(code, message).at(place).hint(hint));
     }
@@ -431,3 +431,6 @@ impl<'a> Reader<'a> {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use super::position::Positions;
 use super::{Bundle, ClusterServiceVersion, Requirements, properties, requirements};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::ir::{Map, Object, Origin, Value};
+use crate::ir::{Map, Object, Origin, Release, Value};
 use crate::source::BundleFiles;
 use crate::yaml::Cause;
 use crate::yaml::read::Documents;
@@ -86,12 +86,6 @@ pub fn load(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Option<Bundle
         objects: others,
         image: files.image.clone(),
         manifest_bytes: files.manifests.values().map(Vec::len).sum(),
-        other_metadata: files
-            .metadata
-            .keys()
-            .filter(|name| *name != "annotations.yaml")
-            .cloned()
-            .collect(),
     })
 }
 
@@ -160,22 +154,24 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
     };
 
     for (key, value) in map {
-        match value {
-            Value::Text(text) => {
-                // The file overrides the labels of the image: both are written by the same tool,
-                // but only the file is edited by hand.
-                merged.insert(key.clone(), text.clone());
+        // OLM reads numbers and booleans as texts (sigs.k8s.io/yaml, for fields that are strings).
+        let text = match value {
+            Value::Text(text) => text.clone(),
+            Value::Bool(_) | Value::Number(_) => Release::LITERAL.value(value).to_string(),
+            Value::Null => continue,
+            _ => {
+                let message = format!("annotation `{key}` is {}, not a string", value.type_name());
+                diagnostics.push(
+                    Diagnostic::error(Code::AnnotationsMissing, message)
+                        .at(annotations_place(files).path(format!(".annotations[{key:?}]")))
+                        .hint("put the value in quotes"),
+                );
+                continue;
             }
-            Value::Bool(_) | Value::Number(_) | Value::Null => {}
-            _ => diagnostics.push(
-                Diagnostic::error(
-                    Code::AnnotationsMissing,
-                    format!("annotation `{key}` is {}, not a string", value.type_name()),
-                )
-                .at(annotations_place(files).path(format!(".annotations[{key:?}]")))
-                .hint("put the value in quotes"),
-            ),
-        }
+        };
+        // The file overrides the labels of the image: both are written by the same tool, but only the
+        // file is edited by hand.
+        merged.insert(key.clone(), text);
     }
 
     merged
@@ -292,10 +288,8 @@ pub fn manifests(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec
         // Rendered folders have files for other tools, such as values.yaml, next to their
         // manifests.
         let (api_version, kind) = (text("apiVersion"), text("kind"));
-        if api_version.is_empty()
-            || kind.is_empty()
-            || api_version.starts_with("kustomize.config.k8s.io/")
-        {
+        let is_kustomization = api_version.starts_with("kustomize.config.k8s.io/");
+        if api_version.is_empty() || kind.is_empty() || is_kustomization {
             if !document.value.is_null() {
                 let message = match kind {
                     "" => "document without apiVersion and kind is not checked".to_owned(),
@@ -306,9 +300,10 @@ pub fn manifests(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec
                     line: Some(document.line),
                     ..Place::file(file)
                 };
-                let hint = match api_version {
-                    "" => "pass rendered manifests: from `helm template` or `kustomize build`",
-                    _ => "apply it first: `kustomize build DIR | bundle2chart check-serving -`",
+                let hint = if is_kustomization {
+                    "apply it first: `kustomize build DIR | bundle2chart check-serving -`"
+                } else {
+                    "pass rendered manifests: from `helm template` or `kustomize build`"
                 };
                 let note = Diagnostic::note(Code::ServingUnread, message).at(place).hint(hint);
                 diagnostics.push(note);

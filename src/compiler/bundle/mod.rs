@@ -50,8 +50,6 @@ pub struct Bundle {
     pub edges: UpgradeEdges,
     /// Bytes of all manifests.
     pub manifest_bytes: usize,
-    /// Names of files in metadata/ other than annotations.yaml.
-    pub other_metadata: Vec<String>,
 }
 
 impl Bundle {

@@ -4,7 +4,7 @@
 //! Nearly all schemas are written by controller-gen: known fields with values of the right types. One
 //! walk recognises these; all others go to [`super::typed`], which reports what is wrong.
 
-use crate::ir::{Map, Number, Value};
+use crate::ir::{Number, Value};
 
 /// Returns true if `schema` has only fields of a JSONSchemaProps with values of the right types, so
 /// that [`super::check_object`] finds nothing in it. May return false for valid schemas, for
@@ -42,8 +42,8 @@ pub fn is_plain_schema(schema: &Value) -> bool {
         "not" => is_plain_schema(value),
         "items" => is_plain_schema(value) || is_list(value, is_plain_schema),
         "additionalItems" | "additionalProperties" => is_bool(value) || is_plain_schema(value),
-        "default" | "example" => !value.is_null() && !value.has_expression(),
-        "enum" => value.as_seq().is_some() && !value.has_expression(),
+        "default" | "example" => true,
+        "enum" => value.as_seq().is_some(),
         "x-kubernetes-validations" => is_list(value, is_plain_rule),
         _ => false,
     })
@@ -51,15 +51,12 @@ pub fn is_plain_schema(schema: &Value) -> bool {
 
 /// Returns true if `rule` has only fields of a ValidationRule, each with a value of its type.
 fn is_plain_rule(rule: &Value) -> bool {
-    let fields = |fields: &Map| {
-        fields.contains_key("rule")
-            && fields.iter().all(|(field, value)| match field.as_str() {
-                "fieldPath" | "message" | "messageExpression" | "reason" | "rule" => is_text(value),
-                "optionalOldSelf" => is_bool(value),
-                _ => false,
-            })
-    };
-    rule.as_map().is_some_and(fields)
+    let Some(fields) = rule.as_map() else { return false };
+    fields.iter().all(|(field, value)| match field.as_str() {
+        "fieldPath" | "message" | "messageExpression" | "reason" | "rule" => is_text(value),
+        "optionalOldSelf" => is_bool(value),
+        _ => false,
+    })
 }
 
 fn is_list(value: &Value, is_item: fn(&Value) -> bool) -> bool {
@@ -207,6 +204,21 @@ mod tests {
         }
         // Of each text, number and boolean one, and as many of the others as have a type here.
         assert_eq!(plain, 55);
+    }
+
+    #[test]
+    fn validation_rules_are_plain_without_unknown_fields() {
+        for (rule, is_plain) in [
+            (json!({"rule": "self > 0", "message": "too low"}), true),
+            (json!({"message": "too low"}), true),
+            (json!({"rule": "self > 0", "rules": "self > 0"}), false),
+            (json!({"rule": true}), false),
+            (json!("self > 0"), false),
+        ] {
+            let schema = json!({"x-kubernetes-validations": [rule]});
+            assert_eq!(is_plain_schema(&Value::from(&schema)), is_plain, "{rule}");
+            assert_eq!(checked(&schema) == TypeCheck::default(), is_plain, "{rule}");
+        }
     }
 
     #[test]

@@ -218,21 +218,23 @@ impl Reader {
     }
 
     fn max_openshift(&mut self, value: &Value, place: &Place) {
-        match value {
-            Value::Text(text) if !text.is_empty() => self.found.max_openshift = Some(text.clone()),
+        let message = match value {
+            Value::Text(text) if !text.is_empty() => {
+                self.found.max_openshift = Some(text.clone());
+                return;
+            }
+            Value::Text(_) => "`olm.maxOpenShiftVersion` is empty".to_owned(),
             // As a number, 4.20 would be 4.2.
-            other => self.diagnostics.push(
-                Diagnostic::warning(
-                    Code::DependencyInvalid,
-                    format!(
-                        "`olm.maxOpenShiftVersion` must be a string, but it is {}",
-                        other.type_name()
-                    ),
-                )
+            other => format!(
+                "`olm.maxOpenShiftVersion` must be a string, but it is {}",
+                other.type_name()
+            ),
+        };
+        self.diagnostics.push(
+            Diagnostic::warning(Code::DependencyInvalid, message)
                 .at(place.clone())
                 .hint("write a string, for example \"4.20\": the value is ignored"),
-            ),
-        }
+        );
     }
 
     fn add(&mut self, requirement: Requirement, message: String, place: Place) {

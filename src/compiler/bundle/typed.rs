@@ -216,7 +216,7 @@ fn in_words(error: &str) -> String {
         "boolean" => "a boolean",
         "map" => "a map",
         "sequence" => "a list",
-        "null" | "unit" => "null",
+        "null" => "null",
         _ => "something else",
     };
     format!("it must be {expected}, but it is {found}")
@@ -345,9 +345,44 @@ mod tests {
     }
 
     #[test]
+    fn a_mismatch_names_the_type_that_is_written() {
+        for (arg, found) in [
+            (json!(7), "an integer"),
+            (json!(1.5), "a number with a fraction"),
+            (json!(true), "a boolean"),
+            (json!({}), "a map"),
+            (json!([]), "a list"),
+            // Unlike in a map, a null in a list is a value.
+            (json!(null), "null"),
+        ] {
+            let spec = json!({
+                "selector": {}, "template": {"spec": {"containers": [{"name": "a", "args": [arg]}]}}
+            });
+            let why = format!("it must be a string, but it is {found}");
+            let path = ".template.spec.containers[0].args[0]".to_owned();
+            assert_eq!(mismatches::<DeploymentSpec>(spec), [TypeMismatch { path, why }]);
+        }
+    }
+
+    #[test]
+    fn at_most_20_mismatches_are_reported() {
+        let labels: serde_json::Map<String, Json> =
+            (0..25).map(|number| (format!("l{number}"), json!(number))).collect();
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"labels": labels}});
+        assert_eq!(check_object(map).mismatches.len(), 20);
+    }
+
+    #[test]
     fn null_is_nothing() {
         let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"labels": {"a": null}}, "data": null});
         assert_eq!(check_object(map), TypeCheck::default());
+        let deployment = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "spec": {"selector": {}, "template": {"spec": {
+                "containers": [{"name": "a", "resources": {"limits": {"cpu": null}}}],
+            }}},
+        });
+        assert_eq!(check_object(deployment), TypeCheck::default());
     }
 
     #[test]

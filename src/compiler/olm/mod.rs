@@ -113,3 +113,6 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>, diagnostics: &mut Diagn
     objects.append(&mut shipped);
     lowered
 }
+
+#[cfg(test)]
+mod tests;

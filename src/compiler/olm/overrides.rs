@@ -135,7 +135,7 @@ fn selects_nothing(part: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::Release;
+    use crate::ir::{Origin, Release};
     use serde_json::json;
 
     /// The affinity of a pod that has one of its own, with that of a configuration.
@@ -160,5 +160,56 @@ mod tests {
         let other = json!({"podAffinity": terms, "nodeAffinity": null});
         let kept = json!({"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]});
         assert_eq!(affinity(&other), json!({"nodeAffinity": kept}));
+    }
+    #[test]
+    fn an_affinity_of_null_has_no_terms() {
+        let own = json!({"affinity": {"podAffinity": null, "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": null,
+        }}});
+        let Value::Map(mut pod) = Value::from(&own) else { unreachable!("a map") };
+        affine(&mut pod, &json!({"podAntiAffinity": {}}));
+        assert_eq!(Release::LITERAL.value(&Value::Map(pod)), json!({}));
+    }
+
+    /// Returns a Deployment with this metadata and pod, and the configuration applied.
+    fn applied(config: &PodConfig, metadata: &Json, pod: &Json) -> Json {
+        let template = json!({"metadata": metadata, "spec": pod});
+        let deployment = json!({"metadata": metadata, "spec": {"template": template}});
+        let Value::Map(root) = Value::from(&deployment) else { unreachable!("a map") };
+        let mut deployment = Object::new(*root, Origin::Stub);
+        apply(config, &mut deployment);
+        Release::LITERAL.object(&deployment).expect("an object")
+    }
+
+    #[test]
+    fn annotations_are_added_and_existing_ones_kept() {
+        let annotations = [("owner", "platform"), ("team", "widgets")];
+        let annotations = annotations.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let config = PodConfig { annotations: annotations.into(), ..PodConfig::default() };
+        let deployment = applied(&config, &json!({"annotations": {"owner": "vendor"}}), &json!({}));
+        let expected = json!({"annotations": {"owner": "vendor", "team": "widgets"}});
+        assert_eq!(deployment["metadata"], expected);
+        assert_eq!(deployment["spec"]["template"]["metadata"], expected);
+    }
+
+    #[test]
+    fn tolerations_and_env_sources_are_added_once() {
+        let [old, new] = ["old", "new"].map(|key| json!({"key": key, "operator": "Exists"}));
+        let [own, added] = ["own", "added"].map(|name| json!({"configMapRef": {"name": name}}));
+        let config = PodConfig {
+            tolerations: vec![old.clone(), new.clone()],
+            env_from: vec![own.clone(), added.clone()],
+            ..PodConfig::default()
+        };
+        let containers = json!([{"name": "manager", "envFrom": [own]}, {"name": "proxy"}]);
+        let pod = json!({"tolerations": [old], "containers": containers});
+        let containers = json!([
+            {"name": "manager", "envFrom": [own, added]},
+            {"name": "proxy", "envFrom": [own, added]},
+        ]);
+        assert_eq!(
+            applied(&config, &json!({}), &pod)["spec"]["template"]["spec"],
+            json!({"tolerations": [old, new], "containers": containers})
+        );
     }
 }

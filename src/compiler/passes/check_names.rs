@@ -94,3 +94,38 @@ fn refused(object: &Object, name: &str) -> Option<String> {
     }
     dns_subdomain(name).err().map(str::to_owned)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::passes::sample;
+
+    #[test]
+    fn limits_of_names() {
+        for (api_version, kind, limit) in [
+            ("v1", "ConfigMap", 253),
+            ("rbac.authorization.k8s.io/v1", "ClusterRole", 253),
+            ("v1", "Service", 63),
+            ("serving.knative.dev/v1", "Service", 253),
+        ] {
+            let found = |length: usize| {
+                let name = "a".repeat(length);
+                let mut unit = sample::bundle(&format!(
+                    "{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: {name}}}}}"
+                ));
+                let mut diagnostics = Diagnostics::new();
+                check_names(&mut unit, &Context::default(), &mut diagnostics);
+                sample::messages(&diagnostics)
+            };
+            assert!(found(limit).is_empty(), "{api_version} {kind}");
+            let name = "a".repeat(limit + 1);
+            assert_eq!(
+                found(limit + 1),
+                [format!(
+                    "error: invalid {kind} name `{name}`: it has {} characters; the limit is {limit}",
+                    limit + 1
+                )]
+            );
+        }
+    }
+}

@@ -123,3 +123,53 @@ pub(super) fn remediation_hint(object: &Object) -> &'static str {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::passes::sample;
+
+    const SERVICES: &str = "
+apiVersion: v1
+kind: Service
+metadata: {name: widget}
+spec: {ports: [{port: 80}], selector: {app: [widget]}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: metrics}
+spec: {ports: [{port: 80, target: 8080}]}
+";
+
+    #[test]
+    fn hints_say_where_an_object_is_fixed() {
+        let found = |mut unit: Unit| {
+            let mut diagnostics = Diagnostics::new();
+            check_types(&mut unit, &Context::default(), &mut diagnostics);
+            let line = |found: &Diagnostic| {
+                let hint = found.hint.clone().unwrap_or_default();
+                format!("{}: {}\n  {hint}\n", found.severity.as_str(), found.message)
+            };
+            diagnostics.iter().map(line).collect::<String>()
+        };
+        insta::assert_snapshot!(found(sample::bundle(SERVICES)), @r"
+        error: `.spec.selector.app` of Service/widget has the wrong type: it must be a string, but it is a list
+          fix it with a `[[bundle.patch]]`, or remove it with `exclude`: the API server would reject it
+        note: Service/metrics has unknown field `.spec.ports[0].target`; it is dropped
+          if it is only in the wrong place, move it with a `[[bundle.patch]]`
+        ");
+        insta::assert_snapshot!(found(sample::overlay(SERVICES)), @r"
+        error: `.spec.selector.app` of Service/widget has the wrong type: it must be a string, but it is a list
+          fix the manifest: the API server would reject it
+        error: Service/metrics has unknown field `.spec.ports[0].target`
+          fix its name or place, or remove it: the API server would drop or reject it
+        ");
+
+        // Users cannot fix the objects that this program adds.
+        for origin in [Origin::Added("auth-reader"), Origin::Stub] {
+            let mut unit = sample::bundle(SERVICES);
+            unit.objects.iter_mut().for_each(|object| object.origin = origin.clone());
+            assert_eq!(found(unit), "");
+        }
+    }
+}

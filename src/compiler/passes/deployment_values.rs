@@ -380,3 +380,40 @@ fn add(map: &mut Map, key: &str, path: &ValuesPath) {
 fn push(map: &mut Map, key: &str, item: Value) {
     map.list_at(key).push(item);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::passes::sample;
+
+    /// A patch can put the release namespace into any part of a Deployment.
+    #[test]
+    fn maps_with_expressions_are_no_values() {
+        let mut unit = sample::generated(
+            "
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: widget-operator}
+spec:
+  template:
+    spec:
+      nodeSelector: {disk: ssd}
+      affinity: {podAffinity: {namespaces: []}}
+      containers: [{name: manager}]
+",
+        );
+        let pod = unit.objects[0].pod_spec_mut().expect("a pod");
+        let affinity = pod.map_at("affinity").map_at("podAffinity");
+        affinity.list_at("namespaces").push(Expr::ReleaseNamespace.into());
+        deployment_values(&mut unit, &Context::default(), &mut Diagnostics::new());
+
+        let values = unit.default_values();
+        let own = &values["deployments"]["widget-operator"];
+        assert_eq!(own["nodeSelector"], json!({"disk": "ssd"}));
+        assert_eq!(own.get("affinity"), None);
+        let release = Release { namespace: "widgets", values: &values };
+        let pod = &release.object(&unit.objects[0]).expect("an object")["spec"]["template"]["spec"];
+        assert_eq!(pod["nodeSelector"], json!({"disk": "ssd"}));
+        assert_eq!(pod["affinity"], json!({"podAffinity": {"namespaces": ["widgets"]}}));
+    }
+}

@@ -389,4 +389,31 @@ mod tests {
         1 warning
         "#);
     }
+
+    #[test]
+    fn a_failing_filter_names_up_to_three_objects() {
+        let objects = ["a", "b", "c"].map(|name| object("Role", name, 1)).to_vec();
+        let (_, found) = run(objects, &[], &[".kind | keys"]);
+        let messages: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
+        assert_eq!(messages, ["filter `.kind | keys` fails on Role/a, Role/b and Role/c"]);
+    }
+
+    #[test]
+    fn the_filters_that_remove_all_deployments_are_named() {
+        let objects =
+            [("Deployment", "a"), ("Deployment", "b"), ("Deployment", "c"), ("Role", "d")];
+        let objects = objects.map(|(kind, name)| object(kind, name, 1)).to_vec();
+        let (_, found) = run(
+            objects,
+            &[".metadata.name != \"c\"", ".kind == \"Role\""],
+            &[".metadata.name == \"a\"", ".metadata.name == \"b\""],
+        );
+        let messages: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            ["filters remove all 3 Deployments: no `include` filter matches 1, \
+              `exclude` filter `.metadata.name == \"a\"` removes 1, \
+              `exclude` filter `.metadata.name == \"b\"` removes 1"]
+        );
+    }
 }

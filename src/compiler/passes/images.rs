@@ -144,11 +144,11 @@ mod tests {
     use super::*;
     use crate::ir::{Object, Origin, Release};
 
-    fn deployment(pod: &Json) -> Object {
+    fn deployment(name: &str, pod: &Json) -> Object {
         let root = json!({
             "apiVersion": "apps/v1",
             "kind": "Deployment",
-            "metadata": {"name": "lamp", "annotations": {"containerImage": "quay.io/a/lamp:1"}},
+            "metadata": {"name": name, "annotations": {"containerImage": "quay.io/a/lamp:1"}},
             "spec": {"template": {"spec": pod}},
         });
         let Value::Map(root) = Value::from(&root) else { unreachable!("a map") };
@@ -156,10 +156,17 @@ mod tests {
     }
 
     fn unit(pod: &Json) -> Unit {
-        let mut unit = Unit::default();
-        unit.objects.push(deployment(pod));
+        with_values(vec![deployment("lamp", pod)])
+    }
+
+    fn with_values(objects: Vec<Object>) -> Unit {
+        let mut unit = Unit { objects, ..Unit::default() };
         images(&mut unit, &Context::default(), &mut Diagnostics::new());
         unit
+    }
+
+    fn paths(unit: &Unit) -> Vec<String> {
+        unit.values.iter().map(|value| value.path.to_string()).collect()
     }
 
     /// Each text that is no longer literal, with these values.
@@ -192,9 +199,8 @@ mod tests {
                 {"name": "other", "image": "quay.io/b/lamp:1"},
             ],
         }));
-        let paths: Vec<String> = unit.values.iter().map(|value| value.path.to_string()).collect();
         assert_eq!(
-            paths,
+            paths(&unit),
             [
                 "imageRegistries",
                 "images.RELATED_IMAGE_PILOT_NEW",
@@ -217,5 +223,31 @@ mod tests {
     fn without_images_there_are_no_values() {
         assert!(unit(&json!({"containers": [{"name": "a"}]})).values.is_empty());
         assert!(unit(&json!({"volumes": []})).values.is_empty());
+    }
+
+    #[test]
+    fn images_of_one_name_in_several_deployments_are_named_after_these() {
+        let pod = |organization: &str| {
+            let image = |name: &str| format!("quay.io/{organization}/{name}:1");
+            let related = |image: String| json!([{"name": "RELATED_IMAGE_LAMP", "value": image}]);
+            json!({"containers": [
+                {"name": "manager", "image": image("manager"), "env": related(image("lamp"))},
+                {"name": "agent", "env": related(image("new/lamp"))},
+            ]})
+        };
+        let deployments =
+            vec![deployment("north", &pod("north")), deployment("south", &pod("south"))];
+        assert_eq!(
+            paths(&with_values(deployments)),
+            [
+                "imageRegistries",
+                "images.north-manager",
+                "images.quay-io/north/lamp:1",
+                "images.quay-io/north/new/lamp:1",
+                "images.quay-io/south/lamp:1",
+                "images.quay-io/south/new/lamp:1",
+                "images.south-manager",
+            ]
+        );
     }
 }

@@ -16,6 +16,8 @@ mod namespace;
 mod pre_install_hooks;
 mod pull_secret;
 mod release_labels;
+#[cfg(test)]
+mod sample;
 mod service_account_name;
 mod service_account_values;
 mod strip_annotations;

@@ -101,7 +101,7 @@ fn hosts(object: &mut Object, context: &Context) {
 fn rewrite_hosts(value: &mut Value, context: &Context) {
     let Some(text) = value.as_str() else { return };
     for namespace in &context.namespaces {
-        let host = format!(".{namespace}.svc");
+        let host = host_suffix(namespace);
         let mut parts = Vec::new();
         let mut rest = text;
         while let Some(position) = rest.find(&host) {
@@ -115,6 +115,11 @@ fn rewrite_hosts(value: &mut Value, context: &Context) {
             return;
         }
     }
+}
+
+/// Returns the part of a Service's host name after the name of the Service.
+fn host_suffix(namespace: &str) -> String {
+    format!(".{namespace}.svc")
 }
 
 /// The label of every namespace with its name.
@@ -192,15 +197,17 @@ fn find_mentions(
     match value {
         Value::Text(text) => {
             let lines = || text.lines().filter(|line| !assigns_identifier(line));
-            let mentioned = |ns: &&String| lines().any(|line| mentions_word(line, ns));
+            let has_host = |ns: &str| text.contains(&host_suffix(ns));
+            let mentioned =
+                |ns: &&String| has_host(ns) || lines().any(|line| mentions_word(line, ns));
             if let Some(namespace) = context.namespaces.iter().find(mentioned) {
                 let means = |text: &str| text.to_ascii_lowercase().contains("namespace");
                 mentions.push(Mention {
                     path: path.to_owned(),
                     namespace: namespace.clone(),
-                    // An operator often has the name of its namespace, so only a key or flag that
-                    // says so is certain.
-                    certain: means(key) || means(text),
+                    // An operator often has the name of its namespace, so only a host, or a key or
+                    // flag that says so, is certain.
+                    certain: has_host(namespace) || means(key) || means(text),
                 });
             }
         }
@@ -261,4 +268,115 @@ fn mentions_word(text: &str, word: &str) -> bool {
         let before = start.checked_sub(1).and_then(|index| bytes.get(index));
         !joins(before) && before != Some(&b'/') && !joins(bytes.get(start + word.len()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Release;
+    use crate::passes::sample;
+    use serde_json::json;
+
+    /// Returns the object in the namespace `widgets`, and what is reported about it.
+    fn rewritten(unit: &mut Unit) -> (serde_json::Value, Vec<String>) {
+        let context =
+            Context { namespaces: vec!["widget-system".to_owned()], ..Context::default() };
+        let mut diagnostics = Diagnostics::new();
+        namespace(unit, &context, &mut diagnostics);
+        let release = Release { namespace: "widgets", values: &json!({}) };
+        (release.object(&unit.objects[0]).expect("an object"), sample::messages(&diagnostics))
+    }
+
+    #[test]
+    fn conversion_webhooks_of_the_chart_are_in_the_release_namespace() {
+        for (service, expected) in [("webhook-service", "widgets"), ("other", "widget-system")] {
+            let (crd, _) = rewritten(&mut sample::bundle(&format!(
+                "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: widgets.example.com}}
+spec:
+  conversion:
+    webhook:
+      clientConfig: {{service: {{name: {service}, namespace: widget-system}}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {{name: webhook-service}}
+"
+            )));
+            let service = &crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"];
+            assert_eq!(service["namespace"], expected);
+        }
+    }
+
+    #[test]
+    fn hosts_are_rewritten_in_workloads_and_reported_elsewhere() {
+        let host = "http://cache.widget-system.svc:8080";
+        let template = |kind: &str| {
+            format!(
+                "{{apiVersion: v1, kind: {kind}, metadata: {{name: a}}, spec: {{template: \
+                 {{spec: {{containers: [{{name: a, args: ['--cache={host}']}}]}}}}}}}}"
+            )
+        };
+        let argument = |object: &serde_json::Value| {
+            object["spec"]["template"]["spec"]["containers"][0]["args"][0].clone()
+        };
+        let warning = |object: &str, path: &str| {
+            format!(
+                "warning: hard-coded namespace in {object}: `widget-system` at `{path}` is not \
+                 rewritten"
+            )
+        };
+
+        let (job, found) = rewritten(&mut sample::bundle(&template("Job")));
+        assert_eq!(argument(&job), "--cache=http://cache.widgets.svc:8080");
+        assert!(found.is_empty(), "{found:?}");
+
+        let (widget, found) = rewritten(&mut sample::bundle(&template("Widget")));
+        assert_eq!(argument(&widget), format!("--cache={host}"));
+        let path = ".spec.template.spec.containers[0].args[0]";
+        assert_eq!(found, [warning("Widget/a", path)]);
+
+        let map = format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}, data: {{url: '{host}'}}}}"
+        );
+        let (_, found) = rewritten(&mut sample::bundle(&map));
+        assert_eq!(found, [warning("ConfigMap/a", ".data.url")]);
+    }
+
+    #[test]
+    fn texts_that_mention_a_namespace() {
+        let severity = |data: &str| {
+            let manifest =
+                format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}, data: {data}}}");
+            let (_, found) = rewritten(&mut sample::bundle(&manifest));
+            let severities = found.iter().map(|found| found.split(':').next().unwrap_or_default());
+            severities.collect::<Vec<_>>().join(" ")
+        };
+        for (data, expected) in [
+            ("{a: widget-system}", "note"),
+            ("{a: '--target=widget-system'}", "note"),
+            ("{a: '(widget-system)'}", "note"),
+            ("{watchNamespace: widget-system}", "warning"),
+            ("{a: 'namespace: widget-system'}", "warning"),
+            ("{a: [--namespace, widget-system]}", "warning"),
+            // Parts of other names and of paths.
+            ("{a: widget-systems}", ""),
+            ("{a: my-widget-system}", ""),
+            ("{a: widget-system-config}", ""),
+            ("{a: my_widget-system}", ""),
+            ("{a: widget-system.example.com}", ""),
+            ("{a: /etc/widget-system}", ""),
+            // Names of other things.
+            ("{leaseName: widget-system}", ""),
+            ("{a: 'resourceName: widget-system'}", ""),
+            ("{a: ['--leader-election-id=widget-system']}", ""),
+            ("{a: [--leader-election-id, widget-system]}", ""),
+            ("{a: [-lock-name, widget-system]}", ""),
+            ("{a: ['--leader-elect=true --id', widget-system]}", "note"),
+        ] {
+            assert_eq!(severity(data), expected, "{data}");
+        }
+    }
 }

@@ -61,3 +61,57 @@ fn hook(object: &mut Object) {
     let policy = Value::text("before-hook-creation");
     annotations.entry("helm.sh/hook-delete-policy".to_owned()).or_insert(policy);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::passes::sample;
+
+    /// Returns what is reported about a Job that runs first, with these annotations and in a chart
+    /// with this other object, and the hooks of the Job.
+    fn first(annotations: &str, other: &str) -> (Vec<String>, String) {
+        let mut unit = sample::overlay(&format!(
+            "
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: migrate, annotations: {annotations}}}
+spec: {{template: {{spec: {{serviceAccountName: migrate}}}}}}
+---
+{other}"
+        ));
+        unit.objects[0].phase = Phase::Before;
+        let mut diagnostics = Diagnostics::new();
+        pre_install_hooks(&mut unit, &Context::default(), &mut diagnostics);
+        let annotations = unit.objects[0].metadata("annotations");
+        let hooks = annotations.and_then(|map| map.get(HOOK)?.as_str()).unwrap_or_default();
+        (sample::messages(&diagnostics), hooks.to_owned())
+    }
+
+    #[test]
+    fn a_job_cannot_run_before_its_account_is_there() {
+        let object = |kind: &str, annotations: &str| {
+            let metadata = format!("{{name: migrate, annotations: {annotations}}}");
+            format!("{{apiVersion: v1, kind: {kind}, metadata: {metadata}}}")
+        };
+        let (found, _) = first("{}", &object("ServiceAccount", "{}"));
+        assert_eq!(
+            found,
+            ["error: Job/migrate runs before the chart is installed, but its \
+              ServiceAccount/migrate is installed later"]
+        );
+        // A ServiceAccount that is a hook itself, and one that is not in the chart.
+        for other in [
+            object("ServiceAccount", "{helm.sh/hook: pre-install}"),
+            object("ConfigMap", "{}"),
+            object("ConfigMap", "{helm.sh/hook: pre-install}"),
+        ] {
+            assert!(first("{}", &other).0.is_empty(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_job_keeps_its_own_hooks() {
+        assert_eq!(first("{}", "").1, "pre-install,pre-upgrade");
+        assert_eq!(first("{helm.sh/hook: pre-install}", "").1, "pre-install");
+    }
+}

@@ -165,4 +165,19 @@ mod tests {
             assert_eq!(unit.objects[1].kind(), "Secret", "{kind}");
         }
     }
+
+    #[test]
+    fn pod_templates_of_custom_resources_stay_as_they_are() {
+        let mut unit = crate::passes::sample::overlay(
+            "
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: small}
+spec: {template: {spec: {containers: []}}}
+",
+        );
+        let before = unit.objects.clone();
+        pull_secret(&mut unit, &Context::default(), &mut Diagnostics::new());
+        assert_eq!(unit.objects, before);
+    }
 }

@@ -87,6 +87,7 @@ fn annotations_read(object: &Object) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::passes::sample;
     use serde_json::json;
 
     fn stripped(strip_annotations: bool, annotations: serde_json::Value) -> serde_json::Value {
@@ -126,5 +127,23 @@ mod tests {
             }})
         );
         assert_eq!(stripped(true, json!({"capabilities": "Basic Install"})), json!({}));
+    }
+
+    #[test]
+    fn annotations_of_other_objects_stay() {
+        let manifest = |kind: &str| {
+            format!(
+                "{{apiVersion: apps/v1, kind: {kind}, metadata: {{name: a}}, \
+                 spec: {{template: {{metadata: {{annotations: {{support: me}}}}}}}}}}"
+            )
+        };
+        let context = Context { strip_annotations: true, ..Context::default() };
+        for mut unit in
+            [sample::overlay(&manifest("Deployment")), sample::generated(&manifest("Widget"))]
+        {
+            let before = unit.objects.clone();
+            super::strip_annotations(&mut unit, &context, &mut Diagnostics::new());
+            assert_eq!(unit.objects, before);
+        }
     }
 }

@@ -60,7 +60,10 @@ fn strip_some(value: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::Release;
+    use crate::passes::sample;
     use crate::yaml;
+    use serde_json::json;
 
     #[test]
     fn only_texts_about_schemas_go() {
@@ -106,5 +109,29 @@ properties:
             default:
               description: stays
         ");
+    }
+
+    #[test]
+    fn descriptions_are_removed_from_crds_on_request() {
+        let schema = |kind: &str, strip_descriptions: bool| {
+            let mut unit = sample::bundle(&format!(
+                "
+apiVersion: apiextensions.k8s.io/v1
+kind: {kind}
+metadata: {{name: widgets.example.com}}
+spec:
+  versions:
+  - schema: {{openAPIV3Schema: {{description: A widget., type: object}}}}
+"
+            ));
+            let context = Context { strip_descriptions, ..Context::default() };
+            super::strip_descriptions(&mut unit, &context, &mut Diagnostics::new());
+            let object = Release::LITERAL.object(&unit.objects[0]).unwrap();
+            object["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone()
+        };
+        let complete = json!({"description": "A widget.", "type": "object"});
+        assert_eq!(schema("CustomResourceDefinition", true), json!({"type": "object"}));
+        assert_eq!(schema("CustomResourceDefinition", false), complete);
+        assert_eq!(schema("Widget", true), complete);
     }
 }

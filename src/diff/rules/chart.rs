@@ -212,6 +212,7 @@ fn narrowed(context: &RuleContext<'_, '_>, path: &str, keyword: &str, findings: 
         }
         _ => {
             let (old, new) = (shown(old), shown(new));
+            let path = if path.is_empty() { "values" } else { path };
             (&VALUE_NARROWED, format!("`{path}`: {keyword} {old} → {new}"))
         }
     };

@@ -255,7 +255,11 @@ impl When {
             When::Gains => return items(after, before).map(|came| format!("added {came}")),
         };
 
-        let shown = |value: Option<&Json>| value.map_or("unset".to_owned(), plain);
+        // An empty text is a default: `priorityClassName: ""`.
+        let shown = |value: Option<&Json>| {
+            let set = value.filter(|value| value.as_str() != Some(""));
+            set.map_or("unset".to_owned(), plain)
+        };
         holds.then(|| format!("{} → {}", shown(before), shown(after)))
     }
 }

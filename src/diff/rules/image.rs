@@ -80,7 +80,8 @@ pub(super) fn is_image(value: &Json) -> bool {
     let image = parse(text);
     let host = image.repository.split('/').next().unwrap_or_default();
     !text.contains("://")
-        && !text.contains(char::is_whitespace)
+        // Lists of images have them, references do not.
+        && !text.contains(|c: char| c.is_whitespace() || ['=', ',', ';'].contains(&c))
         && image.repository.contains('/')
         // Many texts have a slash and a colon; the host decides, as in Docker's references.
         && (host.contains('.') || host.contains(':') || host == "localhost")

@@ -11,7 +11,7 @@ use super::{RuleContext, Sides, found, listed, rules};
 use crate::diff::identity::Pair;
 use crate::diff::{Finding, Identity, Rule};
 use grants::{Grant, Grants, grants_of, role_grants};
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexMap;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -297,13 +297,18 @@ fn kind_of(grant: &Grant<'_>, wider: bool) -> usize {
 /// Returns permissions as text: `create and delete deployments.apps; get pods and 3 more`.
 fn summary(grants: &[&Grant<'_>]) -> String {
     // By target, then by equal verbs: "read a, b and c" is shorter than three times "read".
-    let mut verbs: BTreeMap<String, IndexSet<&str>> = BTreeMap::new();
+    let mut verbs: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for grant in grants {
         verbs.entry(grant.target()).or_default().insert(grant.verb);
     }
     let mut targets: BTreeMap<Vec<&str>, Vec<String>> = BTreeMap::new();
     for (target, verbs) in verbs {
-        targets.entry(verbs.into_iter().collect()).or_default().push(target);
+        let mut verbs: Vec<&str> = verbs.into_iter().collect();
+        verbs.sort_by_key(|verb| {
+            let usual = READ.iter().chain(&WRITE).position(|usual| usual == verb);
+            (usual.unwrap_or(usize::MAX), *verb)
+        });
+        targets.entry(verbs).or_default().push(target);
     }
     let parts: Vec<String> = targets
         .into_iter()
@@ -340,10 +345,13 @@ fn with_subresources(targets: Vec<String>) -> Vec<String> {
     resources.into_iter().map(text).collect()
 }
 
-/// Returns verbs as a phrase, in the order of the usual ones.
+/// Verbs that are `read` together, in their usual order.
+const READ: [&str; 3] = ["get", "list", "watch"];
+/// Verbs that are `write` together.
+const WRITE: [&str; 4] = ["create", "update", "patch", "delete"];
+
+/// Returns verbs as a phrase, in their order.
 fn verb_phrase(verbs: &[&str]) -> String {
-    const READ: [&str; 3] = ["get", "list", "watch"];
-    const WRITE: [&str; 4] = ["create", "update", "patch", "delete"];
     if verbs.contains(&"*") {
         return "do anything with".to_owned();
     }
@@ -376,7 +384,6 @@ fn binding(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
         }
         // Another role: all subjects gain it.
         (["roleRef", ..], Some(_)) => subjects(new, release),
-        (["subjects", "[]"], Some(new)) => vec![subject_name(new, release)],
         // A changed field of a subject makes it another subject.
         (["subjects", "[]", ..], Some(_)) => {
             let subject = steps.get(..2).and_then(|path| context.new.at(path));

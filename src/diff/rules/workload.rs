@@ -218,7 +218,11 @@ fn delta(old: &Json, new: &Json) -> String {
         not_in(list, other).into_iter().map(plain).collect()
     };
     let (gone, came) = (missing(old, new), missing(new, old));
+    let length = |list: &Json| list.as_array().map_or(0, Vec::len);
     match (came.is_empty(), gone.is_empty()) {
+        (true, true) if length(old) != length(new) => {
+            format!("same items, {} instead of {}", length(new), length(old))
+        }
         (true, true) => "same items in another order".to_owned(),
         (false, true) => format!("added {}", listed(&came, 5)),
         (true, false) => format!("removed {}", listed(&gone, 5)),

@@ -134,13 +134,18 @@ fn of_kind<'o>(objects: &'o mut [Json], kind: &str) -> &'o mut Json {
     found.unwrap_or_else(|| panic!("no {kind}"))
 }
 
+/// Returns the side of an operator with these facts and objects.
+fn operator_side(facts: Side, objects: Vec<Json>) -> Side {
+    let Side { chart, bundle, package, operator_version, .. } = facts;
+    Side { bundle, package, operator_version, ..Side::new("widgets", objects, "ns", chart) }
+}
+
 /// Returns the side of an operator after patches.
 fn patched(patches: Vec<Patch>) -> Side {
     let mut facts = Side::default();
     let mut objects = operator();
     apply(&mut facts, &mut objects, patches);
-    let Side { chart, bundle, package, operator_version, .. } = facts;
-    Side { bundle, package, operator_version, ..Side::new("widgets", objects, "ns", chart) }
+    operator_side(facts, objects)
 }
 
 const IMAGE: &str = "registry.example.com/widgets/operator:v1.4.0";
@@ -294,6 +299,28 @@ pub(super) fn codes() -> BTreeSet<&'static str> {
     mutations().iter().map(|mutation| mutation.code).filter(|code| !code.is_empty()).collect()
 }
 
+/// Returns the sides of a mutation.
+fn sides(before: Vec<Patch>, after: Vec<Patch>) -> [Side; 2] {
+    let mut facts = Side::default();
+    let mut objects = operator();
+    apply(&mut facts, &mut objects, before);
+    let old = operator_side(facts.clone(), objects.clone());
+    apply(&mut facts, &mut objects, after);
+    [old, operator_side(facts, objects)]
+}
+
+#[test]
+fn findings_of_all_mutations() {
+    let mut shown = String::new();
+    for Mutation { what, before, after, .. } in mutations() {
+        let [old, new] = sides(before, after);
+        let options = Options::default();
+        shown += &findings(&format!("{what}:"), &compare(old.clone(), new.clone(), &options));
+        shown += &findings("  reversed:", &compare(new, old, &options));
+    }
+    insta::assert_snapshot!(shown);
+}
+
 #[test]
 fn mutations_are_judged_as_kubernetes_justifies() {
     let mut wrong = Vec::new();
@@ -303,18 +330,7 @@ fn mutations_are_judged_as_kubernetes_justifies() {
     for Mutation { what, before, after, class, code, why } in all {
         assert!(names.insert(what), "{what} twice");
         assert!(why.len() > 10 && !why.ends_with('.'), "{what}: {why}");
-        // Patches are consumed, so both sides start anew.
-        let mut facts = Side::default();
-        let mut objects = operator();
-        apply(&mut facts, &mut objects, before);
-        let old_objects = objects.clone();
-        let side = |facts: &Side, objects: Vec<Json>| {
-            let Side { chart, bundle, package, operator_version, .. } = facts.clone();
-            Side { bundle, package, operator_version, ..Side::new("widgets", objects, "ns", chart) }
-        };
-        let old = side(&facts, old_objects);
-        apply(&mut facts, &mut objects, after);
-        let new = side(&facts, objects);
+        let [old, new] = sides(before, after);
         let set = compare(old, new, &Options::default());
 
         let findings: Vec<&crate::diff::Finding> =

@@ -58,6 +58,7 @@ pub(crate) const AWKWARD: &[&str] = &[
     "\u{feff}a: 1\n",
     "a: 1\n---\n\u{feff}b: 2\n",
     "a: x\u{feff}y\n",
+    "   a: \"\u{2029}\u{85}x\",",
     "a: |\n  x",
     "a: |+\n  x",
     "a: |-\n  x",

@@ -25,6 +25,39 @@ fn objects_of(text: &str) -> (Vec<Object>, Vec<String>) {
     (objects, found)
 }
 
+/// Reads a bundle with these manifests and metadata files.
+fn bundle(
+    manifests: &[(&str, &str)],
+    metadata: &[(&str, &str)],
+    diagnostics: &mut Diagnostics,
+) -> Option<Bundle> {
+    let content = |files: &[(&str, &str)]| {
+        files.iter().map(|(name, text)| ((*name).to_owned(), (*text).into())).collect()
+    };
+    let files = BundleFiles {
+        manifests: content(manifests),
+        metadata: content(metadata),
+        manifests_dir: "manifests".to_owned(),
+        metadata_dir: "metadata".to_owned(),
+        ..BundleFiles::default()
+    };
+    load(&files, diagnostics)
+}
+
+const CSV: (&str, &str) = (
+    "csv.yaml",
+    "apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: widget-operator.v1.0.0}
+spec: {version: 1.0.0}
+",
+);
+
+const ANNOTATIONS: (&str, &str) = (
+    "annotations.yaml",
+    "annotations:\n  operators.operatorframework.io.bundle.package.v1: widgets\n",
+);
+
 fn described(object: &Object) -> String {
     let Origin::File { document, line, path, .. } = &object.origin else { panic!("{object:?}") };
     format!("{} {} {document} {line} {path}", object.api_version(), object.label())
@@ -142,4 +175,166 @@ fn marks_and_line_ends_of_windows_do_not_reach_the_objects() {
             "data": {"k": "x\ny\n"},
         }))
     );
+}
+
+#[test]
+fn problems_name_their_document() {
+    let places = |text: &str| -> Vec<(Code, Option<usize>, Option<usize>)> {
+        let mut diagnostics = Diagnostics::new();
+        let manifests = [CSV, ("file.yaml", text)];
+        assert!(bundle(&manifests, &[ANNOTATIONS], &mut diagnostics).is_none(), "{text}");
+        diagnostics.iter().map(|d| (d.code, d.place.document, d.place.line)).collect()
+    };
+    let first = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n---\n";
+    assert_eq!(
+        places(&format!("{first}apiVersion: v1\nkind: Secret\nkind: Secret\nmetadata: {{}}\n")),
+        [(Code::DuplicateKey, Some(2), Some(7)), (Code::NotAnObject, Some(2), Some(5))]
+    );
+    assert_eq!(places(&format!("{first}a: [\n")), [(Code::ManifestSyntax, Some(2), Some(5))]);
+}
+
+#[test]
+fn only_files_of_the_manifests_directory_can_be_removed() {
+    let hint = |manifests: &[(&str, &str)], metadata: &[(&str, &str)]| {
+        let mut diagnostics = Diagnostics::new();
+        assert!(bundle(manifests, metadata, &mut diagnostics).is_none());
+        diagnostics.iter().next().and_then(|found| found.hint.clone()).expect("a hint")
+    };
+    let broken = "a: 1\n}\n";
+    assert_eq!(
+        hint(&[CSV, ("notes.txt", broken)], &[ANNOTATIONS]),
+        "fix the file, or remove it if it is not a manifest: every file in the manifests \
+         directory is parsed as YAML or JSON"
+    );
+    assert_eq!(
+        hint(&[CSV], &[("annotations.yaml", broken)]),
+        "fix the file: it must be YAML or JSON"
+    );
+}
+
+#[test]
+fn annotations_without_quotes_are_texts_but_lists_are_errors() {
+    let read = |annotation: &str| {
+        let mut diagnostics = Diagnostics::new();
+        let text = format!("{}  {annotation}\n", ANNOTATIONS.1);
+        let read = bundle(&[CSV], &[("annotations.yaml", &text)], &mut diagnostics);
+        let found: Vec<String> = diagnostics.iter().map(|found| found.message.clone()).collect();
+        let (key, _) = annotation.split_once(':').expect("a key");
+        (read.and_then(|bundle| bundle.annotations.get(key).cloned()), found)
+    };
+    for (annotation, text) in [
+        ("certified: true", Some("true")),
+        ("tested: 1.25", Some("1.25")),
+        ("tested: 125", Some("125")),
+        ("support: 'yes'", Some("yes")),
+        ("support: null", None),
+    ] {
+        assert_eq!(read(annotation), (text.map(str::to_owned), Vec::new()), "{annotation}");
+    }
+    let list = "annotation `images` is a list, not a string";
+    assert_eq!(read("images: [a]"), (None, vec![list.to_owned()]));
+}
+
+#[test]
+fn fields_of_the_api_server_are_dropped() {
+    let crd = |name: &str, created: &str, status: &str| {
+        format!(
+            "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: {name}, creationTimestamp: {created}}}
+status: {status}
+"
+        )
+    };
+    let empty = "{acceptedNames: {kind: '', plural: ''}, conditions: [], storedVersions: null}";
+    let generated = crd("widgets.example.com", "null", empty);
+    let exported = crd("gadgets.example.com", "'2026-01-01T00:00:00Z'", "{storedVersions: [v1]}");
+    let manifests = [CSV, ("a.yaml", generated.as_str()), ("b.yaml", exported.as_str())];
+    let bundle = bundle(&manifests, &[ANNOTATIONS], &mut Diagnostics::new()).expect("a bundle");
+    let crds: Vec<_> = bundle.crds.iter().map(|crd| Release::LITERAL.object(crd)).collect();
+    let (api_version, kind) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+    assert_eq!(
+        crds,
+        [
+            Some(json!({
+                "apiVersion": api_version, "kind": kind,
+                "metadata": {"name": "widgets.example.com"},
+            })),
+            Some(json!({
+                "apiVersion": api_version, "kind": kind,
+                "metadata": {
+                    "name": "gadgets.example.com", "creationTimestamp": "2026-01-01T00:00:00Z",
+                },
+                "status": {"storedVersions": ["v1"]},
+            })),
+        ]
+    );
+}
+
+#[test]
+fn properties_of_the_bundle_follow_those_of_the_csv() {
+    let csv = r#"
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata:
+  name: widget-operator.v1.0.0
+  annotations:
+    olm.properties: '[{"type": "example.com/tier", "value": "gold", "note": "x"}]'
+spec: {version: 1.0.0}
+"#;
+    let properties = "
+properties:
+- type: example.com/limits
+  value: {memory: <1Gi, cpu: 2}
+";
+    let annotation = |csv: &str, metadata: &[(&str, &str)]| -> Option<String> {
+        let bundle = bundle(&[("csv.yaml", csv)], metadata, &mut Diagnostics::new())?;
+        bundle.csv.annotation("olm.properties").map(str::to_owned)
+    };
+    let metadata = [ANNOTATIONS, ("properties.yaml", properties)];
+    let own = r#"{"type":"example.com/tier","value":"gold"}"#;
+    let added = r#"{"type":"example.com/limits","value":{"cpu":2,"memory":"\u003c1Gi"}}"#;
+    assert_eq!(annotation(csv, &metadata), Some(format!("[{own},{added}]")));
+    assert_eq!(annotation(CSV.1, &metadata), Some(format!("[{added}]")));
+    assert_eq!(annotation(CSV.1, &[ANNOTATIONS]), None);
+}
+
+#[test]
+fn documents_that_are_no_objects_are_noted() {
+    let text = "\
+image: {tag: v1}
+---
+apiVersion: v1
+items: []
+---
+kind: Widget
+---
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+";
+    let mut diagnostics = Diagnostics::new();
+    let objects = manifests("rendered.yaml", text.as_bytes(), &mut diagnostics);
+    assert_eq!(objects.iter().map(Object::label).collect::<Vec<_>>(), ["ConfigMap/settings"]);
+
+    let unnamed = "document without apiVersion and kind is not checked";
+    let render = "pass rendered manifests: from `helm template` or `kustomize build`";
+    let apply = "apply it first: `kustomize build DIR | bundle2chart check-serving -`";
+    let expected = [
+        (1, 1, unnamed, render),
+        (2, 3, unnamed, render),
+        (3, 6, "document of kind Widget is not checked", render),
+        (4, 8, "document of kind Kustomization is not checked", apply),
+    ];
+    let found: Vec<_> = diagnostics
+        .iter()
+        .map(|d| {
+            let (document, line) = (d.place.document.unwrap(), d.place.line.unwrap());
+            (document, line, d.message.as_str(), d.hint.as_deref().unwrap())
+        })
+        .collect();
+    assert_eq!(found, expected);
 }

@@ -103,6 +103,10 @@ fn properties_say_what_a_bundle_is_and_sometimes_what_it_needs() {
         ("other.yaml", properties),
         ("notes.md", "a: [\n"),
         ("build.yaml", "dependencies: {go: 1.26}\nproperties: [{name: x}]\n"),
+        (
+            "make.yaml",
+            "dependencies: [{name: go, value: 1}]\nproperties: [{type: olm.package.required}]\n",
+        ),
     ];
     assert_eq!(
         shown(&files, ""),
@@ -113,10 +117,16 @@ fn properties_say_what_a_bundle_is_and_sometimes_what_it_needs() {
         bundle(files, spec).0.unwrap().requirements.max_openshift
     };
     assert_eq!(maximum(&files, "").as_deref(), Some("4.18"));
-    let number = properties.replace("'4.18'", "4.20");
-    let (bundle_of_number, found) = bundle(&[("properties.yaml", &number)], "");
-    assert_eq!(bundle_of_number.unwrap().requirements.max_openshift, None);
-    assert_eq!(found.iter().map(|found| found.code).collect::<Vec<_>>(), [Code::DependencyInvalid]);
+    for (written, message) in [
+        ("4.20", "`olm.maxOpenShiftVersion` must be a string, but it is a number"),
+        ("''", "`olm.maxOpenShiftVersion` is empty"),
+    ] {
+        let properties = properties.replace("'4.18'", written);
+        let (bundle, found) = bundle(&[("properties.yaml", &properties)], "");
+        assert_eq!(bundle.unwrap().requirements.max_openshift, None);
+        let found: Vec<_> = found.iter().map(|found| (found.code, &*found.message)).collect();
+        assert_eq!(found, [(Code::DependencyInvalid, message)]);
+    }
     let annotation = "annotation:olm.properties: '[{\"type\": \"olm.maxOpenShiftVersion\", \
                       \"value\": \"4.20\"}, {\"type\": \"olm.package\", \"value\": {}}]'";
     assert_eq!(maximum(&[], annotation).as_deref(), Some("4.20"));
@@ -159,18 +169,83 @@ fn limits() {
     };
     let (loaded, _) = bundle(&[("dependencies.yaml", &many(1_000))], "");
     assert_eq!(loaded.unwrap().requirements.dependencies.len(), 1_000);
-    assert!(
-        shown(&[("dependencies.yaml", &many(1_500))], "").ends_with("more than 1000 dependencies")
+    assert_eq!(
+        shown(&[("dependencies.yaml", &many(1_500))], ""),
+        "metadata/dependencies.yaml:1002 the bundle has more than 1000 dependencies"
     );
-    let deep = format!(
-        "dependencies: [{{type: olm.constraint, value: {}{{cel: {{}}}}{}}}]",
-        "{all: {constraints: [".repeat(50),
-        "]}}".repeat(50)
+    let nested = |levels: usize| {
+        let dependencies = format!(
+            "dependencies: [{{type: olm.constraint, value: {}{{cel: {{}}}}{}}}]",
+            "{all: {constraints: [".repeat(levels),
+            "]}}".repeat(levels)
+        );
+        shown(&[("dependencies.yaml", &dependencies)], "")
+    };
+    assert_eq!(
+        nested(32),
+        format!(
+            "metadata/dependencies.yaml:1 {}a CEL rule on operator properties{}",
+            "all of (".repeat(32),
+            ")".repeat(32)
+        )
     );
-    assert!(shown(&[("dependencies.yaml", &deep)], "").contains("deeper than 32"));
+    assert_eq!(
+        nested(33),
+        "metadata/dependencies.yaml:1 `olm.constraint`: constraints are nested deeper than 32"
+    );
     let wide = format!(
         "dependencies: [{{type: olm.constraint, value: {{any: {{constraints: [{}]}}}}}}]",
         "{cel: {}}, ".repeat(2_000)
     );
     assert!(shown(&[("dependencies.yaml", &wide)], "").contains("more than 1000 parts"));
+}
+
+#[test]
+fn dependencies_of_every_document_have_their_line() {
+    let text = "# generated\nversion: 1\n---\ndependencies:
+- {type: olm.package, value: {packageName: switch, version: 1.x}}
+- {type: olm.gvk, value: {group: wire.example.com, kind: '', version: v1}}
+- {type: olm.gvk, value: {group: wire.example.com, kind: 7, version: v1}}
+";
+    assert_eq!(
+        shown(&[("dependencies.yaml", text)], ""),
+        "metadata/dependencies.yaml:6 `olm.gvk`: it has no `kind`\n\
+         metadata/dependencies.yaml:7 `olm.gvk`: its `kind` must be a string, but is a number"
+    );
+    let (valid, _) = text.split_once("- {type: olm.gvk").unwrap();
+    assert_eq!(
+        shown(&[("dependencies.yaml", valid)], ""),
+        "metadata/dependencies.yaml:5 the package `switch` in version `1.x`"
+    );
+}
+
+#[test]
+fn required_crds_have_a_name_a_kind_and_a_version() {
+    let spec = "  customresourcedefinitions:
+    required:
+    - {name: wires.example.com, kind: Wire, version: v1}
+    - {name: wires, kind: Wire, version: v1}
+    - {name: wires.example.com, version: v1}
+    - {name: wires.example.com, kind: Wire}
+";
+    assert_eq!(
+        shown(&[], spec),
+        "manifests/csv.yaml:9 the required CRD `wires` is missing name, kind or version\n\
+         manifests/csv.yaml:10 the required CRD `wires.example.com` is missing name, kind or version\n\
+         manifests/csv.yaml:11 the required CRD `wires.example.com` is missing name, kind or version"
+    );
+}
+
+#[test]
+fn texts_are_sorted() {
+    let dependencies = "dependencies:
+- {type: olm.package, value: {packageName: switch, version: '>=1.0.0'}}
+- {type: olm.gvk, value: {group: example.com, kind: Wire, version: v1}}
+- {type: olm.label, value: {label: shiny}}
+";
+    let (bundle, _) = bundle(&[("dependencies.yaml", dependencies)], "");
+    assert_eq!(
+        bundle.unwrap().requirements.texts(),
+        ["an operator with the label `shiny`", "example.com/v1/Wire", "switch >=1.0.0"]
+    );
 }

@@ -120,11 +120,12 @@ fn refused(role: &Object) -> Option<(usize, &'static str)> {
     rules_of(role).enumerate().find_map(|(index, rule)| {
         let any = |key: &str| texts(rule, key).next().is_some();
         let (urls, resources) = (any("nonResourceURLs"), any("resources"));
+        let of_resources = resources || any("apiGroups") || any("resourceNames");
         let why = if !any("verbs") {
             "has no verbs"
         } else if urls && role.kind() == "Role" {
             "has nonResourceURLs, which are not namespaced"
-        } else if urls && (resources || any("apiGroups")) {
+        } else if urls && of_resources {
             "has both resources and nonResourceURLs, which need separate rules"
         } else if urls {
             return None;
@@ -199,4 +200,165 @@ pub(super) fn openshift(unit: &Unit, diagnostics: &mut Diagnostics) {
         ));
     }
     diagnostics.push(found);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::passes::sample::{bundle, reported};
+
+    /// An operator with this ServiceAccount, and other objects.
+    fn operator(account: &str, others: &str) -> Unit {
+        bundle(&format!(
+            "
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: widget-operator}}
+spec: {{template: {{spec: {{serviceAccountName: {account}}}}}}}
+---
+{others}"
+        ))
+    }
+
+    fn role(kind: &str, rules: &str) -> String {
+        format!(
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\n\
+             metadata: {{name: widget-role}}\nrules: {rules}\n---\n"
+        )
+    }
+
+    fn binding(kind: &str, namespace: &str, role: &str, subject: &str) -> String {
+        format!(
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\n\
+             metadata: {{name: widget-binding, namespace: {namespace}}}\n\
+             roleRef: {{name: '{role}'}}\nsubjects: [{subject}]\n---\n"
+        )
+    }
+
+    #[test]
+    fn deployments_need_an_account_of_the_chart_or_the_default_one() {
+        let account = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: widget-operator}}";
+        assert_eq!(
+            reported(accounts, &operator("other", account)),
+            ["warning: Deployment/widget-operator uses ServiceAccount/other, which is not in the \
+              chart"]
+        );
+        for own in ["widget-operator", "default"] {
+            assert!(reported(accounts, &operator(own, account)).is_empty(), "{own}");
+        }
+    }
+
+    #[test]
+    fn delegated_authentication_needs_the_auth_reader() {
+        let rule = |group: &str, resource: &str, verb: &str| {
+            format!("{{apiGroups: ['{group}'], resources: ['{resource}'], verbs: ['{verb}']}}")
+        };
+        let own = "{kind: ServiceAccount, name: widget-operator}";
+        let bound = |rules: &[String]| {
+            role("ClusterRole", &format!("[{}]", rules.join(", ")))
+                + &binding("ClusterRoleBinding", "''", "widget-role", own)
+        };
+        let cluster_role = |name: &str| binding("ClusterRoleBinding", "''", name, own);
+
+        let tokens = rule("authentication.k8s.io", "tokenreviews", "create");
+        let access = rule("authorization.k8s.io", "subjectaccessreviews", "create");
+        let reviews = [tokens.clone(), access.clone()];
+        let all = [rule("*", "tokenreviews", "*"), rule("*", "subjectaccessreviews", "*")];
+        let delegator = cluster_role("system:auth-delegator");
+        for objects in [bound(&reviews), bound(&all), delegator.clone()] {
+            assert_eq!(
+                reported(auth_reader, &operator("widget-operator", &objects)),
+                ["note: ServiceAccount/widget-operator cannot read \
+                  kube-system/extension-apiserver-authentication, which everyone can read on \
+                  OpenShift"],
+                "{objects}"
+            );
+        }
+
+        // Without delegated authentication.
+        let role = role("ClusterRole", &format!("[{}]", reviews.join(", ")));
+        let to = |subject: &str| {
+            role.clone() + &binding("ClusterRoleBinding", "''", "widget-role", subject)
+        };
+        for objects in [
+            bound(&[tokens]),
+            bound(&[access]),
+            bound(&[
+                rule("authentication.k8s.io", "tokenreviews", "list"),
+                rule("authorization.k8s.io", "subjectaccessreviews", "list"),
+            ]),
+            role.clone(),
+            role.clone() + &binding("RoleBinding", "widgets", "widget-role", own),
+            to("{kind: ServiceAccount, name: other}"),
+            to("{kind: User, name: widget-operator}"),
+        ] {
+            let found = reported(auth_reader, &operator("widget-operator", &objects));
+            assert!(found.is_empty(), "{objects}");
+        }
+
+        // With it.
+        let reader = "extension-apiserver-authentication-reader";
+        let in_system = |role: &str| binding("RoleBinding", "kube-system", role, own);
+        for (more, is_missing) in [
+            (cluster_role("cluster-admin"), false),
+            (bound(&[rule("", "configmaps", "get")]), false),
+            (bound(&[rule("", "configmaps", "list")]), true),
+            (bound(&[rule("", "secrets", "get")]), true),
+            (in_system(reader), false),
+            (in_system("other-reader"), true),
+            (binding("RoleBinding", "widgets", reader, own), true),
+        ] {
+            let unit = operator("widget-operator", &(delegator.clone() + &more));
+            assert_eq!(!reported(auth_reader, &unit).is_empty(), is_missing, "{more}");
+        }
+    }
+
+    #[test]
+    fn rules_are_about_urls_or_about_resources() {
+        let both = "warning: rule 1 of ClusterRole/widget-role has both resources and \
+                    nonResourceURLs, which need separate rules";
+        for (more, expected) in [
+            ("", vec![]),
+            (", resources: [pods]", vec![both]),
+            (", apiGroups: ['']", vec![both]),
+            (", resourceNames: [widget]", vec![both]),
+        ] {
+            let rule = format!("[{{nonResourceURLs: [/metrics], verbs: [get]{more}}}]");
+            assert_eq!(reported(rules, &bundle(&role("ClusterRole", &rule))), expected, "{rule}");
+        }
+    }
+
+    #[test]
+    fn apis_that_only_openshift_has() {
+        let note = "note: has RBAC for OpenShift-only APIs: ";
+        let constraints =
+            "; its pods or operands may depend on SecurityContextConstraints".to_owned();
+        let crd = |group: &str| {
+            format!("{{kind: CustomResourceDefinition, spec: {{group: {group}}}}}\n---\n")
+        };
+        for (group, resource, others, expected) in [
+            ("route.openshift.io", "routes", String::new(), vec!["route.openshift.io".to_owned()]),
+            (
+                "security.openshift.io",
+                "securitycontextconstraints",
+                String::new(),
+                vec!["security.openshift.io".to_owned() + &constraints],
+            ),
+            // APIs of the bundle itself.
+            ("widgets.openshift.io", "widgets", crd("widgets.openshift.io"), vec![]),
+            (
+                "widgets.openshift.io",
+                "widgets",
+                crd("other.openshift.io"),
+                vec!["widgets.openshift.io".to_owned()],
+            ),
+        ] {
+            let rules =
+                format!("[{{apiGroups: [{group}], resources: [{resource}], verbs: [get]}}]");
+            let unit = bundle(&(others + &role("Role", &rules)));
+            let expected: Vec<String> =
+                expected.iter().map(|text| format!("{note}{text}")).collect();
+            assert_eq!(reported(openshift, &unit), expected, "{rules}");
+        }
+    }
 }

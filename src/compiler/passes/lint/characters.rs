@@ -85,3 +85,54 @@ fn in_text(text: &str) -> Option<char> {
     }
     text.chars().find(|character| is_lost(*character))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Condition, ValuesPath};
+    use crate::passes::sample;
+
+    const MAP: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}";
+
+    #[test]
+    fn characters_are_found_in_values_of_every_kind() {
+        let delete = || Value::text("a\u{7f}");
+        let template = Part::Text("\u{7f}".to_owned());
+        let condition = Condition::Set(ValuesPath::new(["enabled"]));
+        for (value, path) in [
+            (delete(), ".data"),
+            (Expr::Concat(vec![Part::ReleaseNamespace, template]).into(), ".data"),
+            (Value::when(condition, delete()), ".data"),
+            (Value::map([("key", delete())]), ".data.key"),
+            (Value::map([("\u{7f}", Value::text("a"))]), r#".data["\u{7f}"]"#),
+            (Value::Seq(vec![Value::text("a"), delete()]), ".data[1]"),
+        ] {
+            let mut unit = sample::bundle(MAP);
+            unit.objects[0].root.insert("data".to_owned(), value);
+            assert_eq!(
+                sample::reported(characters, &unit),
+                [format!(
+                    "warning: ConfigMap/settings has U+007F at {path}, which server-side apply \
+                     rejects (\"control characters are not allowed\")"
+                )]
+            );
+        }
+    }
+
+    #[test]
+    fn hints_say_where_a_character_is_removed() {
+        for (mut unit, remove) in [
+            (sample::overlay(MAP), "remove it"),
+            (sample::bundle(MAP), "remove it with a `[[bundle.patch]]`"),
+        ] {
+            unit.objects[0].root.insert("data".to_owned(), Value::text("\u{85}"));
+            let mut diagnostics = Diagnostics::new();
+            characters(&unit, &mut diagnostics);
+            let hints: Vec<_> = diagnostics.iter().filter_map(|found| found.hint.clone()).collect();
+            assert_eq!(
+                hints,
+                [format!("{remove}, or install with `helm install --server-side=false`")]
+            );
+        }
+    }
+}

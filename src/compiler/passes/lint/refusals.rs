@@ -360,6 +360,7 @@ fn crd(faults: &mut Faults<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::passes::sample::{bundle, reported};
 
     #[test]
     fn names_of_ports() {
@@ -400,6 +401,49 @@ mod tests {
             [("", true), ("a.b_C-1", true), ("-a", false), ("a b", false), (long.as_str(), false)]
         {
             assert_eq!(is_label_value(value), good, "{value}");
+        }
+    }
+
+    #[test]
+    fn duplicates_are_reported_once() {
+        let unit = bundle(
+            "
+apiVersion: v1
+kind: Service
+metadata: {name: widget}
+spec:
+  ports:
+  - {name: http, port: 80}
+  - {name: http, port: 81}
+  - {name: http, port: 82}
+  - {name: metrics, port: 83}
+  - {name: metrics, port: 84}
+",
+        );
+        assert_eq!(
+            reported(refusals, &unit),
+            [
+                "warning: Service/widget has duplicate port name http",
+                "warning: Service/widget has duplicate port name metrics",
+            ]
+        );
+    }
+
+    #[test]
+    fn kinds_of_other_groups_have_other_rules() {
+        for (api_version, kind, message) in [
+            ("v1", "Service", "has no ports"),
+            ("serving.knative.dev/v1", "Service", ""),
+            ("v1", "Secret", "has key `a b`, which is not a valid file name"),
+            ("example.com/v1", "Secret", ""),
+        ] {
+            let manifest = format!(
+                "{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: widget}}, \
+                 data: {{a b: ''}}, spec: {{}}}}"
+            );
+            let expected = format!("warning: {kind}/widget {message}");
+            let expected = if message.is_empty() { vec![] } else { vec![expected] };
+            assert_eq!(reported(refusals, &bundle(&manifest)), expected, "{api_version} {kind}");
         }
     }
 }

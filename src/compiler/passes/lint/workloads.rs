@@ -246,7 +246,8 @@ pub(super) fn selectors(unit: &Unit, diagnostics: &mut Diagnostics) {
 
 #[cfg(test)]
 mod tests {
-    use super::is_latest;
+    use super::*;
+    use crate::passes::sample::{bundle, reported};
 
     #[test]
     fn what_is_latest() {
@@ -260,6 +261,32 @@ mod tests {
             ("quay.io/a/b:latest@sha256:0", false),
         ] {
             assert_eq!(is_latest(image), latest, "{image}");
+        }
+    }
+
+    #[test]
+    fn selectors_that_select_no_pods() {
+        let deployment = "
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: widget-operator}
+spec: {template: {metadata: {labels: {app: widget-operator, tier: control}}}}
+---
+";
+        for (kind, selector, is_empty) in [
+            ("Service", "{app: widget-operator}", true),
+            ("Service", "{app: widget}", false),
+            ("Service", "{}", true),
+            ("PodDisruptionBudget", "{matchLabels: {app: widget-operator}}", true),
+            ("PodDisruptionBudget", "{matchLabels: {app: widget}}", false),
+            ("NetworkPolicy", "{matchLabels: {app: widget}}", true),
+        ] {
+            let unit = bundle(&format!(
+                "{deployment}{{kind: {kind}, metadata: {{name: a}}, spec: {{selector: {selector}}}}}"
+            ));
+            let note = format!("note: {kind}/a selects no pods of the chart");
+            let expected = if is_empty { vec![] } else { vec![note] };
+            assert_eq!(reported(selectors, &unit), expected, "{kind} {selector}");
         }
     }
 }

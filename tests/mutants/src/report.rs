@@ -1,0 +1,59 @@
+//! Prints what was found.
+
+use crate::list::Mutant;
+use crate::tests::Outcome;
+use std::collections::BTreeMap;
+
+/// Prints the mutants that no test catches, and the rate.
+pub fn print(
+    mutants: &[Mutant],
+    outcomes: &BTreeMap<usize, Outcome>,
+    unviable: &BTreeMap<usize, String>,
+    names: &[String],
+) {
+    println!();
+    let (mut caught, mut timeouts, mut missed) = (0, 0, 0);
+    let mut folders: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for (id, outcome) in outcomes {
+        let mutant = &mutants[*id];
+        let folder: Vec<&str> = mutant.file.split('/').take(3).collect();
+        let counts = folders.entry(folder.join("/")).or_default();
+        counts.1 += 1;
+        match outcome {
+            Outcome::Caught { timeout, .. } => {
+                counts.0 += 1;
+                caught += 1;
+                timeouts += usize::from(*timeout);
+            }
+            Outcome::Unreached => {
+                missed += 1;
+                println!("unreached: {}", mutant.name);
+            }
+            Outcome::Missed { .. } | Outcome::MissedSoFar { .. } => {
+                missed += 1;
+                println!("missed: {}", mutant.name);
+            }
+        }
+    }
+
+    if names.is_empty() {
+        for (id, reason) in unviable {
+            println!("unviable: {}: {reason}", mutants[*id].name);
+        }
+    }
+    println!();
+    for (folder, (caught, all)) in folders {
+        println!("{folder}: {caught} of {all} caught ({} %)", percent(caught, all));
+    }
+    let viable = caught + missed;
+    println!(
+        "{viable} mutants: {caught} caught ({} %), {timeouts} of them by timeout; {missed} missed; \
+         {} do not compile",
+        percent(caught, viable),
+        unviable.len(),
+    );
+}
+
+fn percent(part: usize, whole: usize) -> String {
+    format!("{:.1}", 100.0 * part as f64 / (whole.max(1)) as f64)
+}
