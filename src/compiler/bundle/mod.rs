@@ -10,6 +10,8 @@ mod plain_schema;
 mod position;
 mod properties;
 mod requirements;
+#[cfg(test)]
+pub(crate) mod sample;
 mod typed;
 
 pub use csv::{ClusterServiceVersion, CrdReference, InstallMode, Permission, StrategyDeployment};

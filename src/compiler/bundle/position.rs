@@ -175,14 +175,11 @@ fn documents(text: &str) -> Vec<Document> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bundle::sample;
     use crate::diag::Code;
 
     fn at(text: &str, document: usize, path: &str) -> Option<(usize, usize)> {
-        let files = BundleFiles {
-            manifests: BTreeMap::from([("a.yaml".to_owned(), text.as_bytes().to_vec())]),
-            manifests_dir: "manifests".to_owned(),
-            ..BundleFiles::default()
-        };
+        let files = sample::files(&[("a.yaml", text)], &[]);
         let place =
             Place { document: Some(document), ..Place::file("manifests/a.yaml").path(path) };
         let mut found = [Diagnostic::error(Code::ObjectFieldType, "x").at(place)];

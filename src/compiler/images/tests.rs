@@ -1,6 +1,6 @@
 use super::*;
 use crate::config::BundleConfig;
-use crate::source::{self, BundleFiles};
+use crate::source;
 use crate::{bundle, olm};
 
 fn digest(n: u8) -> String {
@@ -29,12 +29,7 @@ spec:
             spec: {pod}
 "
     );
-    let package = "annotations: {operators.operatorframework.io.bundle.package.v1: lamp}";
-    let files = BundleFiles {
-        manifests: [("csv.yaml".to_owned(), csv.into())].into(),
-        metadata: [("annotations.yaml".to_owned(), package.into())].into(),
-        ..BundleFiles::default()
-    };
+    let files = bundle::sample::files(&[("csv.yaml", &csv)], &[bundle::sample::ANNOTATIONS]);
     let config = BundleConfig::new("lamp", source::from_argument("lamp"));
     let options = olm::Options {
         chart: "lamp",

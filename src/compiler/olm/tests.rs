@@ -1,5 +1,5 @@
 use super::*;
-use crate::bundle::{load, locate};
+use crate::bundle::{load, locate, sample};
 use crate::ir::Release;
 use crate::source::BundleFiles;
 use serde_json::{Value as Json, json};
@@ -59,15 +59,9 @@ fn options(pods: &PodConfig) -> Options<'_> {
 
 /// Returns the bundle with these manifests, and its files.
 fn bundle(manifests: &[&str]) -> (Bundle, BundleFiles) {
-    let package = "annotations: {operators.operatorframework.io.bundle.package.v1: widgets}";
-    let manifests = manifests.iter().enumerate();
-    let files = BundleFiles {
-        manifests: manifests.map(|(n, text)| (format!("{n}.yaml"), (*text).into())).collect(),
-        metadata: [("annotations.yaml".to_owned(), package.into())].into(),
-        manifests_dir: "manifests".to_owned(),
-        metadata_dir: "metadata".to_owned(),
-        ..BundleFiles::default()
-    };
+    let names: Vec<String> = (0..manifests.len()).map(|n| format!("{n}.yaml")).collect();
+    let manifests = names.iter().map(String::as_str).zip(manifests.iter().copied());
+    let files = sample::files(&manifests.collect::<Vec<_>>(), &[sample::ANNOTATIONS]);
     let mut diagnostics = Diagnostics::new();
     let bundle = load(&files, &mut diagnostics);
     (bundle.unwrap_or_else(|| panic!("{diagnostics:?}")), files)

@@ -1,19 +1,11 @@
-use crate::bundle::{Bundle, load};
+use crate::bundle::{Bundle, load, sample};
 use crate::diag::Diagnostics;
 use crate::ir::{UpgradeEdges, Value};
-use crate::source::BundleFiles;
 
 /// Reads a bundle with this ClusterServiceVersion; returns the diagnostics as `LINE MESSAGE`.
 fn bundle(csv: &str) -> (Option<Bundle>, Vec<String>) {
-    let package = "annotations: {operators.operatorframework.io.bundle.package.v1: widgets}";
-    let files = BundleFiles {
-        manifests: [("csv.yaml".to_owned(), csv.into())].into(),
-        metadata: [("annotations.yaml".to_owned(), package.into())].into(),
-        manifests_dir: "manifests".to_owned(),
-        metadata_dir: "metadata".to_owned(),
-        ..BundleFiles::default()
-    };
     let mut diagnostics = Diagnostics::new();
+    let files = sample::files(&[("csv.yaml", csv)], &[sample::ANNOTATIONS]);
     let bundle = load(&files, &mut diagnostics);
     let line_of = |line: Option<usize>| line.unwrap_or_default();
     let found = diagnostics.iter().map(|d| format!("{} {}", line_of(d.place.line), d.message));

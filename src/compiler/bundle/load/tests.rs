@@ -1,15 +1,11 @@
 use super::*;
+use crate::bundle::sample::{self, ANNOTATIONS};
 use crate::ir::Release;
 use serde_json::json;
 
 /// Returns the objects of a manifest file, and the diagnostics as `code line path`.
 fn objects_of(text: &str) -> (Vec<Object>, Vec<String>) {
-    let files = BundleFiles {
-        manifests: [("file.yaml".to_owned(), text.as_bytes().to_vec())].into(),
-        manifests_dir: "manifests".to_owned(),
-        metadata_dir: "metadata".to_owned(),
-        ..BundleFiles::default()
-    };
+    let files = sample::files(&[("file.yaml", text)], &[]);
     let mut diagnostics = Diagnostics::new();
     let mut objects = Vec::new();
     read_manifests(&files, false, &mut objects, &mut diagnostics);
@@ -31,17 +27,7 @@ fn bundle(
     metadata: &[(&str, &str)],
     diagnostics: &mut Diagnostics,
 ) -> Option<Bundle> {
-    let content = |files: &[(&str, &str)]| {
-        files.iter().map(|(name, text)| ((*name).to_owned(), (*text).into())).collect()
-    };
-    let files = BundleFiles {
-        manifests: content(manifests),
-        metadata: content(metadata),
-        manifests_dir: "manifests".to_owned(),
-        metadata_dir: "metadata".to_owned(),
-        ..BundleFiles::default()
-    };
-    load(&files, diagnostics)
+    load(&sample::files(manifests, metadata), diagnostics)
 }
 
 const CSV: (&str, &str) = (
@@ -51,11 +37,6 @@ kind: ClusterServiceVersion
 metadata: {name: widget-operator.v1.0.0}
 spec: {version: 1.0.0}
 ",
-);
-
-const ANNOTATIONS: (&str, &str) = (
-    "annotations.yaml",
-    "annotations:\n  operators.operatorframework.io.bundle.package.v1: widgets\n",
 );
 
 fn described(object: &Object) -> String {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::bundle::{Bundle, load};
+use crate::bundle::{Bundle, load, sample};
 
 /// A bundle with these metadata files, and these lines in the spec of its CSV.
 fn bundle(metadata: &[(&str, &str)], spec: &str) -> (Option<Bundle>, Diagnostics) {
@@ -13,16 +13,8 @@ spec:
         if spec.starts_with("annotation:") { spec.trim_start_matches("annotation:") } else { "" },
         if spec.starts_with("annotation:") { "" } else { spec },
     );
-    let package = "annotations: {operators.operatorframework.io.bundle.package.v1: lamp}";
-    let annotations = [("annotations.yaml", package)];
-    let metadata = metadata.iter().chain(&annotations);
-    let files = BundleFiles {
-        manifests: [("csv.yaml".to_owned(), csv.into())].into(),
-        metadata: metadata.map(|(name, text)| ((*name).to_owned(), (*text).into())).collect(),
-        manifests_dir: "manifests".to_owned(),
-        metadata_dir: "metadata".to_owned(),
-        ..BundleFiles::default()
-    };
+    let metadata = [metadata, &[sample::ANNOTATIONS]].concat();
+    let files = sample::files(&[("csv.yaml", &csv)], &metadata);
     let mut found = Diagnostics::new();
     (load(&files, &mut found), found)
 }
@@ -149,12 +141,7 @@ spec:
   version: 1.0.0
   apiservicedefinitions: {owned: [{group: g, kind: K, version: v1}]}
 ";
-    let package = "annotations: {operators.operatorframework.io.bundle.package.v1: lamp}";
-    let files = BundleFiles {
-        manifests: [("a".to_owned(), crd.into()), ("b".to_owned(), csv.into())].into(),
-        metadata: [("annotations.yaml".to_owned(), package.into())].into(),
-        ..BundleFiles::default()
-    };
+    let files = sample::files(&[("a", crd), ("b", csv)], &[sample::ANNOTATIONS]);
     let bundle = load(&files, &mut Diagnostics::new()).unwrap();
     let apis: Vec<String> = bundle.requirements.provides.iter().map(ToString::to_string).collect();
     assert_eq!(apis, ["g/v1/K", "light.example.com/v1/Lamp", "light.example.com/v2/Lamp"]);

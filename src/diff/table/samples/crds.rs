@@ -1,0 +1,287 @@
+//! Names and schemas of CRDs.
+
+use super::*;
+
+pub(super) fn crd_fields() -> Vec<Sample> {
+    let names = |names: Json| one(crd(json!({"names": names})));
+    let spec = |properties: Json| schema(json!({"type": "object", "properties": properties}));
+    let text = || json!({"type": "string"});
+    let pattern = |pattern: &str, length: Option<u64>| {
+        let mut text = json!({"type": "string", "pattern": pattern});
+        if let Some(length) = length {
+            text["maxLength"] = json!(length);
+        }
+        text
+    };
+    let label = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
+    let key = "^[-._a-zA-Z0-9]+$";
+    let reference =
+        |field: &str, inner: Json| json!({field: {"type": "object", "properties": inner}});
+    let combined = |list: Json| json!({"a": {"anyOf": list}});
+    let long = |length: u64| json!({"type": "string", "minLength": 1, "maxLength": length});
+    vec![
+        pair(
+            "another singular name",
+            [
+                names(json!({"kind": "K", "plural": "ks", "singular": "k"})),
+                names(json!({"kind": "K", "plural": "ks", "singular": "kk"})),
+            ],
+        ),
+        pair(
+            "categories in another order",
+            [
+                names(json!({"kind": "K", "plural": "ks", "categories": ["a", "b"]})),
+                names(json!({"kind": "K", "plural": "ks", "categories": ["b", "a"]})),
+            ],
+        ),
+        pair(
+            "another category",
+            [
+                names(json!({"kind": "K", "plural": "ks", "categories": ["a", "b"]})),
+                names(json!({"kind": "K", "plural": "ks", "categories": ["a", "c"]})),
+            ],
+        ),
+        pair(
+            "a property renamed",
+            [
+                spec(json!({"old": {"type": "string", "description": "The size."}})),
+                spec(json!({"new": {"type": "string", "description": "The size."}})),
+            ],
+        ),
+        pair(
+            "another branch of anyOf",
+            [
+                spec(combined(json!([{"type": "string"}, {"maxLength": 9}]))),
+                spec(combined(json!([{"type": "string"}, {"maxLength": 5}]))),
+            ],
+        ),
+        pair(
+            "a pattern for a namespace",
+            [spec(json!({"namespace": text()})), spec(json!({"namespace": pattern(label, None)}))],
+        ),
+        pair(
+            "63 characters for a namespace",
+            [spec(json!({"targetNamespace": text()})), spec(json!({"targetNamespace": long(63)}))],
+        ),
+        pair(
+            "62 characters for a namespace",
+            [spec(json!({"targetNamespace": text()})), spec(json!({"targetNamespace": long(62)}))],
+        ),
+        pair(
+            "253 characters for the name of a Secret",
+            [spec(json!({"secretName": text()})), spec(json!({"secretName": long(253)}))],
+        ),
+        pair(
+            "an empty name is rejected",
+            [
+                spec(json!({"secretName": text()})),
+                spec(json!({"secretName": {"type": "string", "minLength": 0, "maxLength": 253}})),
+            ],
+        ),
+        pair(
+            "a pattern for a key",
+            [
+                spec(json!({"tlsSecretKey": text()})),
+                spec(json!({"tlsSecretKey": pattern(key, Some(253))})),
+            ],
+        ),
+        pair(
+            "the key of an item of a ConfigMap",
+            [
+                spec(reference(
+                    "configMap",
+                    json!({"items": {"type": "array", "items":
+                    {"type": "object", "properties": {"key": text()}}}}),
+                )),
+                spec(reference(
+                    "configMap",
+                    json!({"items": {"type": "array", "items":
+                    {"type": "object", "properties": {"key": pattern(key, Some(253))}}}}),
+                )),
+            ],
+        ),
+        pair(
+            "the key of an item of anything",
+            [
+                spec(reference(
+                    "things",
+                    json!({"items": {"type": "array", "items":
+                    {"type": "object", "properties": {"key": text()}}}}),
+                )),
+                spec(reference(
+                    "things",
+                    json!({"items": {"type": "array", "items":
+                    {"type": "object", "properties": {"key": pattern(key, Some(253))}}}}),
+                )),
+            ],
+        ),
+        pair(
+            "a name and a kind",
+            [
+                spec(reference("thing", json!({"name": text(), "kind": text()}))),
+                spec(reference("thing", json!({"name": long(253), "kind": text()}))),
+            ],
+        ),
+        pair(
+            "a name alone",
+            [
+                spec(reference("thing", json!({"name": text()}))),
+                spec(reference("thing", json!({"name": long(253)}))),
+            ],
+        ),
+        pair(
+            "a name and a size",
+            [
+                spec(reference("thing", json!({"name": text(), "size": text()}))),
+                spec(reference("thing", json!({"name": long(253), "size": text()}))),
+            ],
+        ),
+        pair(
+            "a key and a kind",
+            [
+                spec(reference("thing", json!({"key": text(), "kind": text()}))),
+                spec(reference("thing", json!({"key": pattern(key, Some(253)), "kind": text()}))),
+            ],
+        ),
+    ]
+}
+
+pub(super) fn schema_keywords() -> Vec<Sample> {
+    let keep = || json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let with = |mut schema: Json, rest: Json| {
+        join(&mut schema, rest);
+        schema
+    };
+    let change = |title, old: Json, new: Json| pair(title, [field(old), field(new)]);
+    let either = || json!({"x-kubernetes-int-or-string": true});
+    let both = || json!([{"type": "integer"}, {"type": "string"}]);
+    let text = |length: Option<u64>| match length {
+        Some(length) => json!({"type": "string", "minLength": length}),
+        None => json!({"type": "string"}),
+    };
+    let map = |rest: Json| with(json!({"type": "object"}), rest);
+    let list = |kind: &str, keyword: &str| {
+        with(json!({"type": "array", "items": {"type": "string"}}), json!({keyword: kind}))
+    };
+    let rules = |rules: &[&str], properties: Json| {
+        let rules: Vec<Json> = rules.iter().map(|rule| json!({"rule": rule})).collect();
+        json!({"type": "object", "properties": properties, "x-kubernetes-validations": rules})
+    };
+    let size = || json!({"size": {"type": "integer"}});
+    let sizes = || json!({"size": {"type": "integer"}, "other": {"type": "integer"}});
+    vec![
+        change(
+            "a type for anything",
+            json!({"x-kubernetes-preserve-unknown-fields": true}),
+            keep(),
+        ),
+        change("a type for what has none", json!({}), json!({"type": "string"})),
+        change("integers and strings", either(), with(either(), json!({"anyOf": both()}))),
+        change(
+            "a type in anyOf",
+            json!({"type": "integer"}),
+            json!({"type": "integer", "anyOf": both()}),
+        ),
+        change("an integer or a string", json!({"type": "integer"}), either()),
+        change("a length of 0", text(None), text(Some(0))),
+        change("another length", text(Some(3)), text(Some(4))),
+        change(
+            "a minimum of 0",
+            json!({"type": "integer"}),
+            json!({"type": "integer", "minimum": 0}),
+        ),
+        change(
+            "properties of a free map",
+            keep(),
+            with(keep(), json!({"properties": {"x": {"type": "string"}}})),
+        ),
+        change(
+            "properties of a map",
+            map(json!({})),
+            map(json!({"properties": {"x": {"type": "string"}}})),
+        ),
+        change(
+            "properties of a map that gets free",
+            map(json!({})),
+            with(keep(), json!({"properties": {"x": {"type": "string"}}})),
+        ),
+        change(
+            "no additional properties",
+            map(json!({"additionalProperties": true})),
+            map(json!({"additionalProperties": false})),
+        ),
+        change(
+            "additional texts",
+            map(json!({"additionalProperties": true})),
+            map(json!({"additionalProperties": {"type": "string"}})),
+        ),
+        change(
+            "shorter additional texts",
+            map(json!({"additionalProperties": {"type": "string"}})),
+            map(json!({"additionalProperties": {"type": "string", "maxLength": 5}})),
+        ),
+        change(
+            "shorter items",
+            json!({"type": "array", "items": {"type": "string"}}),
+            json!({"type": "array", "items": {"type": "string", "maxLength": 5}}),
+        ),
+        change(
+            "another schema in not",
+            json!({"type": "string", "not": {"maxLength": 5}}),
+            json!({"type": "string", "not": {"maxLength": 6}}),
+        ),
+        change(
+            "another schema in allOf",
+            json!({"type": "string", "allOf": [{"maxLength": 5}]}),
+            json!({"type": "string", "allOf": [{"maxLength": 6}]}),
+        ),
+        change(
+            "unique items",
+            list("atomic", "x-kubernetes-list-type"),
+            list("set", "x-kubernetes-list-type"),
+        ),
+        change(
+            "an atomic map",
+            list("granular", "x-kubernetes-map-type"),
+            list("atomic", "x-kubernetes-map-type"),
+        ),
+        change("a rule", map(json!({"properties": size()})), rules(&["self.size > 1"], size())),
+        change(
+            "another rule",
+            rules(&["self.size > 1"], size()),
+            rules(&["self.size > 2"], size()),
+        ),
+        change(
+            "a rule for a new field",
+            map(json!({"properties": size()})),
+            rules(&["self.other > 1"], sizes()),
+        ),
+        change(
+            "a rule for a new field and another one",
+            map(json!({"properties": size()})),
+            rules(&["self.other > self.size"], sizes()),
+        ),
+        change(
+            "a rule for changes",
+            map(json!({"properties": size()})),
+            rules(&["self == oldSelf"], size()),
+        ),
+        change(
+            "a rule for a name like self",
+            map(json!({"properties": size()})),
+            rules(&["selfish.other > 1 && myself.size > 1"], sizes()),
+        ),
+        change("another message of a rule", rules(&["self.size > 1"], size()), {
+            let mut changed = rules(&["self.size > 1"], size());
+            changed["x-kubernetes-validations"][0]["message"] = json!("too small");
+            changed
+        }),
+        pair(
+            "a whole schema",
+            [
+                versions(&[json!({"name": "v1", "served": true, "storage": true})]),
+                versions(&[version("v1", json!({"type": "object"}))]),
+            ],
+        ),
+    ]
+}
