@@ -1122,7 +1122,8 @@ fn a_grandchild_of_helm_that_holds_its_output_is_not_waited_for() {
 
 #[test]
 fn helm_ends_with_the_program_that_started_it() {
-    for signal in ["-KILL", "-INT"] {
+    // Not -INT, which programs that a shell starts in the background ignore.
+    for signal in ["-KILL", "-TERM"] {
         let case = Case::new();
         foreign_chart(&case, "a", "name: a");
         let pids = case.path("pids");
