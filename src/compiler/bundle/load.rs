@@ -3,7 +3,7 @@
 use super::position::Positions;
 use super::{Bundle, ClusterServiceVersion, Requirements, properties, requirements};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::ir::{Map, Object, Origin, Release, Value};
+use crate::ir::{Map, Number, Object, Origin, Release, Value};
 use crate::source::BundleFiles;
 use crate::yaml::Cause;
 use crate::yaml::read::Documents;
@@ -157,7 +157,19 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
         // OLM reads numbers and booleans as texts (sigs.k8s.io/yaml, for fields that are strings).
         let text = match value {
             Value::Text(text) => text.clone(),
-            Value::Bool(_) | Value::Number(_) => Release::LITERAL.value(value).to_string(),
+            Value::Bool(_) | Value::Number(_) => {
+                let text = Release::LITERAL.value(value).to_string();
+                if let Value::Number(Number::Float(_)) = value {
+                    // As a number, 4.20 is 4.2.
+                    let message = format!("annotation `{key}` is a number: it is read as `{text}`");
+                    diagnostics.push(
+                        Diagnostic::note(Code::AnnotationsMissing, message)
+                            .at(annotations_place(files).path(format!(".annotations[{key:?}]")))
+                            .hint("put the value in quotes"),
+                    );
+                }
+                text
+            }
             Value::Null => continue,
             _ => {
                 let message = format!("annotation `{key}` is {}, not a string", value.type_name());

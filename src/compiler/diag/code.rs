@@ -144,7 +144,7 @@ codes! {
         "The second one would overwrite the first in the cluster: two objects of a chart, two CRDs or two deployments of the ClusterServiceVersion, two webhooks of one type, or two owned APIServices of one group and version. Exclude or rename one of them. OLM rejects such a bundle too.";
     NamespaceLiteral "namespace-literal"
         "A hard-coded namespace is not rewritten."
-        "Namespaces are rewritten where their meaning is known: metadata, subjects, conversion webhooks and service hosts. They are not rewritten in free text: install the chart into that namespace, or change the text with a `[[bundle.patch]]`.";
+        "Namespaces are rewritten where their meaning is known: metadata, subjects, conversion webhooks, and the hosts of Services in commands, arguments and environment variables. They are not rewritten in free text: install the chart into that namespace, or change the text with a `[[bundle.patch]]`.";
 
     // --- pipeline ---------------------------------------------------------------------------
     UnknownBundle "unknown-bundle"

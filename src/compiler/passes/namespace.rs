@@ -198,9 +198,11 @@ fn find_mentions(
         Value::Text(text) => {
             let lines = || text.lines().filter(|line| !assigns_identifier(line));
             let has_host = |ns: &str| text.contains(&host_suffix(ns));
-            let mentioned =
-                |ns: &&String| has_host(ns) || lines().any(|line| mentions_word(line, ns));
-            if let Some(namespace) = context.namespaces.iter().find(mentioned) {
+            let has_word = |ns: &str| lines().any(|line| mentions_word(line, ns));
+            // A host is certain, so that it is not hidden by a word that may be the operator's name.
+            let host = context.namespaces.iter().find(|ns| has_host(ns));
+            let mentioned = || context.namespaces.iter().find(|ns| has_word(ns));
+            if let Some(namespace) = host.or_else(mentioned) {
                 let means = |text: &str| text.to_ascii_lowercase().contains("namespace");
                 mentions.push(Mention {
                     path: path.to_owned(),
@@ -279,8 +281,8 @@ mod tests {
 
     /// Returns the object in the namespace `widgets`, and what is reported about it.
     fn rewritten(unit: &mut Unit) -> (serde_json::Value, Vec<String>) {
-        let context =
-            Context { namespaces: vec!["widget-system".to_owned()], ..Context::default() };
+        let namespaces = ["widget-lab", "widget-system"].map(str::to_owned).to_vec();
+        let context = Context { namespaces, ..Context::default() };
         let mut diagnostics = Diagnostics::new();
         namespace(unit, &context, &mut diagnostics);
         let release = Release { namespace: "widgets", values: &json!({}) };
@@ -361,6 +363,7 @@ metadata: {{name: webhook-service}}
             ("{watchNamespace: widget-system}", "warning"),
             ("{a: 'namespace: widget-system'}", "warning"),
             ("{a: [--namespace, widget-system]}", "warning"),
+            ("{a: 'widget-lab at cache.widget-system.svc'}", "warning"),
             // Parts of other names and of paths.
             ("{a: widget-systems}", ""),
             ("{a: my-widget-system}", ""),

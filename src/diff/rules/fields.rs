@@ -255,10 +255,12 @@ impl When {
             When::Gains => return items(after, before).map(|came| format!("added {came}")),
         };
 
-        // An empty text is a default: `priorityClassName: ""`.
-        let shown = |value: Option<&Json>| {
-            let set = value.filter(|value| value.as_str() != Some(""));
-            set.map_or("unset".to_owned(), plain)
+        let shown = |value: Option<&Json>| match value {
+            Some(Json::String(text)) if text.is_empty() => {
+                // `priorityClassName: ""` is the default.
+                if default == value { "unset" } else { "\"\"" }.to_owned()
+            }
+            value => value.map_or("unset".to_owned(), plain),
         };
         holds.then(|| format!("{} → {}", shown(before), shown(after)))
     }

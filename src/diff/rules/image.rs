@@ -57,11 +57,10 @@ fn parse(text: &str) -> Image<'_> {
         Some((rest, digest)) => (rest, Some(digest)),
         None => (text, None),
     };
-    // A colon before it is the port of the registry.
-    let slash = rest.rfind('/').map_or(0, |at| at + 1);
-    let (repository, tag) = match rest[slash..].find(':') {
-        Some(colon) => (&rest[..slash + colon], Some(&rest[slash + colon + 1..])),
-        None => (rest, None),
+    let (repository, tag) = match rest.rsplit_once(':') {
+        // A colon before a slash is that of the registry's port.
+        Some((repository, tag)) if !tag.contains('/') => (repository, Some(tag)),
+        _ => (rest, None),
     };
     Image { repository, tag, digest }
 }

@@ -232,10 +232,12 @@ fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
         ["failurePolicy"] => {
             // The default of v1.
             let policy = |webhook| text(webhook, "failurePolicy", "Fail");
-            if policy(before) == "Ignore" && policy(after) == "Fail" {
-                findings.push(found(&POLICY, "failurePolicy: Ignore → Fail"));
-            } else if policy(before) == "Fail" && policy(after) == "Ignore" {
-                findings.push(found(&RELAXED, "failurePolicy: Fail → Ignore"));
+            match [policy(before).as_str(), policy(after).as_str()] {
+                ["Ignore", "Fail"] => findings.push(found(&POLICY, "failurePolicy: Ignore → Fail")),
+                ["Fail", "Ignore"] => {
+                    findings.push(found(&RELAXED, "failurePolicy: Fail → Ignore"));
+                }
+                _ => {}
             }
         }
         ["rules", ..] | ["matchPolicy"] => {

@@ -36,6 +36,9 @@ struct Wrap {
     after: Vec<(usize, String)>,
 }
 
+/// The reason for mutants that this module cannot write.
+pub const NO_BRANCH: &str = "cannot be written as a branch";
+
 /// Ranks of wraps around the same place.
 const BODY: u8 = 0;
 const PART: u8 = 1;
@@ -70,7 +73,7 @@ pub fn file(text: &str, ids: &[usize], mutants: &[Mutant]) -> Result<Instrumente
     writer.visit_file(&syntax);
     let mut unviable = writer.unviable;
     for id in writer.places.into_values().flatten() {
-        unviable.insert(id, "cannot be written as a branch".to_owned());
+        unviable.insert(id, NO_BRANCH.to_owned());
     }
     let (text, sites) = write(text, writer.wraps);
     Ok(Instrumented { text, sites, unviable })
@@ -284,7 +287,8 @@ fn write(text: &str, wraps: Vec<Wrap>) -> (String, Vec<Site>) {
     let mut order: Vec<usize> = (0..wraps.len()).collect();
     order.sort_by_key(|at| (std::cmp::Reverse(wraps[*at].place.len()), wraps[*at].rank));
     // At an offset, wraps end before others begin, the inner ones first.
-    let mut additions: BTreeMap<usize, (Vec<(usize, bool)>, Vec<(usize, bool)>)> = BTreeMap::new();
+    type Ends = Vec<(usize, bool)>;
+    let mut additions: BTreeMap<usize, (Ends, Ends)> = BTreeMap::new();
     for at in &order {
         let place = &wraps[*at].place;
         additions.entry(place.start).or_default().1.push((*at, true));
@@ -321,4 +325,101 @@ fn write(text: &str, wraps: Vec<Wrap>) -> (String, Vec<Site>) {
     }
     let sites = added.into_iter().map(|(at, id, added)| Site { id, added, all: all[&at].clone() });
     (written, sites.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::list::Span;
+
+    /// Returns a source with the mutants `(genre, place, new text)`.
+    fn written(text: &str, changes: &[(&str, &str, &str)]) -> (String, Vec<usize>) {
+        let at = |offset: usize| {
+            let line = text[..offset].matches('\n').count();
+            let start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
+            Position { line: line + 1, column: text[start..offset].chars().count() + 1 }
+        };
+        let mutant = |(genre, place, new): &(&str, &str, &str)| {
+            let start = text.find(place).expect("the place");
+            Mutant {
+                name: format!("{place} -> {new}"),
+                file: "src/compiler/a.rs".to_owned(),
+                package: "bundle2chart-compiler".to_owned(),
+                genre: (*genre).to_owned(),
+                span: Span { start: at(start), end: at(start + place.len()) },
+                replacement: (*new).to_owned(),
+                function: None,
+            }
+        };
+        let mutants: Vec<Mutant> = changes.iter().map(mutant).collect();
+        let ids: Vec<usize> = (0..mutants.len()).collect();
+        let found = file(text, &ids, &mutants).expect("a source");
+        for site in &found.sites {
+            assert!(!found.text[site.added.clone()].is_empty());
+        }
+        (found.text, found.unviable.into_keys().collect())
+    }
+
+    #[test]
+    fn mutants_are_branches_around_their_places() {
+        for (text, change, expected) in [
+            (
+                "fn f() -> bool { a == b }",
+                ("BinaryOperator", "==", "!="),
+                "fn f() -> bool { (if crate::__mutant(0) { (a) != (b) } else { a == b }) }",
+            ),
+            (
+                "fn f() -> bool { !a }",
+                ("UnaryOperator", "!", ""),
+                "fn f() -> bool { (if crate::__mutant(0) { a } else { !a }) }",
+            ),
+            (
+                "fn f() -> bool { a }",
+                ("FnValue", "a", "true"),
+                "fn f() -> bool { if crate::__mutant(0) { return true; } a }",
+            ),
+            (
+                "fn f() { match a { 1 => b(), _ => {} } }",
+                ("MatchArm", "1 => b(),", ""),
+                "fn f() { match a { 1 if !crate::__mutant(0) => b(), _ => {} } }",
+            ),
+            (
+                "fn f() { match a { x if c => b(), _ => {} } }",
+                ("MatchArmGuard", "c =>", "true"),
+                "fn f() { match a { x if crate::__mutant(0) || (c) => b(), _ => {} } }",
+            ),
+            (
+                "fn f() -> A { A { x: 1, ..b() } }",
+                ("StructField", "x: 1", ""),
+                "fn f() -> A { A { x: (if crate::__mutant(0) { (b()).x } else { 1 }), ..b() } }",
+            ),
+        ] {
+            assert_eq!(written(text, &[change]), (expected.to_owned(), Vec::new()));
+        }
+    }
+
+    #[test]
+    fn places_contain_each_other_and_lines_stay() {
+        let text = "fn f() -> bool {\n    ü(a) &&\n        b == c\n}\n";
+        let changes = [
+            ("BinaryOperator", "&&", "||"),
+            ("BinaryOperator", "==", "!="),
+            ("FnValue", "ü(a) &&\n        b == c", "true"),
+        ];
+        let (found, unviable) = written(text, &changes);
+        assert_eq!(
+            found,
+            "fn f() -> bool {\n    if crate::__mutant(2) { return true; } \
+             (if crate::__mutant(0) { (ü(a)) || (b == c) } else { ü(a) &&\n        \
+             (if crate::__mutant(1) { (b) != (c) } else { b == c }) })\n}\n"
+        );
+        assert_eq!(unviable, [0; 0]);
+    }
+
+    #[test]
+    fn places_that_are_no_branches_are_named() {
+        let text = "fn f() { if a && let Some(x) = b {} match c { true => {} false => {} } }";
+        let changes = [("BinaryOperator", "&&", "||"), ("MatchArm", "true => {}", "")];
+        assert_eq!(written(text, &changes), (text.to_owned(), vec![0, 1]));
+    }
 }

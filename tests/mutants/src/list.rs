@@ -27,12 +27,14 @@ pub struct Span {
     pub end: Position,
 }
 
+/// A line and a column in characters, both from 1.
 #[derive(Clone, Copy, Deserialize, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Position {
     pub line: usize,
     pub column: usize,
 }
 
+/// The function that a mutant is in.
 #[derive(Deserialize)]
 pub struct Function {
     pub return_type: String,

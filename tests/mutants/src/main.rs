@@ -5,6 +5,7 @@
 //! program is compiled once, and each mutant runs only the tests that reach it.
 
 #![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods, reason = "reads and writes files of the checkout")]
 
 mod build;
 mod instrument;
@@ -86,6 +87,9 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
             arguments.names.is_empty() || arguments.names.iter().any(|part| name.contains(part))
         })
         .collect();
+    if selected.is_empty() {
+        return Err("no mutant has such a name: `cargo mutants --list` prints them".to_owned());
+    }
     let reached = tests::reached(&programs, &arguments.work, arguments.jobs)?;
     let outcomes = tests::outcomes(&mutants, &selected, &reached, arguments.budget, arguments.jobs);
     report::print(&mutants, &outcomes, &unviable, &arguments.names);

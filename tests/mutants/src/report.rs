@@ -1,5 +1,6 @@
 //! Prints what was found.
 
+use crate::instrument::NO_BRANCH;
 use crate::list::Mutant;
 use crate::tests::Outcome;
 use std::collections::BTreeMap;
@@ -46,11 +47,12 @@ pub fn print(
         println!("{folder}: {caught} of {all} caught ({} %)", percent(caught, all));
     }
     let viable = caught + missed;
+    let not_written = unviable.values().filter(|reason| *reason == NO_BRANCH).count();
     println!(
         "{viable} mutants: {caught} caught ({} %), {timeouts} of them by timeout; {missed} missed; \
-         {} do not compile",
+         {} do not compile, {not_written} are no branches and not tested",
         percent(caught, viable),
-        unviable.len(),
+        unviable.len() - not_written,
     );
 }
 

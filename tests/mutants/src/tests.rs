@@ -34,6 +34,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Returns true if a test notices the mutant.
     pub fn is_caught(&self) -> bool {
         matches!(self, Outcome::Caught { .. })
     }
@@ -78,6 +79,9 @@ fn shared_data() -> OsString {
 }
 
 /// Runs tests of one program by name; `Some(true)` if all pass, `None` after `limit`.
+///
+/// # Panics
+/// The program cannot be started, which says nothing about a mutant.
 fn run(program: &Program, names: &[&str], variable: (&str, &str), limit: Duration) -> Option<bool> {
     use std::os::unix::process::CommandExt as _;
     let child = Command::new(&program.path)
@@ -95,7 +99,8 @@ fn run(program: &Program, names: &[&str], variable: (&str, &str), limit: Duratio
         .stderr(Stdio::null())
         .process_group(0)
         .spawn();
-    child.map_or(Some(false), |child| wait(child, limit))
+    let child = child.unwrap_or_else(|e| panic!("cannot run {}: {e}", program.path.display()));
+    wait(child, limit)
 }
 
 /// Returns the names of the tests that run by default.
@@ -138,8 +143,8 @@ pub fn reached<'p>(
 
         let found = Mutex::new(Vec::new());
         in_parallel(names.len(), jobs, |at| {
-            let kept = folder.join(&names[at].replace("::", "."));
-            let raw = kept.with_added_extension("reached");
+            let name = names[at].replace("::", ".");
+            let (kept, raw) = (folder.join(&name), folder.join(format!("{name}.reached")));
             let _ = fs::remove_file(&raw);
             if !kept.exists() {
                 let start = Instant::now();
@@ -147,12 +152,12 @@ pub fn reached<'p>(
                 let limit = Duration::from_secs(120);
                 let passes = run(program, &[&names[at]], ("MUTANTS_REACHED", &path), limit);
                 let text = fs::read_to_string(&raw).unwrap_or_default();
-                let line = match passes {
-                    Some(true) => start.elapsed().as_millis().to_string(),
-                    _ => "fails".to_owned(),
-                };
                 let _ = fs::remove_file(&raw);
-                let _ = fs::write(&kept, format!("{line}\n{text}"));
+                // A failure is not kept: it can be that of a snapshot, which is no part of the program.
+                if passes == Some(true) {
+                    let milliseconds = start.elapsed().as_millis();
+                    let _ = fs::write(&kept, format!("{milliseconds}\n{text}"));
+                }
             }
             let text = fs::read_to_string(&kept).unwrap_or_default();
             let mut lines = text.lines();
@@ -282,16 +287,15 @@ fn failing(id: usize, batch: &[usize], tests: &[Test<'_>]) -> Option<(usize, boo
         let limit = Duration::from_secs(5) + usual * 5;
         run(tests[batch[0]].program, &names, ("MUTANT", &number), limit)
     };
-    let mut batch = batch;
-    let mut result = run(batch);
-    if result == Some(true) {
+    if run(batch) == Some(true) {
         return None;
     }
-    // Halves until one test is left, so that it is known for the next mutants.
-    while batch.len() > 1 {
-        let (one, other) = batch.split_at(batch.len() / 2);
-        let first = run(one);
-        (batch, result) = if first == Some(true) { (other, result) } else { (one, first) };
+    if let [test] = *batch {
+        // Once more: a busy machine makes tests fail, too.
+        let result = run(batch);
+        return (result != Some(true)).then_some((test, result.is_none()));
     }
-    Some((batch[0], result.is_none()))
+    // Halves until one test is left, so that it is known for the next mutants.
+    let (one, other) = batch.split_at(batch.len() / 2);
+    failing(id, one, tests).or_else(|| failing(id, other, tests))
 }

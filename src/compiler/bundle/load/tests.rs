@@ -205,13 +205,14 @@ fn annotations_without_quotes_are_texts_but_lists_are_errors() {
     };
     for (annotation, text) in [
         ("certified: true", Some("true")),
-        ("tested: 1.25", Some("1.25")),
         ("tested: 125", Some("125")),
         ("support: 'yes'", Some("yes")),
         ("support: null", None),
     ] {
         assert_eq!(read(annotation), (text.map(str::to_owned), Vec::new()), "{annotation}");
     }
+    let number = "annotation `channels` is a number: it is read as `4.2`";
+    assert_eq!(read("channels: 4.20"), (Some("4.2".to_owned()), vec![number.to_owned()]));
     let list = "annotation `images` is a list, not a string";
     assert_eq!(read("images: [a]"), (None, vec![list.to_owned()]));
 }

@@ -116,27 +116,26 @@ pub(super) fn auth_reader(unit: &Unit, diagnostics: &mut Diagnostics) {
 }
 
 /// Returns the first rule that the API server rejects, and why.
-fn refused(role: &Object) -> Option<(usize, &'static str)> {
+fn refused(role: &Object) -> Option<(usize, String)> {
     rules_of(role).enumerate().find_map(|(index, rule)| {
         let any = |key: &str| texts(rule, key).next().is_some();
-        let (urls, resources) = (any("nonResourceURLs"), any("resources"));
-        let of_resources = resources || any("apiGroups") || any("resourceNames");
+        let urls = any("nonResourceURLs");
+        let of_resources = ["resources", "resourceNames", "apiGroups"].into_iter().find(|k| any(k));
         let why = if !any("verbs") {
             "has no verbs"
         } else if urls && role.kind() == "Role" {
             "has nonResourceURLs, which are not namespaced"
-        } else if urls && of_resources {
-            "has both resources and nonResourceURLs, which need separate rules"
         } else if urls {
-            return None;
-        } else if !resources {
+            let key = of_resources?;
+            &format!("has both {key} and nonResourceURLs, which need separate rules")
+        } else if !any("resources") {
             "has no resources"
         } else if !any("apiGroups") {
             "has no apiGroups"
         } else {
             return None;
         };
-        Some((index, why))
+        Some((index, why.to_owned()))
     })
 }
 
@@ -315,15 +314,20 @@ spec: {{template: {{spec: {{serviceAccountName: {account}}}}}}}
 
     #[test]
     fn rules_are_about_urls_or_about_resources() {
-        let both = "warning: rule 1 of ClusterRole/widget-role has both resources and \
-                    nonResourceURLs, which need separate rules";
-        for (more, expected) in [
-            ("", vec![]),
-            (", resources: [pods]", vec![both]),
-            (", apiGroups: ['']", vec![both]),
-            (", resourceNames: [widget]", vec![both]),
+        for (more, key) in [
+            ("", None),
+            (", resources: [pods], apiGroups: ['']", Some("resources")),
+            (", apiGroups: ['']", Some("apiGroups")),
+            (", resourceNames: [widget]", Some("resourceNames")),
         ] {
             let rule = format!("[{{nonResourceURLs: [/metrics], verbs: [get]{more}}}]");
+            let warning = |key: &str| {
+                format!(
+                    "warning: rule 1 of ClusterRole/widget-role has both {key} and \
+                     nonResourceURLs, which need separate rules"
+                )
+            };
+            let expected: Vec<String> = key.map(warning).into_iter().collect();
             assert_eq!(reported(rules, &bundle(&role("ClusterRole", &rule))), expected, "{rule}");
         }
     }

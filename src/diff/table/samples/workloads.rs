@@ -63,6 +63,14 @@ pub(super) fn pods() -> Vec<Sample> {
             "fewer evictions",
             [budget(json!({"maxUnavailable": 2})), budget(json!({"maxUnavailable": 1}))],
         ),
+        pair(
+            "an empty text that is a default",
+            [spec(json!({"priorityClassName": "p"})), spec(json!({"priorityClassName": ""}))],
+        ),
+        pair(
+            "an empty text that is no default",
+            [spec(json!({})), spec(json!({"runtimeClassName": ""}))],
+        ),
         pair("one of many variables", [many("x"), many("y")]),
         pair(
             "a watched namespace in a label",
