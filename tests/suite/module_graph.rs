@@ -113,7 +113,7 @@ fn test_modules(path: &str, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn test_modules_are_found_beside_each_kind_of_file() {
+fn test_modules_are_found_for_each_kind_of_file() {
     let text = "#[cfg(test)]\nmod sample;\n#[cfg(test)]\n#[allow(x)]\nmod tests;\nmod code;\n\
                 #[cfg(test)]\nmod inline {\n}\n#[cfg(test)]\nuse a::b;\nmod more;";
     assert_eq!(test_modules("a/mod.rs", text), ["a/sample", "a/tests"]);

@@ -112,6 +112,17 @@ fn edited_charts_are_not() {
     assert_eq!(changes, ["missing", "extra", "changed"]);
     assert!(report["differences"][2]["found"].as_str().is_some_and(|text| text.contains('2')));
 
+    // Nor with SHA-256 sums that fit the edit.
+    let case = built();
+    let script = "sed -i 's/replicas: 1/replicas: 2/' values.yaml && sum=$(sha256sum values.yaml) && \
+                  sed -i \"s/.*  values.yaml\\$/$sum/\" .bundle2chart && sha256sum -c .bundle2chart";
+    let mut shell = Command::new("sh");
+    let done = shell.args(["-ec", script]).current_dir(case.path(CHART)).output().expect("a shell");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let seen = case.run(&["verify", CHART]);
+    assert_eq!(seen.code, Some(1), "{}", seen.text());
+    assert!(seen.stdout.contains("changed  values.yaml"), "{}", seen.stdout);
+
     // The report and the ownership file are not a part of the chart.
     let case = built();
     case.remove(&format!("{CHART}/.bundle2chart"));

@@ -391,6 +391,10 @@ fn charts_and_attestations_are_signed_by_the_users_key() {
         let text = layer["annotations"]["dev.cosignproject.cosign/signature"].as_str();
         let signature = STANDARD.decode(text.expect("a signature")).expect("base64");
         assert!(public.verify(&payload, &signature).is_ok());
+        // A registry cannot replace the chart: the signature is about this digest.
+        let text = String::from_utf8(payload.clone()).expect("UTF-8");
+        let replaced = text.replace(chart, &format!("sha256:{}", "0".repeat(64)));
+        assert!(replaced != text && public.verify(replaced.as_bytes(), &signature).is_err());
         let payload: Json = serde_json::from_slice(&payload).expect("JSON");
         assert_eq!(payload["critical"]["image"]["docker-manifest-digest"], chart);
         let identity = &payload["critical"]["identity"]["docker-reference"];
