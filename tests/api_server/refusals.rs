@@ -275,7 +275,7 @@ const ROWS: &[(&str, &str, &str, &str, &str)] = &[
         CLUSTER_ROLE,
         "verbs: [get]",
         "verbs: [get], resourceNames: [a]",
-        "has both resources and nonResourceURLs",
+        "has both resourceNames and nonResourceURLs",
         "rules cannot apply to both regular resources and non-resource URLs",
     ),
     (CLUSTER_ROLE, "[/metrics]", "['*']", "", ""),
