@@ -234,22 +234,20 @@ fn narrowed(context: &RuleContext<'_, '_>, path: &str, keyword: &str, findings: 
 }
 
 /// Returns the keys of the edit's value up to the first list, which a values file replaces as a
-/// whole, and true if there is a list.
-fn keys<'s>(context: &'s RuleContext<'_, '_>) -> (Vec<&'s str>, bool) {
-    let steps = context.steps().iter().skip(1).map(|step| match step {
+/// whole.
+fn keys<'s>(context: &'s RuleContext<'_, '_>) -> Vec<&'s str> {
+    let steps = context.steps().iter().skip(1);
+    let key = |step: &'s Step| match step {
         Step::Key(key) => Some(key.as_str()),
         _ => None,
-    });
-    let keys: Vec<&str> = steps.map_while(|key| key).collect();
-    let in_list = keys.len() + 1 < context.steps().len();
-    (keys, in_list)
+    };
+    steps.map_while(key).collect()
 }
 
 /// Returns the new name of a value that the schema of the new chart declares as renamed.
 fn declared_rename(context: &RuleContext<'_, '_>) -> Option<String> {
-    let (keys, in_list) = keys(context);
-    let chart = context.sides.new.chart.as_ref().filter(|_| !in_list)?;
-    let new = values::declared_rename(chart, &keys)?;
+    let chart = context.sides.new.chart.as_ref()?;
+    let new = values::declared_rename(chart, &keys(context))?;
     let mut steps = context.steps().to_vec();
     *steps.last_mut()? = Step::Key(new.to_owned());
     Some(name(&Path(steps)))
@@ -257,15 +255,15 @@ fn declared_rename(context: &RuleContext<'_, '_>) -> Option<String> {
 
 /// Returns true if a value without a default can still be set: in a list or in an open map.
 fn is_still_accepted(context: &RuleContext<'_, '_>) -> bool {
-    let (keys, in_list) = keys(context);
-    in_list || context.sides.new.chart.as_ref().is_some_and(|chart| values::accepts(chart, &keys))
+    let chart = context.sides.new.chart.as_ref();
+    chart.is_some_and(|chart| values::accepts(chart, &keys(context)))
 }
 
 /// Returns true if the user gave values and this one is not among them.
 fn is_unset(context: &RuleContext<'_, '_>) -> bool {
     let given = context.sides.new.chart.as_ref().map(|chart| &chart.given);
     let given = given.filter(|given| given.as_object().is_some_and(|map| !map.is_empty()));
-    given.is_some_and(|given| super::at(given, &keys(context).0).is_none())
+    given.is_some_and(|given| super::at(given, &keys(context)).is_none())
 }
 
 /// Key for finding renamed values: the parent map, the key without versions and dots, and the type.

@@ -114,7 +114,7 @@ rules! {
 
 pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let steps = context.steps();
-    if steps.len() < START {
+    if steps.len() <= START {
         findings.push(found(&CHANGED, "schema of the version added or removed"));
         return;
     }

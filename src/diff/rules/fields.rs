@@ -156,13 +156,6 @@ impl Part<'_> {
             if old == new {
                 continue;
             }
-            // A map that is new, such as a probe, lowers nothing.
-            let parents = steps.split_last().map_or(&[][..], |(_, parents)| parents);
-            let held = |part| parents.iter().try_fold(part, child).is_some();
-            let lowers = matches!(field.when, When::Lowered | When::LoweredWithout(_));
-            if lowers && !(held(self.old) && held(self.new)) {
-                continue;
-            }
             if matches!(field.when, When::LoweredWithout(other) if self.new.get(other).is_some()) {
                 continue;
             }

@@ -57,10 +57,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
         return;
     }
 
-    // New and removed Services have rules of their own.
-    if context.pair.old.is_none() || context.pair.new.is_none() {
-        return;
-    }
+    // New and removed Services, which have no path, have rules of their own.
     match (shape.as_slice(), &edit.old, &edit.new) {
         (["spec", "selector", ..], ..) => findings.push(found(&SELECTOR, context.change())),
         (["spec", "ports", ..], ..) => ports(context, &shape, findings),

@@ -71,12 +71,10 @@ pub(super) fn judge(
     };
 
     // A constraint that Kubernetes has anyway rejects only values that never worked.
-    if ["pattern", "minLength", "maxLength"].contains(&keyword) && change.new.is_some() {
-        let reference =
-            crd_reference::judge(context.old, context.new, parent, &location.field, keyword);
-        if reference.is_some() {
-            return reference;
-        }
+    let reference =
+        crd_reference::judge(context.old, context.new, parent, &location.field, keyword);
+    if reference.is_some() {
+        return reference;
     }
 
     Some(match keyword {
@@ -198,7 +196,8 @@ impl KeywordChange<'_> {
             (_, None) => false,
             // A minimum length of 0 restricts nothing.
             (None, Some(new)) => !(lower && keyword != "minimum" && new <= 0.0),
-            (Some(old), Some(new)) => (new > old) == lower,
+            (Some(old), Some(new)) if lower => new > old,
+            (Some(old), Some(new)) => new < old,
         };
         found(if narrower { &RANGE } else { &LOOSENED }, reason)
     }
@@ -281,7 +280,8 @@ impl KeywordChange<'_> {
             (Some(_), None) => {
                 found(&PROPERTY_REMOVED, format!("{field}: {keyword} removed, fields are pruned"))
             }
-            (Some(_), Some(Json::Bool(false))) if keyword == "additionalProperties" => found(
+            // Only `additionalProperties` can be false.
+            (Some(_), Some(Json::Bool(false))) => found(
                 &PROPERTY_REMOVED,
                 format!("{field}: additional properties no longer allowed"),
             ),
@@ -309,10 +309,9 @@ impl KeywordChange<'_> {
             |value: Option<&Json>| value.and_then(Json::as_str).unwrap_or("default").to_owned();
         let (old, new) = (kind(self.old), kind(self.new));
 
-        // Only these types are validated, and only of lists: types of maps are for server-side
-        // apply.
+        // Only these types of lists are validated; types of maps are for server-side apply.
         let unique = |kind: &str| ["set", "map"].contains(&kind);
-        let narrower = keyword == "x-kubernetes-list-type" && unique(&new) && !unique(&old);
+        let narrower = unique(&new) && !unique(&old);
         let rule = if narrower { &UNIQUE } else { &LIST_TYPE };
         found(rule, format!("{field}: {keyword} {old} → {new}"))
     }

@@ -88,3 +88,29 @@ pub(in crate::diff) fn schema_field(path: &Path) -> Option<(String, String)> {
     }
     Some((steps.get(2)?.label(), locate(steps, START).field))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_in_the_schema_of_a_version() {
+        let field = |keys: &[&str]| {
+            let step = |(at, key): (usize, &&str)| match at {
+                2 => Step::Item(vec![("name".to_owned(), (*key).to_owned())]),
+                _ => Step::Key((*key).to_owned()),
+            };
+            schema_field(&Path(keys.iter().enumerate().map(step).collect()))
+        };
+        let root = ["spec", "versions", "v1", "schema", "openAPIV3Schema"];
+        let found = |field: &str| Some(("v1".to_owned(), field.to_owned()));
+        assert_eq!(field(&root), found(""));
+        assert_eq!(field(&[&root[..], &["properties", "a", "type"]].concat()), found("a"));
+        assert_eq!(field(&[&root[..], &["properties", "a"]].concat()), found("a"));
+
+        assert_eq!(field(&root[..4]), None);
+        let column = ["spec", "versions", "v1", "additionalPrinterColumns", "properties", "a"];
+        assert_eq!(field(&column), None);
+        assert_eq!(field(&["spec", "other", "v1", "schema", "properties", "a"]), None);
+    }
+}

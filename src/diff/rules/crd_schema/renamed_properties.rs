@@ -47,3 +47,28 @@ fn without_description(schema: &Json) -> Json {
     }
     schema
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::path::Path;
+    use serde_json::json;
+
+    #[test]
+    fn few_edits_have_renamed_properties() {
+        let path =
+            |name: &str| Path(vec![Step::Key("properties".to_owned()), Step::Key(name.to_owned())]);
+        let schema = Some(json!({"type": "string"}));
+        let new = Edit { path: path("new"), old: None, new: schema.clone(), index: None };
+        let old = Edit { path: path("old"), old: schema, new: None, index: None };
+        let twin = |number: usize| {
+            let others = std::iter::repeat_n(&old, number - 1);
+            let edits: Vec<Edit> = std::iter::once(&new).chain(others).cloned().collect();
+            NewProperties::of(&edits).twin(&old).map(str::to_owned)
+        };
+        assert_eq!(twin(2), Some("new".to_owned()));
+        assert_eq!(twin(MOST_EDITS), Some("new".to_owned()));
+        assert_eq!(twin(MOST_EDITS + 1), None);
+        assert_eq!(twin(MOST_EDITS + 2), None);
+    }
+}

@@ -4,6 +4,15 @@ use super::*;
 
 pub(super) fn crd_fields() -> Vec<Sample> {
     let names = |names: Json| one(crd(json!({"names": names})));
+    let converted = |path: &str| {
+        let service = json!({"name": "s", "namespace": "ns", "path": path});
+        let webhook = json!({"clientConfig": {"service": service}});
+        let schema = || json!({"type": "object"});
+        one(crd(json!({
+            "conversion": {"strategy": "Webhook", "webhook": webhook},
+            "versions": [version("v1", schema()), version("v2", schema())],
+        })))
+    };
     let spec = |properties: Json| schema(json!({"type": "object", "properties": properties}));
     let text = || json!({"type": "string"});
     let pattern = |pattern: &str, length: Option<u64>| {
@@ -41,6 +50,7 @@ pub(super) fn crd_fields() -> Vec<Sample> {
                 names(json!({"kind": "K", "plural": "ks", "categories": ["a", "c"]})),
             ],
         ),
+        pair("another path of a conversion webhook", [converted("/a"), converted("/b")]),
         pair(
             "a property renamed",
             [
@@ -83,6 +93,13 @@ pub(super) fn crd_fields() -> Vec<Sample> {
             [
                 spec(json!({"tlsSecretKey": text()})),
                 spec(json!({"tlsSecretKey": pattern(key, Some(253))})),
+            ],
+        ),
+        pair(
+            "the key of a ConfigMap",
+            [
+                spec(reference("configMap", json!({"key": text()}))),
+                spec(reference("configMap", json!({"key": pattern(key, Some(253))}))),
             ],
         ),
         pair(
@@ -231,6 +248,26 @@ pub(super) fn schema_keywords() -> Vec<Sample> {
             json!({"type": "string", "not": {"maxLength": 6}}),
         ),
         change(
+            "a property in not",
+            json!({"type": "object", "not": {"properties": {"x": {"maxLength": 5}}}}),
+            json!({"type": "object", "not": {"properties": {"x": {"maxLength": 6}}}}),
+        ),
+        change(
+            "a property in allOf",
+            json!({"type": "object", "allOf": [{"properties": {"x": {"maxLength": 5}}}]}),
+            json!({"type": "object", "allOf": [{"properties": {"x": {"maxLength": 6}}}]}),
+        ),
+        change(
+            "a maximum in another spelling",
+            json!({"type": "number", "maximum": 5}),
+            json!({"type": "number", "maximum": 5.0}),
+        ),
+        change(
+            "a minimum in another spelling",
+            json!({"type": "number", "minimum": 5}),
+            json!({"type": "number", "minimum": 5.0}),
+        ),
+        change(
             "another schema in allOf",
             json!({"type": "string", "allOf": [{"maxLength": 5}]}),
             json!({"type": "string", "allOf": [{"maxLength": 6}]}),
@@ -267,6 +304,16 @@ pub(super) fn schema_keywords() -> Vec<Sample> {
             rules(&["self == oldSelf"], size()),
         ),
         change(
+            "a rule for a new field and a name like self",
+            map(json!({"properties": size()})),
+            rules(&["self.other > 1 && selfish.size > 1"], sizes()),
+        ),
+        change(
+            "another rule that is there twice",
+            rules(&["self.size > 1", "self.size > 1"], size()),
+            rules(&["self.size > 1", "self.size > 2"], size()),
+        ),
+        change(
             "a rule for a name like self",
             map(json!({"properties": size()})),
             rules(&["selfish.other > 1 && myself.size > 1"], sizes()),
@@ -276,6 +323,13 @@ pub(super) fn schema_keywords() -> Vec<Sample> {
             changed["x-kubernetes-validations"][0]["message"] = json!("too small");
             changed
         }),
+        pair(
+            "the schema of a version with none",
+            [
+                versions(&[json!({"name": "v1", "served": true, "storage": true, "schema": {}})]),
+                versions(&[version("v1", json!({"type": "object"}))]),
+            ],
+        ),
         pair(
             "a whole schema",
             [

@@ -17,6 +17,11 @@ pub(super) fn chart_values() -> Vec<Sample> {
         chart("an empty list elsewhere", json!({"a": []}), json!({"b": []})),
         chart("a map elsewhere", json!({"a": {"x": 1}}), json!({"b": {"x": 1}})),
         chart("a text at two places", json!({"a": "abcd"}), json!({"b": "abcd", "c": "abcd"})),
+        chart(
+            "a text that another value gets",
+            json!({"a": "abcd", "b": "x"}),
+            json!({"b": "abcd"}),
+        ),
         chart("a key at another place", json!({"a": {"tag": "x"}}), json!({"b": {"tag": "y"}})),
         chart(
             "a key at two places",
@@ -88,6 +93,12 @@ pub(super) fn chart_values() -> Vec<Sample> {
             json!({"type": "object"}),
             json!({"type": "object", "additionalProperties": false}),
             json!({"a": {"y": 1}}),
+        ),
+        schemas(
+            "unknown keys, and a known one is given",
+            json!({"type": "object", "properties": {"x": {}}}),
+            json!({"type": "object", "properties": {"x": {}}, "additionalProperties": false}),
+            json!({"a": {"x": 1}}),
         ),
         schemas(
             "unknown keys that are not given",

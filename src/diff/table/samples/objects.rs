@@ -36,6 +36,11 @@ pub(super) fn added_objects() -> Vec<Sample> {
             vec![config_map("m", json!({"description": "a"}))],
             vec![config_map("m", json!({"description": "b"}))],
         ),
+        objects(
+            "labels that are no metadata",
+            vec![object("example.com/v1", "Thing", "t", json!({"spec": {"labels": {"a": "b"}}}))],
+            vec![object("example.com/v1", "Thing", "t", json!({"spec": {"labels": {"a": "c"}}}))],
+        ),
         new("a budget without evictions", budget(json!({"maxUnavailable": 0}))),
         new("a budget without evictions, in percent", budget(json!({"minAvailable": "100%"}))),
         new("a budget with evictions", budget(json!({"maxUnavailable": 1, "minAvailable": "50%"}))),
@@ -89,6 +94,8 @@ pub(super) fn removed_objects() -> Vec<Sample> {
         crd(json!({"conversion": conversion, "versions": [version("v1", schema)]}))
     };
     let account = || named("v1", "ServiceAccount", "sa");
+    let named_by_value =
+        ChartFacts { values: json!({"serviceAccountName": "sa"}), ..ChartFacts::default() };
     vec![
         gone(
             "the account of pods",
@@ -169,6 +176,13 @@ pub(super) fn removed_objects() -> Vec<Sample> {
             "the account of a binding",
             vec![old_binding("Role"), role("Role", "r", &[]), account()],
             vec![old_binding("Role"), role("Role", "r", &[])],
+        ),
+        pair(
+            "an account that only a value names",
+            [
+                Of::Both(vec![account()], named_by_value.clone()),
+                Of::Both(Vec::new(), named_by_value),
+            ],
         ),
         objects(
             "the Role of a binding",
@@ -275,6 +289,21 @@ pub(super) fn renamed_accounts() -> Vec<Sample> {
             ),
         ]
     };
+    // A Service with the labels of no single pod.
+    let two_pods = |app: &str, part: &str| {
+        let mut objects =
+            selects(json!({"app": "w", "part": "x"}), json!({"app": "w", "part": part}));
+        let mut second = selects(json!({}), json!({"app": app, "part": "x"})).swap_remove(0);
+        second["metadata"]["name"] = json!("second");
+        objects.push(second);
+        objects
+    };
+    let labelled = |selector: Json, labels: Json| {
+        let mut objects = selects(selector.clone(), labels);
+        // Before the selector in the list of edits.
+        objects[1]["metadata"]["labels"] = selector;
+        objects
+    };
     vec![
         objects("an account with a new name", operator("w-v1", "w"), operator("w-v2", "w")),
         objects(
@@ -283,6 +312,12 @@ pub(super) fn renamed_accounts() -> Vec<Sample> {
             elsewhere(json!([other])),
         ),
         objects("the Service of an API", api(Some("metrics")), api(None)),
+        objects(
+            "a label that no pod has, and one of the Service",
+            labelled(json!({"app": "w"}), json!({"app": "w"})),
+            labelled(json!({"app": "v"}), json!({"app": "w"})),
+        ),
+        objects("labels of two pods", two_pods("v", "y"), two_pods("w", "x")),
         objects(
             "a label that no pod has",
             selects(json!({"app": "w", "part": "x"}), json!({"app": "w", "part": "x"})),

@@ -7,6 +7,11 @@ pub(super) fn pods() -> Vec<Sample> {
     let image = |image: &str| container(json!({"image": image}));
     let images = |lines: &str| container(json!({"env": [{"name": "WIDGETS", "value": lines}]}));
     let spec = |spec: Json| pod_spec(spec);
+    let named = |label: &str, spec: Json| {
+        let mut object = pod(json!({}), spec);
+        object["metadata"]["labels"] = json!({"a": label});
+        one(object)
+    };
     let watch = |field: &str| {
         let from = json!({"fieldRef": {"fieldPath": field}});
         container(json!({"env": [{"name": "WATCH_NAMESPACE", "valueFrom": from}]}))
@@ -64,6 +69,17 @@ pub(super) fn pods() -> Vec<Sample> {
             [budget(json!({"maxUnavailable": 2})), budget(json!({"maxUnavailable": 1}))],
         ),
         pair(
+            "a grace period in another spelling",
+            [
+                spec(json!({"terminationGracePeriodSeconds": 60})),
+                spec(json!({"terminationGracePeriodSeconds": 60.0})),
+            ],
+        ),
+        pair(
+            "a priority class that is missing, and a label",
+            [named("a", json!({})), named("b", json!({"priorityClassName": "p"}))],
+        ),
+        pair(
             "an empty text that is a default",
             [spec(json!({"priorityClassName": "p"})), spec(json!({"priorityClassName": ""}))],
         ),
@@ -114,6 +130,9 @@ pub(super) fn containers() -> Vec<Sample> {
         let template = json!({"spec": {"jobTemplate": {"spec": {"template": pod}}}});
         one(object("batch/v1", "CronJob", "c", template))
     };
+    let policy = |policy: &str| container(json!({"imagePullPolicy": policy}));
+    let limit = |limit: &str| container(json!({"resources": {"limits": {"memory": limit}}}));
+    let capabilities = |list: Json| container(json!({"securityContext": {"capabilities": list}}));
     let user = |user: Json| confined(json!({"runAsUser": user, "runAsNonRoot": null}));
     let host_port =
         |port: u64| container(json!({"ports": [{"containerPort": 80, "hostPort": port}]}));
@@ -169,6 +188,19 @@ pub(super) fn containers() -> Vec<Sample> {
             ],
         ),
         pair(
+            "an image for a text",
+            [
+                env(json!([{"name": "X", "value": "off"}])),
+                env(json!([{"name": "X", "value": "r.io/x:1"}])),
+            ],
+        ),
+        pair("another policy of pulling", [policy("IfNotPresent"), policy("Always")]),
+        pair("a limit in another spelling", [limit("1Gi"), limit("1024Mi")]),
+        pair(
+            "the default capabilities",
+            [capabilities(json!({})), capabilities(json!({"drop": null}))],
+        ),
+        pair(
             "a mount",
             [
                 container(json!({})),
@@ -185,6 +217,24 @@ pub(super) fn containers() -> Vec<Sample> {
         pair(
             "a privileged container more",
             [two(json!({}), "b"), two(json!({"securityContext": {"privileged": true}}), "b")],
+        ),
+        pair(
+            "another privileged container",
+            [
+                container(json!({"securityContext": {"privileged": true}})),
+                two(json!({"securityContext": {"privileged": true}}), "d"),
+            ],
+        ),
+        pair(
+            "a container that may become root like another",
+            [two(json!({}), "b"), two(json!({"securityContext": {"runAsNonRoot": null}}), "b")],
+        ),
+        pair(
+            "a user that is root, and the field next to it",
+            [
+                confined(json!({"runAsUser": 1000})),
+                confined(json!({"runAsUser": 0, "runAsNonRoot": null})),
+            ],
         ),
         pair("a request that is the limit", [resources("512Mi"), resources("1Gi")]),
         pair("a Secret in an argument", [container(json!({})), from_secret("token", "token")]),
