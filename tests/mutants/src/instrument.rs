@@ -237,10 +237,13 @@ fn has_let(expression: &syn::Expr) -> bool {
 impl<'a> Visit<'a> for Writer<'_> {
     fn visit_expr_binary(&mut self, node: &'a syn::ExprBinary) {
         visit::visit_expr_binary(self, node);
+        let ids = self.take(node.op.span(), "BinaryOperator");
         if has_let(&node.left) || has_let(&node.right) {
+            // Only `&&` joins conditions with `let`, and only `||` replaces it.
+            let reason = |id| (id, "expected expression, found `let` statement".to_owned());
+            self.unviable.extend(ids.into_iter().map(reason));
             return;
         }
-        let ids = self.take(node.op.span(), "BinaryOperator");
         let (left, right) = (self.range(node.left.span()), self.range(node.right.span()));
         let branches = ids.into_iter().map(|id| {
             let operator = &self.mutants[id].replacement;
@@ -417,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn places_that_are_no_branches_are_named() {
+    fn mutants_that_do_not_compile_are_named() {
         let text = "fn f() { if a && let Some(x) = b {} match c { true => {} false => {} } }";
         let changes = [("BinaryOperator", "&&", "||"), ("MatchArm", "true => {}", "")];
         assert_eq!(written(text, &changes), (text.to_owned(), vec![0, 1]));
