@@ -47,6 +47,11 @@ pub(super) fn added_objects() -> Vec<Sample> {
         new("a load balancer", service("LoadBalancer")),
         new("a port of all nodes", service("NodePort")),
         new("a Service in the cluster", service("ClusterIP")),
+        objects(
+            "a Service that gets a port of all nodes",
+            service("ClusterIP"),
+            service("NodePort"),
+        ),
         new("a default priority class", class(true)),
         new("a priority class", class(false)),
     ]
