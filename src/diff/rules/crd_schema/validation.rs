@@ -22,9 +22,11 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, field: &str, at: usize) -> Op
         ([Step::Item(_) | Step::Index(_)], None, Some(new)) => {
             new.get("rule").and_then(Json::as_str).map(str::to_owned).into_iter().collect()
         }
-        // Lists without merge keys are compared by position.
+        // Lists with a rule twice are compared by position.
         ([Step::Index(_), Step::Key(key)], _, Some(new)) if key == "rule" => {
-            new.as_str().map(str::to_owned).into_iter().collect()
+            let old = context.old.at(context.steps().get(..=at)?).map(rules).unwrap_or_default();
+            let new = new.as_str().map(str::to_owned).into_iter();
+            new.filter(|rule| !old.contains(rule)).collect()
         }
         ([] | [Step::Item(_)], Some(_), None) => Vec::new(),
         // Messages and reasons of rules do not affect validation.

@@ -314,6 +314,15 @@ pub(super) fn schema_keywords() -> Vec<Sample> {
             rules(&["self.size > 1", "self.size > 2"], size()),
         ),
         change(
+            "another message of a rule that is there twice",
+            rules(&["self.size > 1", "self.size > 1"], size()),
+            {
+                let mut changed = rules(&["self.size > 1", "self.size > 1"], size());
+                changed["x-kubernetes-validations"][1]["message"] = json!("too small");
+                changed
+            },
+        ),
+        change(
             "a rule for a name like self",
             map(json!({"properties": size()})),
             rules(&["selfish.other > 1 && myself.size > 1"], sizes()),
