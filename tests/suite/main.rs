@@ -63,6 +63,7 @@ mod serving_defects;
 mod serving_tables;
 mod serving_upstream;
 mod signatures;
+mod source_files;
 mod steps_after;
 mod style;
 mod switches;

@@ -1,9 +1,9 @@
 //! The modules of the crate depend on each other in the order that ARCHITECTURE.md draws.
 
+use crate::source_files::source_files;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use walkdir::WalkDir;
 
 /// The line above the drawing.
 const MARKER: &str = "Each line uses only lines below it";
@@ -75,56 +75,10 @@ fn module_of(path: &str) -> &str {
     }
 }
 
-/// Returns the paths below src/ of the files with code of the program, and their texts: all but test
-/// modules.
-fn sources() -> Vec<(String, String)> {
-    let source = root().join("src");
-    let mut files = Vec::new();
-    for entry in WalkDir::new(&source) {
-        let entry = entry.expect("an entry");
-        let path = entry.path().strip_prefix(&source).expect("below src").to_str().expect("UTF-8");
-        if path.ends_with(".rs") {
-            let text = fs::read_to_string(entry.path()).expect("a source file");
-            files.push((path.to_owned(), text));
-        }
-    }
-
-    let tests: Vec<String> =
-        files.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
-    let is_test = |path: &str| {
-        let mut rests = tests.iter().filter_map(|module| path.strip_prefix(module.as_str()));
-        rests.any(|rest| rest == ".rs" || rest.starts_with('/'))
-    };
-    files.retain(|(path, _)| !is_test(path));
-    files
-}
-
-/// Returns the paths, without `.rs`, of the modules that a file declares for tests only.
-fn test_modules(path: &str, text: &str) -> Vec<String> {
-    let stem = path.strip_suffix(".rs").expect("a source file");
-    let (parent, name) = stem.rsplit_once('/').unwrap_or(("", stem));
-    let folder = if ["mod", "lib", "main"].contains(&name) { parent } else { stem };
-    let declared = |rest: &str| {
-        let line = rest.lines().find(|line| !line.is_empty() && !line.starts_with("#["))?;
-        let module = line.strip_prefix("mod ")?.strip_suffix(';')?;
-        Some(format!("{folder}/{module}").trim_start_matches('/').to_owned())
-    };
-    text.split("#[cfg(test)]").skip(1).filter_map(declared).collect()
-}
-
-#[test]
-fn test_modules_are_found_for_each_kind_of_file() {
-    let text = "#[cfg(test)]\nmod sample;\n#[cfg(test)]\n#[allow(x)]\nmod tests;\nmod code;\n\
-                #[cfg(test)]\nmod inline {\n}\n#[cfg(test)]\nuse a::b;\nmod more;";
-    assert_eq!(test_modules("a/mod.rs", text), ["a/sample", "a/tests"]);
-    assert_eq!(test_modules("a/b.rs", text), ["a/b/sample", "a/b/tests"]);
-    assert_eq!(test_modules("lib.rs", text), ["sample", "tests"]);
-}
-
 /// Returns the modules that each module of both crates uses, with a file that does.
 fn graph() -> BTreeMap<String, BTreeMap<String, String>> {
     let mut graph: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-    for (path, text) in sources() {
+    for (path, text) in source_files() {
         if path.ends_with("lib.rs") || path == "main.rs" {
             continue;
         }
@@ -189,7 +143,7 @@ fn first_cells(marker: &str) -> BTreeSet<String> {
 #[test]
 fn only_listed_files_outside_of_serving_name_it() {
     let mut naming = BTreeSet::new();
-    for (path, text) in sources() {
+    for (path, text) in source_files() {
         let is_part = module_of(&path) == "serving" || path.starts_with("compiler/serving/");
         let code = code(&text).to_lowercase();
         if !is_part && (code.contains("serving") || code.contains("maas")) {

@@ -1,5 +1,7 @@
 //! Rules for the source that clippy has no lint for.
 
+use crate::source_files::source_files;
+
 /// The files that may open files of others and start programs. The interpreter of jq runs in this
 /// program itself, started once more.
 const MAY_OPEN: [&str; 3] =
@@ -19,18 +21,9 @@ const OPENING: [&str; 7] = [
 
 /// Returns the path and the text of each source file, without unit tests.
 fn sources() -> Vec<(String, String)> {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut sources = Vec::new();
-    for entry in walkdir::WalkDir::new(&root) {
-        let entry = entry.expect("an entry");
-        let path = entry.path().strip_prefix(&root).expect("below src").to_str().expect("UTF-8");
-        let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
-        if path.ends_with(".rs") && !is_test {
-            let text = std::fs::read_to_string(entry.path()).expect("a file");
-            let code = text.split("\nmod tests {").next().expect("a part");
-            sources.push((path.to_owned(), code.to_owned()));
-        }
-    }
+    let code = |text: &str| text.split("\nmod tests {").next().expect("a part").to_owned();
+    let files = source_files().into_iter();
+    let sources: Vec<_> = files.map(|(path, text)| (path, code(&text))).collect();
     assert!(sources.len() > 100, "only {} source files", sources.len());
     sources
 }
