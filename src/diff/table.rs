@@ -101,6 +101,7 @@ fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> Json {
 }
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
+const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
 fn role(kind: &str, name: &str, rules: &[Json]) -> Json {
     object(RBAC, kind, name, json!({"rules": rules}))
@@ -117,7 +118,7 @@ fn binding(kind: &str, name: &str, role: &str, subjects: &[&str]) -> Json {
         kind,
         name,
         json!({"subjects": subjects, "roleRef": {
-        "apiGroup": "rbac.authorization.k8s.io", "kind": role_kind, "name": role}}),
+        "apiGroup": RBAC_GROUP, "kind": role_kind, "name": role}}),
     )
 }
 

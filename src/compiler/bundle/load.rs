@@ -153,6 +153,10 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
         return merged;
     };
 
+    let mut report = |key: &str, diagnostic: Diagnostic| {
+        let place = annotations_place(files).path(format!(".annotations[{key:?}]"));
+        diagnostics.push(diagnostic.at(place).hint("put the value in quotes"));
+    };
     for (key, value) in map {
         // OLM reads numbers and booleans as texts (sigs.k8s.io/yaml, for fields that are strings).
         let text = match value {
@@ -162,22 +166,14 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
                 if let Value::Number(Number::Float(_)) = value {
                     // As a number, 4.20 is 4.2.
                     let message = format!("annotation `{key}` is a number: it is read as `{text}`");
-                    diagnostics.push(
-                        Diagnostic::note(Code::AnnotationsMissing, message)
-                            .at(annotations_place(files).path(format!(".annotations[{key:?}]")))
-                            .hint("put the value in quotes"),
-                    );
+                    report(key, Diagnostic::note(Code::AnnotationsMissing, message));
                 }
                 text
             }
             Value::Null => continue,
             _ => {
                 let message = format!("annotation `{key}` is {}, not a string", value.type_name());
-                diagnostics.push(
-                    Diagnostic::error(Code::AnnotationsMissing, message)
-                        .at(annotations_place(files).path(format!(".annotations[{key:?}]")))
-                        .hint("put the value in quotes"),
-                );
+                report(key, Diagnostic::error(Code::AnnotationsMissing, message));
                 continue;
             }
         };

@@ -161,6 +161,7 @@ mod tests {
         let kept = json!({"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]});
         assert_eq!(affinity(&other), json!({"nodeAffinity": kept}));
     }
+
     #[test]
     fn an_affinity_of_null_has_no_terms() {
         let own = json!({"affinity": {"podAffinity": null, "nodeAffinity": {

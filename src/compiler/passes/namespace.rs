@@ -209,7 +209,7 @@ fn find_mentions(
                     namespace: namespace.clone(),
                     // An operator often has the name of its namespace, so only a host, or a key or
                     // flag that says so, is certain.
-                    certain: has_host(namespace) || means(key) || means(text),
+                    certain: host.is_some() || means(key) || means(text),
                 });
             }
         }

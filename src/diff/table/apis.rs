@@ -313,14 +313,8 @@ pub(super) fn rbac() -> Vec<Case> {
     vec![
         (
             "rbac-escalation",
-            [
-                bound(&[get()]),
-                bound(&[get(), rule(&["rbac.authorization.k8s.io"], &["roles"], &["bind"])]),
-            ],
-            [
-                bound(&[get()]),
-                bound(&[get(), rule(&["rbac.authorization.k8s.io"], &["roles"], &["get"])]),
-            ],
+            [bound(&[get()]), bound(&[get(), rule(&[RBAC_GROUP], &["roles"], &["bind"])])],
+            [bound(&[get()]), bound(&[get(), rule(&[RBAC_GROUP], &["roles"], &["get"])])],
         ),
         (
             "rbac-escalation",

@@ -179,7 +179,8 @@ fn operator() -> Vec<Json> {
     let beta = json!({"name": "v1beta1", "served": true, "storage": false,
         "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}});
     let account = |name: &str| json!([{"kind": "ServiceAccount", "name": name, "namespace": "ns"}]);
-    let role_ref = |kind: &str, name: &str| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name});
+    let role_ref =
+        |kind: &str, name: &str| json!({"apiGroup": RBAC_GROUP, "kind": kind, "name": name});
     let manager = json!({
         "name": "manager", "image": IMAGE,
         "args": ["--leader-elect", "--metrics-bind-address=:8443"],

@@ -13,8 +13,6 @@ use crate::diff::BundleFacts;
 /// A title, and both sides.
 type Sample = (&'static str, [Side; 2]);
 
-const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
-
 fn objects(title: &'static str, old: Vec<Json>, new: Vec<Json>) -> Sample {
     (title, [side(Of::Objects(old)), side(Of::Objects(new))])
 }

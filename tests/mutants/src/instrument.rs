@@ -103,10 +103,8 @@ impl Writer<'_> {
         self.offset(position(span.start()))..self.offset(position(span.end()))
     }
 
-    fn take(&mut self, span: proc_macro2::Span, genre: &str) -> Vec<usize> {
-        let key = (position(span.start()), genre);
-        let key = self.places.keys().find(|(at, found)| (*at, *found) == key).copied();
-        key.and_then(|key| self.places.remove(&key)).unwrap_or_default()
+    fn take(&mut self, span: proc_macro2::Span, genre: &'static str) -> Vec<usize> {
+        self.places.remove(&(position(span.start()), genre)).unwrap_or_default()
     }
 
     fn is(&self, id: usize) -> String {
@@ -154,9 +152,9 @@ impl Writer<'_> {
         }
     }
 
-    /// Adds `(if MUTANT { NEW } else { … })` around a place.
-    fn choose(&mut self, place: Range<usize>, rank: u8, branches: Vec<(usize, String)>) {
-        let mut wrap = Wrap { place, rank, before: Vec::new(), after: Vec::new() };
+    /// Adds `(if MUTANT { NEW } else { … })` around an operator and its operands.
+    fn choose(&mut self, place: Range<usize>, branches: Vec<(usize, String)>) {
+        let mut wrap = Wrap { place, rank: OPERATOR, before: Vec::new(), after: Vec::new() };
         for (id, new) in branches {
             wrap.before.push((id, format!("(if {} {{ {new} }} else {{ ", self.is(id))));
             wrap.after.push((id, " })".to_owned()));
@@ -251,7 +249,7 @@ impl<'a> Visit<'a> for Writer<'_> {
             (id, format!("({left}) {operator} ({right})"))
         });
         let branches = branches.collect();
-        self.choose(left.start..right.end, OPERATOR, branches);
+        self.choose(left.start..right.end, branches);
     }
 
     fn visit_expr_unary(&mut self, node: &'a syn::ExprUnary) {
@@ -260,7 +258,7 @@ impl<'a> Visit<'a> for Writer<'_> {
         let place = self.range(node.span());
         let inner = &self.text[self.range(node.expr.span())];
         let branches = ids.into_iter().map(|id| (id, inner.to_owned())).collect();
-        self.choose(place, OPERATOR, branches);
+        self.choose(place, branches);
     }
 
     fn visit_expr_match(&mut self, node: &'a syn::ExprMatch) {

@@ -8,11 +8,19 @@ use std::path::Path;
 
 const FILE: &str = "unviable";
 
-/// Returns a line that is the same as long as the mutant and its file are.
-fn key(root: &Path, mutant: &Mutant) -> String {
-    let mut hasher = DefaultHasher::new();
-    fs::read(root.join(&mutant.file)).unwrap_or_default().hash(&mut hasher);
-    format!("{:x} {}", hasher.finish(), mutant.name)
+/// Returns a line for each mutant that is the same as long as the mutant and its file are.
+fn keys(root: &Path, mutants: &[Mutant]) -> Vec<String> {
+    let hash = |file: &str| {
+        let mut hasher = DefaultHasher::new();
+        fs::read(root.join(file)).unwrap_or_default().hash(&mut hasher);
+        hasher.finish()
+    };
+    let mut hashes: HashMap<&str, u64> = HashMap::new();
+    let keys = mutants.iter().map(|mutant| {
+        let hash = hashes.entry(&mutant.file).or_insert_with(|| hash(&mutant.file));
+        format!("{hash:x} {}", mutant.name)
+    });
+    keys.collect()
 }
 
 /// Returns the mutants that did not compile in an earlier run, with the reason.
@@ -23,8 +31,9 @@ pub fn read(work: &Path, root: &Path, mutants: &[Mutant]) -> BTreeMap<usize, Str
     if known.is_empty() {
         return BTreeMap::new();
     }
-    let reason = |mutant| known.get(key(root, mutant).as_str()).map(|reason| (*reason).to_owned());
-    mutants.iter().enumerate().filter_map(|(id, mutant)| Some((id, reason(mutant)?))).collect()
+    let reason = |key: String| known.get(key.as_str()).map(|reason| (*reason).to_owned());
+    let keys = keys(root, mutants).into_iter().enumerate();
+    keys.filter_map(|(id, key)| Some((id, reason(key)?))).collect()
 }
 
 /// Keeps the mutants that do not compile.
@@ -37,12 +46,10 @@ pub fn write(
     mutants: &[Mutant],
     unviable: &BTreeMap<usize, String>,
 ) -> Result<(), String> {
-    let lines: Vec<String> = unviable
-        .iter()
-        .map(|(id, reason)| {
-            let reason = reason.replace(['\n', '\t'], " ");
-            format!("{}\t{reason}\n", key(root, &mutants[*id]))
-        })
-        .collect();
+    let keys = keys(root, mutants);
+    let line = |(id, reason): (&usize, &String)| {
+        format!("{}\t{}\n", keys[*id], reason.replace(['\n', '\t'], " "))
+    };
+    let lines: Vec<String> = unviable.iter().map(line).collect();
     fs::write(work.join(FILE), lines.concat()).map_err(|error| error.to_string())
 }

@@ -71,20 +71,19 @@ pub(super) fn judge(
     };
 
     // A constraint that Kubernetes has anyway rejects only values that never worked.
-    let reference =
-        crd_reference::judge(context.old, context.new, parent, &location.field, keyword);
-    if reference.is_some() {
-        return reference;
-    }
+    let implied =
+        || crd_reference::judge(context.old, context.new, parent, &location.field, keyword);
 
     Some(match keyword {
         "type" | "anyOf" | "x-kubernetes-int-or-string" => change.of_type(),
         "enum" => change.of_enum(),
         "required" => change.of_required(),
-        "minimum" | "minLength" | "minItems" | "minProperties" => change.of_bound(true),
-        "maximum" | "maxLength" | "maxItems" | "maxProperties" => change.of_bound(false),
+        "minLength" => implied().unwrap_or_else(|| change.of_bound(true)),
+        "maxLength" => implied().unwrap_or_else(|| change.of_bound(false)),
+        "minimum" | "minItems" | "minProperties" => change.of_bound(true),
+        "maximum" | "maxItems" | "maxProperties" => change.of_bound(false),
         "exclusiveMinimum" | "exclusiveMaximum" => change.of_exclusive_bound(),
-        "pattern" => change.of_pattern(),
+        "pattern" => implied().unwrap_or_else(|| change.of_pattern()),
         "format" => return change.of_format(),
         "default" => change.of_default(),
         "nullable" | "x-kubernetes-preserve-unknown-fields" => change.of_permission(),

@@ -14,19 +14,16 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, field: &str, at: usize) -> Op
         let list = list.as_array().into_iter().flatten();
         list.filter_map(|rule| rule.get("rule")?.as_str().map(str::to_owned)).collect()
     };
+    let old = context.old.at(context.steps().get(..=at)?).map(rules).unwrap_or_default();
+    let unknown = |rule: &String| !old.contains(rule);
     let came: Vec<String> = match (rest, &context.edit.old, &context.edit.new) {
-        ([], old, Some(new)) => {
-            let old = old.as_ref().map(rules).unwrap_or_default();
-            rules(new).into_iter().filter(|rule| !old.contains(rule)).collect()
-        }
+        ([], _, Some(new)) => rules(new).into_iter().filter(unknown).collect(),
         ([Step::Item(_) | Step::Index(_)], None, Some(new)) => {
             new.get("rule").and_then(Json::as_str).map(str::to_owned).into_iter().collect()
         }
         // Lists with a rule twice are compared by position.
         ([Step::Index(_), Step::Key(key)], _, Some(new)) if key == "rule" => {
-            let old = context.old.at(context.steps().get(..=at)?).map(rules).unwrap_or_default();
-            let new = new.as_str().map(str::to_owned).into_iter();
-            new.filter(|rule| !old.contains(rule)).collect()
+            new.as_str().map(str::to_owned).into_iter().filter(unknown).collect()
         }
         ([] | [Step::Item(_)], Some(_), None) => Vec::new(),
         // Messages and reasons of rules do not affect validation.

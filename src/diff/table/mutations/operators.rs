@@ -761,7 +761,7 @@ fn rbac() -> Vec<Mutation> {
         ),
         risky(
             "escalates",
-            more(rule(&["rbac.authorization.k8s.io"], &["clusterroles"], &["escalate"])),
+            more(rule(&[RBAC_GROUP], &["clusterroles"], &["escalate"])),
             "rbac-escalation",
             "the subject can give itself any permission",
         ),

@@ -5,8 +5,7 @@ use super::*;
 pub(super) fn permissions() -> Vec<Sample> {
     let view = rule(&["apps"], &["deployments"], &["get"]);
     let with = |subjects: Json| {
-        let role_ref =
-            json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"});
+        let role_ref = json!({"apiGroup": RBAC_GROUP, "kind": "Role", "name": "r"});
         vec![
             role("Role", "r", &[view.clone(), rule(&["apps"], &["deployments/scale"], &["get"])]),
             object(RBAC, "RoleBinding", "b", json!({"subjects": subjects, "roleRef": role_ref})),

@@ -60,8 +60,7 @@ pub(super) fn added_objects() -> Vec<Sample> {
 pub(super) fn removed_objects() -> Vec<Sample> {
     let named = |api: &str, kind: &str, name: &str| object(api, kind, name, json!({}));
     let by = |reference: Json, kept: Json| {
-        let pods = json!({"containers": [{"name": "c", "image": "r.io/a:1"}]});
-        let mut pods = pods;
+        let mut pods = json!({"containers": [{"name": "c", "image": "r.io/a:1"}]});
         join(&mut pods, reference);
         vec![pod(json!({}), pods), kept]
     };

@@ -6,7 +6,6 @@ pub(super) fn pods() -> Vec<Sample> {
     let init = |image: &str| pod_spec(json!({"initContainers": [{"name": "i", "image": image}]}));
     let image = |image: &str| container(json!({"image": image}));
     let images = |lines: &str| container(json!({"env": [{"name": "WIDGETS", "value": lines}]}));
-    let spec = |spec: Json| pod_spec(spec);
     let named = |label: &str, spec: Json| {
         let mut object = pod(json!({}), spec);
         object["metadata"]["labels"] = json!({"a": label});
@@ -42,19 +41,19 @@ pub(super) fn pods() -> Vec<Sample> {
             [images("4.1=r.io/a:1,4.2=r.io/a:2"), images("4.2=r.io/a:2\n4.1=r.io/a:1")],
         ),
         pair("words with `=` and a slash", [images("a=b/c"), images("a=b/d")]),
-        pair("a deadline", [spec(json!({})), spec(json!({"activeDeadlineSeconds": 60}))]),
+        pair("a deadline", [pod_spec(json!({})), pod_spec(json!({"activeDeadlineSeconds": 60}))]),
         pair(
             "a later deadline",
             [
-                spec(json!({"activeDeadlineSeconds": 60})),
-                spec(json!({"activeDeadlineSeconds": 90})),
+                pod_spec(json!({"activeDeadlineSeconds": 60})),
+                pod_spec(json!({"activeDeadlineSeconds": 90})),
             ],
         ),
         pair(
             "a deadline in another spelling",
             [
-                spec(json!({"activeDeadlineSeconds": 60})),
-                spec(json!({"activeDeadlineSeconds": 60.0})),
+                pod_spec(json!({"activeDeadlineSeconds": 60})),
+                pod_spec(json!({"activeDeadlineSeconds": 60.0})),
             ],
         ),
         pair("more pods may be unavailable", [strategy(json!("30%")), strategy(json!("99%"))]),
@@ -71,8 +70,8 @@ pub(super) fn pods() -> Vec<Sample> {
         pair(
             "a grace period in another spelling",
             [
-                spec(json!({"terminationGracePeriodSeconds": 60})),
-                spec(json!({"terminationGracePeriodSeconds": 60.0})),
+                pod_spec(json!({"terminationGracePeriodSeconds": 60})),
+                pod_spec(json!({"terminationGracePeriodSeconds": 60.0})),
             ],
         ),
         pair(
@@ -81,11 +80,14 @@ pub(super) fn pods() -> Vec<Sample> {
         ),
         pair(
             "an empty text that is a default",
-            [spec(json!({"priorityClassName": "p"})), spec(json!({"priorityClassName": ""}))],
+            [
+                pod_spec(json!({"priorityClassName": "p"})),
+                pod_spec(json!({"priorityClassName": ""})),
+            ],
         ),
         pair(
             "an empty text that is no default",
-            [spec(json!({})), spec(json!({"runtimeClassName": ""}))],
+            [pod_spec(json!({})), pod_spec(json!({"runtimeClassName": ""}))],
         ),
         pair("one of many variables", [many("x"), many("y")]),
         pair(
