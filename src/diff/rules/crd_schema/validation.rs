@@ -14,16 +14,19 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, field: &str, at: usize) -> Op
         let list = list.as_array().into_iter().flatten();
         list.filter_map(|rule| rule.get("rule")?.as_str().map(str::to_owned)).collect()
     };
-    let old = context.old.at(context.steps().get(..=at)?).map(rules).unwrap_or_default();
-    let unknown = |rule: &String| !old.contains(rule);
+    let list = context.steps().get(..=at)?;
+    let unknown = |new: Vec<String>| -> Vec<String> {
+        let old = context.old.at(list).map(rules).unwrap_or_default();
+        new.into_iter().filter(|rule| !old.contains(rule)).collect()
+    };
     let came: Vec<String> = match (rest, &context.edit.old, &context.edit.new) {
-        ([], _, Some(new)) => rules(new).into_iter().filter(unknown).collect(),
+        ([], _, Some(new)) => unknown(rules(new)),
         ([Step::Item(_) | Step::Index(_)], None, Some(new)) => {
             new.get("rule").and_then(Json::as_str).map(str::to_owned).into_iter().collect()
         }
         // Lists with a rule twice are compared by position.
         ([Step::Index(_), Step::Key(key)], _, Some(new)) if key == "rule" => {
-            new.as_str().map(str::to_owned).into_iter().filter(unknown).collect()
+            unknown(new.as_str().map(str::to_owned).into_iter().collect())
         }
         ([] | [Step::Item(_)], Some(_), None) => Vec::new(),
         // Messages and reasons of rules do not affect validation.
