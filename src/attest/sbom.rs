@@ -9,7 +9,7 @@ use crate::images;
 use crate::package::Package;
 use crate::pipeline::operand::{NAMESPACE, Operands, documents};
 use crate::source::SourceResolver;
-use crate::source::chart::{self as charts, ChartTree};
+use crate::source::chart::{self as charts, ChartTree, Form};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -42,7 +42,7 @@ fn images_of(tree: &ChartTree, sources: &SourceResolver) -> Result<BTreeSet<Stri
         values: Json::Object(Map::new()),
         helm: false,
     };
-    let side = operands.chart("", tree)?;
+    let side = operands.chart("", tree, Form::Package)?;
     let objects: Vec<_> = side
         .objects
         .values()

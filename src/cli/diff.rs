@@ -252,11 +252,19 @@ impl Diff {
                 let hint = "fix the values: `helm upgrade` fails with them";
                 diagnostics.push(Diagnostic::warning(Code::ValuesRefused, message).hint(hint));
             }
-            for id in &side.duplicates {
-                let message = format!("{} has {id} more than once", side.label);
-                let hint = "only the last one is compared, and only one of them can exist in a \
-                    cluster";
-                diagnostics.push(Diagnostic::warning(Code::DuplicateObject, message).hint(hint));
+            for (id, is_other) in &side.duplicates {
+                let hint = "remove all but one: only one of them can exist in a cluster";
+                let found = match is_other {
+                    true => {
+                        let message = format!("{} has {id} with different contents", side.label);
+                        Diagnostic::error(Code::DuplicateObject, message)
+                    }
+                    false => {
+                        let message = format!("{} has {id} more than once", side.label);
+                        Diagnostic::warning(Code::DuplicateObject, message)
+                    }
+                };
+                diagnostics.push(found.hint(hint));
             }
         }
         Some((old, new))

@@ -4,6 +4,7 @@ use super::Identity;
 use crate::ir::{CRD_VERSION, UpgradeEdges};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Kind of the pseudo-object that represents the chart itself.
 pub const CHART_KIND: &str = "Chart";
@@ -99,8 +100,9 @@ pub struct Side {
     pub operator_version: String,
     /// Release namespace that the chart was rendered for.
     pub namespace: String,
-    /// Duplicate objects; the last one wins.
-    pub duplicates: Vec<Identity>,
+    /// Objects that are there more than once, and true if with other content: then the first one is
+    /// compared.
+    pub duplicates: Vec<(Identity, bool)>,
     /// Operator versions of CRDs by name, from an annotation. It changes with each chart version, so
     /// it is removed from the objects.
     pub crd_versions: BTreeMap<String, String>,
@@ -122,9 +124,13 @@ impl Side {
             let version = take_crd_version(&mut object);
             let id = Identity::of(&object);
             side.crd_versions.extend(version.map(|version| (id.name.clone(), version)));
-            // The last one wins, as in a release; the duplicate is reported.
-            if side.objects.insert(id.clone(), object).is_some() {
-                side.duplicates.push(id);
+            match side.objects.entry(id) {
+                Entry::Vacant(free) => {
+                    free.insert(object);
+                }
+                Entry::Occupied(first) => {
+                    side.duplicates.push((first.key().clone(), *first.get() != object));
+                }
             }
         }
         side

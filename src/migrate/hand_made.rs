@@ -191,8 +191,8 @@ impl Migration<'_> {
         settings.namespace = Some(self.namespace.clone());
         settings.watch = settings.watch.or_else(|| olm::default_watch(&loaded.csv));
         settings.package = None;
-        settings.strip_annotations |= !self.has_annotation("alm-examples");
-        self.strip_annotations = settings.strip_annotations;
+        settings.toggles.strip_annotations |= !self.has_annotation("alm-examples");
+        self.strip_annotations = settings.toggles.strip_annotations;
         let compiled = pipeline::compile_loaded(loaded, &files, &settings, self.diagnostics);
         // What the build says of the bundle.
         self.diagnostics.retain_since(start, |found| found.severity == Severity::Error);

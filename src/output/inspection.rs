@@ -1,17 +1,17 @@
 //! Inspects the output directory: what differs there from the files of a build. Read-only.
 
 use super::chart_files::OwnedFiles;
-use super::failure::{failed, walk_failed};
+use super::failure::failed;
 use super::ownership::{self, Ownership, Recorded, is_marked};
 use crate::chart::{CHART_LOCK, is_written_by_helm};
 use crate::diag::Fatal;
 use crate::regular_file;
+use crate::source::chart as charts;
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use walkdir::WalkDir;
 
 /// Bytes of a Chart.lock that are read; Helm's with one dependency has about 200.
 const CHART_LOCK_LIMIT: u64 = 4 << 10;
@@ -231,17 +231,7 @@ fn obstacle(out: &Path, path: &Path) -> Result<Option<State>, Fatal> {
 
 /// Lists everything below `folder` except directories, by relative path.
 pub(super) fn files_below(folder: &Path) -> Result<BTreeMap<PathBuf, Metadata>, Fatal> {
-    let mut files = BTreeMap::new();
-    for entry in WalkDir::new(folder) {
-        let entry = entry.map_err(|e| walk_failed(folder, e))?;
-        if !entry.file_type().is_dir()
-            && let Ok(path) = entry.path().strip_prefix(folder)
-        {
-            let metadata = entry.metadata().map_err(|e| walk_failed(folder, e))?;
-            files.insert(path.to_owned(), metadata);
-        }
-    }
-    Ok(files)
+    charts::files_below(folder).map_err(|(path, error)| failed("read", &path, &error))
 }
 
 /// Returns the metadata of a path, links not followed; `None` if there is nothing.

@@ -7,6 +7,7 @@
 use super::failure::failed;
 use crate::diag::Fatal;
 use crate::regular_file;
+use crate::source::chart::is_portable_path;
 use crate::source::sha256;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -136,14 +137,9 @@ pub(super) fn is_marked(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join(FILE_NAME)).is_ok()
 }
 
-/// Returns true if `path` is valid for a file in a chart: relative, `/`-separated, without empty,
-/// `.` and `..` segments, and without characters that need quoting in the ownership file.
+/// Returns true if `path` is valid for a file in a chart. The ownership file is none.
 pub(super) fn is_chart_path(path: &str) -> bool {
-    path.split('/').all(|segment| {
-        !matches!(segment, "" | "." | "..")
-            && segment != FILE_NAME
-            && !segment.chars().any(|c| c.is_control() || c == '\\')
-    })
+    is_portable_path(path) && path.split('/').all(|segment| segment != FILE_NAME)
 }
 
 #[cfg(test)]

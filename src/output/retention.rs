@@ -4,10 +4,10 @@ use super::inspection::sha256_of;
 use super::ownership::{self, Ownership, Recorded};
 use crate::chart::CHART_LOCK;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::source::chart as charts;
 use std::cmp::Reverse;
 use std::io;
 use std::path::{Path, PathBuf};
-use walkdir::WalkDir;
 
 /// Returns the directories of earlier versions of a chart that exceed `keep` versions, relative to
 /// the output directory `out`. The chart itself, in `dir` with this version, counts as one; later
@@ -27,7 +27,7 @@ pub fn outdated(
     };
     let folder = out.join(name);
     let mut earlier: Vec<(semver::Version, PathBuf)> = Vec::new();
-    for version in crate::source::chart::folders(&folder) {
+    for version in diagnostics.report(charts::folders(&folder)).unwrap_or_default() {
         let is_ours = folder.join(&version).join(ownership::FILE_NAME).is_file();
         match semver::Version::parse(&version) {
             Ok(parsed) if is_ours && parsed < built => {
@@ -76,20 +76,18 @@ fn foreign_file(folder: &Path) -> io::Result<Option<PathBuf>> {
     let Recorded::Files(owned) = recorded else {
         return Ok(Some(PathBuf::from(ownership::FILE_NAME)));
     };
-    for entry in WalkDir::new(folder).sort_by_file_name() {
-        let entry = entry?;
-        let Ok(path) = entry.path().strip_prefix(folder) else { continue };
+    for (path, metadata) in charts::files_below(folder).map_err(|(_, error)| error)? {
         let name = path.to_str().unwrap_or_default();
-        if entry.file_type().is_dir() || [ownership::FILE_NAME, CHART_LOCK].contains(&name) {
+        if [ownership::FILE_NAME, CHART_LOCK].contains(&name) {
             continue;
         }
-        let sum = owned.sums.get(name).filter(|_| entry.file_type().is_file());
+        let sum = owned.sums.get(name).filter(|_| metadata.is_file());
         let is_ours = match sum {
-            Some(sum) => sha256_of(entry.path())? == *sum,
+            Some(sum) => sha256_of(&folder.join(&path))? == *sum,
             None => false,
         };
         if !is_ours {
-            return Ok(Some(path.to_owned()));
+            return Ok(Some(path));
         }
     }
     Ok(None)

@@ -2,12 +2,10 @@
 
 use super::{Package, archive, artifact};
 use crate::diag::suggest;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, quoted};
-use crate::ir::Release;
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, quoted};
 use crate::output::ownership::{FILE_NAME, Ownership, Recorded, UPGRADE_REPORT};
 use crate::source::chart::{self as charts, ChartTree};
 use crate::source::sha256;
-use crate::yaml;
 use semver::Version;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -20,6 +18,10 @@ pub(crate) struct ChartDirectory {
     pub name: String,
     /// Version of the chart.
     pub version: String,
+    /// The output directory.
+    out: PathBuf,
+    /// The directory relative to the output directory.
+    dir: String,
     /// The directory.
     pub path: PathBuf,
     /// The files that bundle2chart wrote.
@@ -33,16 +35,23 @@ pub(crate) struct ChartDirectory {
 pub(crate) fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec<ChartDirectory>> {
     let mut found = Vec::new();
     let mut complete = true;
-    for name in charts::folders(out) {
+    for name in diagnostics.report(charts::folders(out))? {
         let folder = out.join(&name);
-        let versions = charts::folders(&folder).into_iter().map(|version| folder.join(version));
-        let is_flat = charts::is_chart(&folder);
-        let folders: Vec<PathBuf> = if is_flat { vec![folder] } else { versions.collect() };
-        for path in folders.into_iter().filter(|path| path.join(FILE_NAME).is_file()) {
+        let dirs: Vec<String> = if charts::is_chart(&folder) {
+            vec![name.clone()]
+        } else {
+            let versions = diagnostics.report(charts::folders(&folder))?;
+            versions.iter().map(|version| format!("{name}/{version}")).collect()
+        };
+        for dir in dirs {
+            let path = out.join(&dir);
+            if !path.join(FILE_NAME).is_file() {
+                continue;
+            }
             match ownership(&path, diagnostics) {
                 Some((version, ownership)) => {
-                    let name = name.clone();
-                    found.push(ChartDirectory { name, version, path, ownership });
+                    let (name, out) = (name.clone(), out.to_owned());
+                    found.push(ChartDirectory { name, version, out, dir, path, ownership });
                 }
                 None => complete = false,
             }
@@ -167,10 +176,17 @@ impl ChartDirectory {
         package(&self.name, &self.version, &self.path, &files, diagnostics)
     }
 
+    /// Returns the files of the chart.
+    ///
+    /// # Errors
+    /// As [`charts::read_built`].
+    pub(crate) fn read(&self) -> Result<ChartTree, Fatal> {
+        charts::read_built(&self.out, &self.dir)
+    }
+
     /// Returns the files of the package, checked against the ownership file.
     fn files(&self, diagnostics: &mut Diagnostics) -> Option<ChartTree> {
-        let read = charts::refuse_links(&self.path).and_then(|()| charts::read_folder(&self.path));
-        let mut files = diagnostics.report(read)?;
+        let mut files = diagnostics.report(self.read())?;
         files.remove(FILE_NAME);
         let place = |file: &str| Place::file(self.path.join(file).display().to_string());
         let mut complete = true;
@@ -245,15 +261,11 @@ fn metadata(
     diagnostics: &mut Diagnostics,
 ) -> Option<Json> {
     let path = folder.join("Chart.yaml").display().to_string();
-    let text = files.get("Chart.yaml").and_then(|bytes| std::str::from_utf8(bytes).ok());
-    let parsed = text
-        .ok_or_else(|| "it is missing or not UTF-8 text".to_owned())
-        .and_then(|text| yaml::parse(text).map_err(|why| why.to_string()));
-    let metadata = parsed.and_then(|documents| {
-        let value = documents.first().map(|document| Release::LITERAL.value(document));
-        let value = value.filter(|value| value["version"] == version);
-        value.ok_or_else(|| format!("it does not have version {version}"))
-    });
+    let metadata =
+        charts::metadata(files).and_then(|metadata| match metadata["version"] == version {
+            true => Ok(metadata),
+            false => Err(format!("it does not have version {version}")),
+        });
     let invalid = |why: String| {
         Diagnostic::error(Code::ChartUnreadable, format!("cannot use `{path}`: {why}"))
             .at(Place::file(&path))

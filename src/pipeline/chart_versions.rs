@@ -1,8 +1,7 @@
 //! The versions of a chart in an output directory.
 
-use super::operand::documents;
 use crate::diag::{Code, Diagnostic, Fatal};
-use crate::source::chart::{self as charts, ChartTree};
+use crate::source::chart::{self as charts, ChartTree, Identity};
 use std::path::Path;
 
 /// Returns the versions of a chart and their directories, relative to the output directory.
@@ -11,8 +10,8 @@ pub(super) fn versions_in(tree: &ChartTree, name: &str) -> Vec<(String, String)>
         .filter_map(|path| path.strip_suffix("/Chart.yaml"))
         .filter_map(|folder| {
             if folder == name {
-                let content = tree.get(&format!("{name}/Chart.yaml"))?;
-                return Some((folder.to_owned(), version_of(content)?));
+                let identity = Identity::of(&charts::below(tree.clone(), name)).ok()?;
+                return Some((folder.to_owned(), identity.version));
             }
             let version = folder.strip_prefix(name)?.strip_prefix('/')?;
             (!version.contains('/')).then(|| (folder.to_owned(), version.to_owned()))
@@ -31,25 +30,21 @@ pub(super) fn versions_in_paths(paths: &[String], name: &str) -> Vec<String> {
 }
 
 /// Returns the same on disk.
-pub(super) fn versions_on_disk(out: &Path, name: &str) -> Vec<(String, String)> {
+///
+/// # Errors
+/// If a directory cannot be read.
+pub(super) fn versions_on_disk(out: &Path, name: &str) -> Result<Vec<(String, String)>, Fatal> {
     let folder = out.join(name);
     if charts::is_chart(&folder) {
-        let version = charts::read_folder(&folder)
-            .ok()
-            .and_then(|tree| version_of(tree.get("Chart.yaml")?))
-            .unwrap_or_default();
-        return vec![(name.to_owned(), version)];
+        let identity = Identity::of(&charts::read_folder(&folder)?);
+        let version = identity.map(|identity| identity.version).unwrap_or_default();
+        return Ok(vec![(name.to_owned(), version)]);
     }
-    charts::folders(&folder)
-        .into_iter()
+    let versions = charts::folders(&folder)?.into_iter();
+    Ok(versions
         .filter(|version| charts::is_chart(&folder.join(version)))
         .map(|version| (format!("{name}/{version}"), version))
-        .collect()
-}
-
-pub(super) fn version_of(content: &[u8]) -> Option<String> {
-    let documents = documents("Chart.yaml", content).ok()?;
-    documents.first()?.get("version")?.as_str().map(str::to_owned)
+        .collect())
 }
 
 /// Selects the directory of the requested version, or of the highest one.

@@ -91,16 +91,7 @@ fn run_stages(
         return None;
     }
 
-    let options = olm::Options {
-        chart: &config.name,
-        namespace: &namespace,
-        watch: config.watch.as_ref(),
-        watch_span: config.watch_span.as_ref(),
-        certificates: config.certificates,
-        issuer: config.issuer.as_ref(),
-        aggregate_roles: config.aggregate_roles,
-        pods: &config.pods,
-    };
+    let options = olm::Options { config, namespace: &namespace };
     let Lowered { objects, values } = olm::lower(&mut bundle, &options, diagnostics);
     let crd_version = crd_version(&bundle, config);
     let mut namespaces = vec![namespace];
@@ -209,11 +200,8 @@ fn adapt(
             operand_namespaces: config.operands.namespaces.clone(),
             scopes: config.scopes.clone(),
             pull_secret: config.pull_secret.clone(),
-            auth_reader: config.auth_reader,
             crds,
-            strip_descriptions: config.strip_descriptions,
-            strip_annotations: config.strip_annotations,
-            release_labels: config.release_labels,
+            toggles: config.toggles,
         },
         diagnostics,
     );

@@ -14,7 +14,7 @@ use super::chart_versions::{pick, versions_in, versions_on_disk};
 use crate::config::{Config, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, quoted, suggest};
 use crate::diff::Side;
-use crate::source::chart::{self as charts, ChartTree};
+use crate::source::chart::{self as charts, ChartTree, Form};
 use crate::source::{self, Reference, SourceResolver};
 use serde_json::Value as Json;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub struct Operands<'a> {
 /// The text of an operand, resolved to what it names.
 enum Operand<'t> {
     /// A chart directory or package.
-    ChartFiles(ChartTree),
+    ChartFiles(ChartTree, Form),
     /// A chart in the output directory.
     Built(ChartName),
     /// A chart in the output directory at this Git revision.
@@ -76,8 +76,8 @@ impl Operands<'_> {
     ) -> Option<Side> {
         let start = diagnostics.mark();
         let loaded = self.resolve(text, revision).and_then(|operand| match operand {
-            Operand::ChartFiles(tree) => {
-                let side = self.chart("", &tree);
+            Operand::ChartFiles(tree, form) => {
+                let side = self.chart("", &tree, form);
                 side.map(Some).map_err(|found| charts::located(text, found))
             }
             Operand::Built(chart) => self.built(&chart).map(Some),
@@ -96,8 +96,9 @@ impl Operands<'_> {
 
         // A file or directory comes before a chart of the same name in the output directory.
         let path = Path::new(text);
-        if let Some(tree) = chart::chart_at(path).map_err(|found| charts::located(text, found))? {
-            return Ok(Operand::ChartFiles(tree));
+        let found = chart::chart_at(path).map_err(|found| charts::located(text, found))?;
+        if let Some((tree, form)) = found {
+            return Ok(Operand::ChartFiles(tree, form));
         }
         let is_built = || is_name(&chart.name) && self.out.join(&chart.name).is_dir();
         if !path.exists() && is_built() {
@@ -147,11 +148,11 @@ impl Operands<'_> {
     }
 
     fn built(&self, chart: &ChartName) -> Result<Side, Fatal> {
-        let versions = versions_on_disk(self.out, &chart.name);
-        let (folder, _) = pick(&chart.name, chart.version.as_deref(), &versions)?;
-        let folder = self.out.join(folder);
-        let side = charts::read_folder(&folder).and_then(|tree| self.chart("", &tree));
-        side.map_err(|found| charts::located(&folder.display().to_string(), found))
+        let versions = versions_on_disk(self.out, &chart.name)?;
+        let (dir, _) = pick(&chart.name, chart.version.as_deref(), &versions)?;
+        let side = charts::read_built(self.out, &dir)
+            .and_then(|tree| self.chart("", &tree, Form::Directory));
+        side.map_err(|found| charts::located(&self.out.join(dir).display().to_string(), found))
     }
 
     fn at_revision(
@@ -176,7 +177,7 @@ impl Operands<'_> {
 
         let (path, version) = pick(name, version.as_deref(), &versions_in(&tree, name))?;
         let label = format!("{name} {version} at {revision}");
-        let side = self.chart(&label, &charts::below(tree, &path));
+        let side = self.chart(&label, &charts::below(tree, &path), Form::Directory);
         side.map(Some).map_err(|found| charts::located(&format!("{revision}:{path}"), found))
     }
 }

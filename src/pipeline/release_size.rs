@@ -15,7 +15,7 @@ struct Remedy {
 const REMEDIES: [Remedy; 4] = [
     Remedy {
         written: "strip-descriptions = true",
-        apply: |config| config.strip_descriptions = true,
+        apply: |config| config.toggles.strip_descriptions = true,
     },
     Remedy {
         written: "crds = \"separate\"",
@@ -29,7 +29,7 @@ const REMEDIES: [Remedy; 4] = [
         written: "crds = \"separate\" and strip-descriptions = true",
         apply: |config| {
             config.crds = Some(CrdPlacement::Separate);
-            config.strip_descriptions = true;
+            config.toggles.strip_descriptions = true;
         },
     },
 ];
@@ -106,7 +106,7 @@ fn hint(
     for Remedy { written, apply } in REMEDIES {
         let mut changed = config.clone();
         apply(&mut changed);
-        let settings = |config: &BundleConfig| (config.crds, config.strip_descriptions);
+        let settings = |config: &BundleConfig| (config.crds, config.toggles.strip_descriptions);
         // A combination is worth its cost only where one setting is not enough.
         let combines = written.contains(" and ");
         if settings(&changed) == settings(config) || combines && !fitting.is_empty() {
@@ -173,7 +173,7 @@ mod tests {
         let span = Span::new(&Arc::new(source), 0..0);
         let config = BundleConfig::new("lamps", Source::Path { path: "bundle".to_owned(), span });
         let compile = |changed: &BundleConfig| {
-            let stripped = if changed.strip_descriptions { 9_500 } else { 0 };
+            let stripped = if changed.toggles.strip_descriptions { 9_500 } else { 0 };
             let moved = if changed.crds.is_some() { 500 } else { 0 };
             vec![chart(1_363_000 - stripped - moved)]
         };

@@ -67,8 +67,8 @@ impl Project<'_> {
 
         let mut new = BTreeMap::new();
         let built = built_versions(self.config, &new_lock);
-        for name in charts::folders(self.out) {
-            let versions = versions_on_disk(self.out, &name);
+        for name in charts::folders(self.out)? {
+            let versions = versions_on_disk(self.out, &name)?;
             if !versions.is_empty() {
                 let versions: Vec<String> =
                     versions.into_iter().map(|(_, version)| version).collect();

@@ -1,6 +1,6 @@
 //! The reports of a build: the upgrade of each chart, and the summary of the build.
 
-use super::chart_versions::{precedence, version_of, versions_on_disk};
+use super::chart_versions::{precedence, versions_on_disk};
 use super::operand::{NAMESPACE, Operands};
 use crate::config::{Config, Layout};
 use crate::diag::{Diagnostic, Diagnostics, Fatal, Severity};
@@ -10,7 +10,7 @@ use crate::diff::{self, ChangeSet, Options};
 use crate::escape::markdown;
 use crate::output::ChartFiles;
 use crate::output::ownership::{FILE_NAME, Ownership, UPGRADE_REPORT};
-use crate::source::chart::{self as charts, ChartTree};
+use crate::source::chart::{self as charts, ChartTree, Form, Identity};
 use crate::source::{SourceResolver, sha256};
 use serde_json::{Map, Value as Json};
 use std::fmt::Write as _;
@@ -169,7 +169,7 @@ impl<'a> Upgrades<'a> {
         };
         let out = self.operands.out;
         let new = precedence(&chart.version);
-        let earlier = versions_on_disk(out, name)
+        let earlier = versions_on_disk(out, name)?
             .into_iter()
             .filter(|(folder, version)| {
                 precedence(version) < new && out.join(folder).join(FILE_NAME).is_file()
@@ -177,7 +177,7 @@ impl<'a> Upgrades<'a> {
             .max_by_key(|(_, version)| precedence(version));
         match earlier {
             Some((folder, version)) if Path::new(&folder) != chart.dir => {
-                self.compared(version, &charts::read_folder(&out.join(folder))?, chart)
+                self.compared(version, &charts::read_built(out, &folder)?, chart)
             }
             _ if self.is_single => self.replaced(name, chart),
             _ => Ok(Found::None),
@@ -206,15 +206,15 @@ impl<'a> Upgrades<'a> {
             },
             None => current,
         };
-        let Some(version) = old.get("Chart.yaml").and_then(|content| version_of(content)) else {
-            return Ok(Found::None);
-        };
-        self.compared(version, &old, chart)
+        match Identity::of(&old) {
+            Ok(identity) => self.compared(identity.version, &old, chart),
+            Err(_) => Ok(Found::None),
+        }
     }
 
     fn compared(&self, from: String, old: &ChartTree, chart: &ChartFiles) -> Result<Found, Fatal> {
-        let old = self.operands.chart("", old)?;
-        let new = self.operands.chart("", &chart.files)?;
+        let old = self.operands.chart("", old, Form::Directory)?;
+        let new = self.operands.chart("", &chart.files, Form::Directory)?;
         let set = diff::compare(old, new, &self.options);
         Ok(Found::Compared(from, Box::new(set)))
     }

@@ -4,13 +4,11 @@ use super::comparison::{Change, Difference};
 use crate::attest;
 use crate::config::Config;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, suggest};
-use crate::ir::Release;
 use crate::output::ownership::{FILE_NAME, Ownership, Recorded, UPGRADE_REPORT};
 use crate::package::{self, LAYER_TYPE, Package};
 use crate::regular_file;
-use crate::source::chart::{self as charts, CHART_BYTES, ChartTree};
+use crate::source::chart::{self as charts, CHART_BYTES, ChartTree, Identity};
 use crate::source::{SourceResolver, sha256};
-use crate::yaml;
 use std::path::Path;
 
 /// The scheme of charts in a registry.
@@ -61,21 +59,22 @@ impl Subject {
         let (files, form) = if argument.starts_with(SCHEME) {
             in_registry(argument, sources, diagnostics)?
         } else if path.is_dir() && charts::is_chart(path) {
-            diagnostics.report(in_directory(path))?
+            diagnostics.report(in_directory(path, read(path, out)))?
         } else if path.is_file() {
             diagnostics.report(in_archive(path, argument))?
         } else {
             let chart = package::chart_in(out, argument, diagnostics)?;
-            diagnostics.report(in_directory(&chart.path))?
+            diagnostics.report(in_directory(&chart.path, chart.read()))?
         };
 
-        let identity = identity(&files).map_err(|why| {
+        let identity = Identity::of(&files).map_err(|why| {
             let message = format!("cannot use Chart.yaml of `{}`: {why}", argument.escape_debug());
             Diagnostic::error(Code::ChartUnreadable, message)
                 .at(Place::file(argument))
                 .hint("pass a chart that bundle2chart built")
         });
-        let (name, version) = identity.map_err(|diagnostic| diagnostics.push(diagnostic)).ok()?;
+        let Identity { name, version } =
+            identity.map_err(|diagnostic| diagnostics.push(diagnostic)).ok()?;
         let built_by = form.built_by(argument, sources);
         Some(Subject { shown: argument.to_owned(), name, version, files, form, built_by })
     }
@@ -202,9 +201,22 @@ impl Form {
     }
 }
 
-fn in_directory(folder: &Path) -> Result<(ChartTree, Form), Fatal> {
-    charts::refuse_links(folder)?;
-    let mut files = charts::read_folder(folder)?;
+/// Reads the files of a chart directory. One in the output directory is the chart of its path.
+fn read(folder: &Path, out: &Path) -> Result<ChartTree, Fatal> {
+    let inside = folder.canonicalize().ok().zip(out.canonicalize().ok());
+    let dir = inside.as_ref().and_then(|(folder, out)| folder.strip_prefix(out).ok()?.to_str());
+    match dir {
+        Some(dir) => charts::read_built(out, dir),
+        None => charts::read_folder(folder),
+    }
+}
+
+/// Returns the files of a package of the directory, and its ownership file.
+fn in_directory(
+    folder: &Path,
+    files: Result<ChartTree, Fatal>,
+) -> Result<(ChartTree, Form), Fatal> {
+    let mut files = files?;
     files.remove(FILE_NAME);
     files.remove(UPGRADE_REPORT);
     let ownership = match Ownership::read(folder)? {
@@ -250,17 +262,4 @@ fn files_in(archive: &[u8], argument: &str) -> Result<ChartTree, Fatal> {
         let found = Diagnostic::error(Code::ChartUnreadable, message);
         found.hint("pass a .tgz with one directory that has a Chart.yaml").into()
     })
-}
-
-/// Returns name and version in Chart.yaml, or why there are none.
-fn identity(files: &ChartTree) -> Result<(String, String), String> {
-    let content = files.get("Chart.yaml").ok_or("it is missing")?;
-    let text = std::str::from_utf8(content).map_err(|_| "it is not UTF-8 text")?;
-    let documents = yaml::parse(text).map_err(|why| why.to_string())?;
-    let metadata = documents.first().map(|document| Release::LITERAL.value(document));
-    let text = |key: &str| {
-        let value = metadata.as_ref().and_then(|metadata| metadata.get(key)?.as_str());
-        value.map(str::to_owned).ok_or_else(|| format!("it has no `{key}`"))
-    };
-    Ok((text("name")?, text("version")?))
 }

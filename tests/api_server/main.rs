@@ -49,6 +49,8 @@ mod helmfile;
 mod lamp;
 #[path = "../support/llm_platform.rs"]
 mod llm_platform;
+#[path = "../support/object_faults.rs"]
+mod object_faults;
 #[path = "../support/offline.rs"]
 mod offline;
 #[path = "../support/once.rs"]

@@ -2,8 +2,12 @@
 //! src/compiler/passes/lint/refusals.rs quotes; and it accepts the near misses, without a warning.
 
 use crate::command::Case;
-use crate::control_plane::ControlPlane;
+use crate::control_plane::{Answer, ControlPlane};
 use crate::lamp::CONFIG;
+use crate::object_faults::{faults, reported, samples};
+use bundle2chart::bundle::checked_kinds;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
 
 const SERVICE: &str = "apiVersion: v1
 kind: Service
@@ -306,4 +310,145 @@ fn the_server_rejects_what_the_lint_warns_about() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+const ENUM: &str = "the types of Kubernetes do not have the values of enums";
+const RANGE: &str = "nor the ranges of numbers and the forms of percentages";
+const ITEM: &str = "an empty item of a list is not a missing field";
+const PATH: &str = "CEL rules and paths of fields are not evaluated";
+const ACROSS: &str = "depends on another field, and no bundle gets it wrong";
+
+/// Faults that the API server refuses and a build does not report, as kind and place or their
+/// beginning, with the reason.
+const UNREPORTED: &[(&str, &str)] = &[
+    ("MutatingWebhookConfiguration webhooks.*.admissionReviewVersions.* = \"\"", ITEM),
+    ("MutatingWebhookConfiguration webhooks.*.rules.*.apiVersions.* = \"\"", ITEM),
+    ("MutatingWebhookConfiguration webhooks.*.rules.*.operations.* = \"\"", ENUM),
+    ("MutatingWebhookConfiguration webhooks.*.rules.*.resources.* = \"\"", ITEM),
+    ("ValidatingWebhookConfiguration webhooks.*.admissionReviewVersions.* = \"\"", ITEM),
+    ("ValidatingWebhookConfiguration webhooks.*.rules.*.apiVersions.* = \"\"", ITEM),
+    ("ValidatingWebhookConfiguration webhooks.*.rules.*.operations.* = \"\"", ENUM),
+    ("ValidatingWebhookConfiguration webhooks.*.rules.*.resources.* = \"\"", ITEM),
+    ("MutatingWebhookConfiguration webhooks.*.failurePolicy = \"\"", ENUM),
+    ("MutatingWebhookConfiguration webhooks.*.timeoutSeconds = 0", RANGE),
+    ("MutatingWebhookConfiguration webhooks.*.clientConfig.service.port = 0", RANGE),
+    ("CustomResourceDefinition spec.names.shortNames.* = \"\"", ITEM),
+    ("CustomResourceDefinition spec.versions.*.schema.openAPIV3Schema.properties removed", PATH),
+    ("CustomResourceDefinition spec.versions.*.schema.openAPIV3Schema.properties = {}", PATH),
+    (
+        "CustomResourceDefinition spec.versions.*.schema.openAPIV3Schema.properties.spec removed",
+        PATH,
+    ),
+    (
+        "CustomResourceDefinition spec.versions.*.schema.openAPIV3Schema.properties.spec.properties removed",
+        PATH,
+    ),
+    (
+        "CustomResourceDefinition spec.versions.*.schema.openAPIV3Schema.properties.spec.properties = {}",
+        PATH,
+    ),
+    (
+        "CustomResourceDefinition spec.versions.*.schema.openAPIV3Schema.properties.spec.properties.color removed",
+        PATH,
+    ),
+    (
+        "CustomResourceDefinition spec.versions.*.schema.openAPIV3Schema.properties.spec.properties.replicas removed",
+        PATH,
+    ),
+    ("Deployment spec.template.spec.tolerations.* = {}", ACROSS),
+    (
+        "Deployment spec.template.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.*.matchExpressions.*.values",
+        ACROSS,
+    ),
+    (
+        "Deployment spec.template.spec.volumes.*.projected.sources.*.serviceAccountToken.expirationSeconds = 0",
+        RANGE,
+    ),
+    ("Deployment spec.template.spec.containers.*.resources.limits.memory = 7", ACROSS),
+    ("Deployment spec.template.spec.containers.*.resources.requests.cpu = 7", ACROSS),
+    ("NetworkPolicy spec.policyTypes.* = \"\"", ENUM),
+    ("NetworkPolicy spec.ingress.*.from.*.ipBlock.except.* = \"\"", ITEM),
+    ("NetworkPolicy spec.ingress.*.ports.*.port = 0", RANGE),
+    ("NetworkPolicy spec.ingress.*.ports.*.protocol = \"\"", ENUM),
+    ("PodDisruptionBudget spec.minAvailable = \"text\"", RANGE),
+];
+
+/// Faults that a build reports and the API server accepts: none.
+const ACCEPTED: &[(&str, &str)] = &[];
+
+/// Returns the address where objects of this kind are created.
+fn address(object: &Json) -> String {
+    let version = object["apiVersion"].as_str().expect("a version");
+    let group =
+        if version.contains('/') { format!("apis/{version}") } else { format!("api/{version}") };
+    let plural = match object["kind"].as_str().expect("a kind").to_lowercase() {
+        kind if kind.ends_with("policy") => kind.replace("policy", "policies"),
+        kind if kind.ends_with('s') => format!("{kind}es"),
+        kind => format!("{kind}s"),
+    };
+    match object["metadata"]["namespace"].as_str() {
+        Some(namespace) => format!("/{group}/namespaces/{namespace}/{plural}?dryRun=All"),
+        None => format!("/{group}/{plural}?dryRun=All"),
+    }
+}
+
+#[test]
+#[ignore = "needs Go 1.26: cargo test --test api_server -- --ignored"]
+fn a_build_reports_the_generated_faults_that_the_server_rejects() {
+    let cluster = ControlPlane::start();
+    cluster
+        .kubectl(&[
+            "create",
+            "clusterrolebinding",
+            "tester",
+            "--clusterrole=cluster-admin",
+            "--serviceaccount=default:default",
+        ])
+        .expect_success();
+    let client = cluster.client_of("default", "default");
+    let folder = tempfile::tempdir().expect("a folder");
+
+    let samples = samples();
+    let text = |object: &Json, key: &str| object[key].as_str().unwrap_or_default().to_owned();
+    let kinds: Vec<_> =
+        samples.iter().map(|sample| (text(sample, "apiVersion"), text(sample, "kind"))).collect();
+    let expected: Vec<_> =
+        checked_kinds().map(|(version, kind)| (version.to_owned(), kind.to_owned())).collect();
+    assert_eq!(kinds, expected, "a sample for each kind");
+
+    let (mut wrong, mut counts) = (Vec::new(), BTreeMap::<_, usize>::new());
+    let mut known: BTreeSet<&(&str, &str)> = BTreeSet::new();
+    for sample in &samples {
+        let address = address(sample);
+        let kind = text(sample, "kind");
+        let answer = client.send("POST", &address, Some(sample));
+        assert!(answer.succeeded(), "{kind}: {answer:?}");
+        assert_eq!(reported(folder.path(), sample), BTreeSet::new(), "{kind}");
+
+        let all = faults(sample);
+        for fault in all.iter().filter(|fault| !fault.pointer.ends_with("/namespace")) {
+            let object = fault.in_object(sample);
+            // Some faults of CRDs make the server's own code panic.
+            let answer = client.try_send("POST", &address, Some(&object));
+            let accepted = answer.as_ref().is_ok_and(Answer::succeeded);
+            let codes = reported(folder.path(), &object);
+            *counts.entry((accepted, !codes.is_empty())).or_default() += 1;
+            let table = match (accepted, codes.is_empty()) {
+                (false, true) => UNREPORTED,
+                (true, false) => ACCEPTED,
+                _ => continue,
+            };
+            let place = format!("{kind} {}", fault.shown());
+            let row = table.iter().find(|(start, _)| place.starts_with(start));
+            known.extend(row);
+            if row.is_none() {
+                let message = answer.map(|answer| answer.body["message"].to_string());
+                wrong.push(format!("{place}: {codes:?}, and the server says {message:?}"));
+            }
+        }
+    }
+    println!("faults by (accepted, reported): {counts:?}");
+    let unused = UNREPORTED.iter().chain(ACCEPTED).filter(|row| !known.contains(*row));
+    wrong.extend(unused.map(|(start, _)| format!("{start}: is no difference any more")));
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -5,13 +5,13 @@ use crate::support::helm::Helm;
 use crate::support::offline;
 use crate::support::parallel::in_parallel;
 use crate::support::rendered::{documents, object_differences};
+use bundle2chart::chart::render_generated;
 use bundle2chart::config::{BundleConfig, Config, CrdPlacement};
 use bundle2chart::diag::Diagnostics;
 use bundle2chart::ir::{Release, Unit, Value, value_keys};
 use bundle2chart::output::{self, ChartFiles};
 use bundle2chart::pipeline::{self, Compiled};
 use bundle2chart::source::{self, Access, Limits, SourceResolver};
-use bundle2chart::yaml::render;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -339,29 +339,16 @@ fn what_an_operator_has_is_not_given_twice() {
 fn our_renderer_renders_the_compiled_objects() {
     let temporary = TempDir::new().expect("a folder");
     for chart in charts(&temporary.path().join("out")) {
-        let files = || chart.parts.iter().flat_map(|(chart, _)| &chart.files);
         for (namespace, values, _) in releases(&chart) {
-            let release = Release { namespace, values: &values };
             let mut text = String::new();
-            for (path, content) in files() {
-                let content = std::str::from_utf8(content).expect("UTF-8");
-                if !path.ends_with(".yaml") || !path.contains('/') {
-                    continue;
+            for (part, _) in &chart.parts {
+                let defaults = part.files["values.yaml"].as_slice();
+                let mut all: Json = serde_yaml::from_slice(defaults).expect("values");
+                merge(&mut all, &values);
+                let manifests = render_generated(&part.files, namespace, &all);
+                for manifest in manifests.expect("a chart that is as this version writes it") {
+                    text += &format!("{}\n---\n", manifest.text);
                 }
-                match path.split_once('/') {
-                    Some(("templates", _)) => {
-                        text += &render::render(content, &release).expect("our own template");
-                    }
-                    _ if path.contains("charts/crds/templates/") => {
-                        let crds = Release { namespace, values: &values["crds"] };
-                        text += &render::render(content, &crds).expect("our own template");
-                    }
-                    _ if path.contains("crds/crds/") || path.starts_with("crds/") => {
-                        text += content;
-                    }
-                    _ => continue,
-                }
-                text += "\n---\n";
             }
             let expected = objects(&chart.compiled.unit, namespace, &values);
             assert_same(&expected, &text, &chart.config.name);

@@ -1060,13 +1060,37 @@ fn a_chart_reaches_no_network_and_no_file() {
         std::os::unix::fs::symlink(&secret, case.path("a/values.json")).expect("a link");
         let seen = with_helm(&case, &helm.path, &["diff", "a", "b"]);
         assert_eq!(seen.code, Some(2), "{}", seen.text());
-        assert!(seen.stderr.contains("`a/values.json` is a symbolic link"), "{}", seen.stderr);
+        let message = "`values.json` in chart `a` is a symbolic link";
+        assert!(seen.stderr.contains(message), "{}", seen.stderr);
         std::fs::remove_file(case.path("a/values.json")).expect("removed");
         // A dependency that is missing is an error, not a download.
         std::fs::remove_dir_all(case.path("b/charts")).expect("removed");
         let seen = with_helm(&case, &helm.path, &["diff", "a", "b"]);
         assert_eq!(seen.code, Some(2), "{}", seen.text());
         assert!(listener.accept().is_err(), "{} asked for a dependency", helm.version);
+    }
+}
+
+/// A template that doubles a text ends Helm before it has filled the memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_chart_cannot_fill_the_memory() {
+    for helm in crate::support::helm::Helm::all() {
+        let case = Case::new();
+        foreign_chart(&case, "a", "name: a");
+        foreign_chart(&case, "b", "name: b");
+        let doubled = "{{- $x = printf \"%s%s\" $x $x }}\n".repeat(34);
+        case.write(
+            "b/templates/x.yaml",
+            format!("{{{{- $x := \"x\" }}}}\n{doubled}x: {{{{ len $x }}}}\n"),
+        );
+        let link = case.path("bin/helm");
+        std::fs::create_dir_all(case.path("bin")).expect("a folder");
+        std::os::unix::fs::symlink(&helm.path, link).expect("a link");
+        let seen = case.shell("PATH=$PWD/bin:$PATH; exec \"$0\" \"$@\"", &["diff", "a", "b"], &[]);
+        assert_eq!(seen.code, Some(2), "{}: {}", helm.version, seen.text());
+        let message = "it needs more than 600 MiB of memory";
+        assert!(seen.stderr.contains(message), "{}: {}", helm.version, seen.stderr);
     }
 }
 
@@ -1162,7 +1186,7 @@ fn a_repository_runs_nothing_when_a_revision_is_read() {
     let git = |arguments: &[&str]| git(&case, arguments);
     git(&["init", "--quiet"]);
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: '$Format:%H$'}\n";
-    let chart = "apiVersion: v2\nname: mine\nversion: 1.0.0\nannotations: {bundle2chart/x: y}\n";
+    let chart = "apiVersion: v2\nname: mine\nversion: 1.0.0\ntype: application\n";
     case.write("out/mine/Chart.yaml", chart);
     case.write("out/mine/templates/map.yaml", map);
     case.write(".gitattributes", "*.yaml filter=evil export-subst\nCh* eol=crlf\n");

@@ -137,7 +137,7 @@ fn is_what_helm_stores() {
         config.bundles.retain(|configured| configured.name == bundle);
         for configured in &mut config.bundles {
             configured.crds = Some(crds);
-            configured.strip_descriptions = strip;
+            configured.toggles.strip_descriptions = strip;
             // Hooks would wait for what this cluster does not do, and operands are another release.
             configured.operands = Operands::default();
             configured.overlays.clear();

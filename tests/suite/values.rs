@@ -1,7 +1,9 @@
 //! Values of charts: each one changes what Helm renders, and templates read no others. Of every
 //! chart that this repository holds.
 
+use crate::support::command::Case;
 use crate::support::helm::Helm;
+use crate::support::lamp::CSV_FILE;
 use crate::support::parallel::in_parallel;
 use regex::Regex;
 use serde_json::{Map, Value as Json, json};
@@ -322,4 +324,39 @@ fn what_templates_read_is_found() {
     let below = |rest: &[&str]| keys(&[&["m", "x-y"], rest].concat());
     let expected = [below(&["a", "b"]), below(&["a", "c-d"]), below(&["e"])];
     assert_eq!(read(text), BTreeSet::from(expected));
+}
+
+/// Whatever a bundle has in the place of a value, Helm accepts the defaults of its chart.
+#[test]
+fn defaults_of_hostile_bundles_fit_their_schema() {
+    let image = "                image: registry";
+    let account = "              serviceAccountName: lamp-operator\n";
+    let edits = |place: &'static str, fields: &[&'static str]| -> Vec<(&'static str, String)> {
+        let indentation = " ".repeat(place.len() - place.trim_start().len());
+        fields.iter().map(|field| (place, format!("{indentation}{field}\n{place}"))).collect()
+    };
+    let hostile = [
+        edits(image, &["imagePullPolicy: Sometimes", "imagePullPolicy: 7", "resources: []"]),
+        edits(image, &["imagePullPolicy: \"\"", "securityContext: x", "resources: {limits: x}"]),
+        edits(account, &["priorityClassName: 7", "nodeSelector: []", "tolerations: {}"]),
+        edits(account, &["affinity: x", "terminationGracePeriodSeconds: x", "volumes: {}"]),
+        vec![("replicas: 1", "replicas: x".to_owned()), ("replicas: 1", "replicas: -1".to_owned())],
+    ];
+    let mut built = 0;
+    for (from, to) in hostile.concat() {
+        let case = Case::with_lamps();
+        case.replace(CSV_FILE, from, &to);
+        if case.run(&["build", "-q"]).code != Some(0) {
+            continue;
+        }
+        built += 1;
+        let chart = case.path("out/lamp-operator/1.2.3");
+        let schema =
+            jsonschema::draft7::new(&json(&chart, "values.schema.json")).expect("a schema");
+        let values = json(&chart, "values.yaml");
+        let refused: Vec<String> =
+            schema.iter_errors(&values).map(|error| error.to_string()).collect();
+        assert_eq!(refused, Vec::<String>::new(), "{to}");
+    }
+    assert!(built >= 1, "{built}");
 }

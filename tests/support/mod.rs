@@ -14,6 +14,7 @@ pub(crate) mod image;
 pub(crate) mod lamp;
 pub(crate) mod large_schemas;
 pub(crate) mod llm_platform;
+pub(crate) mod object_faults;
 pub(crate) mod offline;
 pub(crate) mod olm;
 pub(crate) mod once;

@@ -1,9 +1,11 @@
 //! The ClusterServiceVersion: the parts that decide what is installed, checked and typed.
 
+mod types;
+
 use super::typed;
 use super::{ApiServiceDescription, WebhookDescription};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::ir::{Object, Origin, UpgradeEdges, Value, push_key};
+use crate::ir::{Object, Origin, Release, UpgradeEdges, Value};
 use indexmap::IndexMap;
 
 /// A CSV and a checked view of it. Users' objects inside (rules, deployment specs) stay the trees
@@ -100,42 +102,32 @@ impl ClusterServiceVersion {
     /// Checks `object` and reads it. All wrong types are reported; returns `None` if there are any.
     pub(super) fn read(object: Object, diagnostics: &mut Diagnostics) -> Option<Self> {
         let mut reader = Reader { object: &object, diagnostics: Diagnostics::new() };
+        reader.types();
         let null = Value::Null;
         let spec = object.root.get("spec").unwrap_or(&null);
         reader.expect_map(spec, ".spec");
 
         // `deployment` is the only strategy that OLM ever had.
-        let strategy = reader.text(spec, ".spec.install.strategy", &["install", "strategy"]);
-        if !matches!(strategy.as_deref(), None | Some("deployment")) {
+        let strategy = spec.at(&["install", "strategy"]).and_then(Value::as_str);
+        if let Some(strategy) = strategy.filter(|strategy| *strategy != "deployment") {
             reader.report(
                 Code::UnsupportedStrategy,
-                format!("install strategy `{}` is not supported", strategy.unwrap_or_default()),
+                format!("install strategy `{strategy}` is not supported"),
                 ".spec.install.strategy".to_owned(),
             );
         }
-        reader.annotations();
-        for keys in [
-            &["install"] as &[&str],
-            &["install", "spec"],
-            &["customresourcedefinitions"],
-            &["apiservicedefinitions"],
-        ] {
-            if let Some(part) = spec.at(keys).filter(|part| !part.is_null()) {
-                reader.expect_map(part, &format!(".spec.{}", keys.join(".")));
-            }
-        }
-        let version = reader.text(spec, ".spec.version", &["version"]).unwrap_or_default();
+        let version = text_of(spec, "version");
         let install_modes = reader.install_modes(spec);
         let deployments = reader.deployments(spec);
         let permissions = reader.permissions(spec, "permissions");
         let cluster_permissions = reader.permissions(spec, "clusterPermissions");
-        let owned_crds = reader.crd_references(spec, "owned");
-        let required_crds = reader.crd_references(spec, "required");
+        let owned_crds = crd_references(spec, "owned");
+        let required_crds = crd_references(spec, "required");
         let webhooks = reader.webhooks(spec);
         let api_services = reader.api_services(spec);
-        let related_images = reader
-            .maps(spec, ".spec.relatedImages", &["relatedImages"])
-            .map(|(_, image)| (text_of(image, "name"), text_of(image, "image")))
+        let related_images = list_of(spec, &["relatedImages"])
+            .iter()
+            .map(|image| (text_of(image, "name"), text_of(image, "image")))
             .collect();
         // Read completely first, so that all errors of a CSV are reported at once.
         let failed = reader.diagnostics.has_errors();
@@ -212,95 +204,72 @@ impl ClusterServiceVersion {
     }
 }
 
-fn text_of(value: &Value, key: &str) -> String {
+/// Returns a text, empty when it is missing.
+pub(super) fn text_of(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// Returns the items of a list, none when it is missing.
+pub(super) fn list_of<'a>(value: &'a Value, keys: &[&str]) -> &'a [Value] {
+    value.at(keys).and_then(Value::as_seq).unwrap_or_default()
+}
+
+fn crd_references(spec: &Value, key: &str) -> Vec<CrdReference> {
+    let entries = list_of(spec, &["customresourcedefinitions", key]).iter().enumerate();
+    let reference = |(index, entry)| CrdReference {
+        name: text_of(entry, "name"),
+        kind: text_of(entry, "kind"),
+        version: text_of(entry, "version"),
+        path: format!(".spec.customresourcedefinitions.{key}[{index}]"),
+    };
+    entries.map(reference).collect()
 }
 
 const OLM_REFUSES: &str =
     "OLM rejects this too: fix the CSV, or use another version of the operator";
-const QUOTES: &str = "put the value in quotes";
 
 pub(super) struct Reader<'a> {
     object: &'a Object,
     diagnostics: Diagnostics,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn report(&mut self, code: Code, message: String, path: String) {
-        self.report_with(code, message, path, OLM_REFUSES);
+impl Reader<'_> {
+    /// Reports every value of the wrong type. Later, such values count as missing.
+    fn types(&mut self) {
+        let json = Release::LITERAL.object(self.object).unwrap_or_default();
+        for mismatch in typed::mismatches::<types::Csv>(json) {
+            let why = mismatch.why.strip_prefix("it ").unwrap_or(&mismatch.why);
+            let message = format!("`{}` {why}", mismatch.path);
+            let hint = mismatch.spelling().unwrap_or(OLM_REFUSES);
+            let place = self.object.place().path(&mismatch.path);
+            let error = Diagnostic::error(Code::ObjectFieldType, message);
+            self.diagnostics.push(error.at(place).hint(hint));
+        }
     }
 
-    fn report_with(&mut self, code: Code, message: String, path: String, hint: &str) {
+    /// Reports a map that is missing; other types have been reported.
+    fn expect_map(&mut self, value: &Value, path: &str) {
+        if value.is_null() {
+            let message = format!("`{path}` must be a map, but it is null");
+            self.report(Code::ObjectFieldType, message, path.to_owned());
+        }
+    }
+
+    /// Reports an error, unless it follows from a value of the wrong type that was reported.
+    pub(super) fn report(&mut self, code: Code, message: String, path: String) {
+        let holds =
+            |above: &str| path.strip_prefix(above).is_some_and(|rest| rest.starts_with(['.', '[']));
+        if self.diagnostics.iter().any(|found| found.place.path.as_deref().is_some_and(holds)) {
+            return;
+        }
         let place = self.object.place().path(path);
-        self.diagnostics.push(Diagnostic::error(code, message).at(place).hint(hint));
+        self.diagnostics.push(Diagnostic::error(code, message).at(place).hint(OLM_REFUSES));
     }
 
     pub(super) fn warn(&mut self, code: Code, message: String, path: String) {
         let place = self.object.place().path(path);
         let hint = "check the spelling: OLM ignores it too";
         self.diagnostics.push(Diagnostic::warning(code, message).at(place).hint(hint));
-    }
-
-    pub(super) fn wrong_type(&mut self, value: &Value, expected: &str, path: String) {
-        let message = format!("`{path}` must be {expected}, but it is {}", value.type_name());
-        match (expected, value) {
-            ("a string", Value::Number(_) | Value::Bool(_)) => {
-                self.report_with(Code::ObjectFieldType, message, path, QUOTES);
-            }
-            ("a boolean", Value::Text(_)) => {
-                let hint = "write true or false without quotes";
-                self.report_with(Code::ObjectFieldType, message, path, hint);
-            }
-            _ => self.report(Code::ObjectFieldType, message, path),
-        }
-    }
-
-    fn expect_map(&mut self, value: &Value, path: &str) {
-        if value.as_map().is_none() {
-            self.wrong_type(value, "a map", path.to_owned());
-        }
-    }
-
-    /// Returns an optional string; null counts as missing, as in Go.
-    pub(super) fn text(&mut self, value: &Value, path: &str, keys: &[&str]) -> Option<String> {
-        match value.at(keys) {
-            None | Some(Value::Null) => None,
-            Some(Value::Text(text)) => Some(text.clone()),
-            Some(other) => {
-                self.wrong_type(other, "a string", path.to_owned());
-                None
-            }
-        }
-    }
-
-    /// Returns an optional list.
-    pub(super) fn list(&mut self, value: &'a Value, path: &str, keys: &[&str]) -> &'a [Value] {
-        match value.at(keys) {
-            None | Some(Value::Null) => &[],
-            Some(Value::Seq(items)) => items,
-            Some(other) => {
-                self.wrong_type(other, "a list", path.to_owned());
-                &[]
-            }
-        }
-    }
-
-    /// Returns the items of a list of maps, which may be missing, with their paths.
-    fn maps(
-        &mut self,
-        value: &'a Value,
-        path: &str,
-        keys: &[&str],
-    ) -> std::vec::IntoIter<(String, &'a Value)> {
-        let mut maps = Vec::new();
-        for (index, item) in self.list(value, path, keys).iter().enumerate() {
-            let path = format!("{path}[{index}]");
-            match item {
-                Value::Map(_) => maps.push((path, item)),
-                other => self.wrong_type(other, "a map", path),
-            }
-        }
-        maps.into_iter()
     }
 
     pub(super) fn origin(&self, path: String) -> Origin {
@@ -314,21 +283,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Annotations, which pods get too, are texts; null is an empty one, as in Go.
-    fn annotations(&mut self) {
-        let annotations = self.object.at(&["metadata", "annotations"]).and_then(Value::as_map);
-        for (key, value) in annotations.into_iter().flatten() {
-            if !matches!(value, Value::Text(_) | Value::Null) {
-                let mut path = ".metadata.annotations".to_owned();
-                push_key(&mut path, key);
-                self.wrong_type(value, "a string", path);
-            }
-        }
-    }
-
-    fn install_modes(&mut self, spec: &'a Value) -> Vec<InstallMode> {
+    fn install_modes(&mut self, spec: &Value) -> Vec<InstallMode> {
         let mut modes = Vec::new();
-        for (path, mode) in self.maps(spec, ".spec.installModes", &["installModes"]) {
+        for (index, mode) in list_of(spec, &["installModes"]).iter().enumerate() {
             let kind = match text_of(mode, "type").as_str() {
                 "AllNamespaces" => InstallMode::AllNamespaces,
                 "MultiNamespace" => InstallMode::MultiNamespace,
@@ -336,14 +293,13 @@ impl<'a> Reader<'a> {
                 "SingleNamespace" => InstallMode::SingleNamespace,
                 other => {
                     let message = format!("unknown install mode `{other}`");
-                    self.report(Code::ObjectFieldType, message, format!("{path}.type"));
+                    let path = format!(".spec.installModes[{index}].type");
+                    self.report(Code::ObjectFieldType, message, path);
                     continue;
                 }
             };
-            match mode.get("supported") {
-                Some(Value::Bool(true)) => modes.push(kind),
-                None | Some(Value::Bool(false) | Value::Null) => {}
-                Some(other) => self.wrong_type(other, "a boolean", format!("{path}.supported")),
+            if mode.get("supported") == Some(&Value::Bool(true)) {
+                modes.push(kind);
             }
         }
         // By the order of the enum, so that messages and defaults do not depend on the CSV.
@@ -352,83 +308,34 @@ impl<'a> Reader<'a> {
         modes
     }
 
-    fn deployments(&mut self, spec: &'a Value) -> Vec<StrategyDeployment> {
-        let path = ".spec.install.spec.deployments";
+    fn deployments(&mut self, spec: &Value) -> Vec<StrategyDeployment> {
+        let entries = list_of(spec, &["install", "spec", "deployments"]);
         let mut deployments = Vec::new();
-        for (path, entry) in self.maps(spec, path, &["install", "spec", "deployments"]) {
-            let name = self.text(entry, &format!("{path}.name"), &["name"]).unwrap_or_default();
-            let label = match entry.get("label") {
-                None | Some(Value::Null) => None,
-                Some(label @ Value::Map(_)) => Some(label.clone()),
-                Some(other) => {
-                    self.wrong_type(other, "a map", format!("{path}.label"));
-                    None
-                }
-            };
-
-            // A spec with a wrong type is reported, and left out: later stages rely on the types.
+        for (index, entry) in entries.iter().enumerate() {
+            let path = format!(".spec.install.spec.deployments[{index}]");
             let spec = entry.get("spec").cloned().unwrap_or(Value::Null);
-            if self.deployment_spec_fits(&spec, &path) {
-                deployments.push(StrategyDeployment {
-                    name,
-                    label,
-                    spec,
-                    origin: self.origin(path),
-                });
-            }
+            self.expect_map(&spec, &format!("{path}.spec"));
+            deployments.push(StrategyDeployment {
+                name: text_of(entry, "name"),
+                label: entry.get("label").filter(|label| !label.is_null()).cloned(),
+                spec,
+                origin: self.origin(path),
+            });
         }
         deployments
     }
 
-    /// Checks the types of the spec against the Kubernetes API; k8s-openapi is only used for
-    /// reading.
-    fn deployment_spec_fits(&mut self, spec: &Value, path: &str) -> bool {
-        use k8s_openapi::api::apps::v1::DeploymentSpec;
-        if spec.as_map().is_none() {
-            self.wrong_type(spec, "a map", format!("{path}.spec"));
-            return false;
-        }
-        let release = crate::ir::Release::LITERAL;
-        let mismatches = typed::mismatches::<DeploymentSpec>(release.value(spec));
-        for mismatch in &mismatches {
-            let at = format!("{path}.spec{}", mismatch.path);
-            let message =
-                format!("`{at}` does not match the type of a Deployment: {}", mismatch.why);
-            let hint = if mismatch.lacks_quotes() { QUOTES } else { OLM_REFUSES };
-            self.report_with(Code::ObjectFieldType, message, at, hint);
-        }
-        mismatches.is_empty()
-    }
-
-    fn permissions(&mut self, spec: &'a Value, key: &str) -> Vec<Permission> {
-        let path = format!(".spec.install.spec.{key}");
-        let mut permissions = Vec::new();
-        for (path, entry) in self.maps(spec, &path, &["install", "spec", key]) {
-            let name =
-                self.text(entry, &format!("{path}.serviceAccountName"), &["serviceAccountName"]);
+    fn permissions(&self, spec: &Value, key: &str) -> Vec<Permission> {
+        let entries = list_of(spec, &["install", "spec", key]).iter().enumerate();
+        let permission = |(index, entry)| Permission {
             // OLM: an empty name means the namespace's default ServiceAccount.
-            let service_account =
-                name.filter(|name| !name.is_empty()).unwrap_or_else(|| "default".to_owned());
-            self.list(entry, &format!("{path}.rules"), &["rules"]);
-            let rules = match entry.get("rules") {
-                None | Some(Value::Null) => Value::Seq(Vec::new()),
-                Some(rules) => rules.clone(),
-            };
-            permissions.push(Permission { service_account, rules, origin: self.origin(path) });
-        }
-        permissions
-    }
-
-    fn crd_references(&mut self, spec: &'a Value, key: &str) -> Vec<CrdReference> {
-        let path = format!(".spec.customresourcedefinitions.{key}");
-        self.maps(spec, &path, &["customresourcedefinitions", key])
-            .map(|(path, entry)| CrdReference {
-                name: text_of(entry, "name"),
-                kind: text_of(entry, "kind"),
-                version: text_of(entry, "version"),
-                path,
-            })
-            .collect()
+            service_account: Some(text_of(entry, "serviceAccountName"))
+                .filter(|name| !name.is_empty())
+                .unwrap_or_else(|| "default".to_owned()),
+            rules: Value::Seq(list_of(entry, &["rules"]).to_vec()),
+            origin: self.origin(format!(".spec.install.spec.{key}[{index}]")),
+        };
+        entries.map(permission).collect()
     }
 }
 

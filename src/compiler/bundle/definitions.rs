@@ -1,7 +1,7 @@
 //! Webhooks and APIServices of the operator: `spec.webhookdefinitions` and
 //! `spec.apiservicedefinitions.owned` of a CSV.
 
-use super::csv::Reader;
+use super::csv::{Reader, list_of, text_of};
 use crate::diag::Code;
 use crate::ir::{Map, Number, Origin, Value};
 
@@ -104,31 +104,31 @@ impl ApiServiceDescription {
     }
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn webhooks(&mut self, spec: &'a Value) -> Vec<WebhookDescription> {
+impl Reader<'_> {
+    pub(super) fn webhooks(&mut self, spec: &Value) -> Vec<WebhookDescription> {
         let list = ".spec.webhookdefinitions";
         let mut webhooks = Vec::new();
-        for (index, entry) in self.list(spec, list, &["webhookdefinitions"]).iter().enumerate() {
+        for (index, entry) in list_of(spec, &["webhookdefinitions"]).iter().enumerate() {
             let place = format!("{list}[{index}]");
-            let Some(definition) = entry.as_map() else {
-                self.wrong_type(entry, "a map", place);
-                continue;
-            };
+            let Some(definition) = entry.as_map() else { continue };
             self.unknown_fields(definition, &place);
             let port = self.port(entry, &place);
             let webhook = WebhookDescription {
                 kind: WebhookKind::Validating,
-                name: self.field(entry, &place, "generateName"),
-                deployment: self.field(entry, &place, "deploymentName"),
+                name: text_of(entry, "generateName"),
+                deployment: text_of(entry, "deploymentName"),
                 port,
                 target_port: self.target_port(entry, &place, port),
-                path: Some(self.field(entry, &place, "webhookPath")).filter(|p| !p.is_empty()),
-                conversion_crds: self.texts(entry, &place, "conversionCRDs"),
+                path: Some(text_of(entry, "webhookPath")).filter(|p| !p.is_empty()),
+                conversion_crds: list_of(entry, &["conversionCRDs"])
+                    .iter()
+                    .filter_map(|name| name.as_str().map(str::to_owned))
+                    .collect(),
                 definition: definition.clone(),
                 origin: self.origin(place.clone()),
                 place,
             };
-            let kind = self.field(entry, &webhook.place, "type");
+            let kind = text_of(entry, "type");
             match WebhookKind::ALL.into_iter().find(|known| known.as_str() == kind) {
                 Some(kind) => webhooks.push(WebhookDescription { kind, ..webhook }),
                 None => self.report(
@@ -145,21 +145,17 @@ impl<'a> Reader<'a> {
         webhooks
     }
 
-    pub(super) fn api_services(&mut self, spec: &'a Value) -> Vec<ApiServiceDescription> {
+    pub(super) fn api_services(&mut self, spec: &Value) -> Vec<ApiServiceDescription> {
         let list = ".spec.apiservicedefinitions.owned";
         let mut services = Vec::new();
-        let entries = self.list(spec, list, &["apiservicedefinitions", "owned"]);
+        let entries = list_of(spec, &["apiservicedefinitions", "owned"]);
         for (index, entry) in entries.iter().enumerate() {
             let place = format!("{list}[{index}]");
-            if entry.as_map().is_none() {
-                self.wrong_type(entry, "a map", place);
-                continue;
-            }
             services.push(ApiServiceDescription {
-                group: self.field(entry, &place, "group"),
-                version: self.field(entry, &place, "version"),
-                plural: self.field(entry, &place, "name"),
-                deployment: self.field(entry, &place, "deploymentName"),
+                group: text_of(entry, "group"),
+                version: text_of(entry, "version"),
+                plural: text_of(entry, "name"),
+                deployment: text_of(entry, "deploymentName"),
                 port: self.port(entry, &place),
                 origin: self.origin(place.clone()),
                 place,
@@ -175,32 +171,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn field(&mut self, entry: &Value, place: &str, key: &str) -> String {
-        self.text(entry, &format!("{place}.{key}"), &[key]).unwrap_or_default()
-    }
-
-    fn texts(&mut self, entry: &'a Value, place: &str, key: &str) -> Vec<String> {
-        let path = format!("{place}.{key}");
-        let mut texts = Vec::new();
-        for (index, item) in self.list(entry, &path, &[key]).iter().enumerate() {
-            match item.as_str() {
-                Some(text) => texts.push(text.to_owned()),
-                None => self.wrong_type(item, "a string", format!("{path}[{index}]")),
-            }
-        }
-        texts
-    }
-
     fn port(&mut self, entry: &Value, place: &str) -> i64 {
         let path = format!("{place}.containerPort");
         match entry.get("containerPort") {
-            None | Some(Value::Null) => DEFAULT_PORT,
-            Some(Value::Number(Number::Int(0))) => DEFAULT_PORT,
-            Some(Value::Number(Number::Int(port))) => self.in_range(*port, path),
-            Some(other) => {
-                self.wrong_type(other, "an integer", path);
-                DEFAULT_PORT
-            }
+            Some(Value::Number(Number::Int(port))) if *port != 0 => self.in_range(*port, path),
+            _ => DEFAULT_PORT,
         }
     }
 
@@ -209,14 +184,11 @@ impl<'a> Reader<'a> {
     fn target_port(&mut self, entry: &Value, place: &str, port: i64) -> Value {
         let path = format!("{place}.targetPort");
         match entry.get("targetPort") {
-            None | Some(Value::Null | Value::Number(Number::Int(0))) => port.into(),
-            Some(Value::Text(name)) if name.is_empty() => port.into(),
-            Some(Value::Text(name)) => Value::text(name),
-            Some(Value::Number(Number::Int(number))) => self.in_range(*number, path).into(),
-            Some(other) => {
-                self.wrong_type(other, "an integer or the name of a port", path);
-                port.into()
+            Some(Value::Text(name)) if !name.is_empty() => Value::text(name),
+            Some(Value::Number(Number::Int(number))) if *number != 0 => {
+                self.in_range(*number, path).into()
             }
+            _ => port.into(),
         }
     }
 

@@ -12,6 +12,7 @@ mod properties;
 mod requirements;
 #[cfg(test)]
 pub(crate) mod sample;
+mod type_walk;
 mod typed;
 
 pub use csv::{ClusterServiceVersion, CrdReference, InstallMode, Permission, StrategyDeployment};
@@ -23,7 +24,7 @@ pub use plain_schema::is_plain_schema;
 pub use position::Positions;
 pub use position::locate;
 pub use requirements::{Api, Dependency, Requirement, Requirements, served_apis};
-pub use typed::{TypeCheck, TypeMismatch, api_version, check_object};
+pub use typed::{TypeCheck, TypeMismatch, api_version, check_object, checked_kinds};
 
 use crate::ir::{Object, UpgradeEdges};
 use crate::source::ImageIdentity;

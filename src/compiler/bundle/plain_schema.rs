@@ -52,11 +52,14 @@ pub fn is_plain_schema(schema: &Value) -> bool {
 /// Returns true if `rule` has only fields of a ValidationRule, each with a value of its type.
 fn is_plain_rule(rule: &Value) -> bool {
     let Some(fields) = rule.as_map() else { return false };
-    fields.iter().all(|(field, value)| match field.as_str() {
-        "fieldPath" | "message" | "messageExpression" | "reason" | "rule" => is_text(value),
-        "optionalOldSelf" => is_bool(value),
-        _ => false,
-    })
+    // Required, and not empty.
+    let has_rule = fields.get("rule").and_then(Value::as_str).is_some_and(|rule| !rule.is_empty());
+    has_rule
+        && fields.iter().all(|(field, value)| match field.as_str() {
+            "fieldPath" | "message" | "messageExpression" | "reason" | "rule" => is_text(value),
+            "optionalOldSelf" => is_bool(value),
+            _ => false,
+        })
 }
 
 fn is_list(value: &Value, is_item: fn(&Value) -> bool) -> bool {
@@ -210,7 +213,8 @@ mod tests {
     fn validation_rules_are_plain_without_unknown_fields() {
         for (rule, is_plain) in [
             (json!({"rule": "self > 0", "message": "too low"}), true),
-            (json!({"message": "too low"}), true),
+            (json!({"message": "too low"}), false),
+            (json!({"rule": "", "message": "too low"}), false),
             (json!({"rule": "self > 0", "rules": "self > 0"}), false),
             (json!({"rule": true}), false),
             (json!("self > 0"), false),

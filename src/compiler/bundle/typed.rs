@@ -1,5 +1,6 @@
 //! Checks a tree against the types and fields of a Kubernetes API type.
 
+use super::type_walk::{Findings, MissingField, drop_zeros, walk};
 use crate::ir::{Step, push_key};
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
@@ -11,6 +12,7 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
@@ -24,10 +26,16 @@ pub struct TypeMismatch {
 }
 
 impl TypeMismatch {
-    /// Returns true if the value only lacks quotes.
-    pub fn lacks_quotes(&self) -> bool {
-        let found = self.why.strip_prefix("it must be a string, but it is ");
-        matches!(found, Some("a boolean" | "an integer" | "a number with a fraction"))
+    /// Returns a hint if only the spelling of the value is wrong.
+    pub fn spelling(&self) -> Option<&'static str> {
+        let (expected, found) = self.why.strip_prefix("it must be ")?.split_once(", but it is ")?;
+        match (expected, found) {
+            ("a string", "a boolean" | "an integer" | "a number with a fraction") => {
+                Some("put the value in quotes")
+            }
+            ("a boolean", "a string") => Some("write true or false without quotes"),
+            _ => None,
+        }
     }
 }
 
@@ -38,7 +46,15 @@ pub struct TypeCheck {
     pub mismatches: Vec<TypeMismatch>,
     /// Entries of maps that the type has no field for; those of a tree that fits.
     pub unknown_fields: Vec<Vec<Step>>,
+    /// Required fields that are missing or have the zero value of their type, which is the same to the
+    /// API server; those of a tree that fits.
+    pub missing: Vec<MissingField>,
 }
+
+/// A type of the Kubernetes API.
+pub(super) trait ApiType: DeserializeOwned + Serialize {}
+
+impl<T: DeserializeOwned + Serialize> ApiType for T {}
 
 type Check = fn(Json) -> TypeCheck;
 
@@ -70,6 +86,11 @@ const TYPES: [(&str, &str, Check); 15] = [
     ("v1", "ServiceAccount", check::<ServiceAccount>),
 ];
 
+/// Returns `apiVersion` and `kind` of all kinds that [`check_object`] knows.
+pub fn checked_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
+    TYPES.iter().map(|(version, kind, _)| (*version, *kind))
+}
+
 /// Returns the current `apiVersion` of a built-in kind, by group and kind; `None` for kinds that
 /// bundles do not ship.
 pub fn api_version(group: &str, kind: &str) -> Option<&'static str> {
@@ -89,24 +110,31 @@ pub fn check_object(object: Json) -> TypeCheck {
 
 /// Compares `json` with `T`. Free-form parts of `T`, such as the default of a schema, allow any
 /// field.
-fn check<T: DeserializeOwned>(mut json: Json) -> TypeCheck {
+fn check<T: ApiType>(mut json: Json) -> TypeCheck {
     // The API server accepts null for missing values everywhere, `T` only for its own fields.
     let found = unknown_fields::<T>(&json).or_else(|| {
         drop_nulls(&mut json);
         unknown_fields::<T>(&json)
     });
-    match found {
-        Some(unknown_fields) => TypeCheck { mismatches: Vec::new(), unknown_fields },
-        None => TypeCheck { mismatches: mismatches::<T>(json), unknown_fields: Vec::new() },
-    }
+    let Some(unknown_fields) = found else {
+        return TypeCheck { mismatches: mismatches::<T>(json), ..TypeCheck::default() };
+    };
+    let mismatches = findings::<T>(&json).mismatches;
+    drop_zeros(&mut json);
+    TypeCheck { mismatches, unknown_fields, missing: findings::<T>(&json).missing }
 }
 
 /// Returns the map entries in `json` that are not fields of `T`, or `None` if `json` does not match
 /// `T`.
-fn unknown_fields<T: DeserializeOwned>(json: &Json) -> Option<Vec<Vec<Step>>> {
+fn unknown_fields<T: ApiType>(json: &Json) -> Option<Vec<Vec<Step>>> {
     let mut found = Vec::new();
     serde_ignored::deserialize::<_, _, T>(json, |path| found.push(steps(&path))).ok()?;
     Some(found)
+}
+
+/// Returns the findings about `json` that need the value of `T`; none if `json` does not match `T`.
+fn findings<T: ApiType>(json: &Json) -> Findings {
+    T::deserialize(json).map(|typed| walk(&typed, json)).unwrap_or_default()
 }
 
 fn steps(path: &serde_ignored::Path<'_>) -> Vec<Step> {
@@ -132,12 +160,12 @@ const MOST: usize = 20;
 /// The API server accepts null for missing values everywhere, but `T` does not. serde stops at the
 /// first error, and reports a line instead of a path. So `json` is written with one path per line,
 /// and each value found is removed to find the next one.
-pub(super) fn mismatches<T: DeserializeOwned>(mut json: Json) -> Vec<TypeMismatch> {
+pub(super) fn mismatches<T: ApiType>(mut json: Json) -> Vec<TypeMismatch> {
     let mut found: Vec<TypeMismatch> = Vec::new();
     drop_nulls(&mut json);
     // Nearly all fit, and the indented text of a large CRD is many times that.
-    if T::deserialize(&json).is_ok() {
-        return found;
+    if let Ok(typed) = T::deserialize(&json) {
+        return walk(&typed, &json).mismatches;
     }
     while found.len() < MOST {
         drop_nulls(&mut json);
@@ -148,16 +176,30 @@ pub(super) fn mismatches<T: DeserializeOwned>(mut json: Json) -> Vec<TypeMismatc
         let (path, pointer) = paths.into_iter().nth(line).unwrap_or_default();
         let text = error.to_string();
         let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why);
+        let why = in_words(why);
         let again = found.iter().any(|mismatch| mismatch.path == path);
-        if !again {
-            found.push(TypeMismatch { path, why: in_words(why) });
-        }
         match json.pointer_mut(&pointer) {
-            Some(value) if !again => *value = Json::Null,
+            Some(value) if !again => *value = zero(&why),
             _ => break,
         }
+        found.push(TypeMismatch { path, why });
     }
+    drop_nulls(&mut json);
+    found.extend(findings::<T>(&json).mismatches);
+    found.truncate(MOST);
     found
+}
+
+/// Returns a value of the type that a mismatch names.
+fn zero(why: &str) -> Json {
+    match why.strip_prefix("it must be ").and_then(|why| why.split(',').next()) {
+        Some("a map") => Json::Object(serde_json::Map::new()),
+        Some("a list") => Json::Array(Vec::new()),
+        Some("a string") => "".into(),
+        Some("an integer" | "an integer or a string") => 0.into(),
+        Some("a boolean") => false.into(),
+        _ => Json::Null,
+    }
 }
 
 fn drop_nulls(json: &mut Json) {
@@ -204,8 +246,10 @@ fn in_words(error: &str) -> String {
         "i32" | "i64" => "an integer",
         "a sequence" => "a list",
         "IntOrString" => "an integer or a string",
+        "Quantity" => "a quantity",
         // The name of a type.
         expected if expected.starts_with(|c: char| c.is_ascii_uppercase()) => "a map",
+        expected if expected.starts_with("struct ") => "a map",
         expected => expected,
     };
     let found = found.strip_prefix("invalid type: ").unwrap_or_default();
@@ -216,6 +260,8 @@ fn in_words(error: &str) -> String {
         "boolean" => "a boolean",
         "map" => "a map",
         "sequence" => "a list",
+        // A list with another number of items than a struct has fields.
+        _ if error.starts_with("invalid length") => "a list",
         "null" => "null",
         _ => "something else",
     };
@@ -270,6 +316,122 @@ mod tests {
         let found: Vec<_> =
             check_object(role).mismatches.into_iter().map(|m| (m.path, m.why)).collect();
         insta::assert_debug_snapshot!(found);
+    }
+
+    fn paths(missing: &MissingField) -> String {
+        format!("{}.{}", missing.path, missing.fields.join("|"))
+    }
+
+    #[test]
+    fn required_fields_have_another_value_than_zero() {
+        let deployment = |container: Json| {
+            check_object(json!({
+                "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"},
+                "spec": {"selector": {}, "template": {"spec": {"containers": [container]}}},
+            }))
+        };
+        let below = ".spec.template.spec.containers[0]";
+        for (container, missing) in [
+            (json!({"name": "a", "env": [{"name": "A", "value": ""}]}), ""),
+            (json!({"env": [{"name": "A"}]}), ".name"),
+            (json!({"name": ""}), ".name"),
+            (json!({"name": null}), ".name"),
+            (json!({"name": "a", "env": [{"name": "A"}, {"value": "a"}]}), ".env[1].name"),
+            (json!({"name": "a", "ports": [{"name": "a"}]}), ".ports[0].containerPort"),
+            (json!({"name": "a", "ports": [{"containerPort": 0}]}), ".ports[0].containerPort"),
+            (
+                json!({"name": "a", "envFrom": [{"prefix": "A"}]}),
+                ".envFrom[0].configMapRef|secretRef",
+            ),
+            (
+                json!({"name": "a", "livenessProbe": {"periodSeconds": 5}}),
+                ".livenessProbe.exec|grpc|httpGet|tcpSocket",
+            ),
+            (
+                json!({"name": "a", "env": [{"name": "A", "valueFrom": {"fieldRef": {}}}]}),
+                ".env[0].valueFrom.fieldRef.fieldPath",
+            ),
+        ] {
+            let expected: Vec<String> = Some(missing)
+                .filter(|m| !m.is_empty())
+                .map(|m| format!("{below}{m}"))
+                .into_iter()
+                .collect();
+            let check = deployment(container.clone());
+            let missing: Vec<String> = check.missing.iter().map(paths).collect();
+            assert_eq!((missing, check.mismatches), (expected, Vec::new()), "{container}");
+        }
+        let none = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": {}});
+        let missing: Vec<String> = check_object(none).missing.iter().map(paths).collect();
+        assert_eq!(missing, [".spec.selector", ".spec.template"]);
+    }
+
+    #[test]
+    fn zero_is_a_value_of_few_required_fields() {
+        for object in [
+            json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "a"}}),
+            json!({
+                "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+                "metadata": {"name": "a"},
+                "spec": {
+                    "group": "example.com", "names": {"kind": "A", "plural": "as"},
+                    "scope": "Namespaced", "versions": [{"name": "v1", "served": false}],
+                },
+            }),
+        ] {
+            assert_eq!(check_object(object.clone()), TypeCheck::default(), "{object}");
+        }
+    }
+
+    #[test]
+    fn values_are_quantities_by_their_type() {
+        let pod = |spec: Json| {
+            check_object(json!({
+                "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"},
+                "spec": {"selector": {}, "template": {"spec": spec}},
+            }))
+        };
+        for (value, valid) in
+            [(json!("64Mi"), true), (json!(1), true), (json!("x"), false), (json!(""), false)]
+        {
+            for (spec, path) in [
+                (
+                    json!({"containers": [{"name": "a", "resources": {"limits": {"memory": value}}}]}),
+                    ".containers[0].resources.limits.memory",
+                ),
+                (
+                    json!({"containers": [{"name": "a"}], "overhead": {"cpu": value}}),
+                    ".overhead.cpu",
+                ),
+                (
+                    json!({
+                        "containers": [{"name": "a"}],
+                        "volumes": [{"name": "a", "emptyDir": {"sizeLimit": value}}],
+                    }),
+                    ".volumes[0].emptyDir.sizeLimit",
+                ),
+            ] {
+                let expected = (!valid).then(|| TypeMismatch {
+                    path: format!(".spec.template.spec{path}"),
+                    why: "it must be a quantity such as `500m` or `1Gi`".to_owned(),
+                });
+                assert_eq!(pod(spec).mismatches, Vec::from_iter(expected), "{path}: {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn quantities_are_checked_beside_other_mismatches() {
+        let spec = json!({
+            "selector": {}, "replicas": "many",
+            "template": {"spec": {"containers": [
+                {"name": "a", "resources": {"limits": {"memory": "x", "cpu": true}}},
+            ]}},
+        });
+        let found = mismatches::<DeploymentSpec>(spec);
+        let limits = ".template.spec.containers[0].resources.limits";
+        let paths: Vec<&str> = found.iter().map(|found| found.path.as_str()).collect();
+        assert_eq!(paths, [".replicas", &format!("{limits}.cpu"), &format!("{limits}.memory")]);
     }
 
     fn unknown(object: Json) -> Vec<String> {
@@ -377,7 +539,7 @@ mod tests {
         let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"labels": {"a": null}}, "data": null});
         assert_eq!(check_object(map), TypeCheck::default());
         let deployment = json!({
-            "apiVersion": "apps/v1", "kind": "Deployment",
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {},
             "spec": {"selector": {}, "template": {"spec": {
                 "containers": [{"name": "a", "resources": {"limits": {"cpu": null}}}],
             }}},

@@ -24,7 +24,7 @@ pub(super) fn section(
     }
 
     text.push_str("\n## CustomResourceDefinitions\n");
-    if description.config.strip_descriptions {
+    if description.config.toggles.strip_descriptions {
         text.push_str(STRIPPED);
     }
     let chart = Part::Crds.name(description.config);

@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 /// Template folder of the CRD subchart.
 pub(super) const TEMPLATES: &str = "charts/crds/templates/";
 /// CRD folder of the CRD subchart.
-const SUBCHART: &str = "charts/crds/crds/";
+pub(super) const SUBCHART: &str = "charts/crds/crds/";
 /// CRD folder of the chart itself.
-const OWN: &str = "crds/";
+pub(super) const OWN: &str = "crds/";
 /// Name of the template file with the version check.
-const CHECK: &str = "_crds.tpl";
+pub(super) const CHECK: &str = "_crds.tpl";
 
 /// CRDs outside of the chart's own `templates/`.
 pub(super) struct Crds {

@@ -3,22 +3,24 @@
 use super::crds::allow_downgrade;
 use crate::ir::{Object, Origin};
 use crate::yaml::{self, crd_template};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum length of a file stem, below the limits of tar's ustar header and of file systems.
 const LONGEST_STEM: usize = 90;
 
 /// Returns the template file of each object, by path. File names are object names, shortened and
-/// numbered if necessary, independent of the order of the objects.
+/// numbered if necessary, independent of the order of the objects. No two differ only in case, which
+/// some file systems ignore.
 pub(crate) fn templates<'a>(objects: impl Iterator<Item = &'a Object>) -> BTreeMap<String, String> {
     let mut objects: Vec<&Object> = objects.collect();
     objects.sort_by_cached_key(|object| object.id());
     let mut files = BTreeMap::new();
+    let mut taken = BTreeSet::new();
     for object in objects {
         let stem = stem(object);
         let mut path = format!("templates/{stem}.yaml");
         let mut number = 2;
-        while files.contains_key(&path) {
+        while !taken.insert(path.to_lowercase()) {
             path = format!("templates/{stem}-{number}.yaml");
             number += 1;
         }

@@ -87,7 +87,7 @@ pub(super) fn chart(
         }
         annotations.extend(description.bundle.map(upgrade_facts).unwrap_or_default());
     }
-    if description.config.strip_descriptions {
+    if description.config.toggles.strip_descriptions {
         annotations.insert("bundle2chart/descriptions".to_owned(), Value::text("stripped"));
     }
     // Artifact Hub's annotations come last: they have texts of the bundle with several lines.

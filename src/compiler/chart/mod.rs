@@ -11,6 +11,7 @@ mod companion_docs;
 mod crd_docs;
 mod crds;
 mod gates;
+mod generated;
 pub(crate) mod manifest;
 pub(crate) mod metadata;
 mod named_templates;
@@ -25,6 +26,7 @@ pub(crate) mod values;
 
 pub use budget::{LIMIT as RELEASE_LIMIT, WARN as RELEASE_WARN, percent as release_percent};
 pub use chart_lock::{CHART_LOCK, CRDS_SUBCHART, chart_lock, is_written_by_helm};
+pub use generated::{Manifest, render_generated};
 pub use metadata::CatalogEntry;
 
 use crate::bundle::Bundle;

@@ -85,6 +85,22 @@ nothing. */ -}}
     text
 }
 
+/// Returns true if `text` is a template that [`template`] wrote, for any APIs and messages.
+pub(super) fn is_written(text: &str) -> bool {
+    let argument = |line: &str, start: &str, end: &str| {
+        let quoted = line.strip_prefix(start)?.strip_suffix(end)?;
+        // A string of Go is one of JSON where it has these escapes only.
+        let plain: String = serde_json::from_str(quoted).ok()?;
+        (quoted_argument(&plain) == quoted).then_some(plain)
+    };
+    let apis = text
+        .lines()
+        .filter_map(|line| argument(line, "{{- if not (.Capabilities.APIVersions.Has ", ") -}}"));
+    let sentences = text.lines().filter_map(|line| argument(line, "{{- fail ", " -}}"));
+    let apis: Vec<(String, String)> = apis.zip(sentences).collect();
+    template_text(&apis) == text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +134,17 @@ mod tests {
         ]);
         let widget = ("widgets.example.com/Widget".to_owned(), "widgets-crds".to_owned());
         let providers = Providers::from([widget]);
-        insta::assert_snapshot!(template(&unit, "widgets", &providers).unwrap_or_default());
+        let text = template(&unit, "widgets", &providers).unwrap_or_default();
+        insta::assert_snapshot!(text);
+
+        assert!(is_written(&text));
+        for (from, to) in [
+            ("-}}\n{{- end -}}\n{{- if", "-}}\nkind: Pod\n{{- end -}}\n{{- if"),
+            ("install", "\" -}}{{ include \"x\" . }}{{ \""),
+            ("{{- fail", "{{- define \"bundle2chart.image\" -}}{{- end -}}{{- fail"),
+        ] {
+            assert!(text.contains(from));
+            assert!(!is_written(&text.replacen(from, to, 1)), "{from}");
+        }
     }
 }

@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(a.issuer, Some(Issuer { name: "ca".to_owned(), kind, group: None }));
         assert_eq!(a.certificates, CertificateProvider::CertManager);
         assert_eq!(b.certificates, CertificateProvider::Helm);
-        assert_eq!((a.aggregate_roles, b.aggregate_roles), (true, false));
+        assert_eq!((a.toggles.aggregate_roles, b.toggles.aggregate_roles), (true, false));
         let (kind, group) = ("Issuer".to_owned(), Some("issuers.example.com".to_owned()));
         assert_eq!(c.issuer, Some(Issuer { name: "other".to_owned(), kind, group }));
     }

@@ -14,6 +14,7 @@ pub use ready::READY;
 pub use switch::SWITCH;
 pub use verify::VERIFY;
 
+use super::toggles::{OF_CHARTS, OF_OPERATORS};
 use crate::serving::config::keys::SERVING;
 
 /// The type of a key's value.
@@ -133,6 +134,33 @@ pub(crate) const fn required(name: &'static str, kind: Kind, doc: &'static str) 
     Key { name, kind, required: true, doc, needs: &[] }
 }
 
+/// Joins lists of keys of a table.
+pub(super) const fn join<const N: usize>(parts: &[&[Key]]) -> [Key; N] {
+    let mut joined = [optional("", Kind::Boolean, ""); N];
+    let (mut part, mut filled) = (0, 0);
+    // Constant functions have no iterators.
+    while part < parts.len() {
+        let mut index = 0;
+        while index < parts[part].len() {
+            joined[filled] = parts[part][index];
+            (filled, index) = (filled + 1, index + 1);
+        }
+        part += 1;
+    }
+    joined
+}
+
+/// Joins lists of keys of a table to one.
+macro_rules! joined {
+    ($($part:expr),+ $(,)?) => {{
+        const PARTS: &[&[Key]] = &[$($part),+];
+        const COUNT: usize = 0 $(+ { const PART: &[Key] = $part; PART.len() })+;
+        const KEYS: [Key; COUNT] = $crate::config::keys::join(PARTS);
+        &KEYS
+    }};
+}
+use joined;
+
 /// Values of `crds`, the default first.
 pub(super) const CRDS: &[&str] = &["templates", "separate", "subchart", "crds"];
 /// Values of `certificates`, the default first.
@@ -167,8 +195,6 @@ const INCLUDE: &str = "jq filters: if set, only objects that match one of them a
 const EXCLUDE: &str = "jq filters: objects that match one of them are removed, even if they match \
     `include`, for example `.kind == \"Route\"`. A bundle's own filters are added to those of \
     `[defaults]`.";
-const AUTH_READER: &str = "Allow the operator to read the API server's authentication \
-    configuration: adds a RoleBinding in kube-system. Default: false.";
 const CRDS_DOC: &str = "Placement of CRDs. `templates`: templates of a subchart, upgraded by `helm \
     upgrade` and kept by `helm uninstall`. `separate`: templates of a separate chart, NAME-crds, \
     to install and upgrade first. `subchart` (charts/crds/crds) and `crds`: Helm's crds/ \
@@ -178,15 +204,6 @@ const PULL_SECRET: &str = "Default name of the image pull secret for ServiceAcco
     `false` disables the one of `[defaults]`.";
 const DEPENDS_ON: &str =
     "Names of bundles and charts of this configuration that must be installed before this one.";
-const STRIP_DESCRIPTIONS: &str = "Remove descriptions from CRD schemas, which makes CRDs several \
-    times smaller; `kubectl explain` then shows types only. Default: false.";
-const STRIP_ANNOTATIONS: &str = "Remove annotations from pods that only catalogs and consoles read, \
-    such as `alm-examples`, which OLM copies there. Annotations that the pod itself reads with the \
-    downward API stay. Default: false.";
-const RELEASE_LABELS: &str = "Add the labels that Helm recommends (`helm.sh/chart`, \
-    `app.kubernetes.io/instance`, `managed-by` and `version`) to all objects but CRDs. Labels of \
-    the bundle stay. Default: false.";
-
 /// `maintainers`
 pub static MAINTAINER: Table = Table {
     header: "maintainers",
@@ -217,9 +234,6 @@ const CERTIFICATES_DOC: &str = "Source of the certificates for webhooks and APIS
     OpenShift service-ca. `helm`: generated on install and kept on upgrade; not for `helm \
     template` or Argo CD, which would generate new ones each time. `existing-secret`: an existing \
     Secret set in values. `none`: managed by the operator itself.";
-const AGGREGATE_ROLES: &str = "Aggregate the operator's APIs to the cluster roles admin, edit and \
-    view: adds ClusterRoles with the aggregation labels. Default: false.";
-
 /// `issuer`
 pub static ISSUER: Table = Table {
     header: "issuer",
@@ -398,27 +412,28 @@ pub static DEFAULTS: Table = Table {
     header: "[defaults]",
     doc: "Defaults for all bundles and charts.",
     exactly_one_of: &[],
-    keys: &[
-        optional("include", Kind::Filters, INCLUDE),
-        optional("exclude", Kind::Filters, EXCLUDE),
-        optional(
-            "pull-secret",
-            Kind::StringOrFalse(SECRET),
-            "Default name of the image pull secret for ServiceAccounts and pods. Without it, \
+    keys: joined!(
+        &[
+            optional("include", Kind::Filters, INCLUDE),
+            optional("exclude", Kind::Filters, EXCLUDE),
+            optional(
+                "pull-secret",
+                Kind::StringOrFalse(SECRET),
+                "Default name of the image pull secret for ServiceAccounts and pods. Without it, \
                 charts use no pull secret unless set in values.",
-        ),
-        optional("auth-reader", Kind::Boolean, AUTH_READER),
-        optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
-        optional("strip-descriptions", Kind::Boolean, STRIP_DESCRIPTIONS),
-        optional("strip-annotations", Kind::Boolean, STRIP_ANNOTATIONS),
-        optional("release-labels", Kind::Boolean, RELEASE_LABELS),
-        optional("maintainers", Kind::Tables(&MAINTAINER), MAINTAINER.doc),
-        optional("watch", Kind::Watch, WATCH_DOC),
-        optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
-        optional("certificates", Kind::OneOf(CERTIFICATES), CERTIFICATES_DOC),
-        optional("issuer", Kind::Table(&ISSUER), ISSUER.doc),
-        optional("aggregate-roles", Kind::Boolean, AGGREGATE_ROLES),
-    ],
+            ),
+            optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
+        ],
+        OF_OPERATORS,
+        OF_CHARTS,
+        &[
+            optional("maintainers", Kind::Tables(&MAINTAINER), MAINTAINER.doc),
+            optional("watch", Kind::Watch, WATCH_DOC),
+            optional("provided", Kind::Strings(Some(PROVIDED_ENTRY)), PROVIDED),
+            optional("certificates", Kind::OneOf(CERTIFICATES), CERTIFICATES_DOC),
+            optional("issuer", Kind::Table(&ISSUER), ISSUER.doc),
+        ]
+    ),
 };
 
 /// `[output]`
@@ -558,7 +573,8 @@ pub static BUNDLE: Table = Table {
     header: "[[bundle]]",
     doc: "A bundle to compile into a chart.",
     exactly_one_of: &["image", "path", "catalog"],
-    keys: &[
+    keys: joined!(
+&[
         required(
             "name",
             Kind::String(Some(NAME)),
@@ -614,15 +630,14 @@ pub static BUNDLE: Table = Table {
         optional("include", Kind::Filters, INCLUDE),
         optional("exclude", Kind::Filters, EXCLUDE),
         optional("pull-secret", Kind::StringOrFalse(SECRET), PULL_SECRET),
-        optional("auth-reader", Kind::Boolean, AUTH_READER),
         optional("crds", Kind::OneOf(CRDS), CRDS_DOC),
-        optional("strip-descriptions", Kind::Boolean, STRIP_DESCRIPTIONS),
-        optional("strip-annotations", Kind::Boolean, STRIP_ANNOTATIONS),
-        optional("release-labels", Kind::Boolean, RELEASE_LABELS),
+],
+OF_OPERATORS,
+OF_CHARTS,
+&[
         optional("maintainers", Kind::Tables(&MAINTAINER), MAINTAINER.doc),
         optional("certificates", Kind::OneOf(CERTIFICATES), CERTIFICATES_DOC),
         optional("issuer", Kind::Table(&ISSUER), ISSUER.doc),
-        optional("aggregate-roles", Kind::Boolean, AGGREGATE_ROLES),
         optional(
             "chart-version",
             Kind::String(Some(SEMANTIC_VERSION)),
@@ -661,7 +676,8 @@ pub static BUNDLE: Table = Table {
         optional("adopt", Kind::Tables(&ADOPT), ADOPT.doc),
         optional("stub-crds", Kind::Strings(Some(SECRET)), STUB_CRDS),
         optional("lints", Kind::StringMap(LINT_LEVEL), BUNDLE_LINTS),
-    ],
+]
+),
 };
 
 const INCLUDE_FILES: &str = "Files with more `[[bundle]]`, `[[chart]]` and `[[serving]]` tables, \

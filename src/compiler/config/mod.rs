@@ -16,6 +16,7 @@ pub(crate) mod read;
 pub mod schema;
 mod switch;
 pub(crate) mod text;
+mod toggles;
 mod verify;
 
 pub(crate) use after::KUBECTL_IMAGE;
@@ -31,6 +32,7 @@ pub use operands::{Account, Adoption, Operands};
 pub use overlay::{Overlay, OverlaySource, PatchConfig};
 pub use pods::PodConfig;
 pub use switch::Switch;
+pub use toggles::Toggles;
 pub use verify::{CertificateIdentity, IdentityMatch, Verification, VerificationRule};
 
 pub use crate::serving::config::ServingConfig;
@@ -206,24 +208,16 @@ pub struct BundleConfig {
     pub exclude: Vec<Filter>,
     /// Name of the pull secret that ServiceAccounts refer to by default.
     pub pull_secret: Option<String>,
-    /// True if the operator can read the API server's authentication configuration in kube-system.
-    pub auth_reader: bool,
     /// Placement of CRDs; the default depends on the objects of the bundle.
     pub crds: Option<CrdPlacement>,
-    /// True if descriptions are removed from CRD schemas.
-    pub strip_descriptions: bool,
-    /// True if annotations that only catalogs and consoles read are removed from pods.
-    pub strip_annotations: bool,
-    /// True if all objects but CRDs have the labels that Helm recommends.
-    pub release_labels: bool,
+    /// Boolean settings.
+    pub toggles: Toggles,
     /// Maintainers of the chart.
     pub maintainers: Vec<Maintainer>,
     /// Source of the certificates for webhooks and APIServices.
     pub certificates: CertificateProvider,
     /// The cert-manager issuer, if it is not one of the release.
     pub issuer: Option<Issuer>,
-    /// True if the operator's APIs are aggregated to the cluster roles admin, edit and view.
-    pub aggregate_roles: bool,
     /// Overrides for the operator's pods.
     pub pods: PodConfig,
     /// Overlays: the user's own objects.
@@ -269,15 +263,11 @@ impl BundleConfig {
             include: Vec::new(),
             exclude: Vec::new(),
             pull_secret: None,
-            auth_reader: false,
             crds: None,
-            strip_descriptions: false,
-            strip_annotations: false,
-            release_labels: false,
+            toggles: Toggles::default(),
             maintainers: Vec::new(),
             certificates: CertificateProvider::default(),
             issuer: None,
-            aggregate_roles: false,
             pods: PodConfig::default(),
             overlays: Vec::new(),
             switches: Vec::new(),

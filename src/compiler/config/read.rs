@@ -27,7 +27,7 @@ pub(crate) mod values;
 mod verify;
 
 use super::keys::{BUNDLE, CHART, DEFAULTS, INCLUDED, OUTPUT, ROOT};
-use super::{BundleConfig, Config, Layout, Output, ServingConfig};
+use super::{BundleConfig, Config, Layout, Output, ServingConfig, Toggles};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use crate::serving::config as serving;
 use check::Draft;
@@ -171,7 +171,7 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>], base: &Path) -> Optio
     let mut defaults = Settings::default();
     if let Some((table, header)) = root.table("defaults") {
         let fields = reader.fields(&DEFAULTS, header, table);
-        defaults = defaults::settings(reader, &fields);
+        defaults = defaults::settings(reader, &fields, &DEFAULTS, Toggles::default());
     }
     let mut output =
         Some(Output { dir: PathBuf::from("out"), layout: Layout::default(), keep: None });

@@ -63,7 +63,7 @@ fn defaults_are_resolved() {
     assert_eq!(texts(&lws.exclude), [".kind == \"Route\"", ".kind == \"Job\""]);
     assert_eq!(lws.pull_secret.as_deref(), Some("redhat-pull-secret"));
     assert_eq!((lws.watch.clone(), lws.crds), (Some(Watch::Own), Some(CrdPlacement::Templates)));
-    assert!(lws.auth_reader && lws.chart_version.is_none() && lws.namespace.is_none());
+    assert!(lws.toggles.auth_reader && lws.chart_version.is_none() && lws.namespace.is_none());
     assert_eq!(lws.depends_on, ["cert-manager"]);
     assert_eq!(lws.span.line_column().0, 14);
     assert!(matches!(&lws.source, Source::Image { reference, .. } if reference.ends_with(":1.0")));

@@ -31,16 +31,7 @@ spec:
     );
     let files = bundle::sample::files(&[("csv.yaml", &csv)], &[bundle::sample::ANNOTATIONS]);
     let config = BundleConfig::new("lamp", source::from_argument("lamp"));
-    let options = olm::Options {
-        chart: "lamp",
-        namespace: "lamp",
-        watch: None,
-        watch_span: None,
-        certificates: config.certificates,
-        issuer: None,
-        aggregate_roles: config.aggregate_roles,
-        pods: &config.pods,
-    };
+    let options = olm::Options { config: &config, namespace: "lamp" };
     let mut found = Diagnostics::new();
     let mut bundle = bundle::load(&files, &mut found).unwrap_or_else(|| panic!("{found:#?}"));
     let lowered = olm::lower(&mut bundle, &options, &mut found);

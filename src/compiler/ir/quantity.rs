@@ -3,17 +3,23 @@
 use serde_json::Value as Json;
 
 /// Parses a quantity; `None` if it is invalid.
+///
+/// Kubernetes: apimachinery, pkg/api/resource, `ParseQuantity`. A number may lack its digits: `m` is
+/// zero.
 pub fn quantity(value: &Json) -> Option<f64> {
     let text = match value {
         Json::String(text) => text.clone(),
         Json::Number(number) => number.to_string(),
         _ => return None,
     };
-    let end = text
-        .find(|c: char| c.is_ascii_alphabetic() && !is_exponent(&text, c))
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let number: f64 = number.parse().ok()?;
+    let text = text.trim();
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (whole, rest) = digits(unsigned);
+    let (fraction, unit) = rest.strip_prefix('.').map_or(("", rest), digits);
+    let sign = if text.starts_with('-') { "-" } else { "" };
+    let decimal = format!("{sign}0{whole}.{fraction}0");
+    let number: f64 = decimal.parse().ok().filter(|_| !text.is_empty())?;
+
     let factor = match unit {
         "" => 1.0,
         // A quotient is rounded once, so that `1100m` is the same number as `1.1`.
@@ -32,14 +38,17 @@ pub fn quantity(value: &Json) -> Option<f64> {
         "Ti" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
         "Pi" => 1024.0 * 1024.0 * 1024.0 * 1024.0 * 1024.0,
         "Ei" => 1024.0 * 1024.0 * 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
+        _ => {
+            let exponent: i64 = unit.strip_prefix(['e', 'E'])?.parse().ok()?;
+            return format!("{decimal}e{exponent}").parse().ok();
+        }
     };
     Some(number * factor)
 }
 
-/// Returns true for the `e` of `1e3`, and false for the unit of `1E`.
-fn is_exponent(text: &str, c: char) -> bool {
-    c.eq_ignore_ascii_case(&'e') && !text.ends_with(['E', 'i'])
+/// Splits a text after its leading digits.
+fn digits(text: &str) -> (&str, &str) {
+    text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }
 
 #[cfg(test)]
@@ -58,6 +67,19 @@ mod tests {
             (json!("1e3"), Some(1000.0)),
             (json!("2E"), Some(2e18)),
             (json!("1Ei"), Some(1024f64.powi(6))),
+            (json!("1.5E-3"), Some(0.0015)),
+            (json!("+.5"), Some(0.5)),
+            (json!("-2."), Some(-2.0)),
+            (json!(" 1 "), Some(1.0)),
+            (json!("m"), Some(0.0)),
+            (json!(1.5), Some(1.5)),
+            (json!(""), None),
+            (json!("1e"), None),
+            (json!("1.2.3"), None),
+            (json!("1 Gi"), None),
+            (json!("1gi"), None),
+            (json!("inf"), None),
+            (json!(true), None),
             (json!("25%"), None),
             (json!("x"), None),
         ] {

@@ -23,30 +23,18 @@ pub use rbac::role_base;
 pub use targets::{Targets, default_watch};
 
 use crate::bundle::Bundle;
-use crate::config::{CertificateProvider, Issuer, PodConfig, Watch};
-use crate::diag::{Diagnostics, Span};
+use crate::config::BundleConfig;
+use crate::diag::Diagnostics;
 use crate::ir::{Object, ValueSpec};
 use certificate::Certificates;
 
 /// Settings for the objects of a bundle.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
-    /// Name of the chart: cluster-wide names derive from it.
-    pub chart: &'a str,
+    /// The configuration of the bundle.
+    pub config: &'a BundleConfig,
     /// Namespace that the release is expected in, for comparing with watched namespaces.
     pub namespace: &'a str,
-    /// Namespaces that the operator watches; `None` selects the default install mode.
-    pub watch: Option<&'a Watch>,
-    /// The key `watch` in bundles.toml.
-    pub watch_span: Option<&'a Span>,
-    /// Source of the certificates for webhooks and APIServices.
-    pub certificates: CertificateProvider,
-    /// The cert-manager issuer, if it is not one of the release.
-    pub issuer: Option<&'a Issuer>,
-    /// True if the operator's APIs are aggregated to the cluster roles admin, edit and view.
-    pub aggregate_roles: bool,
-    /// Overrides for the operator's pods.
-    pub pods: &'a PodConfig,
 }
 
 /// The objects of a bundle.
@@ -77,13 +65,17 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>, diagnostics: &mut Diagn
         return Lowered { objects: shipped, values: Vec::new() };
     };
 
-    let certificates = Certificates { provider: options.certificates, issuer: options.issuer };
+    let config = options.config;
+    // Cluster-wide names derive from that of the chart.
+    let chart = config.name.as_str();
+    let certificates =
+        Certificates { provider: config.certificates, issuer: config.issuer.as_ref() };
     let mut lowered = Lowered::default();
     let objects = &mut lowered.objects;
     objects.extend(rbac::service_accounts(bundle, &shipped));
-    objects.extend(rbac::permissions(bundle, &shipped, options.chart, &targets));
-    objects.extend(rbac::cluster_permissions(bundle, &shipped, options.chart));
-    if options.aggregate_roles {
+    objects.extend(rbac::permissions(bundle, &shipped, chart, &targets));
+    objects.extend(rbac::cluster_permissions(bundle, &shipped, chart));
+    if config.toggles.aggregate_roles {
         objects.extend(aggregate::roles(bundle, &crds));
     }
 
@@ -92,7 +84,7 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>, diagnostics: &mut Diagn
         let server = servers.iter().find(|server| server.deployment.name == entry.name);
         let mount = server.map(|server| (server, &certificates));
         let mut deployment = deployment::deployment(bundle, entry, &targets, mount);
-        overrides::apply(options.pods, &mut deployment);
+        overrides::apply(&config.pods, &mut deployment);
         objects.push(deployment);
     }
 
@@ -105,7 +97,7 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>, diagnostics: &mut Diagn
         certificates.report(server, diagnostics);
     }
     objects.extend(webhook::configurations(bundle, &servers, &targets, &certificates));
-    objects.extend(apiservice::objects(bundle, options.chart, &servers, &certificates));
+    objects.extend(apiservice::objects(bundle, chart, &servers, &certificates));
     webhook::convert(&mut crds, &bundle.csv.webhooks, &servers, &certificates);
     webhook_server::replace_shipped(&servers, &mut shipped, diagnostics);
 

@@ -72,7 +72,7 @@ impl Targets {
             let error = Diagnostic::error(Code::InstallModeUnsupported, message).hint(hint(csv));
             let modes = csv.place(".spec.installModes");
             // The key is what can be changed; the command line has no place.
-            diagnostics.push(match options.watch_span {
+            diagnostics.push(match &options.config.watch_span {
                 Some(span) => {
                     error.at(Place::span(span.clone())).related(modes, "the bundle's install modes")
                 }
@@ -81,7 +81,7 @@ impl Targets {
             false
         };
 
-        match options.watch.cloned().or_else(|| default_watch(csv)) {
+        match options.config.watch.clone().or_else(|| default_watch(csv)) {
             None => {
                 let message = if csv.install_modes.is_empty() {
                     "the operator supports no install mode".to_owned()

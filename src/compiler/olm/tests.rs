@@ -1,7 +1,8 @@
 use super::*;
 use crate::bundle::{load, locate, sample};
+use crate::config::{Toggles, Watch};
 use crate::ir::Release;
-use crate::source::BundleFiles;
+use crate::source::{self, BundleFiles};
 use serde_json::{Value as Json, json};
 
 /// A ClusterServiceVersion with these lines in `spec`.
@@ -44,17 +45,13 @@ const DEPLOYMENT: &str = "  install:
             spec: {containers: [{name: manager, image: 'example.com/widget-operator:1.0.0'}]}
 ";
 
-fn options(pods: &PodConfig) -> Options<'_> {
-    Options {
-        chart: "widget-operator",
-        namespace: "widget-system",
-        watch: None,
-        watch_span: None,
-        certificates: CertificateProvider::CertManager,
-        issuer: None,
-        aggregate_roles: false,
-        pods,
-    }
+fn config() -> BundleConfig {
+    BundleConfig::new("widget-operator", source::from_argument("widget-operator"))
+}
+
+/// Returns the settings for a release in `widget-system`.
+fn options(config: &BundleConfig) -> Options<'_> {
+    Options { config, namespace: "widget-system" }
 }
 
 /// Returns the bundle with these manifests, and its files.
@@ -68,11 +65,11 @@ fn bundle(manifests: &[&str]) -> (Bundle, BundleFiles) {
 }
 
 /// Returns the objects of a release in `widget-system`, and the diagnostics as `FILE:LINE MESSAGE`.
-fn lowered(manifests: &[&str], options: &Options<'_>) -> (Vec<Json>, Vec<String>) {
+fn lowered(manifests: &[&str], config: &BundleConfig) -> (Vec<Json>, Vec<String>) {
     let (mut bundle, files) = bundle(manifests);
     let mut diagnostics = Diagnostics::new();
     let start = diagnostics.mark();
-    let objects = lower(&mut bundle, options, &mut diagnostics).objects;
+    let objects = lower(&mut bundle, &options(config), &mut diagnostics).objects;
     locate(diagnostics.since(start), &files);
 
     let release = Release { namespace: "widget-system", values: &Json::Null };
@@ -86,7 +83,7 @@ fn lowered(manifests: &[&str], options: &Options<'_>) -> (Vec<Json>, Vec<String>
 }
 
 fn messages(manifests: &[&str]) -> Vec<String> {
-    lowered(manifests, &options(&PodConfig::default())).1
+    lowered(manifests, &config()).1
 }
 
 fn of_kind<'o>(objects: &'o [Json], kind: &str) -> Vec<&'o Json> {
@@ -97,10 +94,9 @@ fn of_kind<'o>(objects: &'o [Json], kind: &str) -> Vec<&'o Json> {
 fn target_namespaces(modes: &[&str], watch: &Watch) -> Result<Json, Vec<String>> {
     let modes: String = modes.iter().map(|m| format!("{{type: {m}, supported: true}}, ")).collect();
     let (bundle, _) = bundle(&[&csv(&format!("  installModes: [{modes}]\n"))]);
-    let pods = PodConfig::default();
-    let options = Options { watch: Some(watch), ..options(&pods) };
+    let config = BundleConfig { watch: Some(watch.clone()), ..config() };
     let mut diagnostics = Diagnostics::new();
-    let targets = Targets::choose(&bundle.csv, &options, &mut diagnostics);
+    let targets = Targets::choose(&bundle.csv, &options(&config), &mut diagnostics);
     let release = Release { namespace: "widget-system", values: &Json::Null };
     targets
         .map(|targets| release.value(&targets.annotation()))
@@ -191,14 +187,13 @@ fn webhooks_select_the_watched_namespaces() {
     sideEffects: None
 ";
     let csv = csv(&format!("{spec}{DEPLOYMENT}"));
-    let pods = PodConfig::default();
     for (watch, selected) in [
         (Watch::All, None),
         (Watch::Own, Some(json!(["widget-system"]))),
         (namespaces(&["a", "widget-system"]), Some(json!(["a", "widget-system"]))),
     ] {
-        let options = Options { watch: Some(&watch), ..options(&pods) };
-        let (objects, found) = lowered(&[&csv], &options);
+        let config = BundleConfig { watch: Some(watch.clone()), ..config() };
+        let (objects, found) = lowered(&[&csv], &config);
         let configurations = of_kind(&objects, "ValidatingWebhookConfiguration");
         let [configuration] = configurations.as_slice() else { panic!("{found:?}") };
         let selector = configuration["webhooks"][0].get("namespaceSelector");
@@ -235,8 +230,7 @@ fn operators_that_read_operator_conditions_get_the_name_of_theirs() {
               - {name: other, env: [{name: OPERATOR_CONDITION_NAME, value: other}]}
 ";
     let settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n---\n";
-    let (objects, found) =
-        lowered(&[&format!("{settings}{}", csv(spec))], &options(&PodConfig::default()));
+    let (objects, found) = lowered(&[&format!("{settings}{}", csv(spec))], &config());
     assert_eq!(
         found,
         ["0.yaml:16 the operator has RBAC for OperatorCondition/widget-operator.v1.0.0, which \
@@ -259,10 +253,10 @@ fn roles_of_owned_crds_are_aggregated() {
     owned: [{name: widgets.example.com, kind: Widget, version: v1}]
 ";
     let csv = csv(&format!("{ALL_NAMESPACES}{spec}"));
-    let pods = PodConfig::default();
-    let options = Options { aggregate_roles: true, ..options(&pods) };
+    let toggles = Toggles { aggregate_roles: true, ..Toggles::default() };
+    let config = BundleConfig { toggles, ..config() };
     let manifests = [csv.as_str(), &crd("widgets.example.com", "")];
-    let (objects, found) = lowered(&manifests, &options);
+    let (objects, found) = lowered(&manifests, &config);
     assert!(found.is_empty(), "{found:?}");
     let roles: Vec<_> = of_kind(&objects, "ClusterRole")
         .into_iter()

@@ -43,6 +43,15 @@ pub(super) fn validate(schema: &Value, root: &Map) -> Vec<Fault> {
     validator.faults
 }
 
+/// Returns why the schema of a field refuses a value; the API server also refuses defaults with fields
+/// that it would drop.
+pub(crate) fn refused(schema: &Value, value: &Value) -> Vec<String> {
+    let mut validator = Validator { faults: Vec::new() };
+    validator.value(schema, value, "");
+    let faults = validator.faults.into_iter();
+    faults.map(|fault| format!("`{}` {}", fault.shown_path(), fault.message)).collect()
+}
+
 /// Marks maps that are whole objects, with fields that the API server knows without the schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Root {
@@ -277,7 +286,8 @@ impl Validator {
 
     fn allowed(&mut self, schema: &Map, value: &Value, path: &str) {
         let Some(Value::Seq(allowed)) = schema.get("enum") else { return };
-        if allowed.contains(value) {
+        // To Kubernetes, an empty list is no list.
+        if allowed.is_empty() || allowed.contains(value) {
             return;
         }
         let shown = Release::LITERAL.value(value);

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// with delegated authentication (for example with library-go's controller command) exit on startup
 /// without it.
 pub(super) fn auth_reader(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
-    if !context.auth_reader {
+    if !context.toggles.auth_reader {
         return;
     }
     let accounts: BTreeSet<String> = unit

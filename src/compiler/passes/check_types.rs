@@ -5,10 +5,8 @@ use crate::bundle::{api_version, check_object, is_plain_schema};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Map, Object, Origin, Release, Unit, Value, path_of};
 
-const QUOTES: &str = "put the value in quotes, in the source or with a `[[bundle.patch]]`";
-
-/// Rejects built-in objects with fields of the wrong type, drops unknown fields, and reports
-/// removed API versions.
+/// Rejects built-in objects with fields of the wrong type, drops unknown fields, and reports missing
+/// ones and removed API versions.
 ///
 /// Runs first, when objects are still as written: the other passes see what the API server sees.
 pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
@@ -44,6 +42,14 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
             diagnostics.push(unknown_field(object, &path_of(&steps)));
             object.remove(&steps);
         }
+        for missing in found.missing {
+            let message = format!("{} {}", object.label(), missing.describe());
+            diagnostics.push(
+                Diagnostic::warning(Code::ApiRefuses, message)
+                    .at(object.place_at(&missing.path))
+                    .hint(remediation_hint(object)),
+            );
+        }
         for mismatch in found.mismatches {
             diagnostics.push(
                 Diagnostic::error(
@@ -56,10 +62,11 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
                     ),
                 )
                 .at(object.place_at(&mismatch.path))
-                .hint(if mismatch.lacks_quotes() {
-                    QUOTES
-                } else {
-                    remediation_hint(object)
+                .hint(match mismatch.spelling() {
+                    Some(spelling) => {
+                        format!("{spelling}, in the source or with a `[[bundle.patch]]`")
+                    }
+                    None => remediation_hint(object).to_owned(),
                 }),
             );
         }

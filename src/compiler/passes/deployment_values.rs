@@ -221,15 +221,17 @@ impl Settings {
         }
     }
 
-    /// The pull policy of a container, which cannot be unset if the operator sets it.
+    /// The pull policy of a container, which cannot be unset if the operator sets it. One that
+    /// Kubernetes does not know is no value: the schema of the values would refuse the default.
     fn pull_policy(&mut self, container: &mut Map, name: &str, description: &str) {
         let path = self.path(&["imagePullPolicy", name]);
-        let own = container.get("imagePullPolicy").and_then(Value::as_str).map(str::to_owned);
+        let mut policies = vec!["Always", "IfNotPresent", "Never"];
+        let own = container.get("imagePullPolicy").and_then(Value::as_str);
+        let own = own.filter(|own| policies.contains(own)).map(str::to_owned);
         if own.is_none() && container.contains_key("imagePullPolicy") {
             return;
         }
         let text: Value = Expr::Text(path.clone()).into();
-        let mut policies = vec!["Always", "IfNotPresent", "Never"];
         let value = if own.is_some() {
             text
         } else {

@@ -27,7 +27,7 @@ pub use filter::{Filtered, filter, unused_filters};
 pub(crate) use keep_crds::crds_enabled;
 pub use lint::CODES as LINTS;
 
-use crate::config::CrdPlacement;
+use crate::config::{CrdPlacement, Toggles};
 use crate::diag::Diagnostics;
 use crate::ir::{Expr, Scopes, Unit};
 use crate::overlay::namespace_value;
@@ -52,16 +52,10 @@ pub struct Context {
     pub scopes: Scopes,
     /// Default name of the pull secret.
     pub pull_secret: Option<String>,
-    /// True if the operator can read the API server's authentication configuration.
-    pub auth_reader: bool,
     /// Placement of CRDs.
     pub crds: CrdPlacement,
-    /// True if descriptions are removed from CRD schemas.
-    pub strip_descriptions: bool,
-    /// True if annotations that only catalogs read are removed from pods.
-    pub strip_annotations: bool,
-    /// True if objects have labels of the release.
-    pub release_labels: bool,
+    /// Boolean settings.
+    pub toggles: Toggles,
 }
 
 impl Context {

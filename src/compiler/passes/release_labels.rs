@@ -11,7 +11,7 @@ const LONGEST: usize = 63;
 /// Adds the labels that Helm recommends to the metadata of all objects. Labels of the bundle stay,
 /// because selectors may use them. CRDs have none: they outlive the release.
 pub(super) fn release_labels(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
-    if !context.release_labels {
+    if !context.toggles.release_labels {
         return;
     }
     for object in &mut unit.objects {
@@ -44,6 +44,7 @@ fn label(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Toggles;
     use crate::ir::{Object, Origin, Release};
     use serde_json::json;
 
@@ -63,7 +64,7 @@ mod tests {
             chart: "widget-operator".to_owned(),
             version: "1.0.0+build".to_owned(),
             chart_version: "1.0.0+build".to_owned(),
-            release_labels: true,
+            toggles: Toggles { release_labels: true, ..Toggles::default() },
             ..Context::default()
         };
         release_labels(&mut unit, &context, &mut Diagnostics::new());

@@ -34,7 +34,7 @@ const PREFIXES: [&str; 6] = [
 /// Removes descriptive annotations from the pods of the CSV's Deployments, except those that the pod
 /// reads itself with the downward API.
 pub(super) fn strip_annotations(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
-    if !context.strip_annotations {
+    if !context.toggles.strip_annotations {
         return;
     }
     for object in &mut unit.objects {
@@ -87,6 +87,7 @@ fn annotations_read(object: &Object) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Toggles;
     use crate::passes::sample;
     use serde_json::json;
 
@@ -104,7 +105,8 @@ mod tests {
         let csv = Origin::Csv { file: String::new(), document: 1, path: String::new() };
         let mut unit = Unit::default();
         unit.objects.push(Object::new(*root, csv));
-        let context = Context { strip_annotations, ..Context::default() };
+        let toggles = Toggles { strip_annotations, ..Toggles::default() };
+        let context = Context { toggles, ..Context::default() };
         super::strip_annotations(&mut unit, &context, &mut Diagnostics::new());
         let object = crate::ir::Release::LITERAL.object(&unit.objects[0]).unwrap();
         object["spec"]["template"]["metadata"].clone()
@@ -137,7 +139,8 @@ mod tests {
                  spec: {{template: {{metadata: {{annotations: {{support: me}}}}}}}}}}"
             )
         };
-        let context = Context { strip_annotations: true, ..Context::default() };
+        let toggles = Toggles { strip_annotations: true, ..Toggles::default() };
+        let context = Context { toggles, ..Context::default() };
         for mut unit in
             [sample::overlay(&manifest("Deployment")), sample::generated(&manifest("Widget"))]
         {

@@ -7,7 +7,7 @@ use crate::ir::{Map, Unit, Value};
 /// Removes `description` from every schema of every CRD, when the configuration wants that. A
 /// property that is called `description` stays.
 pub(super) fn strip_descriptions(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
-    if !context.strip_descriptions {
+    if !context.toggles.strip_descriptions {
         return;
     }
     let crds = unit.objects.iter_mut().filter(|o| o.kind() == "CustomResourceDefinition");
@@ -60,6 +60,7 @@ fn strip_some(value: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Toggles;
     use crate::ir::Release;
     use crate::passes::sample;
     use crate::yaml;
@@ -124,7 +125,8 @@ spec:
   - schema: {{openAPIV3Schema: {{description: A widget., type: object}}}}
 "
             ));
-            let context = Context { strip_descriptions, ..Context::default() };
+            let toggles = Toggles { strip_descriptions, ..Toggles::default() };
+            let context = Context { toggles, ..Context::default() };
             super::strip_descriptions(&mut unit, &context, &mut Diagnostics::new());
             let object = Release::LITERAL.object(&unit.objects[0]).unwrap();
             object["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone()

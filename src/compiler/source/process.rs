@@ -41,6 +41,7 @@ pub(super) struct Program {
     input: Vec<u8>,
     time: Duration,
     output_bytes: u64,
+    memory: Option<u64>,
 }
 
 /// The result of a program.
@@ -98,12 +99,19 @@ impl Program {
             input: Vec::new(),
             time: Duration::from_secs(60),
             output_bytes: 4 << 20,
+            memory: None,
         })
     }
 
     /// Limits its time and the bytes of its stdout.
     pub(super) fn limits(mut self, time: Duration, output_bytes: u64) -> Self {
         (self.time, self.output_bytes) = (time, output_bytes);
+        self
+    }
+
+    /// Limits its memory in bytes, on Linux only; it ends when it needs more.
+    pub(super) fn memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
         self
     }
 
@@ -179,6 +187,9 @@ impl Program {
             .stderr(Stdio::piped());
         let mut running =
             Running { child: self.command.spawn().map_err(ProgramError::System)?, leader };
+        if let Some(bytes) = self.memory {
+            limit_memory(&running.child, bytes).map_err(ProgramError::System)?;
+        }
 
         // A thread that is stuck at a pipe of a process that left the group is left alone.
         if let Some(mut pipe) = running.child.stdin.take() {
@@ -235,6 +246,24 @@ impl Program {
         let status = running.child.wait().map_err(ProgramError::System)?;
         Ok(Finished { status, output, errors })
     }
+}
+
+/// Limits the private memory of a process that has just started. Its reserved address space does not
+/// count: programs in Go reserve more than they use.
+#[cfg(target_os = "linux")]
+fn limit_memory(child: &Child, bytes: u64) -> io::Result<()> {
+    use rustix::process::{Resource, Rlimit, prlimit};
+    let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
+    match prlimit(Some(Pid::from_child(child)), Resource::Data, limit) {
+        // It has ended.
+        Ok(_) | Err(rustix::io::Errno::SRCH) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn limit_memory(_: &Child, _: u64) -> io::Result<()> {
+    Ok(())
 }
 
 /// A part of what a program writes.

@@ -86,11 +86,63 @@ impl Reference {
         Self::parse(text).is_ok() || Self::parse(&format!("docker.io/{text}")).is_ok()
     }
 
+    /// Returns the name in its usual spelling: other spellings of the host and of Docker Hub's own
+    /// images are the same repository.
+    pub fn usual_name(&self) -> String {
+        usual_spelling(&self.name, true)
+    }
+
+    /// Returns true if the image is in a registry, a directory of repositories or a repository, in its
+    /// [`usual_prefix`]. Each image is below the empty prefix.
+    pub(super) fn is_below(&self, prefix: &str) -> bool {
+        // Docker Hub's own images have two spellings, and a policy may use either.
+        let names = [self.usual_name(), usual_spelling(&self.name, false)];
+        let ends = |rest: &str| rest.is_empty() || rest.starts_with('/');
+        prefix.is_empty() || names.iter().any(|name| name.strip_prefix(prefix).is_some_and(ends))
+    }
+
     /// Returns the part of the name after `prefix`, which must end on a `/` boundary; empty when
     /// `prefix` is the whole name.
     pub fn after(&self, prefix: &str) -> Option<&str> {
         let rest = self.name.strip_prefix(prefix.trim_end_matches('/'))?;
         if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
+    }
+}
+
+/// Returns a prefix of names in its usual spelling.
+pub(super) fn usual_prefix(prefix: &str) -> String {
+    usual_spelling(prefix, false)
+}
+
+/// Returns the usual spelling of a repository, or of the beginning of its name.
+fn usual_spelling(name: &str, is_whole: bool) -> String {
+    let (host, path) = name.split_once('/').map_or((name, None), |(host, path)| (host, Some(path)));
+    let host = usual_host(host);
+    match path {
+        // Docker Hub's own images have a short name.
+        Some(path) if is_whole && host == DOCKER_HUB && !path.contains('/') => {
+            format!("{host}/library/{path}")
+        }
+        Some(path) => format!("{host}/{path}"),
+        None => host,
+    }
+}
+
+/// The usual name of Docker Hub.
+const DOCKER_HUB: &str = "docker.io";
+
+/// Returns the usual spelling of a registry's host: in lower case, without the port of HTTPS, and with
+/// one name of Docker Hub.
+fn usual_host(host: &str) -> String {
+    let host = host.to_ascii_lowercase();
+    one_docker_hub(host.strip_suffix(":443").unwrap_or(&host)).to_owned()
+}
+
+/// Returns the usual name of Docker Hub for its other names, and other hosts as they are.
+pub(super) fn one_docker_hub(host: &str) -> &str {
+    match host {
+        "index.docker.io" | "registry-1.docker.io" => DOCKER_HUB,
+        _ => host,
     }
 }
 
@@ -202,6 +254,30 @@ mod tests {
         }
         let upper = format!("quay.io/a/b@sha256:{}", "AB".repeat(32));
         assert!(Reference::parse(&upper).is_err());
+    }
+
+    #[test]
+    fn other_spellings_of_a_host_are_the_same_registry() {
+        for (prefix, text, is_below) in [
+            ("docker.io", "index.docker.io/team/a:1", true),
+            ("docker.io", "registry-1.docker.io/team/a:1", true),
+            ("registry-1.docker.io/team", "docker.io/team/a:1", true),
+            ("docker.io/library/a", "docker.io/a:1", true),
+            ("docker.io/a", "docker.io/a:1", true),
+            ("docker.io/a", "registry-1.docker.io/library/a:1", false),
+            ("docker.io/library", "index.docker.io/a:1", true),
+            ("docker.io/a", "docker.io/a/b:1", true),
+            ("registry.example.com", "REGISTRY.example.com/a:1", true),
+            ("Registry.Example.com:443/a", "registry.example.com/a:1", true),
+            ("registry.example.com", "registry.example.com:443/a:1", true),
+            ("registry.example.com", "registry.example.com:5000/a:1", false),
+            ("registry.example.com/a", "registry.example.com/ab:1", false),
+            ("registry.example.com", "registry.example.com.evil.com/a:1", false),
+            ("", "quay.io/a:1", true),
+        ] {
+            let reference = Reference::parse(text).unwrap();
+            assert_eq!(reference.is_below(&usual_prefix(prefix)), is_below, "{prefix} {text}");
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod scanner;
 mod stream;
 mod write;
 
-pub use certificate::CERTIFICATE_TEMPLATE;
+pub use certificate::{CERTIFICATE_PLACEHOLDER_TEMPLATE, CERTIFICATE_TEMPLATE};
 pub use crd_version::{CRD_VERSION_TEMPLATE, crd_template};
 pub(crate) use expression::quoted as quoted_argument;
 pub use expression::{escape, in_text};

@@ -1,25 +1,28 @@
 //! Charts as operands: the objects that Helm would create from a chart's files.
+//!
+//! Charts that are proved to be as this version writes them are rendered here, all others by Helm.
 
 use super::{Operands, merge};
-use crate::chart::CRDS_SUBCHART;
+use crate::chart::{Manifest, render_generated};
 use crate::diag::{Code, Diagnostic, Fatal, Place};
 use crate::diff::{BundleFacts, ChartFacts, Placement, Side};
 use crate::ir::{Release, UpgradeEdges};
-use crate::source::chart::{self as charts, ChartTree};
-use crate::yaml::render;
+use crate::source::chart::{self as charts, ChartTree, Form};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Directory of a subchart's templates that bundle2chart writes.
-const SUBCHART_TEMPLATES: &str = "charts/crds/templates";
+/// Most values in the objects of a chart, so that two charts fit into 1 GB. The largest that are
+/// published have 300,000.
+const MOST_VALUES: usize = 2_000_000;
 
 impl Operands<'_> {
     /// Returns the side that a chart's files make; `label` is made of the chart when it is empty.
+    /// `form` is that in which Helm reads them.
     ///
     /// # Errors
     /// When a file cannot be understood or rendered.
-    pub fn chart(&self, label: &str, tree: &ChartTree) -> Result<Side, Fatal> {
+    pub fn chart(&self, label: &str, tree: &ChartTree, form: Form) -> Result<Side, Fatal> {
         let file = |name: &str| -> Result<Json, Fatal> {
             let Some(content) = tree.get(name) else { return Ok(Json::Null) };
             Ok(documents(name, content)?.into_iter().next().unwrap_or(Json::Null))
@@ -34,29 +37,23 @@ impl Operands<'_> {
         let mut values = defaults.clone();
         merge(&mut values, &self.values);
         let annotations = metadata.get("annotations").and_then(Json::as_object);
-        let annotated =
-            annotations.is_some_and(|map| map.keys().any(|key| key.starts_with("bundle2chart/")));
         let annotation = |key: &str| {
             let value = annotations.and_then(|map| map.get(&format!("bundle2chart/{key}")));
             value.and_then(Json::as_str).map(str::to_owned)
         };
         let package = annotation("package").unwrap_or_default();
         let bundle = bundle_facts(annotation);
-        let ours = annotated || tree.contains_key(crate::output::ownership::FILE_NAME);
         let name = text("name");
-        let rendered = if ours { self.render(tree, &values)? } else { None };
-        let rendered = match rendered {
-            Some(rendered) => rendered,
+        let generated = render_generated(tree, self.namespace, &values).and_then(objects_of);
+        let rendered = match generated {
+            Some(objects) => objects,
             None if !self.helm => {
-                let message = format!("unsupported template version of chart `{name}`");
+                let message = format!("chart `{name}` is not as this version writes it");
                 return Err(Diagnostic::error(Code::ChartUnreadable, message)
-                    .hint(
-                        "build it again with this version: another version of bundle2chart \
-                        generated it",
-                    )
+                    .hint("build it again: it was edited, or another version generated it")
                     .into());
             }
-            None => self.with_helm(&name, tree)?,
+            None => self.with_helm(&name, tree, form)?,
         };
 
         let mut facts = ChartFacts {
@@ -73,7 +70,7 @@ impl Operands<'_> {
         };
 
         let mut objects = Vec::new();
-        for (placement, file, object) in rendered {
+        for (placement, file, object) in rendered.objects {
             let kind = object.get("kind").and_then(Json::as_str);
             if kind == Some("CustomResourceDefinition")
                 && let Some(name) = object.pointer("/metadata/name").and_then(Json::as_str)
@@ -97,67 +94,22 @@ impl Operands<'_> {
         Ok(Side { bundle, package, operator_version, ..side })
     }
 
-    /// Renders a generated chart; `None` if a template has an unsupported syntax.
-    fn render(&self, tree: &ChartTree, values: &Json) -> Result<Option<Rendered>, Fatal> {
-        let release = Release { namespace: self.namespace, values };
-        let nothing = Json::Null;
-        let of_subchart = values.get(CRDS_SUBCHART).unwrap_or(&nothing);
-        let subchart = Release { namespace: self.namespace, values: of_subchart };
-        let without_subchart = of_subchart.get("enabled") == Some(&Json::Bool(false));
-        let mut rendered = Vec::new();
-
-        for (path, content) in tree {
-            let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-            let yaml = [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end));
-            let in_crds = is_crds(folder);
-            let in_subchart = folder == SUBCHART_TEMPLATES;
-            let template = folder == "templates" || folder.starts_with("templates/") || in_subchart;
-            if folder.starts_with("charts/") && folder.contains("/templates") && !in_subchart {
-                return Ok(None);
-            }
-            if !yaml || name.starts_with('_') || !(in_crds || template) {
-                continue;
-            }
-            if in_subchart && without_subchart {
-                continue;
-            }
-            let placement = if in_crds { Placement::Crds } else { Placement::Templates };
-            let text;
-            let content = if in_crds {
-                content.as_slice()
-            } else {
-                let Ok(source) = std::str::from_utf8(content) else { return Err(not_utf8(path)) };
-                match render::render(source, if in_subchart { &subchart } else { &release }) {
-                    Ok(done) => text = done,
-                    Err(_) => return Ok(None),
-                }
-                text.as_bytes()
-            };
-            let objects = documents(path, content)?;
-            rendered.extend(
-                objects
-                    .into_iter()
-                    .flat_map(flatten)
-                    .map(|object| (placement, path.clone(), object)),
-            );
-        }
-
-        Ok(Some(rendered))
-    }
-
-    fn with_helm(&self, name: &str, tree: &ChartTree) -> Result<Rendered, Fatal> {
+    fn with_helm(&self, name: &str, tree: &ChartTree, form: Form) -> Result<Rendered, Fatal> {
         // JSON is YAML.
         let values = self.values.to_string();
-        let text = charts::helm_template(name, tree, self.namespace, &values)?;
-        let mut rendered = Vec::new();
+        let text = charts::helm_template(name, tree, form, self.namespace, &values)?;
+        let mut rendered = Rendered::default();
         for part in text.split("---\n# Source: ").skip(1) {
             let (path, content) = part.split_once('\n').unwrap_or((part, ""));
             let path = path.trim().split_once('/').map_or(path, |(_, inside)| inside);
             let in_crds = is_crds(path.rsplit_once('/').map_or("", |(folder, _)| folder));
             let placement = if in_crds { Placement::Crds } else { Placement::Templates };
-            for object in documents(path, content.as_bytes())? {
-                rendered
-                    .extend(flatten(object).into_iter().map(|o| (placement, path.to_owned(), o)));
+            for document in documents(path, content.as_bytes())? {
+                rendered.push(placement, path, document).map_err(|why| {
+                    Diagnostic::error(Code::ChartUnreadable, format!("`{path}` {why}"))
+                        .at(Place::file(path))
+                        .hint("check the rendered template: no cluster accepts it")
+                })?;
             }
         }
         Ok(rendered)
@@ -204,19 +156,62 @@ fn is_crds(folder: &str) -> bool {
 }
 
 /// Reads a chart directory or package; `None` if the path is neither.
-pub(super) fn chart_at(path: &Path) -> Result<Option<ChartTree>, Fatal> {
+pub(super) fn chart_at(path: &Path) -> Result<Option<(ChartTree, Form)>, Fatal> {
     if path.is_dir() && charts::is_chart(path) {
-        let tree = charts::read_folder(path)?;
-        if !tree.contains_key(crate::output::ownership::FILE_NAME) {
-            charts::refuse_links(path)?;
-        }
-        return Ok(Some(tree));
+        return charts::read_folder(path).map(|tree| Some((tree, Form::Directory)));
     }
-    if path.is_file() { charts::read_package(path) } else { Ok(None) }
+    let tree = if path.is_file() { charts::read_package(path)? } else { None };
+    Ok(tree.map(|tree| (tree, Form::Package)))
 }
 
-/// Objects with their placement in the chart.
-type Rendered = Vec<(Placement, String, Json)>;
+/// Returns the objects of a generated chart; `None` if a manifest has none.
+fn objects_of(manifests: Vec<Manifest>) -> Option<Rendered> {
+    let mut rendered = Rendered::default();
+    for Manifest { path, is_in_crds_folder, text } in manifests {
+        let placement = if is_in_crds_folder { Placement::Crds } else { Placement::Templates };
+        for document in documents(&path, text.as_bytes()).ok()? {
+            rendered.push(placement, &path, document).ok()?;
+        }
+    }
+    Some(rendered)
+}
+
+/// Objects with their placement and file in the chart.
+#[derive(Default)]
+struct Rendered {
+    objects: Vec<(Placement, String, Json)>,
+    /// Lists, maps and scalars in all of them.
+    values: usize,
+}
+
+impl Rendered {
+    /// Adds the objects of a document.
+    ///
+    /// # Errors
+    /// Why it cannot be compared.
+    fn push(&mut self, placement: Placement, path: &str, document: Json) -> Result<(), String> {
+        if !["apiVersion", "kind"].iter().all(|key| document[key].is_string()) {
+            return Err("renders a document that is no object with `apiVersion` and `kind`".into());
+        }
+        self.values += count(&document);
+        if self.values > MOST_VALUES {
+            return Err(format!("exceeds the limit of {MOST_VALUES} values in a chart"));
+        }
+        let objects = flatten(document).into_iter();
+        self.objects.extend(objects.map(|object| (placement, path.to_owned(), object)));
+        Ok(())
+    }
+}
+
+/// Returns the number of lists, maps and scalars in a value.
+fn count(value: &Json) -> usize {
+    let inside = match value {
+        Json::Array(items) => items.iter().map(count).sum(),
+        Json::Object(map) => map.values().map(count).sum(),
+        _ => 0,
+    };
+    inside + 1
+}
 
 /// Returns the documents of a file, as JSON.
 pub(crate) fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Fatal> {

@@ -225,6 +225,31 @@ fn what_a_signature_must_say() {
     built(&from_layout(&images, &signer.pem()), &["build"]);
 }
 
+/// Other spellings of a registry are under the same policy, and a prefix that no image has is an
+/// error: nothing would be verified.
+#[test]
+fn spellings_of_a_host_do_not_evade_a_policy() {
+    let signer = Signer::new();
+    for prefix in ["REGISTRY.example.com", "registry.example.com:443", "Registry.Example.com/lamps"]
+    {
+        let project = from_layout(&Images::new(), &signer.pem());
+        let table = VENDOR.replace("registry.example.com", prefix);
+        project.case.replace("bundles.toml", VENDOR, &table);
+        refused(&project, &["build"], "signature-missing", &[]);
+    }
+    for prefix in ["*.example.com", "registry.example.com/lamps/bundle:1.0", "lamps"] {
+        let project = from_layout(&Images::new(), &signer.pem());
+        let table = VENDOR.replace("registry.example.com", prefix);
+        project.case.replace("bundles.toml", VENDOR, &table);
+        refused(&project, &["build"], "invalid-value", &["no image begins with the prefix"]);
+    }
+    let project = from_layout(&Images::new(), &signer.pem());
+    let twice =
+        format!("{VENDOR}{}", VENDOR.replace("registry.example.com", "registry.example.com:443"));
+    project.case.replace("bundles.toml", VENDOR, &twice);
+    refused(&project, &["build"], "invalid-value", &["duplicate `[[verify]]` table"]);
+}
+
 #[test]
 fn the_longest_prefix_applies() {
     let (vendor, own) = (Signer::new(), Signer::new());

@@ -64,6 +64,16 @@ impl Client {
     /// # Panics
     /// When there is no answer.
     pub(crate) fn send(&self, method: &str, path: &str, body: Option<&Json>) -> Answer {
+        self.try_send(method, path, body).unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+    }
+
+    /// The same; an error if the server closes the connection, as it does when its code panics.
+    pub(crate) fn try_send(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Json>,
+    ) -> Result<Answer, ureq::Error> {
         let content = match method {
             "PATCH" => "application/merge-patch+json",
             _ => "application/json",
@@ -77,15 +87,15 @@ impl Client {
             Some(body) => self.agent.run(request.body(body.to_string()).expect("a request")),
             None => self.agent.run(request.body(()).expect("a request")),
         };
-        let mut answer = answer.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
+        let mut answer = answer?;
         let status = answer.status().as_u16();
         // A watch goes on until its time is over.
         if path.contains("watch=1") && status == 200 {
-            return Answer { status, body: Json::Null };
+            return Ok(Answer { status, body: Json::Null });
         }
-        let text = answer.body_mut().read_to_string().expect("a text");
+        let text = answer.body_mut().read_to_string()?;
         let body = serde_json::from_str(&text).unwrap_or_else(|_| json!(text));
-        Answer { status, body }
+        Ok(Answer { status, body })
     }
 
     /// `GET PATH`.

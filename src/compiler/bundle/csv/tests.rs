@@ -54,7 +54,7 @@ spec: {version: 1.0.0}
         found,
         [
             "8 `.metadata.annotations.certified` must be a string, but it is a boolean",
-            "9 `.metadata.annotations[\"example.com/tested\"]` must be a string, but it is a number",
+            "9 `.metadata.annotations[\"example.com/tested\"]` must be a string, but it is a number with a fraction",
         ]
     );
 }
@@ -88,7 +88,7 @@ fn target_ports_default_to_the_port_of_the_service() {
     let path = ".spec.webhookdefinitions[0].targetPort";
     for (field, message) in [
         ("targetPort: 70000", "is 70000, but ports are from 1 to 65535"),
-        ("targetPort: []", "must be an integer or the name of a port, but it is a list"),
+        ("targetPort: []", "must be an integer or a string, but it is a list"),
     ] {
         assert_eq!(target_port(field), Err(vec![format!("10 `{path}` {message}")]), "{field}");
     }

@@ -4,7 +4,8 @@ use super::check::Draft;
 use super::defaults::{self, Settings};
 use super::reader::{Fields, Located, Reader};
 use super::{after, certificates, lints, operands, overlay, pods, ready, switches, values};
-use crate::config::{BundleConfig, CatalogSource, Filter, Source, VersionRequest, WantedVersion};
+use crate::config::keys::BUNDLE;
+use crate::config::{BundleConfig, CatalogSource, Source, VersionRequest, WantedVersion};
 use crate::diag::Code;
 
 pub(super) fn read(
@@ -35,8 +36,8 @@ pub(super) fn read(
         _ if fields.text("catalog").is_some() => None,
         _ => fields.text("package").and_then(|at| values::word(reader, "package", at)),
     };
-    let own = defaults::settings(reader, fields);
-    let certificates = own.certificates.or(defaults.certificates).unwrap_or_default();
+    let own = defaults::settings(reader, fields, &BUNDLE, defaults.toggles).over(defaults);
+    let certificates = own.certificates.unwrap_or_default();
     certificates::issuer_is_used(reader, fields, certificates);
     let pods = pods::read(reader, fields);
     let overlays = overlay::overlays(reader, fields);
@@ -50,26 +51,19 @@ pub(super) fn read(
     let chart_version = fields.text("chart-version").and_then(|at| values::version(reader, at));
     let draft = super::draft(reader, fields);
 
-    let joined = |shared: &[Filter], own: Vec<Filter>| shared.iter().cloned().chain(own).collect();
     let bundle = name.zip(source).map(|((name, _), source)| BundleConfig {
         name: name.to_owned(),
         source,
         package,
         namespace,
-        watch: own.watch.or_else(|| defaults.watch.clone()),
-        watch_span: own.watch_span.or_else(|| defaults.watch_span.clone()),
-        include: joined(&defaults.include, own.include),
-        exclude: joined(&defaults.exclude, own.exclude),
-        pull_secret: own.pull_secret.or_else(|| defaults.pull_secret.clone()).flatten(),
-        auth_reader: own.auth_reader.or(defaults.auth_reader).unwrap_or_default(),
-        crds: own.crds.or(defaults.crds),
-        strip_descriptions: own
-            .strip_descriptions
-            .or(defaults.strip_descriptions)
-            .unwrap_or_default(),
-        strip_annotations: own.strip_annotations.or(defaults.strip_annotations).unwrap_or_default(),
-        release_labels: own.release_labels.or(defaults.release_labels).unwrap_or_default(),
-        maintainers: own.maintainers.or_else(|| defaults.maintainers.clone()).unwrap_or_default(),
+        watch: own.watch,
+        watch_span: own.watch_span,
+        include: own.include,
+        exclude: own.exclude,
+        pull_secret: own.pull_secret.flatten(),
+        crds: own.crds,
+        toggles: own.toggles,
+        maintainers: own.maintainers.unwrap_or_default(),
         certificates,
         pods,
         overlays,
@@ -78,10 +72,9 @@ pub(super) fn read(
         scopes: operands::scopes(reader, fields),
         operands,
         stub_crds,
-        issuer: own.issuer.or_else(|| defaults.issuer.clone()),
-        aggregate_roles: own.aggregate_roles.or(defaults.aggregate_roles).unwrap_or_default(),
+        issuer: own.issuer,
         chart_version,
-        provided: defaults.provided.iter().cloned().chain(own.provided).collect(),
+        provided: own.provided,
         depends_on: draft.depends_on.iter().map(|(name, _)| name.clone()).collect(),
         gates,
         after,

@@ -4,7 +4,7 @@ use super::check::Draft;
 use super::defaults::{self, Settings};
 use super::reader::{Fields, Reader};
 use super::{after, lints, operands, overlay, ready, switches, values};
-use crate::config::keys::VENDORED;
+use crate::config::keys::{CHART, VENDORED};
 use crate::config::{BundleConfig, Manifests, Source, Text, VendoredFile};
 use crate::diag::Code;
 use crate::serving::config::maas::{self, MaasPlatform};
@@ -23,7 +23,7 @@ pub(super) fn read(
     let suggested = namespace.as_deref().or(fields.text("name").map(|(name, _)| name));
     let platform = maas::platform(reader, fields, suggested.unwrap_or_default());
     let source = manifests(reader, fields, platform).map(Box::new).map(Source::Manifests);
-    let own = defaults::settings(reader, fields);
+    let own = defaults::settings(reader, fields, &CHART, defaults.toggles).over(defaults);
     let overlays = overlay::overlays(reader, fields);
     let gates = ready::gates(reader, fields, &overlays);
     let after = after::steps(reader, fields, &overlays);
@@ -36,23 +36,19 @@ pub(super) fn read(
     let span = reader.span(fields.header.clone());
     let chart = draft.name.as_ref().zip(source).map(|((name, _), source)| BundleConfig {
         namespace,
-        include: defaults.include.iter().cloned().chain(own.include).collect(),
-        exclude: defaults.exclude.iter().cloned().chain(own.exclude).collect(),
-        pull_secret: own.pull_secret.or_else(|| defaults.pull_secret.clone()).flatten(),
-        crds: own.crds.or(defaults.crds),
-        strip_descriptions: own
-            .strip_descriptions
-            .or(defaults.strip_descriptions)
-            .unwrap_or_default(),
-        release_labels: own.release_labels.or(defaults.release_labels).unwrap_or_default(),
-        maintainers: own.maintainers.or_else(|| defaults.maintainers.clone()).unwrap_or_default(),
+        include: own.include,
+        exclude: own.exclude,
+        pull_secret: own.pull_secret.flatten(),
+        crds: own.crds,
+        toggles: own.toggles,
+        maintainers: own.maintainers.unwrap_or_default(),
         overlays,
         switches,
         patches,
         scopes,
         operands,
         chart_version,
-        provided: defaults.provided.iter().cloned().chain(own.provided).collect(),
+        provided: own.provided,
         depends_on: draft.depends_on.iter().map(|(name, _)| name.clone()).collect(),
         gates,
         after,

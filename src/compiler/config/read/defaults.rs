@@ -2,7 +2,10 @@
 
 use super::reader::{Fields, Located, Reader};
 use super::{certificates, overlay, values};
-use crate::config::{CertificateProvider, CrdPlacement, Filter, Issuer, Maintainer, Text, Watch};
+use crate::config::keys::Table;
+use crate::config::{
+    CertificateProvider, CrdPlacement, Filter, Issuer, Maintainer, Text, Toggles, Watch,
+};
 use crate::diag::{Code, Diagnostic, Span, suggest};
 use crate::jq::Purpose;
 
@@ -13,11 +16,8 @@ pub(crate) struct Settings {
     pub(super) exclude: Vec<Filter>,
     /// `Some(None)`: switched off.
     pub(crate) pull_secret: Option<Option<String>>,
-    pub(super) auth_reader: Option<bool>,
     pub(super) crds: Option<CrdPlacement>,
-    pub(super) strip_descriptions: Option<bool>,
-    pub(super) strip_annotations: Option<bool>,
-    pub(super) release_labels: Option<bool>,
+    pub(super) toggles: Toggles,
     pub(crate) maintainers: Option<Vec<Maintainer>>,
     pub(super) watch: Option<Watch>,
     /// The value of `watch`.
@@ -25,10 +25,39 @@ pub(crate) struct Settings {
     pub(super) provided: Vec<Text>,
     pub(super) certificates: Option<CertificateProvider>,
     pub(super) issuer: Option<Issuer>,
-    pub(super) aggregate_roles: Option<bool>,
 }
 
-pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Settings {
+impl Settings {
+    /// Returns these settings of a table, completed from `[defaults]`.
+    pub(super) fn over(self, defaults: &Settings) -> Settings {
+        let joined = |shared: &[Filter], own: Vec<Filter>| {
+            shared.iter().cloned().chain(own).collect::<Vec<Filter>>()
+        };
+        Settings {
+            include: joined(&defaults.include, self.include),
+            exclude: joined(&defaults.exclude, self.exclude),
+            pull_secret: self.pull_secret.or_else(|| defaults.pull_secret.clone()),
+            crds: self.crds.or(defaults.crds),
+            maintainers: self.maintainers.or_else(|| defaults.maintainers.clone()),
+            watch: self.watch.or_else(|| defaults.watch.clone()),
+            watch_span: self.watch_span.or_else(|| defaults.watch_span.clone()),
+            provided: defaults.provided.iter().cloned().chain(self.provided).collect(),
+            certificates: self.certificates.or(defaults.certificates),
+            issuer: self.issuer.or_else(|| defaults.issuer.clone()),
+            toggles: self.toggles,
+        }
+    }
+}
+
+/// Reads the settings in `[defaults]`, `[[bundle]]` or `[[chart]]`: those in `table`. Toggles that are
+/// not set there are as in `defaults`.
+pub(super) fn settings(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    table: &Table,
+    defaults: Toggles,
+) -> Settings {
+    let toggles = Toggles::read(fields, table, defaults);
     let watch = match (fields.text("watch"), fields.texts("watch")) {
         (Some(word), _) => watch_word(reader, word),
         (None, Some(list)) => watch_list(reader, list),
@@ -47,18 +76,14 @@ pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Settings
         include: filters(reader, fields, "include"),
         exclude: filters(reader, fields, "exclude"),
         pull_secret,
-        auth_reader: fields.boolean("auth-reader"),
         crds,
-        strip_descriptions: fields.boolean("strip-descriptions"),
-        strip_annotations: fields.boolean("strip-annotations"),
-        release_labels: fields.boolean("release-labels"),
+        toggles,
         maintainers: maintainers(reader, fields),
         watch,
         watch_span: watch_range.map(|range| reader.span(range)),
         provided: provided(reader, fields),
         certificates: certificates::provider(fields),
         issuer: certificates::issuer(reader, fields),
-        aggregate_roles: fields.boolean("aggregate-roles"),
     }
 }
 

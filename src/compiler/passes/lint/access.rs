@@ -121,9 +121,7 @@ fn refused(role: &Object) -> Option<(usize, String)> {
         let any = |key: &str| texts(rule, key).next().is_some();
         let urls = any("nonResourceURLs");
         let of_resources = ["resources", "resourceNames", "apiGroups"].into_iter().find(|k| any(k));
-        let why = if !any("verbs") {
-            "has no verbs"
-        } else if urls && role.kind() == "Role" {
+        let why = if urls && role.kind() == "Role" {
             "has nonResourceURLs, which are not namespaced"
         } else if urls {
             let key = of_resources?;

@@ -13,6 +13,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{
     Map, Number, Object, Unit, Value, dns_subdomain, is_label, is_label_value, push_key,
 };
+use crate::overlay;
 use std::collections::BTreeSet;
 
 /// Collects what is wrong with one object.
@@ -189,7 +190,7 @@ fn number(port: &Value, key: &str) -> Option<String> {
 /// The selector and the pod template of a Deployment.
 ///
 /// Server: `spec.template.metadata.labels: Invalid value: …: `selector` does not match template
-/// `labels``, `spec.template.spec.containers: Required value`,
+/// `labels``,
 /// `spec.template.spec.volumes[1].name: Duplicate value: "v"`.
 fn deployment(faults: &mut Faults<'_>) {
     let object = faults.object;
@@ -218,9 +219,6 @@ fn deployment(faults: &mut Faults<'_>) {
     let pod = template.get("spec").unwrap_or(&Value::Null);
     let volumes: Vec<&str> = list(pod, "volumes").iter().filter_map(|v| text(v, "name")).collect();
     faults.twice(".spec.template.spec.volumes", "volume", volumes.iter().copied());
-    if list(pod, "containers").is_empty() {
-        faults.add(".spec.template.spec", "has no containers");
-    }
     let mut names = Vec::new();
     for kind in ["initContainers", "containers"] {
         for (index, container) in list(pod, kind).iter().enumerate() {
@@ -241,7 +239,7 @@ fn deployment(faults: &mut Faults<'_>) {
 /// `volumeMounts[1].mountPath: Invalid value: "/a": must be unique`.
 fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[&str]) {
     let name = text(container, "name").unwrap_or_default();
-    if !is_label(name) {
+    if !name.is_empty() && !is_label(name) {
         faults.add(path, format!("has a container with invalid name `{name}`"));
     }
     if container.get("image").is_none_or(|image| image.as_str().is_some_and(str::is_empty)) {
@@ -303,7 +301,36 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
     }
 }
 
-/// CRDs, except their schemas.
+/// The schema of a CRD: its types and defaults.
+///
+/// Server: `spec.validation.openAPIV3Schema.properties[spec].type: Required value: must not be empty
+/// for specified object fields`, `….default: Unsupported value: "x": supported values: "a"`.
+fn schema(faults: &mut Faults<'_>, path: &str, schema: &Value) {
+    let Some(map) = schema.as_map() else { return };
+    let is_free = ["x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields"]
+        .iter()
+        .any(|key| map.get(key) == Some(&Value::Bool(true)));
+    if !is_free && text(schema, "type").is_none_or(str::is_empty) {
+        faults.add(path, format!("has a schema without a type at `{path}`"));
+    }
+    let default = map.get("default").filter(|default| !default.is_null());
+    for why in default.into_iter().flat_map(|default| overlay::refused(schema, default)) {
+        faults.add(path, format!("has a default at `{path}` that its own schema refuses: {why}"));
+    }
+
+    for (key, property) in map.get("properties").and_then(Value::as_map).into_iter().flatten() {
+        let mut path = format!("{path}.properties");
+        push_key(&mut path, key);
+        self::schema(faults, &path, property);
+    }
+    for key in ["items", "additionalProperties"] {
+        if let Some(inner) = map.get(key) {
+            self::schema(faults, &format!("{path}.{key}"), inner);
+        }
+    }
+}
+
+/// CRDs.
 ///
 /// Server: `metadata.name: Invalid value: …: must be spec.names.plural+"."+spec.group`,
 /// `spec.versions: Invalid value: …: must have exactly one version marked as storage version`,
@@ -320,13 +347,6 @@ fn crd(faults: &mut Faults<'_>) {
     if object.name() != name {
         faults.add(".metadata.name", format!("must be named `{name}`, from its plural and group"));
     }
-    for (key, value) in
-        [("scope", of(&["spec", "scope"])), ("names.kind", of(&["spec", "names", "kind"]))]
-    {
-        if value.is_empty() {
-            faults.add(".spec", format!("has no `.spec.{key}`"));
-        }
-    }
     let versions = object.at(&["spec", "versions"]).and_then(Value::as_seq).unwrap_or_default();
     let stored = versions.iter().filter(|v| v.get("storage") == Some(&Value::Bool(true))).count();
     if stored != 1 {
@@ -334,8 +354,12 @@ fn crd(faults: &mut Faults<'_>) {
     }
     faults.twice(".spec.versions", "version", versions.iter().filter_map(|v| text(v, "name")));
     for (index, version) in versions.iter().enumerate() {
-        if version.at(&["schema", "openAPIV3Schema"]).is_none_or(Value::is_null) {
-            faults.add(format!(".spec.versions[{index}]"), "has a version without a schema");
+        let path = format!(".spec.versions[{index}]");
+        match version.at(&["schema", "openAPIV3Schema"]) {
+            Some(schema) if !schema.is_null() => {
+                self::schema(faults, &format!("{path}.schema.openAPIV3Schema"), schema);
+            }
+            _ => faults.add(path, "has a version without a schema"),
         }
     }
 

@@ -5,6 +5,7 @@
 
 use super::super::access::Environment;
 use super::super::process::Program;
+use super::super::reference::one_docker_hub;
 use super::failure::Failure;
 use crate::diag::{Code, Diagnostic};
 use crate::regular_file;
@@ -216,10 +217,7 @@ fn normal(key: &str) -> String {
     let key = key.trim_end_matches('/');
     let key = ["/v1", "/v2"].iter().find_map(|end| key.strip_suffix(end)).unwrap_or(key);
     let key = if is_url { key.split('/').next().unwrap_or(key) } else { key };
-    match key {
-        "index.docker.io" | "registry-1.docker.io" => "docker.io".to_owned(),
-        other => other.to_owned(),
-    }
+    one_docker_hub(key).to_owned()
 }
 
 impl Entry {

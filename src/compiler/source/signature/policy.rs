@@ -4,9 +4,10 @@ use super::keyless::Identity;
 use super::signers::Signers;
 use super::{PublicKey, unusable};
 use crate::config::{Text, Verification, VerificationRule};
-use crate::diag::{Fatal, Span};
+use crate::diag::{Code, Fatal, Place, Span};
 use crate::regular_file;
-use crate::source::reference::Reference;
+use crate::source::failure;
+use crate::source::reference::{Reference, usual_prefix};
 use std::path::Path;
 
 /// Bytes of a PEM file; a key of RSA 8192 has about 1.5 KiB.
@@ -20,6 +21,7 @@ pub(in crate::source) struct Policy {
 
 #[derive(Debug)]
 struct Table {
+    /// In its usual spelling.
     prefix: String,
     rule: Rule,
     span: Span,
@@ -48,7 +50,9 @@ impl Policy {
     /// # Errors
     /// If one cannot be used, at its place in the configuration.
     pub(in crate::source) fn read(tables: &[Verification], base: &Path) -> Result<Self, Fatal> {
-        let tables = tables.iter().map(|table| {
+        let mut policy = Policy { tables: Vec::new() };
+        for table in tables {
+            let prefix = checked_prefix(table, &policy)?;
             let rule = match &table.rule {
                 VerificationRule::Insecure => Rule::Insecure,
                 VerificationRule::Require => Rule::Require,
@@ -59,16 +63,15 @@ impl Policy {
                     Rule::Signed(Signers::Identity(Box::new(Identity::read(accepted, base)?)))
                 }
             };
-            Ok(Table { prefix: table.prefix.clone(), rule, span: table.span.clone() })
-        });
-        Ok(Policy { tables: tables.collect::<Result<_, Fatal>>()? })
+            policy.tables.push(Table { prefix, rule, span: table.span.clone() });
+        }
+        Ok(policy)
     }
 
     /// Returns the requirement for an image: that of the longest prefix.
     pub(super) fn requirement(&self, reference: &Reference) -> Requirement<'_> {
-        let matches =
-            |table: &&Table| table.prefix.is_empty() || reference.after(&table.prefix).is_some();
-        let longest = self.tables.iter().filter(matches).max_by_key(|table| table.prefix.len());
+        let matching = self.tables.iter().filter(|table| reference.is_below(&table.prefix));
+        let longest = matching.max_by_key(|table| table.prefix.len());
         match longest {
             None => Requirement::None,
             Some(Table { rule: Rule::Insecure, .. }) => Requirement::None,
@@ -78,6 +81,31 @@ impl Policy {
             }
         }
     }
+}
+
+/// Returns the prefix of a table in its usual spelling. One that no image has is an error: what it
+/// should select would not be verified.
+fn checked_prefix(table: &Verification, policy: &Policy) -> Result<String, Fatal> {
+    let shown = table.prefix.escape_debug();
+    let invalid = |message: String, hint: &str| {
+        let mut error = failure(Code::InvalidValue, message, hint);
+        error.place = Place::span(table.span.clone());
+        error
+    };
+    let is_prefix = Reference::parse(&format!("{}/image", table.prefix)).is_ok();
+    if !table.prefix.is_empty() && !is_prefix {
+        let hint = "write a registry or a part of its repositories, such as `registry.example.com` \
+            or `registry.example.com/team`, without wildcards, tag and digest";
+        return Err(invalid(format!("no image begins with the prefix `{shown}`"), hint));
+    }
+
+    let prefix = usual_prefix(&table.prefix);
+    if let Some(first) = policy.tables.iter().find(|first| first.prefix == prefix) {
+        let message = format!("duplicate `[[verify]]` table for `{shown}`");
+        let hint = format!("merge it with the table for `{}`, the same registry", first.prefix);
+        return Err(invalid(message, &hint));
+    }
+    Ok(prefix)
 }
 
 fn read_keys(files: &[Text], base: &Path) -> Result<Vec<PublicKey>, Fatal> {

@@ -66,7 +66,7 @@ pub(super) fn verify(
         return Err(Rejection::OtherDigest { signer, found });
     }
     let found = critical.identity.docker_reference;
-    if repository(&found).as_deref() != Some(usual_name(&reference.name).as_str()) {
+    if repository(&found).as_deref() != Some(reference.usual_name().as_str()) {
         let expected = reference.name.clone();
         return Err(Rejection::OtherRepository { signer, found, expected });
     }
@@ -75,13 +75,5 @@ pub(super) fn verify(
 
 /// Returns the repository of a signed reference, whose tag is not compared: a digest is.
 fn repository(signed: &str) -> Option<String> {
-    Reference::parse(signed).ok().map(|reference| usual_name(&reference.name))
-}
-
-/// Returns the name of a repository with the usual name of Docker Hub.
-fn usual_name(name: &str) -> String {
-    match name.strip_prefix("index.docker.io/") {
-        Some(rest) => format!("docker.io/{rest}"),
-        None => name.to_owned(),
-    }
+    Reference::parse(signed).ok().map(|reference| reference.usual_name())
 }

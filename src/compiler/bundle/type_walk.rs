@@ -1,0 +1,340 @@
+//! Walks a value of a Kubernetes API type next to the JSON that it was read from.
+//!
+//! Reading alone does not check two facts that the types of k8s-openapi know: they write a required
+//! field also if JSON lacks it, with the zero value of its type, and a quantity, which is any text to
+//! them, as a type of its own. So both are checked for all fields of all kinds, without a list.
+
+use super::typed::TypeMismatch;
+use crate::ir::{push_key, quantity};
+use serde::Serialize;
+use serde::de::value::Error;
+use serde::ser::{self, Impossible, Serializer};
+use serde_json::Value as Json;
+
+/// Required fields whose zero value the API server accepts, with their type.
+const ZERO_IS_VALID: [(&str, &str); 7] = [
+    ("CustomResourceDefinitionVersion", "served"),
+    ("CustomResourceDefinitionVersion", "storage"),
+    ("HTTPHeader", "value"),
+    // Of ServiceAccounts and pods: nothing is pulled with it.
+    ("LocalObjectReference", "name"),
+    // The first logical unit.
+    ("ISCSIVolumeSource", "lun"),
+    // The priority of pods without a class.
+    ("PriorityClass", "value"),
+    ("SleepAction", "seconds"),
+];
+
+/// Fields that a type does not require, but the API server: at least one of them. The types, and so the
+/// fields, are those of k8s-openapi; `validation.go` of each group has the rules.
+const REQUIRED_BY_SERVER: [(&str, &[&str]); 15] = [
+    ("AggregationRule", &["clusterRoleSelectors"]),
+    ("DownwardAPIVolumeFile", &["fieldRef", "resourceFieldRef"]),
+    ("EnvFromSource", &["configMapRef", "secretRef"]),
+    (
+        "EnvVarSource",
+        &["configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"],
+    ),
+    ("NetworkPolicyPeer", &["ipBlock", "namespaceSelector", "podSelector"]),
+    ("PodTemplateSpec", &["spec"]),
+    ("Probe", &["exec", "grpc", "httpGet", "tcpSocket"]),
+    ("RuleWithOperations", &["apiGroups"]),
+    ("RuleWithOperations", &["apiVersions"]),
+    ("RuleWithOperations", &["operations"]),
+    ("RuleWithOperations", &["resources"]),
+    ("SecretVolumeSource", &["secretName"]),
+    ("Service", &["spec"]),
+    ("ValidationRule", &["rule"]),
+    ("WebhookClientConfig", &["service", "url"]),
+];
+
+/// Required fields that a map lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingField {
+    /// JSON path of the map; empty for the object itself.
+    pub path: String,
+    /// The fields, of which one is enough.
+    pub fields: Vec<&'static str>,
+}
+
+impl MissingField {
+    /// Describes what an object lacks: "has no value …".
+    pub fn describe(&self) -> String {
+        let Self { path, fields } = self;
+        match fields.as_slice() {
+            [field] => format!("has no value for required field `{path}.{field}`"),
+            fields => {
+                let fields: Vec<String> = fields.iter().map(|field| format!("`{field}`")).collect();
+                format!("has none of {} at `{path}`", fields.join(", "))
+            }
+        }
+    }
+}
+
+/// The findings about a value.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    /// Required fields that JSON lacks.
+    pub(super) missing: Vec<MissingField>,
+    /// Values that their type does not allow.
+    pub(super) mismatches: Vec<TypeMismatch>,
+}
+
+/// Compares `typed` with `json`, which it was read from.
+pub(super) fn walk(typed: &impl Serialize, json: &Json) -> Findings {
+    let mut found = Findings::default();
+    // Nothing below returns an error.
+    let _ = typed.serialize(Place { json, path: String::new(), found: &mut found });
+    found
+}
+
+/// Removes the values of maps that are the same to the API server as missing ones: its types have no
+/// other zero value. Items of lists and empty maps stay.
+pub(super) fn drop_zeros(json: &mut Json) {
+    match json {
+        Json::Array(items) => items.iter_mut().for_each(drop_zeros),
+        Json::Object(map) => {
+            map.retain(|_, value| match value {
+                Json::Null | Json::Bool(false) => false,
+                Json::Number(number) => number.as_f64() != Some(0.0),
+                Json::String(text) => !text.is_empty(),
+                Json::Array(items) => !items.is_empty(),
+                _ => true,
+            });
+            map.values_mut().for_each(drop_zeros);
+        }
+        _ => {}
+    }
+}
+
+/// A place in the JSON, as the serializer of the value that was read from there.
+struct Place<'a> {
+    json: &'a Json,
+    path: String,
+    found: &'a mut Findings,
+}
+
+impl Place<'_> {
+    fn expect(&mut self, fits: bool, expected: &str) -> Result<(), Error> {
+        if !fits {
+            let path = self.path.clone();
+            let why = format!("it must be {expected}");
+            self.found.mismatches.push(TypeMismatch { path, why });
+        }
+        Ok(())
+    }
+}
+
+/// The entries of a map or struct, or the items of a list.
+struct Parts<'a> {
+    place: Place<'a>,
+    /// Name of the struct; empty for others.
+    name: &'static str,
+    /// Key of the next entry of a map.
+    key: String,
+    /// Number of the next item of a list.
+    index: usize,
+}
+
+impl<'a> Parts<'a> {
+    fn of(place: Place<'a>, name: &'static str) -> Result<Self, Error> {
+        Ok(Parts { place, name, key: String::new(), index: 0 })
+    }
+
+    /// Compares an entry that JSON has.
+    fn entry<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), Error> {
+        let Place { json, path, found } = &mut self.place;
+        let Some(json) = json.get(key) else { return Ok(()) };
+        let mut path = path.clone();
+        push_key(&mut path, key);
+        value.serialize(Place { json, path, found })
+    }
+}
+
+impl ser::SerializeSeq for Parts<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        let Place { json, path, found } = &mut self.place;
+        let index = self.index;
+        self.index += 1;
+        let Some(json) = json.get(index) else { return Ok(()) };
+        value.serialize(Place { json, path: format!("{path}[{index}]"), found })
+    }
+
+    fn end(self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl ser::SerializeMap for Parts<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
+        let key = serde_json::to_value(key).map_err(ser::Error::custom)?;
+        self.key = key.as_str().unwrap_or_default().to_owned();
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        let key = std::mem::take(&mut self.key);
+        self.entry(&key, value)
+    }
+
+    fn end(self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl ser::SerializeStruct for Parts<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        let Place { json, path, found } = &mut self.place;
+        if json.get(key).is_none() && !ZERO_IS_VALID.contains(&(self.name, key)) {
+            found.missing.push(MissingField { path: path.clone(), fields: vec![key] });
+        }
+        self.entry(key, value)
+    }
+
+    fn end(self) -> Result<(), Error> {
+        let Place { json, path, found } = self.place;
+        for (name, fields) in REQUIRED_BY_SERVER {
+            if name == self.name && fields.iter().all(|field| json.get(field).is_none()) {
+                found.missing.push(MissingField { path: path.clone(), fields: fields.to_vec() });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Serializers of leaves, whose types reading has checked.
+macro_rules! leaves {
+    ($($method:ident($type:ty))*) => {
+        $(fn $method(self, _: $type) -> Result<(), Error> {
+            Ok(())
+        })*
+    };
+}
+
+impl<'a> Serializer for Place<'a> {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = Parts<'a>;
+    type SerializeMap = Parts<'a>;
+    type SerializeStruct = Parts<'a>;
+    // Types of the Kubernetes API have none of these.
+    type SerializeTuple = Impossible<(), Error>;
+    type SerializeTupleStruct = Impossible<(), Error>;
+    type SerializeTupleVariant = Impossible<(), Error>;
+    type SerializeStructVariant = Impossible<(), Error>;
+
+    leaves! {
+        serialize_bool(bool)
+        serialize_i8(i8) serialize_i16(i16) serialize_i32(i32) serialize_i64(i64)
+        serialize_u8(u8) serialize_u16(u16) serialize_u32(u32) serialize_u64(u64)
+        serialize_f32(f32) serialize_f64(f64)
+        serialize_char(char) serialize_str(&str) serialize_bytes(&[u8]) serialize_unit_struct(&'static str)
+    }
+
+    fn serialize_none(self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn serialize_unit(self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        mut self,
+        name: &'static str,
+        _: &T,
+    ) -> Result<(), Error> {
+        let json = self.json;
+        match name {
+            "Quantity" => {
+                self.expect(quantity(json).is_some(), "a quantity such as `500m` or `1Gi`")
+            }
+            // A struct without fields, which k8s-openapi reads as any value.
+            "CustomResourceSubresourceStatus" => self.expect(json.is_object(), "a map"),
+            // Times, which reading has checked, and free-form values.
+            _ => Ok(()),
+        }
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Parts<'a>, Error> {
+        Parts::of(self, "")
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Parts<'a>, Error> {
+        Parts::of(self, "")
+    }
+
+    fn serialize_struct(mut self, name: &'static str, _: usize) -> Result<Parts<'a>, Error> {
+        // Reading also accepts a list with an item for each field.
+        let json = self.json;
+        self.expect(json.is_object(), "a map")?;
+        Parts::of(self, name)
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Error> {
+        Err(unexpected())
+    }
+
+    fn serialize_tuple_struct(
+        self,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleStruct, Error> {
+        Err(unexpected())
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, Error> {
+        Err(unexpected())
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStructVariant, Error> {
+        Err(unexpected())
+    }
+}
+
+fn unexpected() -> Error {
+    ser::Error::custom("not a type of the Kubernetes API")
+}
