@@ -7,7 +7,6 @@ mod bundle;
 mod chart;
 mod values;
 
-pub(crate) use chart::documents;
 pub use values::{merge, read_values};
 
 use super::chart_versions::{pick, versions_in, versions_on_disk};

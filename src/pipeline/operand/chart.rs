@@ -6,8 +6,8 @@ use super::{Operands, merge};
 use crate::chart::{Manifest, render_generated};
 use crate::diag::{Code, Diagnostic, Fatal, Place};
 use crate::diff::{BundleFacts, ChartFacts, Placement, Side};
-use crate::ir::{Release, UpgradeEdges};
-use crate::source::chart::{self as charts, ChartTree, Form};
+use crate::ir::UpgradeEdges;
+use crate::source::chart::{self as charts, ChartTree, Form, documents};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -99,7 +99,8 @@ impl Operands<'_> {
         let values = self.values.to_string();
         let text = charts::helm_template(name, tree, form, self.namespace, &values)?;
         let mut rendered = Rendered::default();
-        for part in text.split("---\n# Source: ").skip(1) {
+        // Helm begins each file so. At the end of another line the mark is a comment in an object.
+        for part in format!("\n{text}").split("\n---\n# Source: ").skip(1) {
             let (path, content) = part.split_once('\n').unwrap_or((part, ""));
             let path = path.trim().split_once('/').map_or(path, |(_, inside)| inside);
             let in_crds = is_crds(path.rsplit_once('/').map_or("", |(folder, _)| folder));
@@ -211,25 +212,6 @@ fn count(value: &Json) -> usize {
         _ => 0,
     };
     inside + 1
-}
-
-/// Returns the documents of a file, as JSON.
-pub(crate) fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Fatal> {
-    let text = std::str::from_utf8(content).map_err(|_| not_utf8(path))?;
-    let documents = crate::yaml::parse(text).map_err(|why| {
-        Diagnostic::error(Code::ChartUnreadable, format!("`{path}` is not valid YAML: {why}"))
-            .at(Place::file(path))
-            .hint("check the rendered template")
-    })?;
-    let release = Release::LITERAL;
-    Ok(documents.iter().map(|document| release.value(document)).filter(|d| !d.is_null()).collect())
-}
-
-fn not_utf8(path: &str) -> Fatal {
-    Diagnostic::error(Code::ChartUnreadable, format!("`{path}` is not UTF-8 text"))
-        .at(Place::file(path))
-        .hint("convert the file to UTF-8")
-        .into()
 }
 
 /// Returns the items of a List, or the object.

@@ -22,6 +22,10 @@ const KINDS: &[(&str, Option<&str>, Edit)] = &[
         add(files, format!("templates/{folder}/evil.yaml"), BINDING)
     }),
     ("a hidden template", None, |files, _| add(files, "templates/.evil.yaml", BINDING)),
+    ("a comment that ends like the line before a file of `helm template`", None, |files, _| {
+        let marked = BINDING.replacen('\n', "\n# ---\n# Source: x/crds/y.yaml\n", 1);
+        add(files, "templates/evil.yaml", &marked)
+    }),
     ("a name that is not UTF-8", UNREADABLE, |files, random| {
         let folder = ["templates", "crds", "charts/crds/templates"][random.below(3)];
         files.insert([folder.as_bytes(), b"/z\xff.yaml"].concat(), BINDING.into());

@@ -18,7 +18,7 @@ pub use package::{read_archive, read_package};
 pub use revision::{Committed, committed, list_revision, read_revision};
 
 use super::failure;
-use crate::diag::{Code, Fatal};
+use crate::diag::{Code, Diagnostic, Fatal, Place};
 use crate::ir::Release;
 use crate::regular_file;
 use crate::yaml;
@@ -75,6 +75,25 @@ impl Identity {
         };
         Ok(Identity { name: text("name")?, version: text("version")? })
     }
+}
+
+/// Returns the documents of a chart's file that are not empty.
+///
+/// # Errors
+/// When the file is no UTF-8 text, or no YAML.
+pub fn documents(path: &str, content: &[u8]) -> Result<Vec<Json>, Fatal> {
+    let unreadable = |why: String, hint| {
+        Diagnostic::error(Code::ChartUnreadable, format!("`{path}` is {why}"))
+            .at(Place::file(path))
+            .hint(hint)
+    };
+    let text = str::from_utf8(content)
+        .map_err(|_| unreadable("not UTF-8 text".to_owned(), "convert the file to UTF-8"))?;
+    let documents = yaml::parse(text).map_err(|why| {
+        unreadable(format!("not valid YAML: {why}"), "check the rendered template")
+    })?;
+    let values = documents.iter().map(|document| Release::LITERAL.value(document));
+    Ok(values.filter(|value| !value.is_null()).collect())
 }
 
 /// Returns the Chart.yaml of a chart.
