@@ -4,13 +4,15 @@ use super::access::access;
 use super::output::Output;
 use super::{Exit, Global};
 use crate::add;
-use crate::diag::Diagnostics;
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
 use crate::escape::Lines;
+use crate::escape::shell::in_quotes;
 use crate::migrate::{self, HandMade, Installed, Migrated};
 use crate::pipeline::operand;
+use crate::source::chart as charts;
 use crate::source::{self, Limits};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Add what is installed today to bundles.toml.
 ///
@@ -54,6 +56,7 @@ impl Migrate {
         output: &mut Output,
         diagnostics: &mut Diagnostics,
     ) -> Option<Exit> {
+        diagnostics.report(self.in_order())?;
         let migrated = match &self.bundle {
             Some(bundle) => self.hand_made(bundle, global, output, diagnostics)?,
             None => self.subscriptions(global, diagnostics)?,
@@ -70,6 +73,27 @@ impl Migrate {
         let line = format!("{path}: `{names}` added; run `bundle2chart build`");
         output.note(&Lines::from_iter([line]));
         Some(Exit::Clean)
+    }
+
+    /// Checks that a chart comes first, and its bundle after it.
+    fn in_order(&self) -> Result<(), Fatal> {
+        let is_chart = |path: &str| charts::is_chart(Path::new(path));
+        let source = in_quotes(&self.source);
+        let (message, hint) = match &self.bundle {
+            None if is_chart(&self.source) => (
+                format!("`{}` is a chart, and its bundle is missing", self.source),
+                format!("write the bundle after it: `bundle2chart migrate {source} BUNDLE`"),
+            ),
+            Some(bundle) if is_chart(bundle) && !is_chart(&self.source) => (
+                format!("`{bundle}` is a chart, not a bundle"),
+                format!(
+                    "write the chart first: `bundle2chart migrate {} {source}`",
+                    in_quotes(bundle)
+                ),
+            ),
+            _ => return Ok(()),
+        };
+        Err(Diagnostic::error(Code::NotMigrated, message).hint(hint).into())
     }
 
     fn hand_made(

@@ -83,6 +83,9 @@ refused! {
         let keys = "watch = \"OwnNamespace\"\ninstallModes = []\nstartingCSV = \"a.v1\"\n";
         case.write("bundles.toml", format!("{CONFIG}{keys}"));
     }
+    keys_of_other_tables: [UnknownKey] = |case| {
+        case.write("bundles.toml", format!("{CONFIG}layout = \"flat\"\nrepo = \"a\"\n"));
+    }
     path_of_the_manifests: [UnknownSource] = |case| {
         case.write("bundles.toml", CONFIG.replace("\"bundle\"", "\"bundle/manifests\""));
     }

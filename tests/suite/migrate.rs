@@ -218,8 +218,14 @@ fn a_hand_made_chart_becomes_overlays_and_patches() {
     let overlay = case.read("out/lamps/1.2.3/templates/configmap-lamp-colors.yaml");
     assert!(overlay.contains("'''red'''"), "{overlay}");
 
-    // Without the bundle, a chart is not what kubectl prints.
-    assert_eq!(case.run(&["migrate", "chart"]).code, Some(2));
+    for (arguments, hint) in [
+        (&["migrate", "chart"] as &[&str], "`bundle2chart migrate 'chart' BUNDLE`"),
+        (&["migrate", "bundle", "chart"], "`bundle2chart migrate 'chart' 'bundle'`"),
+    ] {
+        let seen = case.run(arguments);
+        assert_eq!(seen.code, Some(2), "{}", seen.text());
+        assert!(seen.stderr.contains(hint), "{}", seen.stderr);
+    }
 }
 
 /// Every object that differs between the charts is one that `migrate` named.

@@ -117,6 +117,22 @@ impl Table {
         self.keys.iter().find(|key| key.name == name)
     }
 
+    /// Returns this table and those below it that have a key of this name, which is no table itself.
+    pub(super) fn with_key(&'static self, name: &str) -> Vec<&'static Table> {
+        let is_table = |key: &Key| matches!(key.kind, Kind::Table(_) | Kind::Tables(_));
+        let own = self.key(name).filter(|key| !is_table(key));
+        let mut found: Vec<&Table> = own.map(|_| self).into_iter().collect();
+        for key in self.keys {
+            let (Kind::Table(inner) | Kind::Tables(inner)) = key.kind else { continue };
+            for table in inner.with_key(name) {
+                if !found.iter().any(|other| other.header == table.header) {
+                    found.push(table);
+                }
+            }
+        }
+        found
+    }
+
     /// Names the place of a key, for messages: "in `[[bundle]]`".
     pub(super) fn place(&self) -> String {
         match self.header {

@@ -508,13 +508,13 @@ watch = []
        |
        = hint: write `oci-layout:DIR`, where DIR is an OCI image layout directory (with a file `oci-layout`), relative to this file
 
-    error[invalid-value]: the name is also that of the chart, and contains 'M'
+    error[invalid-value]: the name of a bundle or chart contains 'M'
       --> bundles.toml:21:8
        |
     21 | name = "My_Operator"
        |        ^^^^^^^^^^^^^
        |
-       = hint: use at most 53 lower-case letters, digits and dashes; start and end with a letter or digit
+       = hint: use at most 53 lower-case letters, digits and dashes; start and end with a letter or digit; releases are named after it
 
     error[invalid-value]: `image` starts with `docker://`, which image references do not have
       --> bundles.toml:22:9
@@ -556,13 +556,13 @@ watch = []
        |
        = hint: write `chart-version = "1.2.3"`
 
-    error[invalid-value]: the name is also that of the chart, and has 59 characters
+    error[invalid-value]: the name of a bundle or chart has 59 characters
       --> bundles.toml:29:8
        |
     29 | name = "a-name-that-is-so-long-that-helm-would-refuse-to-install-it"
        |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
        |
-       = hint: use at most 53 lower-case letters, digits and dashes; start and end with a letter or digit
+       = hint: use at most 53 lower-case letters, digits and dashes; start and end with a letter or digit; releases are named after it
 
     error[invalid-value]: `image` is a path, not an image reference
       --> bundles.toml:30:9

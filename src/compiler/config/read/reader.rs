@@ -117,9 +117,14 @@ impl Reader<'_> {
         let known: Vec<&str> = table.keys.iter().map(|key| key.name).collect();
         let message = format!("unknown key `{name}` {}", table.place());
         let olm = OLM_WORDS.iter().find(|(word, key)| *word == name && known.contains(key));
-        let hint = match olm {
-            Some((_, key)) => format!("write `{key}`, which is what OLM's `{name}` is here"),
-            None => suggest::hint(name, &known, "keys"),
+        let hint = match (olm, ROOT.with_key(name).as_slice()) {
+            (Some((_, key)), _) => format!("write `{key}`, which is what OLM's `{name}` is here"),
+            // A key such as `name` is in nearly all tables.
+            (None, tables @ ([_] | [_, _])) if suggest::nearest(name, &known).is_none() => {
+                let places: Vec<String> = tables.iter().map(|table| table.place()).collect();
+                format!("`{name}` belongs {}", places.join(" or "))
+            }
+            _ => suggest::hint(name, &known, "keys"),
         };
         self.error(Code::UnknownKey, range, message, hint);
     }

@@ -28,8 +28,9 @@ pub(super) fn filled<'t>(
 /// The name of a bundle.
 pub(crate) fn name(reader: &mut Reader<'_>, (text, range): &Located<&str>) {
     if let Some(fault) = label_fault(text, NAME_LIMIT) {
-        let message = format!("the name is also that of the chart, and {fault}");
-        reader.error(Code::InvalidValue, range, message, label_rule(NAME_LIMIT));
+        let message = format!("the name of a bundle or chart {fault}");
+        let hint = format!("{}; releases are named after it", label_rule(NAME_LIMIT));
+        reader.error(Code::InvalidValue, range, message, hint);
     }
 }
 
