@@ -397,8 +397,8 @@ codes! {
 
     // --- bundle: dropped fields ------------------------------------------------------------
     IgnoredField "ignored-field"
-        "An object of the bundle has an unknown field."
-        "Kubernetes has typed schemas for its built-in kinds, and OLM for the definitions in a ClusterServiceVersion. Both drop unknown fields, except with server-side apply (the default of Helm 4), which rejects the object. bundle2chart drops the fields, so they have no effect; if a field is only in the wrong place, move it with a `[[bundle.patch]]`. Custom resources, and other kinds without a known schema, are not changed.";
+        "A field of an object is dropped because it has no effect."
+        "The field is unknown, or it is `rules` of a ClusterRole with an `aggregationRule`. Kubernetes has typed schemas for its built-in kinds, and OLM for the definitions in a ClusterServiceVersion. Both drop unknown fields, except with server-side apply (the default of Helm 4), which rejects the object. bundle2chart drops the fields, so they have no effect; if a field is only in the wrong place, move it with a `[[bundle.patch]]`. Custom resources, and other kinds without a known schema, are not changed. A controller of Kubernetes replaces the rules of an aggregated ClusterRole by those of the ClusterRoles that its `aggregationRule` selects, and from then on owns the field: `helm upgrade` of Helm 4 would conflict with it. Move permissions that are to stay to a ClusterRole with the selected labels.";
 
     // --- diff: operands --------------------------------------------------------------------
     ChartNotFound "chart-not-found"
