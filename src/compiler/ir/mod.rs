@@ -23,8 +23,8 @@ mod value_keys;
 mod version_range;
 
 pub use expr::{
-    CertificateField, CertificatePiece, Condition, Expr, IMAGE_REGISTRIES, IMAGES, ImageReference,
-    Part, ValuesPath,
+    CertificateField, CertificatePiece, ClusterObject, Condition, Expr, IMAGE_REGISTRIES, IMAGES,
+    ImageReference, Part, ValuesPath,
 };
 pub use identity::Identity;
 pub use map::{Entry, Iter, IterMut, Map};

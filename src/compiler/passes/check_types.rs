@@ -207,8 +207,10 @@ spec: {ports: [{port: 80, target: 8080}]}
         check_types(&mut unit, &Context::default(), &mut diagnostics);
         assert_eq!(
             sample::messages(&diagnostics),
-            ["note: ClusterRole/both has `.rules` next to `.aggregationRule`, which has Kubernetes \
-              replace them; they are dropped"]
+            [
+                "note: ClusterRole/both has `.rules` next to `.aggregationRule`, which has Kubernetes \
+              replace them; they are dropped"
+            ]
         );
         let kept = unit.objects.iter().map(|object| object.at(&["rules"]).is_some());
         assert_eq!(kept.collect::<Vec<_>>(), [false, false, false, true, true]);

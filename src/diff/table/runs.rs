@@ -479,6 +479,22 @@ pub(super) fn objects() -> Vec<Case> {
             [deployment(json!({})), deployment(json!({"strategy": {"type": "Recreate"}}))],
         ),
         (
+            "stored-default-refused",
+            [deployment(json!({})), deployment(json!({"strategy": {"type": "Recreate"}}))],
+            [
+                deployment(json!({"strategy": {"rollingUpdate": {"maxSurge": 1}}})),
+                deployment(json!({"strategy": {"type": "Recreate"}})),
+            ],
+        ),
+        (
+            "rollback-refused",
+            [deployment(json!({"strategy": {"type": "Recreate"}})), deployment(json!({}))],
+            [
+                deployment(json!({"strategy": {"type": "Recreate"}})),
+                deployment(json!({"strategy": {"rollingUpdate": {}}})),
+            ],
+        ),
+        (
             "immutable-field",
             [job("a", json!({})), job("b", json!({}))],
             [

@@ -416,13 +416,23 @@ fn objects() -> Vec<Mutation> {
             "claim templates are immutable",
         )
         .from(vec![stateful()]),
+        breaking(
+            "updates only on deletion, by default rolling before",
+            vec![set("StatefulSet/spec/updateStrategy", json!({"type": "OnDelete"}))],
+            "stored-default-refused",
+            "server-side apply keeps the rollingUpdate that the server added, and validation rejects it",
+        )
+        .from(vec![stateful()]),
         risky(
             "updates only on deletion",
             vec![set("StatefulSet/spec/updateStrategy", json!({"type": "OnDelete"}))],
             "rollout-unavailable",
             "the new image is not rolled out",
         )
-        .from(vec![stateful()]),
+        .from(vec![
+            stateful(),
+            set("StatefulSet/spec/updateStrategy", json!({"rollingUpdate": {"partition": 0}})),
+        ]),
         info(
             "the default pod management written out",
             vec![set("StatefulSet/spec/podManagementPolicy", json!("OrderedReady"))],
