@@ -5,7 +5,7 @@ use super::output::Output;
 use super::{Exit, Global};
 use crate::config::keys::CERTIFICATES;
 use crate::config::{BundleConfig, CertificateProvider, Network, Source, Watch};
-use crate::diag::{Diagnostic, Diagnostics, Severity};
+use crate::diag::Diagnostics;
 use crate::escape;
 use crate::ir::Release;
 use crate::passes::LINTS;
@@ -94,7 +94,6 @@ impl Inspect {
             let values = compiled.unit.default_values();
             let release = Release { namespace: &compiled.namespace, values: &values };
             output.document(&objects(&compiled.unit, &release));
-            diagnostics.retain_since(start, is_problem);
             output.diagnostics(&diagnostics);
             return Exit::Clean;
         }
@@ -109,14 +108,10 @@ impl Inspect {
         // Bundles that cannot be compiled are still shown.
         let exit = if diagnostics.has_errors() { Exit::Findings } else { Exit::Clean };
         // The report includes the lints.
-        diagnostics.retain_since(start, |d| is_problem(d) && !LINTS.contains(&d.code));
+        diagnostics.retain_since(start, |d| !LINTS.contains(&d.code));
         output.diagnostics(&diagnostics);
         exit
     }
-}
-
-fn is_problem(diagnostic: &Diagnostic) -> bool {
-    diagnostic.severity != Severity::Note
 }
 
 /// Returns the objects as a JSON array, as the API server would receive them.

@@ -12,7 +12,7 @@ struct Remedy {
 }
 
 /// Settings that reduce the release size, least disruptive for existing releases first.
-const REMEDIES: [Remedy; 4] = [
+const REMEDIES: [Remedy; 5] = [
     Remedy {
         written: "strip-descriptions = true",
         apply: |config| config.toggles.strip_descriptions = true,
@@ -25,6 +25,7 @@ const REMEDIES: [Remedy; 4] = [
         written: "crds = \"subchart\"",
         apply: |config| config.crds = Some(CrdPlacement::Subchart),
     },
+    Remedy { written: "crds = \"crds\"", apply: |config| config.crds = Some(CrdPlacement::Crds) },
     Remedy {
         written: "crds = \"separate\" and strip-descriptions = true",
         apply: |config| {

@@ -1,10 +1,14 @@
 //! Peculiarities of real bundles, each with a test. How frequent they are
 //! was counted over 1,491 bundles.
 
+use crate::overlays::description_of;
 use crate::support::command::Case;
 use crate::support::lamp::{CONFIG, CRD, CRD_FILE, CSV, CSV_FILE};
 use serde_json::{Value, json};
 use std::fs;
+
+/// The template of the lamps' CRD, in the subchart.
+const LAMPS: &str = "charts/crds/templates/lamps.light.example.com.yaml";
 
 /// The objects that the bundle of the case compiles to.
 fn objects(case: &Case, more: &[&str]) -> Vec<Value> {
@@ -144,7 +148,7 @@ fn only_roles_stay_in_kube_system() {
     assert_eq!([namespace("Role"), namespace("ServiceAccount")], ["kube-system", "night"]);
 }
 
-/// A Service outside of the chart cannot answer; its CRD stays a file that Helm installs first.
+/// A Service outside of the chart cannot answer, so its namespace is not that of the release.
 #[test]
 fn a_crd_that_another_service_converts_stays_as_it_is() {
     for (service, template) in [("kubernetes", false), ("lamp-service", true)] {
@@ -164,8 +168,8 @@ fn a_crd_that_another_service_converts_stays_as_it_is() {
         );
         assert_eq!(case.run(&["build"]).code, Some(0));
         let chart = case.path("out/lamp-operator/1.2.3");
-        let file = "templates/customresourcedefinition-lamps.light.example.com.yaml";
-        assert_eq!(chart.join(file).exists(), template, "{service}");
+        let crd = fs::read_to_string(chart.join(LAMPS)).expect("a template");
+        assert_eq!(crd.contains("{{ .Release.Namespace"), template, "{service}");
     }
 }
 
@@ -173,17 +177,28 @@ fn a_crd_that_another_service_converts_stays_as_it_is() {
 #[test]
 fn a_service_that_is_shipped_and_generated_is_there_once_as_generated() {
     let case = with_csv(&webhook("    containerPort: 443\n    targetPort: 9443\n"));
-    case.write(
-        "bundle/manifests/service.yaml",
-        "apiVersion: v1\nkind: Service\nmetadata:\n  name: lamp-operator-service\nspec:\n  ports:\n  - port: 8080\n",
-    );
+    let ports = |ports: &str| {
+        case.write(
+            "bundle/manifests/service.yaml",
+            format!(
+                "apiVersion: v1\nkind: Service\nmetadata:\n  name: lamp-operator-service\n\
+                 spec:\n  selector: {{app: lamp-operator}}\n  ports: {ports}\n"
+            ),
+        );
+        let seen = case.run(&["build", "--replace"]);
+        assert_eq!(seen.code, Some(0), "{}", seen.text());
+        seen.stderr
+    };
+    let seen = ports("[{port: 8080, name: sdk}, {port: 443}, {port: 9090}]");
+    assert!(seen.contains("warning[shipped-service]"), "{seen}");
+    assert!(seen.contains("lacks its ports: 8080 (sdk), 9090\n"), "{seen}");
+    let seen = ports("[{port: 443}]");
+    assert!(seen.contains("note[shipped-service]") && !seen.contains("lacks"), "{seen}");
+
     let objects = objects(&case, &[]);
     let service = find(&objects, "Service", "lamp-operator-service");
     assert_eq!(service["spec"]["ports"][0]["port"], 443);
     assert_eq!(service["spec"]["selector"]["app"], "lamp-operator");
-    let seen = case.run(&["build"]);
-    assert_eq!(seen.code, Some(0), "{}", seen.text());
-    assert!(seen.stderr.contains("warning[shipped-service]"), "{}", seen.text());
 }
 
 /// 9 bundles use the name of the volume, many more the path.
@@ -444,9 +459,7 @@ fn a_converted_crd_is_a_template_and_stays_when_the_release_goes() {
     let seen = case.run(&["build"]);
     assert_eq!(seen.code, Some(0), "{}", seen.text());
     let chart = case.path("out/lamp-operator/1.2.3");
-    assert!(!chart.join("charts").exists());
-    let file = "templates/customresourcedefinition-lamps.light.example.com.yaml";
-    let crd = fs::read_to_string(chart.join(file)).expect("a template");
+    let crd = fs::read_to_string(chart.join(LAMPS)).expect("a template");
     for part in [
         "helm.sh/resource-policy: keep",
         "namespace: {{ .Release.Namespace | quote }}",
@@ -455,6 +468,52 @@ fn a_converted_crd_is_a_template_and_stays_when_the_release_goes() {
         "cert-manager.io/inject-ca-from: \"{{ .Release.Namespace }}/lamp-operator-service-cert\"",
     ] {
         assert!(crd.contains(part), "{part} in\n{crd}");
+    }
+
+    // As argocd-operator 0.18.0: in the subchart, its text is in the release Secret once.
+    let schema = "        type: object\n";
+    let text = description_of(1_100_000);
+    case.replace(CRD_FILE, schema, &format!("{schema}        description: {text}\n"));
+    let seen = case.run(&["build", "--replace"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+
+    // Only the chart itself has the certificate that Helm generates.
+    case.write("bundles.toml", format!("{CONFIG}certificates = \"helm\"\n"));
+    let seen = case.run(&["build", "--replace"]);
+    assert_eq!(seen.code, Some(2), "{}", seen.text());
+    let fitting = "crds = \"subchart\" (lamp-operator";
+    assert!(seen.stderr.contains("error[release-size]"), "{}", seen.text());
+    assert!(!seen.stderr.contains(fitting), "{}", seen.text());
+}
+
+/// As windows-machine-config-operator.
+#[test]
+fn of_equal_objects_one_is_in_the_chart() {
+    let case = Case::with_lamps();
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lamps}\ndata: {a: b}\n";
+    case.write("bundle/manifests/a.yaml", map);
+    case.write("bundle/manifests/b.yaml", format!("# again\n{map}"));
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    assert!(seen.stderr.contains("note[duplicate-object]"), "{}", seen.text());
+    let count = objects(&case, &[])
+        .iter()
+        .filter(|o| o["kind"] == "ConfigMap" && o["metadata"]["name"] == "lamps")
+        .count();
+    assert_eq!(count, 1);
+}
+
+/// `inspect` names what a build drops.
+#[test]
+fn unknown_fields_are_named_by_inspect_too() {
+    let case = Case::with_lamps();
+    case.write(
+        "bundle/manifests/a.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lamps}\ncolor: red\n",
+    );
+    for command in [&["build"][..], &["inspect", "bundle"], &["inspect", "bundle", "--objects"]] {
+        let seen = case.run(command);
+        assert!(seen.stderr.contains("note[ignored-field]"), "{}", seen.text());
     }
 }
 

@@ -229,7 +229,7 @@ refused! {
     }
     object_twice: [DuplicateObject] = |case| {
         let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: lamps\n";
-        case.write("bundle/manifests/maps.yaml", format!("{map}---\n{map}"));
+        case.write("bundle/manifests/maps.yaml", format!("{map}---\n{map}data: {{a: b}}\n"));
     }
     no_kind: [NotAnObject] = |case| {
         case.write("bundle/manifests/values.yaml", "replicas: 1\n");

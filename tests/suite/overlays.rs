@@ -33,7 +33,7 @@ release = "default-pilot"
 namespace = "lamps"
 [[bundle.patch]]
 match = '.kind == "Deployment"'
-patch = '.spec.template.spec.hostAliases = [{hostnames: ["lamps.\(.metadata.namespace).svc"]}] | .spec.replicas = 3'
+patch = '.spec.template.spec.hostAliases = [{ip: "192.0.2.1", hostnames: ["lamps.\(.metadata.namespace).svc"]}] | .spec.replicas = 3'
 [[bundle.overlay]]
 path = "kept"
 [[bundle.overlay]]
@@ -152,7 +152,7 @@ fn crds_that_move_are_named() {
 }
 
 /// Words that compress to about a third, in a field that makes CRDs large.
-fn description_of(bytes: usize) -> String {
+pub(crate) fn description_of(bytes: usize) -> String {
     let mut state = 7_u64;
     let mut text = String::new();
     while text.len() < bytes {
@@ -188,7 +188,8 @@ fn a_release_beyond_its_secret_says_what_each_remedy_leaves() {
     for (placement, hint) in [
         (
             "templates",
-            "write strip-descriptions = true (lamp-operator 2 %) or crds = \"subchart\" (lamp-operator 2 %)",
+            "write strip-descriptions = true (lamp-operator 2 %) or crds = \"subchart\" (lamp-operator 2 %)\
+             ",
         ),
         (
             "separate",

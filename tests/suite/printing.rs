@@ -288,6 +288,18 @@ fn names_of_files_are_hostile() {
     case.write(&format!("out/lamp-operator/1.2.3/{name}"), "");
     run_all(&case, &["build", "--check"]);
     run_all(&case, &["build"]);
+    for command in [&["package"][..], &["verify", "out/lamp-operator/1.2.3"]] {
+        let seen = run(&case, command);
+        assert!(seen.stderr.contains("error[chart-unreadable]"), "{}", seen.text());
+    }
+    run_all(&case, &["package"]);
+    run_all(&case, &["verify", "out/lamp-operator/1.2.3"]);
+
+    // A name with one meaning for every program is that of a foreign file.
+    let folder = case.path("out/lamp-operator/1.2.3");
+    std::fs::remove_file(folder.join(name)).expect("removed");
+    let plain = "EVIL\u{202e} ##[error]EVIL";
+    case.write(&format!("out/lamp-operator/1.2.3/{plain}"), "");
     let seen = run(&case, &["package"]);
     assert!(seen.stderr.contains("error[foreign-file]"), "{}", seen.text());
     run_all(&case, &["package"]);

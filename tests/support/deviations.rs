@@ -11,7 +11,7 @@ pub(crate) struct Deviation {
 }
 
 /// All deviations; docs/deviations.md is generated from this list.
-pub(crate) const DEVIATIONS: [Deviation; 26] = [
+pub(crate) const DEVIATIONS: [Deviation; 29] = [
     Deviation {
         name: "stable-rbac-names",
         what: "Roles and bindings of the install strategy are named after their ServiceAccount (`ACCOUNT-role`, `ACCOUNT-clusterrole`, prefixed with the chart name unless the account contains it) instead of a hash of their content.",
@@ -44,7 +44,7 @@ pub(crate) const DEVIATIONS: [Deviation; 26] = [
     },
     Deviation {
         name: "no-server-fields",
-        what: "`metadata.creationTimestamp: null` and an empty `status` are dropped; `strategy: {}`, `resources: {}`, `divisor: \"0\"` of a `resourceFieldRef` and similar defaults are not added, except `replicas: 1`, which is a chart value; quantities, null, empty lists and maps, `false`, 0 and `\"\"` are kept as written. An empty `affinity` is omitted, because it is a chart value.",
+        what: "`metadata.creationTimestamp: null` and an empty `status` are dropped; `strategy: {}`, `resources: {}`, `divisor: \"0\"` of a `resourceFieldRef` and similar defaults are not added, except `replicas: 1`, which is a chart value; quantities, null (as in `annotations: null`), empty lists and maps, `false`, 0 and `\"\"` are kept as written. An empty `affinity` is omitted, because it is a chart value.",
         why: "OLM's typed round trip adds and drops these. They are equivalent for the API server.",
     },
     Deviation {
@@ -108,6 +108,21 @@ pub(crate) const DEVIATIONS: [Deviation; 26] = [
         why: "OLM v1 writes `null` there.",
     },
     // The rest does not occur in the goldens; tests/suite/awkward_truths.rs and tests/suite/lints.rs have it.
+    Deviation {
+        name: "shipped-services",
+        what: "A Service of the bundle that has the name of a webhook Service (`DEPLOYMENT-service`) is left out; a warning names the ports that the cluster then lacks.",
+        why: "OLM v1 renders both, and the last one that is applied wins. OLM v0 replaces the bundle's.",
+    },
+    Deviation {
+        name: "target-port-zero",
+        what: "A webhook with `targetPort: 0` has the port of its Service as target port.",
+        why: "OLM writes 0, which the API server replaces by the same port.",
+    },
+    Deviation {
+        name: "equal-copies",
+        what: "Of two equal objects of one name, one is in the chart, with a note.",
+        why: "OLM renders both, with the same result in the cluster; Helm fails at the second.",
+    },
     Deviation {
         name: "kube-system",
         what: "Roles and RoleBindings of a bundle in `kube-system` stay there.",

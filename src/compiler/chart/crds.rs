@@ -66,8 +66,9 @@ fn folder(part: Part, placement: CrdPlacement) -> Option<&'static str> {
     }
 }
 
-/// Places the CRDs of a unit and adds the values that control them. CRDs with expressions stay in
-/// `templates/`, because they need the values and certificates of the chart.
+/// Places the CRDs of a unit and adds the values that control them. CRDs that read values or a
+/// certificate of the chart stay in its `templates/`, and so do all with expressions if the others
+/// are in a `crds/` folder, which Helm does not render.
 ///
 /// Templates of a subchart need less space in the release Secret: Helm stores only the rendered
 /// manifests, not the files.
@@ -76,7 +77,11 @@ pub(super) fn place(unit: &mut Unit, part: Part, placement: CrdPlacement) -> Crd
     let Some(folder) = folder(part, placement) else { return crds };
 
     for crd in unit.objects.iter().filter(|object| is_crd(object)) {
-        if crd.has_expression() {
+        let is_fixed = match folder {
+            TEMPLATES => crd.reads_values(),
+            _ => crd.has_expression(),
+        };
+        if is_fixed {
             continue;
         }
         let text = match folder {

@@ -141,7 +141,7 @@ codes! {
         "OLM rejects such a bundle. If the object is only needed on OpenShift, exclude it with a filter.";
     DuplicateObject "duplicate-object"
         "Two objects have the same kind, namespace and name."
-        "The second one would overwrite the first in the cluster: two objects of a chart, two CRDs or two deployments of the ClusterServiceVersion, two webhooks of one type, or two owned APIServices of one group and version. Exclude or rename one of them. OLM rejects such a bundle too.";
+        "The second one would overwrite the first in the cluster: two objects of a chart, two CRDs or two deployments of the ClusterServiceVersion, two webhooks of one type, or two owned APIServices of one group and version. Exclude or rename one of them. OLM rejects a bundle with two CRDs, deployments, webhooks or APIServices of one name; of other objects the last one that it applies wins. Of two equal objects in a bundle, one is left out, with a note.";
     NamespaceLiteral "namespace-literal"
         "A hard-coded namespace is not rewritten."
         "Namespaces are rewritten where their meaning is known: metadata, subjects, conversion webhooks, and the hosts of Services in commands, arguments and environment variables. They are not rewritten in free text: install the chart into that namespace, or change the text with a `[[bundle.patch]]`.";

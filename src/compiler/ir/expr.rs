@@ -166,6 +166,17 @@ impl Expr {
             | Expr::Certificate(_) => None,
         }
     }
+
+    /// Returns true if the expression depends on more than name and namespace of the release.
+    pub fn reads_values(&self) -> bool {
+        match self {
+            Expr::ReleaseNamespace | Expr::ReleaseName => false,
+            Expr::Concat(parts) | Expr::Truncated(parts, _) => {
+                parts.iter().any(|part| matches!(part, Part::Image(_)))
+            }
+            _ => true,
+        }
+    }
 }
 
 /// An object that a template looks up in the cluster.

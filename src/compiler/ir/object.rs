@@ -191,6 +191,13 @@ impl Object {
             || !self.root.is_literal() && self.root.values().any(Value::has_expression)
     }
 
+    /// Returns true if the object depends on values of the chart, or on a certificate that it
+    /// generates, which a subchart does not have.
+    pub fn reads_values(&self) -> bool {
+        self.when.is_some()
+            || !self.root.is_literal() && self.root.values().any(Value::reads_values)
+    }
+
     /// Returns the specification of a workload's pods.
     pub fn pod_spec(&self) -> Option<&Map> {
         self.at(pod_spec_keys(self.kind()))?.as_map()

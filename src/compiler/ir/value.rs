@@ -164,6 +164,18 @@ impl Value {
         }
     }
 
+    /// Returns true if the value depends on values of the chart, or on a certificate that it
+    /// generates: on more than name and namespace of the release.
+    pub fn reads_values(&self) -> bool {
+        match self {
+            Value::Expr(expr) => expr.reads_values(),
+            Value::When(_) => true,
+            Value::Seq(items) => items.iter().any(Value::reads_values),
+            Value::Map(map) => !map.is_literal() && map.values().any(Value::reads_values),
+            _ => false,
+        }
+    }
+
     /// Adds every expression in this to `found`, in order.
     pub fn expressions<'a>(&'a self, found: &mut Vec<&'a Expr>) {
         match self {

@@ -206,6 +206,23 @@ impl Server<'_> {
         Value::from(service)
     }
 
+    /// Returns the ports of another Service that this one does not have: number, and name if any.
+    fn ports_without(&self, other: &Object) -> Vec<String> {
+        let ports = other.at(&["spec", "ports"]).and_then(Value::as_seq).unwrap_or_default();
+        let shown = |port: &Value| {
+            let number = match port.get("port") {
+                Some(Value::Number(Number::Int(number))) => *number,
+                _ => return None,
+            };
+            if self.ports.iter().any(|(own, _)| *own == number) {
+                return None;
+            }
+            let name = port.get("name").and_then(Value::as_str);
+            Some(name.map_or(number.to_string(), |name| format!("{number} ({name})")))
+        };
+        ports.iter().filter_map(shown).collect()
+    }
+
     /// Returns the ServiceAccount of its pods.
     pub(super) fn account(&self) -> &str {
         self.deployment
@@ -217,6 +234,7 @@ impl Server<'_> {
 }
 
 /// Drops shipped Services that have the name of one that is made here, as OLM v0 replaces them.
+/// Names the ports that the cluster then lacks.
 pub(super) fn replace_shipped(
     servers: &[Server<'_>],
     objects: &mut Vec<Object>,
@@ -225,19 +243,22 @@ pub(super) fn replace_shipped(
     objects.retain(|object| {
         let server = servers.iter().find(|server| server.service == object.name());
         let Some(server) = server.filter(|_| object.kind() == "Service") else { return true };
-        diagnostics.push(
-            Diagnostic::warning(
-                Code::ShippedService,
-                format!(
-                    "the bundle ships {}, which has the name of the webhook Service of Deployment \
-                        `{}`; the shipped Service is dropped",
-                    object.label(),
-                    server.deployment.name
-                ),
-            )
-            .at(object.place())
-            .hint("if other ports of the shipped Service are needed, add it under another name"),
+        let message = format!(
+            "{} gives way to the webhook Service of Deployment `{}`, which has the same name",
+            object.label(),
+            server.deployment.name
         );
+
+        let lost = server.ports_without(object);
+        let found = if lost.is_empty() {
+            Diagnostic::note(Code::ShippedService, message)
+        } else {
+            let message = format!("{message} and lacks its ports: {}", lost.join(", "));
+            let hint = "add the ports to the Service with a `[[bundle.patch]]`, or ship the Service \
+                under another name";
+            Diagnostic::warning(Code::ShippedService, message).hint(hint)
+        };
+        diagnostics.push(found.at(object.place()));
         false
     });
 }

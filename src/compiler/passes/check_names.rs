@@ -3,27 +3,32 @@
 use super::Context;
 use super::check_types::remediation_hint;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Condition, Object, ObjectId, Unit, Value, dns_subdomain, label_fault};
+use crate::ir::{Condition, Object, ObjectId, Origin, Unit, Value, dns_subdomain, label_fault};
 use indexmap::IndexMap;
 
-/// Rejects two objects with one identity, and names that the API server does not take.
+/// Rejects two objects with one identity, of which Helm would create the first and fail at the second,
+/// and names that the API server does not take. Drops a bundle's copy of an equal object, as in OLM.
 pub(super) fn check_names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     let mut seen: IndexMap<ObjectId, Vec<&Object>> = IndexMap::new();
-    for object in &unit.objects {
-        // Helm would create the first one and fail at the second.
+    let mut copies = Vec::new();
+    for (index, object) in unit.objects.iter().enumerate() {
         let same = seen.entry(object.id()).or_default();
         let first = same.iter().copied().find(|first| !are_alternatives(first, object));
         same.push(object);
         if let Some(first) = first {
-            diagnostics.push(
-                Diagnostic::error(
-                    Code::DuplicateObject,
-                    format!("duplicate {} in the chart", object.label()),
-                )
-                .at(object.place())
-                .related(first.place(), "first defined here")
-                .hint("exclude one of them with a filter"),
-            );
+            let is_shipped = |object: &Object| matches!(object.origin, Origin::File { .. });
+            let is_copy = is_shipped(first) && is_shipped(object) && first.root == object.root;
+            let message = format!("duplicate {} in the chart", object.label());
+            let found = if is_copy {
+                copies.push(index);
+                let message = format!("{message}: the two are equal, and one of them is kept");
+                Diagnostic::note(Code::DuplicateObject, message)
+            } else {
+                Diagnostic::error(Code::DuplicateObject, message)
+                    .hint("exclude one of them with a filter")
+            };
+            let found = found.at(object.place());
+            diagnostics.push(found.related(first.place(), "first defined here"));
         }
 
         let namespace = object.metadata("namespace").and_then(Value::as_str);
@@ -52,6 +57,10 @@ pub(super) fn check_names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
                 .hint(remediation_hint(object)),
             );
         }
+    }
+
+    for copy in copies.into_iter().rev() {
+        unit.objects.remove(copy);
     }
 }
 

@@ -10,8 +10,8 @@ use serde_json::json;
 /// because it contains an expression): deleting a CRD would delete all its custom resources. Adds
 /// the version, so that a chart does not replace a newer CRD unintentionally.
 ///
-/// CRDs with expressions, which are templates of the chart itself, are disabled together with the
-/// CRD subchart.
+/// CRDs that read values are templates of the chart itself, and are disabled together with the CRD
+/// subchart.
 pub(super) fn keep_crds(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let configured = match context.crds {
         CrdPlacement::Templates | CrdPlacement::Separate => true,
@@ -36,7 +36,7 @@ pub(super) fn keep_crds(unit: &mut Unit, context: &Context, _: &mut Diagnostics)
             continue;
         }
         object.annotate(CRD_VERSION, &context.crd_version);
-        if rendered && configured {
+        if configured && object.reads_values() {
             object.when = Some(Condition::Set(enabled.path.clone()));
             switched = true;
         }

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! template = { text | action }
-//! action   = "{{" [ "-" ] ( "if" pipeline | "with" pipeline | "else" | "end"
+//! action   = "{{" [ "-" ] ( "if" pipeline | "with" pipeline | "else" [ "if" pipeline ] | "end"
 //!          | "$" name ":=" pipeline | pipeline ) [ "-" ] "}}"
 //! pipeline = command { "|" command }             the value before "|" is the last argument after it
 //! command  = operand | function { operand }
@@ -157,8 +157,13 @@ fn render_with<'a>(
                 let branch = branches.last_mut();
                 let branch = branch.and_then(|branch| Some((branch.otherwise.take()?, branch)));
                 let (otherwise, branch) = branch.ok_or_else(|| error(start, "stray `else`"))?;
-                branch.shown = otherwise;
                 next_dot = Some(branch.outer.as_ref().map(|dot| action.copy(dot)).transpose()?);
+                branch.shown = otherwise;
+                if action.word() == "if" {
+                    (action.shown, action.dot) = (otherwise, None);
+                    branch.shown = ir::truth(action.pipeline()?.as_ref()) && otherwise;
+                    branch.otherwise = Some(otherwise && !branch.shown);
+                }
             }
             "end" => {
                 let branch = branches.pop().ok_or_else(|| error(start, "stray `end`"))?;
@@ -654,6 +659,17 @@ mod tests {
         let nested = "{{ if .Values.on }}{{ if .Values.a.zero }}a{{ else }}b{{ end }}c{{ else }}\
                       {{ if .Values.on }}d{{ else }}e{{ end }}{{ .Values.a.b | b64enc }}{{ end }}f";
         assert_eq!(rendered(nested).as_deref(), Ok("bcf"));
+        for (first, second, expected) in [
+            ("on", "on", "a"),
+            ("on", "missing", "a"),
+            ("missing", "on", "b"),
+            ("a.zero", "missing", "c"),
+        ] {
+            let chain = format!(
+                "{{{{ if .Values.{first} }}}}a{{{{ else if .Values.{second} }}}}b{{{{ else }}}}c{{{{ end }}}}"
+            );
+            assert_eq!(rendered(&chain).as_deref(), Ok(expected), "{chain}");
+        }
     }
 
     #[test]

@@ -305,27 +305,34 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
 ///
 /// Server: `spec.validation.openAPIV3Schema.properties[spec].type: Required value: must not be empty
 /// for specified object fields`, `….default: Unsupported value: "x": supported values: "a"`.
-fn schema(faults: &mut Faults<'_>, path: &str, schema: &Value) {
+fn schema(faults: &mut Faults<'_>, path: &mut String, schema: &Value) {
     let Some(map) = schema.as_map() else { return };
     let is_free = ["x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields"]
         .iter()
         .any(|key| map.get(key) == Some(&Value::Bool(true)));
     if !is_free && text(schema, "type").is_none_or(str::is_empty) {
-        faults.add(path, format!("has a schema without a type at `{path}`"));
+        faults.add(path.as_str(), format!("has a schema without a type at `{path}`"));
     }
     let default = map.get("default").filter(|default| !default.is_null());
     for why in default.into_iter().flat_map(|default| overlay::refused(schema, default)) {
-        faults.add(path, format!("has a default at `{path}` that its own schema refuses: {why}"));
+        let message = format!("has a default at `{path}` that its own schema refuses: {why}");
+        faults.add(path.as_str(), message);
     }
 
+    // One text for all paths: large CRDs have tens of thousands of schemas.
+    let length = path.len();
     for (key, property) in map.get("properties").and_then(Value::as_map).into_iter().flatten() {
-        let mut path = format!("{path}.properties");
-        push_key(&mut path, key);
-        self::schema(faults, &path, property);
+        path.push_str(".properties");
+        push_key(path, key);
+        self::schema(faults, path, property);
+        path.truncate(length);
     }
     for key in ["items", "additionalProperties"] {
         if let Some(inner) = map.get(key) {
-            self::schema(faults, &format!("{path}.{key}"), inner);
+            path.push('.');
+            path.push_str(key);
+            self::schema(faults, path, inner);
+            path.truncate(length);
         }
     }
 }
@@ -357,7 +364,7 @@ fn crd(faults: &mut Faults<'_>) {
         let path = format!(".spec.versions[{index}]");
         match version.at(&["schema", "openAPIV3Schema"]) {
             Some(schema) if !schema.is_null() => {
-                self::schema(faults, &format!("{path}.schema.openAPIV3Schema"), schema);
+                self::schema(faults, &mut format!("{path}.schema.openAPIV3Schema"), schema);
             }
             _ => faults.add(path, "has a version without a schema"),
         }
