@@ -145,6 +145,7 @@ const TABLE: &[(Harm, &[&str])] = &[
             "value-narrowed",
             "immutable-field",
             "stored-default-refused",
+            "controller-field-added",
             "crd-placement-entered-templates",
             "crd-unserved-version-removed",
             "kube-version-changed",

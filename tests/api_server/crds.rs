@@ -3,11 +3,11 @@
 
 use crate::command::Case;
 use crate::control_plane::ControlPlane;
-use crate::helm::Helm;
+use crate::helm::{Helm, Run};
 use crate::lamp::{CONFIG, CRD_FILE, CSV_FILE};
+use crate::lifecycle::shell;
 use serde_json::Value as Json;
 use std::path::Path;
-use std::process::Command;
 
 const CRD: &str = "lamps.light.example.com";
 const STUB: &str = "infrastructures.config.openshift.io";
@@ -76,7 +76,13 @@ impl Charts {
         let Charts(case) = self;
         case.write("bundles.toml", format!("{CONFIG}namespace = \"{NAMESPACE}\"\n{settings}"));
         case.write(CRD_FILE, lamps(version));
-        case.write(CSV_FILE, crate::lamp::CSV.replace("1.2.3", version));
+        let csv = crate::lamp::CSV.replace("1.2.3", version);
+        let line = format!("  version: {version}\n");
+        let replaces = match version.split_once('-') {
+            Some((first, _)) => format!("{line}  replaces: lamp-operator.v{first}\n"),
+            None => line.clone(),
+        };
+        case.write(CSV_FILE, csv.replace(&line, &replaces));
         let seen = case.run(&["build"]);
         assert_eq!(seen.code, Some(0), "{}", seen.text());
     }
@@ -109,21 +115,10 @@ impl Said {
 impl Site<'_> {
     /// A shell with the helm and kubectl of this site, in a folder, as for a person.
     fn shell(&self, folder: &str, script: &str) -> Said {
-        let helm = self.helm.path.parent().expect("a folder");
-        let kubectl = self.cluster.kubectl_folder();
-        let path = [helm, &kubectl, Path::new("/usr/bin"), Path::new("/bin")];
-        let output = Command::new("sh")
-            .args(["-c", script])
-            .current_dir(folder)
-            .env_clear()
-            .env("PATH", std::env::join_paths(path).expect("a path"))
-            .env("HOME", &kubectl)
-            .env("KUBECONFIG", self.cluster.kubeconfig())
-            .output()
-            .expect("a shell");
-        let [stdout, stderr] = [&output.stdout, &output.stderr].map(|t| String::from_utf8_lossy(t));
+        let run = shell(self.cluster, self.helm, Path::new(folder), script);
+        let Run { success, stdout, stderr, .. } = &run;
         let text = format!("Helm {}: {script}\n{stdout}{stderr}", self.helm.version);
-        Said { success: output.status.success(), text }
+        Said { success: *success, text }
     }
 
     fn helm(&self, arguments: &str) -> Said {
@@ -250,8 +245,14 @@ fn an_older_chart_replaces_newer_crds_only_when_told() {
     for (placement, owner) in OWNERS {
         let charts = Charts::of(&format!("crds = \"{placement}\"\n"));
         let (old, new) = (charts.folder(owner, "1.2.3"), charts.folder(owner, "1.3.0"));
+        charts.build(&format!("crds = \"{placement}\"\n"), "1.3.0-1");
+        let again = charts.folder(owner, "1.3.0-1");
         with_every_helm(|site| {
             site.helm(&format!("install {owner} {new}")).expect_success();
+            // An earlier version that replaces this one in the vendor's upgrade graph.
+            site.helm(&format!("upgrade {owner} {again}")).expect_success();
+            site.expect_version("1.3.0-1");
+            site.helm(&format!("upgrade {owner} {new}")).expect_success();
             for command in ["install", "upgrade"] {
                 if command == "install" {
                     site.helm(&format!("uninstall {owner}")).expect_success();

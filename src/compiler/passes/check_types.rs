@@ -5,8 +5,8 @@ use crate::bundle::{api_version, check_object, is_plain_schema};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Map, Object, Origin, Release, Unit, Value, path_of};
 
-/// Rejects built-in objects with fields of the wrong type, drops unknown fields and the rules of
-/// aggregated ClusterRoles, and reports missing fields and removed API versions.
+/// Rejects built-in objects with fields of the wrong type, drops unknown fields, and reports missing
+/// ones and removed API versions.
 ///
 /// Runs first, when objects are still as written: the other passes see what the API server sees.
 pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
@@ -33,7 +33,6 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
             );
             continue;
         }
-        drop_aggregated_rules(object, diagnostics);
         let plain = take_plain_schemas(object);
         let found = release.object(object).map(check_object).unwrap_or_default();
         put_back(object, plain);
@@ -72,39 +71,6 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
             );
         }
     }
-}
-
-/// Drops `rules` of a ClusterRole with an `aggregationRule`, with a note unless they are empty.
-///
-/// The ClusterRole aggregation controller replaces them within a moment (pkg/controller/
-/// clusterroleaggregation) and owns the field from then on, so server-side apply (Helm 4) of any
-/// list, also of an empty one, conflicts with it in every upgrade.
-fn drop_aggregated_rules(object: &mut Object, diagnostics: &mut Diagnostics) {
-    let aggregated = object.at(&["aggregationRule"]).is_some_and(|rule| !rule.is_null());
-    if object.kind() != "ClusterRole" || !aggregated {
-        return;
-    }
-    let place = object.place_at(".rules");
-    let Some(rules) = object.root.shift_remove("rules") else { return };
-    if rules.is_null() || rules.as_seq().is_some_and(<[Value]>::is_empty) {
-        return;
-    }
-
-    diagnostics.push(
-        Diagnostic::note(
-            Code::IgnoredField,
-            format!(
-                "{} has `.rules` next to `.aggregationRule`, which has Kubernetes replace them; \
-                    they are dropped",
-                object.label()
-            ),
-        )
-        .at(place)
-        .hint(
-            "to keep the permissions, move them to a ClusterRole with the labels that the \
-                `aggregationRule` selects",
-        ),
-    );
 }
 
 /// Takes the schemas that are known to fit out of a CRD, with the index of their version. Nearly all
@@ -181,40 +147,6 @@ kind: Service
 metadata: {name: metrics}
 spec: {ports: [{port: 80, target: 8080}]}
 ";
-
-    /// Aggregated ClusterRoles: rules that mean nothing, rules, and roles that are not aggregated.
-    const ROLES: &str = "
-{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: empty}, rules: [],
- aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}}
----
-{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: 'null'}, rules: null,
- aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}}
----
-{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: both},
- rules: [{apiGroups: [''], resources: [pods], verbs: [get]}],
- aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}}
----
-{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: plain}, rules: [],
- aggregationRule: null}
----
-{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: role}, rules: []}
-";
-
-    #[test]
-    fn rules_of_aggregated_roles_belong_to_their_controller() {
-        let mut unit = sample::bundle(ROLES);
-        let mut diagnostics = Diagnostics::new();
-        check_types(&mut unit, &Context::default(), &mut diagnostics);
-        assert_eq!(
-            sample::messages(&diagnostics),
-            [
-                "note: ClusterRole/both has `.rules` next to `.aggregationRule`, which has Kubernetes \
-              replace them; they are dropped"
-            ]
-        );
-        let kept = unit.objects.iter().map(|object| object.at(&["rules"]).is_some());
-        assert_eq!(kept.collect::<Vec<_>>(), [false, false, false, true, true]);
-    }
 
     #[test]
     fn hints_say_where_an_object_is_fixed() {

@@ -695,6 +695,17 @@ fn bundles() -> Vec<Mutation> {
             "operators rarely read objects of later versions",
         )
         .from(start()),
+        info(
+            "an earlier version that replaces the old one",
+            vec![Patch::Facts(|side| {
+                side.operator_version = "1.3.0".to_owned();
+                side.bundle.edges.replaces = side.bundle.csv.clone();
+                side.bundle.csv = "widget-operator.v1.3.0".to_owned();
+            })],
+            "",
+            "the vendor's upgrade graph decides, such as for 1.0.1-1 after 1.0.1",
+        )
+        .from(start()),
         breaking(
             "another package",
             vec![Patch::Facts(|side| side.package = "other".to_owned())],
