@@ -37,11 +37,23 @@ const IMMUTABLE_FIELDS: &[(&str, &[&[&str]])] = &[
     ("RuntimeClass", &[&["handler"]]),
     ("RoleBinding", &[&["roleRef"]]),
     ("ClusterRoleBinding", &[&["roleRef"]]),
-    ("Service", &[&["spec", "clusterIP"]]),
     ("CSIDriver", &[&["spec", "attachRequired"], &["spec", "volumeLifecycleModes"]]),
-    ("PersistentVolume", &[&["spec", "volumeMode"]]),
+    (
+        "PersistentVolume",
+        &[
+            &["spec", "volumeMode"],
+            // The volume itself.
+            &["spec", "csi"],
+            &["spec", "fc"],
+            &["spec", "hostPath"],
+            &["spec", "iscsi"],
+            &["spec", "local"],
+            &["spec", "nfs"],
+        ],
+    ),
     ("PriorityClass", &[&["value"], &["preemptionPolicy"]]),
     ("Secret", &[&["type"]]),
+    ("ResourceQuota", &[&["spec", "scopes"]]),
     ("EndpointSlice", &[&["addressType"]]),
     ("ResourceClaimTemplate", &[&["spec"]]),
     ("VolumeAttributesClass", &[&["driverName"], &["parameters"]]),
@@ -68,7 +80,11 @@ const IMMUTABLE_FIELDS: &[(&str, &[&[&str]])] = &[
 /// keys, with `[]` for items of lists.
 pub fn immutable(kind: &str, old: &Json, new: &Json, shape: &[&str]) -> Option<String> {
     let fields = IMMUTABLE_FIELDS.iter().find(|(of, _)| *of == kind).map_or(&[][..], |row| row.1);
-    if let Some(field) = fields.iter().find(|field| shape.starts_with(field)) {
+    // The edit is in the field, or of a map around it.
+    let changed = |field: &&&[&str]| {
+        shape.starts_with(field) || field.starts_with(shape) && at(old, field) != at(new, field)
+    };
+    if let Some(field) = fields.iter().find(changed) {
         return Some(format!("{}: immutable in a {kind}", field.join(".")));
     }
 
@@ -79,6 +95,14 @@ pub fn immutable(kind: &str, old: &Json, new: &Json, shape: &[&str]) -> Option<S
             let parts = ["data", "binaryData", "stringData", "immutable"];
             let frozen = is(old, &["immutable"], true.into()) && parts.contains(shape.first()?);
             frozen.then(|| format!("{}: the {kind} is immutable", shape.join(".")))
+        }
+        // The server keeps an address that the new manifest does not have, also that of a headless
+        // Service, which cannot have ports of nodes.
+        "Service" if shape == ["spec", "clusterIP"] => {
+            let unset = at(new, shape).is_none_or(Json::is_null);
+            let of_nodes = ["NodePort", "LoadBalancer"].contains(&text(new, &["spec", "type"]));
+            let fixed = !unset || text(old, shape) == "None" && of_nodes;
+            fixed.then(|| "spec.clusterIP: immutable in a Service".to_owned())
         }
         "Service" => {
             let balanced = |service| is(service, &["spec", "type"], "LoadBalancer".into());
