@@ -173,7 +173,7 @@ enum Sets {
     Value(&'static [&'static str], &'static str),
     /// One of these annotations or labels is set.
     Marked(&'static [&'static str]),
-    /// A HorizontalPodAutoscaler scales the object.
+    /// A HorizontalPodAutoscaler or ScaledObject scales the object.
     Scaled,
     /// A Service of the same name selects pods.
     Selected,
@@ -243,7 +243,7 @@ const CONTROLLER_FIELDS: &[ControllerField] = &[
     ControllerField {
         kinds: &["Deployment", "ReplicaSet", "StatefulSet"],
         keys: &["spec", "replicas"],
-        controller: "a HorizontalPodAutoscaler of the chart scales it",
+        controller: "an autoscaler of the chart scales it",
         is_without_effect: false,
         sets: Sets::Scaled,
     },
@@ -276,9 +276,12 @@ impl Targets {
         let mut targets = Targets::default();
         for object in objects {
             match text(object, &["kind"]) {
-                "HorizontalPodAutoscaler" => {
+                // KEDA creates a HorizontalPodAutoscaler, by default for a Deployment.
+                "HorizontalPodAutoscaler" | "ScaledObject" => {
                     let target = |key| text(object, &["spec", "scaleTargetRef", key]);
-                    targets.scaled.insert(identity(object, target("kind"), target("name")));
+                    let kind = Some(target("kind")).filter(|kind| !kind.is_empty());
+                    let kind = kind.unwrap_or("Deployment");
+                    targets.scaled.insert(identity(object, kind, target("name")));
                 }
                 "Service" if at(object, &["spec", "selector"]).is_some() => {
                     let name = text(object, &["metadata", "name"]);
@@ -290,7 +293,7 @@ impl Targets {
         targets
     }
 
-    /// Returns true if a HorizontalPodAutoscaler scales the object.
+    /// Returns true if an autoscaler scales the object.
     pub fn is_scaled(&self, object: &Json) -> bool {
         self.scaled.contains(&own_identity(object))
     }

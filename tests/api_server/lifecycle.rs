@@ -101,6 +101,11 @@ pub(crate) fn settled(mut object: Json) -> Json {
         // The version of the chart that a CRD is from, which is no change of the CRD.
         annotations.remove("bundle2chart/version");
     }
+    // Another address when a Service is created again.
+    if object["kind"] == "Service" && object["spec"]["clusterIP"] != "None" {
+        let spec = object["spec"].as_object_mut().expect("a spec");
+        spec.retain(|key, _| !key.starts_with("clusterIP"));
+    }
     object
 }
 

@@ -41,11 +41,12 @@ pub(super) fn controller_fields(unit: &mut Unit, _: &Context, diagnostics: &mut 
     }
 }
 
-/// Returns the objects that a HorizontalPodAutoscaler or a Service of the unit refers to.
+/// Returns the objects that autoscalers and Services of the unit refer to.
 pub(super) fn targets(unit: &Unit) -> Targets {
     let values = unit.default_values();
     let release = Release { namespace: "namespace", values: &values };
-    let refers = |object: &&Object| ["HorizontalPodAutoscaler", "Service"].contains(&object.kind());
+    let kinds = ["HorizontalPodAutoscaler", "ScaledObject", "Service"];
+    let refers = |object: &&Object| kinds.contains(&object.kind());
     let found: Vec<Json> =
         unit.objects.iter().filter(refers).filter_map(|object| release.object(object)).collect();
     Targets::of(&found)
@@ -99,6 +100,11 @@ mod tests {
 ---
 {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: scaled}, spec: {replicas: 2}}
 ---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: keda}, spec: {replicas: 2}}
+---
+{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: scaler},
+ spec: {scaleTargetRef: {name: keda}}}
+---
 {apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: scaler},
  spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: scaled}}}
 ";
@@ -116,8 +122,8 @@ mod tests {
                 "note: ValidatingWebhookConfiguration/injected has \
                  `.webhooks[0].clientConfig.caBundle`, but the CA bundle is injected by an \
                  annotation; it is dropped",
-                "error: Deployment/scaled has `.spec.replicas`, but a HorizontalPodAutoscaler of the \
-                 chart scales it",
+                "error: Deployment/scaled has `.spec.replicas`, but an autoscaler of the chart scales it",
+                "error: Deployment/keda has `.spec.replicas`, but an autoscaler of the chart scales it",
             ]
         );
         let kept = |keys: &[&str]| {

@@ -103,7 +103,7 @@ impl Proxy {
 struct Settings {
     /// Key of the Deployment.
     deployment: String,
-    /// True if a HorizontalPodAutoscaler of the chart sets the replicas.
+    /// True if an autoscaler of the chart sets the replicas.
     scaled: bool,
     values: Vec<ValueSpec>,
 }
