@@ -66,7 +66,7 @@ pub mod pipeline;
 // Those that are public are so for the program and the tests, and change without notice.
 #[doc(hidden)]
 pub use bundle2chart_compiler::{chart, deploy, escape, jq, kubectl, olm, serving, yaml};
-use bundle2chart_compiler::{dependencies, images, overlay, passes, regular_file};
+use bundle2chart_compiler::{dependencies, field_ownership, images, overlay, passes, regular_file};
 
 #[cfg(feature = "cli")]
 mod add;

@@ -16,6 +16,7 @@ pub mod dependencies;
 pub mod deploy;
 pub mod diag;
 pub mod escape;
+pub mod field_ownership;
 pub mod images;
 pub mod ir;
 pub mod jq;

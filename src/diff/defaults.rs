@@ -180,6 +180,7 @@ const DEFAULTS: &[(Scope, &str, &str)] = &[
     (Kind("StorageClass"), "reclaimPolicy", r#""Delete""#),
     (Kind("StorageClass"), "volumeBindingMode", r#""Immediate""#),
     (Kind("StorageClass"), "allowVolumeExpansion", "false"),
+    (Kind("CSIDriver"), "spec.volumeLifecycleModes", r#"["Persistent"]"#),
     (Kind("PriorityClass"), "preemptionPolicy", r#""PreemptLowerPriority""#),
     (Kind("PriorityClass"), "globalDefault", "false"),
     (Kind("HorizontalPodAutoscaler"), "spec.minReplicas", "1"),

@@ -4,6 +4,7 @@ use super::group::{Group, groups};
 use super::rules::{self, Sides};
 use super::{Action, ChangeSet, Class, ObjectChange, Rule, is_description};
 use crate::escape::shell::in_quotes;
+use crate::kubectl::adopt_crds;
 use indexmap::IndexSet;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -110,7 +111,7 @@ fn is_breaking(rule: &Rule) -> bool {
     // They have a step of their own.
     let elsewhere = |code: &str| {
         code.starts_with("value-")
-            || code == "immutable-field"
+            || ["immutable-field", "stored-default-refused"].contains(&code)
             || code == "crd-placement-left-templates"
             || [
                 "data-removed",
@@ -225,24 +226,23 @@ fn take_over(set: &ChangeSet) -> Step {
     let found = changes.filter(|finding| codes.contains(&finding.rule.code));
     let mut step = step(
         "take-over",
-        "Adopt existing CRDs into the release with this upgrade; Helm 4 also needs \
-         `--server-side=true --force-conflicts`",
+        "Adopt existing CRDs into the release with this upgrade",
         found.map(|finding| finding.reason.clone()).collect(),
     );
-    step.commands.push("helm template crds CHART/charts/crds | kubectl replace -f -".to_owned());
+    step.commands.extend(adopt_crds("crds CHART/charts/crds"));
     step
 }
 
-/// Returns the step for objects with changed immutable fields.
+/// Returns the step for objects that the API server does not update to the new version.
 fn delete(set: &ChangeSet) -> Step {
-    let mut found: Vec<&super::Identity> = Vec::new();
-    for (object, change) in set.changes() {
-        let fixed = change.findings.iter().any(|f| f.rule.code == "immutable-field");
-        // Changes of one object are adjacent.
-        if fixed && found.last() != Some(&&object.id) {
-            found.push(&object.id);
-        }
-    }
+    let of_code = |wanted: &'static str| {
+        let changes = set.changes().filter(move |(_, change)| {
+            change.findings.iter().any(|finding| finding.rule.code == wanted)
+        });
+        changes.map(|(object, _)| &object.id).collect::<IndexSet<_>>()
+    };
+    let (fixed, stored) = (of_code("immutable-field"), of_code("stored-default-refused"));
+    let found: IndexSet<&super::Identity> = fixed.union(&stored).copied().collect();
     let holds_data = |id: &&&super::Identity| {
         ["PersistentVolumeClaim", "PersistentVolume"].contains(&id.kind.as_str())
     };
@@ -252,7 +252,7 @@ fn delete(set: &ChangeSet) -> Step {
     };
     let mut step = step(
         "delete",
-        "Delete objects with changed immutable fields right before the upgrade, which recreates them",
+        "Delete objects that the API server does not update right before the upgrade, which recreates them",
         found.iter().map(item).collect(),
     );
     // No command for objects with data, so that a pasted command never deletes data.
@@ -268,8 +268,9 @@ fn delete(set: &ChangeSet) -> Step {
                 (_, "") => " --namespace NAMESPACE".to_owned(),
                 (_, namespace) => format!(" --namespace {}", shell(namespace)),
             };
-            // Keeps the pods running; the new StatefulSet adopts them.
-            let orphan = if id.kind == "StatefulSet" { " --cascade=orphan" } else { "" };
+            // Keeps the pods running; the new object adopts them, unless its selector changes.
+            let adopts = id.kind == "StatefulSet" || !fixed.contains(*id);
+            let orphan = if adopts { " --cascade=orphan" } else { "" };
             let kind = id.kind.to_lowercase();
             format!("kubectl{namespace} delete{orphan} {kind} {}", shell(&id.name))
         })

@@ -1,7 +1,7 @@
 //! One side of a comparison: the objects of a chart or a bundle.
 
 use super::Identity;
-use crate::ir::{CRD_VERSION, UpgradeEdges};
+use crate::ir::{CRD_REPLACES, CRD_VERSION, UpgradeEdges};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -211,6 +211,7 @@ fn take_crd_version(object: &mut Json) -> Option<String> {
     let metadata = object.get_mut("metadata")?.as_object_mut()?;
     let annotations = metadata.get_mut("annotations")?.as_object_mut()?;
     // It changes with every release and says nothing about the API.
+    annotations.shift_remove(CRD_REPLACES);
     let version = annotations.shift_remove(CRD_VERSION)?;
     if annotations.is_empty() {
         metadata.shift_remove("annotations");

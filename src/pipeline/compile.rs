@@ -5,7 +5,9 @@ use super::gates;
 use crate::bundle::{self, Bundle};
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Filter, Manifests, Source, Watch};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
-use crate::ir::{Expr, Object, Origin, ReadPaths, Release, Unit, ValueSpec, label_fault};
+use crate::ir::{
+    Expr, Object, Origin, ReadPaths, Release, Unit, UpgradeEdges, ValueSpec, label_fault,
+};
 use crate::jq::{Purpose, Session};
 use crate::olm::{self, Lowered};
 use crate::overlay;
@@ -102,6 +104,7 @@ fn run_stages(
         namespaces,
         version: bundle.csv.version.clone(),
         crd_version,
+        replaces_later: replaces_later(&bundle),
         watch: config.watch.clone().or_else(|| olm::default_watch(&bundle.csv)),
         bundle: Some(bundle),
     };
@@ -140,6 +143,7 @@ fn compile_manifests(
         namespaces: vec![namespace],
         version: version.clone(),
         crd_version: version,
+        replaces_later: None,
         watch: None,
     };
     adapt(input, files, config, diagnostics)
@@ -156,6 +160,8 @@ struct Input {
     version: String,
     /// The version that CRDs are from, a semantic one.
     crd_version: String,
+    /// A later version that this one replaces in the vendor's upgrade graph.
+    replaces_later: Option<String>,
     watch: Option<Watch>,
 }
 
@@ -167,7 +173,16 @@ fn adapt(
     diagnostics: &mut Diagnostics,
 ) -> Option<Compiled> {
     let start = diagnostics.mark();
-    let Input { bundle, objects, mut values, namespaces, version, crd_version, watch } = input;
+    let Input {
+        bundle,
+        objects,
+        mut values,
+        namespaces,
+        version,
+        crd_version,
+        replaces_later,
+        watch,
+    } = input;
     let namespace = namespaces.first().cloned().unwrap_or_default();
     let Chosen { objects, hits, patched } = choose(objects, config, &namespace, diagnostics)?;
     let mut objects = add(objects, &mut values, files, config, diagnostics);
@@ -195,6 +210,7 @@ fn adapt(
             chart: config.name.clone(),
             version,
             crd_version,
+            replaces_later,
             chart_version,
             namespaces,
             operand_namespaces: config.operands.namespaces.clone(),
@@ -297,6 +313,21 @@ fn crd_version(bundle: &Bundle, config: &BundleConfig) -> String {
     let own = semver::Version::parse(&bundle.csv.version).ok();
     let version = own.or_else(|| config.chart_version.clone());
     version.map_or_else(String::new, |version| version.to_string())
+}
+
+/// Returns the latest version that the bundle replaces or skips, if it is later than the bundle's
+/// own: `1.0.1-1` replaces `1.0.1` in catalogs, and is an earlier semantic version.
+fn replaces_later(bundle: &Bundle) -> Option<String> {
+    let own = semver::Version::parse(&bundle.csv.version).ok()?;
+    // A ClusterServiceVersion is named `PACKAGE.vVERSION`.
+    let version = |csv: &String| {
+        let mut ends = csv.match_indices('.').filter_map(|(dot, _)| csv.get(dot + 1..));
+        ends.find_map(|end| semver::Version::parse(end.trim_start_matches('v')).ok())
+    };
+    let UpgradeEdges { replaces, skips, .. } = &bundle.edges;
+    let later = [replaces].into_iter().chain(skips).filter_map(version);
+    let later = later.filter(|version| version.cmp_precedence(&own).is_gt());
+    later.max().map(|version| version.to_string())
 }
 
 /// Returns the placement of CRDs. Helm looks up all kinds of a release before it creates any

@@ -83,7 +83,7 @@ fn warning(
     let name = chart.dir.iter().next().map(Path::new).unwrap_or(Path::new("")).display();
     let hint = match (templates(before), templates(now)) {
         (false, true) => format!(
-            "upgrade with `--take-ownership` (see the chart's README), because Helm does not adopt \
+            "adopt the CRDs with the commands of the chart's README, because Helm does not adopt \
                 CRDs that no release owns; or keep crds = \"{}\"",
             before.as_str()
         ),

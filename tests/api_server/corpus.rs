@@ -4,14 +4,19 @@
 
 use crate::charts::{compiled, crds_of, folders, label};
 use crate::control_plane::ControlPlane;
-use crate::helm::Helm;
+use crate::helm::{Helm, Run};
 use crate::install::{OTHERS, prepare};
 use crate::leftovers;
-use crate::lifecycle::{Release, effects, kinds, named, observed, planned};
+use crate::lifecycle::{
+    Release, deletions, effects, kinds, named, observed, planned, settled_rules, shell,
+};
 use crate::shared::shared;
 use crate::table::{self, Row};
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 use tempfile::TempDir;
 use walkdir::WalkDir;
 
@@ -22,6 +27,23 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 
 const NAMESPACE: &str = "operator-system";
+
+/// Packages whose upgrades are run again to the same version, forward after a rollback, and after
+/// another installation, with Helm 4; `BUNDLE2CHART_LIVES=all` does so with all of them and every Helm.
+const LIVES: [&str; 4] = [
+    "keycloak-operator",
+    "konflux",
+    // It has an aggregated ClusterRole.
+    "service-binding-operator",
+    // Its new version has another strategy.
+    "vfunction-server-operator",
+];
+
+/// True if the whole life of a package is run with this Helm.
+fn lives(helm: &Helm, package: &str) -> bool {
+    let all = std::env::var("BUNDLE2CHART_LIVES").is_ok_and(|wanted| wanted == "all");
+    all || helm.version.starts_with("4.") && LIVES.contains(&package)
+}
 
 /// The charts of one package, by version.
 struct Package {
@@ -59,7 +81,11 @@ fn package(folder: &Path, temporary: &Path) -> Package {
         let chart = compiled(bundle, "", &temporary.join(format!("{name}-{version}")))?;
         Some((version, chart))
     };
-    let versions = folders(folder).iter().filter_map(chart).collect();
+    let mut bundles = folders(folder);
+    bundles.sort_by_cached_key(|bundle| {
+        semver::Version::parse(label(bundle).trim_start_matches('v')).ok()
+    });
+    let versions = bundles.iter().filter_map(chart).collect();
     Package { name, versions }
 }
 
@@ -115,21 +141,55 @@ fn lifecycle(release: &Release<'_>, package: &Package, rows: &mut Vec<Row>) -> V
         }
     }
     rows.push(row);
-    if run.success && package.versions.len() > 1 {
+    let upgraded = run.success && package.versions.len() > 1;
+    if upgraded {
         wrong.extend(upgrades(release, package, rows));
     }
-    let run = release.helm(&["uninstall", release.name]);
-    if !run.success {
-        wrong.push(format!("uninstall: {}", run.stderr));
-    }
+    wrong.extend(uninstall(release, first));
     let (left, _) = effects(&release.cluster.requests_since(installed), NAMESPACE);
     wrong.extend(leftovers::unsaid(&left, first, crds_of(first).is_some()));
+    if upgraded && lives(release.helm, &package.name) {
+        let (_, last) = package.versions.last().expect("a version");
+        wrong.extend(expect("reinstall", release.run("install", last)));
+        settled_rules(release.cluster);
+        wrong.extend(expect("upgrade after it", release.run("upgrade", last)));
+        wrong.extend(uninstall(release, last));
+    }
     if crds_of(first).is_some() {
         release.helm(&["uninstall", "operator-crds"]).expect_success();
     }
     let (left, _) = effects(&release.cluster.requests_since(begun), NAMESPACE);
     leftovers::delete_crds(release.cluster, &left);
     wrong
+}
+
+/// Uninstalls a release as the README of its chart says.
+fn uninstall(release: &Release<'_>, chart: &Path) -> Option<String> {
+    let readme = fs::read_to_string(chart.join("README.md")).expect("a README");
+    let section = readme.split("## Uninstall\n\n```sh\n").nth(1).expect("a section");
+    let commands = section.split("```").next().expect("a block").lines();
+    let [uninstall, others]: [Vec<&str>; 2] = ["helm uninstall operator ", "kubectl "]
+        .map(|start| commands.clone().filter(|command| command.starts_with(start)).collect());
+    assert_eq!(uninstall.len(), 1, "{section}");
+    let wrong = expect("uninstall", release.helm(&["uninstall", release.name]));
+    if !others.is_empty() {
+        // The controller may create ClusterRoles again until it has seen that they are deleted.
+        sleep(Duration::from_secs(1));
+    }
+    let script = others.join("\n");
+    wrong.or_else(|| expect(&script, shell(release.cluster, release.helm, chart, &script)))
+}
+
+/// The text of a step that failed.
+fn expect(step: &str, run: Run) -> Option<String> {
+    (!run.success).then(|| format!("{step}: {}", run.stderr))
+}
+
+/// Upgrades, after what the plan deletes first because the server does not update it.
+fn upgrade(release: &Release<'_>, old: &Path, new: &Path) -> Run {
+    let script = deletions(old, new, release.namespace);
+    shell(release.cluster, release.helm, new, &script).expect_success();
+    release.run("upgrade", new)
 }
 
 /// Installs or upgrades the chart of CRDs that comes before the operator's, where there is one.
@@ -143,17 +203,18 @@ fn install_crds(release: &Release<'_>, command: &str, chart: &Path) -> Option<St
 fn upgrades(release: &Release<'_>, package: &Package, rows: &mut Vec<Row>) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut stored = BTreeSet::new();
+    settled_rules(release.cluster);
     let first = release.objects(&release.manifests());
     for pair in package.versions.windows(2) {
         let [(old_version, old), (new_version, new)] = pair else { continue };
         let step = format!("{old_version} to {new_version}");
+        settled_rules(release.cluster);
         let old_manifests = release.manifests();
         let before = release.objects(&old_manifests);
         wrong.extend(install_crds(release, "upgrade", new));
         let mark = release.cluster.audit_mark();
-        let run = release.run("upgrade", new);
-        if !run.success {
-            wrong.push(format!("{step}: {}", run.stderr));
+        if let Some(failure) = expect(&step, upgrade(release, old, new)) {
+            wrong.push(failure);
             return wrong;
         }
         let requests = release.cluster.requests_since(mark);
@@ -175,6 +236,9 @@ fn upgrades(release: &Release<'_>, package: &Package, rows: &mut Vec<Row>) -> Ve
         stored.extend(plan.stored.iter().cloned());
         if plan != effect {
             wrong.push(format!("{step}: planned {plan:#?}\n, was {effect:#?}"));
+        }
+        if lives(release.helm, &package.name) {
+            wrong.extend(expect(&format!("{step}, again"), release.run("upgrade", new)));
         }
     }
     let run = release.helm(&["rollback", release.name, "1"]);
@@ -199,6 +263,12 @@ fn upgrades(release: &Release<'_>, package: &Package, rows: &mut Vec<Row>) -> Ve
         if found != Some(object) {
             wrong.push(format!("rollback: {id} was\n{object}\nand is\n{found:?}"));
         }
+    }
+    if lives(release.helm, &package.name) {
+        let (_, first) = &package.versions[0];
+        let (version, last) = package.versions.last().expect("a version");
+        wrong.extend(expect(&format!("forward to {version}"), upgrade(release, first, last)));
+        wrong.extend(expect(&format!("{version} again"), release.run("upgrade", last)));
     }
     wrong
 }

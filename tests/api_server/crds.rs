@@ -3,11 +3,11 @@
 
 use crate::command::Case;
 use crate::control_plane::ControlPlane;
-use crate::helm::Helm;
+use crate::helm::{Helm, Run};
 use crate::lamp::{CONFIG, CRD_FILE, CSV_FILE};
+use crate::lifecycle::shell;
 use serde_json::Value as Json;
 use std::path::Path;
-use std::process::Command;
 
 const CRD: &str = "lamps.light.example.com";
 const STUB: &str = "infrastructures.config.openshift.io";
@@ -48,38 +48,41 @@ const REMOVED: &str = "    shortNames: [lmp]
 /// Fields that the server drops, which are then a difference for the next field manager.
 const DROPPED: &str = "        properties:\n          spec: {type: object, properties: {}}\n";
 
-/// Charts of two versions of the lamp operator.
+/// The CRD of a version of the lamp operator.
+fn lamps(version: &str) -> String {
+    let crd = crate::lamp::CRD
+        .replace("        type: object\n", &format!("        type: object\n{DROPPED}"));
+    match version {
+        "1.2.3" => crd.replace("    plural: lamps\n", &format!("    plural: lamps\n{REMOVED}")),
+        // Said, where the server would add it: kubectl and Helm then merge it.
+        "1.3.0" => crd.replace("  versions:\n", "  conversion: {strategy: None}\n  versions:\n"),
+        _ => crd.replace("properties: {}", "properties: {color: {type: string}}"),
+    }
+}
+
+/// Charts of versions of the lamp operator.
 struct Charts(Case);
 
 impl Charts {
     /// Charts of versions 1.2.3 and 1.3.0, built with these settings.
     fn of(settings: &str) -> Self {
         let charts = Charts(Case::with_lamps());
-        charts.build(settings, true);
-        charts.build(settings, false);
+        charts.build(settings, "1.2.3");
+        charts.build(settings, "1.3.0");
         charts
     }
 
-    fn build(&self, settings: &str, old: bool) {
+    fn build(&self, settings: &str, version: &str) {
         let Charts(case) = self;
         case.write("bundles.toml", format!("{CONFIG}namespace = \"{NAMESPACE}\"\n{settings}"));
-        let crd = crate::lamp::CRD
-            .replace("        type: object\n", &format!("        type: object\n{DROPPED}"));
-        let csv = crate::lamp::CSV;
-        if old {
-            case.write(
-                CRD_FILE,
-                crd.replace("    plural: lamps\n", &format!("    plural: lamps\n{REMOVED}")),
-            );
-            case.write(CSV_FILE, csv);
-        } else {
-            // Said, where the server would add it: kubectl and Helm then merge it.
-            case.write(
-                CRD_FILE,
-                crd.replace("  versions:\n", "  conversion: {strategy: None}\n  versions:\n"),
-            );
-            case.write(CSV_FILE, csv.replace("1.2.3", "1.3.0"));
-        }
+        case.write(CRD_FILE, lamps(version));
+        let csv = crate::lamp::CSV.replace("1.2.3", version);
+        let line = format!("  version: {version}\n");
+        let replaces = match version.split_once('-') {
+            Some((first, _)) => format!("{line}  replaces: lamp-operator.v{first}\n"),
+            None => line.clone(),
+        };
+        case.write(CSV_FILE, csv.replace(&line, &replaces));
         let seen = case.run(&["build"]);
         assert_eq!(seen.code, Some(0), "{}", seen.text());
     }
@@ -112,21 +115,10 @@ impl Said {
 impl Site<'_> {
     /// A shell with the helm and kubectl of this site, in a folder, as for a person.
     fn shell(&self, folder: &str, script: &str) -> Said {
-        let helm = self.helm.path.parent().expect("a folder");
-        let kubectl = self.cluster.kubectl_folder();
-        let path = [helm, &kubectl, Path::new("/usr/bin"), Path::new("/bin")];
-        let output = Command::new("sh")
-            .args(["-c", script])
-            .current_dir(folder)
-            .env_clear()
-            .env("PATH", std::env::join_paths(path).expect("a path"))
-            .env("HOME", &kubectl)
-            .env("KUBECONFIG", self.cluster.kubeconfig())
-            .output()
-            .expect("a shell");
-        let [stdout, stderr] = [&output.stdout, &output.stderr].map(|t| String::from_utf8_lossy(t));
+        let run = shell(self.cluster, self.helm, Path::new(folder), script);
+        let Run { success, stdout, stderr, .. } = &run;
         let text = format!("Helm {}: {script}\n{stdout}{stderr}", self.helm.version);
-        Said { success: output.status.success(), text }
+        Said { success: *success, text }
     }
 
     fn helm(&self, arguments: &str) -> Said {
@@ -141,15 +133,19 @@ impl Site<'_> {
         self.cluster.kubectl(&["delete", "crd", crd, "--ignore-not-found"]).expect_success();
     }
 
-    /// Returns the version of the lamps' CRD in the cluster; fails if it has parts of the other.
+    /// Fails unless the lamps' CRD in the cluster is that of this version, without parts of others.
     #[track_caller]
     fn expect_version(&self, version: &str) {
         let crd = self.crd(CRD);
         let short = crd["spec"]["names"].get("shortNames").is_some();
         let strategy = crd["spec"]["conversion"]["strategy"].as_str();
-        let expected =
-            if version == "1.2.3" { (true, Some("Webhook")) } else { (false, Some("None")) };
-        assert_eq!((short, strategy), expected, "Helm {}: {crd:#}", self.helm.version);
+        let color = crd["spec"]["versions"].to_string().contains("color");
+        let expected = match version {
+            "1.2.3" => (true, Some("Webhook"), false),
+            "1.3.0" => (false, Some("None"), false),
+            _ => (false, Some("None"), true),
+        };
+        assert_eq!((short, strategy, color), expected, "Helm {}: {crd:#}", self.helm.version);
         let annotations = crd["metadata"].get("annotations").unwrap_or(&Json::Null);
         if let Some(said) = annotations.get("bundle2chart/version") {
             assert_eq!(said, version, "Helm {}", self.helm.version);
@@ -173,14 +169,6 @@ fn commands(text: &str, heading: &str) -> Vec<String> {
     let block =
         after.split_once("```sh\n").expect("a block").1.split_once("```").expect("its end").0;
     block.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
-}
-
-/// The note in charts about what only Helm 4 needs.
-fn with_options_of_helm_4(site: &Site<'_>, text: &str, command: &str) -> String {
-    let options = "--server-side=true --force-conflicts";
-    assert!(text.contains(options), "{text}");
-    let needed = site.helm.version.starts_with("4.") && command.contains("--take-ownership");
-    if needed { format!("{command} {options}") } else { command.to_owned() }
 }
 
 #[test]
@@ -257,8 +245,14 @@ fn an_older_chart_replaces_newer_crds_only_when_told() {
     for (placement, owner) in OWNERS {
         let charts = Charts::of(&format!("crds = \"{placement}\"\n"));
         let (old, new) = (charts.folder(owner, "1.2.3"), charts.folder(owner, "1.3.0"));
+        charts.build(&format!("crds = \"{placement}\"\n"), "1.3.0-1");
+        let again = charts.folder(owner, "1.3.0-1");
         with_every_helm(|site| {
             site.helm(&format!("install {owner} {new}")).expect_success();
+            // An earlier version that replaces this one in the vendor's upgrade graph.
+            site.helm(&format!("upgrade {owner} {again}")).expect_success();
+            site.expect_version("1.3.0-1");
+            site.helm(&format!("upgrade {owner} {new}")).expect_success();
             for command in ["install", "upgrade"] {
                 if command == "install" {
                     site.helm(&format!("uninstall {owner}")).expect_success();
@@ -384,8 +378,8 @@ fn printed_commands_replace_crds_of_folders() {
                             }
                         }
                         "UPGRADE.md" => {
-                            for command in commands(&upgrade, "Create and replace the CRDs") {
-                                site.shell(&new, &command.replace("CHART/", "./")).expect_success();
+                            for command in of_step(&upgrade, "Create and replace the CRDs") {
+                                site.shell(&new, &command).expect_success();
                             }
                         }
                         _ => presync(site, &charts, &helmfile),
@@ -427,7 +421,16 @@ fn presync(site: &Site<'_>, charts: &Charts, helmfile: &Json) {
     }
 }
 
-/// A command of a plan, for the release of a test in the folder of the chart.
+/// The commands of a step of a plan, for the release of a test in the folder of the chart.
+fn of_step(upgrade: &str, title: &str) -> Vec<String> {
+    let step = upgrade.split_once(&format!("**{title}")).expect("a step").1;
+    let step = step.split("\n## ").next().expect("a text");
+    let step = step.split(". **").next().expect("a text");
+    let blocks = step.split("```sh\n").skip(1).map(|rest| rest.split("```").next());
+    let lines = blocks.flat_map(|block| block.expect("a block").lines());
+    lines.map(|line| for_release(line.trim())).filter(|line| !line.is_empty()).collect()
+}
+
 fn for_release(command: &str) -> String {
     let words = [
         ("CHART/", "./"),
@@ -439,41 +442,141 @@ fn for_release(command: &str) -> String {
     words.iter().fold(command.to_owned(), |command, (from, to)| command.replace(from, to))
 }
 
-/// Charts had their CRDs in folders by default; these commands make them part of the release.
+/// The field manager, command or chart that created the CRD before a release adopts it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Former {
+    /// `kubectl COMMAND` with the manifest.
+    Kubectl(&'static str),
+    /// A chart by this program, with its CRDs in a folder, as the release that later has them, or
+    /// another one.
+    Folder,
+    /// A chart with the CRD as a template that is kept, as a release in another namespace.
+    HandMade,
+    /// The commands that charts printed before, which left `kubectl-create` and `kubectl-replace`.
+    Conflicting,
+}
+
+const FORMERS: [Former; 9] = [
+    Former::Kubectl("create --field-manager=olm"),
+    Former::Kubectl("create"),
+    Former::Kubectl("replace"),
+    Former::Kubectl("apply"),
+    Former::Kubectl("apply --server-side"),
+    Former::Kubectl("apply --server-side --field-manager=argocd-controller"),
+    Former::Folder,
+    Former::HandMade,
+    Former::Conflicting,
+];
+
+impl Former {
+    /// Brings the CRD of version 1.2.3 to the cluster.
+    fn create(self, site: &Site<'_>, charts: &Charts, owner: &str) {
+        let case = &charts.0;
+        let kubectl = |command: &str, version: &str| {
+            case.write(&format!("before/{version}.yaml"), lamps(version));
+            let file = case.path(&format!("before/{version}.yaml"));
+            site.shell("/", &format!("kubectl {command} -f {}", file.display())).expect_success();
+        };
+        match self {
+            Former::Kubectl("replace") => {
+                kubectl("create", "1.4.0");
+                kubectl("replace", "1.2.3");
+            }
+            Former::Kubectl(command) => kubectl(command, "1.2.3"),
+            Former::Folder => {
+                let old = charts.folder("lamp-operator", "1.2.3");
+                site.helm(&format!("install lamp-operator {old}")).expect_success();
+            }
+            Former::HandMade => {
+                case.write("hand/Chart.yaml", "{apiVersion: v2, name: lamps, version: 1.0.0}");
+                let kept = "  annotations: {helm.sh/resource-policy: keep}\n  name: lamps";
+                let crd = lamps("1.2.3").replacen("  name: lamps", kept, 1);
+                case.write("hand/templates/crd.yaml", crd);
+                let chart = case.path("hand");
+                let install = format!("helm install lamps {} --namespace default", chart.display());
+                site.shell("/", &install).expect_success();
+            }
+            Former::Conflicting => {
+                kubectl("create", "1.3.0");
+                let new = charts.folder(owner, "1.3.0");
+                let replace = "helm template crds charts/crds | kubectl replace -f -";
+                site.shell(&new, replace).expect_success();
+                let helm_4 = site.helm.version.starts_with("4.");
+                let force = if helm_4 { "--server-side=true --force-conflicts" } else { "" };
+                site.helm(&format!("upgrade --install {owner} {new} --take-ownership {force}"))
+                    .expect_success();
+            }
+        }
+    }
+}
+
+/// After the printed commands, upgrades to other versions need no option, with any former owner.
 #[test]
 #[ignore = "needs Go 1.26: cargo test --test api_server -- --ignored"]
-fn a_release_takes_over_crds_of_folders() {
-    for (placement, owner) in OWNERS {
+fn a_release_adopts_crds_of_any_owner() {
+    let placements = OWNERS.map(|(placement, owner)| {
         let charts = Charts(Case::with_lamps());
-        charts.build("crds = \"subchart\"\n", true);
-        charts.build(&format!("crds = \"{placement}\"\n"), false);
-        let old = charts.folder("lamp-operator", "1.2.3");
-        let new = charts.folder(owner, "1.3.0");
-        let readme = charts.0.read(&format!("out/{owner}/1.3.0/README.md"));
-        let mut texts = vec![(readme.clone(), commands(&readme, "To adopt them, once"))];
-        if placement == "templates" {
-            let upgrade = charts.0.read("out/lamp-operator/1.3.0/UPGRADE.md");
-            let headings = ["Adopt existing CRDs into the release", "**Upgrade**"];
-            let found = headings.into_iter().flat_map(|heading| commands(&upgrade, heading));
-            texts.push((upgrade.clone(), found.map(|command| for_release(&command)).collect()));
+        charts.build("crds = \"subchart\"\n", "1.2.3");
+        for version in ["1.3.0", "1.4.0"] {
+            charts.build(&format!("crds = \"{placement}\"\n"), version);
         }
-        with_every_helm(|site| {
-            for (text, commands) in &texts {
-                site.helm(&format!("install lamp-operator {old}")).expect_success();
-                let refused = site.helm(&format!("upgrade --install {owner} {new}"));
-                assert!(!refused.success && refused.text.contains("ownership"), "{}", refused.text);
-                for command in commands {
-                    let command = with_options_of_helm_4(site, text, command);
-                    site.shell(&new, &command).expect_success();
+        (charts, owner)
+    });
+    let helms = Helm::all().len();
+    let cluster = ControlPlane::start();
+    cluster.kubectl(&["create", "namespace", NAMESPACE]).expect_success();
+    for (index, former) in FORMERS.into_iter().enumerate() {
+        for (of_helm, helm) in Helm::all().iter().enumerate() {
+            let site = Site { cluster: &cluster, helm };
+            for (of_placement, (charts, owner)) in placements.iter().enumerate() {
+                // Helm 3 knows no conflicts, so each way is taken with one of them.
+                let turn = (index + of_placement) % helms == of_helm;
+                if helm.version.starts_with("4.") || turn {
+                    adopt(&site, charts, owner, former);
                 }
-                site.expect_version("1.3.0");
-                site.helm(&format!("upgrade {owner} {new}")).expect_success();
-                site.expect_version("1.3.0");
-                site.helm(&format!("uninstall {owner}")).expect_success();
-                site.helm("uninstall lamp-operator --ignore-not-found").expect_success();
-                site.expect_version("1.3.0");
-                site.delete(CRD);
             }
-        });
+        }
+    }
+}
+
+fn adopt(site: &Site<'_>, charts: &Charts, owner: &str, former: Former) {
+    eprintln!("Helm {}: {owner}: {former:?}", site.helm.version);
+    let [new, next] = ["1.3.0", "1.4.0"].map(|version| charts.folder(owner, version));
+    let readme = charts.0.read(&format!("out/{owner}/1.3.0/README.md"));
+    let mut texts = vec![commands(&readme, "To adopt them, once")];
+    if former == Former::Folder && owner == "lamp-operator" {
+        let upgrade = charts.0.read("out/lamp-operator/1.3.0/UPGRADE.md");
+        let steps = ["Adopt existing CRDs into the release", "Upgrade**"];
+        texts.push(steps.into_iter().flat_map(|step| of_step(&upgrade, step)).collect());
+    }
+    for commands in texts {
+        former.create(site, charts, owner);
+        if former != Former::Conflicting {
+            let refused = site.helm(&format!("upgrade --install {owner} {new}"));
+            assert!(!refused.success && refused.text.contains("ownership"), "{}", refused.text);
+        } else if site.helm.version.starts_with("4.") {
+            let refused = site.helm(&format!("upgrade {owner} {next}"));
+            assert!(!refused.success && refused.text.contains("conflict"), "{}", refused.text);
+        }
+
+        for command in commands {
+            site.shell(&new, &command).expect_success();
+        }
+        site.expect_version("1.3.0");
+        for chart in [&next, &next, &new, &next] {
+            let downgrade = "--set crds.allowDowngrade=true";
+            site.helm(&format!("upgrade {owner} {chart} {downgrade}")).expect_success();
+            site.expect_version(if chart == &next { "1.4.0" } else { "1.3.0" });
+        }
+        site.helm(&format!("rollback {owner} 0")).expect_success();
+        site.expect_version("1.3.0");
+        site.helm(&format!("upgrade {owner} {next}")).expect_success();
+
+        site.helm(&format!("uninstall {owner}")).expect_success();
+        site.helm("uninstall lamp-operator --ignore-not-found").expect_success();
+        site.shell("/", "helm uninstall lamps --namespace default --ignore-not-found")
+            .expect_success();
+        site.expect_version("1.4.0");
+        site.delete(CRD);
     }
 }

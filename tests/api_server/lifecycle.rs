@@ -101,6 +101,11 @@ pub(crate) fn settled(mut object: Json) -> Json {
         // The version of the chart that a CRD is from, which is no change of the CRD.
         annotations.remove("bundle2chart/version");
     }
+    // Another address when a Service is created again.
+    if object["kind"] == "Service" && object["spec"]["clusterIP"] != "None" {
+        let spec = object["spec"].as_object_mut().expect("a spec");
+        spec.retain(|key, _| !key.starts_with("clusterIP"));
+    }
     object
 }
 
@@ -182,9 +187,38 @@ fn identified(kind: &str, namespace: &str, name: &str) -> String {
     }
 }
 
-/// The effects of an upgrade by `bundle2chart diff`. CRDs in a folder of their own are no part of
-/// a release.
-pub(crate) fn planned(old: &Path, new: &Path, namespace: &str, known: &BTreeSet<String>) -> Effect {
+/// Waits until the aggregated ClusterRoles have rules, which their controller then owns; those that
+/// select no ClusterRole keep none.
+pub(crate) fn settled_rules(cluster: &ControlPlane) {
+    let roles = cluster.get(&["clusterroles"]);
+    let roles = roles["items"].as_array().expect("a list").iter();
+    if roles
+        .filter(|role| role.get("aggregationRule").is_some())
+        .any(|role| role["rules"].is_null())
+    {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+    }
+}
+
+/// A shell with this helm and the kubectl of the cluster, in a folder, as for a person.
+pub(crate) fn shell(cluster: &ControlPlane, helm: &Helm, folder: &Path, script: &str) -> Run {
+    let kubectl = cluster.kubectl_folder();
+    let helm = helm.path.parent().expect("a folder");
+    let path = [helm, &kubectl, Path::new("/usr/bin"), Path::new("/bin")];
+    let output = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", std::env::join_paths(path).expect("a path"))
+        .env("HOME", &kubectl)
+        .env("KUBECONFIG", cluster.kubeconfig())
+        .output()
+        .expect("a shell");
+    Run::of("sh", &output)
+}
+
+/// The report of `bundle2chart diff`.
+fn report(old: &Path, new: &Path, namespace: &str) -> Json {
     let output = Command::new(env!("CARGO_BIN_EXE_bundle2chart"))
         .args(["diff", "--format", "json", "--quiet"])
         .args(["--namespace", namespace])
@@ -192,8 +226,24 @@ pub(crate) fn planned(old: &Path, new: &Path, namespace: &str, known: &BTreeSet<
         .output()
         .expect("bundle2chart runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let report: Json = serde_json::from_slice(&output.stdout).expect("JSON");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
 
+/// The commands of the plan that delete what the API server does not update.
+pub(crate) fn deletions(old: &Path, new: &Path, namespace: &str) -> String {
+    let report = report(old, new, namespace);
+    let plan = report["plan"].as_array().expect("a plan").iter();
+    let steps = plan.filter(|step| step["id"] == "delete");
+    let commands = steps.flat_map(|step| step["commands"].as_array().expect("commands"));
+    let commands = commands.map(|command| command.as_str().expect("a text"));
+    let commands = commands.map(|command| command.replace("NAMESPACE", namespace));
+    commands.collect::<Vec<_>>().join("\n")
+}
+
+/// The effects of an upgrade by `bundle2chart diff`. CRDs in a folder of their own are no part of
+/// a release.
+pub(crate) fn planned(old: &Path, new: &Path, namespace: &str, known: &BTreeSet<String>) -> Effect {
+    let report = report(old, new, namespace);
     let mut effect = Effect::default();
     for object in report["objects"].as_array().expect("objects") {
         let id = |id: &Json| {

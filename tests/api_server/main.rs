@@ -18,6 +18,7 @@ mod corpus;
 mod crds;
 mod deployers;
 mod examples;
+mod field_ownership;
 mod gates;
 mod grants;
 mod helmfile_sync;

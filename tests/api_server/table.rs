@@ -62,6 +62,10 @@ fn introduction() -> String {
          `helm rollback` led back to the objects from before; an installation, when `helm uninstall` left what the chart's\n\
          README.md names and nothing else. Objects that count are the release's; the size is that of its Secret, of which a\n\
          cluster takes 1 MiB. The awkward operator is installed without what its bundle holds to be refused.\n\n\
+         Packages of several versions live on: each upgrade is repeated, and after the rollback come an upgrade forward, the same\n\
+         again, `helm uninstall`, another installation and an upgrade to the same. Only commands that README.md and UPGRADE.md\n\
+         print are run in between. CI does this for a sample with Helm 4, `BUNDLE2CHART_LIVES=all` for all with every Helm.\n\
+         [Field ownership with Helm 4](field-ownership.md) has what is known of CRDs that came before a chart.\n\n\
          This file is made by `tests/api_server`.\n",
         ControlPlane::version()
     )

@@ -65,6 +65,7 @@ impl Comparison {
         for object in &mut expected {
             operator_namespace(object, namespace, &mut used);
             drop_unknown_fields(object, &mut used);
+            drop_aggregated_rules(object, &mut used);
             certificates(object, &mut used);
             misplaced(object, &accounts, namespace, &mut used);
         }
@@ -467,6 +468,15 @@ fn drop_unknown_fields(object: &mut Json, used: &mut BTreeSet<&'static str>) {
     if !unknown.is_empty() {
         let release = Release { namespace: "", values: &Json::Null };
         *object = release.object(&parsed).expect("an object without a condition");
+    }
+}
+
+/// Removes what the controller of aggregated ClusterRoles sets.
+fn drop_aggregated_rules(object: &mut Json, used: &mut BTreeSet<&'static str>) {
+    let role = object.as_object_mut().expect("an object");
+    let aggregated = role.get("aggregationRule").is_some_and(|rule| !rule.is_null());
+    if role["kind"] == "ClusterRole" && aggregated && role.remove("rules").is_some() {
+        used.insert("aggregated-rules");
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) struct Deviation {
 }
 
 /// All deviations; docs/deviations.md is generated from this list.
-pub(crate) const DEVIATIONS: [Deviation; 28] = [
+pub(crate) const DEVIATIONS: [Deviation; 29] = [
     Deviation {
         name: "stable-rbac-names",
         what: "Roles and bindings of the install strategy are named after their ServiceAccount (`ACCOUNT-role`, `ACCOUNT-clusterrole`, prefixed with the chart name unless the account contains it) instead of a hash of their content.",
@@ -91,6 +91,11 @@ pub(crate) const DEVIATIONS: [Deviation; 28] = [
         name: "unknown-fields",
         what: "Unknown fields are also dropped from the bundle's objects of built-in kinds, with a note.",
         why: "OLM drops them from CSVs and CRDs only. Server-side apply, which Helm 4 uses, rejects objects with unknown fields.",
+    },
+    Deviation {
+        name: "aggregated-rules",
+        what: "A ClusterRole with an `aggregationRule` has no `rules`. Rules that are not empty are reported by a note.",
+        why: "The ClusterRole aggregation controller replaces them and owns the field, so that each later `helm upgrade` of Helm 4 would fail with a conflict.",
     },
     Deviation {
         name: "certificate-paths",

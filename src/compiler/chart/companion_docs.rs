@@ -34,7 +34,7 @@ pub(super) fn crds(
     let _ = write!(
         readme,
         "{order}.\n\n\
-         ```sh\nhelm upgrade --install {name} . --namespace {namespace} --create-namespace\n```\n"
+         ```sh\nhelm upgrade --install {name} . --namespace {namespace} --create-namespace --wait\n```\n"
     );
     readme.push_str(once);
 

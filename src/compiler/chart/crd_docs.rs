@@ -6,6 +6,7 @@ use super::notes::CLIENT_SIDE_LIMIT;
 use super::{Companions, Description, Part};
 use crate::escape::markdown::code;
 use crate::ir::Unit;
+use crate::kubectl::adopt_crds;
 use std::fmt::Write as _;
 
 /// Appends the CRD section to the README of the operator chart.
@@ -40,8 +41,13 @@ pub(super) fn section(
         let mixed = companions.crds || crds.folder().is_some();
         of_the_release(text, if mixed { "those in `templates/`" } else { "them" });
     }
-    if crds.are_templates() {
-        take_over(text, &description.config.name, description.namespace);
+    if some_are_templates {
+        let (release, namespace) = (&description.config.name, description.namespace);
+        // They need the namespace, values and certificates of the chart.
+        let own = format!("{release} . --namespace {namespace} --show-only '{OWN_TEMPLATES}'");
+        let subchart = crds.are_templates().then_some(SUBCHART);
+        let rendered = subchart.into_iter().chain(some_are_own_templates.then_some(&*own));
+        take_over(text, release, namespace, rendered);
     }
     if let Some(folder) = crds.folder() {
         let _ = write!(
@@ -73,24 +79,41 @@ fn of_the_release(text: &mut String, which: &str) {
     );
 }
 
-/// Appends the commands that make a release adopt existing CRDs.
-fn take_over(text: &mut String, release: &str, namespace: &str) {
+/// The arguments of `helm template` for the CRDs of the subchart.
+const SUBCHART: &str = "crds charts/crds";
+/// CRDs in the chart's own `templates/`.
+const OWN_TEMPLATES: &str = "templates/customresourcedefinition-*.yaml";
+
+/// Appends the commands that make a release adopt existing CRDs, which these arguments of `helm
+/// template` render.
+fn take_over<'a>(
+    text: &mut String,
+    release: &str,
+    namespace: &str,
+    rendered: impl Iterator<Item = &'a str>,
+) {
+    text.push_str(
+        "\nHelm does not install over CRDs that it did not create for this release, such as those of OLM, from a \
+         `crds/` folder or from a release in another namespace. To adopt them, once; `kubectl` reports NotFound for \
+         CRDs that are new:\n\n\
+         ```sh\n",
+    );
+    for command in rendered.flat_map(adopt_crds) {
+        let _ = writeln!(text, "{command}");
+    }
     let _ = write!(
         text,
-        "\nHelm does not install over CRDs that it did not create for this release, such as those from a `crds/` \
-         folder or from a release in another namespace. To adopt them, once:\n\n\
-         ```sh\n\
-         helm template crds charts/crds | kubectl replace -f -   # NotFound for CRDs that are new\n\
-         helm upgrade --install {release} . --namespace {namespace} --take-ownership\n\
+        "helm upgrade --install {release} . --namespace {namespace} --take-ownership\n\
          ```\n\n\
-         With Helm 4, add `--server-side=true --force-conflicts`.\n"
+         The patch makes Helm the only field manager of the CRDs: with Helm 4, fields with two managers fail the next \
+         upgrade that changes them.\n"
     );
 }
 
 /// Appends the CRD section to the README of the chart NAME-crds.
 pub(super) fn of_chart(text: &mut String, crds: &Crds, release: &str, namespace: &str) {
     of_the_release(text, "them");
-    take_over(text, release, namespace);
+    take_over(text, release, namespace, std::iter::once(SUBCHART));
     list(text, crds);
 }
 

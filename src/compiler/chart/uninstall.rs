@@ -2,7 +2,8 @@
 
 use super::{Companions, Description, Part};
 use crate::escape::markdown::code;
-use crate::ir::{Release, Unit};
+use crate::escape::shell::in_quotes;
+use crate::ir::{Object, Release, Unit};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -30,6 +31,19 @@ pub(super) fn section(
             _ => "",
         };
         let _ = writeln!(text, "helm uninstall {name} --namespace {namespace}{wait}");
+    }
+    // Helm deletes ClusterRoles at once. The aggregation controller applies the rest of one that has
+    // lost a part, from its cache, which creates it again without Helm's labels.
+    let roles = unit.objects.iter().filter(|object| object.kind() == "ClusterRole");
+    let aggregated = roles.filter(|role| role.at(&["aggregationRule"]).is_some());
+    let names: BTreeSet<&str> = aggregated.map(Object::name).collect();
+    if !names.is_empty() {
+        let names: Vec<String> = names.into_iter().map(in_quotes).collect();
+        let _ = writeln!(
+            text,
+            "kubectl delete clusterrole {} --ignore-not-found   # its controller may create it again",
+            names.join(" ")
+        );
     }
 
     text.push_str("```\n");

@@ -377,8 +377,8 @@ codes! {
 
     // --- passes: lints ---------------------------------------------------------------------
     AccountMissing "account-missing"
-        "A Deployment uses a ServiceAccount that is not in the chart."
-        "The chart has the ServiceAccounts in the permissions of the ClusterServiceVersion and those that the bundle ships. Pods without their ServiceAccount are not created.";
+        "A Deployment or binding uses a ServiceAccount that is not in the chart."
+        "The chart has the ServiceAccounts in the permissions of the ClusterServiceVersion and those that the bundle ships. Pods without their ServiceAccount are not created. A binding to such a ServiceAccount of the release namespace has no effect until something, such as the operator, creates it.";
     AuthReaderMissing "auth-reader-missing"
         "An operator with delegated authentication cannot read extension-apiserver-authentication."
         "Servers with delegated authentication read the ConfigMap extension-apiserver-authentication in kube-system on startup, and some exit if they cannot. OpenShift lets everyone read it. On other clusters, `auth-reader = true` adds the RoleBinding. Operators that only use kube-rbac-proxy or controller-runtime to check tokens do not need it.";
@@ -397,8 +397,11 @@ codes! {
 
     // --- bundle: dropped fields ------------------------------------------------------------
     IgnoredField "ignored-field"
-        "An object of the bundle has an unknown field."
-        "Kubernetes has typed schemas for its built-in kinds, and OLM for the definitions in a ClusterServiceVersion. Both drop unknown fields, except with server-side apply (the default of Helm 4), which rejects the object. bundle2chart drops the fields, so they have no effect; if a field is only in the wrong place, move it with a `[[bundle.patch]]`. Custom resources, and other kinds without a known schema, are not changed.";
+        "A field of an object is dropped because it has no effect."
+        "The field is unknown, or a controller of the cluster replaces its value. Kubernetes has typed schemas for its built-in kinds, and OLM for the definitions in a ClusterServiceVersion. Both drop unknown fields, except with server-side apply (the default of Helm 4), which rejects the object. bundle2chart drops the fields, so they have no effect; if a field is only in the wrong place, move it with a `[[bundle.patch]]`. Custom resources, and other kinds without a known schema, are not changed. Controllers replace `rules` of a ClusterRole with an `aggregationRule`, the revision of a Deployment, and `caBundle` where an annotation has it injected. They own the field from then on: `helm upgrade` of Helm 4 would conflict with it. Move permissions of an aggregated ClusterRole to one with the labels that its `aggregationRule` selects.";
+    ControllerOwnedField "controller-owned-field"
+        "An object sets a field that a controller of the cluster sets too."
+        "Examples are `replicas` of a Deployment that a HorizontalPodAutoscaler or ScaledObject of the chart scales, the token of a ServiceAccount's Secret, and Endpoints of a Service with a selector. After the controller has set the field, each `helm upgrade` of Helm 4 fails with a conflict, because server-side apply does not overwrite fields of another field manager. Leave the field out: `del(.spec.replicas)` in a `[[bundle.patch]]`.";
 
     // --- diff: operands --------------------------------------------------------------------
     ChartNotFound "chart-not-found"

@@ -179,6 +179,19 @@ impl Expr {
     }
 }
 
+/// An object that a template looks up in the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterObject {
+    /// Its API version.
+    pub api_version: &'static str,
+    /// Its kind.
+    pub kind: &'static str,
+    /// The release namespace or a text; `None` for objects of the cluster.
+    pub namespace: Option<Expr>,
+    /// Its name, an ASCII one.
+    pub name: String,
+}
+
 /// A condition on values. Truth is Helm's: not empty, not zero, not false, not null.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
@@ -186,8 +199,8 @@ pub enum Condition {
     Set(ValuesPath),
     /// The value at this path is not true.
     Unset(ValuesPath),
-    /// The cluster has no CRD of this name, an ASCII one. Without a cluster, it has none.
-    CrdMissing(String),
+    /// The cluster has no such object. Without a cluster, it has none.
+    Missing(ClusterObject),
     /// Any of these is true; never empty.
     Any(Vec<Condition>),
     /// All of these are true; never empty.

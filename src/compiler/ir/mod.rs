@@ -23,16 +23,16 @@ mod value_keys;
 mod version_range;
 
 pub use expr::{
-    CertificateField, CertificatePiece, Condition, Expr, IMAGE_REGISTRIES, IMAGES, ImageReference,
-    Part, ValuesPath,
+    CertificateField, CertificatePiece, ClusterObject, Condition, Expr, IMAGE_REGISTRIES, IMAGES,
+    ImageReference, Part, ValuesPath,
 };
 pub use identity::Identity;
 pub use map::{Entry, Iter, IterMut, Map};
 pub use names::dns_subdomain;
 pub use names::{is_label, is_label_value, label_fault};
 pub use object::{
-    CRD_VERSION, LASTING_WORKLOADS, Object, ObjectId, Origin, PULL_SECRET, Phase, WORKLOADS,
-    account,
+    CRD_REPLACES, CRD_VERSION, LASTING_WORKLOADS, Object, ObjectId, Origin, PULL_SECRET, Phase,
+    WORKLOADS, account,
 };
 pub use path::{Step, path_of, push_key, steps};
 pub use pattern::{Ignore, Pattern};

@@ -9,6 +9,10 @@ pub const PULL_SECRET: &str = "pull secret";
 /// The annotation of a CRD with the version that it is from, a semantic version.
 pub const CRD_VERSION: &str = "bundle2chart/version";
 
+/// The annotation of a CRD with the latest version that its own replaces in the vendor's upgrade graph,
+/// if that is later as a semantic version.
+pub const CRD_REPLACES: &str = "bundle2chart/replaces-version";
+
 /// The origin of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {

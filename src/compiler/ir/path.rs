@@ -12,7 +12,7 @@ pub fn push_key(path: &mut String, key: &str) {
 }
 
 /// One step of a JSON path.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A map key.
     Key(String),

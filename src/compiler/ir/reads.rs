@@ -34,7 +34,9 @@ impl<'a> ReadPaths<'a> {
             Condition::Set(path) | Condition::Unset(path) => {
                 self.0.insert(path.segments());
             }
-            Condition::CrdMissing(_) => {}
+            Condition::Missing(object) => {
+                object.namespace.iter().for_each(|namespace| self.add_expression(namespace));
+            }
             Condition::Any(conditions) | Condition::All(conditions) => {
                 conditions.iter().for_each(|condition| self.add_condition(condition));
             }

@@ -142,7 +142,7 @@ impl Release<'_> {
             Condition::Set(path) => truth(self.lookup(path)),
             Condition::Unset(path) => !truth(self.lookup(path)),
             // Rendered without a cluster, as `helm template` does.
-            Condition::CrdMissing(_) => true,
+            Condition::Missing(_) => true,
             Condition::Any(conditions) => conditions.iter().any(|c| self.holds(c)),
             Condition::All(conditions) => conditions.iter().all(|c| self.holds(c)),
         }

@@ -1,11 +1,14 @@
-//! Commands of kubectl that wait for gates and carry out steps, for hooks, Jobs and documents.
+//! Commands of kubectl that wait for gates, carry out steps and prepare CRDs, for hooks, Jobs and
+//! documents.
 
+mod adopted_crds;
 mod gate;
 mod namespaces;
 mod pod;
 mod shell;
 mod step;
 
+pub use adopted_crds::adopt_crds;
 pub use gate::Gate;
 pub use namespaces::Namespaces;
 pub use pod::{USER, container_security, pod_security};

@@ -1,7 +1,9 @@
 //! Namespaces and ServiceAccounts that are there before the operator makes its operands.
 
 use crate::config::{Account, Operands};
-use crate::ir::{Condition, Expr, Map, Object, Origin, Phase, Value, ValueSpec, ValuesPath};
+use crate::ir::{
+    ClusterObject, Condition, Expr, Map, Object, Origin, Phase, Value, ValueSpec, ValuesPath,
+};
 use serde_json::json;
 
 /// Returns the value that names a namespace of operands.
@@ -19,7 +21,9 @@ pub fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
     let mut objects = Vec::new();
     let mut values = Vec::new();
     for (name, namespace) in &operands.namespaces {
-        objects.push(made(namespace_object(name)));
+        let mut object = made(namespace_object(name));
+        object.when = Some(Condition::Set(create_namespaces()));
+        objects.push(object);
         values.push(ValueSpec {
             path: namespace_value(name),
             default: json!(namespace),
@@ -47,16 +51,13 @@ pub fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
         });
     }
 
-    objects.extend(operands.accounts.iter().map(|account| made(account_object(account))));
+    objects.extend(operands.accounts.iter().map(account_object));
     (objects, values)
 }
 
 fn made(root: Map) -> Object {
     let mut object = Object::new(root, Origin::Added("operands"));
     object.phase = Phase::Before;
-    if object.kind() == "Namespace" {
-        object.when = Some(Condition::Set(create_namespaces()));
-    }
     object
 }
 
@@ -78,14 +79,15 @@ fn namespace_object(name: &str) -> Map {
 
 /// Creates a ServiceAccount. One that another release adopts is a hook, because Helm overwrites the
 /// release annotations of all other objects. It is created on installation only, and not changed
-/// later.
-fn account_object(account: &Account) -> Map {
+/// later. It is rendered only if there is none: Helm deletes a hook before it creates it again, so a
+/// second installation would delete the ServiceAccount that the other release has adopted.
+fn account_object(account: &Account) -> Object {
     let namespace = match &account.namespace {
         Some(name) => Expr::Text(namespace_value(name)),
         None => Expr::ReleaseNamespace,
     };
     let mut metadata =
-        vec![("name", Value::text(&account.name)), ("namespace", Value::from(namespace))];
+        vec![("name", Value::text(&account.name)), ("namespace", Value::from(namespace.clone()))];
     if let Some(adoption) = &account.adopted_by {
         let namespace = match &adoption.namespace {
             Some(namespace) => Value::text(namespace),
@@ -102,5 +104,14 @@ fn account_object(account: &Account) -> Map {
         ]);
         metadata.extend([("labels", labels), ("annotations", annotations)]);
     }
-    root("ServiceAccount", Value::map(metadata))
+    let mut object = made(root("ServiceAccount", Value::map(metadata)));
+    object.when = account.adopted_by.as_ref().map(|_| {
+        Condition::Missing(ClusterObject {
+            api_version: "v1",
+            kind: "ServiceAccount",
+            namespace: Some(namespace),
+            name: account.name.clone(),
+        })
+    });
+    object
 }

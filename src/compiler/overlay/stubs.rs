@@ -6,7 +6,9 @@
 //! it creates them, and has no `lookup`, so an annotation makes it skip this one.
 
 use crate::config::{STUBS, Text};
-use crate::ir::{Condition, Map, Object, Origin, Phase, Unit, Value, ValueSpec, ValuesPath};
+use crate::ir::{
+    ClusterObject, Condition, Map, Object, Origin, Phase, Unit, Value, ValueSpec, ValuesPath,
+};
 use serde_json::json;
 
 /// OpenShift's cluster configuration. Operators read the platform from it; here its status is not a
@@ -175,7 +177,12 @@ fn stub(name: &str) -> Option<Object> {
         ("helm.sh/hook".to_owned(), only_as_hook("pre-install,pre-upgrade")),
     ]);
     object.metadata_mut().insert("annotations".to_owned(), Value::from(annotations));
-    let missing = Condition::CrdMissing(name.to_owned());
+    let missing = Condition::Missing(ClusterObject {
+        api_version: "apiextensions.k8s.io/v1",
+        kind: "CustomResourceDefinition",
+        namespace: None,
+        name: name.to_owned(),
+    });
     object.when = Some(Condition::All(vec![
         Condition::Set(enabled()),
         Condition::Any(vec![Condition::Unset(hook()), missing]),

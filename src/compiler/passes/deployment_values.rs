@@ -1,6 +1,7 @@
 //! Values for the operator's pods.
 
 use super::Context;
+use super::controller_fields::targets;
 use crate::diag::Diagnostics;
 use crate::ir::{
     Condition, Expr, Map, Object, Origin, Release, Unit, Value, ValueSpec, ValuesPath, value_keys,
@@ -24,10 +25,13 @@ pub(super) fn deployment_values(unit: &mut Unit, context: &Context, _: &mut Diag
         .map(|object| object.name().to_owned())
         .collect();
     let keys = value_keys(names.iter().map(String::as_str), &context.version);
+    let targets = targets(unit);
+    let literal = Release { namespace: "namespace", values: &Json::Null };
 
     for object in unit.objects.iter_mut().filter(|object| is_deployment(object)) {
         let key = keys.get(object.name()).cloned().unwrap_or_default();
-        let mut settings = Settings { deployment: key, values: Vec::new() };
+        let scaled = literal.object(object).is_some_and(|object| targets.is_scaled(&object));
+        let mut settings = Settings { deployment: key, scaled, values: Vec::new() };
         if let Some(spec) = object.root.get_mut("spec").and_then(Value::as_map_mut) {
             settings.deployment(spec);
         }
@@ -99,6 +103,8 @@ impl Proxy {
 struct Settings {
     /// Key of the Deployment.
     deployment: String,
+    /// True if an autoscaler of the chart sets the replicas.
+    scaled: bool,
     values: Vec<ValueSpec>,
 }
 
@@ -122,7 +128,7 @@ impl Settings {
     fn deployment(&mut self, spec: &mut Map) {
         let path = self.path(&["replicas"]);
         let default = spec.get("replicas").map_or(json!(1), |value| Release::LITERAL.value(value));
-        if default.is_u64() {
+        if default.is_u64() && !self.scaled {
             spec.insert("replicas".to_owned(), Expr::Integer(path.clone()).into());
             let schema = json!({"type": "integer", "minimum": 0});
             self.declare(&path, default, schema, "Number of replicas.");

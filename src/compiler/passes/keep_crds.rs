@@ -3,7 +3,7 @@
 use super::Context;
 use crate::config::CrdPlacement;
 use crate::diag::Diagnostics;
-use crate::ir::{CRD_VERSION, Condition, Origin, Phase, Unit, ValueSpec, ValuesPath};
+use crate::ir::{CRD_REPLACES, CRD_VERSION, Condition, Origin, Phase, Unit, ValueSpec, ValuesPath};
 use serde_json::json;
 
 /// Adds `helm.sh/resource-policy: keep` to every CRD that is a template (by configuration, or
@@ -36,6 +36,9 @@ pub(super) fn keep_crds(unit: &mut Unit, context: &Context, _: &mut Diagnostics)
             continue;
         }
         object.annotate(CRD_VERSION, &context.crd_version);
+        if let Some(later) = &context.replaces_later {
+            object.annotate(CRD_REPLACES, later);
+        }
         if configured && object.reads_values() {
             object.when = Some(Condition::Set(enabled.path.clone()));
             switched = true;

@@ -7,6 +7,7 @@ mod assign_namespaces;
 mod auth_reader;
 mod check_names;
 mod check_types;
+mod controller_fields;
 mod deployment_values;
 mod filter;
 mod images;
@@ -42,6 +43,8 @@ pub struct Context {
     pub version: String,
     /// Version that CRDs are from, a semantic one.
     pub crd_version: String,
+    /// A later version that this one replaces in the vendor's upgrade graph.
+    pub replaces_later: Option<String>,
     /// Version of the chart.
     pub chart_version: String,
     /// Namespaces that the bundle means when it names its own: the configured one first.
@@ -72,11 +75,12 @@ impl Context {
 type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
-const PASSES: [Pass; 16] = [
+const PASSES: [Pass; 17] = [
     check_types::check_types,
     strip_annotations::strip_annotations,
     assign_namespaces::assign_namespaces,
     namespace::namespace,
+    controller_fields::controller_fields,
     pull_secret::pull_secret,
     images::images,
     deployment_values::deployment_values,

@@ -2,7 +2,7 @@
 
 use super::expression::{Scope, quoted};
 use super::write;
-use crate::ir::{CRD_VERSION, Object, Value, ValuesPath};
+use crate::ir::{CRD_REPLACES, CRD_VERSION, Object, Value, ValuesPath};
 
 /// Name of the named template.
 pub(super) const NAME: &str = "bundle2chart.crd-version";
@@ -31,8 +31,9 @@ pub const CRD_VERSION_TEMPLATE: &str = r#"{{- /* Fails where the CRD of the clus
 pub fn crd_template(crd: &Object, allowed: &ValuesPath) -> String {
     let template = |first_line| write::template_after(first_line, &crd.root, crd.when.as_ref());
     let annotations = crd.metadata("annotations");
-    let version = annotations.and_then(|map| map.get(CRD_VERSION)).and_then(Value::as_str);
-    let Some(version) = version else { return template(String::new()) };
+    let text = |key| annotations.and_then(|map| map.get(key)).and_then(Value::as_str);
+    let Some(version) = text(CRD_VERSION) else { return template(String::new()) };
+    let version = text(CRD_REPLACES).unwrap_or(version);
 
     let scope = Scope::default();
     let [name, version] = [crd.name(), version].map(quoted);
@@ -71,6 +72,9 @@ mod tests {
             "{{- include \"bundle2chart.crd-version\" (list \"widgets.example.com\" \"1.2.0\" \
              .Values.crds.allowDowngrade) -}}"
         );
+        crd.annotate(CRD_REPLACES, "1.2.1");
+        assert!(first(&crd).contains("\"1.2.1\""));
+        crd.annotate(CRD_REPLACES, "1.2.0");
         crd.when = Some(Condition::Set(ValuesPath::new(["crds", "enabled"])));
         assert_eq!(
             first(&crd),

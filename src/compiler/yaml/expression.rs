@@ -1,7 +1,7 @@
 //! Spelling of Go template text: escaping of literal text, and expressions.
 
 use super::image;
-use crate::ir::{Condition, Expr, Map, Part, Value, ValuesPath};
+use crate::ir::{ClusterObject, Condition, Expr, Map, Part, Value, ValuesPath};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Appends literal text to a template file, escaped so that Helm renders it unchanged.
@@ -131,9 +131,14 @@ impl Scope {
         match condition {
             Condition::Set(path) => self.pipeline(path),
             Condition::Unset(path) => format!("not {}", self.values(path)),
-            Condition::CrdMissing(name) => {
-                let kind = r#""apiextensions.k8s.io/v1" "CustomResourceDefinition" """#;
-                format!("not (lookup {kind} {})", quoted(name))
+            Condition::Missing(ClusterObject { api_version, kind, namespace, name }) => {
+                let namespace = match namespace {
+                    Some(Expr::ReleaseNamespace) => ".Release.Namespace".to_owned(),
+                    Some(expr) => expr.path().map_or_else(String::new, |path| self.values(path)),
+                    None => quoted(""),
+                };
+                let [api_version, kind, name] = [api_version, kind, name.as_str()].map(quoted);
+                format!("not (lookup {api_version} {kind} {namespace} {name})")
             }
             Condition::Any(conditions) => format!("or {}", operands(conditions)),
             Condition::All(conditions) => format!("and {}", operands(conditions)),
@@ -167,7 +172,9 @@ fn add_conditions<'a>(condition: &'a Condition, found: &mut BTreeSet<&'a ValuesP
         Condition::Set(path) | Condition::Unset(path) => {
             found.insert(path);
         }
-        Condition::CrdMissing(_) => {}
+        Condition::Missing(object) => {
+            found.extend(object.namespace.as_ref().and_then(Expr::path));
+        }
         Condition::Any(conditions) | Condition::All(conditions) => {
             conditions.iter().for_each(|condition| add_conditions(condition, found));
         }

@@ -50,7 +50,7 @@ rules! {
     CRDS_ENTERED "crd-placement-entered-templates" Breaking
         "CRD moved from crds/ to templates/."
         "The existing CRD has no Helm ownership metadata, so Helm rejects the upgrade."
-        "Replace the CRD with kubectl, which also removes obsolete fields, and upgrade with `--take-ownership` (Helm 3.17 or later), or with the label `app.kubernetes.io/managed-by: Helm` and the annotations `meta.helm.sh/release-name` and `meta.helm.sh/release-namespace` on it.";
+        "Run the commands of the plan: they replace the CRD, which also removes obsolete fields, make Helm the only owner of its fields, and upgrade with `--take-ownership` (Helm 3.17 or later).";
     KUBE "kube-version-changed" Risky
         "Supported Kubernetes versions changed."
         "Helm rejects the upgrade on clusters with an unsupported version."

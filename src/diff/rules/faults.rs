@@ -9,6 +9,8 @@ use super::{found, rules};
 use crate::diff::identity::Pairs;
 use crate::diff::path::Step;
 use crate::diff::{Finding, Identity, Rule, Side};
+use crate::field_ownership::Targets;
+use crate::ir::path_of;
 use std::collections::{BTreeMap, BTreeSet};
 
 rules! {
@@ -68,6 +70,10 @@ rules! {
         "Operator may no longer list its own custom resources."
         "Its caches do not synchronize, so it reconciles nothing."
         "Bind a role with list and watch of the resource.";
+    CONTROLLED "controller-field-added" Breaking
+        "Field set that a controller of the cluster owns."
+        "After the controller has set the field, each `helm upgrade` of Helm 4 fails with a conflict (`conflict with \"…\"`), because server-side apply does not overwrite fields of another field manager."
+        "Leave the field out of the chart, or upgrade with `--force-conflicts` each time.";
 }
 
 /// A fault of a side.
@@ -148,7 +154,22 @@ fn of(side: &Side, permissions: &EffectivePermissions<'_>) -> Vec<Fault> {
     let mut faults = Vec::new();
     pods::judge(side, &pods, permissions, &mut faults);
     services::judge(side, &pods, &mut faults);
+    controlled(side, &mut faults);
     faults
+}
+
+/// Adds the fields that a controller sets.
+fn controlled(side: &Side, faults: &mut Vec<Fault>) {
+    let targets = Targets::of(side.objects.values());
+    for (id, object) in &side.objects {
+        for (field, place) in targets.controlled(object) {
+            let reason =
+                format!("{}: {}", path_of(&place).trim_start_matches('.'), field.controller);
+            let keys = field.keys.iter().take_while(|key| **key != "[]");
+            let path = keys.map(|key| Step::Key((*key).to_owned())).collect();
+            faults.push(Fault::new(id, &CONTROLLED, reason, path));
+        }
+    }
 }
 
 fn keys(path: &[&str]) -> Vec<Step> {

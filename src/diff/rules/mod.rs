@@ -27,6 +27,7 @@ mod nearest;
 mod object;
 pub(super) mod rbac;
 mod references;
+mod refused;
 mod service;
 pub(super) mod subject;
 mod watch;
@@ -96,6 +97,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         chart::TABLE,
         bundle::TABLE,
         subject::TABLE,
+        refused::TABLE,
         object::TABLE,
     ]
     .into_iter()

@@ -1,7 +1,7 @@
 //! Rules for objects of every kind.
 
 use super::fields::{self, plain};
-use super::{RuleContext, display_value, found, listed, rules};
+use super::{RuleContext, display_value, found, listed, refused, rules};
 use crate::diff::path::Step;
 use crate::diff::{Finding, is_description};
 use crate::ir::Identity;
@@ -21,10 +21,6 @@ rules! {
         "Object removed from the chart and kept in the cluster."
         "The object has the annotation `helm.sh/resource-policy: keep`, so Helm neither deletes nor manages it."
         "Delete it when nothing uses it any more.";
-    IMMUTABLE "immutable-field" Breaking
-        "Immutable field changed."
-        "The API server rejects the update, and the upgrade fails half-way."
-        "Delete the object before the upgrade, which recreates it; expect downtime.";
     WORKLOAD_REMOVED "workload-removed" Risky
         "Workload removed."
         "The upgrade deletes its pods."
@@ -142,11 +138,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
         (["apiVersion"], Some(old), Some(new)) => findings
             .push(found(&API_VERSION, format!("apiVersion: {} → {}", plain(old), plain(new)))),
         ([], ..) => {}
-        (shape, ..) => {
-            if let Some(what) = immutable(context, shape) {
-                findings.push(found(&IMMUTABLE, what));
-            }
-        }
+        (shape, ..) => refused::judge(context, shape, findings),
     }
 }
 
@@ -253,54 +245,6 @@ fn is_custom(id: &Identity) -> bool {
     id.group.contains('.') && !id.group.ends_with(".k8s.io")
 }
 
-/// Immutable fields by kind. Source: the validation of each kind in kubernetes/pkg/apis.
-const IMMUTABLE_FIELDS: &[(&str, &[&[&str]])] = &[
-    ("Deployment", &[&["spec", "selector"]]),
-    ("DaemonSet", &[&["spec", "selector"]]),
-    ("ReplicaSet", &[&["spec", "selector"]]),
-    (
-        "StatefulSet",
-        &[
-            &["spec", "selector"],
-            &["spec", "serviceName"],
-            &["spec", "podManagementPolicy"],
-            &["spec", "volumeClaimTemplates"],
-        ],
-    ),
-    (
-        "Job",
-        &[
-            &["spec", "selector"],
-            &["spec", "template"],
-            &["spec", "completionMode"],
-            &["spec", "completions"],
-        ],
-    ),
-    ("IngressClass", &[&["spec", "controller"]]),
-    ("RuntimeClass", &[&["handler"]]),
-    ("RoleBinding", &[&["roleRef"]]),
-    ("ClusterRoleBinding", &[&["roleRef"]]),
-    ("Service", &[&["spec", "clusterIP"]]),
-    ("PriorityClass", &[&["value"], &["preemptionPolicy"]]),
-    ("Secret", &[&["type"]]),
-    (
-        "StorageClass",
-        &[&["provisioner"], &["parameters"], &["reclaimPolicy"], &["volumeBindingMode"]],
-    ),
-    (
-        "PersistentVolumeClaim",
-        &[
-            &["spec", "accessModes"],
-            &["spec", "storageClassName"],
-            &["spec", "volumeName"],
-            &["spec", "volumeMode"],
-            &["spec", "selector"],
-            &["spec", "dataSource"],
-            &["spec", "dataSourceRef"],
-        ],
-    ),
-];
-
 /// Returns an annotation of an object.
 fn annotation<'j>(object: &'j Json, name: &str) -> Option<&'j str> {
     super::at(object, &["metadata", "annotations", name]).and_then(Json::as_str)
@@ -318,33 +262,11 @@ pub(in crate::diff) fn is_hook(object: &Json) -> bool {
 
 /// Returns true if Helm deletes and recreates the object: a hook whose
 /// `helm.sh/hook-delete-policy` is unset or contains `before-hook-creation`.
-fn is_recreated(object: &Json) -> bool {
+pub(super) fn is_recreated(object: &Json) -> bool {
     is_hook(object)
         && annotation(object, "helm.sh/hook-delete-policy")
             // Helm's default policy.
             .is_none_or(|policy| policy.contains("before-hook-creation"))
-}
-
-/// Returns the reason if the edit changes an immutable field.
-fn immutable(context: &RuleContext<'_, '_>, shape: &[&str]) -> Option<String> {
-    let id = &context.pair.id;
-    if context.pair.new.is_some_and(is_recreated) {
-        return None;
-    }
-    // Renamed objects are recreated.
-    if context.pair.old_id.as_ref() != Some(id) {
-        return None;
-    }
-    let (_, fields) =
-        IMMUTABLE_FIELDS.iter().find(|(kind, _)| *kind == id.kind).unwrap_or(&("", &[]));
-    if let Some(field) = fields.iter().find(|field| shape.starts_with(field)) {
-        return Some(format!("{}: immutable in a {}", field.join("."), id.kind));
-    }
-    // The flag of the old object counts: the new one is what the API server rejects.
-    let frozen = ["ConfigMap", "Secret"].contains(&id.kind.as_str())
-        && context.old_at(&["immutable"]).and_then(Json::as_bool) == Some(true)
-        && ["data", "binaryData", "stringData", "immutable"].contains(shape.first()?);
-    frozen.then(|| format!("{}: the {} is immutable", shape.join("."), id.kind))
 }
 
 /// Returns true if `list` contains all `items`.

@@ -38,12 +38,26 @@ pub(in crate::diff) fn judge(old: &Side, new: &Side) -> Vec<Finding> {
     let charts = old.chart.as_ref().zip(new.chart.as_ref());
     let of_charts = charts.map(|(old, new)| (old.version.as_str(), new.version.as_str()));
     let of_operators = (old.operator_version.as_str(), new.operator_version.as_str());
-    let earlier = of_charts.into_iter().chain([of_operators]).find(is_earlier);
+    // The vendor's edges decide: `1.0.1-1` replaces `1.0.1` in catalogs, and is an earlier version.
+    let earlier = if names(new, old) {
+        None
+    } else if names(old, new) {
+        Some(of_operators)
+    } else {
+        of_charts.into_iter().chain([of_operators]).find(is_earlier)
+    };
     let finding = |(old, new): (&str, &str)| found(&DOWNGRADE, format!("`{old}` → `{new}`"));
     if let Some(earlier) = earlier {
         return vec![finding(earlier)];
     }
     skipped(old, new).map(|reason| found(&SKIPPED, reason)).into_iter().collect()
+}
+
+/// Returns true if the upgrade edges of a side name the ClusterServiceVersion of the other.
+fn names(side: &Side, other: &Side) -> bool {
+    let UpgradeEdges { replaces, skips, .. } = &side.bundle.edges;
+    let csv = &other.bundle.csv;
+    !csv.is_empty() && [replaces].into_iter().chain(skips).any(|named| named == csv)
 }
 
 /// Returns the reason if the new version's upgrade edges do not include the old version. Without
@@ -54,8 +68,7 @@ fn skipped(old: &Side, new: &Side) -> Option<String> {
         return None;
     }
     let UpgradeEdges { replaces, skips, skip_range } = &after.edges;
-    let named = [replaces].into_iter().chain(skips).any(|csv| *csv == before.csv);
-    if named || in_range(skip_range, &old.operator_version) {
+    if names(new, old) || in_range(skip_range, &old.operator_version) {
         return None;
     }
     let path = match (replaces.as_str(), skip_range.as_str()) {

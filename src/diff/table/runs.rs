@@ -462,6 +462,11 @@ pub(super) fn objects() -> Vec<Case> {
         map["metadata"]["labels"] = labels;
         one(map)
     };
+    let role = |fields| object("rbac.authorization.k8s.io/v1", "ClusterRole", "r", fields);
+    let aggregated = |mut fields: Json| {
+        fields["aggregationRule"] = json!({"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]});
+        one(role(fields))
+    };
     vec![
         (
             "object-removed-referenced",
@@ -477,6 +482,27 @@ pub(super) fn objects() -> Vec<Case> {
             "immutable-field",
             [deployment(json!({})), deployment(json!({"selector": {"matchLabels": {"app": "e"}}}))],
             [deployment(json!({})), deployment(json!({"strategy": {"type": "Recreate"}}))],
+        ),
+        (
+            "controller-field-added",
+            [aggregated(json!({})), aggregated(json!({"rules": []}))],
+            [one(role(json!({}))), one(role(json!({"rules": []})))],
+        ),
+        (
+            "stored-default-refused",
+            [deployment(json!({})), deployment(json!({"strategy": {"type": "Recreate"}}))],
+            [
+                deployment(json!({"strategy": {"rollingUpdate": {"maxSurge": 1}}})),
+                deployment(json!({"strategy": {"type": "Recreate"}})),
+            ],
+        ),
+        (
+            "rollback-refused",
+            [deployment(json!({"strategy": {"type": "Recreate"}})), deployment(json!({}))],
+            [
+                deployment(json!({"strategy": {"type": "Recreate"}})),
+                deployment(json!({"strategy": {"rollingUpdate": {}}})),
+            ],
         ),
         (
             "immutable-field",

@@ -55,10 +55,12 @@ fn crds_of_the_release_need_no_command() {
 #[test]
 fn crds_that_become_templates_are_taken_over() {
     let case = with_a_new_crd("crds = \"subchart\"\n", "");
+    let [replace, patch] = bundle2chart::kubectl::adopt_crds("crds CHART/charts/crds");
     assert_eq!(
         commands(&case),
         [
-            "helm template crds CHART/charts/crds | kubectl replace -f -",
+            &*replace,
+            &*patch,
             "helm upgrade RELEASE CHART --namespace NAMESPACE --values VALUES --take-ownership",
         ]
     );

@@ -2,7 +2,7 @@
 
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Object, Unit, Value};
+use crate::ir::{Expr, Object, Unit, Value};
 use crate::overlay;
 use std::collections::BTreeSet;
 
@@ -40,6 +40,46 @@ pub(super) fn accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
                 .at(deployment.place())
                 .hint("create it before installing the chart: pods do not start without it"),
             );
+        }
+    }
+}
+
+/// Reports bindings to accounts of the release namespace that are neither in the chart nor used by its
+/// Deployments: the permissions have no effect until something creates the account.
+pub(super) fn bound_accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
+    let known = unit.names("ServiceAccount");
+    let used: BTreeSet<&str> = deployments(unit).map(Object::account).collect();
+    let mut said = BTreeSet::new();
+    for binding in &unit.objects {
+        if !matches!(binding.kind(), "RoleBinding" | "ClusterRoleBinding") {
+            continue;
+        }
+        let subjects = binding.at(&["subjects"]).and_then(Value::as_seq).unwrap_or_default();
+        for subject in subjects {
+            let text = |key| subject.get(key).and_then(Value::as_str);
+            let Some(name) = text("name").filter(|_| text("kind") == Some("ServiceAccount")) else {
+                continue;
+            };
+            let here = subject.get("namespace") == Some(&Expr::ReleaseNamespace.into());
+            if !here || name == "default" || known.contains(name) || used.contains(name) {
+                continue;
+            }
+            if said.insert(name) {
+                diagnostics.push(
+                    Diagnostic::note(
+                        Code::AccountMissing,
+                        format!(
+                            "{} binds ServiceAccount/{name}, which is not in the chart",
+                            binding.label()
+                        ),
+                    )
+                    .at(binding.place())
+                    .hint(
+                        "the permissions have no effect until something creates it; check its name, \
+                            or create it with `[bundle.service-accounts]`",
+                    ),
+                );
+            }
         }
     }
 }
@@ -243,6 +283,36 @@ spec: {{template: {{spec: {{serviceAccountName: {account}}}}}}}
         for own in ["widget-operator", "default"] {
             assert!(reported(accounts, &operator(own, account)).is_empty(), "{own}");
         }
+    }
+
+    /// Bindings to accounts: of the chart, of the operator's pods, the default one, one that nothing
+    /// creates, and one of another namespace.
+    #[test]
+    fn bindings_need_an_account_in_the_release_namespace() {
+        let here = ["widget-operator", "pods", "default", "lost", "lost"];
+        let subject = |name: &str| format!("{{kind: ServiceAccount, name: {name}}}");
+        let others: String = here
+            .iter()
+            .map(|name| binding("RoleBinding", "''", "widget-role", &subject(name)))
+            .chain(["{apiVersion: v1, kind: ServiceAccount, metadata: {name: widget-operator}}"
+                .to_owned()])
+            .collect();
+        let mut unit = operator("pods", &others);
+        for object in &mut unit.objects {
+            let subjects = object.root.get_mut("subjects").and_then(Value::as_seq_mut);
+            for subject in subjects.into_iter().flatten().filter_map(Value::as_map_mut) {
+                subject.insert("namespace".to_owned(), Expr::ReleaseNamespace.into());
+            }
+        }
+        let elsewhere = "{kind: ServiceAccount, name: other, namespace: elsewhere}";
+        let elsewhere = binding("RoleBinding", "''", "widget-role", elsewhere);
+        unit.objects.extend(bundle(&elsewhere).objects);
+        assert_eq!(
+            reported(bound_accounts, &unit),
+            [
+                "note: RoleBinding/widget-binding binds ServiceAccount/lost, which is not in the chart"
+            ]
+        );
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::ir::Unit;
 /// Looks at everything.
 pub(super) fn lint(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     access::accounts(unit, diagnostics);
+    access::bound_accounts(unit, diagnostics);
     access::auth_reader(unit, diagnostics);
     access::rules(unit, diagnostics);
     access::openshift(unit, diagnostics);

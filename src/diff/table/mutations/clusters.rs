@@ -416,13 +416,23 @@ fn objects() -> Vec<Mutation> {
             "claim templates are immutable",
         )
         .from(vec![stateful()]),
+        breaking(
+            "updates only on deletion, by default rolling before",
+            vec![set("StatefulSet/spec/updateStrategy", json!({"type": "OnDelete"}))],
+            "stored-default-refused",
+            "server-side apply keeps the rollingUpdate that the server added, and validation rejects it",
+        )
+        .from(vec![stateful()]),
         risky(
             "updates only on deletion",
             vec![set("StatefulSet/spec/updateStrategy", json!({"type": "OnDelete"}))],
             "rollout-unavailable",
             "the new image is not rolled out",
         )
-        .from(vec![stateful()]),
+        .from(vec![
+            stateful(),
+            set("StatefulSet/spec/updateStrategy", json!({"rollingUpdate": {"partition": 0}})),
+        ]),
         info(
             "the default pod management written out",
             vec![set("StatefulSet/spec/podManagementPolicy", json!("OrderedReady"))],
@@ -683,6 +693,17 @@ fn bundles() -> Vec<Mutation> {
             vec![Patch::Facts(|side| side.operator_version = "1.3.0".to_owned())],
             "downgrade",
             "operators rarely read objects of later versions",
+        )
+        .from(start()),
+        info(
+            "an earlier version that replaces the old one",
+            vec![Patch::Facts(|side| {
+                side.operator_version = "1.3.0".to_owned();
+                side.bundle.edges.replaces = side.bundle.csv.clone();
+                side.bundle.csv = "widget-operator.v1.3.0".to_owned();
+            })],
+            "",
+            "the vendor's upgrade graph decides, such as for 1.0.1-1 after 1.0.1",
         )
         .from(start()),
         breaking(

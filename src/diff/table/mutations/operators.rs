@@ -111,7 +111,21 @@ fn rollouts() -> Vec<Mutation> {
             vec![set("Deployment/spec/strategy", json!({"type": "Recreate"}))],
             "rollout-unavailable",
             "all pods are deleted before new ones start",
+        )
+        .from(vec![set("Deployment/spec/strategy", json!({"rollingUpdate": {"maxSurge": 1}}))]),
+        breaking(
+            "recreate instead of the default rolling update",
+            vec![set("Deployment/spec/strategy", json!({"type": "Recreate"}))],
+            "stored-default-refused",
+            "server-side apply keeps the rollingUpdate that the server added, and validation rejects it",
         ),
+        risky(
+            "the default rolling update instead of recreate",
+            vec![unset("Deployment/spec/strategy")],
+            "rollback-refused",
+            "the upgrade makes the server add rollingUpdate, which a rollback cannot remove",
+        )
+        .from(vec![set("Deployment/spec/strategy", json!({"type": "Recreate"}))]),
         risky(
             "more pods unavailable at a time",
             vec![set(

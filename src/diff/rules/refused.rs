@@ -1,0 +1,40 @@
+//! Changes that the API server refuses: of immutable fields, and next to a default that it stored.
+
+use super::{RuleContext, found, object, rules};
+use crate::diff::Finding;
+use crate::field_ownership::{immutable, stored_default};
+
+rules! {
+    IMMUTABLE "immutable-field" Breaking
+        "Immutable field changed."
+        "The API server rejects the update, and the upgrade fails half-way."
+        "Delete the object before the upgrade, which recreates it; expect downtime.";
+    DEFAULT "stored-default-refused" Breaking
+        "Change rejected because of a default that the API server stored."
+        "The API server added a field that the old chart does not have, such as `rollingUpdate` of a Deployment's strategy, and rejects it next to the new value. Server-side apply, the default of Helm 4, keeps fields that no manifest had, so the upgrade fails, also with `--force-conflicts` and with `null` in the manifest. Helm 3 and `--server-side=false` remove the field."
+        "With Helm 4, delete the object without its pods before the upgrade, which recreates it and adopts the pods.";
+    ROLLBACK "rollback-refused" Risky
+        "Rollback rejected by the API server."
+        "The upgrade makes a ConfigMap or Secret immutable, or makes the API server add a field, such as `rollingUpdate` of a Deployment's strategy, which it rejects next to the old value. Helm 4 keeps such fields, so `helm rollback` fails, also with `--force-conflicts`."
+        "Before a rollback, delete the object (a workload without its pods: `kubectl delete --cascade=orphan`).";
+}
+
+pub(super) fn judge(context: &RuleContext<'_, '_>, shape: &[&str], findings: &mut Vec<Finding>) {
+    let (Some(old), Some(new)) = (context.pair.old, context.pair.new) else { return };
+    let id = &context.pair.id;
+    // Renamed objects and most hooks are recreated.
+    if object::is_recreated(new) || context.pair.old_id.as_ref() != Some(id) {
+        return;
+    }
+
+    let forward = immutable(&id.kind, old, new, shape);
+    let back = immutable(&id.kind, new, old, shape).filter(|_| forward.is_none());
+    let stored = |old, new, of: &str| {
+        let field = stored_default(&id.kind, old, new, shape)?;
+        Some(format!("{field}: stored by the API server for the {of} chart, and rejected"))
+    };
+    let next = stored(old, new, "old").map(|reason| format!("{reason} with the new type"));
+    let last = stored(new, old, "new").map(|reason| format!("{reason} with the old type"));
+    let reasons = [(&IMMUTABLE, forward), (&DEFAULT, next), (&ROLLBACK, last), (&ROLLBACK, back)];
+    findings.extend(reasons.into_iter().filter_map(|(rule, reason)| Some(found(rule, reason?))));
+}
