@@ -32,9 +32,10 @@ pub(super) struct Diff {
     /// repeated. Later files override earlier ones. Environments with the same report share it.
     #[arg(short = 'f', long, value_name = "FILE")]
     values: Vec<String>,
-    /// Release namespace.
-    #[arg(long, value_name = "NS", default_value = operand::NAMESPACE)]
-    namespace: String,
+    /// Release namespace. Default: for charts that bundle2chart did not write, the one of their bundle
+    /// in the configuration; the objects of others do not depend on it.
+    #[arg(long, value_name = "NS")]
+    namespace: Option<String>,
     /// Report format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -74,6 +75,15 @@ enum FailOn {
     Risky,
 }
 
+impl FailOn {
+    fn class(self) -> Class {
+        match self {
+            FailOn::Breaking => Class::Breaking,
+            FailOn::Risky => Class::Risky,
+        }
+    }
+}
+
 impl Diff {
     pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
         if self.output.is_none() {
@@ -82,7 +92,7 @@ impl Diff {
         let mut diagnostics = Diagnostics::new();
         let set = self.compare(global, output, &mut diagnostics);
         output.diagnostics(&diagnostics);
-        let Some((report, refused)) = set.filter(|_| !diagnostics.has_errors()) else {
+        let Some(report) = set.filter(|_| !diagnostics.has_errors()) else {
             return Exit::Error;
         };
         let to_terminal = self.output.is_none();
@@ -109,23 +119,19 @@ impl Diff {
                 }
             }
         }
-        let failed = match self.fail_on {
-            None => false,
-            // Rejected values fail the upgrade, so they count as breaking.
-            Some(_) if refused => true,
-            Some(FailOn::Breaking) => report.has(Class::Breaking),
-            Some(FailOn::Risky) => report.has(Class::Breaking) || report.has(Class::Risky),
-        };
+        // The worst class is the lowest.
+        let worst = report.class();
+        let failed = self.fail_on.zip(worst).is_some_and(|(limit, worst)| worst <= limit.class());
         if failed || (self.exit_code && !report.is_empty()) { Exit::Findings } else { Exit::Clean }
     }
 
-    /// Returns the report, and true if Helm rejects the values for a new chart.
+    /// Returns the report.
     fn compare(
         &self,
         global: &Global,
         output: &mut Output,
         diagnostics: &mut Diagnostics,
-    ) -> Option<(Report, bool)> {
+    ) -> Option<Report> {
         let config = if global.config.exists() {
             Some(super::configuration(global, output, diagnostics)?)
         } else {
@@ -151,7 +157,6 @@ impl Diff {
         let options = self.options(config.as_ref(), diagnostics);
         let environments = diagnostics.report(environments::read(&self.values))?;
 
-        let mut refused = false;
         let mut comparisons: Vec<Comparison> = Vec::new();
         for pair in &pairs {
             let mut of_pair: Vec<(Vec<&str>, ChangeSet)> = Vec::new();
@@ -161,7 +166,7 @@ impl Diff {
                     config: config.as_ref(),
                     lock: Some(&lock_path),
                     out: &out,
-                    namespace: &self.namespace,
+                    namespace: self.namespace.as_deref().unwrap_or(operand::NAMESPACE),
                     values: environment.values.clone(),
                     helm: true,
                 };
@@ -170,8 +175,15 @@ impl Diff {
                 // The same problem in every environment is reported once.
                 let known: Vec<String> = diagnostics.iter().map(|d| d.message.clone()).collect();
                 diagnostics.extend(found.into_iter().filter(|d| !known.contains(&d.message)));
-                let (old, new) = sides?;
-                refused |= !values::refused(&new).is_empty();
+                let (mut old, mut new) = sides?;
+                let namespace = self.known_namespace(&operands, [&old, &new]);
+                if let Some(namespace) = &namespace {
+                    let operands = Operands { namespace, ..operands.clone() };
+                    (old, new) = self.sides(&operands, pair, &mut Diagnostics::new())?;
+                    new.label.push_str(&format!(" in namespace {namespace}"));
+                }
+                diagnostics.report(operands.add_separate_crds(&old, &mut new))?;
+                diagnostics.report(operands.add_separate_crds(&new, &mut old))?;
                 let options = Options { values: environment.files.clone(), ..options.clone() };
                 let set = diff::compare(old, new, &options);
                 let same = of_pair.iter_mut().find(|(_, other)| is_same_report(other, &set));
@@ -190,8 +202,35 @@ impl Diff {
                 comparisons.push(Comparison { name, set });
             }
         }
+        self.unknown_only(&comparisons, diagnostics);
         unused_ignores(&comparisons, diagnostics);
-        Some((Report::new(comparisons), refused))
+        Some(Report::new(comparisons))
+    }
+
+    /// Returns the namespace of the configuration for sides whose objects may name it themselves.
+    fn known_namespace(&self, operands: &Operands<'_>, sides: [&Side; 2]) -> Option<String> {
+        if self.namespace.is_some() || sides.iter().all(|side| side.follows_namespace) {
+            return None;
+        }
+        let charts = sides.iter().filter_map(|side| side.chart.as_ref());
+        let names = charts.map(|chart| chart.name.as_str());
+        let packages = sides.iter().map(|side| side.package.as_str());
+        let mut names = names.chain(packages).filter(|name| !name.is_empty());
+        names.find_map(|name| operands.release_namespace(name))
+    }
+
+    /// Reports patterns of `--only` that match no object of any side: a report without differences would
+    /// hide a misspelled name.
+    fn unknown_only(&self, comparisons: &[Comparison], diagnostics: &mut Diagnostics) {
+        for text in &self.only {
+            let unknown = |comparison: &Comparison| comparison.set.unknown.contains(text);
+            if comparisons.iter().all(unknown) {
+                let message = format!("`--only {text}` matches no object of the two sides");
+                let hint = "write KIND, KIND/NAME, KIND/NAMESPACE/NAME or a path, as in the report \
+                    without `--only`";
+                diagnostics.push(Diagnostic::error(Code::InvalidPattern, message).hint(hint));
+            }
+        }
     }
 
     /// Returns what is compared: two operands, or with `--rev` alone all charts.
@@ -211,11 +250,9 @@ impl Diff {
             ([new], Some(_)) => Some(vec![pair(new.split('@').next().unwrap_or(new), new)]),
             ([], Some(revision)) => {
                 let pairs = diagnostics.report(project.chart_pairs(revision))?;
-                if pairs.is_empty() {
-                    let message = format!(
-                        "no charts in `{}`, neither now nor at `{revision}`",
-                        project.out.display()
-                    );
+                // Otherwise a missing output directory would read as charts that were removed.
+                if pairs.iter().all(|pair| pair.new.is_none()) {
+                    let message = format!("no charts in `{}`", project.out.display());
                     let hint =
                         "run `bundle2chart build`, or pass the output directory with `--out`";
                     diagnostics.push(Diagnostic::error(Code::ChartNotFound, message).hint(hint));
@@ -246,12 +283,13 @@ impl Diff {
         let (old, new) = (load(&pair.old, self.rev.as_deref()), load(&pair.new, None));
         let (old, new) = (old?, new?);
 
+        // Those of the new chart are findings.
+        for why in values::refused(&old) {
+            let message = format!("Helm rejects the values for {}: {why}", old.label);
+            let hint = "use the values of the installed release";
+            diagnostics.push(Diagnostic::warning(Code::ValuesRefused, message).hint(hint));
+        }
         for side in [&old, &new] {
-            for why in values::refused(side) {
-                let message = format!("Helm rejects the values for {}: {why}", side.label);
-                let hint = "fix the values: `helm upgrade` fails with them";
-                diagnostics.push(Diagnostic::warning(Code::ValuesRefused, message).hint(hint));
-            }
             for (id, is_other) in &side.duplicates {
                 let hint = "remove all but one: only one of them can exist in a cluster";
                 let found = match is_other {

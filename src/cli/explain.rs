@@ -25,15 +25,10 @@ impl Explain {
         };
 
         if let Some(rule) = rules::all().find(|rule| rule.code == name) {
-            let lines = [
-                &format!("{} ({})", rule.code, rule.class.as_str()),
-                "",
-                rule.title,
-                "",
-                rule.explanation,
-                "",
-                &format!("What to do: {}", rule.todo),
-            ];
+            let head = format!("{} ({})", rule.code, rule.class.as_str());
+            let mut lines = vec![head.as_str(), "", rule.title, "", rule.explanation];
+            let todo = rule.todo.map(|todo| format!("What to do: {todo}"));
+            lines.extend(todo.iter().flat_map(|todo| ["", todo.as_str()]));
             output.lines(&lines.into_iter().collect());
             return Exit::Clean;
         }

@@ -3,7 +3,7 @@
 
 use super::path::Path;
 use super::{
-    Change, ChangeSet, Class, Finding, Identity, ObjectChange, Rule, harm, is_description, rules,
+    Change, ChangeSet, Class, Finding, Identity, ObjectChange, Rule, is_description, rules, side,
 };
 use indexmap::IndexMap;
 use indexmap::IndexSet;
@@ -61,6 +61,11 @@ impl<'s> Group<'s> {
     /// descriptions.
     pub fn is_named(&self) -> bool {
         !COUNTED.contains(&self.rule.code)
+    }
+
+    /// Returns true for findings about the two sides as a whole.
+    pub fn is_of_upgrade(&self) -> bool {
+        self.places.iter().all(|place| side::is_upgrade(&place.object.id))
     }
 
     /// Returns true if the changes are in schemas of CRDs.
@@ -184,7 +189,7 @@ pub fn groups(set: &ChangeSet) -> Vec<Group<'_>> {
     }
     groups.sort_by_cached_key(|group| {
         let size = Reverse(group.size());
-        (group.class(), harm::rank(group.rule), group.rule.code, size, group.reason)
+        (group.class(), group.rule.rank(), size, group.reason)
     });
     groups
 }

@@ -27,7 +27,7 @@ pub use side::{BundleFacts, CHART_KIND, ChartFacts, Placement, Side, is_descript
 
 use identity::Pairs;
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use tree::Edit;
 
 /// Severity of a change, the worst first.
@@ -64,14 +64,14 @@ pub struct Finding {
     pub reason: String,
 }
 
-/// One difference of an object with its findings.
+/// One difference of an object, or one place of it that its surroundings affect, with its findings.
 #[derive(Clone, Debug)]
 pub struct Change {
     /// Path in the object; empty for the whole object.
     pub path: Path,
     /// Old value; `None` if added.
     pub old: Option<Json>,
-    /// New value; `None` if removed.
+    /// New value; `None` if removed, and `None` on both sides if only its surroundings changed.
     pub new: Option<Json>,
     /// Findings, the worst first; never empty.
     pub findings: Vec<Finding>,
@@ -100,6 +100,8 @@ pub enum Action {
     Renamed(Identity),
     /// On both sides, with differences.
     Changed,
+    /// On both sides without differences, with findings whose cause is elsewhere.
+    Affected,
 }
 
 impl Action {
@@ -110,6 +112,7 @@ impl Action {
             Action::Removed => "removed",
             Action::Renamed(_) => "renamed",
             Action::Changed => "changed",
+            Action::Affected => "affected",
         }
     }
 }
@@ -168,12 +171,13 @@ pub struct ChangeSet {
     pub new: String,
     /// Names of the values files, in the order in which Helm layers them.
     pub values: Vec<String>,
-    /// Findings about the sides as a whole, such as a downgrade.
-    pub notices: Vec<Finding>,
-    /// Objects with differences, the worst first, then by kind, namespace and name.
+    /// Objects with findings, the worst first, then by kind, namespace and name. What reports say is
+    /// derived from them: verdict, counts, exit code and plan.
     pub objects: Vec<ObjectChange>,
     /// Ignored changes by pattern.
     pub ignored: Vec<Ignored>,
+    /// Patterns of [`Options::only`] that match no object of the two sides.
+    pub unknown: Vec<String>,
     /// Number of objects without differences.
     pub unchanged: usize,
     /// Upgrade plan, in order.
@@ -181,14 +185,9 @@ pub struct ChangeSet {
 }
 
 impl ChangeSet {
-    /// Returns the number of changes of a class.
-    pub fn count(&self, class: Class) -> usize {
-        self.objects.iter().map(|object| object.count(class)).sum()
-    }
-
-    /// Returns true if a change or a notice has this class.
-    pub fn has(&self, class: Class) -> bool {
-        self.count(class) > 0 || self.notices.iter().any(|notice| notice.rule.class == class)
+    /// Returns the worst class; `None` without findings.
+    pub fn class(&self) -> Option<Class> {
+        self.objects.iter().map(ObjectChange::class).min()
     }
 
     /// Returns the number of objects with this kind of change.
@@ -196,7 +195,7 @@ impl ChangeSet {
         self.objects.iter().filter(|object| object.action.as_str() == action).count()
     }
 
-    /// Returns true without differences.
+    /// Returns true without differences and findings.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()
     }
@@ -251,7 +250,6 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
 
     let pairs = Pairs::of(&old, &new);
     let sides = rules::Sides::new(&old, &new, &pairs);
-    let mut not_selected = 0;
     let mut objects = Vec::new();
     let mut unchanged = 0;
     let mut edited = BTreeSet::new();
@@ -282,32 +280,33 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
             _ => Action::Changed,
         };
         let judged = sides.judge(pair, &edits);
-        let mut changes = Vec::new();
-        for (edit, findings) in edits.into_iter().zip(judged) {
-            let matches = |pattern: &Pattern| pattern.matches(&pair.id, &edit.path);
-            if !options.only.is_empty() && !options.only.iter().any(matches) {
-                not_selected += 1;
-                continue;
-            }
-            let Edit { path, old, new, .. } = edit;
-            changes.push(Change { path, old, new, findings });
-        }
-        if changes.is_empty() {
-            continue;
-        }
-        changes.sort_by_key(Change::class);
+        let change = |(Edit { path, old, new, .. }, findings)| Change { path, old, new, findings };
+        let changes = edits.into_iter().zip(judged).map(change).collect();
         objects.push(ObjectChange { id: pair.id.clone(), action, changes });
     }
 
-    let mut notices = rules::subject::judge(&old, &new);
-    notices.extend(sides.faults_elsewhere(&edited));
+    // No edit of their own: what they say is about other objects, or about all of them.
+    let of_upgrade = rules::subject::judge(&old, &new);
+    let of_upgrade = of_upgrade.into_iter().map(|finding| (Path::default(), finding)).collect();
+    let upgrade = side::upgrade();
+    for (id, judged) in sides.affected(&edited).into_iter().chain([(&upgrade, of_upgrade)]) {
+        let change =
+            |(path, finding)| Change { path, old: None, new: None, findings: vec![finding] };
+        let changes = judged.into_iter().map(change).collect();
+        objects.push(ObjectChange { id: id.clone(), action: Action::Affected, changes });
+    }
+
+    let ids = || pairs.list.iter().flat_map(|pair| pair.old_id.iter().chain([&pair.id]));
+    let is_unknown = |only: &&Pattern| !ids().any(|id| only.matches_object(id));
+    let unknown = options.only.iter().filter(is_unknown).map(Pattern::to_string).collect();
+    let not_selected = select(&mut objects, &options.only);
     let mut set = ChangeSet {
         old: old.label.clone(),
         new: new.label.clone(),
         values: options.values.clone(),
-        notices,
         objects,
         ignored: Vec::new(),
+        unknown,
         unchanged,
         plan: Vec::new(),
     };
@@ -328,16 +327,23 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
     set
 }
 
-/// Returns the number of changes and notices by class and code, for summaries.
-pub fn codes(set: &ChangeSet) -> BTreeMap<(Class, &'static str), usize> {
-    let mut codes = BTreeMap::new();
-    for notice in &set.notices {
-        *codes.entry((notice.rule.class, notice.rule.code)).or_default() += 1;
+/// Removes the changes that no pattern matches, and returns their number. Without patterns all are
+/// kept, and findings about the sides as a whole always are: a downgrade is one in any selection.
+fn select(objects: &mut Vec<ObjectChange>, only: &[Pattern]) -> usize {
+    let mut not_selected = 0;
+    for object in &mut *objects {
+        let id = &object.id;
+        object.changes.retain(|change| {
+            let kept = only.is_empty()
+                || side::is_upgrade(id)
+                || only.iter().any(|pattern| pattern.matches(id, &change.path));
+            not_selected += usize::from(!kept);
+            kept
+        });
+        object.changes.sort_by_key(Change::class);
     }
-    for (_, change) in set.changes() {
-        *codes.entry((change.class(), change.code())).or_default() += 1;
-    }
-    codes
+    objects.retain(|object| !object.changes.is_empty());
+    not_selected
 }
 
 #[cfg(test)]

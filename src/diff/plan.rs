@@ -2,20 +2,101 @@
 
 use super::group::{Group, groups};
 use super::rules::{self, Sides};
-use super::{Action, ChangeSet, Class, ObjectChange, Rule, is_description};
+use super::{Action, ChangeSet, Finding, ObjectChange, is_description};
 use crate::escape::shell::in_quotes;
 use crate::kubectl::adopt_crds;
 use indexmap::IndexSet;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
+
+/// The kind of a step, in the order in which an operator of the cluster does the steps. Rules name
+/// the ones that their findings belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StepKind {
+    /// Back up what cannot be rolled back.
+    BackUp,
+    /// Provide what the new version needs of the cluster.
+    Provide,
+    /// Fix what breaking changes affect.
+    Fix,
+    /// Keep objects that Helm would delete.
+    Keep,
+    /// Review permissions.
+    Access,
+    /// Update values files.
+    Values,
+    /// Mirror images.
+    Images,
+    /// Rewrite stored objects in another version of their API.
+    Storage,
+    /// Create and replace CRDs outside of the release.
+    Crds,
+    /// Adopt existing CRDs into the release.
+    TakeOver,
+    /// Delete objects with changed immutable fields.
+    Delete,
+    /// Upgrade the release.
+    Upgrade,
+    /// Expect restarts.
+    Restart,
+    /// Monitor.
+    Watch,
+}
+
+impl StepKind {
+    /// Returns the name in JSON.
+    pub fn id(self) -> &'static str {
+        match self {
+            StepKind::BackUp => "final",
+            StepKind::Provide => "provide",
+            StepKind::Fix => "check",
+            StepKind::Keep => "keep",
+            StepKind::Access => "access",
+            StepKind::Values => "values",
+            StepKind::Images => "images",
+            StepKind::Storage => "storage",
+            StepKind::Crds => "crds",
+            StepKind::TakeOver => "take-over",
+            StepKind::Delete => "delete",
+            StepKind::Upgrade => "upgrade",
+            StepKind::Restart => "restart",
+            StepKind::Watch => "watch",
+        }
+    }
+
+    /// Returns the instruction, in one sentence.
+    fn title(self) -> &'static str {
+        match self {
+            StepKind::BackUp => "Back up: these changes cannot be rolled back",
+            StepKind::Provide => "Provide what the new version needs of the cluster",
+            StepKind::Fix => "Fix what these breaking changes affect",
+            StepKind::Keep => "Keep these CRDs, which Helm deletes otherwise",
+            StepKind::Access => "Review the new RBAC permissions",
+            StepKind::Values => "Update your values files",
+            StepKind::Images => "Mirror the new images",
+            StepKind::Storage => {
+                "Store all objects in a version that stays, or the API server rejects the new CRDs"
+            }
+            StepKind::Crds => {
+                "Create and replace the CRDs with kubectl; `helm upgrade` does not update them"
+            }
+            StepKind::TakeOver => "Adopt existing CRDs into the release with this upgrade",
+            StepKind::Delete => {
+                "Delete objects that the API server does not update right before the upgrade, which \
+                 recreates them"
+            }
+            StepKind::Upgrade => "Upgrade",
+            StepKind::Restart => "Expect these pods to restart",
+            StepKind::Watch => "Monitor after the upgrade",
+        }
+    }
+}
 
 /// A step of the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Stable identifier of the kind of step.
-    pub id: &'static str,
-    /// Instruction, in one sentence.
-    pub title: &'static str,
+    /// The kind of step.
+    pub kind: StepKind,
     /// Affected objects, images or values; never empty.
     pub items: Vec<String>,
     /// The findings that the items are, as indices in [`groups`] of the change set; empty for items
@@ -25,112 +106,168 @@ pub struct Step {
     pub commands: Vec<String>,
 }
 
-/// Steps that do not depend on ignored changes: what the upgrade does even if a report omits it.
-pub(super) struct UnconditionalSteps {
-    images: Step,
-    crds: Step,
-    take_over: Step,
-    delete: Step,
-    upgrade: Step,
-    restart: Step,
-}
+impl Step {
+    /// Creates a step of items that are not findings, without commands.
+    fn new(kind: StepKind, items: Vec<String>) -> Self {
+        Step { kind, items, findings: Vec::new(), commands: Vec::new() }
+    }
 
-/// Returns the steps that follow from all changes, before ignored ones are removed.
-pub(super) fn unconditional_steps(set: &ChangeSet, sides: &Sides<'_>) -> UnconditionalSteps {
-    UnconditionalSteps {
-        images: step("images", "Mirror the new images", images(set, sides)),
-        crds: crds(set, sides),
-        take_over: take_over(set),
-        delete: delete(set),
-        upgrade: upgrade(set, sides),
-        restart: step("restart", "Expect these pods to restart", restarts(set, sides)),
+    /// Returns the stable identifier of the kind of step.
+    pub fn id(&self) -> &'static str {
+        self.kind.id()
+    }
+
+    /// Returns the instruction, in one sentence.
+    pub fn title(&self) -> &'static str {
+        self.kind.title()
     }
 }
 
+/// Returns the steps that follow from all changes, before ignored ones are removed: what the upgrade
+/// does even if a report omits it.
+pub(super) fn unconditional_steps(set: &ChangeSet, sides: &Sides<'_>) -> Vec<Step> {
+    vec![
+        keep(set),
+        Step::new(StepKind::Images, images(set, sides)),
+        storage(set, sides),
+        crds(set, sides),
+        take_over(set),
+        delete(set),
+        upgrade(set, sides),
+        Step::new(StepKind::Restart, restarts(set, sides)),
+    ]
+}
+
+/// Kinds of steps whose items are findings.
+const OF_FINDINGS: [StepKind; 5] =
+    [StepKind::BackUp, StepKind::Provide, StepKind::Fix, StepKind::Access, StepKind::Watch];
+
 /// Returns the plan for a change set; empty without changes.
-pub(super) fn plan(set: &ChangeSet, unconditional: UnconditionalSteps) -> Vec<Step> {
+pub(super) fn plan(set: &ChangeSet, unconditional: Vec<Step>) -> Vec<Step> {
     if set.is_empty() {
         return Vec::new();
     }
     let groups = groups(set);
-
-    // In the order in which an operator of the cluster does them.
-    let UnconditionalSteps { images, crds, take_over, delete, upgrade, restart } = unconditional;
-    let mut steps = vec![
-        of_findings("final", "Back up: these changes cannot be rolled back", &groups, is_one_way),
-        of_findings("check", "Fix what these breaking changes affect", &groups, is_breaking),
-        of_findings("access", "Review the new RBAC permissions", &groups, is_access),
-        step("values", "Update your values files", values(set)),
-        images,
-        crds,
-        take_over,
-        delete,
-        upgrade,
-        restart,
-        of_findings("watch", "Monitor after the upgrade", &groups, is_watched),
-    ];
+    let mut steps = unconditional;
+    steps.extend(OF_FINDINGS.map(|kind| of_findings(kind, &groups)));
+    steps.push(Step::new(StepKind::Values, reasons(set, StepKind::Values)));
     steps.retain(|step| !step.items.is_empty());
+    steps.sort_by_key(|step| step.kind);
     steps
 }
 
-fn step(id: &'static str, title: &'static str, items: Vec<String>) -> Step {
-    Step { id, title, items, findings: Vec::new(), commands: Vec::new() }
-}
-
-/// Returns a step with one item per group of findings that is wanted, with its extent.
-fn of_findings(
-    id: &'static str,
-    title: &'static str,
-    groups: &[Group<'_>],
-    wanted: impl Fn(&Rule) -> bool,
-) -> Step {
-    let found = groups.iter().enumerate().filter(|(_, group)| wanted(group.rule));
+/// Returns a step with one item per group of findings that belongs to it, with its extent.
+fn of_findings(kind: StepKind, groups: &[Group<'_>]) -> Step {
+    let found = groups.iter().enumerate().filter(|(_, group)| group.rule.steps.contains(&kind));
     let item = |group: &Group<'_>| format!("{} ({})", group.reason, group.extent());
     let (findings, items) = found.map(|(index, group)| (index, item(group))).unzip();
-    Step { findings, ..step(id, title, items) }
+    Step { findings, ..Step::new(kind, items) }
 }
 
-fn is_one_way(rule: &Rule) -> bool {
-    [
-        "crd-storage-moved",
-        "crd-stored-version-removed",
-        "crd-removed",
-        "crd-scope-changed",
-        "crd-property-removed",
-        "crd-free-fields-pruned",
-        "crd-unknown-fields-pruned",
-        "crd-placement-left-templates",
-        "data-removed",
-    ]
-    .contains(&rule.code)
-}
-
-/// Returns true for changes that would fail the upgrade, and for breaking changes without their own
-/// step.
-fn is_breaking(rule: &Rule) -> bool {
-    // They have a step of their own.
-    let elsewhere = |code: &str| {
-        code.starts_with("value-")
-            || ["immutable-field", "stored-default-refused"].contains(&code)
-            || code == "crd-placement-left-templates"
-            || [
-                "data-removed",
-                "crd-stored-version-removed",
-                "crd-property-removed",
-                "crd-free-fields-pruned",
-            ]
-            .contains(&code)
+/// Returns the objects with findings that belong to a step, each once, with the findings.
+fn objects(set: &ChangeSet, kind: StepKind) -> Vec<(&ObjectChange, Vec<&Finding>)> {
+    let belongs = |finding: &&Finding| finding.rule.steps.contains(&kind);
+    let of_object = |object| -> Vec<&Finding> {
+        let object: &ObjectChange = object;
+        object.changes.iter().flat_map(|change| &change.findings).filter(belongs).collect()
     };
-    // The only risky change that can fail the upgrade itself.
-    let stored = |code: &str| code == "crd-unserved-version-removed";
-    stored(rule.code) || (rule.class == Class::Breaking && !elsewhere(rule.code))
+    let found = set.objects.iter().map(|object| (object, of_object(object)));
+    found.filter(|(_, findings)| !findings.is_empty()).collect()
 }
 
-fn values(set: &ChangeSet) -> Vec<String> {
-    let codes = ["value-removed", "value-renamed", "value-type-changed", "value-narrowed"];
-    let changes = set.changes().flat_map(|(_, change)| &change.findings);
-    let found = changes.filter(|finding| codes.contains(&finding.rule.code));
-    found.map(|finding| finding.reason.clone()).collect()
+/// Returns the reasons of the findings that belong to a step.
+fn reasons(set: &ChangeSet, kind: StepKind) -> Vec<String> {
+    let findings = objects(set, kind).into_iter().flat_map(|(_, findings)| findings);
+    findings.map(|finding| finding.reason.clone()).collect()
+}
+
+/// Returns the step for CRDs that leave the release and stay in use.
+fn keep(set: &ChangeSet) -> Step {
+    // Reasons are the names in backticks.
+    let names = reasons(set, StepKind::Keep);
+    let names: Vec<&str> = names.iter().map(|name| name.trim_matches('`')).collect();
+    let command = |name: &&str| {
+        format!("kubectl annotate crd {} helm.sh/resource-policy=keep --overwrite", shell(name))
+    };
+    Step {
+        commands: names.iter().map(command).collect(),
+        ..Step::new(StepKind::Keep, names.iter().map(|name| (*name).to_owned()).collect())
+    }
+}
+
+/// Returns the step for CRDs that lose a version in which objects may be stored.
+///
+/// The API server rejects a CRD without a version that is in `status.storedVersions`, so all objects
+/// are first written in a version that both sides have.
+fn storage(set: &ChangeSet, sides: &Sides<'_>) -> Step {
+    let mut step = Step::new(StepKind::Storage, Vec::new());
+    for (object, findings) in objects(set, StepKind::Storage) {
+        let name = &object.id.name;
+        let gone = findings.iter().map(|finding| finding.reason.as_str());
+        let gone = gone.collect::<Vec<_>>().join("; ");
+        let (old, new) = (sides.old.objects.get(&object.id), sides.new.objects.get(&object.id));
+        let Some(kept) = old.zip(new).and_then(|(old, new)| KeptVersion::of(old, new)) else {
+            step.items.push(format!(
+                "{name}: {gone}. No version stays: export the objects, convert them, delete the CRD, \
+                 and create them again after the upgrade"
+            ));
+            continue;
+        };
+        step.items.push(format!("{name}: {gone}. `{}` stays", kept.name));
+
+        let crd = shell(name);
+        if !kept.flags.is_empty() {
+            let patch = in_quotes(&Json::Array(kept.flags).to_string());
+            step.commands.push(format!("kubectl patch crd {crd} --type=json --patch {patch}"));
+        }
+        // A CRD is named PLURAL.GROUP, as kubectl names the resource. Without objects there is
+        // nothing to replace, which kubectl says.
+        step.commands.push(format!(
+            "kubectl get {crd} --all-namespaces --output json | kubectl replace -f -"
+        ));
+        let status = json!({"status": {"storedVersions": [kept.name]}}).to_string();
+        step.commands.push(format!(
+            "kubectl patch crd {crd} --subresource=status --type=merge --patch {}",
+            in_quotes(&status)
+        ));
+    }
+    step
+}
+
+/// The version of a CRD that objects are stored in before the upgrade.
+struct KeptVersion<'c> {
+    name: &'c str,
+    /// The operations of a JSON patch that make it the storage version; empty if it is that already.
+    flags: Vec<Json>,
+}
+
+impl<'c> KeptVersion<'c> {
+    /// Returns the version of the old CRD that the new one has, too: the old storage version, else the
+    /// new one, else the first.
+    fn of(old: &'c Json, new: &Json) -> Option<Self> {
+        let versions = |crd: &'c Json| {
+            rules::at(crd, &["spec", "versions"]).and_then(Json::as_array).map(Vec::as_slice)
+        };
+        let name = |version: &'c Json| version.get("name").and_then(Json::as_str);
+        let is_stored = |version: &Json| version.get("storage") == Some(&Json::Bool(true));
+        let before = versions(old)?;
+        let after = rules::at(new, &["spec", "versions"]).and_then(Json::as_array)?;
+        let in_new = |wanted: &Json| after.iter().find(|new| new.get("name") == wanted.get("name"));
+        let kept: Vec<&Json> = before.iter().filter(|old| in_new(old).is_some()).collect();
+        let stored = kept.iter().find(|version| is_stored(version));
+        let next = || kept.iter().find(|version| in_new(version).is_some_and(is_stored));
+        let chosen = *stored.or_else(next).or_else(|| kept.first())?;
+
+        let wrong = before
+            .iter()
+            .enumerate()
+            .filter(|(_, version)| is_stored(version) != (name(version) == name(chosen)));
+        let flag = |(index, version): (usize, &Json)| {
+            json!({"op": "add", "path": format!("/spec/versions/{index}/storage"),
+                "value": !is_stored(version)})
+        };
+        Some(KeptVersion { name: name(chosen)?, flags: wrong.map(flag).collect() })
+    }
 }
 
 /// Returns images of changed objects that the old side does not use.
@@ -145,6 +282,10 @@ fn images(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
                 && let Some(spec) = rules::at(object, template).and_then(|t| t.get("spec"))
             {
                 collect(spec, &mut images);
+            } else if id.kind == "ConfigMap" {
+                let data = object.get("data").and_then(Json::as_object).into_iter().flatten();
+                let texts = data.filter_map(|(_, text)| text.as_str());
+                texts.for_each(|text| images.extend(mentioned(text, false)));
             }
         }
         images
@@ -153,27 +294,36 @@ fn images(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
     all(sides.new, Some(&here)).difference(&all(sides.old, None)).cloned().collect()
 }
 
-/// Collects images of containers, and operand images from environment variables.
+/// Collects images of containers, and those that their programs start, from arguments and
+/// environment variables.
 fn collect(spec: &Json, images: &mut BTreeSet<String>) {
     for list in ["initContainers", "containers"] {
         for container in spec.get(list).and_then(Json::as_array).into_iter().flatten() {
             let image = container.get("image").and_then(Json::as_str);
             images.extend(image.map(str::to_owned));
-            for variable in container.get("env").and_then(Json::as_array).into_iter().flatten() {
-                let name = variable.get("name").and_then(Json::as_str).unwrap_or_default();
-                let value = variable.get("value").and_then(Json::as_str);
-                // Operators start pods from images in RELATED_IMAGE_ variables and the like, which
-                // have to be mirrored as well.
-                if name.contains("IMAGE") {
-                    // Some variables have a list of `version=image` lines.
-                    let words = value.into_iter().flat_map(|v| v.split([' ', '\n', ',', ';']));
-                    let words = words.map(|word| word.rsplit('=').next().unwrap_or(word));
-                    let image = |word: &&str| word.contains('/') && word.contains([':', '@']);
-                    images.extend(words.filter(image).map(str::to_owned));
+            for key in ["command", "args"] {
+                for text in rules::texts(container.get(key)) {
+                    let flag = text.split('=').next().unwrap_or_default().to_ascii_uppercase();
+                    images.extend(mentioned(text, flag.contains("IMAGE")));
                 }
+            }
+            for variable in container.get("env").and_then(Json::as_array).into_iter().flatten() {
+                let text = |key: &str| variable.get(key).and_then(Json::as_str).unwrap_or_default();
+                images.extend(mentioned(text("value"), text("name").contains("IMAGE")));
             }
         }
     }
+}
+
+/// Returns the images in a text, such as a list of `version=image` lines; `is_named` if its name says
+/// that it holds images, so that they need no registry host.
+fn mentioned(text: &str, is_named: bool) -> impl Iterator<Item = String> {
+    let quotes: &[char] = &['"', '\''];
+    let words = text.split([' ', '\n', ',', ';', '=']).map(move |word| word.trim_matches(quotes));
+    let is_image = move |word: &&str| {
+        rules::is_image(word) || (is_named && word.contains('/') && word.contains([':', '@']))
+    };
+    words.filter(is_image).map(str::to_owned)
 }
 
 /// Returns true for CRDs outside of the release, in folders that `helm upgrade` ignores.
@@ -193,11 +343,7 @@ fn crds(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     };
     let found: Vec<&ObjectChange> = set.objects.iter().filter(here).collect();
     let items = found.iter().map(|crd| format!("{} ({})", crd.id.name, crd.action.as_str()));
-    let mut step = step(
-        "crds",
-        "Create and replace the CRDs with kubectl; `helm upgrade` does not update them",
-        items.collect(),
-    );
+    let mut step = Step::new(StepKind::Crds, items.collect());
 
     let chart = sides.new.chart.as_ref();
     let folder = chart.map_or("", |chart| chart.crds_folder.as_str());
@@ -221,28 +367,17 @@ fn crds(set: &ChangeSet, sides: &Sides<'_>) -> Step {
 
 /// Returns the step for CRDs that become objects of the release.
 fn take_over(set: &ChangeSet) -> Step {
-    let codes = ["crd-placement-entered-templates"];
-    let changes = set.changes().flat_map(|(_, change)| &change.findings);
-    let found = changes.filter(|finding| codes.contains(&finding.rule.code));
-    let mut step = step(
-        "take-over",
-        "Adopt existing CRDs into the release with this upgrade",
-        found.map(|finding| finding.reason.clone()).collect(),
-    );
-    step.commands.extend(adopt_crds("crds CHART/charts/crds"));
-    step
+    let items = reasons(set, StepKind::TakeOver);
+    let commands = adopt_crds("crds CHART/charts/crds").into();
+    Step { commands, ..Step::new(StepKind::TakeOver, items) }
 }
 
 /// Returns the step for objects that the API server does not update to the new version.
 fn delete(set: &ChangeSet) -> Step {
-    let of_code = |wanted: &'static str| {
-        let changes = set.changes().filter(move |(_, change)| {
-            change.findings.iter().any(|finding| finding.rule.code == wanted)
-        });
-        changes.map(|(object, _)| &object.id).collect::<IndexSet<_>>()
-    };
-    let (fixed, stored) = (of_code("immutable-field"), of_code("stored-default-refused"));
-    let found: IndexSet<&super::Identity> = fixed.union(&stored).copied().collect();
+    let found = objects(set, StepKind::Delete);
+    let fixed = found.iter().filter(|(_, findings)| rules::has_immutable_field(findings));
+    let fixed: Vec<&super::Identity> = fixed.map(|(object, _)| &object.id).collect();
+    let found: Vec<&super::Identity> = found.iter().map(|(object, _)| &object.id).collect();
     let holds_data = |id: &&&super::Identity| {
         ["PersistentVolumeClaim", "PersistentVolume"].contains(&id.kind.as_str())
     };
@@ -250,11 +385,7 @@ fn delete(set: &ChangeSet) -> Step {
         true => format!("{id}: deletes its data, copy it first"),
         false => id.to_string(),
     };
-    let mut step = step(
-        "delete",
-        "Delete objects that the API server does not update right before the upgrade, which recreates them",
-        found.iter().map(item).collect(),
-    );
+    let mut step = Step::new(StepKind::Delete, found.iter().map(item).collect());
     // No command for objects with data, so that a pasted command never deletes data.
     step.commands = found
         .iter()
@@ -269,7 +400,7 @@ fn delete(set: &ChangeSet) -> Step {
                 (_, namespace) => format!(" --namespace {}", shell(namespace)),
             };
             // Keeps the pods running; the new object adopts them, unless its selector changes.
-            let adopts = id.kind == "StatefulSet" || !fixed.contains(*id);
+            let adopts = id.kind == "StatefulSet" || !fixed.contains(id);
             let orphan = if adopts { " --cascade=orphan" } else { "" };
             let kind = id.kind.to_lowercase();
             format!("kubectl{namespace} delete{orphan} {kind} {}", shell(&id.name))
@@ -286,18 +417,6 @@ fn shell(word: &str) -> String {
         return word.to_owned();
     }
     in_quotes(word)
-}
-
-fn is_access(rule: &Rule) -> bool {
-    [
-        "rbac-escalation",
-        "rbac-secrets",
-        "rbac-wildcard",
-        "rbac-cluster-scope",
-        "rbac-widened",
-        "rbac-subject-added",
-    ]
-    .contains(&rule.code)
 }
 
 /// Returns the step with the upgrade command and the number of changed objects.
@@ -328,7 +447,7 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     };
 
     let items: Vec<String> = items.into_iter().chain(version_only(sides)).collect();
-    let mut step = step("upgrade", "Upgrade", items);
+    let mut step = Step::new(StepKind::Upgrade, items);
     if sides.new.chart.is_some() {
         // Helm refuses objects that exist without its labels.
         let option = if take_over(set).items.is_empty() { "" } else { " --take-ownership" };
@@ -374,23 +493,4 @@ fn restarts(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
         }
     }
     items
-}
-
-fn is_watched(rule: &Rule) -> bool {
-    [
-        "webhook-on-core-added",
-        "webhook-added",
-        "webhook-policy-hardened",
-        "webhook-selector-removed",
-        "webhook-rules-widened",
-        "crd-conversion-changed",
-        "network-policy-added",
-        "network-policy-changed",
-        "service-selector-changed",
-        "container-removed",
-        "replicas-lowered",
-        "probe-removed",
-        "memory-limit-lowered",
-    ]
-    .contains(&rule.code)
 }

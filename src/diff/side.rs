@@ -12,12 +12,31 @@ pub const CHART_KIND: &str = "Chart";
 /// Kind of the pseudo-object that represents facts of the bundle.
 const BUNDLE_KIND: &str = "Bundle";
 
+/// Kind of the pseudo-object with the findings about the two sides as a whole.
+const UPGRADE_KIND: &str = "Upgrade";
+
 /// API group of the pseudo-objects.
 const DESCRIPTION_GROUP: &str = "bundle2chart";
 
 /// Returns true for the pseudo-objects that describe a side, which are not objects of the cluster.
 pub fn is_description(id: &Identity) -> bool {
-    id.group == DESCRIPTION_GROUP && [CHART_KIND, BUNDLE_KIND].contains(&id.kind.as_str())
+    id.group == DESCRIPTION_GROUP
+        && [CHART_KIND, BUNDLE_KIND, UPGRADE_KIND].contains(&id.kind.as_str())
+}
+
+/// Returns the identity of the pseudo-object with the findings about the two sides as a whole.
+pub(super) fn upgrade() -> Identity {
+    Identity {
+        kind: UPGRADE_KIND.to_owned(),
+        group: DESCRIPTION_GROUP.to_owned(),
+        namespace: String::new(),
+        name: "upgrade".to_owned(),
+    }
+}
+
+/// Returns true for the pseudo-object with the findings about the two sides as a whole.
+pub(super) fn is_upgrade(id: &Identity) -> bool {
+    is_description(id) && id.kind == UPGRADE_KIND
 }
 
 /// Placement of a CRD in a chart, which decides how Helm handles it.
@@ -100,6 +119,9 @@ pub struct Side {
     pub operator_version: String,
     /// Release namespace that the chart was rendered for.
     pub namespace: String,
+    /// True if no object names a namespace that should be the release namespace, as in the charts of
+    /// bundle2chart.
+    pub follows_namespace: bool,
     /// Objects that are there more than once, and true if with other content: then the first one is
     /// compared.
     pub duplicates: Vec<(Identity, bool)>,

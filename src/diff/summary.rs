@@ -1,7 +1,8 @@
 //! The first screen of every report: the verdict, and the findings that matter most.
 
 use super::group::{Group, groups};
-use super::{ChangeSet, Class, harm};
+use super::harm::Harm;
+use super::{ChangeSet, Class};
 use crate::diag::listed;
 use indexmap::IndexSet;
 use std::collections::BTreeMap;
@@ -17,7 +18,7 @@ const CONSEQUENCES: usize = 3;
 pub struct Summary<'s> {
     /// The worst class; `None` without differences.
     pub class: Option<Class>,
-    /// Number of distinct findings and notices of each class, in the order of [`Class::ALL`].
+    /// Number of distinct findings of each class, in the order of [`Class::ALL`].
     pub counts: [usize; 3],
     /// The advice about the upgrade, in one sentence without a final period.
     pub verdict: String,
@@ -35,13 +36,9 @@ impl<'s> Summary<'s> {
     pub fn of(set: &'s ChangeSet) -> Self {
         let groups = groups(set);
         let most_important = most_important(&groups);
-        let classes = groups.iter().map(Group::class);
-        // The worst class is the lowest.
-        let class = classes.chain(set.notices.iter().map(|notice| notice.rule.class)).min();
-        let counts = Class::ALL.map(|class| {
-            let groups = groups.iter().filter(|group| group.class() == class).count();
-            groups + set.notices.iter().filter(|notice| notice.rule.class == class).count()
-        });
+        let class = set.class();
+        let counts =
+            Class::ALL.map(|class| groups.iter().filter(|group| group.class() == class).count());
         let numbers = numbers(groups.len(), &most_important);
         let verdict = String::new();
         let mut summary = Summary { class, counts, verdict, groups, most_important, numbers };
@@ -49,7 +46,7 @@ impl<'s> Summary<'s> {
         summary
     }
 
-    /// Returns the number of distinct findings and notices of a class.
+    /// Returns the number of distinct findings of a class.
     pub fn count(&self, class: Class) -> usize {
         let counts = Class::ALL.into_iter().zip(self.counts);
         counts.filter(|(other, _)| *other == class).map(|(_, count)| count).sum()
@@ -60,14 +57,11 @@ impl<'s> Summary<'s> {
         let Some(class) = self.class else {
             return format!("no differences in {} objects", set.unchanged);
         };
-        let notices = set.notices.iter().filter(|notice| notice.rule.class == class);
-        let rules = notices
-            .map(|notice| notice.rule)
-            .chain(self.of_class(class).map(|(_, group)| group.rule));
-        let mut harms: Vec<harm::Harm> = rules.filter_map(harm::of).collect();
+        let mut harms: Vec<Harm> =
+            self.of_class(class).filter_map(|(_, group)| group.rule.harm).collect();
         harms.sort_unstable();
         // In the order of harm, each once.
-        let consequences: IndexSet<&str> = harms.into_iter().map(harm::Harm::consequence).collect();
+        let consequences: IndexSet<&str> = harms.into_iter().map(Harm::consequence).collect();
         let consequences: Vec<&str> = consequences.into_iter().take(CONSEQUENCES).collect();
         let because = match consequences.is_empty() {
             true => String::new(),
@@ -135,14 +129,20 @@ fn numbers(count: usize, first: &[usize]) -> Vec<usize> {
     order.into_iter().map(|(_, number)| number).collect()
 }
 
-/// Returns the findings that matter most: of every rule one, before any has a second one.
+/// Returns the findings that matter most: those about the upgrade as a whole, then of every rule one,
+/// before any has a second one.
 fn most_important(groups: &[Group<'_>]) -> Vec<usize> {
     // Groups are sorted by class, informational ones last.
     let serious = groups.iter().take_while(|group| group.class() != Class::Info).count();
+    let is_first = |index: &usize| groups.get(*index).is_some_and(Group::is_of_upgrade);
     let rounds = rounds(groups.get(..serious).unwrap_or_default());
-    let mut chosen: Vec<usize> =
-        rounds.into_iter().take(MOST_IMPORTANT).map(|(_, index)| index).collect();
+    let (mut chosen, others): (Vec<usize>, Vec<usize>) =
+        rounds.into_iter().map(|(_, index)| index).partition(is_first);
+    let room = MOST_IMPORTANT.saturating_sub(chosen.len());
+    let mut others: Vec<usize> = others.into_iter().take(room).collect();
     chosen.sort_unstable();
+    others.sort_unstable();
+    chosen.extend(others);
     chosen
 }
 

@@ -4,10 +4,13 @@
 
 mod apis;
 mod mutations;
+mod principles;
 mod runs;
 mod samples;
 
-use super::{ChangeSet, ChartFacts, Options, Placement, Side, compare, rules};
+use super::plan::StepKind;
+use super::summary::Summary;
+use super::{ChangeSet, ChartFacts, Class, Options, Placement, Side, compare, render, rules};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 
@@ -36,7 +39,7 @@ fn diff(old: Of, new: Of) -> ChangeSet {
 
 fn found(set: &ChangeSet) -> BTreeSet<&'static str> {
     let of_changes = set.changes().flat_map(|(_, change)| &change.findings);
-    of_changes.chain(&set.notices).map(|f| f.rule.code).collect()
+    of_changes.map(|f| f.rule.code).collect()
 }
 
 fn one(object: Json) -> Of {
@@ -280,7 +283,6 @@ fn findings(title: &str, set: &ChangeSet) -> String {
         text += &format!("  {}: {}\n", object.id, change.path);
         text.extend(change.findings.iter().map(finding));
     }
-    text.extend(set.notices.iter().map(finding));
     text
 }
 
@@ -296,8 +298,87 @@ fn findings_of_all_pairs() {
     insta::assert_snapshot!(shown);
 }
 
+/// All pairs of sides of these tests, in both directions.
+fn all_sets() -> Vec<(String, ChangeSet)> {
+    let compare = |[old, new]: [Side; 2]| compare(old, new, &Options::default());
+    let mut pairs: Vec<(String, [Side; 2])> = Vec::new();
+    for (code, [old, new], [near_old, near_new]) in cases() {
+        pairs.push((code.to_owned(), [side(old), side(new)]));
+        pairs.push((format!("near miss of {code}"), [side(near_old), side(near_new)]));
+    }
+    pairs.extend(samples::all().into_iter().map(|(title, sides)| (title.to_owned(), sides)));
+    pairs.extend(mutations::all().into_iter().map(|(what, sides)| (what.to_owned(), sides)));
+    let reversed = |(title, [old, new]): &(String, [Side; 2])| {
+        (format!("{title}, reversed"), [new.clone(), old.clone()])
+    };
+    let reversed: Vec<_> = pairs.iter().map(reversed).collect();
+    pairs.into_iter().chain(reversed).map(|(title, sides)| (title, compare(sides))).collect()
+}
+
+/// Verdict, counts, exit code and plan say the same in all formats, because all of them come from
+/// the findings.
+#[test]
+fn a_report_does_not_contradict_itself() {
+    let sets = all_sets();
+    assert!(sets.len() > 1_000, "{} pairs", sets.len());
+    for (title, set) in sets {
+        let found: Vec<&super::Finding> =
+            set.changes().flat_map(|(_, change)| &change.findings).collect();
+        let worst = found.iter().map(|finding| finding.rule.class).min();
+        let summary = Summary::of(&set);
+        assert_eq!((set.class(), summary.class), (worst, worst), "{title}");
+
+        let verdict = worst.map_or("no differences", Class::as_str);
+        assert!(summary.verdict.starts_with(verdict), "{title}: {}", summary.verdict);
+        let document = render::json::document(&set);
+        assert_eq!(document["verdict"], summary.verdict, "{title}");
+        for class in Class::ALL {
+            let has = found.iter().any(|finding| finding.rule.class == class);
+            assert_eq!(summary.count(class) > 0, has, "{title}: {}", class.as_str());
+            assert_eq!(document["counts"][class.as_str()], summary.count(class), "{title}");
+        }
+
+        // What is breaking is in a step, and what is in a step is a finding.
+        let steps: BTreeSet<StepKind> = set.plan.iter().map(|step| step.kind).collect();
+        assert!(set.plan.is_sorted_by_key(|step| step.kind), "{title}");
+        assert_eq!(steps.len(), set.plan.len(), "{title}");
+        for (index, group) in summary.groups.iter().enumerate() {
+            for kind in group.rule.steps {
+                let step = set.plan.iter().find(|step| step.kind == *kind);
+                let step = step.unwrap_or_else(|| panic!("{title}: {kind:?} of {group:?}"));
+                assert!(!step.items.is_empty(), "{title}: {kind:?}");
+                assert!(step.findings.is_empty() || step.findings.contains(&index), "{title}");
+            }
+        }
+
+        let style = |full| render::text::Style { colour: false, width: 100_000, full, cut: false };
+        let report = render::report::Report::new(vec![render::report::Comparison {
+            name: String::new(),
+            set: set.clone(),
+        }]);
+        assert_eq!(report.class(), worst, "{title}");
+        let formats = [
+            report.text(style(false)),
+            report.text(style(true)),
+            report.markdown(usize::MAX),
+            report.html(),
+            report.json(),
+        ];
+        for said in formats {
+            assert!(said.contains(verdict), "{title}: {said}");
+            for finding in &found {
+                assert!(said.contains(finding.rule.code), "{title}: {}: {said}", finding.rule.code);
+            }
+            let plain = said.replace("<code>", "`").replace("</code>", "`").replace('\\', "");
+            for step in &set.plan {
+                assert!(plain.contains(step.title()), "{title}: {}: {plain}", step.title());
+            }
+        }
+    }
+}
+
 fn step<'s>(set: &'s ChangeSet, id: &str) -> Option<&'s super::plan::Step> {
-    set.plan.iter().find(|step| step.id == id)
+    set.plan.iter().find(|step| step.id() == id)
 }
 
 #[test]
@@ -407,6 +488,27 @@ fn words_of_others_do_nothing_to_a_shell() {
     assert_eq!(commands.as_slice(), [expected]);
 }
 
+/// Whatever names an image, a program may start it.
+#[test]
+fn new_images_are_mirrored_wherever_they_are() {
+    let solver = |version: usize| format!("r.io/solver:{version}");
+    let config =
+        |version| one(config_map("m", json!({"a.yaml": format!("x: \"{}\"", solver(version))})));
+    let places: [&dyn Fn(usize) -> Of; 6] = [
+        &|version| container(json!({"image": solver(version)})),
+        &|version| container(json!({"args": [format!("--solver-image={}", solver(version))]})),
+        &|version| container(json!({"args": ["--solver", solver(version)]})),
+        &|version| container(json!({"command": ["run", solver(version)]})),
+        &|version| container(json!({"env": [{"name": "X", "value": solver(version)}]})),
+        &config,
+    ];
+    for (place, side) in places.iter().enumerate() {
+        let set = diff(side(1), side(2));
+        let images = step(&set, "images").map(|step| step.items.clone());
+        assert_eq!(images, Some(vec![solver(2)]), "{place}");
+    }
+}
+
 #[test]
 fn hooks_do_not_restart() {
     let side = |image: &str| {
@@ -446,7 +548,7 @@ fn equal_sides_do_not_differ_and_swapped_sides_swap() {
         let places = |set: &ChangeSet| {
             let mut places: Vec<String> = set
                 .changes()
-                .filter(|(object, _)| object.action.as_str() != "renamed")
+                .filter(|(object, _)| !["renamed", "affected"].contains(&object.action.as_str()))
                 .map(|(object, change)| format!("{}{}", object.id, change.path))
                 .collect();
             places.sort();

@@ -10,9 +10,10 @@ mod values;
 pub use values::{merge, read_values};
 
 use super::chart_versions::{pick, versions_in, versions_on_disk};
-use crate::config::{Config, Source};
+use crate::config::{BundleConfig, CRDS_SUFFIX, Config, OPERANDS_SUFFIX, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, quoted, suggest};
-use crate::diff::Side;
+use crate::diff::{Placement, Side};
+use crate::ir::Identity;
 use crate::source::chart::{self as charts, ChartTree, Form};
 use crate::source::{self, Reference, SourceResolver};
 use serde_json::Value as Json;
@@ -25,6 +26,7 @@ const MOST_NAMES: usize = 1_000;
 pub const NAMESPACE: &str = "release-namespace";
 
 /// Loads and renders operands.
+#[derive(Clone)]
 pub struct Operands<'a> {
     /// Reads bundles.
     pub sources: &'a SourceResolver,
@@ -85,6 +87,44 @@ impl Operands<'_> {
         });
         let side = diagnostics.report(loaded).flatten();
         side.filter(|_| !diagnostics.has_errors_since(start))
+    }
+
+    /// Returns the release namespace of a chart or package in the configuration.
+    pub fn release_namespace(&self, name: &str) -> Option<String> {
+        let stems = [CRDS_SUFFIX, OPERANDS_SUFFIX].map(|suffix| name.strip_suffix(suffix));
+        let is_named = |bundle: &BundleConfig| {
+            bundle.name == name || stems.into_iter().flatten().any(|stem| bundle.name == stem)
+        };
+        let bundle = self.config?.bundles.iter().find(|bundle| is_named(bundle))?;
+        Some(bundle.namespace.clone().unwrap_or_else(|| bundle.name.clone()))
+    }
+
+    /// Adds the CRDs that `other` has and `side` has not from the chart `NAME-crds` of the same version
+    /// in the output directory: they are not removed.
+    ///
+    /// # Errors
+    /// If that chart cannot be read.
+    pub fn add_separate_crds(&self, other: &Side, side: &mut Side) -> Result<(), Fatal> {
+        let Some(chart) = &mut side.chart else { return Ok(()) };
+        let is_lost = |(id, _): &(&Identity, &Json)| {
+            id.kind == "CustomResourceDefinition" && !side.objects.contains_key(*id)
+        };
+        let name = format!("{}{CRDS_SUFFIX}", chart.name);
+        if !other.objects.iter().any(|object| is_lost(&object)) || !self.out.join(&name).is_dir() {
+            return Ok(());
+        }
+        let versions = versions_on_disk(self.out, &name)?;
+        let Ok((dir, _)) = pick(&name, Some(&chart.version), &versions) else { return Ok(()) };
+        let tree = charts::read_built(self.out, &dir)?;
+        let separate = self.chart("", &tree, Form::Directory)?;
+        for (id, crd) in separate.objects {
+            if id.kind == "CustomResourceDefinition" && other.objects.contains_key(&id) {
+                // As for those in crds/: not a part of this release.
+                chart.crds.entry(id.name.clone()).or_insert(Placement::Crds);
+                side.objects.entry(id).or_insert(crd);
+            }
+        }
+        Ok(())
     }
 
     fn resolve<'t>(&self, text: &'t str, revision: Option<&'t str>) -> Result<Operand<'t>, Fatal> {

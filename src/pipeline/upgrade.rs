@@ -4,7 +4,7 @@ use super::chart_versions::{precedence, versions_on_disk};
 use super::operand::{NAMESPACE, Operands};
 use crate::config::{Config, Layout};
 use crate::diag::{Diagnostic, Diagnostics, Fatal, Severity};
-use crate::diff::render;
+use crate::diff::render::{self, markdown::Limit};
 use crate::diff::summary::Summary;
 use crate::diff::{self, ChangeSet, Options};
 use crate::escape::markdown;
@@ -42,6 +42,10 @@ pub struct Upgrade {
     /// The first screen of UPGRADE.md.
     screen: String,
 }
+
+/// Maximum number of lines of UPGRADE.md, which is for people, unless breaking findings need more;
+/// `diff --format json` has all.
+const MOST_LINES: usize = 120;
 
 /// Start of the last line of UPGRADE.md, from which a later build reads the upgrade.
 const MARK: &str = "<!-- bundle2chart upgrade from ";
@@ -154,7 +158,10 @@ impl<'a> Upgrades<'a> {
                 let upgrade = Upgrade::new(from, &set);
                 let mark = upgrade.mark();
                 // The mark must be complete, or the next build could not read it.
-                let limit = render::markdown::LIMIT - mark.len();
+                let limit = Limit {
+                    bytes: render::markdown::LIMIT - mark.len(),
+                    lines: MOST_LINES - mark.lines().count(),
+                };
                 let text = format!("{}{mark}", render::markdown::render(&set, limit));
                 (upgrade, text.into_bytes())
             }

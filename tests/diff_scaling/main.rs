@@ -25,7 +25,7 @@ const ATTEMPTS: usize = 4;
 /// Milliseconds below which a stage of [`MANY`] things is quick, however it grows.
 const QUICK: f64 = 5.0;
 
-const STAGES: [&str; 6] = ["compare", "text", "markdown", "html", "json", "values"];
+const STAGES: [&str; 7] = ["compare", "text", "full text", "markdown", "html", "json", "values"];
 
 fn milliseconds() -> f64 {
     let now = clock_gettime(ClockId::ThreadCPUTime);
@@ -33,7 +33,7 @@ fn milliseconds() -> f64 {
 }
 
 /// Returns the processor time of each stage.
-fn times(shape: Shape, count: usize) -> [f64; 6] {
+fn times(shape: Shape, count: usize) -> [f64; 7] {
     let (old, new) = (shape(count, 0), shape(count, 1));
     let given = new.clone();
     let start = milliseconds();
@@ -48,6 +48,7 @@ fn times(shape: Shape, count: usize) -> [f64; 6] {
     };
     [
         compared,
+        stage(&|set| text::render(set, text::Style { full: false, ..style }).len()),
         stage(&|set| text::render(set, style).len()),
         stage(&|set| markdown::render(set, usize::MAX).len()),
         stage(&|set| html::render(set).len()),
@@ -58,7 +59,7 @@ fn times(shape: Shape, count: usize) -> [f64; 6] {
 
 /// Returns the stages whose time grows too fast.
 fn steep(shape: Shape) -> Vec<String> {
-    let (mut few, mut many) = ([f64::INFINITY; 6], [f64::INFINITY; 6]);
+    let (mut few, mut many) = ([f64::INFINITY; 7], [f64::INFINITY; 7]);
     let mut found = Vec::new();
     for _ in 0..ATTEMPTS {
         for (shortest, count) in [(&mut few, FEW), (&mut many, MANY)] {

@@ -33,6 +33,11 @@ pub(crate) const SHAPES: &[(&str, Shape)] = &[
     ("resources of one rule", |count, version| {
         bound(json!([rule(list(count, |i| json!(format!("r{i}-v{version}"))), json!(["get"]))]))
     }),
+    ("combinations of one rule", |count, version| {
+        let names = |prefix: &str, more| list(count + more, |i| json!(format!("{prefix}{i}")));
+        bound(json!([{"apiGroups": names("g", version), "resources": names("r", 0),
+            "resourceNames": names("n", version), "verbs": ["get", "list", "watch"]}]))
+    }),
     ("verbs of one rule", |count, version| {
         bound(json!([rule(json!(["pods"]), list(count, |i| json!(format!("v{i}-{version}"))))]))
     }),
@@ -205,6 +210,12 @@ pub(crate) const SHAPES: &[(&str, Shape)] = &[
             "failurePolicy": if version == 0 { "Ignore" } else { "Fail" }})
         }))
     }),
+    ("combinations of one webhook", |count, version| {
+        let names = |prefix: &str, more| list(count + more, |i| json!(format!("{prefix}{i}")));
+        webhooks(json!([{"name": "w.g", "clientConfig": {}, "rules": [{
+            "apiGroups": names("g", version), "apiVersions": names("v", 0),
+            "resources": names("r", version), "operations": ["CREATE", "UPDATE"]}]}]))
+    }),
     ("rules of one webhook", |count, version| {
         webhooks(json!([{"name": "w.g", "clientConfig": {}, "rules": list(count, |i| json!({
             "apiGroups": ["apps"], "apiVersions": [format!("v{version}")],
@@ -232,6 +243,20 @@ pub(crate) const SHAPES: &[(&str, Shape)] = &[
         "metadata": {"name": "n"}, "spec": {"ingress": list(count, |i| {
             json!({"ports": [{"port": i * 2 + version}]})
         })}})])
+    }),
+    ("settings of a file", |count, version| {
+        let line = |i| format!("setting{i}: {}\n", i * 2 + version);
+        config_map(json!({"file": (0..count).map(line).collect::<String>()}))
+    }),
+    ("renamed ConfigMaps", |count, version| {
+        let object = |i: usize| {
+            let value = |k: usize| (format!("k{k}"), json!(format!("{i}-{k}")));
+            let mut data = map(8, value);
+            data["own"] = json!(format!("{}", i * (version + 1)));
+            json!({"apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {"name": format!("m{version}-{i}")}, "data": data})
+        };
+        side((0..count).map(object))
     }),
     ("keys of a ConfigMap", |count, version| {
         config_map(map(count, |i| {

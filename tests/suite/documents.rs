@@ -65,13 +65,13 @@ Generated from `src/compiler/diag/code.rs`.
     for rule in bundle2chart::diff::rules::all() {
         let _ = write!(
             text,
-            "\n## {} ({})\n\n{}\n\n{}\n\nWhat to do: {}\n",
+            "\n## {} ({})\n\n{}\n\n{}\n",
             rule.code,
             rule.class.as_str(),
             rule.title,
             rule.explanation,
-            rule.todo
         );
+        let _ = rule.todo.map(|todo| writeln!(text, "\nWhat to do: {todo}"));
     }
     up_to_date("docs/codes.md", &text);
 }

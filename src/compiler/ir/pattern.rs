@@ -51,10 +51,14 @@ impl Pattern {
 
     /// Returns true if the pattern matches a path of an object.
     pub fn matches(&self, id: &Identity, path: &Path) -> bool {
-        let parts = [&id.kind, &id.namespace, &id.name];
-        let object = self.object.iter().zip(parts).all(|(p, text)| p.is_empty() || glob(p, text));
         let labels: Vec<String> = path.steps().iter().map(super::field_path::Step::label).collect();
-        object && below(&self.path, &labels)
+        self.matches_object(id) && below(&self.path, &labels)
+    }
+
+    /// Returns true if the pattern matches an object, or paths of it.
+    pub fn matches_object(&self, id: &Identity) -> bool {
+        let parts = [&id.kind, &id.namespace, &id.name];
+        self.object.iter().zip(parts).all(|(p, text)| p.is_empty() || glob(p, text))
     }
 }
 

@@ -23,7 +23,7 @@ pub use hook_job::user_value;
 pub use operands::{namespace_value, operands};
 pub use patch::patch;
 pub(crate) use providers::provider;
-pub(crate) use schema::refused;
+pub use schema::refused;
 pub use scope::{is_built_in, scope, scope_of};
 pub use stubs::readable_stubs;
 pub use stubs::stubs;

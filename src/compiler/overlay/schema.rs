@@ -45,7 +45,7 @@ pub(super) fn validate(schema: &Value, root: &Map) -> Vec<Fault> {
 
 /// Returns why the schema of a field refuses a value; the API server also refuses defaults with fields
 /// that it would drop.
-pub(crate) fn refused(schema: &Value, value: &Value) -> Vec<String> {
+pub fn refused(schema: &Value, value: &Value) -> Vec<String> {
     let mut validator = Validator { faults: Vec::new() };
     validator.value(schema, value, "");
     let faults = validator.faults.into_iter();

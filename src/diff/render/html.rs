@@ -6,7 +6,7 @@
 use super::{Sign, fields, is_short, lines, more_like, title, totals, values as values_of};
 use crate::diff::group::{Group, Place, label};
 use crate::diff::summary::Summary;
-use crate::diff::{Action, Change, ChangeSet, Class, Finding};
+use crate::diff::{Action, Change, ChangeSet, Class};
 use crate::escape::html as text;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -85,16 +85,6 @@ pub(super) fn chart(
     page: &mut String,
 ) {
     let _ = write!(page, "<header>\n<h1>{}</h1>\n", text(&title(set)));
-    for Finding { rule, reason } in &set.notices {
-        let _ = writeln!(
-            page,
-            "<p class=\"{0}\"><b class=\"{0}\">{0}</b> <code>{1}</code> {2}. {3}</p>",
-            rule.class.as_str(),
-            rule.code,
-            with_code(reason),
-            text(rule.todo),
-        );
-    }
     if !set.values.is_empty() {
         let _ = writeln!(page, "<p class=\"dim\">{}</p>", text(&values_of(set)));
     }
@@ -139,8 +129,9 @@ fn most_important(summary: &Summary<'_>, prefix: &str, page: &mut String) {
         let class = group.class().as_str();
         let _ = writeln!(
             page,
-            "<li><b class=\"{class}\">{class}</b> {} <span class=\"dim\">({}){}</span> \
+            "<li><b class=\"{class}\">{class}</b> <code>{}</code> {} <span class=\"dim\">({}){}</span> \
              <a href=\"#{prefix}finding-{}\">details</a></li>",
+            group.rule.code,
             with_code(group.reason),
             with_code(&group.extent()),
             text(&more_like(summary, index, group)),
@@ -202,8 +193,8 @@ fn finding(group: &Group<'_>, id: &str, page: &mut String) {
         rule.code,
         with_code(rule.explanation),
     );
-    if rule.class != Class::Info && rule.todo != "Nothing." {
-        let _ = writeln!(page, "<p>→ {}</p>", with_code(rule.todo));
+    if let Some(todo) = rule.todo.filter(|_| rule.class != Class::Info) {
+        let _ = writeln!(page, "<p>→ {}</p>", with_code(todo));
     }
 
     let mut values = VALUES;
@@ -290,7 +281,7 @@ fn plan(set: &ChangeSet, prefix: &str, page: &mut String) {
 
     page.push_str("<section class=\"plan\">\n<h2>Plan</h2>\n<ol>\n");
     for step in &set.plan {
-        let _ = writeln!(page, "<li><b>{}</b>\n<ul>", with_code(step.title));
+        let _ = writeln!(page, "<li><b>{}</b>\n<ul>", with_code(step.title()));
         let item = |(position, item): (usize, &String)| match step.findings.get(position) {
             Some(index) => {
                 format!(

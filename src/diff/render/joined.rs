@@ -3,7 +3,7 @@
 
 use crate::diag::listed;
 use crate::diff::group::Group;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// One line of a report, for one or more findings of the same rule.
 #[derive(Clone, Debug)]
@@ -24,9 +24,14 @@ type Frame<'w> = (&'w [&'w str], &'w [&'w str]);
 pub(super) fn joined<'s>(alike: &[&Group<'s>], most: usize) -> Vec<Line<'s>> {
     let words: Vec<Vec<&str>> =
         alike.iter().map(|group| group.reason.split_whitespace().collect()).collect();
-    let mut sharing: BTreeMap<Frame<'_>, usize> = BTreeMap::new();
-    for frame in words.iter().flat_map(|words| frames(words)) {
-        *sharing.entry(frame).or_default() += 1;
+    let mut sharing: HashMap<Frame<'_>, Vec<usize>> = HashMap::new();
+    for (index, words) in words.iter().enumerate() {
+        for frame in frames(words) {
+            let sharers = sharing.entry(frame).or_default();
+            if sharers.last() != Some(&index) {
+                sharers.push(index);
+            }
+        }
     }
 
     let mut taken = vec![false; alike.len()];
@@ -35,14 +40,14 @@ pub(super) fn joined<'s>(alike: &[&Group<'s>], most: usize) -> Vec<Line<'s>> {
         if taken.get(index).is_none_or(|taken| *taken) {
             continue;
         }
-        let shared = frames(own).max_by_key(|frame| sharing.get(frame).copied());
-        let is_member = |other: usize, words: &[&str]| {
-            let same = || frames(words).any(|frame| Some(frame) == shared);
-            other == index || (!taken.get(other).copied().unwrap_or(true) && same())
-        };
-        let members: Vec<usize> = (index..alike.len())
-            .filter(|other| words.get(*other).is_some_and(|words| is_member(*other, words)))
-            .collect();
+        let shared = frames(own).max_by_key(|frame| sharing.get(frame).map(Vec::len));
+        // Each list of sharers is used once: afterwards all of them are in a line.
+        let sharers = shared.and_then(|frame| sharing.get_mut(&frame)).map(std::mem::take);
+        let mut members = sharers.unwrap_or_default();
+        members.retain(|other| taken.get(*other) == Some(&false));
+        if members.is_empty() {
+            members.push(index);
+        }
         for member in &members {
             taken.iter_mut().skip(*member).take(1).for_each(|taken| *taken = true);
         }

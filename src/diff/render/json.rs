@@ -7,7 +7,7 @@ use crate::escape;
 use serde_json::{Value as Json, json};
 
 /// Version of the format, raised for incompatible changes.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// Renders a change set as JSON, with a trailing newline.
 pub fn render(set: &ChangeSet) -> String {
@@ -16,12 +16,11 @@ pub fn render(set: &ChangeSet) -> String {
 
 /// Returns a change set as a JSON document.
 pub fn document(set: &ChangeSet) -> Json {
+    let summary = Summary::of(set);
     let counts: serde_json::Map<String, Json> = Class::ALL
         .iter()
-        .map(|class| (class.as_str().to_owned(), json!(set.count(*class))))
+        .map(|class| (class.as_str().to_owned(), json!(summary.count(*class))))
         .collect();
-
-    let summary = Summary::of(set);
     let findings = summary.groups.iter().enumerate();
     let important = |index: usize| summary.most_important.contains(&index);
 
@@ -33,7 +32,6 @@ pub fn document(set: &ChangeSet) -> Json {
         "verdict": summary.verdict,
         "findings": findings.map(|(index, found)| group(found, important(index))).collect::<Vec<_>>(),
         "counts": counts,
-        "notices": set.notices.iter().map(finding).collect::<Vec<_>>(),
         "unchanged": set.unchanged,
         "objects": set.objects.iter().map(object).collect::<Vec<_>>(),
         "ignored": set.ignored.iter().map(|ignored| json!({
@@ -42,8 +40,8 @@ pub fn document(set: &ChangeSet) -> Json {
             "changes": ignored.changes,
         })).collect::<Vec<_>>(),
         "plan": set.plan.iter().map(|step| json!({
-            "id": step.id,
-            "title": step.title,
+            "id": step.id(),
+            "title": step.title(),
             "items": step.items,
             "commands": step.commands,
         })).collect::<Vec<_>>(),
@@ -119,14 +117,14 @@ pub fn schema() -> Json {
             "code": {"enum": codes, "description": "Code of the rule; see `bundle2chart explain CODE`."},
             "class": class,
             "reason": text("The specific change."),
-            "todo": text("Recommended action."),
+            "todo": {"type": ["string", "null"], "description": "Recommended action, if there is one."},
         }),
     );
 
     let single = json!({
         "type": "object",
         "required": [
-            "format", "old", "new", "values", "verdict", "findings", "counts", "notices", "unchanged",
+            "format", "old", "new", "values", "verdict", "findings", "counts", "unchanged",
             "objects", "ignored", "plan",
         ],
         "additionalProperties": false,
@@ -153,26 +151,21 @@ pub fn schema() -> Json {
                 }),
             )),
             "counts": closed(&classes, json!({
-                "breaking": count("Number of breaking changes."),
-                "risky": count("Number of risky changes."),
-                "info": count("Number of informational changes."),
+                "breaking": count("Number of breaking findings."),
+                "risky": count("Number of risky findings."),
+                "info": count("Number of informational findings."),
             })),
-            "notices": {
-                "type": "array",
-                "items": finding,
-                "description": "Findings about the two sides as a whole; not counted.",
-            },
             "unchanged": count("Number of objects without differences."),
             "objects": list(closed(&["id", "action", "class", "changes"], json!({
                 "id": {"$ref": "#/definitions/identity"},
                 "from": {"$ref": "#/definitions/identity"},
-                "action": {"enum": ["added", "removed", "renamed", "changed"]},
+                "action": {"enum": ["added", "removed", "renamed", "changed", "affected"]},
                 "class": class,
                 "changes": list(closed(&["path", "class", "findings"], json!({
                     "path": text("Path in the object; empty for the whole object."),
                     "class": class,
-                    "old": {"description": "Old value; missing if added. Secrets are redacted."},
-                    "new": {"description": "New value; missing if removed. Secrets are redacted."},
+                    "old": {"description": "Old value; missing if added or only affected. Secrets are redacted."},
+                    "new": {"description": "New value; missing if removed or only affected. Secrets are redacted."},
                     "findings": {"type": "array", "minItems": 1, "items": finding},
                 }))),
             }))),

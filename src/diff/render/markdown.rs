@@ -5,7 +5,7 @@ use super::{fields, headline, lines, more_like, title, totals, values};
 use crate::diff::group::{Group, Place, label};
 use crate::diff::plan::Step;
 use crate::diff::summary::{self, Summary};
-use crate::diff::{Action, Change, ChangeSet, Class, Finding};
+use crate::diff::{Action, Change, ChangeSet, Class};
 use crate::escape::markdown::{code, sentence};
 use crate::escape::{self, markdown};
 use indexmap::IndexMap;
@@ -21,6 +21,9 @@ const LINES: usize = 30;
 const WIDTH: usize = 300;
 /// Maximum number of characters of an item of the plan.
 const ITEM: usize = 1_200;
+
+/// Lines of the paragraph on what is omitted, and after it.
+const OMITTED_LINES: usize = 4;
 
 /// Level of detail of a finding: the number of objects that are named, of fields or paths per object,
 /// and of changes that are shown with their values. Without objects it is one line.
@@ -39,35 +42,62 @@ const DETAILS: [Detail; 4] = [
     Detail { objects: usize::MAX, places: usize::MAX, values: 25 },
 ];
 
-/// Renders a change set as Markdown of at most `limit` bytes.
-pub fn render(set: &ChangeSet, limit: usize) -> String {
-    let head = format!("# {}\n\n", markdown::text(&title(set)));
-    let body = body(set, &Summary::of(set), limit.saturating_sub(head.len()));
-    format!("{head}{body}")
+/// The size of a report.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// Maximum number of bytes.
+    pub bytes: usize,
+    /// Number of lines after which only breaking findings follow.
+    pub lines: usize,
 }
 
-/// Returns a report without its heading, of at most `limit` bytes.
-pub(super) fn body(set: &ChangeSet, summary: &Summary<'_>, limit: usize) -> String {
-    let head = first_screen(set, summary);
-    if set.is_empty() {
-        return head;
+impl From<usize> for Limit {
+    fn from(bytes: usize) -> Self {
+        Limit { bytes, lines: usize::MAX }
     }
-    let details = details(set, summary, limit.saturating_sub(head.len()));
-    format!("{head}{details}")
 }
 
-/// Returns the plan and the findings, of at most `limit` bytes.
-pub(super) fn details(set: &ChangeSet, summary: &Summary<'_>, limit: usize) -> String {
+impl Limit {
+    /// Returns what is left after a text.
+    fn after(self, text: &str) -> Self {
+        Limit {
+            bytes: self.bytes.saturating_sub(text.len()),
+            lines: self.lines.saturating_sub(text.lines().count()),
+        }
+    }
+}
+
+/// Renders a change set as Markdown.
+pub fn render(set: &ChangeSet, limit: impl Into<Limit>) -> String {
+    let limit = limit.into();
+    let head = format!("# {}\n\n", markdown::text(&title(set)));
+    let summary = Summary::of(set);
+    let screen = first_screen(set, &summary);
+    if set.is_empty() {
+        return format!("{head}{screen}");
+    }
+    let details = details(set, &summary, limit.after(&head).after(&screen));
+    format!("{head}{screen}{details}")
+}
+
+/// Returns the plan and the findings.
+pub(super) fn details(set: &ChangeSet, summary: &Summary<'_>, limit: Limit) -> String {
+    let is_long =
+        |plan: &str| plan.len() > limit.bytes / 3 || plan.lines().count() > limit.lines / 2;
     let plan = [30, 10, 5, 3]
         .map(|items| plan(&set.plan, items))
         .into_iter()
         // The plan must not take the room of the findings.
-        .reduce(|longer, shorter| if longer.len() > limit / 3 { shorter } else { longer })
+        .reduce(|longer, shorter| if is_long(&longer) { shorter } else { longer })
         .unwrap_or_default();
     let title = "## Changes\n\n";
     // For the paragraph on what is omitted.
     let reserve = 1_500;
-    let room = limit.saturating_sub(plan.len() + title.len() + reserve);
+    let limit = limit.after(&plan).after(title);
+    let room = Limit {
+        bytes: limit.bytes.saturating_sub(reserve),
+        lines: limit.lines.saturating_sub(OMITTED_LINES),
+    };
     let (texts, left) = fitting(&summary.groups, room);
     format!("{plan}{title}{}{}", texts.concat(), omitted(&left))
 }
@@ -75,11 +105,6 @@ pub(super) fn details(set: &ChangeSet, summary: &Summary<'_>, limit: usize) -> S
 /// Returns the verdict, the counts and the findings that matter most.
 pub fn first_screen(set: &ChangeSet, summary: &Summary<'_>) -> String {
     let mut text = String::new();
-    for Finding { rule, reason } in &set.notices {
-        let class = rule.class.as_str();
-        let (reason, todo) = (sentence(reason), sentence(rule.todo));
-        let _ = writeln!(text, "> **{class}** `{}`: {reason}. {todo}\n", rule.code);
-    }
     if !set.values.is_empty() {
         let _ = writeln!(text, "{}\n", markdown::text(&values(set)));
     }
@@ -95,8 +120,8 @@ pub fn first_screen(set: &ChangeSet, summary: &Summary<'_>) -> String {
     text.push_str(&ignored(set));
     for (number, (index, group)) in summary.top().enumerate() {
         let finding = format!("{}{}", headline(group), more_like(summary, index, group));
-        let class = group.class().as_str();
-        let _ = writeln!(text, "{}. **{class}**: {}", number + 1, cut_sentence(&finding));
+        let (class, code) = (group.class().as_str(), group.rule.code);
+        let _ = writeln!(text, "{}. **{class}** `{code}`: {}", number + 1, cut_sentence(&finding));
     }
     if !summary.most_important.is_empty() {
         text.push('\n');
@@ -104,25 +129,33 @@ pub fn first_screen(set: &ChangeSet, summary: &Summary<'_>) -> String {
     text
 }
 
-/// Returns the texts that fit into `room` bytes, in the order of the findings, and the omitted
+/// Returns the texts that fit into `room`, in the order of the findings, and the omitted
 /// findings.
 ///
 /// The first finding of each rule comes first, with some details, so that many findings of one rule
 /// do not hide another rule. Then as many findings as possible get a line, and the first ones, which
 /// are the worst, get more details.
-fn fitting<'g, 's>(groups: &'g [Group<'s>], room: usize) -> (Vec<String>, Vec<&'g Group<'s>>) {
+fn fitting<'g, 's>(groups: &'g [Group<'s>], room: Limit) -> (Vec<String>, Vec<&'g Group<'s>>) {
     let mut texts: Vec<Option<String>> = vec![None; groups.len()];
-    let mut used = 0;
+    let (mut used, mut lines) = (0, 0);
     let mut set = |index: usize, detail: Detail, texts: &mut Vec<Option<String>>| {
         let (Some(group), Some(text)) = (groups.get(index), texts.get_mut(index)) else { return };
         // Skip folds that cannot fit.
-        if used >= room || detail.places.min(group.places.len()) > room {
+        let needed = group.class() == Class::Breaking && detail.objects <= DETAILS[1].objects;
+        if used >= room.bytes
+            || detail.places.min(group.places.len()) > room.bytes
+            || (lines >= room.lines && !needed)
+        {
             return;
         }
         let longer = fold(group, detail);
         let length = text.as_ref().map_or(0, String::len);
-        if longer.len() > length && used - length + longer.len() <= room {
+        let before = text.as_ref().map_or(0, |text| text.lines().count());
+        let after = lines - before + longer.lines().count();
+        let fits = used - length + longer.len() <= room.bytes && (needed || after <= room.lines);
+        if longer.len() > length && fits {
             used = used - length + longer.len();
+            lines = after;
             *text = Some(longer);
         }
     };
@@ -200,8 +233,8 @@ fn fold(group: &Group<'_>, detail: Detail) -> String {
     if whole.chars().count() > WIDTH {
         let _ = writeln!(text, "{}\n", sentence(&whole));
     }
-    if rule.class != Class::Info && rule.todo != "Nothing." {
-        let _ = writeln!(text, "→ {}\n", sentence(rule.todo));
+    if let Some(todo) = rule.todo.filter(|_| rule.class != Class::Info) {
+        let _ = writeln!(text, "→ {}\n", sentence(todo));
     }
 
     let objects = group.by_object();
@@ -292,7 +325,7 @@ fn plan(steps: &[Step], most: usize) -> String {
     }
     let mut text = "## Plan\n\n".to_owned();
     for (number, step) in steps.iter().enumerate() {
-        let _ = writeln!(text, "{}. **{}**", number + 1, step.title);
+        let _ = writeln!(text, "{}. **{}**", number + 1, step.title());
         for item in step.items.iter().take(most) {
             let _ = writeln!(text, "   - {}", sentence(&shortened(item, ITEM)));
         }

@@ -11,7 +11,7 @@ pub mod text;
 
 use super::group::{Group, Place};
 use super::summary::Summary;
-use super::{Change, ChangeSet, Class};
+use super::{Action, Change, ChangeSet, Class};
 use crate::escape::visible;
 use crate::ir::{Map, Value};
 use crate::yaml;
@@ -165,25 +165,27 @@ pub(super) fn counts(summary: &Summary<'_>) -> String {
 
 /// Returns the counts of findings, changed places and objects in one line.
 pub(super) fn totals(set: &ChangeSet, summary: &Summary<'_>) -> String {
-    let changes = set.changes().count();
+    let is_change = |change: &&Change| change.old.is_some() || change.new.is_some();
+    let changes = set.changes().map(|(_, change)| change).filter(is_change).count();
     let noun = if changes == 1 { "change" } else { "changes" };
     format!("{}: {changes} {noun} in {}", counts(summary), objects(set))
 }
 
-/// Returns the counts of objects: `12 objects: 1 added, 10 changed, 1 removed; 20 unchanged`.
+/// Returns the counts of objects: `12 objects (1 added, 10 changed, 1 removed), 20 unchanged`.
 pub(super) fn objects(set: &ChangeSet) -> String {
     let actions: Vec<String> = ["added", "removed", "renamed", "changed"]
         .into_iter()
         .filter(|action| set.acted(action) > 0)
         .map(|action| format!("{} {action}", set.acted(action)))
         .collect();
-    let total = set.objects.len();
-    format!(
-        "{total} object{} ({}), {} unchanged",
-        if total == 1 { "" } else { "s" },
-        actions.join(", "),
-        set.unchanged
-    )
+    // Affected objects are among those that are unchanged.
+    let total = set.objects.iter().filter(|object| object.action != Action::Affected).count();
+    let noun = if total == 1 { "object" } else { "objects" };
+    let actions = match actions.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", actions.join(", ")),
+    };
+    format!("{total} {noun}{actions}, {} unchanged", set.unchanged)
 }
 
 /// Returns a finding in one line: `crd-enum-narrowed: reason (extent)`, without the class.

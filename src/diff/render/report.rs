@@ -4,7 +4,7 @@
 use super::{counts, html, json, markdown, text, title};
 use crate::diff::group::Group;
 use crate::diff::summary::Summary;
-use crate::diff::{ChangeSet, Class, harm};
+use crate::diff::{ChangeSet, Class};
 use crate::escape::{self, markdown as escaped};
 use serde_json::json as value;
 use std::fmt::Write as _;
@@ -40,23 +40,20 @@ impl Report {
         if comparisons.len() == 1 {
             return Report { comparisons, unchanged: Vec::new() };
         }
-        let empty = |comparison: &Comparison| {
-            comparison.set.is_empty() && comparison.set.notices.is_empty()
-        };
         let (unchanged, mut comparisons): (Vec<_>, Vec<_>) =
-            comparisons.into_iter().partition(empty);
+            comparisons.into_iter().partition(|comparison| comparison.set.is_empty());
         comparisons.sort_by_cached_key(|comparison| {
             let summary = Summary::of(&comparison.set);
-            let rank = summary.groups.first().map_or(usize::MAX, |group| harm::rank(group.rule));
+            let rank = summary.groups.first().map(|group| group.rule.rank());
             (summary.class, rank, comparison.name.clone())
         });
         let unchanged = unchanged.into_iter().map(|comparison| comparison.name).collect();
         Report { comparisons, unchanged }
     }
 
-    /// Returns true if a comparison has a change or a notice of this class.
-    pub fn has(&self, class: Class) -> bool {
-        self.comparisons.iter().any(|comparison| comparison.set.has(class))
+    /// Returns the worst class of all comparisons; `None` without findings.
+    pub fn class(&self) -> Option<Class> {
+        self.comparisons.iter().filter_map(|comparison| comparison.set.class()).min()
     }
 
     /// Returns true without differences.
@@ -149,7 +146,7 @@ impl Report {
                 continue;
             }
             let frame = "<details><summary>Plan and all changes</summary>\n\n\n</details>\n\n";
-            let details = markdown::details(set, &summary, share - frame.len());
+            let details = markdown::details(set, &summary, (share - frame.len()).into());
             left = left.saturating_sub(details.len() + frame.len());
             let _ = write!(
                 out,

@@ -9,7 +9,7 @@ use crate::diff::group::{Group, Place, label};
 use crate::diff::path::Path;
 use crate::diff::plan::Step;
 use crate::diff::summary::Summary;
-use crate::diff::{Action, Change, ChangeSet, Class, Finding, ObjectChange};
+use crate::diff::{Action, Change, ChangeSet, Class, ObjectChange};
 use crate::escape::{self, visible};
 use indexmap::IndexMap;
 use std::fmt::Write as _;
@@ -27,8 +27,9 @@ pub struct Style {
     pub cut: bool,
 }
 
-/// Maximum number of lines for findings of one rule in schemas; other findings are all written.
+/// Maximum number of lines for findings of one rule in schemas, and elsewhere.
 const ALIKE: usize = 3;
+const ALIKE_ELSEWHERE: usize = 20;
 /// Maximum number of fields of schemas in a line that several findings share.
 const FIELDS: usize = 12;
 /// Maximum number of objects and of fields per object that are named for a finding.
@@ -60,7 +61,6 @@ pub fn render(set: &ChangeSet, style: Style) -> String {
     let summary = Summary::of(set);
     let mut writer = Writer { out: String::new(), style };
     writer.words(0, "", &heading_of(set), BOLD);
-    writer.notices(set);
     let colour = summary.class.map_or("", colour_of);
     writer.words(0, "", &summary.verdict, colour);
     if !set.values.is_empty() {
@@ -76,9 +76,9 @@ pub fn render(set: &ChangeSet, style: Style) -> String {
     writer.most_important(&summary);
     writer.plan(set, &summary);
     for class in [Class::Breaking, Class::Risky] {
-        writer.class(set, &summary, class);
+        writer.class(&summary, class);
     }
-    writer.info(set, &summary);
+    writer.info(&summary);
     if style.full {
         writer.objects(set);
     }
@@ -142,14 +142,6 @@ impl Writer {
         self.push(indent, &line, colour);
     }
 
-    fn notices(&mut self, set: &ChangeSet) {
-        for Finding { rule, reason } in &set.notices {
-            let class = rule.class.as_str();
-            let text = format!("{class}[{}]: {reason}. {}", rule.code, rule.todo);
-            self.words(0, "", &text, colour_of(rule.class));
-        }
-    }
-
     fn ignored(&mut self, set: &ChangeSet) {
         for ignored in set.ignored.iter().filter(|ignored| ignored.changes > 0) {
             let text = format!(
@@ -197,20 +189,19 @@ impl Writer {
     /// Writes what to do about findings of a rule.
     fn todo(&mut self, group: &Group<'_>) {
         let rule = group.rule;
-        if rule.class != Class::Info && rule.todo != "Nothing." {
-            self.words(4, "→", rule.todo, "");
+        if let Some(todo) = rule.todo.filter(|_| rule.class != Class::Info) {
+            self.words(4, "→", todo, "");
         }
     }
 
     /// Writes the findings of a class by rule: all, or the ones that are not written above.
-    fn class(&mut self, set: &ChangeSet, summary: &Summary<'_>, class: Class) {
+    fn class(&mut self, summary: &Summary<'_>, class: Class) {
         let is_above = |index: usize| !self.style.full && summary.most_important.contains(&index);
         let groups: Vec<(usize, &Group<'_>)> = summary.of_class(class).collect();
         if groups.is_empty() {
             return;
         }
-        let notices = set.notices.iter().filter(|notice| notice.rule.class == class).count();
-        let above = notices + groups.iter().filter(|(index, _)| is_above(*index)).count();
+        let above = groups.iter().filter(|(index, _)| is_above(*index)).count();
         let heading = counted(class, summary.count(class), above);
         let groups: Vec<(usize, &Group<'_>)> =
             groups.into_iter().filter(|(index, _)| !is_above(*index)).collect();
@@ -248,8 +239,9 @@ impl Writer {
     /// Writes findings of one rule, several in a line where they differ in a field only.
     fn alike(&mut self, alike: &[&Group<'_>], numbers: &[usize], colour: &str) {
         let is_schema = alike.iter().all(|group| group.is_schema());
-        let lines = joined(alike, if is_schema { FIELDS } else { usize::MAX });
-        let most = if is_schema && lines.len() > ALIKE + 1 { ALIKE } else { lines.len() };
+        let lines = joined(alike, if is_schema { FIELDS } else { OBJECTS });
+        let most = if is_schema { ALIKE } else { ALIKE_ELSEWHERE };
+        let most = if lines.len() > most + 1 { most } else { lines.len() };
         let (shown, omitted) = lines.split_at(most);
         let numbers = |members: &[usize]| {
             let numbers = members.iter().filter_map(|member| numbers.get(*member).copied());
@@ -338,9 +330,9 @@ impl Writer {
     }
 
     /// Writes informational findings: each one outside of metadata and schemas, the others by rule.
-    fn info(&mut self, set: &ChangeSet, summary: &Summary<'_>) {
+    fn info(&mut self, summary: &Summary<'_>) {
         if self.style.full {
-            self.class(set, summary, Class::Info);
+            self.class(summary, Class::Info);
             return;
         }
         let groups: Vec<&Group<'_>> =
@@ -348,8 +340,7 @@ impl Writer {
         if groups.is_empty() {
             return;
         }
-        let above = set.notices.iter().filter(|notice| notice.rule.class == Class::Info).count();
-        self.heading(&counted(Class::Info, summary.count(Class::Info), above), BOLD);
+        self.heading(&counted(Class::Info, summary.count(Class::Info), 0), BOLD);
         let (named, by_rule): (Vec<&Group<'_>>, Vec<&Group<'_>>) =
             groups.into_iter().partition(|group| group.is_named() && !group.is_schema());
         for alike in named.chunk_by(|one, other| one.rule.code == other.rule.code) {
@@ -376,7 +367,7 @@ impl Writer {
     /// Writes informational findings of one rule: a paragraph for each set of objects.
     fn named_info(&mut self, alike: &[&Group<'_>]) {
         let mut paragraphs: IndexMap<String, IndexMap<String, Vec<String>>> = IndexMap::new();
-        for line in joined(alike, usize::MAX) {
+        for line in joined(alike, OBJECTS) {
             let objects = line.group.by_object();
             let labels: Vec<String> = objects.iter().map(|(object, _)| label(&object.id)).collect();
             // The container is written once.
@@ -390,14 +381,20 @@ impl Writer {
             parts.entry(part).or_default().push(rest);
         }
 
-        for (labels, parts) in paragraphs {
-            let Some(code) = alike.first().map(|group| group.rule.code) else { return };
+        let Some(code) = alike.first().map(|group| group.rule.code) else { return };
+        let count = paragraphs.len();
+        let most = if count > OBJECTS + 1 { OBJECTS } else { count };
+        for (labels, parts) in paragraphs.into_iter().take(most) {
             let parts: Vec<String> = parts
                 .into_iter()
                 .map(|(part, reasons)| format!("{part}{}", reasons.join("; ")))
                 .collect();
             let text = format!("{} (in {labels})", parts.join("; "));
             self.words(2, &format!("{code}:"), &text, "");
+        }
+        if count > most {
+            let text = format!("… and {} more {code} (-v shows all)", count - most);
+            self.line(4, &text, DIM);
         }
     }
 
@@ -423,9 +420,9 @@ impl Writer {
         for (number, step) in set.plan.iter().enumerate() {
             let first = format!("{}.", number + 1);
             match self.paragraph(step, summary) {
-                Some(text) => self.words(2, &first, &format!("{}: {text}", step.title), ""),
+                Some(text) => self.words(2, &first, &format!("{}: {text}", step.title()), ""),
                 None => {
-                    self.words(2, &first, step.title, "");
+                    self.words(2, &first, step.title(), "");
                     self.items(step);
                 }
             }
@@ -457,7 +454,7 @@ impl Writer {
             more => format!("; {more} more (-v shows all)"),
         };
         let text = format!("{}{more}", shown.join("; "));
-        (step.title.chars().count() + text.chars().count() <= STEP).then_some(text)
+        (step.title().chars().count() + text.chars().count() <= STEP).then_some(text)
     }
 
     /// Writes the items of a step as a list.
@@ -501,6 +498,7 @@ fn title(object: &ObjectChange) -> String {
         Action::Removed => "- ".to_owned(),
         Action::Renamed(from) => format!("> {from} → "),
         Action::Changed => "~ ".to_owned(),
+        Action::Affected => "! ".to_owned(),
     };
     format!("{mark}{}", object.id)
 }

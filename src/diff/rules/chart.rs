@@ -11,11 +11,11 @@ use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};
 
 rules! {
-    VALUE_REMOVED "value-removed" Breaking
+    VALUE_REMOVED "value-removed" Breaking(UpgradeFails Values)
         "Value removed from the chart."
         "A chart with a closed schema rejects unknown values, so an upgrade with the old values file fails. Other charts ignore the value, so it has no effect."
         "Remove the value from your values files and look for its replacement.";
-    VALUE_MOVED "value-renamed" Breaking
+    VALUE_MOVED "value-renamed" Breaking(UpgradeFails Values)
         "Value of the chart renamed."
         "The old name is rejected or ignored."
         "Rename it in your values files.";
@@ -23,23 +23,21 @@ rules! {
         "Image override removed from the chart."
         "The chart no longer uses the image, so there is nothing to override. A values file with the override is rejected."
         "Remove the value from your values files.";
-    VALUE_TYPE "value-type-changed" Breaking
+    VALUE_TYPE "value-type-changed" Breaking(UpgradeFails Values)
         "Type of a value changed."
         "Values of the old type are rejected or rendered wrong."
         "Change the value in your values files.";
-    VALUE_NARROWED "value-narrowed" Breaking
+    VALUE_NARROWED "value-narrowed" Breaking(UpgradeFails Values)
         "Schema of a value allows less."
         "Helm checks values against values.schema.json of the chart before it renders anything, so an upgrade with a value that the new schema rejects fails."
         "Check the value in your values files.";
     VALUE_DEFAULT "value-default-changed" Info
         "Default of a value changed."
-        "It affects releases that do not set the value; the changes of objects are listed separately."
-        "Nothing.";
+        "It affects releases that do not set the value; the changes of objects are listed separately.";
     VALUE_ADDED "value-added" Info
         "Value added to the chart."
-        "The new version has an additional option."
-        "Nothing.";
-    CRDS_LEFT "crd-placement-left-templates" Breaking
+        "The new version has an additional option.";
+    CRDS_LEFT "crd-placement-left-templates" Breaking(DataLost BackUp Keep)
         "CRD moved from templates/ to crds/."
         "The CRD is no longer part of the release, so Helm deletes it on the upgrade, with all objects of its kind, unless it has the annotation `helm.sh/resource-policy: keep` in the cluster."
         "Check that the CRD in the cluster has the annotation `helm.sh/resource-policy: keep`; otherwise set it with the old chart first.";
@@ -47,18 +45,17 @@ rules! {
         "CRD moved from templates/ to crds/ and is kept."
         "The CRD has the annotation `helm.sh/resource-policy: keep`, so Helm does not delete it. `helm upgrade` no longer updates it."
         "Replace the CRD with kubectl before each upgrade.";
-    CRDS_ENTERED "crd-placement-entered-templates" Breaking
+    CRDS_ENTERED "crd-placement-entered-templates" Breaking(UpgradeFails TakeOver)
         "CRD moved from crds/ to templates/."
         "The existing CRD has no Helm ownership metadata, so Helm rejects the upgrade."
         "Run the commands of the plan: they replace the CRD, which also removes obsolete fields, make Helm the only owner of its fields, and upgrade with `--take-ownership` (Helm 3.17 or later).";
-    KUBE "kube-version-changed" Risky
+    KUBE "kube-version-changed" Risky(UpgradeFails Provide)
         "Supported Kubernetes versions changed."
         "Helm rejects the upgrade on clusters with an unsupported version."
         "Check the Kubernetes versions of your clusters.";
     VERSION "chart-version-changed" Info
         "Version of the chart changed."
-        "Every upgrade changes it."
-        "Nothing.";
+        "Every upgrade changes it.";
 }
 
 pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {

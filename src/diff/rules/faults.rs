@@ -5,76 +5,78 @@ mod pods;
 mod services;
 
 use super::rbac::EffectivePermissions;
-use super::{found, rules};
+use super::{Judged, found, rules};
 use crate::diff::identity::Pairs;
-use crate::diff::path::Step;
+use crate::diff::path::{Path, Step};
 use crate::diff::{Finding, Identity, Rule, Side};
 use crate::field_ownership::Targets;
 use crate::ir::path_of;
 use std::collections::{BTreeMap, BTreeSet};
 
 rules! {
-    MISSING "object-missing" Breaking
+    MISSING "object-missing" Breaking(Unavailable Provide)
         "Pods need an object that nothing creates."
         "Without a Secret, ConfigMap or PersistentVolumeClaim that is not optional, containers do not start; without its ServiceAccount or PriorityClass, a pod is not created."
         "Create the object before the upgrade.";
-    PULL_SECRET "pull-secret-missing" Risky
+    PULL_SECRET "pull-secret-missing" Risky(Unavailable Provide)
         "Pull secret that nothing creates."
         "The kubelet ignores a missing pull secret, so pods start only if their registry needs none."
         "Create the Secret before the upgrade if the registry needs it.";
-    KEY "config-key-missing" Breaking
+    KEY "config-key-missing" Breaking(Unavailable Provide)
         "Key of a ConfigMap or Secret that does not exist."
         "Containers with a reference to a missing key do not start (CreateContainerConfigError)."
         "Add the key, or make the reference optional.";
-    PORT "port-unknown" Breaking
+    PORT "port-unknown" Breaking(Unavailable Fix)
         "Named port that no container has."
         "A probe with the port fails, so its container restarts or is never ready; a Service has no endpoints for the port."
         "Add the port to the container, or use its number.";
-    UNDECLARED "port-undeclared" Risky
+    UNDECLARED "port-undeclared" Risky(Unavailable)
         "Port that no container declares or mentions."
         "Declared ports are only documentation, so a program may listen on it anyway; but neither the ports, arguments nor environment of the pod have this number any more."
         "Check which port the program listens on.";
-    SELECTS_NONE "service-selects-nothing" Risky
+    SELECTS_NONE "service-selects-nothing" Risky(Unavailable)
         "New Service without pods in the chart."
         "It has no endpoints unless an operator or a user creates pods with its labels."
         "Check what creates the pods.";
-    NO_PODS "service-without-pods" Breaking
+    NO_PODS "service-without-pods" Breaking(Unavailable Fix)
         "Service no longer selects pods of the chart."
         "It has no endpoints, so its clients cannot connect."
         "Check the labels of the pods and the selector.";
-    BACKEND "backend-missing" Breaking
+    BACKEND "backend-missing" Breaking(RequestsBlocked Fix)
         "Webhook or aggregated API without its Service."
         "The API server cannot call it: matching requests fail, unless `failurePolicy` is Ignore."
         "Create the Service and its port, or remove the configuration.";
-    ROOT "root-not-allowed" Breaking
+    ROOT "root-not-allowed" Breaking(Unavailable Fix)
         "Container runs as root and must not."
         "The kubelet does not start a container with user 0 under `runAsNonRoot: true` (CreateContainerConfigError)."
         "Set another `runAsUser`, or `runAsNonRoot: false`.";
-    LABELS "selector-mismatch" Breaking
+    LABELS "selector-mismatch" Breaking(UpgradeFails Fix)
         "Selector of a workload does not match its pods."
         "The API server rejects the workload."
         "Add the labels of the selector to the pod template.";
-    ABOVE_LIMIT "request-above-limit" Breaking
+    ABOVE_LIMIT "request-above-limit" Breaking(UpgradeFails Fix)
         "Resource request above its limit."
         "The API server rejects pods whose request is above the limit."
         "Raise the limit, or lower the request.";
-    TOKEN "api-token-missing" Breaking
+    TOKEN "api-token-missing" Breaking(Unavailable Fix)
         "Pods without a token for the Kubernetes API."
         "The ServiceAccount has permissions, but with `automountServiceAccountToken: false` the pods cannot authenticate."
         "Mount the token, or check that the program does not use the API.";
-    LEASE "lease-not-allowed" Breaking
+    LEASE "lease-not-allowed" Breaking(Unavailable Fix)
         "Leader election without permission for Leases."
         "A replica that cannot create and update its Lease never becomes leader, and reconciles nothing."
         "Bind a Role with get, create and update of `leases.coordination.k8s.io`.";
-    OWN_API "own-api-not-readable" Breaking
-        "Operator may no longer list its own custom resources."
-        "Its caches do not synchronize, so it reconciles nothing."
+    OWN_API "own-api-not-readable" Breaking(Unavailable Fix)
+        "Operator may no longer list or watch its own custom resources."
+        "Without list its caches do not synchronize, and without watch they do not learn of changes, so it reconciles nothing."
         "Bind a role with list and watch of the resource.";
-    CONTROLLED "controller-field-added" Breaking
+    CONTROLLED "controller-field-added" Breaking(UpgradeFails Fix)
         "Field set that a controller of the cluster owns."
         "After the controller has set the field, each `helm upgrade` of Helm 4 fails with a conflict (`conflict with \"…\"`), because server-side apply does not overwrite fields of another field manager."
         "Leave the field out of the chart, or upgrade with `--force-conflicts` each time.";
 }
+
+pub(super) use pods::elects_leader;
 
 /// A fault of a side.
 pub(super) struct Fault {
@@ -139,12 +141,13 @@ impl Faults {
         faults.map(|fault| (fault.path.as_slice(), found(fault.rule, fault.reason.clone())))
     }
 
-    /// Returns the findings about objects other than these, which have no edit of their own: their
-    /// cause is in another object.
-    pub(super) fn elsewhere(&self, edited: &BTreeSet<&Identity>) -> Vec<Finding> {
+    /// Returns the objects other than these, with their findings.
+    pub(super) fn elsewhere(&self, edited: &BTreeSet<&Identity>) -> Vec<(&Identity, Vec<Judged>)> {
+        let judged = |fault: &Fault| -> Judged {
+            (Path(fault.path.clone()), found(fault.rule, fault.reason.clone()))
+        };
         let faults = self.0.iter().filter(|(id, _)| !edited.contains(id));
-        let faults = faults.flat_map(|(_, faults)| faults);
-        faults.map(|fault| found(fault.rule, format!("{}: {}", fault.id, fault.reason))).collect()
+        faults.map(|(id, faults)| (id, faults.iter().map(judged).collect())).collect()
     }
 }
 

@@ -6,7 +6,7 @@
 
 mod table;
 
-pub(super) use table::{BUDGET, DEFAULT_CLASS, EXPOSED, TABLE};
+pub(super) use table::{BUDGET, DEFAULT_CLASS, EXPOSED, LIMIT, TABLE};
 
 use super::nearest::Nearest;
 use super::{display_value, found, pod_template};
@@ -51,8 +51,12 @@ enum When {
     Lowered,
     /// The number is lower, and the new part does not have this field, which makes up for it.
     LoweredWithout(&'static str),
+    /// The values differ, and this field of the part is the same.
+    ChangedWithSame(&'static str),
     /// The number, percentage or quantity is higher.
     Raised,
+    /// The quantity is ten times as high or more.
+    Multiplied,
     /// The old list or map has an item that the new one does not have.
     Loses,
     /// The new list or map has an item that the old one does not have.
@@ -156,7 +160,12 @@ impl Part<'_> {
             if old == new {
                 continue;
             }
-            if matches!(field.when, When::LoweredWithout(other) if self.new.get(other).is_some()) {
+            let applies = match field.when {
+                When::LoweredWithout(other) => self.new.get(other).is_none(),
+                When::ChangedWithSame(other) => self.old.get(other) == self.new.get(other),
+                _ => true,
+            };
+            if !applies {
                 continue;
             }
             let default: Option<Json> = serde_json::from_str(field.default).ok();
@@ -229,7 +238,7 @@ impl When {
 
         let numbers = number(before).zip(number(after));
         let holds = match self {
-            When::Changed => true,
+            When::Changed | When::ChangedWithSame(_) => true,
             When::Added => before.is_none(),
             When::Removed => after.is_none(),
             When::To(text) => is(after, text) && !is(before, text),
@@ -243,6 +252,7 @@ impl When {
             When::Lowered | When::LoweredWithout(_) => {
                 numbers.is_some_and(|(before, after)| after < before)
             }
+            When::Multiplied => numbers.is_some_and(|(before, after)| after >= 10.0 * before),
             When::Raised => numbers.is_some_and(|(before, after)| after > before),
             When::Loses => return items(before, after).map(|gone| format!("removed {gone}")),
             When::Gains => return items(after, before).map(|came| format!("added {came}")),

@@ -2,10 +2,11 @@
 
 use super::{display_value, found, rules};
 use crate::diff::{Finding, Rule};
+use crate::ir::ImageReference;
 use serde_json::Value as Json;
 
 rules! {
-    REGISTRY "image-registry-changed" Risky
+    REGISTRY "image-registry-changed" Risky(Behaviour)
         "Registry or repository of an image changed."
         "Pull secrets, mirrors, allow lists and network rules may cover only the old repository. Risky, because pods do not start where the new one is out of reach."
         "Before the upgrade, mirror the image and check that the pull secret has access.";
@@ -13,15 +14,15 @@ rules! {
         "Image of a container changed."
         "Another tag or digest of the same repository, as in every upgrade: the pods restart with the new image."
         "Mirror the image before the upgrade if clusters cannot reach its registry.";
-    OLDER "image-older" Risky
+    OLDER "image-older" Risky(Behaviour)
         "Older version of an image."
         "The tag is an earlier version than before. Programs may not understand data that the later version has written."
         "Check that the vendor intends the downgrade.";
-    UNPINNED "image-unpinned" Risky
+    UNPINNED "image-unpinned" Risky(Behaviour)
         "Image no longer pinned."
         "A tag can move to another image without a change of the chart, and `latest` is meant to."
         "Pin the image with a value or a patch, or ask the vendor for a digest.";
-    OPERAND_REGISTRY "operand-registry-changed" Risky
+    OPERAND_REGISTRY "operand-registry-changed" Risky(Behaviour)
         "Registry or repository of an operand image changed."
         "Pull secrets, mirrors and allow lists may cover only the old repository. Risky, because operands do not start where the new one is out of reach."
         "Mirror the image before the upgrade.";
@@ -29,7 +30,7 @@ rules! {
         "Operand image changed."
         "Another tag or digest of the same repository: the operator restarts its operands with the new image after the upgrade."
         "Mirror the image before the upgrade if clusters cannot reach its registry.";
-    OPERAND_VERSION "operand-version-removed" Risky
+    OPERAND_VERSION "operand-version-removed" Risky(Unavailable)
         "Operand version removed."
         "The operator has a list of images by version, and no longer has one for this version. Custom resources that request it cannot be reconciled."
         "Check which version your custom resources request, and upgrade them first.";
@@ -65,6 +66,20 @@ fn parse(text: &str) -> Image<'_> {
     Image { repository, tag, digest }
 }
 
+/// Returns the repository of a reference in its usual spelling.
+pub(super) fn repository(text: &str) -> String {
+    usual(parse(text).repository)
+}
+
+/// Returns the usual spelling of a repository: with Docker Hub's name where none is given.
+fn usual(repository: &str) -> String {
+    let (host, path) = ImageReference::split(repository);
+    match host.strip_prefix("index.").unwrap_or(host) {
+        host @ "docker.io" if !path.contains('/') => format!("{host}/library/{path}"),
+        host => format!("{host}/{path}"),
+    }
+}
+
 impl Image<'_> {
     /// Returns true if the reference is meant to move to other images.
     fn is_moving(&self) -> bool {
@@ -95,7 +110,7 @@ pub(super) fn judge(place: &str, old: &Json, new: &Json, usage: Use, findings: &
         Use::Runs => [&REGISTRY, &IMAGE],
         Use::Operand => [&OPERAND_REGISTRY, &OPERAND_IMAGE],
     };
-    if before.repository != after.repository {
+    if usual(before.repository) != usual(after.repository) {
         let reason = format!("{place}: {} → {}", before.repository, after.repository);
         findings.push(found(moved, reason));
     } else {

@@ -17,7 +17,6 @@
 mod bundle;
 mod chart;
 mod crd;
-mod crd_reference;
 mod crd_schema;
 mod faults;
 mod fields;
@@ -28,7 +27,9 @@ mod object;
 pub(super) mod rbac;
 mod references;
 mod refused;
+mod representatives;
 mod service;
+mod settings;
 pub(super) mod subject;
 mod watch;
 mod webhook;
@@ -37,17 +38,21 @@ mod workload_pod;
 
 pub(super) use crd_schema::schema_field;
 pub(super) use object::is_hook;
+pub(super) use refused::has_immutable_field;
 pub(super) use workload::pod_template;
 
 pub(super) use crate::diag::listed;
 
+use super::harm::Harm;
 use super::identity::{Pair, Pairs};
 use super::path::{Path, Step};
+use super::plan::StepKind;
 use super::tree::Edit;
 use super::{Class, Finding, Identity, Side};
 use lookup::Lookup;
 use serde_json::Value as Json;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 /// A rule of `diff`.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,23 +61,43 @@ pub struct Rule {
     pub code: &'static str,
     /// Severity of its findings.
     pub class: Class,
+    /// The damage that its findings tell of; `None` for informational rules.
+    pub harm: Option<Harm>,
+    /// The steps of a plan that its findings belong to; never empty for breaking rules.
+    pub steps: &'static [StepKind],
     /// One-line summary.
     pub title: &'static str,
     /// Consequences, as a paragraph.
     pub explanation: &'static str,
-    /// Recommended action.
-    pub todo: &'static str,
+    /// Recommended action, if there is one.
+    pub todo: Option<&'static str>,
 }
 
-/// Declares rules: name, code, class, title, explanation, todo.
+impl Rule {
+    /// Returns the position in the ranking by harm; lower is worse, and informational rules are last.
+    ///
+    /// Within a kind of harm, rules are in the order of the documentation.
+    pub fn rank(&self) -> (bool, Option<Harm>, usize) {
+        let position = all().position(|rule| rule.code == self.code);
+        (self.harm.is_none(), self.harm, position.unwrap_or(usize::MAX))
+    }
+}
+
+/// Declares rules: name, code, class with the harm and the steps of the plan, title, explanation, and
+/// todo, if there is something to do.
 macro_rules! rules {
-    ($($name:ident $code:literal $class:ident $title:literal $explanation:literal $todo:literal;)*) => {
+    (@option) => { None };
+    (@option $value:expr) => { Some($value) };
+    ($($name:ident $code:literal $class:ident $(($harm:ident $($step:ident)*))?
+        $title:literal $explanation:literal $($todo:literal)?;)*) => {
         $(pub(in crate::diff::rules) static $name: $crate::diff::Rule = $crate::diff::Rule {
             code: $code,
             class: $crate::diff::Class::$class,
+            harm: $crate::diff::rules::rules!(@option $($crate::diff::harm::Harm::$harm)?),
+            steps: &[$($($crate::diff::plan::StepKind::$step),*)?],
             title: $title,
             explanation: $explanation,
-            todo: $todo,
+            todo: $crate::diff::rules::rules!(@option $($todo)?),
         };)*
         pub(in crate::diff::rules) static TABLE: &[&$crate::diff::Rule] = &[$(&$name),*];
     };
@@ -84,12 +109,12 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
     [
         crd::TABLE,
         crd_schema::TABLE,
-        crd_reference::TABLE,
         rbac::TABLE,
         image::TABLE,
         workload::TABLE,
         fields::TABLE,
         faults::TABLE,
+        settings::TABLE,
         watch::TABLE,
         workload_pod::TABLE,
         webhook::TABLE,
@@ -105,10 +130,14 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
     .copied()
 }
 
+/// A finding with the path of what it is about.
+pub(super) type Judged = (Path, Finding);
+
 /// Both sides, with indexes over all of their objects.
 pub(super) struct Sides<'a> {
     pub(super) old: &'a Side,
     pub(super) new: &'a Side,
+    entries: Rc<rbac::Entries<'a>>,
     before: rbac::EffectivePermissions<'a>,
     after: rbac::EffectivePermissions<'a>,
     old_bindings: rbac::Bindings<'a>,
@@ -117,7 +146,10 @@ pub(super) struct Sides<'a> {
     used: HashSet<String>,
     faults: faults::Faults,
     gains: rbac::Gains,
+    old_references: references::References,
     references: references::References,
+    /// Renamed objects, by their old identity.
+    renamed: HashMap<Identity, Identity>,
     /// Groups and kinds that the old side has objects of, or that a CRD of a side defines.
     known_kinds: HashSet<(&'a str, &'a str)>,
 }
@@ -136,6 +168,8 @@ pub(super) struct RuleContext<'s, 'a> {
     new_values: &'s chart::NewValues<'s>,
     /// Added properties of a CRD.
     new_properties: &'s crd_schema::NewProperties<'s>,
+    /// Validations of a CRD.
+    old_rules: &'s crd_schema::OldRules,
     /// Webhooks of a webhook configuration.
     webhooks: &'s webhook::Webhooks<'a>,
     /// Ports of a Service.
@@ -145,12 +179,14 @@ pub(super) struct RuleContext<'s, 'a> {
 impl<'a> Sides<'a> {
     pub(super) fn new(old: &'a Side, new: &'a Side, pairs: &Pairs<'a>) -> Self {
         let (renamed, same) = (rbac::Renames::of(pairs), rbac::Renames::none());
-        let before = rbac::EffectivePermissions::of(old, &renamed);
-        let after = rbac::EffectivePermissions::of(new, &same);
+        let entries = Rc::new(rbac::entries([old, new]));
+        let before = rbac::EffectivePermissions::of(old, &renamed, &entries);
+        let after = rbac::EffectivePermissions::of(new, &same, &entries);
         let faults = faults::Faults::between(old, new, pairs, [&before, &after]);
         Sides {
             old,
             new,
+            entries,
             before,
             after,
             old_bindings: rbac::Bindings::of(old, &renamed),
@@ -158,7 +194,9 @@ impl<'a> Sides<'a> {
             used: used_accounts(new),
             faults,
             gains: rbac::Gains::default(),
+            old_references: references::References::of(old),
             references: references::References::of(new),
+            renamed: renamed.identities(),
             known_kinds: known_kinds(old, new),
         }
     }
@@ -168,8 +206,14 @@ impl<'a> Sides<'a> {
         !subject.starts_with("ServiceAccount/") || self.used.contains(subject)
     }
 
-    /// Returns the new faults of objects that have no edits of their own.
-    pub(super) fn faults_elsewhere(&self, edited: &BTreeSet<&Identity>) -> Vec<Finding> {
+    /// Returns true if an object of the old side has another identity on the new side, and this one.
+    fn is_renamed(&self, old: &Identity, new: &Identity) -> bool {
+        self.renamed.get(old) == Some(new)
+    }
+
+    /// Returns the objects with new faults and without edits of their own: the cause is in another
+    /// object.
+    pub(super) fn affected(&self, edited: &BTreeSet<&Identity>) -> Vec<(&Identity, Vec<Judged>)> {
         self.faults.elsewhere(edited)
     }
 
@@ -185,7 +229,8 @@ impl<'a> Sides<'a> {
         let (old, new) = (&Lookup::new(pair.old), &Lookup::new(pair.new));
         let is_crd = pair.id.kind == "CustomResourceDefinition";
         let new_properties = &crd_schema::NewProperties::of(if is_crd { edits } else { &[] });
-        let (webhooks, ports) = (&webhook::Webhooks::default(), &service::Ports::of(pair));
+        let old_rules = &crd_schema::OldRules::default();
+        let (webhooks, ports) = (&webhook::Webhooks::of(pair), &service::Ports::of(pair));
         let is_description = super::is_description(&pair.id);
         let is_chart = is_description && pair.id.kind == super::CHART_KIND;
         let new_values = &chart::NewValues::of(if is_chart { edits } else { &[] });
@@ -199,6 +244,7 @@ impl<'a> Sides<'a> {
             access,
             new_values,
             new_properties,
+            old_rules,
             webhooks,
             ports,
         };
@@ -216,6 +262,7 @@ impl<'a> Sides<'a> {
                         webhook::judge(&context, &mut findings);
                     }
                     "Service" | "NetworkPolicy" => service::judge(&context, &mut findings),
+                    "ConfigMap" | "Secret" => settings::content(&context, &mut findings),
                     _ if is_chart => chart::judge(&context, &mut findings),
                     _ if is_description => bundle::judge(&context, &mut findings),
                     _ => workload::judge(&context, &mut findings),
@@ -359,6 +406,11 @@ pub(super) fn at<'j>(value: &'j Json, keys: &[&str]) -> Option<&'j Json> {
     keys.iter().try_fold(value, |value, key| value.get(key))
 }
 
+/// Returns true if a text is an image reference with a registry host.
+pub(super) fn is_image(text: &str) -> bool {
+    image::is_image(&Json::String(text.to_owned()))
+}
+
 /// Returns the strings of a list; empty if it is not a list.
 pub(super) fn texts(value: Option<&Json>) -> Vec<&str> {
     value.and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect()
@@ -385,6 +437,7 @@ pub(super) fn display_value(value: &Json) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::diff::Class;
     use std::collections::BTreeSet;
 
     #[test]
@@ -399,10 +452,16 @@ mod tests {
                 "{}",
                 rule.code
             );
-            for text in [rule.title, rule.explanation, rule.todo] {
+            for text in [rule.title, rule.explanation].into_iter().chain(rule.todo) {
                 let begins = text.starts_with(|c: char| c.is_uppercase() || c == '`');
                 assert!(begins && text.ends_with('.'), "{}: {text}", rule.code);
             }
+        }
+        for rule in super::all() {
+            let (class, code) = (rule.class, rule.code);
+            assert_eq!(rule.harm.is_none(), class == Class::Info, "{code}: harm");
+            assert!(class != Class::Breaking || !rule.steps.is_empty(), "{code}: no step");
+            assert!(class == Class::Info || rule.todo.is_some(), "{code}: nothing to do");
         }
         for code in crate::diag::Code::ALL {
             assert!(!codes.contains(code.as_str()), "{} is also a diagnostic", code.as_str());

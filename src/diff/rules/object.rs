@@ -3,17 +3,17 @@
 use super::fields::{self, plain};
 use super::{RuleContext, display_value, found, listed, refused, rules};
 use crate::diff::path::Step;
-use crate::diff::{Finding, is_description};
+use crate::diff::{Finding, Rule, is_description};
 use crate::ir::Identity;
 use serde_json::Value as Json;
 use std::collections::HashSet;
 
 rules! {
-    REFERENCED "object-removed-referenced" Breaking
+    REFERENCED "object-removed-referenced" Breaking(Unavailable Fix)
         "Object removed that other objects still reference."
         "The references fail: pods do not start without their ConfigMap, Secret or ServiceAccount, webhooks fail without their Service."
         "Check what creates the object now; if nothing does, create it yourself before the upgrade.";
-    DATA "data-removed" Breaking
+    DATA "data-removed" Breaking(DataLost BackUp)
         "Object with data removed."
         "Helm deletes the object on the upgrade, with its data unless a reclaim policy retains it."
         "Before the upgrade, back up the data, or set the annotation `helm.sh/resource-policy: keep`.";
@@ -21,90 +21,82 @@ rules! {
         "Object removed from the chart and kept in the cluster."
         "The object has the annotation `helm.sh/resource-policy: keep`, so Helm neither deletes nor manages it."
         "Delete it when nothing uses it any more.";
-    WORKLOAD_REMOVED "workload-removed" Risky
+    WORKLOAD_REMOVED "workload-removed" Risky(Unavailable)
         "Workload removed."
         "The upgrade deletes its pods."
         "Check what replaces it.";
-    SERVICE_REMOVED "service-removed" Risky
+    SERVICE_REMOVED "service-removed" Breaking(Unavailable Fix)
         "Service removed."
-        "Clients outside of this chart that use its DNS name fail."
+        "Clients outside of this chart that use its DNS name fail, as with the removal of one of its ports."
         "Look for clients: Ingresses, monitoring, other namespaces.";
-    EXPOSURE_REMOVED "route-removed" Breaking
+    EXPOSURE_REMOVED "route-removed" Breaking(Unavailable Fix)
         "Ingress or route removed."
         "Its addresses are no longer routed; clients outside of the cluster cannot connect."
         "Create your own before the upgrade, or change the clients.";
-    API_REMOVED "api-service-removed" Breaking
+    API_REMOVED "api-service-removed" Breaking(ApiRemoved Fix)
         "Aggregated API removed."
         "The API server no longer serves the group version of the APIService: clients and autoscalers that use it fail."
         "Look for clients of the API.";
-    CONFIG_REMOVED "config-removed" Risky
+    CONFIG_REMOVED "config-removed" Risky(Unavailable)
         "ConfigMap or Secret removed."
         "Nothing in the chart references it, but operators read ConfigMaps and Secrets through the API, and users mount them."
         "Check what reads it.";
-    ACCOUNT_REMOVED "service-account-removed" Risky
+    ACCOUNT_REMOVED "service-account-removed" Risky(Unavailable)
         "ServiceAccount removed."
         "Operators create pods with ServiceAccounts of their chart, and users bind roles to them. Pods with a missing ServiceAccount are not created."
         "Check which pods use it.";
-    CLASS_REMOVED "class-removed" Risky
+    CLASS_REMOVED "class-removed" Risky(Unavailable)
         "Class of the cluster removed."
         "Pods, claims and ingresses that name a PriorityClass, StorageClass, IngressClass or RuntimeClass are rejected, or wait, without it."
         "Look for objects that name it.";
-    AVAILABILITY_REMOVED "availability-removed" Risky
+    AVAILABILITY_REMOVED "availability-removed" Risky(Unavailable)
         "PodDisruptionBudget or autoscaler removed."
         "Drains of nodes may evict all pods at once, or the number of replicas no longer follows the load."
         "Create your own if you need it.";
-    CUSTOM_REMOVED "custom-resource-removed" Risky
+    CUSTOM_REMOVED "custom-resource-removed" Risky(Unavailable)
         "Custom resource removed."
         "Its operator deletes what it made for it: certificates, monitoring, workloads."
         "Check what its operator created for it.";
-    NEEDS_API "api-needed" Risky
+    NEEDS_API "api-needed" Risky(UpgradeFails Provide)
         "Object of a kind that the chart did not have and does not define."
         "Helm rejects the release if the cluster does not serve the kind: another operator or the cluster must provide its CRD."
         "Check that your clusters have the CRD.";
-    API_ADDED "api-service-added" Risky
+    API_ADDED "api-service-added" Risky(RequestsBlocked)
         "Aggregated API added."
         "While its Service does not answer, requests for the API fail, and so do the deletion of namespaces and the discovery of all APIs."
         "Check that its Service is ready after the upgrade.";
-    LIMITS_ADDED "quota-added" Risky
+    LIMITS_ADDED "quota-added" Risky(Rejected)
         "Quota, limit range or admission policy added."
         "The API server rejects objects that exceed or violate it, also those of others in its scope."
         "Check which objects it applies to.";
-    RENAMED_IN_USE "object-renamed-in-use" Risky
-        "Object renamed that clients reference by name."
-        "Helm creates the new object and deletes the old one. Clients use the name of a Service, and the data of a StatefulSet or PersistentVolumeClaim stays with the old name."
-        "Change clients and migrate data before the old object is deleted.";
     RENAMED "object-renamed" Info
         "Object renamed."
-        "The content is nearly the same. Helm creates the new object and deletes the old one."
-        "Change references to the old name outside of this chart.";
+        "The content is nearly the same. Helm creates the new object and deletes the old one; nothing refers to the old name: no field names objects of the kind, or all objects that did are in the chart and name the new one. Otherwise a rename is reported as the removal that it contains."
+        "Nothing, unless your own scripts use the old name.";
     REMOVED "object-removed" Info
         "Object removed."
         "Helm deletes it on the upgrade."
         "Nothing, unless something outside of this chart uses it.";
     ADDED "object-added" Info
         "Object added."
-        "Helm creates it on the upgrade, and fails if an object with this name exists outside of the release."
-        "Nothing.";
+        "Helm creates it on the upgrade, and fails if an object with this name exists outside of the release.";
     API_VERSION "api-version-changed" Info
         "API version of an object changed."
         "The object stays the same. The cluster must serve the new version."
         "Check that your clusters serve the new version.";
     DESCRIPTION "description-changed" Info
         "Description changed."
-        "Descriptions do not affect behavior."
-        "Nothing.";
+        "Descriptions do not affect behavior.";
     METADATA "metadata-changed" Info
         "Labels or annotations changed."
         "They matter only to selectors and to tools that read them."
         "Nothing, unless your own selectors or tools use them.";
     ORDER "order-changed" Info
         "Order of list items changed."
-        "The items are the same."
-        "Nothing.";
+        "The items are the same.";
     CHANGED "field-changed" Info
         "Field changed."
-        "No rule classifies the change as a risk."
-        "Nothing.";
+        "No rule classifies the change as a risk.";
 }
 
 pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
@@ -113,23 +105,8 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
         return;
     }
 
-    if let Some(old) = &context.pair.old_id
-        && old != id
-        && renames(context, old)
-    {
-        let still = context.sides.references.to(old);
-        if !still.is_empty() {
-            let reason =
-                format!("{} still references `{old}`, renamed to `{id}`", listed(&still, 3));
-            findings.push(found(&REFERENCED, reason));
-        }
-        // Other objects, pods and people know these by name.
-        let in_use = ["Service", "StatefulSet", "PersistentVolumeClaim", "Namespace"];
-        let rule = if in_use.contains(&id.kind.as_str()) { &RENAMED_IN_USE } else { &RENAMED };
-        findings.push(found(
-            rule,
-            format!("renamed from {}", display_value(&Json::String(old.to_string()))),
-        ));
+    if let Some(old) = renamed_from(context) {
+        renamed(context, old, findings);
     }
 
     match (context.shape().as_slice(), &context.edit.old, &context.edit.new) {
@@ -142,11 +119,41 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
     }
 }
 
-/// Returns true if the edit changes the name or namespace of a renamed object.
-fn renames(context: &RuleContext<'_, '_>, old: &Identity) -> bool {
+/// Returns the old identity of a renamed object if the edit is the one of its name or namespace.
+pub(super) fn renamed_from<'s>(context: &RuleContext<'s, '_>) -> Option<&'s Identity> {
+    let old = context.pair.old_id.as_ref().filter(|old| **old != context.pair.id)?;
     let field = if old.name == context.pair.id.name { "namespace" } else { "name" };
-    context.shape() == ["metadata", field]
+    (context.shape() == ["metadata", field]).then_some(old)
 }
+
+/// Adds the findings for a renamed object: at least those for the removal of the old name, unless all
+/// that refers to it is in the chart and moved, too.
+fn renamed(context: &RuleContext<'_, '_>, old: &Identity, findings: &mut Vec<Finding>) {
+    let name = display_value(&Json::String(old.to_string()));
+    let kept = context.pair.old.is_some_and(is_kept);
+    let (sides, id) = (context.sides, &context.pair.id);
+    let still = sides.references.to(old);
+    if !still.is_empty() && !kept {
+        let reason = format!("{} still references `{old}`, renamed to `{id}`", listed(&still, 3));
+        findings.push(found(&REFERENCED, reason));
+    }
+
+    let moved = REFERRED.contains(&old.kind.as_str())
+        && still.is_empty()
+        && !sides.old_references.to(old).is_empty();
+    let loss = loss(old).filter(|_| !moved && !kept && !UNNAMED.contains(&old.kind.as_str()));
+    findings.push(match loss {
+        Some((rule, effect)) => found(rule, format!("renamed from {name}: {effect}")),
+        None => found(&RENAMED, format!("renamed from {name}")),
+    });
+}
+
+/// Kinds that serve their chart, and are reached by references of its objects: without these,
+/// nothing else looks for the name.
+const REFERRED: [&str; 3] = ["ConfigMap", "Secret", "ServiceAccount"];
+
+/// Kinds that apply to what they select or target, so that no field and no client names them.
+const UNNAMED: [&str; 2] = ["PodDisruptionBudget", "HorizontalPodAutoscaler"];
 
 /// Adds the findings for a removed object.
 fn removed(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
@@ -164,39 +171,35 @@ fn removed(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     if !still.is_empty() {
         findings.push(found(&REFERENCED, format!("{} still references it", listed(&still, 3))));
     }
+    findings.extend(loss(id).map(|(rule, effect)| found(rule, effect)));
+}
 
-    match id.kind.as_str() {
+/// Returns the rule for what is lost with an object, or with its name, and the effect.
+fn loss(id: &Identity) -> Option<(&'static Rule, String)> {
+    let deletes = || format!("the upgrade deletes the {}", id.kind);
+    Some(match id.kind.as_str() {
         "PersistentVolumeClaim" | "PersistentVolume" | "Namespace" | "StatefulSet" => {
-            findings.push(found(&DATA, format!("the upgrade deletes the {}", id.kind)));
+            (&DATA, deletes())
         }
         "Deployment" | "DaemonSet" | "Job" | "CronJob" | "ReplicaSet" | "Pod" => {
-            findings.push(found(&WORKLOAD_REMOVED, format!("the upgrade deletes the {}", id.kind)));
+            (&WORKLOAD_REMOVED, deletes())
         }
-        "Service" => findings.push(found(&SERVICE_REMOVED, "its DNS name no longer resolves")),
+        "Service" => (&SERVICE_REMOVED, "its DNS name no longer resolves".to_owned()),
         "Ingress" | "HTTPRoute" | "GRPCRoute" | "TLSRoute" | "Route" | "Gateway" => {
-            findings.push(found(&EXPOSURE_REMOVED, "its addresses are no longer routed"));
+            (&EXPOSURE_REMOVED, "its addresses are no longer routed".to_owned())
         }
-        "APIService" => {
-            findings.push(found(&API_REMOVED, "the API of this group and version is gone"));
-        }
-        "ConfigMap" | "Secret" => {
-            findings.push(found(&CONFIG_REMOVED, format!("the upgrade deletes the {}", id.kind)));
-        }
-        "ServiceAccount" => {
-            findings.push(found(&ACCOUNT_REMOVED, "the upgrade deletes the ServiceAccount"));
-        }
+        "APIService" => (&API_REMOVED, "the API of this group and version is gone".to_owned()),
+        "ConfigMap" | "Secret" => (&CONFIG_REMOVED, deletes()),
+        "ServiceAccount" => (&ACCOUNT_REMOVED, deletes()),
         "PriorityClass" | "StorageClass" | "IngressClass" | "RuntimeClass" => {
-            findings.push(found(&CLASS_REMOVED, format!("the upgrade deletes the {}", id.kind)));
+            (&CLASS_REMOVED, deletes())
         }
-        "PodDisruptionBudget" | "HorizontalPodAutoscaler" => {
-            let reason = format!("the upgrade deletes the {}", id.kind);
-            findings.push(found(&AVAILABILITY_REMOVED, reason));
-        }
+        "PodDisruptionBudget" | "HorizontalPodAutoscaler" => (&AVAILABILITY_REMOVED, deletes()),
         _ if is_custom(id) => {
-            findings.push(found(&CUSTOM_REMOVED, "its operator deletes what it made for it"));
+            (&CUSTOM_REMOVED, "its operator deletes what it made for it".to_owned())
         }
-        _ => {}
-    }
+        _ => return None,
+    })
 }
 
 /// Adds the findings for an added object.

@@ -7,10 +7,12 @@ mod grants;
 mod holdings;
 
 use super::lookup::Lookup;
-use super::{RuleContext, Sides, found, listed, rules};
+use super::{RuleContext, Sides, found, listed, object, rules};
 use crate::diff::identity::Pair;
 use crate::diff::{Finding, Identity, Rule};
 use grants::{Grant, Grants, grants_of, role_grants};
+
+pub(in crate::diff::rules) use grants::{Entries, entries};
 use indexmap::IndexMap;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -20,43 +22,43 @@ pub(in crate::diff::rules) use holdings::{Bindings, EffectivePermissions, Rename
 use holdings::{Holder, Scope, bound, subject_name, subjects};
 
 rules! {
-    ESCALATION "rbac-escalation" Risky
+    ESCALATION "rbac-escalation" Risky(Escalation Access)
         "RBAC widened: privilege escalation."
         "`bind` and `escalate` on roles, `impersonate`, and `create` on `serviceaccounts/token` allow a subject to obtain any permission."
         "Check why the operator needs it; it is equivalent to cluster-admin.";
-    SECRETS "rbac-secrets" Risky
+    SECRETS "rbac-secrets" Risky(Escalation Access)
         "RBAC widened: access to Secrets."
         "Secrets contain the credentials of all workloads in their namespace, or in the cluster."
         "Check which Secrets the operator needs, and whether resourceNames or a namespace could limit the access.";
-    WILDCARD "rbac-wildcard" Risky
+    WILDCARD "rbac-wildcard" Risky(Escalation Access)
         "RBAC widened: wildcard."
         "A wildcard also includes future resources and verbs."
         "Check why the operator needs a wildcard.";
-    CLUSTER_SCOPE "rbac-cluster-scope" Risky
+    CLUSTER_SCOPE "rbac-cluster-scope" Risky(PermissionsChanged Access)
         "RBAC widened: from some namespaces to all."
         "A ClusterRoleBinding applies in all namespaces."
         "Check that the operator is meant to watch all namespaces.";
-    WIDENED "rbac-widened" Risky
+    WIDENED "rbac-widened" Risky(PermissionsChanged Access)
         "RBAC widened: additional permissions."
         "A subject has verbs or resources that it did not have in the old version."
         "Review the additional permissions; the operator's release notes should explain them.";
-    SUBJECT "rbac-subject-added" Risky
+    SUBJECT "rbac-subject-added" Risky(PermissionsChanged Access)
         "RBAC widened: role bound to another subject."
         "The subject has all permissions of the role."
         "Check the subject.";
-    LOST "rbac-lost" Risky
+    LOST "rbac-lost" Risky(PermissionsChanged)
         "RBAC narrowed: permissions of a workload or user lost."
         "Effective permissions, over all roles and bindings. The vendor removes what the new version does not need; requests that it still makes fail with Forbidden."
         "Check the operator's log for `forbidden` after the upgrade, and your own use of the role.";
-    UNBOUND "rbac-unbound-role-narrowed" Risky
+    UNBOUND "rbac-unbound-role-narrowed" Risky(PermissionsChanged)
         "RBAC narrowed: role that the chart does not bind."
         "The operator binds the role for its operands, or users do. Without the role or its permissions, these subjects fail with Forbidden."
         "Look for bindings of the role in your clusters.";
-    AGGREGATED "rbac-aggregated" Risky
+    AGGREGATED "rbac-aggregated" Risky(Escalation)
         "RBAC widened: role aggregated into view, edit or admin."
         "Everyone with the aggregated role in a namespace, or in the cluster, gets the permissions."
         "Check that users of these roles may have the permissions.";
-    UNAGGREGATED "rbac-aggregation-removed" Risky
+    UNAGGREGATED "rbac-aggregation-removed" Risky(PermissionsChanged)
         "RBAC narrowed: role no longer aggregated."
         "Users with view, edit or admin lose the permissions of the role."
         "Bind the role to the users who need it.";
@@ -66,8 +68,7 @@ rules! {
         "Nothing, unless you use the ServiceAccount for something else.";
     SAME "rbac-rewritten" Info
         "RBAC rewritten without a change of permissions."
-        "Rules were regrouped, or moved between roles of the same subjects."
-        "Nothing.";
+        "Rules were regrouped, or moved between roles of the same subjects.";
 }
 
 /// Permissions and subjects of a role on both sides, shared by all of its edits.
@@ -107,8 +108,8 @@ impl<'s> Access<'s> {
         let who = names(&bindings);
 
         Some(Access {
-            held: Grants::of(pair.old),
-            holds: Grants::of(pair.new),
+            held: Grants::of(pair.old, &sides.entries),
+            holds: Grants::of(pair.new, &sides.entries),
             before: bindings.iter().map(held).collect(),
             after: old_bindings.iter().map(holds).collect(),
             losers: listed(&names(&old_bindings), 2),
@@ -130,16 +131,25 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
 fn role<'a>(context: &RuleContext<'_, 'a>, findings: &mut Vec<Finding>) {
     let keys = context.shape();
     aggregation(context, &keys, findings);
+    // Bindings of the chart that name the role are followed; those of users are not.
+    if object::renamed_from(context).is_some()
+        && context.access.is_some_and(|access| access.after.is_empty())
+        && context.old.root().is_some_and(|role| role.pointer("/rules/0").is_some())
+    {
+        findings.push(found(&UNBOUND, "renamed, and the chart does not bind the old name"));
+    }
     let in_rules = keys.first() == Some(&"rules");
     if !in_rules && !keys.is_empty() {
         return;
     }
     // The rule that contains the edit, or all rules.
+    let entries = &context.sides.entries;
     let part = |object: &Lookup<'a>| -> Vec<Grant<'a>> {
         match context.steps().get(..2) {
-            Some(rule) => object.at(rule).map(grants_of).unwrap_or_default(),
-            None => object.root().map(role_grants).unwrap_or_default(),
+            Some(rule) => object.at(rule).map(|rule| grants_of(rule, entries)),
+            None => object.root().map(|role| role_grants(role, entries)),
         }
+        .unwrap_or_default()
     };
     let (before, after) = (part(context.old), part(context.new));
     let Some(access) = context.access else { return };
@@ -233,7 +243,8 @@ fn aggregation(context: &RuleContext<'_, '_>, keys: &[&str], findings: &mut Vec<
     let names = |set: Vec<&String>| listed(&set, 4);
     let came: Vec<&String> = new.difference(&old).collect();
     if !came.is_empty() {
-        let grants = context.pair.new.map(role_grants).unwrap_or_default();
+        let grants = context.pair.new.map(|role| role_grants(role, &context.sides.entries));
+        let grants = grants.unwrap_or_default();
         let grants: Vec<&Grant<'_>> = grants.iter().collect();
         let reason = format!("everyone with {} can now {}", names(came), summary(&grants));
         findings.push(found(&AGGREGATED, reason));
@@ -460,7 +471,7 @@ fn unbound(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
         return;
     };
 
-    let grants = role_grants(role);
+    let grants = role_grants(role, &sides.entries);
     let (mut losers, mut used) = (Vec::new(), false);
     let mut lost: BTreeSet<&Grant<'_>> = BTreeSet::new();
     for subject in gone {
@@ -518,7 +529,7 @@ impl Gains {
             let somewhere =
                 |grant: &Grant<'_>| holders.iter().all(|h| sides.before.somewhere(*h, grant));
 
-            let grants = role_grants(known);
+            let grants = role_grants(known, &sides.entries);
             let gained: Vec<&Grant<'_>> = grants.iter().filter(|grant| !has(grant)).collect();
             if gained.is_empty() {
                 return Gain::Nothing;

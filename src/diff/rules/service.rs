@@ -8,31 +8,30 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
 rules! {
-    PORT "service-port-changed" Breaking
+    PORT "service-port-changed" Breaking(Unavailable Fix)
         "Port of a Service removed."
         "Clients that use the port cannot connect."
         "Change the port in clients, Ingresses and monitoring.";
     PORT_ADDED "service-port-added" Info
         "Port of a Service added."
-        "The Service exposes an additional port."
-        "Nothing.";
-    PORT_RENAMED "service-port-renamed" Risky
+        "The Service exposes an additional port.";
+    PORT_RENAMED "service-port-renamed" Risky(Unavailable)
         "Port of a Service renamed."
         "ServiceMonitors, Ingresses and service meshes may reference a port by name."
         "Change references to the old name.";
-    SELECTOR "service-selector-changed" Risky
+    SELECTOR "service-selector-changed" Risky(Unavailable Watch)
         "Selector of a Service changed."
         "The Service has no endpoints until pods with the new labels are ready, and it also selects other pods with these labels."
         "Watch the Service's endpoints during the upgrade.";
-    POLICY_ADDED "network-policy-added" Risky
+    POLICY_ADDED "network-policy-added" Risky(Unavailable Watch)
         "NetworkPolicy added."
         "Traffic of the selected pods is dropped unless a policy allows it."
         "Check that monitoring, webhooks, DNS and the API server can still reach the pods.";
-    POLICY_REMOVED "network-policy-removed" Risky
+    POLICY_REMOVED "network-policy-removed" Risky(Escalation)
         "NetworkPolicy removed."
         "Pods that no other policy selects accept all traffic."
         "Create your own policy if you rely on the isolation.";
-    POLICY_NARROWED "network-policy-changed" Risky
+    POLICY_NARROWED "network-policy-changed" Risky(Unavailable Watch)
         "NetworkPolicy changed."
         "Traffic that is no longer allowed is dropped."
         "Check which clients connect to the pods.";

@@ -1,20 +1,24 @@
 //! Rules on the two sides as a whole: different packages, downgrades, skipped versions.
 
 use super::{display_value, found, rules};
-use crate::diff::{Finding, Side};
+use crate::diff::{Finding, Side, values};
 use crate::ir::{UpgradeEdges, VersionRange};
 use serde_json::json;
 
 rules! {
-    PACKAGE "package-changed" Breaking
+    PACKAGE "package-changed" Breaking(DataLost Fix)
         "Different packages compared."
         "The report describes no upgrade: installed over the old chart, the new chart deletes the old operator and leaves its custom resources without a controller."
         "Compare two versions of the same package.";
-    DOWNGRADE "downgrade" Risky
+    DOWNGRADE "downgrade" Risky(DataLost)
         "Downgrade: the new version is earlier than the old one."
         "Operators migrate their stored objects, and few can read objects of a later version. In the report, added means removed by the later version."
         "Swap the two sides, unless you want a downgrade.";
-    SKIPPED "upgrade-path-skipped" Risky
+    REFUSED "given-value-refused" Breaking(UpgradeFails Values)
+        "Helm rejects your values."
+        "Helm checks values against values.schema.json of the new chart before it renders anything, so the upgrade with these values fails."
+        "Fix the values.";
+    SKIPPED "upgrade-path-skipped" Risky(Unavailable)
         "The vendor's upgrade path has a version in between."
         "OLM would install the versions in between first (`replaces`, `skips` and `olm.skipRange` of the new version do not include the old one). They may migrate objects, which the new version then does not."
         "Upgrade one version after the other, or ask the vendor whether versions may be skipped.";
@@ -22,13 +26,19 @@ rules! {
 
 /// Returns the findings about the sides as a whole, which reports show first.
 pub(in crate::diff) fn judge(old: &Side, new: &Side) -> Vec<Finding> {
+    let refused = values::refused(new).into_iter().map(|why| found(&REFUSED, why));
+    path(old, new).into_iter().chain(refused).collect()
+}
+
+/// Returns the finding if the two sides are no step of the vendor's upgrade path.
+fn path(old: &Side, new: &Side) -> Option<Finding> {
     let (before, after) = (name(old, new), name(new, old));
     if let (Some(before), Some(after)) = (before, after)
         && before != after
     {
         let reason =
             format!("{} and {}", display_value(&json!(before)), display_value(&json!(after)));
-        return vec![found(&PACKAGE, reason)];
+        return Some(found(&PACKAGE, reason));
     }
 
     let is_earlier = |(old, new): &(&str, &str)| {
@@ -48,9 +58,9 @@ pub(in crate::diff) fn judge(old: &Side, new: &Side) -> Vec<Finding> {
     };
     let finding = |(old, new): (&str, &str)| found(&DOWNGRADE, format!("`{old}` → `{new}`"));
     if let Some(earlier) = earlier {
-        return vec![finding(earlier)];
+        return Some(finding(earlier));
     }
-    skipped(old, new).map(|reason| found(&SKIPPED, reason)).into_iter().collect()
+    skipped(old, new).map(|reason| found(&SKIPPED, reason))
 }
 
 /// Returns true if the upgrade edges of a side name the ClusterServiceVersion of the other.

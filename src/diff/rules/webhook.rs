@@ -1,7 +1,9 @@
 //! Rules on admission webhooks.
 
+use super::representatives::Representatives;
 use super::{RuleContext, display_value, found, listed, rules, texts};
 use crate::diff::Finding;
+use crate::diff::identity::Pair;
 use crate::diff::path::Step;
 use serde_json::Value as Json;
 use std::cell::RefCell;
@@ -9,47 +11,55 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 rules! {
-    CORE "webhook-on-core-added" Risky
+    CORE "webhook-on-core-added" Risky(RequestsBlocked Watch)
         "Webhook intercepts requests for built-in resources."
         "While the webhook is unavailable, pods, namespaces or workloads of all users may not be created or changed; a deadlock can stop the whole cluster."
         "Check that its selectors exclude kube-system and its own namespace.";
-    ADDED "webhook-added" Risky
+    ADDED "webhook-added" Risky(RequestsBlocked Watch)
         "Webhook added."
         "With failurePolicy Fail, matching requests fail while the webhook is unavailable."
         "Check that the operator is ready before objects of these kinds are applied.";
-    REMOVED "webhook-removed" Risky
+    REMOVED "webhook-removed" Risky(RequestsBlocked)
         "Webhook removed."
         "Its validation or defaulting no longer happens: objects that it rejected are accepted, and fields that it set stay empty. Risky, because policies may rely on it."
         "Check what the webhook did, and whether something replaces it.";
-    POLICY "webhook-policy-hardened" Risky
+    POLICY "webhook-policy-hardened" Risky(RequestsBlocked Watch)
         "Failure policy of a webhook changed to Fail."
         "Matching objects cannot be written while the webhook is unavailable."
         "Run the webhook with more than one replica.";
-    RELAXED "webhook-policy-relaxed" Risky
+    RELAXED "webhook-policy-relaxed" Risky(RequestsBlocked)
         "Failure policy of a webhook changed to Ignore."
         "While the webhook is unavailable, matching objects are written without its validation and defaulting. Risky, because policies may rely on it, as with a removed webhook."
         "Check whether something relies on the webhook.";
-    WIDENED "webhook-rules-widened" Risky
+    WIDENED "webhook-rules-widened" Risky(RequestsBlocked Watch)
         "Webhook rules widened."
         "More requests depend on the webhook."
         "Check the additional resources and operations.";
-    SELECTOR "webhook-selector-removed" Risky
+    NARROWED "webhook-narrowed" Risky(RequestsBlocked)
+        "Webhook intercepts fewer requests."
+        "For the requests that it no longer intercepts it is removed: its validation or defaulting no longer happens. Risky, because policies may rely on it."
+        "Check what the webhook did for these requests.";
+    SELECTOR "webhook-selector-removed" Risky(RequestsBlocked Watch)
         "Selector or match condition of a webhook removed."
         "Without the namespace selector, object selector or match condition the webhook intercepts more requests."
         "Check that system namespaces are still excluded.";
-    TIMEOUT "webhook-timeout-raised" Risky
+    TIMEOUT "webhook-timeout-raised" Risky(RequestsBlocked)
         "Timeout of a webhook raised."
         "While the webhook is unavailable, every matching request blocks for the timeout."
         "Check clients with short timeouts.";
-    TARGET "webhook-target-changed" Risky
+    TIMEOUT_LOWERED "webhook-timeout-lowered" Risky(RequestsBlocked)
+        "Timeout of a webhook lowered."
+        "A call that takes longer fails: the request is refused with failurePolicy Fail, and passes without the webhook with Ignore."
+        "Compare the timeout with the latency of the webhook in your clusters.";
+    TARGET "webhook-target-changed" Risky(RequestsBlocked)
         "Service, path or URL of a webhook changed."
         "Requests go to another endpoint. While it does not answer, they fail or are not validated."
         "Check that the endpoint is ready after the upgrade.";
-    REVIEW "webhook-review-version-removed" Risky
+    REVIEW "webhook-review-version-removed" Risky(RequestsBlocked)
         "Review version of a webhook removed."
         "The API server sends the first version that it knows, and calls fail if it knows none."
         "Check that your clusters support one of the remaining versions.";
-    EFFECTS "webhook-side-effects" Risky
+    EFFECTS "webhook-side-effects" Risky(RequestsBlocked)
         "Webhook has side effects."
         "Dry-run requests that match the webhook fail."
         "Expect `kubectl diff` and server-side dry runs to fail.";
@@ -64,11 +74,11 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
             let known: HashSet<Option<&Json>> = names.collect();
             for webhook in webhooks(Some(new)) {
                 if !known.contains(&webhook.get("name")) {
-                    added(webhook, findings);
+                    added(context, webhook, findings);
                 }
             }
         }
-        (["webhooks", "[]"], None, Some(new)) => added(new, findings),
+        (["webhooks", "[]"], None, Some(new)) => added(context, new, findings),
         ([] | ["webhooks"] | ["webhooks", "[]"], Some(_), None) => {
             findings.push(found(&REMOVED, "webhook removed"));
         }
@@ -89,20 +99,47 @@ type Request<'j> = [&'j str; 5];
 /// Index of the resource in a request.
 const RESOURCE: usize = 2;
 
-/// Returns the requests that match a webhook.
-fn requests(webhook: &Json) -> Vec<Request<'_>> {
-    let rules = webhook.get("rules").and_then(Json::as_array).into_iter().flatten();
-    rules.flat_map(requests_of).collect()
+/// The lists of a rule, in the order of [`Entries`].
+const LISTS: [&str; 4] = ["apiGroups", "apiVersions", "resources", "operations"];
+
+/// The representatives of the entries of all rules.
+type Entries<'j> = Representatives<'j, 4>;
+
+/// Returns the representatives of the entries of the rules of both sides.
+fn entries<'j>(sides: [Option<&'j Json>; 2]) -> Entries<'j> {
+    let rules = |webhook: &'j Json| webhook.get("rules").and_then(Json::as_array);
+    let rules = sides.into_iter().flat_map(webhooks).filter_map(rules).flatten();
+    let lists: Vec<[Vec<&str>; 4]> =
+        rules.map(|rule| LISTS.map(|list| texts(rule.get(list)))).collect();
+    Representatives::of(&lists, |list, entry| match list {
+        _ if entry.contains(['*', '/']) => None,
+        0 => Some(if is_core(entry) { "core" } else { "" }),
+        3 => None,
+        _ => Some(""),
+    })
 }
 
+/// Returns the requests that match a webhook.
+fn requests<'j>(webhook: &'j Json, entries: &Entries<'j>) -> Vec<Request<'j>> {
+    let rules = webhook.get("rules").and_then(Json::as_array).into_iter().flatten();
+    rules.flat_map(|rule| requests_of(rule, entries)).collect()
+}
+
+/// All operations, which a rule may write as `*`.
+const OPERATIONS: [&str; 4] = ["CONNECT", "CREATE", "DELETE", "UPDATE"];
+
 /// Returns the requests that match one rule.
-fn requests_of(rule: &Json) -> Vec<Request<'_>> {
+fn requests_of<'j>(rule: &'j Json, entries: &Entries<'j>) -> Vec<Request<'j>> {
     let mut all = Vec::new();
     let scope = rule.get("scope").and_then(Json::as_str).unwrap_or("*");
-    for group in texts(rule.get("apiGroups")) {
-        for version in texts(rule.get("apiVersions")) {
-            for resource in texts(rule.get("resources")) {
-                for operation in texts(rule.get("operations")) {
+    let mut at = 0..;
+    let [groups, versions, resources, operations] =
+        LISTS.map(|list| entries.list(at.next().unwrap_or_default(), texts(rule.get(list))));
+    let operations = if operations.contains(&"*") { OPERATIONS.to_vec() } else { operations };
+    for group in groups {
+        for version in &versions {
+            for resource in &resources {
+                for operation in &operations {
                     all.push([group, version, resource, operation, scope]);
                 }
             }
@@ -121,8 +158,8 @@ struct Intercepted<'j> {
 }
 
 impl<'j> Intercepted<'j> {
-    fn by(webhook: &'j Json) -> Self {
-        let all = requests(webhook);
+    fn by(webhook: &'j Json, entries: &Entries<'j>) -> Self {
+        let all = requests(webhook, entries);
         let mut wild = [false; 5];
         for request in &all {
             for (wild, part) in wild.iter_mut().zip(request) {
@@ -163,27 +200,33 @@ impl<'j> Intercepted<'j> {
 
 /// Cache for the webhooks of one configuration, which several edits share. Keys are addresses of
 /// webhooks of the old side, which are stable while the side is borrowed.
-#[derive(Default)]
 pub(super) struct Webhooks<'j> {
+    entries: Entries<'j>,
     intercepted: RefCell<HashMap<*const Json, Rc<Intercepted<'j>>>>,
     /// Removed selector parts by field.
     lost: RefCell<HashMap<(*const Json, String), Option<String>>>,
 }
 
 impl<'j> Webhooks<'j> {
+    /// Returns the cache for a pair of configurations.
+    pub(super) fn of(pair: &Pair<'j>) -> Self {
+        let (intercepted, lost) = (RefCell::default(), RefCell::default());
+        Webhooks { entries: entries([pair.old, pair.new]), intercepted, lost }
+    }
+
     fn intercepted(&self, webhook: &'j Json) -> Rc<Intercepted<'j>> {
         let mut all = self.intercepted.borrow_mut();
         let entry = all.entry(std::ptr::from_ref(webhook));
-        Rc::clone(entry.or_insert_with(|| Rc::new(Intercepted::by(webhook))))
+        Rc::clone(entry.or_insert_with(|| Rc::new(Intercepted::by(webhook, &self.entries))))
     }
 
-    /// Returns the reason for removed parts of a selector.
+    /// Returns the field of a selector with the parts that the webhook `after` does not have.
     fn lost(&self, before: &Json, after: &Json, field: &str) -> Option<String> {
         let lost = || {
             let new: HashSet<String> = selector_parts(after.get(field)).into_iter().collect();
             let old = selector_parts(before.get(field)).into_iter();
             let gone: Vec<String> = old.filter(|part| !new.contains(part)).collect();
-            (!gone.is_empty()).then(|| format!("removed from `{field}`: {}", listed(&gone, 3)))
+            (!gone.is_empty()).then(|| format!("`{field}`: {}", listed(&gone, 3)))
         };
         let mut known = self.lost.borrow_mut();
         known.entry((std::ptr::from_ref(before), field.to_owned())).or_insert_with(lost).clone()
@@ -210,8 +253,8 @@ fn targets(requests: &[Request<'_>]) -> Vec<String> {
 }
 
 /// Adds the finding for an added webhook.
-fn added(webhook: &Json, findings: &mut Vec<Finding>) {
-    let asked = requests(webhook);
+fn added(context: &RuleContext<'_, '_>, webhook: &Json, findings: &mut Vec<Finding>) {
+    let asked = requests(webhook, &context.webhooks.entries);
     let name = webhook.get("name").map(display_value).unwrap_or_default();
     let what = listed(&targets(&asked), 5);
     let policy = webhook.get("failurePolicy").and_then(Json::as_str).unwrap_or("Fail");
@@ -240,14 +283,25 @@ fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
                 _ => {}
             }
         }
-        ["rules", ..] | ["matchPolicy"] => {
+        ["matchPolicy"] => {
+            // The default of v1, which also intercepts requests for other versions of a resource.
+            let policy = |webhook| text(webhook, "matchPolicy", "Equivalent");
+            let (old, new) = (policy(before), policy(after));
+            if old != new {
+                let rule = if new == "Exact" { &NARROWED } else { &WIDENED };
+                findings.push(found(rule, format!("matchPolicy: {old} → {new}")));
+            }
+        }
+        ["rules", ..] => {
+            narrowed(context, before, &context.webhooks.intercepted(after), findings);
             let held = context.webhooks.intercepted(before);
             let part = match context.steps().get(3) {
                 Some(step @ (Step::Item(_) | Step::Index(_))) => {
                     let rule = after.get("rules").and_then(|rules| context.new.step(rules, step));
-                    rule.map(requests_of).unwrap_or_default()
+                    rule.map(|rule| requests_of(rule, &context.webhooks.entries))
+                        .unwrap_or_default()
                 }
-                _ => requests(after),
+                _ => requests(after, &context.webhooks.entries),
             };
             let gained: Vec<Request<'_>> =
                 part.into_iter().filter(|request| !held.include(request)).collect();
@@ -271,7 +325,9 @@ fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
         }
         [field @ ("namespaceSelector" | "objectSelector" | "matchConditions"), ..] => {
             let lost = context.webhooks.lost(before, after, field);
-            findings.extend(lost.map(|reason| found(&SELECTOR, reason)));
+            findings.extend(lost.map(|gone| found(&SELECTOR, format!("removed from {gone}"))));
+            let gained = context.webhooks.lost(after, before, field);
+            findings.extend(gained.map(|came| found(&NARROWED, format!("added to {came}"))));
         }
         ["timeoutSeconds"] => {
             // The API server's default is 10 seconds.
@@ -280,6 +336,8 @@ fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
             let (old, new) = (seconds(before), seconds(after));
             if new > old {
                 findings.push(found(&TIMEOUT, format!("timeoutSeconds: {old} → {new}")));
+            } else if new < old {
+                findings.push(found(&TIMEOUT_LOWERED, format!("timeoutSeconds: {old} → {new}")));
             }
         }
         ["clientConfig", "service" | "url", ..] | ["clientConfig"] => {
@@ -319,6 +377,32 @@ fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
             }
         }
         _ => {}
+    }
+}
+
+/// Adds the finding for requests of the edited rule, or of all rules, that the webhook no longer
+/// intercepts.
+fn narrowed(
+    context: &RuleContext<'_, '_>,
+    before: &Json,
+    kept: &Intercepted<'_>,
+    findings: &mut Vec<Finding>,
+) {
+    let part = match context.steps().get(..4) {
+        Some(path @ [.., Step::Item(_) | Step::Index(_)]) => {
+            let rule = context.old.at(path);
+            rule.map(|rule| requests_of(rule, &context.webhooks.entries)).unwrap_or_default()
+        }
+        _ => requests(before, &context.webhooks.entries),
+    };
+    let lost: Vec<Request<'_>> =
+        part.into_iter().filter(|request| !kept.include(request)).collect();
+    if !lost.is_empty() {
+        let mut operations: Vec<&str> = lost.iter().map(|request| request[3]).collect();
+        operations.sort_unstable();
+        operations.dedup();
+        let (operations, targets) = (listed(&operations, 4), listed(&targets(&lost), 5));
+        findings.push(found(&NARROWED, format!("no longer intercepts {operations} of {targets}")));
     }
 }
 

@@ -1,42 +1,52 @@
 //! Rules on workloads: containers, commands, arguments, environment, volumes. Rules on single fields
 //! are in [`super::fields`], rules on images in [`super::image`].
 
-use super::fields::plain;
+use super::faults::elects_leader;
+use super::fields::{self, plain};
 use super::image::{self, Use, is_image};
-use super::{RuleContext, found, listed, not_in, rules};
-use crate::diff::Finding;
+use super::lookup::Lookup;
+use super::{RuleContext, at, found, listed, not_in, object, rules, settings};
+use crate::diff::path::Step;
+use crate::diff::{Finding, Identity};
+use crate::ir::quantity;
 use serde_json::Value as Json;
 
 rules! {
-    CONTAINER_ADDED "container-added" Risky
+    CONTAINER_ADDED "container-added" Risky(Behaviour)
         "Container added."
         "Another program runs with the ServiceAccount and volumes of the pod."
         "Mirror its image, and check its purpose.";
-    CONTAINER_REMOVED "container-removed" Risky
+    CONTAINER_REMOVED "container-removed" Risky(Behaviour Watch)
         "Container removed."
         "Its function, such as an authenticating proxy, is gone or has moved to another container."
         "Check what replaces it, and review your settings for it.";
-    COMMAND "command-changed" Risky
+    COMMAND "command-changed" Risky(Behaviour)
         "Command of a container changed."
         "Another program runs, or the same program in another way."
         "Check your debug wrappers, probes and policies that depend on the old command.";
-    ARGS "args-changed" Risky
+    ARGS "args-changed" Risky(Behaviour)
         "Arguments of a container changed."
         "Arguments enable and disable features, and set addresses."
         "Check the added and removed flags.";
     ARGS_TUNED "args-tuned" Info
         "Arguments for logging, versions or images changed."
-        "Only the level or format of logs, or the version that the program reports, differs."
-        "Nothing.";
-    ENV "env-changed" Info
+        "Only the level or format of logs, or the version that the program reports, differs.";
+    ENV "env-changed" Risky(Behaviour)
         "Environment variable added or changed."
-        "The new version sets it for itself."
-        "Nothing, unless you set the variable yourself.";
-    ENV_REMOVED "env-removed" Info
+        "Variables enable and disable features, and set addresses, as arguments do."
+        "Check the variable.";
+    ENV_TUNED "env-tuned" Info
+        "Environment variable for logging, versions or images changed."
+        "Only the level or format of logs, a version or an image differs, or the variable is empty, or tells the container about its own pod.";
+    ENV_REMOVED "env-removed" Risky(Behaviour)
         "Environment variable removed."
         "The container uses its own default."
-        "Nothing, unless you relied on it.";
-    ACCOUNT "service-account-changed" Risky
+        "Check whether the default fits.";
+    OVERLAP "rollout-overlaps" Risky(Behaviour)
+        "Old and new pods run at the same time during rollouts."
+        "With `Recreate`, the old pods end before the new ones start. Without leader election, two of them now act at once, and volumes that only one node can mount keep the new pod waiting."
+        "Check that the program tolerates a second one.";
+    ACCOUNT "service-account-changed" Risky(PermissionsChanged)
         "ServiceAccount of pods changed."
         "Your own roles, pull secrets and cloud identities of the old ServiceAccount no longer apply."
         "Bind them to the new ServiceAccount.";
@@ -44,6 +54,14 @@ rules! {
         "Volumes or volume mounts changed."
         "Containers see other files. Claims that are no longer mounted, missing Secrets and host paths are found separately."
         "Nothing, unless you add volumes yourself.";
+    MOUNT "mount-moved" Risky(Unavailable)
+        "Mount removed or changed for the same image."
+        "A new image knows where its files are. The image is the same, so it looks for them at the old path."
+        "Check which paths the program reads and writes.";
+    SOURCE "volume-source-changed" Risky(Behaviour)
+        "Source of a volume changed."
+        "Containers find other content at the same place, as if the files had changed."
+        "Compare the two sources.";
 }
 
 /// Returns the path of the pod template for a kind; `None` for kinds without pods.
@@ -59,7 +77,10 @@ pub(in crate::diff) fn pod_template(kind: &str) -> Option<&'static [&'static str
 pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let Some(template) = pod_template(&context.pair.id.kind) else { return };
     let shape = context.shape();
-    // Fields of the workload itself are judged by the table of fields.
+    if shape.starts_with(&["spec", "strategy"]) {
+        overlap(context, template, findings);
+    }
+    // Other fields of the workload itself are judged by the table of fields.
     let Some(["spec", rest @ ..]) = shape.strip_prefix(template) else {
         return;
     };
@@ -72,7 +93,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
             let name = |value: Option<&Json>| value.map_or("default".to_owned(), plain);
             findings.push(found(&ACCOUNT, format!("{label}: {} → {}", name(old), name(new))));
         }
-        ["volumes", ..] => findings.push(found(&VOLUME, context.change())),
+        ["volumes", ..] => volume(context, template, findings),
         ["containers" | "initContainers"] => {
             let images = |list: Option<&Json>| -> Vec<String> {
                 let list = list.and_then(Json::as_array).into_iter().flatten();
@@ -126,8 +147,10 @@ fn container(
         }
         (["args"], ..) => {
             let (old, new) = (list(old), list(new));
-            let rule = if is_tuning(&old, &new) { &ARGS_TUNED } else { &ARGS };
-            findings.push(found(rule, format!("{label}: {}", delta(&old, &new))));
+            let items = |list: &'_ Json| list.as_array().cloned().unwrap_or_default();
+            let rules = [&ARGS, &ARGS_TUNED, &object::ORDER];
+            let delta = delta(&old, &new);
+            settings::arguments(label, [&items(&old), &items(&new)], rules, &delta, findings);
         }
 
         // Operators start their operands from images in variables.
@@ -139,20 +162,29 @@ fn container(
         (["env", "[]"], None, Some(new)) if new.get("value").is_some_and(is_image) => {
             image::added(label, new.get("value").unwrap_or(&Json::Null), findings);
         }
-        (["env" | "envFrom"] | ["env", "[]"], Some(_), None) => {
+        (["env", "[]", ..], ..) => variable(context, label, findings),
+        (["env" | "envFrom"], Some(_), None) => {
             findings.push(found(&ENV_REMOVED, format!("{label} removed")));
-        }
-        (["env", "[]"], None, Some(new)) => {
-            findings.push(found(&ENV, format!("{label}: added {}", source_of(new))));
         }
         (["env" | "envFrom", rest @ ..], ..) if rest != ["[order]"] => {
             findings.push(found(&ENV, context.change()));
         }
-        (["volumeMounts" | "volumeDevices", ..], ..) => {
-            findings.push(found(&VOLUME, context.change()));
+        (["volumeMounts" | "volumeDevices", rest @ ..], ..) => {
+            // A mount or device at a path of its own takes nothing away.
+            let is_new = rest.len() <= 1 && old.is_none();
+            let moved = !is_new && rest != ["[order]"] && has_same_image(context);
+            findings.push(found(if moved { &MOUNT } else { &VOLUME }, context.change()));
         }
         _ => {}
     }
+}
+
+/// Returns true if the container with the edit has the same image on both sides.
+fn has_same_image(context: &RuleContext<'_, '_>) -> bool {
+    let steps = context.steps();
+    let container = steps.iter().position(|step| matches!(step, Step::Item(_) | Step::Index(_)));
+    let image = |side: &Lookup<'_>| side.at(steps.get(..=container?)?)?.get("image").cloned();
+    image(context.old) == image(context.new)
 }
 
 /// Returns the value of an environment variable: `"info"`, or its source: `from fieldRef
@@ -171,45 +203,94 @@ fn source_of(variable: &Json) -> String {
     format!("from {}", listed(&sources, 2))
 }
 
-/// Flags that only change logs and versions.
-const TUNING: [&str; 10] = [
-    "v",
-    "log-level",
-    "loglevel",
-    "log-format",
-    "verbosity",
-    "zap-log-level",
-    "zap-devel",
-    "zap-encoder",
-    "zap-stacktrace-level",
-    "zap-time-encoding",
-];
+/// Adds the finding for an edit of an environment variable.
+fn variable(context: &RuleContext<'_, '_>, label: &str, findings: &mut Vec<Finding>) {
+    let steps = context.steps();
+    let Some(at) = steps.iter().rposition(|step| matches!(step, Step::Item(_))) else { return };
+    let Some(path) = steps.get(..=at) else { return };
+    let (old, new) = (context.old.at(path), context.new.at(path));
+    let name = path.last().map(Step::label).unwrap_or_default();
+    let (rule, reason) = match (old, new) {
+        (Some(_), None) => (&ENV_REMOVED, format!("{label} removed")),
+        (None, Some(new)) => (&ENV, format!("{label}: added {}", source_of(new))),
+        _ => (&ENV, context.change()),
+    };
+    let is_tuned = settings::is_tuned_variable(&name, old, new);
+    findings.push(found(if is_tuned { &ENV_TUNED } else { rule }, reason));
+}
 
-/// Returns true if two lists of arguments differ only in flags for logs, and in versions and images
-/// of the same flags.
-fn is_tuning(old: &Json, new: &Json) -> bool {
-    let flags = |list: &Json, other: &Json| -> Vec<(String, String)> {
-        let split = |text: &str| match text.split_once('=') {
-            Some((flag, value)) => (flag.to_owned(), value.to_owned()),
-            None => (text.to_owned(), String::new()),
+/// Adds the finding if pods that replaced each other now overlap.
+fn overlap(context: &RuleContext<'_, '_>, template: &[&str], findings: &mut Vec<Finding>) {
+    let strategy = |object: Option<&Json>| {
+        let kind = object.and_then(|object| at(object, &["spec", "strategy", "type"]));
+        kind.and_then(Json::as_str).unwrap_or("RollingUpdate").to_owned()
+    };
+    let (before, after) = (strategy(context.pair.old), strategy(context.pair.new));
+    let elects = || {
+        let spec = context.pair.new.and_then(|new| at(new, template)?.get("spec"));
+        spec.is_some_and(|spec| elects_leader(context.sides.new, &context.pair.id.namespace, spec))
+    };
+    if before == "Recreate" && after != "Recreate" && !elects() {
+        let reason = format!("spec.strategy.type: {before} → {after}, without leader election");
+        findings.push(found(&OVERLAP, reason));
+    }
+}
+
+/// Keys of a volume and of its source that do not say what is in it.
+const FORM: [&str; 5] = ["name", "defaultMode", "optional", "items", "sizeLimit"];
+
+/// Adds the finding for an edit of a volume.
+fn volume(context: &RuleContext<'_, '_>, template: &[&str], findings: &mut Vec<Finding>) {
+    let limit = |value: Option<&Json>| value.and_then(quantity);
+    if context.shape().ends_with(&["emptyDir", "sizeLimit"])
+        && let Some(new) = limit(context.edit.new.as_ref())
+        && limit(context.edit.old.as_ref()).is_none_or(|old| new < old)
+    {
+        findings.push(found(&fields::LIMIT, context.change()));
+        return;
+    }
+
+    let path = context.steps().get(..template.len() + 3);
+    let sides = path.and_then(|path| Some((context.old.at(path)?, context.new.at(path)?)));
+    let moved = sides.is_some_and(|(old, new)| {
+        let renamed = |kind: &str, old: &str, new: &str| {
+            let id = |name: &str| Identity {
+                kind: kind.to_owned(),
+                group: String::new(),
+                namespace: context.pair.id.namespace.clone(),
+                name: name.to_owned(),
+            };
+            context.sides.is_renamed(&id(old), &id(new))
         };
-        not_in(list, other).into_iter().filter_map(Json::as_str).map(split).collect()
-    };
-    let (gone, came) = (flags(old, new), flags(new, old));
-    // Go's `flag` accepts one dash and two.
-    let is_log = |flag: &str| TUNING.contains(&flag.trim_start_matches('-'));
-    let is_version = |value: &str| {
-        is_image(&Json::String(value.to_owned()))
-            || semver::Version::parse(value.trim_start_matches('v')).is_ok()
-    };
-    // Flags with the operator's own version change with every release.
-    let renewed = |(flag, value): &(String, String), others: &[(String, String)]| {
-        is_version(value) && others.iter().any(|(other, value)| other == flag && is_version(value))
-    };
-    let harmless = |list: &[(String, String)], others: &[(String, String)]| {
-        list.iter().all(|item| is_log(&item.0) || renewed(item, others))
-    };
-    !(gone.is_empty() && came.is_empty()) && harmless(&gone, &came) && harmless(&came, &gone)
+        let named = |volume: &Json, [source, field]: [&str; 2]| {
+            at(volume, &[source, field]).and_then(Json::as_str).map(str::to_owned)
+        };
+        let followed = [["configMap", "name"], ["secret", "secretName"]].into_iter().any(|keys| {
+            let kind = if keys[0] == "secret" { "Secret" } else { "ConfigMap" };
+            let names = named(old, keys).zip(named(new, keys));
+            names.is_some_and(|(old, new)| renamed(kind, &old, &new))
+        });
+        source(old) != source(new) && !followed
+    });
+    findings.push(found(if moved { &SOURCE } else { &VOLUME }, context.change()));
+}
+
+/// Returns the source of a volume without what does not say what is in it.
+fn source(volume: &Json) -> Json {
+    let mut volume = volume.clone();
+    if let Some(map) = volume.as_object_mut() {
+        map.shift_remove("name");
+        for source in map.values_mut().filter_map(Json::as_object_mut) {
+            // A ConfigMap's own name is its content.
+            let kept = source.get("name").cloned();
+            source.retain(|key, _| !FORM.contains(&key.as_str()));
+            kept.into_iter().for_each(|name| {
+                source.insert("name".to_owned(), name);
+            });
+        }
+    }
+    volume.sort_all_objects();
+    volume
 }
 
 /// Returns the difference of two lists: `added --a and --b; removed --c`.

@@ -13,31 +13,31 @@ use serde_json::Value as Json;
 use std::collections::HashSet;
 
 rules! {
-    PRIVILEGED "pod-privileged" Risky
+    PRIVILEGED "pod-privileged" Risky(Escalation)
         "Privileges of a container widened."
         "A privileged container, or one that can become root, can take over the node. Namespaces with the restricted or baseline Pod Security Standard reject it."
         "Check why the container needs this, and whether your namespaces admit it.";
-    CAPABILITY "pod-capability" Risky
+    CAPABILITY "pod-capability" Risky(Escalation)
         "Linux capability added to a container."
         "Capabilities grant parts of root's privileges."
         "Check why the container needs this, and whether your namespaces admit it.";
-    HARDENING "pod-hardening-lost" Risky
+    HARDENING "pod-hardening-lost" Risky(Escalation)
         "Hardening of a container removed."
         "A writable root file system or a missing seccomp profile helps an attacker."
         "Check whether the policies of your cluster require the hardening.";
-    HOST "pod-host-access" Risky
+    HOST "pod-host-access" Risky(Escalation)
         "Access of pods to their node widened."
         "Host network, processes, files and ports bypass the isolation of pods. The baseline and restricted Pod Security Standards reject them."
         "Check why the pods need this, and whether your namespaces admit it.";
-    NOT_ROOT "run-as-non-root-required" Risky
+    NOT_ROOT "run-as-non-root-required" Risky(Unavailable)
         "Container must not run as root any more."
         "Without `runAsUser`, the kubelet rejects images whose USER is root or a name (CreateContainerConfigError)."
         "Check that the image has a numeric USER; if not, set `runAsUser`.";
-    USER "pod-user-changed" Risky
+    USER "pod-user-changed" Risky(Unavailable)
         "User or group of pods with a PersistentVolumeClaim changed."
         "Files on the volume belong to the old user or group, so the new one may not be able to read them."
         "Check the permissions of the files on the volume.";
-    CLAIM "volume-claim-unused" Risky
+    CLAIM "volume-claim-unused" Risky(DataLost)
         "Pods no longer mount a PersistentVolumeClaim."
         "The data stays in the claim, but the new pods do not see it."
         "Check where the data is now; migrate it if needed.";

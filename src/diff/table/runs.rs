@@ -96,10 +96,7 @@ pub(super) fn workloads() -> Vec<Case> {
         ),
         (
             "volume-changed",
-            [
-                volume(json!({"name": "v", "emptyDir": {}})),
-                volume(json!({"name": "v", "secret": {}})),
-            ],
+            [usual(), volume(json!({"name": "v", "secret": {}}))],
             [usual(), pod_spec(json!({"hostname": "h"}))],
         ),
         (
@@ -275,6 +272,10 @@ pub(super) fn services() -> Vec<Case> {
 }
 
 pub(super) fn charts() -> Vec<Case> {
+    let with_values = |given: Json| {
+        let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
+        Of::Chart(ChartFacts { schema, given, values: json!({"a": 1}), ..ChartFacts::default() })
+    };
     // Limits of a chart whose schema knows them, or takes any.
     let limits = |limits: Json, known: bool| {
         let all: serde_json::Map<String, Json> =
@@ -358,6 +359,11 @@ pub(super) fn charts() -> Vec<Case> {
             "value-renamed",
             [values(json!({"images": {"a.b": ""}})), values(json!({"images": {"a-b": ""}}))],
             [values(json!({"images": {"a.b": ""}})), values(json!({"images": {"c": ""}}))],
+        ),
+        (
+            "given-value-refused",
+            [with_values(json!({"a": 1})), with_values(json!({"a": "x"}))],
+            [with_values(json!({"a": 1})), with_values(json!({"a": 1}))],
         ),
         (
             "package-changed",
@@ -527,22 +533,28 @@ pub(super) fn objects() -> Vec<Case> {
         ),
         ("workload-removed", [deployment(json!({})), none()], [claim("v1", "Service"), none()]),
         ("service-removed", [service(json!({})), none()], [deployment(json!({})), none()]),
-        (
-            "object-renamed-in-use",
-            [stateful("a"), stateful("b")],
-            [one(config_map("a", data())), one(config_map("b", data()))],
-        ),
+        ("data-removed", [stateful("a"), stateful("b")], [stateful("a"), stateful("a")]),
         (
             "object-renamed",
+            // All that mounts it moved, too.
+            [
+                Of::Objects(vec![config_map("a", data()), mounts("a")]),
+                Of::Objects(vec![config_map("b", data()), mounts("b")]),
+            ],
             [one(config_map("a", data())), one(config_map("b", data()))],
-            [one(config_map("a", data())), one(config_map("b", json!({"a": "2"})))],
         ),
         (
             "object-renamed",
             // Nearly the same, and called the same but for its version.
             [
-                one(config_map("a-v1.0.0", json!({"a": "1", "b": "2", "c": "3"}))),
-                one(config_map("a-v1.1.0", json!({"a": "1", "b": "2", "c": "4"}))),
+                Of::Objects(vec![
+                    config_map("a-v1.0.0", json!({"a": "1", "b": "2", "c": "3"})),
+                    mounts("a-v1.0.0"),
+                ]),
+                Of::Objects(vec![
+                    config_map("a-v1.1.0", json!({"a": "1", "b": "2", "c": "4"})),
+                    mounts("a-v1.1.0"),
+                ]),
             ],
             [
                 one(config_map("a-x", json!({"a": "1", "b": "2", "c": "3"}))),
@@ -588,7 +600,10 @@ pub(super) fn objects() -> Vec<Case> {
         ),
         (
             "field-changed",
-            [one(config_map("m", json!({"a": "1"}))), one(config_map("m", json!({"a": "2"})))],
+            [
+                one(object("v1", "Endpoints", "m", json!({"a": "1"}))),
+                one(object("v1", "Endpoints", "m", json!({"a": "2"}))),
+            ],
             [labelled(json!({"a": "1"})), labelled(json!({"a": "2"}))],
         ),
     ]

@@ -11,7 +11,7 @@ use super::*;
 use crate::diff::BundleFacts;
 
 /// A title, and both sides.
-type Sample = (&'static str, [Side; 2]);
+pub(super) type Sample = (&'static str, [Side; 2]);
 
 fn objects(title: &'static str, old: Vec<Json>, new: Vec<Json>) -> Sample {
     (title, [side(Of::Objects(old)), side(Of::Objects(new))])
@@ -45,8 +45,8 @@ fn schemas(title: &'static str, old: Json, new: Json, given: Json) -> Sample {
     pair(title, [with_schema(old, json!({})), with_schema(new, given)])
 }
 
-#[test]
-fn findings_of_samples() {
+/// Returns all samples.
+pub(super) fn all() -> Vec<Sample> {
     let all = [
         objects::added_objects(),
         objects::removed_objects(),
@@ -62,8 +62,13 @@ fn findings_of_samples() {
         facts::chart_values(),
         facts::bundles(),
     ];
+    all.into_iter().flatten().collect()
+}
+
+#[test]
+fn findings_of_samples() {
     let mut shown = String::new();
-    for (title, [old, new]) in all.into_iter().flatten() {
+    for (title, [old, new]) in all() {
         let set = compare(old.clone(), new.clone(), &Options::default());
         shown += &findings(&format!("{title}:"), &set);
         shown += &findings("  reversed:", &compare(new, old, &Options::default()));

@@ -103,6 +103,7 @@ impl Operands<'_> {
             bundle,
             package: loaded.package,
             operator_version: loaded.csv.version,
+            follows_namespace: true,
             ..Side::new(label, objects, self.namespace, None)
         })
     }

@@ -45,6 +45,7 @@ impl Operands<'_> {
         let bundle = bundle_facts(annotation);
         let name = text("name");
         let generated = render_generated(tree, self.namespace, &values).and_then(objects_of);
+        let follows_namespace = generated.is_some();
         let rendered = match generated {
             Some(objects) => objects,
             None if !self.helm => {
@@ -91,7 +92,7 @@ impl Operands<'_> {
         let operator_version = facts.app_version.clone();
         let side = Side::new(label, objects, self.namespace, Some(facts));
 
-        Ok(Side { bundle, package, operator_version, ..side })
+        Ok(Side { bundle, package, operator_version, follows_namespace, ..side })
     }
 
     fn with_helm(&self, name: &str, tree: &ChartTree, form: Form) -> Result<Rendered, Fatal> {

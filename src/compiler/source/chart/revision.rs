@@ -140,6 +140,9 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
 fn git(folder: &Path) -> Result<Program, String> {
     // Keep the user's global settings, for example `safe.directory`.
     let own = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "XDG_CONFIG_HOME"];
+    if !folder.is_dir() {
+        return Err(format!("no directory `{}`", folder.display()));
+    }
     let program = Program::find("git", None).map_err(|error| format!("git: {error}"))?;
     Ok(program
         .folder(folder)

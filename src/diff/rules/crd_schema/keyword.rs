@@ -1,14 +1,14 @@
 //! Rules on keywords of a schema: the old and the new value of one come in, a finding goes out.
 
-use super::super::crd_reference;
 use super::location::SchemaLocation;
 use super::{
-    CHANGED, DEFAULT, DEFAULT_ADDED, ENUM, FORMAT, LIST_KEYS, LIST_TYPE, LOOSENED, NULLABLE,
-    PATTERN, PATTERN_CHANGED, PROPERTY_ADDED, PROPERTY_REMOVED, PRUNED, RANGE, REQUIRED, TYPE,
-    UNIQUE, flag, validation,
+    CHANGED, DEFAULT, DEFAULT_ADDED, DEFAULT_REFUSED, ENUM, FORMAT, LIST_KEYS, LIST_TYPE, LOOSENED,
+    NULLABLE, PATTERN, PATTERN_CHANGED, PROPERTY_ADDED, PROPERTY_REMOVED, PRUNED, RANGE, REQUIRED,
+    TYPE, UNIQUE, flag, validation,
 };
 use crate::diff::Finding;
 use crate::diff::rules::{RuleContext, display_value, found, listed, not_in};
+use crate::overlay;
 use serde_json::Value as Json;
 
 /// Formats that the API server validates; it ignores all others. Source: kube-openapi's
@@ -70,20 +70,15 @@ pub(super) fn judge(
         after: context.new.at(parent),
     };
 
-    // A constraint that Kubernetes has anyway rejects only values that never worked.
-    let implied =
-        || crd_reference::judge(context.old, context.new, parent, &location.field, keyword);
-
     Some(match keyword {
         "type" | "anyOf" | "x-kubernetes-int-or-string" => change.of_type(),
         "enum" => change.of_enum(),
         "required" => change.of_required(),
-        "minLength" => implied().unwrap_or_else(|| change.of_bound(true)),
-        "maxLength" => implied().unwrap_or_else(|| change.of_bound(false)),
-        "minimum" | "minItems" | "minProperties" => change.of_bound(true),
-        "maximum" | "maxItems" | "maxProperties" => change.of_bound(false),
+        "minimum" | "minLength" | "minItems" | "minProperties" => change.of_bound(true),
+        "maximum" | "maxLength" | "maxItems" | "maxProperties" => change.of_bound(false),
+        "multipleOf" => change.of_factor(),
         "exclusiveMinimum" | "exclusiveMaximum" => change.of_exclusive_bound(),
-        "pattern" => implied().unwrap_or_else(|| change.of_pattern()),
+        "pattern" => change.of_pattern(),
         "format" => return change.of_format(),
         "default" => change.of_default(),
         "nullable" | "x-kubernetes-preserve-unknown-fields" => change.of_permission(),
@@ -201,6 +196,21 @@ impl KeywordChange<'_> {
         found(if narrower { &RANGE } else { &LOOSENED }, reason)
     }
 
+    /// A multiple of the new factor is one of the old factor only if the old one divides the new one.
+    fn of_factor(&self) -> Finding {
+        let (field, keyword) = (self.field, self.keyword);
+        let number = |value: Option<&Json>| value.and_then(Json::as_f64);
+        let shown = |value: Option<&Json>| value.map_or("none".to_owned(), display_value);
+        let reason = format!("{field}: {keyword} {} → {}", shown(self.old), shown(self.new));
+        let looser = match (number(self.old), number(self.new)) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            // The old multiples are multiples of the new factor.
+            (Some(old), Some(new)) => new != 0.0 && old % new == 0.0,
+        };
+        found(if looser { &LOOSENED } else { &RANGE }, reason)
+    }
+
     /// In OpenAPI 3.0 these keywords are Booleans next to the bound, not bounds.
     fn of_exclusive_bound(&self) -> Finding {
         let (field, keyword) = (self.field, self.keyword);
@@ -239,9 +249,15 @@ impl KeywordChange<'_> {
 
     fn of_default(&self) -> Finding {
         let field = self.field;
+        let default = self.after.and_then(|schema| Some((schema, schema.get("default")?)));
+        if let Some(finding) = default.and_then(|(schema, new)| refused(field, schema, new)) {
+            return finding;
+        }
         match (self.old, self.new) {
             (None, Some(new)) => {
-                found(&DEFAULT_ADDED, format!("{field}: new default {}", display_value(new)))
+                // A missing Boolean is false to the program, so this turns something on.
+                let rule = if *new == Json::Bool(true) { &DEFAULT } else { &DEFAULT_ADDED };
+                found(rule, format!("{field}: new default {}", display_value(new)))
             }
             (Some(old), Some(new)) => {
                 let (old, new) = (display_value(old), display_value(new));
@@ -314,6 +330,12 @@ impl KeywordChange<'_> {
         let rule = if narrower { &UNIQUE } else { &LIST_TYPE };
         found(rule, format!("{field}: {keyword} {old} → {new}"))
     }
+}
+
+/// Returns the finding if a schema refuses its own default.
+pub(super) fn refused(field: &str, schema: &Json, default: &Json) -> Option<Finding> {
+    let why = overlay::refused(&schema.into(), &default.into()).into_iter().next()?;
+    Some(found(&DEFAULT_REFUSED, format!("{field}: default {}: {why}", display_value(default))))
 }
 
 /// Returns true if a schema preserves unknown fields.

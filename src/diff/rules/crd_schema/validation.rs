@@ -6,6 +6,9 @@ use crate::diff::Finding;
 use crate::diff::path::Step;
 use crate::diff::rules::{RuleContext, display_value, found, listed};
 use serde_json::Value as Json;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// Returns the finding for an edit of `x-kubernetes-validations`.
 pub(super) fn judge(context: &RuleContext<'_, '_>, field: &str, at: usize) -> Option<Finding> {
@@ -15,14 +18,16 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, field: &str, at: usize) -> Op
         list.filter_map(|rule| rule.get("rule")?.as_str().map(str::to_owned)).collect()
     };
     let list = context.steps().get(..=at)?;
+    // Also items are compared with the whole list: their key is the text of the rule, and a blank
+    // makes another one.
     let unknown = |new: Vec<String>| -> Vec<String> {
-        let old = context.old.at(list).map(rules).unwrap_or_default();
-        new.into_iter().filter(|rule| !old.contains(rule)).collect()
+        let old = context.old.at(list).map(|list| context.old_rules.of(list)).unwrap_or_default();
+        new.into_iter().filter(|rule| !old.contains(&without_blanks(rule))).collect()
     };
     let came: Vec<String> = match (rest, &context.edit.old, &context.edit.new) {
         ([], _, Some(new)) => unknown(rules(new)),
         ([Step::Item(_) | Step::Index(_)], None, Some(new)) => {
-            new.get("rule").and_then(Json::as_str).map(str::to_owned).into_iter().collect()
+            unknown(new.get("rule").and_then(Json::as_str).map(str::to_owned).into_iter().collect())
         }
         // Lists with a rule twice are compared by position.
         ([Step::Index(_), Step::Key(key)], _, Some(new)) if key == "rule" => {
@@ -33,7 +38,11 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, field: &str, at: usize) -> Op
         _ => return None,
     };
     if came.is_empty() {
-        return Some(found(&LOOSENED, format!("{field}: validation removed")));
+        let reason = match (&context.edit.old, &context.edit.new) {
+            (None, _) => "validation spelled differently",
+            _ => "validation removed",
+        };
+        return Some(found(&LOOSENED, format!("{field}: {reason}")));
     }
 
     let schema = context.steps().get(..at)?;
@@ -53,6 +62,49 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, field: &str, at: usize) -> Op
     let shown: Vec<String> =
         came.into_iter().map(|rule| display_value(&Json::String(rule))).collect();
     Some(found(rule, format!("{field}: new validation {}", listed(&shown, 3))))
+}
+
+/// The rules of lists of validations of the old side, without blanks, by the address of the list, which
+/// is stable while the side is borrowed: thousands of edits may share a list.
+#[derive(Default)]
+pub(in crate::diff::rules) struct OldRules(RefCell<HashMap<*const Json, Rc<HashSet<String>>>>);
+
+impl OldRules {
+    fn of(&self, list: &Json) -> Rc<HashSet<String>> {
+        let rules = || {
+            let items = list.as_array().into_iter().flatten();
+            let texts = items.filter_map(|rule| rule.get("rule")?.as_str());
+            Rc::new(texts.map(without_blanks).collect())
+        };
+        Rc::clone(self.0.borrow_mut().entry(std::ptr::from_ref(list)).or_insert_with(rules))
+    }
+}
+
+/// Returns a CEL rule without the blanks that do not count: those outside of strings, except between
+/// words, where one is enough.
+fn without_blanks(rule: &str) -> String {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut text = String::with_capacity(rule.len());
+    let (mut quote, mut escaped, mut blank) = (None, false, false);
+    for c in rule.chars() {
+        if quote.is_none() && c.is_whitespace() {
+            blank = true;
+            continue;
+        }
+        if blank && is_word(c) && text.ends_with(is_word) {
+            text.push(' ');
+        }
+        blank = false;
+        text.push(c);
+        match quote {
+            Some(_) if escaped => escaped = false,
+            Some(_) if c == '\\' => escaped = true,
+            Some(open) if c == open => quote = None,
+            None if ['"', '\''].contains(&c) => quote = Some(c),
+            _ => {}
+        }
+    }
+    text
 }
 
 /// Returns true if a CEL rule uses `self` only for fields for which `wanted` is true.

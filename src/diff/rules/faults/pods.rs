@@ -7,6 +7,7 @@ use super::{
 use crate::diff::identity::Pairs;
 use crate::diff::path::Step;
 use crate::diff::rules::rbac::EffectivePermissions;
+use crate::diff::rules::settings::{Arguments, Setting, of_line};
 use crate::diff::rules::{at, is_hook, pod_template};
 use crate::diff::{Identity, Side};
 use crate::ir::{PodReference, pod_references, quantity};
@@ -97,7 +98,7 @@ pub(super) fn judge(
         references(side, pod, &mentioned, faults);
         labels(side, pod, faults);
         token(side, pod, permissions, faults);
-        leases(pod, permissions, faults);
+        leases(side, pod, permissions, faults);
         for container in containers(pod.spec) {
             probes(pod, container, faults);
             user(pod, container, faults);
@@ -280,8 +281,13 @@ fn subject_of(namespace: &str, account: &str) -> String {
 }
 
 /// Adds the fault of leader election without permission for Leases.
-fn leases(pod: &Pod<'_>, permissions: &EffectivePermissions<'_>, faults: &mut Vec<Fault>) {
-    if !containers(pod.spec).any(elects_leader) {
+fn leases(
+    side: &Side,
+    pod: &Pod<'_>,
+    permissions: &EffectivePermissions<'_>,
+    faults: &mut Vec<Fault>,
+) {
+    if !elects_leader(side, &pod.id.namespace, pod.spec) {
         return;
     }
     let holder = permissions.holder(&subject(pod));
@@ -298,36 +304,54 @@ fn leases(pod: &Pod<'_>, permissions: &EffectivePermissions<'_>, faults: &mut Ve
     }
 }
 
-/// Returns true if arguments or environment variables of a container turn leader election on.
-fn elects_leader(container: &Json) -> bool {
-    let list = |key: &str| container.get(key).and_then(Json::as_array).into_iter().flatten();
+/// Returns true if an argument, an environment variable or a mounted ConfigMap of a pod turns leader
+/// election on.
+pub(in crate::diff::rules) fn elects_leader(side: &Side, namespace: &str, spec: &Json) -> bool {
+    let items = |from: &'_ Json, key: &str| -> Vec<Json> {
+        from.get(key).and_then(Json::as_array).cloned().unwrap_or_default()
+    };
+    let of_container = |container: &Json| {
+        let arguments = [items(container, "args"), items(container, "command")].concat();
+        let flags = Arguments::of(&arguments).flags;
+        let variables = items(container, "env");
+        let variables = variables.iter().map(|variable| {
+            let text = |key: &str| variable.get(key).and_then(Json::as_str).unwrap_or_default();
+            Setting::new(text("name"), text("value"))
+        });
+        flags.into_iter().chain(variables).any(|setting| turns_election_on(&setting))
+    };
+    let maps = items(spec, "volumes")
+        .into_iter()
+        .filter_map(|volume| Some(at(&volume, &["configMap", "name"])?.as_str()?.to_owned()));
+    let of_map = |name: String| {
+        let id = Identity {
+            kind: "ConfigMap".to_owned(),
+            group: String::new(),
+            namespace: namespace.to_owned(),
+            name,
+        };
+        let data = side.objects.get(&id).and_then(|map| map.get("data")?.as_object());
+        let texts =
+            data.into_iter().flatten().filter_map(|(key, text)| Some((key, text.as_str()?)));
+        texts.into_iter().any(|(key, text)| {
+            let lines = text.lines().map(of_line).chain([Setting::new(key, text)]);
+            lines.into_iter().any(|setting| turns_election_on(&setting))
+        })
+    };
+    containers(spec).any(of_container) || maps.into_iter().any(of_map)
+}
 
+/// Returns true if a setting turns leader election on.
+fn turns_election_on(setting: &Setting) -> bool {
     // Operators have `--leader-elect`, `--enable-leader-election` and variables such as
     // LEADER_ELECTION_ENABLED, with prefixes of their own.
-    let is_name = |name: &str| {
-        let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-        let name = name.to_lowercase();
+    let letters = setting.name.chars().filter(char::is_ascii_alphanumeric);
+    let name = letters.collect::<String>().to_lowercase();
+    let is_name =
         ["leaderelect", "leaderelection", "enableleaderelection", "leaderelectionenabled"]
             .iter()
-            .any(|end| name.ends_with(end))
-    };
-
-    let is_on = |value: &str| value.eq_ignore_ascii_case("true");
-
-    let by_flag =
-        list("args").chain(list("command")).filter_map(Json::as_str).any(|argument| match argument
-            .strip_prefix("--")
-            .map(|flag| flag.split_once('='))
-        {
-            Some(Some((flag, value))) => is_name(flag) && is_on(value),
-            Some(None) => is_name(argument),
-            None => false,
-        });
-    by_flag
-        || list("env").any(|variable| {
-            let text = |key: &str| variable.get(key).and_then(Json::as_str).unwrap_or_default();
-            is_name(text("name")) && is_on(text("value"))
-        })
+            .any(|end| name.ends_with(end));
+    is_name && setting.value.eq_ignore_ascii_case("true")
 }
 
 /// Adds the faults of probes without a port to connect to.
@@ -427,14 +451,15 @@ pub(super) fn lost_apis(
             let has = after.holder(&now);
             let lists =
                 |side: &EffectivePermissions<'_>, holder, (group, plural): &(&str, &str)| {
-                    side.may(holder, group, plural, "list")
+                    // A cache lists the objects once, and then watches them.
+                    ["list", "watch"].iter().all(|verb| side.may(holder, group, plural, verb))
                 };
             let lost = |api: &&(&str, &str)| lists(before, had, api) && !lists(after, has, api);
             resources.iter().filter(lost).collect()
         });
         let template = pod_template(&pair.id.kind).unwrap_or_default();
         for (group, plural) in lost.iter() {
-            let text = format!("{now} may no longer list {plural}.{group}");
+            let text = format!("{now} may no longer list and watch {plural}.{group}");
             faults.push(Fault::new(&pair.id, &OWN_API, text, keys(template)));
         }
     }

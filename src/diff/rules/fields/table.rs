@@ -3,45 +3,43 @@
 use super::super::rules;
 use super::Of::{Container, Every, Kinds, Pod};
 use super::When::{
-    Added, Changed, From, Gains, Limited, Loses, Lowered, LoweredWithout, Raised, Removed, To,
+    Added, Changed, ChangedWithSame, From, Gains, Limited, Loses, Lowered, LoweredWithout,
+    Multiplied, Raised, Removed, To,
 };
 use super::{Field, Of, When};
 use crate::diff::Rule;
 
 rules! {
-    ROLLOUT "rollout-unavailable" Risky
+    ROLLOUT "rollout-unavailable" Risky(Unavailable)
         "Pods are unavailable during rollouts."
         "`Recreate` deletes all pods before it creates new ones, `OnDelete` and `paused` do not replace them at all, and a higher `maxUnavailable` lets more pods be missing at a time. Risky, because the service may be interrupted."
         "Plan for the interruption, or set the strategy that you need.";
     ROLLOUT_SETTINGS "rollout-settings-changed" Info
         "Settings of rollouts changed."
-        "They change the pace and history of rollouts, and the old pods still serve until new ones are ready."
-        "Nothing.";
-    SCHEDULING "scheduling-narrowed" Risky
+        "They change the pace and history of rollouts, and the old pods still serve until new ones are ready.";
+    SCHEDULING "scheduling-narrowed" Risky(Unavailable)
         "Pods fit on fewer nodes."
         "A new node selector, required affinity, spread constraint or runtime class, or a lost toleration, excludes nodes. Pods stay Pending without a fitting one."
         "Check that enough nodes fit.";
     SCHEDULING_WIDER "scheduling-widened" Info
         "Pods fit on other or more nodes."
-        "The scheduler has more nodes to choose from, or another preference among them."
-        "Nothing.";
-    PLATFORM "node-platform-free" Risky
+        "The scheduler has more nodes to choose from, or another preference among them.";
+    PLATFORM "node-platform-free" Risky(Unavailable)
         "Pods no longer select the platform of their nodes."
         "Without `kubernetes.io/os` and `kubernetes.io/arch`, pods of a mixed cluster may start on nodes that cannot run their images."
         "Check whether the cluster has Windows nodes or nodes of several architectures.";
-    PRIORITY "priority-changed" Risky
+    PRIORITY "priority-changed" Risky(Unavailable)
         "Priority of pods changed."
         "Pods of a lower priority are preempted and evicted first, and a PriorityClass that does not exist rejects the pods."
         "Check that the PriorityClass exists, and which pods may now preempt others.";
-    GRACE "grace-period-lowered" Risky
+    GRACE "grace-period-lowered" Risky(Unavailable)
         "Time for shutting down lowered."
         "Containers are killed when it is over: requests and leases may be cut off."
         "Check that the containers stop in time.";
     LIFECYCLE "pod-lifecycle-changed" Info
         "Start or end of pods changed."
-        "Hooks of the container's lifecycle, or a longer time for shutting down."
-        "Nothing.";
-    NOT_PULLED "image-not-pulled" Risky
+        "Hooks of the container's lifecycle, or a longer time for shutting down.";
+    NOT_PULLED "image-not-pulled" Risky(Unavailable)
         "Image must be on the node."
         "With `imagePullPolicy: Never`, pods do not start on nodes without the image."
         "Load the image on every node, or set another policy.";
@@ -49,39 +47,46 @@ rules! {
         "Image pull policy changed."
         "Images are pulled more or less often; the image is the same."
         "Nothing, unless the registry is not reachable at all times.";
-    PROBE_REMOVED "probe-removed" Risky
+    PROBE_REMOVED "probe-removed" Risky(Unavailable Watch)
         "Probe removed."
         "Without a readiness probe, Services send requests to pods that are not ready, and rollouts do not wait for them. Without a liveness probe, a container that hangs is not restarted; without a startup probe, a slow one is."
         "Monitor the rollout by other means.";
-    PROBE_TIGHTER "probe-tightened" Risky
+    PROBE_TIGHTER "probe-tightened" Risky(Unavailable)
         "Liveness or startup probe tightened."
         "A container that is slow, for example on a loaded node, is restarted earlier than before."
         "Compare the probe with the start time and latency in your clusters.";
+    PROBE_MOVED "probe-moved" Risky(Unavailable Watch)
+        "Probe asks the same image for something else."
+        "A new image comes with the endpoints of its probes. The image is the same, so it may not have the path or command: the probe fails, and the container restarts or is never ready."
+        "Check that the image answers the probe.";
     PROBE "probe-changed" Info
         "Probe added or changed."
-        "The new version serves the probe. Probes without a port to connect to are found separately."
-        "Nothing.";
-    NETWORK "pod-network-changed" Risky
+        "The new version serves the probe. Probes without a port to connect to are found separately.";
+    NETWORK "pod-network-changed" Risky(Unavailable)
         "Network settings of pods changed."
         "The DNS settings decide which names resolve. Without the host network, pods have other addresses, and nodes no longer listen on their ports."
         "Check names that the pods resolve, and clients that use node addresses.";
-    MEMORY "memory-limit-lowered" Risky
+    MEMORY "memory-limit-lowered" Risky(Unavailable Watch)
         "Memory limit lowered."
         "A container above its limit is OOM-killed."
         "Compare the limit with the memory usage in your clusters.";
-    LIMIT "limit-lowered" Risky
+    LIMIT "limit-lowered" Risky(Unavailable)
         "CPU or storage limit lowered."
         "A container above its CPU limit is throttled, and one above its storage limit is evicted."
         "Compare the limit with the usage in your clusters.";
+    REQUEST "request-multiplied" Risky(Unavailable)
+        "Resource request ten times as high or more."
+        "Pods stay Pending where no node has room for the request, and are not created above a quota. A smaller growth is that of every upgrade."
+        "Check the room of your nodes, and quotas.";
     RESOURCES "resources-changed" Info
         "Resource requests or limits changed."
         "Requests decide where pods fit and what quotas count; higher limits allow more."
         "Check quotas, if you use them.";
-    NO_PODS "replicas-zero" Breaking
+    NO_PODS "replicas-zero" Breaking(Unavailable Fix)
         "Scaled to zero."
         "No pods run: an operator no longer reconciles, and a webhook no longer answers."
         "Set the number of replicas that you need.";
-    FEWER "replicas-lowered" Risky
+    FEWER "replicas-lowered" Risky(Unavailable Watch)
         "Number of replicas lowered."
         "With one replica, the workload is unavailable while its node is drained."
         "Set the number of replicas that you need.";
@@ -89,75 +94,75 @@ rules! {
         "Number of replicas raised."
         "More pods need more capacity."
         "Check the capacity of your nodes and quotas.";
-    BUDGET "disruption-budget-tightened" Risky
+    BUDGET "disruption-budget-tightened" Risky(Unavailable)
         "PodDisruptionBudget allows fewer disruptions."
         "Drains of nodes wait until the budget allows an eviction; with `maxUnavailable: 0`, or `minAvailable` of all replicas, they wait forever."
         "Check that the budget still allows the eviction of one pod.";
-    BUDGET_LOOSER "disruption-budget-changed" Risky
+    BUDGET_LOOSER "disruption-budget-changed" Risky(Unavailable)
         "PodDisruptionBudget protects less or other pods."
         "A drain may evict more pods at the same time than before."
         "Check the availability that you need.";
-    SCALING "autoscaling-changed" Risky
+    SCALING "autoscaling-changed" Risky(Unavailable)
         "Limits of an autoscaler changed."
         "Fewer replicas at most, or at least, can be too few under load; another target scales another workload."
         "Compare the limits with the load in your clusters.";
-    SCHEDULE "schedule-changed" Risky
+    SCHEDULE "schedule-changed" Risky(Unavailable)
         "Schedule of a CronJob changed."
         "Jobs run at other times, or not at all while it is suspended."
         "Check what depends on the jobs.";
-    EXPOSED "service-exposed" Risky
+    EXPOSED "service-exposed" Risky(Escalation)
         "Service can be reached from outside of the cluster, or by more clients."
         "Node ports, load balancers and removed source ranges open the Service to more networks."
         "Check firewalls, and whether this is intended.";
-    WITHDRAWN "service-withdrawn" Breaking
+    WITHDRAWN "service-withdrawn" Breaking(Unavailable Fix)
         "Service can no longer be reached from outside of the cluster."
         "The load balancer and its address, or the node ports, are released. Clients outside of the cluster cannot connect."
         "Change these clients, or set the old type.";
-    SERVICE_ROUTING "service-routing-changed" Risky
+    SERVICE_ROUTING "service-routing-changed" Risky(Unavailable)
         "Routing of a Service changed."
         "Other endpoints get the traffic, or clients need another address or port."
         "Check clients of the Service.";
-    EXPANDED "volume-claim-expanded" Risky
+    EXPANDED "volume-claim-expanded" Risky(UpgradeFails)
         "PersistentVolumeClaim requests more storage."
         "The API server rejects the update unless the StorageClass allows expansion."
         "Check `allowVolumeExpansion` of the StorageClass.";
-    SHRUNK "volume-claim-shrunk" Breaking
+    SHRUNK "volume-claim-shrunk" Breaking(UpgradeFails Fix)
         "PersistentVolumeClaim requests less storage."
         "The API server rejects the update: a claim cannot shrink."
         "Set the old size in your values or patches.";
-    RECLAIM "volume-reclaim-changed" Risky
+    RECLAIM "volume-reclaim-changed" Risky(DataLost)
         "Fate of released volumes changed."
         "With `Delete`, the data of a claim is deleted with the claim, or when a StatefulSet is scaled or deleted."
         "Back up the data, or set `Retain`.";
-    DEFAULT_CLASS "cluster-default-changed" Risky
+    DEFAULT_CLASS "cluster-default-changed" Risky(Unavailable)
         "Default of the whole cluster changed."
         "A default PriorityClass, StorageClass or IngressClass applies to objects of all users that do not name one."
         "Check that the cluster has exactly one default.";
-    TLS_UNVERIFIED "tls-verification-off" Risky
+    TLS_UNVERIFIED "tls-verification-off" Risky(Escalation)
         "TLS certificate is no longer verified."
         "Anyone who can answer for the Service is trusted."
         "Check why verification is off.";
-    POD_SECURITY "pod-security-changed" Risky
+    POD_SECURITY "pod-security-changed" Risky(Rejected)
         "Pod Security Standard of a namespace changed."
         "A stricter standard rejects pods that it does not allow; a looser one admits privileged pods."
         "Check which pods run in the namespace.";
-    IDENTITY "cloud-identity-changed" Risky
+    IDENTITY "cloud-identity-changed" Risky(Unavailable)
         "Cloud identity or pull secrets of a ServiceAccount changed."
         "Pods with the ServiceAccount lose access to cloud APIs or private registries, or have it as another identity."
         "Check the annotations and pull secrets that your clusters need.";
-    INGRESS "ingress-changed" Risky
+    INGRESS "ingress-changed" Risky(Unavailable)
         "Hosts, paths or TLS of an Ingress changed."
         "Addresses that are no longer routed fail for their clients."
         "Check the addresses that clients use.";
-    API_BACKEND "api-service-changed" Risky
+    API_BACKEND "api-service-changed" Risky(RequestsBlocked)
         "Service of an aggregated API changed."
         "Requests for the API go to another Service; while it does not answer, they fail."
         "Check that the Service is ready after the upgrade.";
-    HOOK "hook-changed" Risky
+    HOOK "hook-changed" Risky(UpgradeFails)
         "Object became a Helm hook, or stopped being one."
         "Helm does not manage hooks as part of the release: an object that becomes one is deleted from the release, and an object that exists as a hook lacks ownership metadata."
         "Test the upgrade on a copy, and check the object afterwards.";
-    NOT_KEPT "keep-policy-removed" Risky
+    NOT_KEPT "keep-policy-removed" Risky(DataLost)
         "Object is no longer kept on uninstall."
         "Without `helm.sh/resource-policy: keep`, Helm deletes the object with the release, and a CRD with all of its objects."
         "Set the annotation again if the object must outlive the release.";
@@ -323,6 +328,48 @@ pub(super) static FIELDS: &[Field] = &[
     row(Container, &["startupProbe", "timeoutSeconds"], "1", Lowered, &PROBE_TIGHTER),
     row(Container, &["startupProbe", "periodSeconds"], "10", Lowered, &PROBE_TIGHTER),
     row(Container, &["startupProbe", "failureThreshold"], "3", Lowered, &PROBE_TIGHTER),
+    row(
+        Container,
+        &["livenessProbe", "httpGet", "path"],
+        "",
+        ChangedWithSame("image"),
+        &PROBE_MOVED,
+    ),
+    row(
+        Container,
+        &["livenessProbe", "exec", "command"],
+        "",
+        ChangedWithSame("image"),
+        &PROBE_MOVED,
+    ),
+    row(
+        Container,
+        &["readinessProbe", "httpGet", "path"],
+        "",
+        ChangedWithSame("image"),
+        &PROBE_MOVED,
+    ),
+    row(
+        Container,
+        &["readinessProbe", "exec", "command"],
+        "",
+        ChangedWithSame("image"),
+        &PROBE_MOVED,
+    ),
+    row(
+        Container,
+        &["startupProbe", "httpGet", "path"],
+        "",
+        ChangedWithSame("image"),
+        &PROBE_MOVED,
+    ),
+    row(
+        Container,
+        &["startupProbe", "exec", "command"],
+        "",
+        ChangedWithSame("image"),
+        &PROBE_MOVED,
+    ),
     row(Container, &["livenessProbe", "*"], "", Changed, &PROBE),
     row(Container, &["readinessProbe", "*"], "", Changed, &PROBE),
     row(Container, &["startupProbe", "*"], "", Changed, &PROBE),
@@ -330,6 +377,7 @@ pub(super) static FIELDS: &[Field] = &[
     row(Container, &["resources", "limits", "memory"], "", Limited, &MEMORY),
     row(Container, &["resources", "limits", "*"], "", Limited, &LIMIT),
     row(Container, &["resources", "limits", "*"], "", Changed, &RESOURCES),
+    row(Container, &["resources", "requests", "*"], "", Multiplied, &REQUEST),
     row(Container, &["resources", "requests", "*"], "", Changed, &RESOURCES),
     // Availability and scaling.
     row(PDB, &["spec", "minAvailable"], "", Raised, &BUDGET),

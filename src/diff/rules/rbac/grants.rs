@@ -1,5 +1,7 @@
 //! Permissions and their inclusion.
 
+use crate::diff::Side;
+use crate::diff::rules::representatives::Representatives;
 use crate::diff::rules::texts;
 use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashSet};
@@ -97,8 +99,8 @@ pub(super) struct Grants<'a> {
 
 impl<'a> Grants<'a> {
     /// Returns the permissions of a role; empty without one.
-    pub(super) fn of(role: Option<&'a Json>) -> Self {
-        let all = role.map(role_grants).unwrap_or_default();
+    pub(super) fn of(role: Option<&'a Json>, entries: &Entries<'a>) -> Self {
+        let all = role.map(|role| role_grants(role, entries)).unwrap_or_default();
         let mut wildcards = Wildcards::default();
         wildcards.add(&all);
         Grants { all: all.into_iter().collect(), wildcards }
@@ -110,14 +112,59 @@ impl<'a> Grants<'a> {
     }
 }
 
+/// The lists of a rule, in the order of [`Entries`].
+const LISTS: [&str; 4] = ["apiGroups", "resources", "resourceNames", "verbs"];
+
+/// The representatives of the entries of all rules: groups, resources, resource names, verbs.
+pub(in crate::diff::rules) type Entries<'a> = Representatives<'a, 4>;
+
+/// Verbs that Kubernetes knows. Source: Kubernetes, "Using RBAC Authorization" and "Authorization".
+const VERBS: [&str; 15] = [
+    "*",
+    "get",
+    "list",
+    "watch",
+    "create",
+    "update",
+    "patch",
+    "delete",
+    "deletecollection",
+    "use",
+    "bind",
+    "escalate",
+    "impersonate",
+    "approve",
+    "sign",
+];
+
+/// Returns the representatives of the entries of the rules of both sides.
+pub(in crate::diff::rules) fn entries<'a>(sides: [&'a Side; 2]) -> Entries<'a> {
+    let objects = sides.into_iter().flat_map(|side| &side.objects);
+    let roles = objects.filter(|(id, _)| ["Role", "ClusterRole"].contains(&id.kind.as_str()));
+    let rules = roles.filter_map(|(_, role)| role.get("rules")?.as_array()).flatten();
+    let lists: Vec<[Vec<&str>; 4]> =
+        rules.map(|rule| LISTS.map(|list| texts(rule.get(list)))).collect();
+    Representatives::of(&lists, |list, entry| match list {
+        // Rules know these by name, and subresources are included by their own wildcard.
+        0 if ["", "*", "rbac.authorization.k8s.io"].contains(&entry) => None,
+        1 if entry.contains('*') || entry.ends_with("roles") => None,
+        1 if ["secrets", "serviceaccounts/token"].contains(&entry) => None,
+        1 => Some(entry.split_once('/').map_or("", |(_, sub)| sub)),
+        3 if VERBS.contains(&entry) => None,
+        _ => Some(""),
+    })
+}
+
 /// Returns the permissions of a rule.
-pub(super) fn grants_of(rule: &Json) -> Vec<Grant<'_>> {
+pub(super) fn grants_of<'a>(rule: &'a Json, entries: &Entries<'a>) -> Vec<Grant<'a>> {
     let mut grants = Vec::new();
-    let names = texts(rule.get("resourceNames"));
+    let mut at = 0..;
+    let [groups, resources, names, verbs] =
+        LISTS.map(|list| entries.list(at.next().unwrap_or_default(), texts(rule.get(list))));
     let names = if names.is_empty() { vec![""] } else { names };
-    for verb in texts(rule.get("verbs")) {
-        for group in texts(rule.get("apiGroups")) {
-            for resource in texts(rule.get("resources")) {
+    for verb in verbs {
+        for group in &groups {
+            for resource in &resources {
                 let grant = |name| Grant { group, resource, name, verb, url: false };
                 grants.extend(names.iter().copied().map(grant));
             }
@@ -130,7 +177,7 @@ pub(super) fn grants_of(rule: &Json) -> Vec<Grant<'_>> {
 }
 
 /// Returns the permissions of a role.
-pub(super) fn role_grants(role: &Json) -> Vec<Grant<'_>> {
+pub(super) fn role_grants<'a>(role: &'a Json, entries: &Entries<'a>) -> Vec<Grant<'a>> {
     let rules = role.get("rules").and_then(Json::as_array);
-    rules.into_iter().flatten().flat_map(grants_of).collect()
+    rules.into_iter().flatten().flat_map(|rule| grants_of(rule, entries)).collect()
 }

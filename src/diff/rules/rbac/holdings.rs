@@ -1,10 +1,11 @@
 //! Effective permissions: the subjects of bindings and their roles.
 
-use super::grants::{Grant, Wildcards, role_grants};
+use super::grants::{Entries, Grant, Wildcards, role_grants};
 use crate::diff::identity::{Pair, Pairs};
 use crate::diff::{Identity, Side};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// Scope of a binding: a namespace, or `None` for all namespaces.
 pub(super) type Scope<'a> = Option<&'a str>;
@@ -56,13 +57,18 @@ pub(in crate::diff::rules) struct EffectivePermissions<'a> {
     /// Sorted numbers of the roles with each permission.
     grants: HashMap<Grant<'a>, Vec<usize>>,
     wildcards: Wildcards,
+    entries: Rc<Entries<'a>>,
     /// Bound roles by subject and scope, including roles that are not part of the side.
     bound: BTreeSet<(String, Scope<'a>, Identity)>,
 }
 
 impl<'a> EffectivePermissions<'a> {
     /// Returns the permissions of a side. Renamed roles and ServiceAccounts have their new name.
-    pub(in crate::diff::rules) fn of(side: &'a Side, renamed: &Renames<'_>) -> Self {
+    pub(in crate::diff::rules) fn of(
+        side: &'a Side,
+        renamed: &Renames<'_>,
+        entries: &Rc<Entries<'a>>,
+    ) -> Self {
         let accounts = renamed.subjects();
 
         let mut numbers: HashMap<Identity, usize> = HashMap::new();
@@ -87,6 +93,7 @@ impl<'a> EffectivePermissions<'a> {
             holders: Vec::new(),
             grants: HashMap::new(),
             wildcards: Wildcards::default(),
+            entries: Rc::clone(entries),
             bound: bound_roles,
         };
         permissions.add_subjects(roles);
@@ -111,7 +118,8 @@ impl<'a> EffectivePermissions<'a> {
             numbers.into_iter().map(|(role, number)| (number, role)).collect();
         numbers.sort_unstable();
         for (number, role) in numbers {
-            let grants = side.objects.get(&role).map(role_grants).unwrap_or_default();
+            let role = side.objects.get(&role);
+            let grants = role.map(|role| role_grants(role, &self.entries)).unwrap_or_default();
             self.wildcards.add(&grants);
             for grant in grants {
                 let roles = self.grants.entry(grant).or_default();
@@ -154,6 +162,8 @@ impl<'a> EffectivePermissions<'a> {
         resource: &str,
         verb: &str,
     ) -> bool {
+        let [group, resource, verb] = [(0, group), (1, resource), (3, verb)]
+            .map(|(list, entry)| self.entries.one(list, entry));
         self.somewhere(holder, &Grant { group, resource, name: "", verb, url: false })
     }
 
@@ -210,6 +220,11 @@ impl<'p> Renames<'p> {
     /// Returns no renames, for the new side.
     pub(in crate::diff::rules) fn none() -> Self {
         Renames(BTreeMap::new())
+    }
+
+    /// Returns the new identities of renamed objects, by their old ones.
+    pub(in crate::diff::rules) fn identities(&self) -> HashMap<Identity, Identity> {
+        self.0.iter().map(|(old, new)| ((*old).clone(), (*new).clone())).collect()
     }
 
     /// Returns the new names of ServiceAccounts as subjects, by their old ones.

@@ -421,37 +421,37 @@ fn lists() -> Vec<Mutation> {
 fn references() -> Vec<Mutation> {
     let subdomain = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
     vec![
-        info(
+        breaking(
             "the length of a Secret's name",
             vec![set("field/secretRef/properties/name/maxLength", json!(253))],
-            "crd-reference-limited",
-            "no name of an object is longer",
+            "crd-range-narrowed",
+            "a schema may hold any text under `name`; the server rejects what is longer",
         ),
-        risky(
-            "the syntax of a Secret's name",
-            vec![
-                set("field/secretRef/properties/name/maxLength", json!(253)),
-                set("field/secretRef/properties/name/minLength", json!(1)),
-                set("field/secretRef/properties/name/pattern", json!(subdomain)),
-            ],
-            "crd-reference-checked",
-            "only an empty name is rejected",
-        ),
-        risky(
-            "the syntax of a namespace",
-            vec![set(
-                "field/secretRef/properties/namespace/pattern",
-                json!("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"),
-            )],
-            "crd-reference-checked",
-            "only an empty namespace is rejected",
-        ),
-        risky(
+        breaking(
             "the syntax of a key",
             vec![set("field/secretRef/properties/key/pattern", json!("^[-._a-zA-Z0-9]+$"))],
-            "crd-reference-checked",
-            "only an empty key is rejected",
+            "crd-pattern-added",
+            "a key may be a path in a vault, such as `prod/db`",
         ),
+        breaking(
+            "a default outside of the enum",
+            vec![set("field/mode/default", json!("slow"))],
+            "crd-default-refused",
+            "the API server rejects the CRD",
+        ),
+        info(
+            "a new default",
+            vec![set("field/mode/default", json!("safe"))],
+            "crd-default-added",
+            "it usually is the previous behavior",
+        ),
+        risky(
+            "a new default that turns something on",
+            vec![set("field/wide/default", json!(true))],
+            "crd-default-changed",
+            "a missing Boolean was false to the program",
+        )
+        .from(vec![set("field/wide", json!({"type": "boolean"}))]),
         breaking(
             "a shorter name of a Secret",
             vec![set("field/secretRef/properties/name/maxLength", json!(20))],

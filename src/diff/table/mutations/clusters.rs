@@ -53,11 +53,17 @@ fn webhooks() -> Vec<Mutation> {
             "webhook-selector-removed",
             "all namespaces depend on the webhook",
         ),
-        info(
+        risky(
             "a stricter namespace selector",
             vec![set("webhook/namespaceSelector/matchLabels/a", json!("b"))],
-            "field-changed",
-            "fewer requests depend on the webhook",
+            "webhook-narrowed",
+            "the webhook is removed for the other namespaces",
+        ),
+        risky(
+            "a shorter timeout",
+            vec![set("webhook/timeoutSeconds", json!(1))],
+            "webhook-timeout-lowered",
+            "slow calls fail",
         ),
         risky(
             "a longer timeout",

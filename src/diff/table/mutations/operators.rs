@@ -107,6 +107,53 @@ fn images() -> Vec<Mutation> {
 fn rollouts() -> Vec<Mutation> {
     vec![
         risky(
+            "a rolling update without leader election",
+            vec![unset("Deployment/spec/strategy")],
+            "rollout-overlaps",
+            "the old and the new pod act at once",
+        )
+        .from(vec![
+            set("Deployment/spec/strategy", json!({"type": "Recreate"})),
+            set("container/args", json!(["--metrics-bind-address=:8443"])),
+        ]),
+        risky(
+            "a rolling update with leader election in a file",
+            vec![unset("Deployment/spec/strategy")],
+            "rollback-refused",
+            "the new pod waits for the lease, but the server stores `rollingUpdate`",
+        )
+        .from(vec![
+            set("Deployment/spec/strategy", json!({"type": "Recreate"})),
+            set("container/args", json!(["--metrics-bind-address=:8443"])),
+            set("ConfigMap/data/config.yaml", json!("leaderElection:\n  leaderElect: true")),
+        ]),
+        risky(
+            "a hundred times the request",
+            vec![set("container/resources", json!({"requests": {"cpu": "10"}}))],
+            "request-multiplied",
+            "no node may have room",
+        )
+        .from(vec![set("container/resources", json!({"requests": {"cpu": "100m"}}))]),
+        risky(
+            "a tiny emptyDir",
+            vec![set("pod/volumes/2", json!({"name": "tmp", "emptyDir": {"sizeLimit": "1Ki"}}))],
+            "limit-lowered",
+            "the pod is evicted above it",
+        )
+        .from(vec![set("pod/volumes/2", json!({"name": "tmp", "emptyDir": {}}))]),
+        risky(
+            "another Secret in a volume",
+            vec![set("pod/volumes/1/secret", json!({"secretName": "other", "optional": true}))],
+            "volume-source-changed",
+            "the files have other content",
+        ),
+        info(
+            "a comment in a ConfigMap",
+            vec![set("ConfigMap/data/config.yaml", json!("# a comment\ncache: on"))],
+            "config-tuned",
+            "the settings are the same",
+        ),
+        risky(
             "recreate instead of a rolling update",
             vec![set("Deployment/spec/strategy", json!({"type": "Recreate"}))],
             "rollout-unavailable",
@@ -554,17 +601,47 @@ fn environment() -> Vec<Mutation> {
         ]
     };
     vec![
-        info(
+        risky(
             "another value",
             vec![set("container/env/2/value", json!("off"))],
             "env-changed",
-            "the new version configures itself",
+            "a variable switches features, as a flag does",
+        ),
+        risky(
+            "a mount at another path",
+            vec![set("container/volumeMounts/0/mountPath", json!("/etc/widgets"))],
+            "mount-moved",
+            "the same image looks at the old path",
         ),
         info(
+            "a mount at another path with a new image",
+            vec![
+                set("container/volumeMounts/0/mountPath", json!("/etc/widgets")),
+                set("container/image", json!("registry.example.com/widgets/operator:v1.4.1")),
+            ],
+            "volume-changed",
+            "the new image knows its paths",
+        ),
+        risky(
+            "another path of a probe",
+            vec![set("container/readinessProbe/httpGet/path", json!("/ready"))],
+            "probe-moved",
+            "the same image may not answer it",
+        ),
+        info(
+            "another path of a probe with a new image",
+            vec![
+                set("container/readinessProbe/httpGet/path", json!("/ready")),
+                set("container/image", json!("registry.example.com/widgets/operator:v1.4.1")),
+            ],
+            "probe-changed",
+            "the new image serves its probes",
+        ),
+        risky(
             "a variable less",
             vec![unset("container/env/2")],
             "env-removed",
-            "the program has its own default",
+            "as with a flag, the default may differ",
         ),
         breaking(
             "a variable from a missing Secret",
@@ -583,7 +660,7 @@ fn environment() -> Vec<Mutation> {
                 json!({"name": "TOKEN",
             "valueFrom": {"secretKeyRef": {"name": "widget-token", "key": "token", "optional": true}}}),
             )],
-            "env-changed",
+            "env-tuned",
             "the variable is unset without it",
         ),
         breaking(
@@ -703,11 +780,11 @@ fn references() -> Vec<Mutation> {
             "the operator may read it through the API",
         )
         .from(vec![unset("pod/volumes/0")]),
-        info(
+        risky(
             "other content of a ConfigMap",
             vec![set("ConfigMap/data/config.yaml", json!("cache: off"))],
-            "field-changed",
-            "the new version reads its own configuration",
+            "config-changed",
+            "a file switches features, as a flag does",
         ),
         breaking(
             "an immutable ConfigMap changed",

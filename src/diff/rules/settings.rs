@@ -1,0 +1,384 @@
+//! Settings of programs: flags, environment variables and lines of configuration files.
+//!
+//! What a setting says counts, not where it is said: the same change has the same class in all three
+//! places.
+
+use super::fields::plain;
+use super::image::{self, Use, is_image};
+use super::{RuleContext, found, listed, rules};
+use crate::diff::path::Step;
+use crate::diff::{Finding, Rule, tree};
+use crate::ir::Release;
+use crate::yaml;
+use serde_json::{Map, Value as Json, json};
+use std::collections::{HashMap, HashSet};
+
+rules! {
+    CONFIG "config-changed" Risky(Behaviour)
+        "Content of a ConfigMap or Secret changed."
+        "Programs read their settings from ConfigMaps and Secrets, as from arguments: they enable and disable features, and set addresses."
+        "Check the changed settings.";
+    CONFIG_TUNED "config-tuned" Info
+        "Settings for logging, versions or images in a ConfigMap changed, or none."
+        "Only the level or format of logs, a version or an image differs; or the text says the same in another form, or a file is new, which nothing reads unless another change says so.";
+}
+
+/// A setting of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Setting {
+    pub(super) name: String,
+    pub(super) value: String,
+}
+
+impl Setting {
+    pub(super) fn new(name: &str, value: &str) -> Self {
+        Setting { name: name.to_owned(), value: value.to_owned() }
+    }
+
+    /// Returns the setting of a flag; one without a value is true.
+    fn of_flag(flag: &str) -> Self {
+        // Go's `flag` accepts one dash and two.
+        let text = flag.trim_start_matches('-');
+        let (name, value) = text.split_once('=').unwrap_or((text, "true"));
+        Setting::new(name, value)
+    }
+
+    /// Returns true if it sets the level or format of logs, in any spelling: `--zap-log-level`,
+    /// `LOG_LEVEL`, `logLevel`.
+    fn is_log(&self) -> bool {
+        let letters = self.name.chars().filter(char::is_ascii_alphanumeric);
+        let name = letters.collect::<String>().to_ascii_lowercase();
+        name == "v" || LOGS.iter().any(|end| name.ends_with(end))
+    }
+}
+
+/// Ends of names of settings for logs, in lower case and without punctuation.
+const LOGS: [&str; 7] = [
+    "loglevel",
+    "logformat",
+    "verbosity",
+    "zapdevel",
+    "zapencoder",
+    "zapstacktracelevel",
+    "zaptimeencoding",
+];
+
+/// Returns true if two sets of settings differ only in logs, in versions and images, and in empty
+/// values, which programs read as none.
+pub(super) fn is_tuning(gone: &[&Setting], came: &[&Setting]) -> bool {
+    let of = |settings: &[&Setting]| -> HashMap<String, String> {
+        settings.iter().map(|s| (s.name.clone(), s.value.clone())).collect()
+    };
+    let (before, after) = (of(gone), of(came));
+    let harmless = |setting: &&Setting, others: &HashMap<String, String>| {
+        let is_new_image = || is_image(&json!(setting.value));
+        setting.is_log()
+            || match others.get(&setting.name) {
+                Some(other) => without_versions(&setting.value) == without_versions(other),
+                // An image to mirror, as that of a container.
+                None => setting.value.is_empty() || is_new_image(),
+            }
+    };
+    gone.iter().all(|setting| harmless(setting, &after))
+        && came.iter().all(|setting| harmless(setting, &before))
+}
+
+/// Returns a value without the versions in it: the operator's own version changes with every release.
+/// Of an image, what is before its tag or digest.
+fn without_versions(value: &str) -> String {
+    if is_image(&json!(value)) {
+        return image::repository(value);
+    }
+    let mut text = String::new();
+    let is_part = |c: char| c.is_ascii_digit() || c == '.';
+    let mut rest = value;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let end = rest[start..].find(|c| !is_part(c)).map_or(rest.len(), |at| start + at);
+        let run = rest[start..end].trim_end_matches('.');
+        // Three numbers; addresses have four, and durations fewer.
+        let version = run.split('.').count() == 3 && run.split('.').all(|part| !part.is_empty());
+        text.push_str(rest[..start].trim_end_matches('v'));
+        text.push_str(if version { "VERSION" } else { &rest[start..end] });
+        rest = &rest[if version { start + run.len() } else { end }..];
+    }
+    text + rest
+}
+
+/// Adds the findings for a changed list of arguments.
+pub(super) fn arguments(
+    place: &str,
+    [old, new]: [&[Json]; 2],
+    [changed, tuned, order]: [&'static Rule; 3],
+    delta: &str,
+    findings: &mut Vec<Finding>,
+) {
+    let (before, after) = (Arguments::of(old), Arguments::of(new));
+    if before.positional == after.positional && before.by_name() == after.by_name() {
+        let reason = format!("{place}: the same flags in another order or form");
+        findings.push(found(order, reason));
+        return;
+    }
+    let (gone, came) = (missing(&before.flags, &after.flags), missing(&after.flags, &before.flags));
+
+    // Operands are started from images in flags, as from those in variables.
+    let renewed = |new: &&Setting| gone.iter().find(|old| old.name == new.name);
+    let images = came.iter().filter_map(|new| Some((*renewed(new)?, *new)));
+    let images =
+        images.filter(|(old, new)| is_image(&json!(old.value)) && is_image(&json!(new.value)));
+    let pairs: Vec<(&Setting, &Setting)> = images.collect();
+    for (old, new) in &pairs {
+        let place = format!("{place}[{}]", new.name);
+        image::judge(&place, &json!(old.value), &json!(new.value), Use::Operand, findings);
+    }
+
+    let is_image = |setting: &&Setting| pairs.iter().any(|(_, new)| new.name == setting.name);
+    let rest = |settings: Vec<&'_ Setting>| -> Vec<Setting> {
+        settings.into_iter().filter(|s| !is_image(s)).cloned().collect()
+    };
+    let (gone, came) = (rest(gone), rest(came));
+    let same = before.positional == after.positional && gone.is_empty() && came.is_empty();
+    if same && !pairs.is_empty() {
+        return;
+    }
+    let [gone, came] = [&gone, &came].map(|list| list.iter().collect::<Vec<_>>());
+    let is_tuned = before.positional == after.positional && !same && is_tuning(&gone, &came);
+    findings.push(found(if is_tuned { tuned } else { changed }, format!("{place}: {delta}")));
+}
+
+/// Arguments as flags and the rest, whose order counts.
+pub(super) struct Arguments {
+    pub(super) flags: Vec<Setting>,
+    positional: Vec<String>,
+}
+
+impl Arguments {
+    pub(super) fn of(list: &[Json]) -> Self {
+        let mut arguments = Arguments { flags: Vec::new(), positional: Vec::new() };
+        let mut items = list.iter().map(plain_text).peekable();
+        while let Some(text) = items.next() {
+            if !text.starts_with('-') || text.trim_matches('-').is_empty() {
+                arguments.positional.push(text);
+                continue;
+            }
+            let value = items.next_if(|next| !text.contains('=') && !next.starts_with('-'));
+            arguments.flags.push(match value {
+                Some(value) => Setting::new(text.trim_start_matches('-'), &value),
+                None => Setting::of_flag(&text),
+            });
+        }
+        arguments
+    }
+
+    /// Returns the values by flag: of one flag, the last value wins, or all count in their order.
+    fn by_name(&self) -> HashMap<&str, Vec<&str>> {
+        let mut values: HashMap<&str, Vec<&str>> = HashMap::new();
+        for flag in &self.flags {
+            values.entry(&flag.name).or_default().push(&flag.value);
+        }
+        values
+    }
+}
+
+fn plain_text(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Returns the settings that another list does not have.
+fn missing<'s>(list: &'s [Setting], other: &[Setting]) -> Vec<&'s Setting> {
+    let other: HashSet<&Setting> = other.iter().collect();
+    list.iter().filter(|setting| !other.contains(setting)).collect()
+}
+
+/// Returns true if an added, removed or changed environment variable is no setting of the program:
+/// it is about logs, versions and images, is empty, or tells the container about its own pod.
+pub(super) fn is_tuned_variable(name: &str, old: Option<&Json>, new: Option<&Json>) -> bool {
+    let from = |variable: Option<&Json>| variable?.get("valueFrom").cloned();
+    if old.is_none()
+        && let Some(source) = from(new)
+    {
+        // Without its Secret or ConfigMap, an optional variable is unset.
+        let optional = |source: &Json| source.get("optional") == Some(&Json::Bool(true));
+        let of_pod = |kind: &str| ["fieldRef", "resourceFieldRef"].contains(&kind);
+        let sources = source.as_object().into_iter().flatten();
+        return sources.into_iter().all(|(kind, source)| of_pod(kind) || optional(source));
+    }
+    if from(old).is_some() || from(new).is_some() {
+        return false;
+    }
+    let value = |variable: &Json| {
+        let value = variable.get("value").map(plain_text).unwrap_or_default();
+        Setting::new(name, &value)
+    };
+    let (gone, came) = (old.map(value), new.map(value));
+    is_tuning(&gone.iter().collect::<Vec<_>>(), &came.iter().collect::<Vec<_>>())
+}
+
+/// Labels of ConfigMaps with dashboards, which are no settings: of Grafana's sidecar (`sidecar.
+/// dashboards.label` of its chart) and of the OpenShift console (openshift/console-operator).
+const DASHBOARDS: [&str; 2] = ["grafana_dashboard", "console.openshift.io/dashboard"];
+
+/// Adds the finding for an edit of the content of a ConfigMap or Secret.
+pub(super) fn content(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+    let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
+    let is_content = |map: &str| ["data", "stringData", "binaryData"].contains(&map);
+    let labels = context.pair.new.and_then(|new| super::at(new, &["metadata", "labels"]));
+    let is_dashboard =
+        DASHBOARDS.iter().any(|label| labels.is_some_and(|l| l.get(label).is_some()));
+    let mut judge = |key: &str, label: String, old: Option<&Json>, new: Option<&Json>| {
+        let (is_tuned, change) = match (old, new) {
+            (Some(old), Some(new)) => text(key, &plain_text(old), &plain_text(new)),
+            (None, Some(new)) => {
+                let value = plain_text(new);
+                let is_file = value.trim_end().contains('\n');
+                let setting = Setting::new(key, &value);
+                (is_file || is_tuning(&[], &[&setting]), "added".to_owned())
+            }
+            (old, _) => {
+                let setting = Setting::new(key, &old.map(plain_text).unwrap_or_default());
+                (is_tuning(&[&setting], &[]), "removed".to_owned())
+            }
+        };
+        let rule = if is_tuned || is_dashboard { &CONFIG_TUNED } else { &CONFIG };
+        findings.push(found(rule, format!("{label}: {change}")));
+    };
+
+    match context.steps() {
+        [Step::Key(map), Step::Key(key)] if is_content(map) => {
+            judge(key, format!("{map}[{key}]"), old, new);
+        }
+        [Step::Key(map)] if is_content(map) => {
+            let entry =
+                |side: Option<&Json>, key: &str| side.and_then(|side| side.get(key)).cloned();
+            let sides = [old, new].into_iter().flatten().filter_map(Json::as_object);
+            let keys: Vec<&String> = sides.flat_map(Map::keys).collect();
+            for key in keys {
+                let (old, new) = (entry(old, key), entry(new, key));
+                judge(key, format!("{map}[{key}]"), old.as_ref(), new.as_ref());
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Number of changed lines that a reason shows.
+const LINES: usize = 2;
+
+/// Returns true if two texts say the same or differ only in tuning, and what differs.
+fn text(key: &str, old: &str, new: &str) -> (bool, String) {
+    let is_line = |text: &str| !text.trim_end().contains('\n');
+    if let (Some(before), Some(after)) = (document(old), document(new)) {
+        return parsed(&before, &after);
+    }
+    if is_line(old) && is_line(new) {
+        let settings = [Setting::new(key, old.trim()), Setting::new(key, new.trim())];
+        let is_tuned = old.trim() == new.trim() || is_tuning(&[&settings[0]], &[&settings[1]]);
+        return (is_tuned, format!("{} → {}", plain(&json!(old)), plain(&json!(new))));
+    }
+
+    let (before, after) = (lines(old), lines(new));
+    if before == after {
+        return (true, "the same in another form".to_owned());
+    }
+    let missing = |list: &[&str], other: &[&str]| -> Vec<String> {
+        let other: HashSet<&&str> = other.iter().collect();
+        list.iter().filter(|line| !other.contains(line)).map(|line| (*line).to_owned()).collect()
+    };
+    let (gone, came) = (missing(&before, &after), missing(&after, &before));
+    let settings = |lines: &[String]| lines.iter().map(|line| of_line(line)).collect::<Vec<_>>();
+    let (of_gone, of_came) = (settings(&gone), settings(&came));
+    let [is_gone, is_come] = [&of_gone, &of_came].map(|list| list.iter().collect::<Vec<_>>());
+    let changed = !(gone.is_empty() && came.is_empty());
+    let change = match (gone.as_slice(), came.as_slice()) {
+        ([], []) => "the same lines in another order".to_owned(),
+        ([one], [other]) => format!("{} → {}", plain(&json!(one)), plain(&json!(other))),
+        (gone, []) => format!("removed {}", shown(gone)),
+        ([], came) => format!("added {}", shown(came)),
+        (gone, came) => format!("removed {}; added {}", shown(gone), shown(came)),
+    };
+    (changed && is_tuning(&is_gone, &is_come), change)
+}
+
+fn shown(lines: &[String]) -> String {
+    listed(&lines.iter().map(|line| plain(&json!(line))).collect::<Vec<_>>(), LINES)
+}
+
+/// Returns a configuration file as a document: YAML or JSON with a map.
+fn document(text: &str) -> Option<Json> {
+    let documents = yaml::parse(text).ok()?;
+    let [document] = documents.as_slice() else { return None };
+    let document = Release::LITERAL.value(document);
+    document.is_object().then_some(document)
+}
+
+/// Returns true if two documents say the same or differ only in tuning, and what differs.
+fn parsed(old: &Json, new: &Json) -> (bool, String) {
+    let edits = tree::edits(old, new);
+    if edits.is_empty() {
+        return (true, "the same in another form".to_owned());
+    }
+    let name = |edit: &tree::Edit| edit.path.last_key().unwrap_or_default().to_owned();
+    // Settings of one name at two places are different settings.
+    let is_tuned = edits.iter().all(|edit| {
+        let of = |value: &Option<Json>| {
+            value.as_ref().map(|value| Setting::new(&name(edit), &plain_text(value)))
+        };
+        let (old, new) = (of(&edit.old), of(&edit.new));
+        is_tuning(&old.iter().collect::<Vec<_>>(), &new.iter().collect::<Vec<_>>())
+    });
+
+    let change = |edit: &tree::Edit| {
+        let path = edit.path.to_string();
+        let path = path.trim_start_matches('.');
+        match (&edit.old, &edit.new) {
+            (Some(old), Some(new)) => format!("{path}: {} → {}", plain(old), plain(new)),
+            (None, Some(new)) => format!("{path}: {} added", plain(new)),
+            _ => format!("{path} removed"),
+        }
+    };
+    (is_tuned, listed(&edits.iter().map(change).collect::<Vec<_>>(), LINES))
+}
+
+/// Returns the lines of a text without blanks at their ends, empty lines and comments.
+fn lines(text: &str) -> Vec<&str> {
+    let is_comment = |line: &str| ["#", "//", ";"].iter().any(|start| line.starts_with(start));
+    text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line)).collect()
+}
+
+/// Returns the setting of a line: `name = value` or `name: value`.
+pub(super) fn of_line(line: &str) -> Setting {
+    let quotes: &[char] = &['"', '\'', ' ', ','];
+    let (name, value) = line.split_once(['=', ':']).unwrap_or((line, ""));
+    // A line without a value is no empty setting.
+    let value = if value.trim().is_empty() { "true" } else { value };
+    Setting::new(name.trim_matches(quotes), value.trim_matches(quotes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Setting, is_tuning, without_versions};
+
+    #[test]
+    fn versions_in_values() {
+        for (one, other, same) in [
+            ("1.0.0", "v1.1.0", true),
+            ("widgets.v1.4.0", "widgets.v1.5.0", true),
+            ("r.io/a:1", "r.io/a:2", true),
+            ("r.io/a:1", "r.io/b:1", false),
+            ("10.0.0.1", "10.0.0.2", false),
+            ("30s", "40s", false),
+            ("a1.2.3b", "c1.2.3b", false),
+        ] {
+            assert_eq!(without_versions(one) == without_versions(other), same, "{one}, {other}");
+        }
+    }
+
+    #[test]
+    fn names_of_logs() {
+        for (name, log) in
+            [("zap-log-level", true), ("APP_LOG_LEVEL", true), ("v", true), ("level", false)]
+        {
+            let setting = |value: &str| Setting::new(name, value);
+            assert_eq!(is_tuning(&[&setting("a")], &[&setting("b")]), log, "{name}");
+        }
+    }
+}
