@@ -16,9 +16,34 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use walkdir::WalkDir;
 
-/// What crdify calls incompatible, and we do not: its validation, our code, which is empty where we
-/// have no difference, and the reason.
-const ALLOWED: &[(&str, &str, &str)] = &[];
+/// What crdify calls incompatible, and we do not: our code, which is empty where we have no difference,
+/// the validations of crdify that it is about, or all, and the reason.
+const ALLOWED: &[(&str, &[&str], &str)] = &[
+    (
+        "crd-loosened",
+        &[],
+        "all values stay valid: crdify reports every change of keywords that it does not know, types \
+         that allow more, new values of an enum, and bounds inside of `anyOf` as bounds of the field; \
+         tests/api_server/schema_changes.rs holds the code against the API server",
+    ),
+    (
+        "crd-default-added",
+        &[],
+        "a new default, also of a field that becomes required, refuses nothing; docs/upgrades.md",
+    ),
+    ("crd-property-added", &["description", "unhandled"], "new fields are optional"),
+    ("crd-status-checked", &[], "the new operator writes the status; docs/codes.md"),
+    (
+        "description-changed",
+        &["description", "unhandled"],
+        "descriptions and examples validate nothing",
+    ),
+    (
+        "",
+        &["minItems", "minLength", "minProperties", "unhandled"],
+        "a default written out: `minLength: 0`, `nullable: false`",
+    ),
+];
 
 /// Generated pairs of schemas.
 const GENERATED: std::ops::Range<u64> = 0..3_000;
@@ -108,8 +133,10 @@ impl<'s> Places<'s> {
 #[derive(Default)]
 struct Tally {
     judged: usize,
-    allowed: BTreeMap<(String, &'static str), usize>,
-    wrong: Vec<String>,
+    /// The number of incompatibilities by our code.
+    allowed: BTreeMap<&'static str, usize>,
+    /// Incompatibilities without a row: the number, and the first, by what a row would have.
+    wrong: BTreeMap<(String, Vec<&'static str>), (usize, String)>,
 }
 
 impl Tally {
@@ -136,23 +163,26 @@ impl Tally {
             if changes.iter().any(|change| change.class() != Class::Info) {
                 continue;
             }
-            let codes: BTreeSet<&'static str> =
+            let mut codes: BTreeSet<&'static str> =
                 changes.iter().map(|change| change.code()).collect();
-            let row = |code: &&str| {
-                ALLOWED.iter().any(|(of, ours, _)| *of == found.validation && ours == code)
-            };
-            let all: Vec<&str> =
-                if codes.is_empty() { vec![""] } else { codes.into_iter().collect() };
-            if all.iter().all(row) {
-                for code in all {
-                    *self.allowed.entry((found.validation.clone(), code)).or_default() += 1;
-                }
-            } else {
-                self.wrong.push(format!(
-                    "{name}: {version} {field}: {}: {}\n  ours: {all:?}",
-                    found.validation, found.error
-                ));
+            // Descriptions of a field change together with something else.
+            if codes.len() > 1 {
+                codes.remove("description-changed");
             }
+            let all: Vec<&'static str> =
+                if codes.is_empty() { vec![""] } else { codes.into_iter().collect() };
+            let row = |code: &&str| {
+                ALLOWED.iter().any(|(ours, of, _)| {
+                    ours == code && (of.is_empty() || of.contains(&found.validation.as_str()))
+                })
+            };
+            if all.iter().all(row) {
+                all.iter().for_each(|code| *self.allowed.entry(code).or_default() += 1);
+                continue;
+            }
+            let first = || format!("{name}: {version} {field}: {}", found.error);
+            let known = self.wrong.entry((found.validation.clone(), all));
+            known.or_insert_with(|| (0, first())).0 += 1;
         }
     }
 }
@@ -184,12 +214,9 @@ fn what_crdify_calls_incompatible_is_breaking_or_risky() {
         tally.judged,
         tally.allowed
     );
-    let wrong = tally.wrong;
-    assert!(wrong.is_empty(), "{}: {}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
-    let unused = ALLOWED.iter().filter(|(validation, code, _)| {
-        !tally.allowed.contains_key(&((*validation).to_owned(), *code))
-    });
-    assert_eq!(unused.count(), 0, "rows without a case");
+    assert!(tally.wrong.is_empty(), "neither breaking nor risky: {:#?}", tally.wrong);
+    let mut unused = ALLOWED.iter().filter(|(code, ..)| !tally.allowed.contains_key(code));
+    assert!(pairs.len() == generated || unused.next().is_none(), "a row without a case");
     assert!(tally.judged > pairs.len() / 2, "{}", tally.judged);
 }
 
