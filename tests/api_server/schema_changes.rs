@@ -11,9 +11,9 @@ use std::ops::Range;
 /// Generated pairs of schemas; `BUNDLE2CHART_SCHEMA_PAIRS=FIRST-LAST` judges others.
 const PAIRS: Range<u64> = 0..3_000;
 /// Pairs in one CRD, each of which is a field of it.
-const BATCH: usize = 100;
+const BATCH: usize = 250;
 /// Generated values of each field.
-const VALUES: usize = 24;
+const VALUES: usize = 16;
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
@@ -81,10 +81,9 @@ impl<'p> Batch<'p> {
     }
 
     fn judge(mut self, cluster: &ControlPlane, client: &Client, tally: &mut Tally) {
-        let (old, refused) = self.accepted(|crd| client.post(CRDS, crd), |pair| &pair.old);
+        let refused = self.serve(cluster, client, "old", |pair| &pair.old);
         self.pairs.retain(|index, _| !refused.contains_key(index));
         tally.judged += self.pairs.len();
-        self.wait_until_served(cluster, client, "old");
 
         // Values as a manifest has them, and as the server returns them.
         let mut valid: Vec<BTreeMap<usize, Json>> = Vec::new();
@@ -102,10 +101,7 @@ impl<'p> Batch<'p> {
         }
         tally.valid += valid.iter().map(BTreeMap::len).sum::<usize>();
 
-        let path = format!("{CRDS}/{}", old["metadata"]["name"].as_str().expect("a name"));
-        let (_, unserved) =
-            self.accepted(|crd| client.send("PATCH", &path, Some(crd)), |pair| &pair.new);
-        self.wait_until_served(cluster, client, "new");
+        let unserved = self.serve(cluster, client, "new", |pair| &pair.new);
         let mut reasons: BTreeMap<usize, String> = unserved
             .iter()
             .map(|(index, why)| (*index, format!("the new schema is refused: {why}")))
@@ -125,51 +121,58 @@ impl<'p> Batch<'p> {
                 reasons.entry(*index).or_insert(format!("{value}: {why}"));
             }
         }
+        eprintln!("{}: {} of {} pairs refused", self.kind, reasons.len(), self.pairs.len());
         tally.refused += reasons.len();
         for (index, pair) in &self.pairs {
             tally.add(pair, reasons.get(index));
         }
-        client.send("DELETE", &path, None);
+        eprintln!("{}", tally.wrong.join("\n"));
+        client.send("DELETE", &self.crd_path(), None);
     }
 
-    /// Sends the CRD with the schemas that the server accepts; returns it, and why it refuses others.
-    fn accepted(
+    /// Sends the CRD with the schemas that the server accepts, and waits until it validates with them;
+    /// returns why it refuses others, or every object because of a default in them.
+    fn serve(
         &self,
-        send: impl Fn(&Json) -> crate::control_plane::Answer,
+        cluster: &ControlPlane,
+        client: &Client,
+        version: &str,
         schema: impl Fn(&'p SchemaPair) -> &'p Json,
-    ) -> (Json, BTreeMap<usize, String>) {
-        let is_new =
-            self.pairs.values().next().is_some_and(|pair| std::ptr::eq(schema(pair), &pair.new));
-        let version = json!({"type": "string", "enum": [if is_new { "new" } else { "old" }]});
+    ) -> BTreeMap<usize, String> {
+        let served = json!({"type": "string", "enum": [version]});
+        let object = self.object(json!({ "version": version }));
+        // A field without a schema, in place of those that the server refuses.
+        let free = json!({ "x-kubernetes-preserve-unknown-fields": true });
         let mut refused = BTreeMap::new();
         loop {
-            // A field keeps its schema if the server refuses the new one.
-            let fields = self.pairs.iter().filter_map(|(index, pair)| {
-                let schema = match refused.contains_key(index) {
-                    true if is_new => &pair.old,
-                    true => return None,
-                    false => schema(pair),
-                };
-                Some((format!("p{index}"), schema))
+            let fields = self.pairs.iter().map(|(index, pair)| {
+                let is_refused = refused.contains_key(index);
+                (format!("p{index}"), if is_refused { &free } else { schema(pair) })
             });
-            let crd = crd(&self.kind, fields.chain([("version".to_owned(), &version)]));
-            let answer = send(&crd);
-            if answer.status < 300 {
-                return (answer.body, refused);
+            let crd = crd(&self.kind, fields.chain([("version".to_owned(), &served)]));
+            let mut answer = client.send("PATCH", &self.crd_path(), Some(&crd));
+            if answer.status == 404 {
+                answer = client.post(CRDS, &crd);
             }
-            let faults = faults(&answer.body, "properties[p");
+            let mut faults = faults(&answer.body, "properties[p");
+            if answer.status < 300 {
+                faults = cluster.wait_for("the schema", || {
+                    let answer = client.post(&self.path(), &object);
+                    let faults = self::faults(&answer.body, "spec.p");
+                    (answer.status < 300 || !faults.is_empty()).then_some(faults)
+                });
+                if faults.is_empty() {
+                    return refused;
+                }
+            }
             let known = refused.len();
             refused.extend(faults);
             assert!(refused.len() > known, "{}", answer.body);
         }
     }
 
-    /// Waits until the server validates with the schema of a side.
-    fn wait_until_served(&self, cluster: &ControlPlane, client: &Client, version: &str) {
-        let object = self.object(json!({ "version": version }));
-        cluster.wait_for("the schema", || {
-            (client.post(&self.path(), &object).status < 300).then_some(())
-        });
+    fn crd_path(&self) -> String {
+        format!("{CRDS}/{}.pairs.example.com", self.kind.to_lowercase())
     }
 
     fn path(&self) -> String {
@@ -216,10 +219,11 @@ impl<'p> Batch<'p> {
 fn faults(status: &Json, prefix: &str) -> BTreeMap<usize, String> {
     let causes = status["details"]["causes"].as_array().into_iter().flatten();
     let fault = |cause: &Json| {
-        let field = cause["field"].as_str()?;
-        let (_, rest) = field.split_once(prefix)?;
+        // The path is in the message where the cause has no field.
+        let why = format!("{}: {}", cause["field"].as_str()?, cause["message"].as_str()?);
+        let (_, rest) = why.split_once(prefix)?;
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        Some((rest[..end].parse().ok()?, format!("{field}: {}", cause["message"])))
+        Some((rest[..end].parse().ok()?, why))
     };
     causes.filter_map(fault).collect()
 }
