@@ -1,5 +1,5 @@
 //! Comparisons with programs in Go, which are built from their modules: the YAML decoder of
-//! Kubernetes and OLM's own renderer.
+//! Kubernetes, OLM's own renderer, and crdify.
 
 #![allow(
     clippy::expect_used,
@@ -9,6 +9,7 @@
     reason = "tests fail by panicking, and run programs"
 )]
 
+mod crd_changes;
 mod kubernetes_yaml;
 mod reference_renderer;
 
@@ -30,5 +31,7 @@ mod once;
 mod parallel;
 #[path = "../support/role_names.rs"]
 mod role_names;
+#[path = "../support/schema_pairs.rs"]
+mod schema_pairs;
 #[path = "../support/shared.rs"]
 mod shared;

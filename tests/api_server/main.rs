@@ -31,6 +31,7 @@ mod refusals;
 mod requests;
 mod required_apis;
 mod rollback;
+mod schema_changes;
 mod steps_after;
 mod switches;
 mod table;
@@ -56,5 +57,7 @@ mod object_faults;
 mod offline;
 #[path = "../support/once.rs"]
 mod once;
+#[path = "../support/schema_pairs.rs"]
+mod schema_pairs;
 #[path = "../support/shared.rs"]
 mod shared;

@@ -221,8 +221,8 @@ impl Validator {
     fn text(&mut self, schema: &Map, value: &str, path: &str) {
         self.count(schema, ["minLength", "maxLength"], value.chars().count(), "characters", path);
         if let Some(pattern) = text(schema, "pattern") {
-            // Go's engine, which the API server has, knows the same language.
-            let regex = RegexBuilder::new(pattern).size_limit(PATTERN_LIMIT).build();
+            let regex =
+                RegexBuilder::new(&super::pattern(pattern)).size_limit(PATTERN_LIMIT).build();
             if regex.is_ok_and(|regex| !regex.is_match(value)) {
                 let message = format!("is {value:?}, which does not match the pattern in the CRD");
                 self.fault(path, message, format!("the pattern is `{pattern}`"));

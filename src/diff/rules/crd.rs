@@ -105,6 +105,9 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
         ([], None, Some(_)) => {
             let served = versions(edit.new.as_ref());
             findings.push(found(&ADDED, format!("new CRD, serves {}", listed(&served, 4))));
+            let versions = edit.new.as_ref().and_then(|crd| at(crd, &["spec", "versions"]));
+            let versions = versions.and_then(Json::as_array).into_iter().flatten();
+            findings.extend(versions.flat_map(crd_schema::refused_defaults));
         }
         (["spec", "scope"], Some(old), Some(new)) => {
             findings.push(found(&SCOPE, format!("spec.scope: {} → {}", plain(old), plain(new))));
@@ -193,6 +196,7 @@ fn version(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
         ([], None, Some(new)) => {
             let served = if flag(Some(new), "served") { "" } else { ", not served" };
             findings.push(found(&VERSION_ADDED, format!("new version {name}{served}")));
+            findings.extend(crd_schema::refused_defaults(new));
             if flag(Some(new), "storage") {
                 findings.push(found(&STORAGE_MOVED, format!("storage version is now {name}")));
             }

@@ -1,16 +1,21 @@
 //! Rules on schemas of CustomResourceDefinitions: removed, tightened and loosened fields.
 
+mod combination;
+mod defaults;
 mod keyword;
 mod location;
 mod renamed_properties;
+mod texts;
 mod validation;
 
+pub(super) use defaults::{JudgedDefaults, refused_in_version as refused_defaults};
 pub(in crate::diff) use location::schema_field;
 pub(super) use renamed_properties::NewProperties;
 pub(super) use validation::OldRules;
 
 use super::{RuleContext, found, rules};
 use crate::diff::Finding;
+use crate::diff::path::Step;
 use location::{START, SchemaLocation, SchemaPart, locate};
 use serde_json::Value as Json;
 
@@ -36,16 +41,16 @@ rules! {
         "Objects and manifests without the field are rejected."
         "Add the field to all objects and manifests before the upgrade.";
     PATTERN "crd-pattern-added" Breaking(Rejected Fix)
-        "Pattern added to a field."
-        "Objects that do not match the pattern are rejected when the field is next written."
+        "Pattern of a field refuses values that were allowed."
+        "The finding names one of them. Objects that do not match the pattern are rejected when the field is next written."
         "Check the field in all objects and manifests.";
     PATTERN_CHANGED "crd-pattern-changed" Risky(Rejected)
         "Pattern of a field changed."
-        "The new pattern may reject values that the old one allowed; bundle2chart does not compare patterns."
+        "The new pattern may reject values that the old one allowed; these two are too large to be compared."
         "Check the field in all objects and manifests against the new pattern.";
-    FORMAT "crd-format-changed" Risky(Rejected)
+    FORMAT "crd-format-changed" Breaking(Rejected Fix)
         "Format of a field changed."
-        "The API server validates known formats, so it may reject existing values."
+        "The API server validates the format: values without it are rejected, as with a new pattern."
         "Check the field in all objects and manifests.";
     DEFAULT "crd-default-changed" Risky(Behaviour)
         "Default of a field changed."
@@ -90,9 +95,13 @@ rules! {
         "List type or map type of a field changed."
         "Server-side apply merges or replaces the field differently; which objects are valid stays the same."
         "Check which other field managers write to this field.";
+    COMBINATION "crd-combination-narrowed" Breaking(Rejected Fix)
+        "Combination of schemas (allOf, anyOf, oneOf, not) refuses more."
+        "Objects that do not fit the combination are rejected on their next write. A change of `oneOf` or `not` counts as one that refuses more, unless it is removed."
+        "Check existing objects and manifests against the schemas.";
     CHANGED "crd-schema-changed" Risky(Rejected)
         "Schema changed in a way that no rule classifies."
-        "Combined schemas (allOf, anyOf, oneOf, not) and rare keywords may tighten or loosen validation."
+        "Rare keywords may tighten or loosen validation."
         "Compare the two schemas.";
     STATUS "crd-status-field-changed" Risky(ClientsAffected)
         "Status field removed, or its type changed."
@@ -120,21 +129,21 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
     }
 
     let location = locate(steps, START);
+    // Also in unserved versions: the API server validates all of them.
+    findings.extend(defaults::refused(context, &location));
     // Findings of an unserved version or of `status` get another class below.
     let mut own = Vec::new();
     match &location.part {
+        // A change in one branch can be a restriction or a relaxation of the whole.
+        _ if let Some(at) = location.combination => {
+            let keyword = steps.get(at).map(Step::label).unwrap_or_default();
+            own.extend(keyword::judge(context, &location, &keyword, at));
+        }
         // No effect on validation, pruning or defaults.
         SchemaPart::Keyword(keyword, _)
             if ["description", "title", "example", "externalDocs"].contains(&keyword.as_str()) =>
         {
             return;
-        }
-        // A change in one branch can be a restriction or a relaxation of the whole.
-        _ if location.combined => {
-            own.push(found(
-                &CHANGED,
-                format!("{}: allOf, anyOf, oneOf or not changed", location.field),
-            ));
         }
         SchemaPart::Property => own.extend(property(context, &location)),
         SchemaPart::Keyword(keyword, at) => {
@@ -173,13 +182,7 @@ fn lookup_version<'a>(context: &'a RuleContext<'_, '_>) -> Option<&'a Json> {
 fn property(context: &RuleContext<'_, '_>, location: &SchemaLocation) -> Option<Finding> {
     let steps = context.steps();
     let field = &location.field;
-    if let Some(new) = &context.edit.new {
-        if let Some(default) = new.get("default") {
-            let refused = keyword::refused(field, new, default);
-            if refused.is_some() {
-                return refused;
-            }
-        }
+    if context.edit.new.is_some() {
         return Some(found(&PROPERTY_ADDED, format!("{field}: field added")));
     }
     let schema = context.new.at(steps.get(..location.schema)?)?;

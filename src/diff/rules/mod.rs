@@ -170,6 +170,8 @@ pub(super) struct RuleContext<'s, 'a> {
     new_properties: &'s crd_schema::NewProperties<'s>,
     /// Validations of a CRD.
     old_rules: &'s crd_schema::OldRules,
+    /// Schemas of a CRD whose defaults are judged.
+    judged_defaults: &'s crd_schema::JudgedDefaults,
     /// Webhooks of a webhook configuration.
     webhooks: &'s webhook::Webhooks<'a>,
     /// Ports of a Service.
@@ -230,6 +232,7 @@ impl<'a> Sides<'a> {
         let is_crd = pair.id.kind == "CustomResourceDefinition";
         let new_properties = &crd_schema::NewProperties::of(if is_crd { edits } else { &[] });
         let old_rules = &crd_schema::OldRules::default();
+        let judged_defaults = &crd_schema::JudgedDefaults::default();
         let (webhooks, ports) = (&webhook::Webhooks::of(pair), &service::Ports::of(pair));
         let is_description = super::is_description(&pair.id);
         let is_chart = is_description && pair.id.kind == super::CHART_KIND;
@@ -245,6 +248,7 @@ impl<'a> Sides<'a> {
             new_values,
             new_properties,
             old_rules,
+            judged_defaults,
             webhooks,
             ports,
         };

@@ -196,8 +196,11 @@ pub(super) fn schemas() -> Vec<Case> {
         ),
         (
             "crd-pattern-changed",
+            [
+                text(json!({"pattern": "^[^a]{1,90000}$"})),
+                text(json!({"pattern": "^[^b]{1,90000}$"})),
+            ],
             [text(json!({"pattern": "a"})), text(json!({"pattern": "b"}))],
-            [text(json!({})), text(json!({"pattern": "b"}))],
         ),
         (
             "crd-format-changed",
@@ -274,8 +277,13 @@ pub(super) fn schemas() -> Vec<Case> {
             [list(json!({})), list(json!({"minItems": 1}))],
         ),
         (
-            "crd-schema-changed",
+            "crd-combination-narrowed",
             [text(json!({})), text(json!({"not": {"enum": ["a"]}}))],
+            [text(json!({"not": {"enum": ["a"]}})), text(json!({}))],
+        ),
+        (
+            "crd-schema-changed",
+            [text(json!({})), text(json!({"x-kubernetes-embedded-resource": true}))],
             [text(json!({})), text(json!({"description": "a"}))],
         ),
         (

@@ -1,10 +1,11 @@
 //! Rules on keywords of a schema: the old and the new value of one come in, a finding goes out.
 
 use super::location::SchemaLocation;
+use super::texts::{self, Texts};
 use super::{
-    CHANGED, DEFAULT, DEFAULT_ADDED, DEFAULT_REFUSED, ENUM, FORMAT, LIST_KEYS, LIST_TYPE, LOOSENED,
-    NULLABLE, PATTERN, PATTERN_CHANGED, PROPERTY_ADDED, PROPERTY_REMOVED, PRUNED, RANGE, REQUIRED,
-    TYPE, UNIQUE, flag, validation,
+    CHANGED, DEFAULT, DEFAULT_ADDED, ENUM, FORMAT, LIST_KEYS, LIST_TYPE, LOOSENED, NULLABLE,
+    PATTERN, PATTERN_CHANGED, PROPERTY_ADDED, PROPERTY_REMOVED, PRUNED, RANGE, REQUIRED, TYPE,
+    UNIQUE, flag, validation,
 };
 use crate::diff::Finding;
 use crate::diff::rules::{RuleContext, display_value, found, listed, not_in};
@@ -41,17 +42,20 @@ const VALIDATED_FORMATS: [&str; 24] = [
 ];
 
 /// An edit of a keyword.
-struct KeywordChange<'a> {
+pub(super) struct KeywordChange<'a> {
     /// The field, as in a manifest, or `the object`.
-    field: &'a str,
-    keyword: &'a str,
+    pub(super) field: &'a str,
+    pub(super) keyword: &'a str,
     /// The edited value. It is a part of the keyword's value if the edit is below the keyword.
-    old: Option<&'a Json>,
-    new: Option<&'a Json>,
+    pub(super) old: Option<&'a Json>,
+    pub(super) new: Option<&'a Json>,
     /// The schemas that have the keyword.
-    before: Option<&'a Json>,
-    after: Option<&'a Json>,
+    pub(super) before: Option<&'a Json>,
+    pub(super) after: Option<&'a Json>,
 }
+
+/// Keywords that combine schemas.
+const COMBINATIONS: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
 
 /// Returns the finding for an edit of a schema keyword, which is step `at` of the edit's path.
 pub(super) fn judge(
@@ -61,36 +65,73 @@ pub(super) fn judge(
     at: usize,
 ) -> Option<Finding> {
     let parent = context.steps().get(..at)?;
-    let change = KeywordChange {
-        field: if location.field.is_empty() { "the object" } else { &location.field },
-        keyword,
-        old: context.edit.old.as_ref(),
-        new: context.edit.new.as_ref(),
-        before: context.old.at(parent),
-        after: context.new.at(parent),
-    };
-
-    Some(match keyword {
-        "type" | "anyOf" | "x-kubernetes-int-or-string" => change.of_type(),
-        "enum" => change.of_enum(),
-        "required" => change.of_required(),
-        "minimum" | "minLength" | "minItems" | "minProperties" => change.of_bound(true),
-        "maximum" | "maxLength" | "maxItems" | "maxProperties" => change.of_bound(false),
-        "multipleOf" => change.of_factor(),
-        "exclusiveMinimum" | "exclusiveMaximum" => change.of_exclusive_bound(),
-        "pattern" => change.of_pattern(),
-        "format" => return change.of_format(),
-        "default" => change.of_default(),
-        "nullable" | "x-kubernetes-preserve-unknown-fields" => change.of_permission(),
-        "additionalProperties" | "properties" | "items" => change.of_fields(),
-        "x-kubernetes-validations" => return validation::judge(context, change.field, at),
-        "x-kubernetes-list-map-keys" => change.of_list_keys(),
-        "x-kubernetes-list-type" | "x-kubernetes-map-type" => change.of_list_type(),
-        _ => change.unclassified(),
-    })
+    let (before, after) = (context.old.at(parent), context.new.at(parent));
+    let (mut old, mut new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
+    if COMBINATIONS.contains(&keyword) {
+        [old, new] = [before, after].map(|schema| schema.and_then(|schema| schema.get(keyword)));
+    }
+    let field = if location.field.is_empty() { "the object" } else { &location.field };
+    let change = KeywordChange { field, keyword, old, new, before, after };
+    match keyword {
+        "x-kubernetes-validations" => validation::judge(context, field, at),
+        _ => change.finding(),
+    }
 }
 
 impl KeywordChange<'_> {
+    /// Returns the finding; `None` if the change has no effect.
+    pub(super) fn finding(&self) -> Option<Finding> {
+        let (field, keyword) = (self.field, self.keyword);
+        if self.keeps_all_values() {
+            let reason = format!("{field}: `{keyword}` changed, all values stay valid");
+            return Some(found(&LOOSENED, reason));
+        }
+        Some(match keyword {
+            "type" | "anyOf" | "x-kubernetes-int-or-string" => self.of_type(),
+            "allOf" | "oneOf" | "not" => self.of_combination(),
+            "enum" => self.of_enum(),
+            "required" => self.of_required(),
+            "minimum" | "minLength" | "minItems" | "minProperties" => self.of_bound(true),
+            "maximum" | "maxLength" | "maxItems" | "maxProperties" => self.of_bound(false),
+            "multipleOf" => self.of_factor(),
+            "exclusiveMinimum" | "exclusiveMaximum" => self.of_exclusive_bound(),
+            "pattern" => self.of_pattern(),
+            "format" => return self.of_format(),
+            "default" => self.of_default(),
+            "nullable" | "x-kubernetes-preserve-unknown-fields" => self.of_permission(),
+            "additionalProperties" | "properties" | "items" => self.of_fields(),
+            "x-kubernetes-list-map-keys" => self.of_list_keys(),
+            "x-kubernetes-list-type" | "x-kubernetes-map-type" => self.of_list_type(),
+            _ => self.unclassified(),
+        })
+    }
+
+    /// Returns true if the old schema lists its values, and the new one allows each of them. CEL rules
+    /// and formats are not evaluated.
+    fn keeps_all_values(&self) -> bool {
+        const EVALUATED: [&str; 12] = [
+            "allOf",
+            "anyOf",
+            "oneOf",
+            "not",
+            "pattern",
+            "minLength",
+            "maxLength",
+            "minimum",
+            "maximum",
+            "multipleOf",
+            "exclusiveMinimum",
+            "exclusiveMaximum",
+        ];
+        let (Some(before), Some(after)) = (self.before, self.after) else { return false };
+        let values = before.get("enum").map(all).unwrap_or_default();
+        EVALUATED.contains(&self.keyword)
+            && !values.is_empty()
+            && values
+                .iter()
+                .all(|value| overlay::refused(&after.into(), &(*value).into()).is_empty())
+    }
+
     fn unclassified(&self) -> Finding {
         found(&CHANGED, format!("{}: `{}` changed", self.field, self.keyword))
     }
@@ -122,7 +163,7 @@ impl KeywordChange<'_> {
             ("anyOf", Some(_), None) if int_or_string(self.before) => {
                 found(&TYPE, format!("{field}: no longer an integer or a string"))
             }
-            ("anyOf", ..) => self.unclassified(),
+            ("anyOf", ..) => self.of_combination(),
 
             (_, Some(_), _) => found(&TYPE, format!("{field}: no longer an integer or a string")),
             _ => found(&LOOSENED, format!("{field}: integers and strings allowed")),
@@ -193,7 +234,9 @@ impl KeywordChange<'_> {
             (Some(old), Some(new)) if lower => new > old,
             (Some(old), Some(new)) => new < old,
         };
-        found(if narrower { &RANGE } else { &LOOSENED }, reason)
+        // A pattern may say the same.
+        let is_implied = || keyword.ends_with("Length") && self.texts() == Texts::StayAllowed;
+        found(if narrower && !is_implied() { &RANGE } else { &LOOSENED }, reason)
     }
 
     /// A multiple of the new factor is one of the old factor only if the old one divides the new one.
@@ -222,16 +265,31 @@ impl KeywordChange<'_> {
 
     fn of_pattern(&self) -> Finding {
         let field = self.field;
-        match (self.old, self.new) {
-            (None, Some(new)) => {
-                found(&PATTERN, format!("{field}: new pattern {}", display_value(new)))
+        let Some(new) = self.new.map(display_value) else {
+            return found(&LOOSENED, format!("{field}: pattern removed"));
+        };
+        let is_new = self.old.is_none();
+        let change = if is_new { "new pattern" } else { "pattern changed to" };
+        let reason = format!("{field}: {change} {new}");
+        match self.texts() {
+            Texts::StayAllowed => {
+                found(&LOOSENED, format!("{reason}, which allows all that was allowed"))
             }
-            (Some(_), Some(new)) => found(
-                &PATTERN_CHANGED,
-                format!("{field}: pattern changed to {}", display_value(new)),
-            ),
-            _ => found(&LOOSENED, format!("{field}: pattern removed")),
+            Texts::Refused(text) => {
+                let shown = match text.as_str() {
+                    "" => "the empty text".to_owned(),
+                    _ => display_value(&Json::String(text)),
+                };
+                found(&PATTERN, format!("{reason}, which refuses {shown}"))
+            }
+            Texts::Unknown => found(if is_new { &PATTERN } else { &PATTERN_CHANGED }, reason),
         }
+    }
+
+    /// Compares the texts that both schemas allow.
+    fn texts(&self) -> Texts {
+        let (Some(before), Some(after)) = (self.before, self.after) else { return Texts::Unknown };
+        texts::compare(before, after)
     }
 
     fn of_format(&self) -> Option<Finding> {
@@ -249,10 +307,6 @@ impl KeywordChange<'_> {
 
     fn of_default(&self) -> Finding {
         let field = self.field;
-        let default = self.after.and_then(|schema| Some((schema, schema.get("default")?)));
-        if let Some(finding) = default.and_then(|(schema, new)| refused(field, schema, new)) {
-            return finding;
-        }
         match (self.old, self.new) {
             (None, Some(new)) => {
                 // A missing Boolean is false to the program, so this turns something on.
@@ -330,12 +384,6 @@ impl KeywordChange<'_> {
         let rule = if narrower { &UNIQUE } else { &LIST_TYPE };
         found(rule, format!("{field}: {keyword} {old} → {new}"))
     }
-}
-
-/// Returns the finding if a schema refuses its own default.
-pub(super) fn refused(field: &str, schema: &Json, default: &Json) -> Option<Finding> {
-    let why = overlay::refused(&schema.into(), &default.into()).into_iter().next()?;
-    Some(found(&DEFAULT_REFUSED, format!("{field}: default {}: {why}", display_value(default))))
 }
 
 /// Returns true if a schema preserves unknown fields.

@@ -11,8 +11,9 @@ pub(super) struct SchemaLocation {
     pub(super) field: String,
     /// Length of the path of the schema that the keyword or property belongs to.
     pub(super) schema: usize,
-    /// True inside allOf, anyOf, oneOf or not, where a removal can tighten validation.
-    pub(super) combined: bool,
+    /// The step of the outermost allOf, anyOf, oneOf or not that the edit is inside of, where a removal
+    /// can tighten validation.
+    pub(super) combination: Option<usize>,
     /// The edited part of the schema.
     pub(super) part: SchemaPart,
 }
@@ -32,7 +33,7 @@ pub(super) fn locate(steps: &[Step], start: usize) -> SchemaLocation {
     let mut location = SchemaLocation {
         field: String::new(),
         schema: start,
-        combined: false,
+        combination: None,
         part: SchemaPart::Schema,
     };
 
@@ -64,7 +65,7 @@ pub(super) fn locate(steps: &[Step], start: usize) -> SchemaLocation {
             }
             // `not` has a schema, the others have a list of schemas, so they take an index, too.
             "allOf" | "anyOf" | "oneOf" | "not" if steps.len() > at + 1 => {
-                location.combined = true;
+                location.combination.get_or_insert(at);
                 at += if keyword == "not" { 1 } else { 2 };
             }
             _ => {

@@ -307,14 +307,41 @@ fn constraints() -> Vec<Mutation> {
             "crd-pattern-added",
             "other titles are rejected",
         ),
-        risky(
-            "another pattern",
+        info(
+            "a pattern that allows more",
             vec![set("field/title/pattern", json!("^[a-z0-9]+$"))],
-            "crd-pattern-changed",
-            "patterns cannot be compared",
+            "crd-loosened",
+            "every text of the old pattern fits the new one",
         )
         .from(vec![set("field/title/pattern", json!("^[a-z]+$"))]),
+        breaking(
+            "a pattern that allows other texts",
+            vec![set("field/title/pattern", json!("^[a-z]+$"))],
+            "crd-pattern-added",
+            "`0` is rejected",
+        )
+        .from(vec![set("field/title/pattern", json!("^[a-z0-9]+$"))]),
         risky(
+            "another pattern, which is too large",
+            vec![set("field/title/pattern", json!("^[^a]{1,90000}$"))],
+            "crd-pattern-changed",
+            "the patterns cannot be compared",
+        )
+        .from(vec![set("field/title/pattern", json!("^[^b]{1,90000}$"))]),
+        info(
+            "a pattern that all values of an enum fit",
+            vec![set("field/mode/pattern", json!("^[a-z]+$"))],
+            "crd-loosened",
+            "no other value was allowed",
+        ),
+        info(
+            "a length that the pattern implies",
+            vec![set("field/title/maxLength", json!(3))],
+            "crd-loosened",
+            "no longer title was allowed",
+        )
+        .from(vec![set("field/title/pattern", json!("^[a-z]{1,3}$"))]),
+        breaking(
             "a validated format",
             vec![set("field/title/format", json!("date-time"))],
             "crd-format-changed",
@@ -364,12 +391,40 @@ fn constraints() -> Vec<Mutation> {
             "every valid object stays valid",
         )
         .from(vec![set("field/title/x-kubernetes-validations", json!([{"rule": "self != ''"}]))]),
-        risky(
-            "an alternative",
+        breaking(
+            "an exception",
             vec![set("field/title/not", json!({"enum": ["x"]}))],
-            "crd-schema-changed",
-            "combined schemas may tighten",
+            "crd-combination-narrowed",
+            "`x` is rejected",
         ),
+        breaking(
+            "an alternative less",
+            vec![set("field/title/anyOf", json!([{"maxLength": 3}]))],
+            "crd-combination-narrowed",
+            "longer titles with an `a` are rejected",
+        )
+        .from(vec![set("field/title/anyOf", json!([{"maxLength": 3}, {"pattern": "a"}]))]),
+        info(
+            "an alternative more",
+            vec![set("field/title/anyOf", json!([{"maxLength": 3}, {"pattern": "a"}]))],
+            "crd-loosened",
+            "every title that fits one stays valid",
+        )
+        .from(vec![set("field/title/anyOf", json!([{"maxLength": 3}]))]),
+        info(
+            "a wider alternative",
+            vec![set("field/title/anyOf/0/maxLength", json!(4))],
+            "crd-loosened",
+            "every title that fits one stays valid",
+        )
+        .from(vec![set("field/title/anyOf", json!([{"maxLength": 3}, {"pattern": "a"}]))]),
+        breaking(
+            "another choice of one",
+            vec![set("field/title/oneOf/1/pattern", json!("^b"))],
+            "crd-combination-narrowed",
+            "a title may fit both or none",
+        )
+        .from(vec![set("field/title/oneOf", json!([{"maxLength": 3}, {"pattern": "a"}]))]),
     ]
 }
 
@@ -439,6 +494,30 @@ fn references() -> Vec<Mutation> {
             "crd-default-refused",
             "the API server rejects the CRD",
         ),
+        breaking(
+            "an enum without the default",
+            vec![set("field/mode/enum", json!(["fast", "slow"]))],
+            "crd-default-refused",
+            "the API server rejects the CRD, whose default is the same",
+        )
+        .from(vec![set("field/mode/default", json!("safe"))]),
+        breaking(
+            "a new field with a default that is too long",
+            vec![set(
+                "field/more",
+                json!({"type": "object", "properties": {
+                    "name": {"type": "string", "maxLength": 2, "default": "abc"}}}),
+            )],
+            "crd-default-refused",
+            "the API server rejects the CRD",
+        ),
+        breaking(
+            "a default of an object without what is required now",
+            vec![set("field/parts/items/required", json!(["name"]))],
+            "crd-default-refused",
+            "the API server rejects the CRD",
+        )
+        .from(vec![set("field/parts/default", json!([{"port": 1}]))]),
         info(
             "a new default",
             vec![set("field/mode/default", json!("safe"))],

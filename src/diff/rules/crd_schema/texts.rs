@@ -1,0 +1,187 @@
+//! Decides whether the texts that a schema allowed are all allowed by another one: patterns and lengths
+//! are automata, which are followed together until one of them accepts what the other one refuses.
+
+use crate::overlay;
+use regex_automata::dfa::{Automaton, StartKind, dense};
+use regex_automata::util::primitives::StateID;
+use regex_automata::{Input, MatchKind};
+use serde_json::Value as Json;
+use std::collections::HashSet;
+
+/// Memory of one automaton, in bytes; a larger one is not followed.
+const LARGEST: usize = 1 << 21;
+/// Number of combinations of states that are looked at.
+const MOST_STATES: usize = 20_000;
+/// The longest length that is made an automaton.
+const LONGEST: u64 = 512;
+
+/// What is known about texts that an old schema allows.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Texts {
+    /// The new schema allows all of them.
+    StayAllowed,
+    /// It refuses this one.
+    Refused(String),
+    /// The automata are too large, or a pattern is none.
+    Unknown,
+}
+
+/// Compares the patterns and lengths of two schemas.
+pub(super) fn compare(old: &Json, new: &Json) -> Texts {
+    let (Some(old), Some(new)) = (Conditions::of(old), Conditions::of(new)) else {
+        return Texts::Unknown;
+    };
+    let mut all = Texts::StayAllowed;
+    for condition in &new.0 {
+        match escape(&old.0, condition) {
+            Texts::StayAllowed => {}
+            found @ Texts::Refused(_) => return found,
+            Texts::Unknown => all = Texts::Unknown,
+        }
+    }
+    all
+}
+
+/// Automata that accept the texts of a schema, all of them.
+struct Conditions(Vec<dense::DFA<Vec<u32>>>);
+
+impl Conditions {
+    fn of(schema: &Json) -> Option<Self> {
+        let length = |key: &str| schema.get(key).and_then(Json::as_u64);
+        let least = length("minLength").unwrap_or(0);
+        let most = length("maxLength").filter(|most| *most <= LONGEST);
+        // A longer text may be allowed then, so that a shorter bound is no automaton.
+        if length("maxLength") != most || least > LONGEST {
+            return None;
+        }
+        let most = most.map_or(String::new(), |most| most.to_string());
+        let mut texts = vec![format!("^(?s:.){{{least},{most}}}$")];
+        if let Some(pattern) = schema.get("pattern").and_then(Json::as_str) {
+            texts.push(overlay::pattern(pattern));
+        }
+        texts.iter().map(|text| automaton(text)).collect::<Option<Vec<_>>>().map(Conditions)
+    }
+}
+
+fn automaton(pattern: &str) -> Option<dense::DFA<Vec<u32>>> {
+    let config = dense::Config::new()
+        .match_kind(MatchKind::All)
+        .start_kind(StartKind::Unanchored)
+        .accelerate(false)
+        .dfa_size_limit(Some(LARGEST))
+        .determinize_size_limit(Some(LARGEST));
+    dense::Builder::new().configure(config).build(pattern).ok()
+}
+
+/// The state of an automaton; `None` after a match, because patterns match anywhere in a text.
+type State = Option<StateID>;
+
+fn next(automaton: &dense::DFA<Vec<u32>>, state: State, byte: u8) -> State {
+    let next = automaton.next_state(state?, byte);
+    (!automaton.is_match_state(next)).then_some(next)
+}
+
+fn accepts(automaton: &dense::DFA<Vec<u32>>, state: State) -> bool {
+    state.is_none_or(|state| automaton.is_match_state(automaton.next_eoi_state(state)))
+}
+
+/// Searches the shortest text that all conditions accept, and one refuses.
+fn escape(old: &[dense::DFA<Vec<u32>>], new: &dense::DFA<Vec<u32>>) -> Texts {
+    let all: Vec<&dense::DFA<Vec<u32>>> = old.iter().chain([new]).collect();
+    let start = all.iter().map(|automaton| automaton.start_state_forward(&Input::new("")).ok());
+    let Some(start) = start.collect::<Option<Vec<_>>>() else { return Texts::Unknown };
+    let start: Vec<State> = start.into_iter().map(Some).collect();
+    let bytes = representatives(&all);
+
+    let mut seen = HashSet::from([start.clone()]);
+    // States, with the index of the one before and the byte between them.
+    let mut queue = vec![(start, usize::MAX, 0)];
+    let mut at = 0;
+    while let Some((states, ..)) = queue.get(at) {
+        let states = states.clone();
+        let accepted =
+            |(automaton, state): (&&dense::DFA<Vec<u32>>, &State)| accepts(automaton, *state);
+        let mut each = all.iter().zip(&states).map(accepted);
+        if each.by_ref().take(old.len()).all(|accepted| accepted) && each.next() == Some(false) {
+            return Texts::Refused(text(&queue, at));
+        }
+
+        for byte in &bytes {
+            let reached: Vec<State> = all
+                .iter()
+                .zip(&states)
+                .map(|(automaton, state)| next(automaton, *state, *byte))
+                .collect();
+            let is_dead = all.iter().zip(&reached).take(old.len()).any(|(automaton, state)| {
+                state.is_some_and(|state| automaton.is_dead_state(state))
+            });
+            // Nothing follows that only the new condition refuses.
+            let is_allowed = reached.last() == Some(&None);
+            if !is_dead && !is_allowed && seen.insert(reached.clone()) {
+                queue.push((reached, at, *byte));
+            }
+        }
+        if queue.len() > MOST_STATES {
+            return Texts::Unknown;
+        }
+        at += 1;
+    }
+    Texts::StayAllowed
+}
+
+/// Returns one byte for each set of bytes that no automaton tells apart, letters first.
+fn representatives(all: &[&dense::DFA<Vec<u32>>]) -> Vec<u8> {
+    let mut seen = HashSet::new();
+    let order = (b'a'..=b'z').chain(b'0'..=b'9').chain(b'!'..=b'~').chain(0..=u8::MAX);
+    let classes = |byte: &u8| {
+        all.iter().map(|automaton| automaton.byte_classes().get(*byte)).collect::<Vec<u8>>()
+    };
+    order.filter(|byte| seen.insert(classes(byte))).collect()
+}
+
+/// Returns the text that leads to an entry of the queue.
+fn text(queue: &[(Vec<State>, usize, u8)], mut at: usize) -> String {
+    let mut bytes = Vec::new();
+    while let Some((_, before, byte)) = queue.get(at).filter(|(_, before, _)| *before != usize::MAX)
+    {
+        bytes.push(*byte);
+        at = *before;
+    }
+    bytes.reverse();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn texts_are_compared() {
+        let pattern = |pattern: &str| json!({ "pattern": pattern });
+        let label = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
+        let name = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+        let stay = || Texts::StayAllowed;
+        let refused = |text: &str| Texts::Refused(text.to_owned());
+        for (old, new, expected) in [
+            (pattern(label), pattern(name), stay()),
+            (pattern(name), pattern(label), refused("a.a")),
+            (pattern("^[a-z]+$"), pattern("^[a-z0-9]+$"), stay()),
+            (pattern("^[a-z0-9]+$"), pattern("^[a-z]+$"), refused("0")),
+            (pattern("^(a|b)$"), pattern("^[ab]$"), stay()),
+            (pattern("^a"), pattern("a"), stay()),
+            (pattern("a"), pattern("^a"), refused("ba")),
+            (json!({}), pattern("^.*$"), refused("\n")),
+            (json!({}), pattern(""), stay()),
+            (json!({"minLength": 1}), pattern("(?s)^.+$"), stay()),
+            (json!({}), pattern("(?s)^.+$"), refused("")),
+            (pattern("^[a-z]{1,3}$"), json!({"minLength": 1, "maxLength": 3}), stay()),
+            (pattern("^[a-z]{1,4}$"), json!({"maxLength": 3}), refused("aaaa")),
+            (pattern("^ä$"), json!({"maxLength": 1}), stay()),
+            (pattern("("), pattern("a"), Texts::Unknown),
+            (pattern("^.{9000}$"), pattern("^(.|a)*$"), Texts::Unknown),
+        ] {
+            assert_eq!(compare(&old, &new), expected, "{old} {new}");
+        }
+    }
+}
