@@ -254,7 +254,7 @@ pub(crate) fn planned(old: &Path, new: &Path, namespace: &str, known: &BTreeSet<
             if known.contains(&here) && text("namespace").is_empty() { here } else { label }
         };
         // What is no object of the cluster.
-        if object["id"]["kind"] == "Chart" || object["id"]["kind"] == "Bundle" {
+        if object["id"]["group"] == "bundle2chart" {
             continue;
         }
         let this = id(&object["id"]);
