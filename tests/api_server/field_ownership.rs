@@ -501,7 +501,7 @@ fn refused_strategy(site: &Site<'_>) {
     assert_eq!(deployment["spec"]["strategy"], json!({"type": "Recreate"}));
 }
 
-/// What docs/field-ownership.md says about `kubectl scale` and `kubectl set image`.
+/// `kubectl scale` and `kubectl set image` conflict as docs/field-ownership.md says.
 fn scaled(site: &Site<'_>) {
     let deployment = "deployment/lamp-operator";
     for (change, manager) in [

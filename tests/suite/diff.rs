@@ -576,7 +576,8 @@ fn the_command_line() {
         (vec!["--fail-on", "breaking"], 1),
         (vec!["--fail-on", "risky", "--only", "Deployment"], 1),
         (vec!["--fail-on", "breaking", "--only", "Deployment"], 0),
-        (vec!["--exit-code", "--only", "NoSuchKind"], 0),
+        (vec!["--exit-code", "--only", "ServiceAccount"], 0),
+        (vec!["--exit-code", "--only", "NoSuchKind"], 2),
         (vec!["--exit-code", "--ignore", "*"], 0),
     ] {
         let mut all = vec!["diff", &old, &new];
@@ -752,7 +753,7 @@ fn values_change_what_is_compared() {
     };
     // What Helm refuses is said, and is breaking.
     case.write("wrong.yaml", "deployments: {}\nreplica: 1\n");
-    let wrong = case.run(&["diff", &one, NAME, "-f", "wrong.yaml", "--only", "NoSuchKind"]);
+    let wrong = case.run(&["diff", &one, NAME, "-f", "wrong.yaml", "--only", "ServiceAccount"]);
     assert_eq!(wrong.code, Some(0));
     for (said, told) in [
         (&wrong.stderr, "warning[values-refused]"),
@@ -761,8 +762,17 @@ fn values_change_what_is_compared() {
         assert_eq!(said.matches(told).count(), 1, "{said}");
         assert!(said.contains("unknown value `replica`"), "{said}");
     }
-    let failing =
-        ["diff", &one, NAME, "-f", "wrong.yaml", "--only", "NoSuchKind", "--fail-on", "breaking"];
+    let failing = [
+        "diff",
+        &one,
+        NAME,
+        "-f",
+        "wrong.yaml",
+        "--only",
+        "ServiceAccount",
+        "--fail-on",
+        "breaking",
+    ];
     assert_eq!(case.run(&failing).code, Some(1));
     // The pull secret is in both.
     assert_eq!(unchanged(&seen.stdout), unchanged(&bare) + 1);

@@ -58,7 +58,9 @@ fn all_charts_are_compared_with_a_revision() {
         std::fs::remove_dir_all(case.path(&format!("out/{OTHER}"))).expect("removed");
         let gone = case.run(&["diff", "--rev", "HEAD"]).stdout;
         assert!(
-            gone.contains(&format!("== {OTHER} ==\n{OTHER} 1.0.0 at HEAD → (none)\n")),
+            gone.contains(&format!(
+                "== {OTHER} ==\n{OTHER} 1.0.0 at HEAD → (none) in namespace {OTHER}\n"
+            )),
             "{gone}"
         );
     }
