@@ -11,6 +11,8 @@ use serde_json::Value as Json;
 
 /// Memory that a pattern may take when it is compiled; a larger one is not checked.
 const PATTERN_LIMIT: usize = 1 << 20;
+/// The largest integer that floats hold exactly, with all smaller ones.
+const MOST_EXACT: f64 = 9_007_199_254_740_991.0;
 /// Longest list of values that a hint shows.
 const MOST_VALUES: usize = 12;
 
@@ -173,7 +175,9 @@ impl Validator {
             let given = map.contains_key(key)
                 || root == Root::Yes && ["apiVersion", "kind", "metadata"].contains(&key)
                 // The API server fills it in before it looks.
-                || property(key).and_then(|property| property.get("default")).is_some();
+                || property(key)
+                    .and_then(|property| property.get("default"))
+                    .is_some_and(|default| !default.is_null());
             if !given {
                 let mut missing = path.to_owned();
                 push_key(&mut missing, key);
@@ -255,8 +259,10 @@ impl Validator {
 
         if let Some(Value::Number(step)) = schema.get("multipleOf") {
             let ratio = value / float(*step);
-            // 0.3 is a multiple of 0.1 to people and to the API server.
-            if ratio.is_finite() && (ratio - ratio.round()).abs() > 1e-9 {
+            // 0.3 is a multiple of 0.1 to people and to the API server, and no number is that is so large
+            // that all floats are integers.
+            let is_large = ratio.abs() > MOST_EXACT;
+            if ratio.is_finite() && (is_large || (ratio - ratio.round()).abs() > 1e-9) {
                 let hint = format!("write a multiple of {}", Json::from(*step));
                 self.fault(
                     path,

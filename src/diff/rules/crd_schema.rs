@@ -101,7 +101,7 @@ rules! {
         "Check existing objects and manifests against the schemas.";
     CHANGED "crd-schema-changed" Risky(Rejected)
         "Schema changed in a way that no rule classifies."
-        "Rare keywords may tighten or loosen validation."
+        "Rare keywords may tighten or loosen validation, and CEL rules may not compile with another type."
         "Compare the two schemas.";
     STATUS "crd-status-field-changed" Risky(ClientsAffected)
         "Status field removed, or its type changed."

@@ -142,14 +142,24 @@ impl KeywordChange<'_> {
         let field = self.field;
         let int_or_string = |schema| flag(schema, "x-kubernetes-int-or-string");
         let untyped = |schema| int_or_string(schema) || is_free(schema);
+        // An integer or a string is not any other type.
+        let is_wider =
+            |old: &Json| !int_or_string(self.after) || old == "integer" || old == "string";
 
         match (self.keyword, self.old, self.new) {
             ("type", Some(old), Some(new)) => {
-                let rule = if old == "integer" && new == "number" { &LOOSENED } else { &TYPE };
+                let rule = match (old.as_str(), new.as_str()) {
+                    // CEL has no operators between the two types.
+                    (Some("integer"), Some("number")) if self.after.is_some_and(has_rules) => {
+                        &CHANGED
+                    }
+                    (Some("integer"), Some("number")) => &LOOSENED,
+                    _ => &TYPE,
+                };
                 let (old, new) = (display_value(old), display_value(new));
                 found(rule, format!("{field}: type {old} → {new}"))
             }
-            ("type", Some(old), None) if untyped(self.after) => {
+            ("type", Some(old), None) if untyped(self.after) && is_wider(old) => {
                 found(&LOOSENED, format!("{field}: type {} no longer required", display_value(old)))
             }
             ("type", None, Some(new)) if untyped(self.before) => {
@@ -198,7 +208,7 @@ impl KeywordChange<'_> {
         // accepted.
         let has_default = |name: &&Json| {
             let property = name.as_str().and_then(|n| self.after?.get("properties")?.get(n));
-            property.is_some_and(|property| property.get("default").is_some())
+            property.and_then(|p| p.get("default")).is_some_and(|default| !default.is_null())
         };
         let (filled, bare): (Vec<&Json>, Vec<&Json>) = came.into_iter().partition(has_default);
         if !bare.is_empty() {
@@ -310,8 +320,15 @@ impl KeywordChange<'_> {
         match (self.old, self.new) {
             (None, Some(new)) => {
                 // A missing Boolean is false to the program, so this turns something on.
-                let rule = if *new == Json::Bool(true) { &DEFAULT } else { &DEFAULT_ADDED };
-                found(rule, format!("{field}: new default {}", display_value(new)))
+                let is_unchecked = self.after.is_some_and(is_partly_checked);
+                let is_risky = *new == Json::Bool(true) || is_unchecked;
+                let rule = if is_risky { &DEFAULT } else { &DEFAULT_ADDED };
+                let doubt = if is_unchecked {
+                    ", which a format or validation rule may refuse"
+                } else {
+                    ""
+                };
+                found(rule, format!("{field}: new default {}{doubt}", display_value(new)))
             }
             (Some(old), Some(new)) => {
                 let (old, new) = (display_value(old), display_value(new));
@@ -384,6 +401,22 @@ impl KeywordChange<'_> {
         let rule = if narrower { &UNIQUE } else { &LIST_TYPE };
         found(rule, format!("{field}: {keyword} {old} → {new}"))
     }
+}
+
+/// Returns true if a schema has CEL rules, which are not evaluated.
+fn has_rules(schema: &Json) -> bool {
+    let rules = schema.get("x-kubernetes-validations").and_then(Json::as_array);
+    rules.is_some_and(|rules| !rules.is_empty())
+}
+
+/// Returns true if a value of a schema is checked by CEL rules or formats, which are not evaluated.
+fn is_partly_checked(schema: &Json) -> bool {
+    let format = schema.get("format").and_then(Json::as_str);
+    let below = ["items", "additionalProperties"].into_iter().filter_map(|key| schema.get(key));
+    let properties = schema.get("properties").and_then(Json::as_object);
+    has_rules(schema)
+        || format.is_some_and(|format| VALIDATED_FORMATS.contains(&format))
+        || below.chain(properties.into_iter().flat_map(|map| map.values())).any(is_partly_checked)
 }
 
 /// Returns true if a schema preserves unknown fields.

@@ -342,6 +342,37 @@ fn constraints() -> Vec<Mutation> {
         )
         .from(vec![set("field/title/pattern", json!("^[a-z]{1,3}$"))]),
         breaking(
+            "a number that becomes an integer or a string",
+            vec![set("field/factor", json!({"x-kubernetes-int-or-string": true}))],
+            "crd-type-changed",
+            "`1.5` is neither",
+        )
+        .from(vec![set("field/factor", json!({"type": "number"}))]),
+        risky(
+            "an integer that becomes a number, with a rule",
+            vec![set("field/count/type", json!("number"))],
+            "crd-schema-changed",
+            "`%` is not defined for numbers, so the API server may reject the CRD",
+        )
+        .from(vec![set(
+            "field/count",
+            json!({"type": "integer", "x-kubernetes-validations": [{"rule": "self % 2 == 0"}]}),
+        )]),
+        breaking(
+            "a required field whose default is null",
+            vec![set("field/secretRef/required", json!(["name"]))],
+            "crd-required-added",
+            "a null default fills in nothing",
+        )
+        .from(vec![set("field/secretRef/properties/name/default", json!(null))]),
+        risky(
+            "a default that a format may refuse",
+            vec![set("field/title/default", json!("10 s"))],
+            "crd-default-changed",
+            "formats are not evaluated",
+        )
+        .from(vec![set("field/title/format", json!("duration"))]),
+        breaking(
             "a validated format",
             vec![set("field/title/format", json!("date-time"))],
             "crd-format-changed",
