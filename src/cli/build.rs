@@ -335,8 +335,7 @@ fn summary(
         };
         let BuiltChart { templates, crds, bytes, .. } = chart;
         let bytes_of_release = release_bytes.get(&chart.dir).copied().unwrap_or(0);
-        // The compressed size is rounded up: an upper bound.
-        let share = format!("≤ {} %", chart::release_percent(bytes_of_release));
+        let share = chart::release_share(bytes_of_release);
         text.push(format!(
             "{:<width$}  {what:<9}  {templates:>3} templates  {crds:>3} CRD{}  release Secret \
                 {share:>7} of 1 MiB  {:>5} KiB",

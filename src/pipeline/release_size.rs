@@ -96,7 +96,8 @@ fn left_out(chart: &Chart) -> String {
 /// Least reduction in bytes that a hint lists.
 const WORTHWHILE: usize = 4 << 10;
 
-/// Returns a hint with the settings that reduce the size, and the resulting percentages.
+/// Returns a hint with the settings with which the release fits, else with those that reduce its size, and
+/// the resulting percentages.
 fn hint(
     largest: usize,
     config: &BundleConfig,
@@ -119,15 +120,13 @@ fn hint(
         let shares: Vec<String> = charts
             .iter()
             .filter(|chart| !chart.name.ends_with(crate::config::OPERANDS_SUFFIX))
-            .map(|chart| {
-                format!("{} {} %", chart.name, chart::release_percent(chart.release_bytes))
-            })
+            .map(|chart| format!("{} {}", chart.name, chart::release_share(chart.release_bytes)))
             .collect();
         let shares = shares.join(", ");
         let saved = largest.saturating_sub(most);
         // A setting that only just fits would be too large with the next version.
         if most < chart::RELEASE_WARN {
-            fitting.push(format!("{written} ({shares})"));
+            fitting.push(written.to_owned());
         } else if chart::release_percent(most) < chart::release_percent(largest) {
             smaller.push(format!("{written} ({shares})"));
         } else if saved >= WORTHWHILE {
@@ -179,8 +178,8 @@ mod tests {
             vec![chart(1_363_000 - stripped - moved)]
         };
         let hint = hint(1_363_000, &config, compile);
-        let listed = "these reduce the size: strip-descriptions = true (lamps 130 %, 9 KiB less) or \
-            crds = \"separate\" and strip-descriptions = true (lamps 130 %, 9 KiB less)";
+        let listed = "these reduce the size: strip-descriptions = true (lamps ≤ 130 %, 9 KiB less) or \
+            crds = \"separate\" and strip-descriptions = true (lamps ≤ 130 %, 9 KiB less)";
         assert!(hint.ends_with(listed), "{hint}");
     }
 }

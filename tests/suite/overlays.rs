@@ -188,14 +188,10 @@ fn a_release_beyond_its_secret_says_what_each_remedy_leaves() {
     for (placement, hint) in [
         (
             "templates",
-            "write strip-descriptions = true (lamp-operator 2 %) or crds = \"subchart\" (lamp-operator 2 %)\
+            "write strip-descriptions = true or crds = \"subchart\"\
              ",
         ),
-        (
-            "separate",
-            "write strip-descriptions = true (lamp-operator-crds 1 %, lamp-operator 2 %) or crds = \
-             \"subchart\" (lamp-operator 2 %)",
-        ),
+        ("separate", "write strip-descriptions = true or crds = \"subchart\""),
     ] {
         case.write("bundles.toml", format!("{CONFIG}crds = \"{placement}\"\n"));
         let seen = case.run(&["build", "--replace"]);

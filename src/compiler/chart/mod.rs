@@ -24,7 +24,10 @@ mod switches;
 mod uninstall;
 pub(crate) mod values;
 
-pub use budget::{LIMIT as RELEASE_LIMIT, WARN as RELEASE_WARN, percent as release_percent};
+pub use budget::{
+    LIMIT as RELEASE_LIMIT, WARN as RELEASE_WARN, percent as release_percent,
+    share as release_share,
+};
 pub use chart_lock::{CHART_LOCK, CRDS_SUBCHART, chart_lock, is_written_by_helm};
 pub use generated::{Manifest, render_generated};
 pub use metadata::CatalogEntry;

@@ -209,29 +209,30 @@ impl<'t> Builder<'t> {
         mark: Mark,
     ) -> Result<Scalar, Box<Problem>> {
         let Some(tag) = tag else {
-            return match (style, scalar::resolve(text)) {
-                (Style::Quoted, _) => {
-                    Ok(Scalar::Value(Value::Text(std::mem::take(text).into_owned())))
-                }
+            return match style {
+                Style::Quoted => Ok(string(text)),
                 // The JSON parser passes numbers only, so a text is one that is too large.
-                (Style::Json, Scalar::Value(Value::Text(_))) => Err(self.not_json(text, mark)),
-                (_, scalar) => Ok(scalar),
+                Style::Json => scalar::resolve(text).ok_or_else(|| self.not_json(text, mark)),
+                Style::Plain => Ok(scalar::resolve(text).unwrap_or_else(|| string(text))),
             };
         };
         // A tag of YAML's own types must agree with the text; any other makes it a string.
         let resolved = scalar::resolve(text);
         let agrees = match tag.strip_prefix("tag:yaml.org,2002:") {
-            Some("int") => {
-                matches!(resolved, Scalar::Value(Value::Number(Number::Int(_) | Number::Uint(_))))
-            }
+            Some("int") => matches!(
+                resolved,
+                Some(Scalar::Value(Value::Number(Number::Int(_) | Number::Uint(_))))
+            ),
             Some("float") => matches!(
                 resolved,
-                Scalar::Value(Value::Number(Number::Int(_) | Number::Float(_)))
-                    | Scalar::NotJson(_)
+                Some(
+                    Scalar::Value(Value::Number(Number::Int(_) | Number::Float(_)))
+                        | Scalar::NotJson(_)
+                )
             ),
-            Some("bool") => matches!(resolved, Scalar::Value(Value::Bool(_))),
-            Some("null") => matches!(resolved, Scalar::Value(Value::Null)),
-            Some("timestamp") => matches!(resolved, Scalar::Value(Value::Text(_))),
+            Some("bool") => matches!(resolved, Some(Scalar::Value(Value::Bool(_)))),
+            Some("null") => matches!(resolved, Some(Scalar::Value(Value::Null))),
+            Some("timestamp") => resolved.is_none(),
             Some("binary") => {
                 // As in Go, this is the content and not the base64 text that a Secret has.
                 let bytes = BASE64.decode(text.replace(['\n', '\r'], "")).ok();
@@ -240,10 +241,10 @@ impl<'t> Builder<'t> {
                     _ => false,
                 }
             }
-            _ => return Ok(Scalar::Value(Value::Text(std::mem::take(text).into_owned()))),
+            _ => return Ok(string(text)),
         };
         if agrees {
-            Ok(resolved)
+            Ok(resolved.unwrap_or_else(|| string(text)))
         } else {
             // The text itself may be a secret.
             let message = format!("the value does not match its tag `{}`", short_tag(tag));
@@ -386,6 +387,11 @@ impl<'t> Builder<'t> {
             cause,
         })
     }
+}
+
+/// Moves the text of a scalar into a string.
+fn string(text: &mut Cow<'_, str>) -> Scalar {
+    Scalar::Value(Value::Text(std::mem::take(text).into_owned()))
 }
 
 /// Go decodes base64 without regard to the bits that are left over.

@@ -5,6 +5,7 @@
 //! and `strconv`, and of sigs.k8s.io/yaml for map keys.
 
 use crate::ir::{Number, Value};
+use std::borrow::Cow;
 
 /// The result of resolving a scalar.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,17 +18,17 @@ pub(super) enum Scalar {
     NotJson(&'static str),
 }
 
-/// Resolves an unquoted scalar without a tag.
-pub(super) fn resolve(text: &str) -> Scalar {
+/// Resolves an unquoted scalar without a tag; `None` if it is a string.
+pub(super) fn resolve(text: &str) -> Option<Scalar> {
     if let Some(constant) = constant(text) {
-        return constant;
+        return Some(constant);
     }
-    let value = match text.as_bytes().first() {
+    let number = match text.as_bytes().first() {
         Some(b'.') => point_float(text),
         Some(b'0'..=b'9' | b'+' | b'-') => number(text),
         _ => None,
     };
-    Scalar::Value(value.map_or_else(|| Value::text(text), Value::Number))
+    number.map(|number| Scalar::Value(Value::Number(number)))
 }
 
 fn constant(text: &str) -> Option<Scalar> {
@@ -49,11 +50,12 @@ fn constant(text: &str) -> Option<Scalar> {
 
 fn number(text: &str) -> Option<Number> {
     // Timestamps are strings, and no number has their shape after underscores are gone.
-    let plain = text.replace('_', "");
+    let plain =
+        if text.contains('_') { Cow::Owned(text.replace('_', "")) } else { Cow::Borrowed(text) };
     let (negative, digits) = match plain.as_bytes().first() {
         Some(b'-') => (true, &plain[1..]),
         Some(b'+') => (false, &plain[1..]),
-        _ => (false, plain.as_str()),
+        _ => (false, &*plain),
     };
     let prefix = digits.as_bytes().get(..2).map(|p| [p[0], p[1].to_ascii_lowercase()]);
     let (radix, body) = match prefix.as_ref() {
@@ -164,7 +166,7 @@ mod tests {
 
     fn number_of(text: &str) -> Option<Number> {
         match resolve(text) {
-            Scalar::Value(value) => match through_json(value) {
+            Some(Scalar::Value(value)) => match through_json(value) {
                 Value::Number(number) => Some(number),
                 _ => None,
             },
@@ -244,18 +246,18 @@ mod tests {
     #[test]
     fn booleans_and_nulls() {
         for text in ["y", "Y", "yes", "on", "ON", "true", "True"] {
-            assert_eq!(resolve(text), Scalar::Value(Value::Bool(true)), "{text}");
+            assert_eq!(resolve(text), Some(Scalar::Value(Value::Bool(true))), "{text}");
         }
         for text in ["n", "N", "no", "off", "OFF", "false"] {
-            assert_eq!(resolve(text), Scalar::Value(Value::Bool(false)), "{text}");
+            assert_eq!(resolve(text), Some(Scalar::Value(Value::Bool(false))), "{text}");
         }
         for text in ["", "~", "null", "NULL"] {
-            assert_eq!(resolve(text), Scalar::Value(Value::Null), "{text}");
+            assert_eq!(resolve(text), Some(Scalar::Value(Value::Null)), "{text}");
         }
         for text in ["tRUE", "oN", "nULL", "yEs", "None"] {
-            assert_eq!(resolve(text), Scalar::Value(Value::text(text)), "{text}");
+            assert_eq!(resolve(text), None, "{text}");
         }
-        assert_eq!(resolve("+.Inf"), Scalar::NotJson(".inf"));
+        assert_eq!(resolve("+.Inf"), Some(Scalar::NotJson(".inf")));
     }
 
     #[test]
@@ -276,7 +278,11 @@ mod tests {
             ("on", "true"),
             ("2020-01-01", "2020-01-01"),
         ] {
-            let Scalar::Value(value) = resolve(text) else { panic!("{text}") };
+            let value = match resolve(text) {
+                Some(Scalar::Value(value)) => value,
+                Some(_) => panic!("{text}"),
+                None => Value::text(text),
+            };
             assert_eq!(key(value).as_deref(), Some(expected), "{text}");
         }
         assert_eq!(key(Value::Null), None);

@@ -7,7 +7,7 @@ use crate::config::{BundleConfig, Mirror, MirrorTarget, Output, OverlaySource, S
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Place, Span};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The names of a table that are not yet checked against those of the others.
 pub(crate) struct Draft {
@@ -176,30 +176,59 @@ pub(super) fn outputs(
             let OverlaySource::Path(path) = &overlay.source else { return None };
             Some((Path::new(path), &overlay.span))
         });
-    let mut found = Vec::new();
+    let charts = ChartFolders::new(output, charts);
     for (path, span) in bundle_sources.chain(mirror_sources).chain(overlay_sources) {
-        for (chart, chart_span) in charts {
-            let folder = output.dir.join(chart);
-            let holds = plain(path).starts_with(plain(&folder));
-            let inside = ["manifests", "metadata"]
-                .iter()
-                .any(|part| plain(&folder).starts_with(plain(&path.join(part))));
-            if holds || inside {
-                let message = format!(
-                    "the chart of `{}` would be written to {}, which {} an input of this \
-                        configuration",
-                    chart,
-                    folder.display(),
-                    if holds { "contains" } else { "is part of" }
-                );
-                found.push(
-                    Diagnostic::error(Code::OverlappingOutput, message)
-                        .at(Place::span(span.clone()))
-                        .related(Place::span((*chart_span).clone()), "the table of the chart")
-                        .hint("move one of them, or change `dir` in `[output]`"),
-                );
-            }
+        for (chart, chart_span, relation) in charts.overlapping(path) {
+            let message = format!(
+                "the chart of `{chart}` would be written to {}, which {relation} an input of this \
+                    configuration",
+                output.dir.join(chart).display(),
+            );
+            let diagnostic = Diagnostic::error(Code::OverlappingOutput, message)
+                .at(Place::span(span.clone()))
+                .related(Place::span(chart_span.clone()), "the table of the chart")
+                .hint("move one of them, or change `dir` in `[output]`");
+            reader.found.push(diagnostic);
         }
     }
-    reader.found.extend(found);
+}
+
+/// The directories of charts, sorted: all that are in a directory follow each other.
+struct ChartFolders<'t> {
+    charts: &'t [(&'t str, &'t Span)],
+    /// Normalized paths, with the numbers of the charts that are written there.
+    folders: BTreeMap<PathBuf, Vec<usize>>,
+}
+
+impl<'t> ChartFolders<'t> {
+    fn new(output: &Output, charts: &'t [(&'t str, &'t Span)]) -> Self {
+        let mut folders: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
+        for (number, (chart, _)) in charts.iter().enumerate() {
+            folders.entry(plain(&output.dir.join(chart))).or_default().push(number);
+        }
+        ChartFolders { charts, folders }
+    }
+
+    /// Returns the charts whose directories contain `input` or are a part of it, in their order, with
+    /// the relation.
+    fn overlapping(&self, input: &Path) -> Vec<(&'t str, &'t Span, &'static str)> {
+        let input = plain(input);
+        let mut found: BTreeMap<usize, &'static str> = BTreeMap::new();
+        // Only these directories of a bundle are read.
+        for part in ["manifests", "metadata"] {
+            let part = input.join(part);
+            let inside = self.folders.range(part.clone()..);
+            let inside = inside.take_while(|(folder, _)| folder.starts_with(&part));
+            found.extend(
+                inside.flat_map(|(_, numbers)| numbers).map(|number| (*number, "is part of")),
+            );
+        }
+        let around = input.ancestors().filter_map(|folder| self.folders.get(folder));
+        found.extend(around.flatten().map(|number| (*number, "contains")));
+
+        let chart = |(number, relation): (usize, _)| {
+            self.charts.get(number).map(|(chart, span)| (*chart, *span, relation))
+        };
+        found.into_iter().filter_map(chart).collect()
+    }
 }

@@ -89,8 +89,7 @@ fn served(engine: &Engine<'_>) -> Option<Vec<String>> {
 pub(crate) fn rewrites(view: &View<'_>, found: &mut Found) {
     for (owner, rewrite) in view.of_kind("InferenceModelRewrite") {
         let name = rewrite.json.pointer("/spec/poolRef/name").and_then(Json::as_str);
-        let pool =
-            view.pools().find(|(_, pool)| Some(pool.name()) == name && pool.is_beside(rewrite));
+        let pool = name.and_then(|name| view.named("InferencePool", name, rewrite));
         let Some((_, pool)) = pool else { continue };
         let is_server = |template: &&&Template<'_>| {
             template.engine.as_ref().is_some_and(|engine| !engine.is_headless())

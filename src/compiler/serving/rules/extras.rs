@@ -23,10 +23,7 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
                 let message = format!("{} and {other} both scale {label}", scaler.label());
                 found.push(owner, path, message, "remove one of them");
             }
-            let scaled = view
-                .of_kind(kind)
-                .find(|(_, manifest)| manifest.name() == name && manifest.is_beside(scaler));
-            let Some((number, scaled)) = scaled else {
+            let Some((number, scaled)) = view.named(kind, name, scaler) else {
                 let message = format!("{} scales {label}, which does not exist", scaler.label());
                 found.push(owner, path, message, "fix the kind and name");
                 continue;
@@ -59,10 +56,8 @@ pub(crate) fn disruption(view: &View<'_>, found: &mut Found) {
         let wanted = spec.pointer("/selector/matchLabels").and_then(Json::as_object);
         let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else { continue };
         let protected: Vec<&Template<'_>> = view
-            .templates
-            .iter()
+            .with_labels(wanted)
             .filter(|template| view.manifests[template.owner].is_beside(budget))
-            .filter(|template| template.has_labels(wanted))
             .collect();
         // Ignore budgets of other applications.
         if protected.iter().all(|template| template.engine.is_none()) {

@@ -125,7 +125,7 @@ fn backend_of(
     }
     let name = text(backend, "name");
     // A pool is often meant: its kind and group are not the defaults.
-    let pool = view.pools().find(|(_, pool)| pool.name() == name && pool.is_beside(route));
+    let pool = view.named("InferencePool", name, route);
     let near = |service: &Manifest| match text(backend, "namespace") {
         "" => service.is_beside(route),
         namespace => service.namespace().is_empty() || service.namespace() == namespace,

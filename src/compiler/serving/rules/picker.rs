@@ -28,7 +28,7 @@ fn container_port(container: &Json, port: &Json) -> Option<u32> {
 /// Returns the Service that a pool references, with its manifest index.
 pub(super) fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize, &'a Manifest)> {
     let name = pool.json.pointer("/spec/endpointPickerRef/name")?.as_str()?;
-    view.of_kind("Service").find(|(_, service)| service.name() == name && service.is_beside(pool))
+    view.named("Service", name, pool)
 }
 
 /// Returns the port of a Service with this number.
@@ -65,9 +65,8 @@ pub(super) fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v 
 fn leads_somewhere(view: &View<'_>, service: &Manifest) -> bool {
     let selector = service.json.pointer("/spec/selector").and_then(Json::as_object);
     let Some(selector) = selector.filter(|selector| !selector.is_empty()) else { return false };
-    view.templates.iter().any(|template| {
-        let owner = &view.manifests[template.owner];
-        template.engine.is_none() && owner.is_beside(service) && template.has_labels(selector)
+    view.with_labels(selector).any(|template| {
+        template.engine.is_none() && view.manifests[template.owner].is_beside(service)
     })
 }
 
@@ -205,9 +204,7 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
         let owner = &view.manifests[picker.owner];
         let account = owner.json.pointer("/spec/template/spec/serviceAccountName");
         let account = account.and_then(Json::as_str).unwrap_or("default");
-        let is_here = view
-            .of_kind("ServiceAccount")
-            .any(|(_, manifest)| manifest.name() == account && manifest.is_beside(owner));
+        let is_here = view.named("ServiceAccount", account, owner).is_some();
         // A ServiceAccount outside of the manifests has its RBAC there, too.
         if !is_here {
             if let Some(meant) = unused_account(view, picker, account) {
@@ -260,9 +257,7 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
         let Some(sidecar) = &template.sidecar else { continue };
         let owner = &view.manifests[template.owner];
         let account = text(template.spec, "serviceAccountName");
-        let is_here = view
-            .of_kind("ServiceAccount")
-            .any(|(_, manifest)| manifest.name() == account && manifest.is_beside(owner));
+        let is_here = view.named("ServiceAccount", account, owner).is_some();
         if !sidecar.flags.is_on("enable-ssrf-protection") || !is_here {
             continue;
         }

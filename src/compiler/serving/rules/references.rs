@@ -158,10 +158,7 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
     for Referenced { owner, path, spec, reference } in &all {
         let PodReference { kind, name, .. } = reference;
         let manifest = &view.manifests[*owner];
-        let object = view
-            .of_kind(kind)
-            .find(|(_, object)| object.name() == *name && object.is_beside(manifest));
-        if let Some((_, object)) = object {
+        if let Some((_, object)) = view.named(kind, name, manifest) {
             let known = keys(object);
             let missing = |key: &&&str| !known.contains(*key) && !is_placeholder(key);
             // Controllers fill empty objects.

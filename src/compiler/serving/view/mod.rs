@@ -18,6 +18,7 @@ use pods::{PodSource, Template, list, text};
 use serde_json::Value as Json;
 use shell::Budget;
 use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An object as an API server would receive it, with its location.
 #[derive(Clone, Debug)]
@@ -105,6 +106,43 @@ impl Picker<'_> {
     }
 }
 
+/// Places of manifests and templates in a [`View`], so that no rule searches all of them for one.
+#[derive(Debug, Default)]
+pub(super) struct Index<'a> {
+    /// Manifests by kind.
+    kinds: BTreeMap<&'a str, Vec<usize>>,
+    /// Manifests by kind and name.
+    names: BTreeMap<(&'a str, &'a str), Vec<usize>>,
+    /// Templates by key and value of a label.
+    labels: BTreeMap<&'a str, BTreeMap<&'a str, Vec<usize>>>,
+}
+
+impl<'a> Index<'a> {
+    fn new(manifests: &'a [Manifest], templates: &[Template<'a>]) -> Self {
+        let mut index = Index::default();
+        for (number, manifest) in manifests.iter().enumerate() {
+            let (kind, name) = (manifest.kind(), manifest.name());
+            index.kinds.entry(kind).or_default().push(number);
+            index.names.entry((kind, name)).or_default().push(number);
+        }
+        for (number, template) in templates.iter().enumerate() {
+            for (key, value) in &template.labels {
+                let values = index.labels.entry(key).or_default();
+                values.entry(value).or_default().push(number);
+            }
+        }
+        index
+    }
+
+    /// Returns the templates with the rarest of these labels; `None` if there are no labels.
+    fn fewest<'v>(&'v self, wanted: &serde_json::Map<String, Json>) -> Option<&'v [usize]> {
+        let labels = wanted.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
+        let templates = |(key, value)| self.labels.get(key)?.get(value);
+        let with = labels.map(|label| templates(label).map_or(&[][..], Vec::as_slice));
+        with.min_by_key(|templates| templates.len())
+    }
+}
+
 /// Input of the invariants.
 #[derive(Debug)]
 pub(super) struct View<'a> {
@@ -124,6 +162,7 @@ pub(super) struct View<'a> {
     pub(super) budget: Budget,
     /// Verdicts by the releases that images name, once a rule needs them.
     pub(super) judged: OnceCell<Vec<Judged>>,
+    pub(super) index: Index<'a>,
 }
 
 impl<'a> View<'a> {
@@ -145,6 +184,7 @@ impl<'a> View<'a> {
             unread: derived.unread.clone(),
             budget: Budget::new(),
             judged: OnceCell::new(),
+            index: Index::default(),
         };
 
         for (owner, manifest) in manifests.iter().enumerate() {
@@ -169,8 +209,9 @@ impl<'a> View<'a> {
             .collect();
 
         // Pods of pickers are checked as pickers only.
-        let pickers: Vec<usize> = view.pickers.iter().map(|picker| picker.owner).collect();
+        let pickers: BTreeSet<usize> = view.pickers.iter().map(|picker| picker.owner).collect();
         view.templates.retain(|template| !pickers.contains(&template.owner));
+        view.index = Index::new(manifests, &view.templates);
         view.read_flag_files();
         view
     }
@@ -276,8 +317,31 @@ impl<'a> View<'a> {
 
     /// Returns the manifests of a kind with their indices.
     pub(super) fn of_kind(&self, kind: &str) -> impl Iterator<Item = (usize, &'a Manifest)> {
-        let kind = kind.to_owned();
-        self.manifests.iter().enumerate().filter(move |(_, manifest)| manifest.kind() == kind)
+        let numbers = self.index.kinds.get(kind).into_iter().flatten();
+        numbers.map(|number| (*number, &self.manifests[*number]))
+    }
+
+    /// Returns the manifest with this kind and name in the namespace of `other`.
+    pub(super) fn named(
+        &self,
+        kind: &str,
+        name: &str,
+        other: &Manifest,
+    ) -> Option<(usize, &'a Manifest)> {
+        let numbers = self.index.names.get(&(kind, name)).into_iter().flatten();
+        let mut named = numbers.map(|number| (*number, &self.manifests[*number]));
+        named.find(|(_, manifest)| manifest.is_beside(other))
+    }
+
+    /// Returns the templates with these labels.
+    pub(super) fn with_labels<'v>(
+        &'v self,
+        wanted: &serde_json::Map<String, Json>,
+    ) -> impl Iterator<Item = &'v Template<'a>> {
+        let rarest = self.index.fewest(wanted);
+        let all = rarest.is_none().then_some(&self.templates).into_iter().flatten();
+        let indexed = rarest.into_iter().flatten().map(|number| &self.templates[*number]);
+        all.chain(indexed).filter(|template| template.has_labels(wanted))
     }
 
     /// Returns the pools with their indices.
@@ -292,10 +356,8 @@ impl<'a> View<'a> {
         else {
             return Vec::new();
         };
-        self.templates
-            .iter()
+        self.with_labels(wanted)
             .filter(|template| self.manifests[template.owner].is_beside(pool))
-            .filter(|template| template.has_labels(wanted))
             .collect()
     }
 
@@ -303,7 +365,7 @@ impl<'a> View<'a> {
     pub(super) fn pool_of(&self, picker: &Picker<'_>) -> Option<(usize, &'a Manifest)> {
         let name = picker.flags.text("pool-name")?;
         let owner = &self.manifests[picker.owner];
-        self.pools().find(|(_, pool)| pool.name() == name && pool.is_beside(owner))
+        self.named("InferencePool", name, owner)
     }
 
     fn picker(&self, owner: usize, manifest: &'a Manifest) -> Option<Picker<'a>> {
