@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use walkdir::WalkDir;
 
-/// What crdify calls incompatible, and we do not: our code, which is empty where we have no difference,
+/// Incompatible changes of crdify that are none of ours: our code, which is empty where we have no difference,
 /// the validations of crdify that it is about, or all, and the reason.
 const ALLOWED: &[(&str, &[&str], &str)] = &[
     (

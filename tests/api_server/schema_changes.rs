@@ -15,7 +15,7 @@ const BATCH: usize = 250;
 /// Generated values of each field.
 const VALUES: usize = 16;
 
-/// What the server says of CEL rules, which `diff` does not evaluate, as it does not evaluate formats.
+/// The server's messages about CEL rules, which `diff` does not evaluate, as it does not evaluate formats.
 const UNDECIDED: [&str; 2] = ["failed rule: ", "compilation failed: "];
 
 /// Returns true for refusals by CEL rules and formats: such changes are at least risky, except new

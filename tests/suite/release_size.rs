@@ -32,7 +32,7 @@ fn incompressible() -> String {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         char::from_digit((state >> 33) as u32 % 36, 36).unwrap_or_default()
     };
-    let letters: String = (0..480_000).map(letter).collect();
+    let letters: String = (0..290_000).map(letter).collect();
     format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: data\ndata:\n  text: x{letters}\n")
 }
 

@@ -132,7 +132,7 @@ fn schema(random: &mut Random, depth: usize) -> Json {
     schema
 }
 
-/// What a schema is of, by which keywords are chosen.
+/// The kind of value of a schema, by which keywords are chosen.
 fn kind(schema: &Json) -> &str {
     match schema["type"].as_str() {
         Some("object") if schema.get("additionalProperties").is_some() => "map",

@@ -15,7 +15,7 @@ const MOST_STATES: usize = 20_000;
 /// The longest length that is made an automaton.
 const LONGEST: u64 = 512;
 
-/// What is known about texts that an old schema allows.
+/// The fate of texts that an old schema allows.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Texts {
     /// The new schema allows all of them.
