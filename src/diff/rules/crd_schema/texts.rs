@@ -85,7 +85,8 @@ fn accepts(automaton: &dense::DFA<Vec<u32>>, state: State) -> bool {
     state.is_none_or(|state| automaton.is_match_state(automaton.next_eoi_state(state)))
 }
 
-/// Searches the shortest text that all conditions accept, and one refuses.
+/// Searches the shortest text that all conditions accept, and one refuses. The empty text is given only if
+/// there is no other: as an example, it would hide that more is refused.
 fn escape(old: &[dense::DFA<Vec<u32>>], new: &dense::DFA<Vec<u32>>) -> Texts {
     let all: Vec<&dense::DFA<Vec<u32>>> = old.iter().chain([new]).collect();
     let start = all.iter().map(|automaton| automaton.start_state_forward(&Input::new("")).ok());
@@ -97,13 +98,18 @@ fn escape(old: &[dense::DFA<Vec<u32>>], new: &dense::DFA<Vec<u32>>) -> Texts {
     // States, with the index of the one before and the byte between them.
     let mut queue = vec![(start, usize::MAX, 0)];
     let mut at = 0;
+    let mut otherwise = Texts::StayAllowed;
     while let Some((states, ..)) = queue.get(at) {
         let states = states.clone();
         let accepted =
             |(automaton, state): (&&dense::DFA<Vec<u32>>, &State)| accepts(automaton, *state);
         let mut each = all.iter().zip(&states).map(accepted);
         if each.by_ref().take(old.len()).all(|accepted| accepted) && each.next() == Some(false) {
-            return Texts::Refused(text(&queue, at));
+            let found = Texts::Refused(text(&queue, at));
+            if at > 0 {
+                return found;
+            }
+            otherwise = found;
         }
 
         for byte in &bytes {
@@ -122,11 +128,11 @@ fn escape(old: &[dense::DFA<Vec<u32>>], new: &dense::DFA<Vec<u32>>) -> Texts {
             }
         }
         if queue.len() > MOST_STATES {
-            return Texts::Unknown;
+            return if otherwise == Texts::StayAllowed { Texts::Unknown } else { otherwise };
         }
         at += 1;
     }
-    Texts::StayAllowed
+    otherwise
 }
 
 /// Returns one byte for each set of bytes that no automaton tells apart, letters first.
@@ -175,6 +181,7 @@ mod tests {
             (json!({}), pattern(""), stay()),
             (json!({"minLength": 1}), pattern("(?s)^.+$"), stay()),
             (json!({}), pattern("(?s)^.+$"), refused("")),
+            (json!({}), pattern(label), refused("!")),
             (pattern("^[a-z]{1,3}$"), json!({"minLength": 1, "maxLength": 3}), stay()),
             (pattern("^[a-z]{1,4}$"), json!({"maxLength": 3}), refused("aaaa")),
             (pattern("^ä$"), json!({"maxLength": 1}), stay()),
