@@ -1,4 +1,4 @@
-//! Real bundles with every Helm: installed, upgraded to their next version where there is one, rolled
+//! Real bundles with the newest Helm 4 and Helm 3: installed, upgraded to their next version where there is one, rolled
 //! back, and uninstalled. Plans of `diff` are held against what the server saw, and what is left
 //! against what READMEs say.
 
@@ -61,7 +61,9 @@ fn real_bundles() {
         .map(|folder| package(folder, temporary.path()))
         .filter(|package| !package.versions.is_empty())
         .collect();
-    let all = Helm::all();
+    // Helm 3.17 has the fixtures and the examples.
+    let all: Vec<Helm> =
+        Helm::all().into_iter().filter(|helm| !helm.version.starts_with("3.17")).collect();
     let found: Vec<Outcome> = std::thread::scope(|scope| {
         let threads: Vec<_> =
             all.iter().map(|helm| scope.spawn(|| judge(helm, &packages))).collect();

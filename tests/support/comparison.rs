@@ -450,8 +450,10 @@ impl Difference<'_> {
 fn operator_namespace(object: &mut Json, namespace: &str, used: &mut BTreeSet<&'static str>) {
     let annotations = object.pointer_mut("/spec/template/metadata/annotations");
     let Some(annotations) = annotations.and_then(Json::as_object_mut) else { return };
-    if !annotations.contains_key("olm.operatorNamespace") {
-        annotations.insert("olm.operatorNamespace".to_owned(), json!(namespace));
+    // A CSV may have the annotation as OLM v0 wrote it once.
+    let namespace = json!(namespace);
+    if annotations.insert("olm.operatorNamespace".to_owned(), namespace.clone()) != Some(namespace)
+    {
         used.insert("operator-namespace");
     }
 }

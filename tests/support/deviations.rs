@@ -84,7 +84,7 @@ pub(crate) const DEVIATIONS: [Deviation; 29] = [
     },
     Deviation {
         name: "operator-namespace",
-        what: "Pods have the annotation `olm.operatorNamespace`.",
+        what: "Pods have the annotation `olm.operatorNamespace` with the namespace of the release, whatever the CSV says.",
         why: "OLM v0 sets it, and so does v1 after v1.10.0, the version compared here.",
     },
     Deviation {
