@@ -170,7 +170,7 @@ fn container(
             findings.push(found(&ENV, context.change()));
         }
         (["volumeMounts" | "volumeDevices", rest @ ..], ..) => {
-            // A mount or device at a path of its own takes nothing away.
+            // A mount or device at a new path removes nothing.
             let is_new = rest.len() <= 1 && old.is_none();
             let moved = !is_new && rest != ["[order]"] && has_same_image(context);
             findings.push(found(if moved { &MOUNT } else { &VOLUME }, context.change()));

@@ -26,9 +26,10 @@ pub(super) fn refused(context: &RuleContext<'_, '_>, location: &SchemaLocation) 
         if after.get("default").is_some()
             && let Some(field) = schema_at(path)
             && is_new()
-            && context.old.at(path).and_then(fault) != fault(after)
+            && let Some(why) = fault(after)
+            && context.old.at(path).and_then(fault).as_ref() != Some(&why)
         {
-            findings.extend(finding(&field, after));
+            findings.push(finding(&field, after, &why));
         }
     }
 
@@ -73,7 +74,7 @@ pub(in crate::diff::rules) fn refused_in_version(version: &Json) -> Vec<Finding>
 
 /// Adds the findings on a schema and those in it.
 fn within(field: &str, schema: &Json, findings: &mut Vec<Finding>) {
-    findings.extend(finding(field, schema));
+    findings.extend(fault(schema).map(|why| finding(field, schema, &why)));
     for (keyword, value) in schema.as_object().into_iter().flatten() {
         below(field, keyword, value, findings);
     }
@@ -97,8 +98,7 @@ fn fault(schema: &Json) -> Option<String> {
     overlay::refused(&schema.into(), &default.into()).into_iter().next()
 }
 
-fn finding(field: &str, schema: &Json) -> Option<Finding> {
-    let why = fault(schema)?;
-    let default = display_value(schema.get("default")?);
-    Some(found(&DEFAULT_REFUSED, format!("{field}: default {default}: {why}")))
+fn finding(field: &str, schema: &Json, why: &str) -> Finding {
+    let default = display_value(schema.get("default").unwrap_or(&Json::Null));
+    found(&DEFAULT_REFUSED, format!("{field}: default {default}: {why}"))
 }

@@ -8,6 +8,8 @@ use regex_automata::{Input, MatchKind};
 use serde_json::Value as Json;
 use std::collections::HashSet;
 
+type Dfa = dense::DFA<Vec<u32>>;
+
 /// Memory of one automaton, in bytes; a larger one is not followed.
 const LARGEST: usize = 1 << 21;
 /// Number of combinations of states that are looked at.
@@ -43,7 +45,7 @@ pub(super) fn compare(old: &Json, new: &Json) -> Texts {
 }
 
 /// Automata that accept the texts of a schema, all of them.
-struct Conditions(Vec<dense::DFA<Vec<u32>>>);
+struct Conditions(Vec<Dfa>);
 
 impl Conditions {
     fn of(schema: &Json) -> Option<Self> {
@@ -63,7 +65,7 @@ impl Conditions {
     }
 }
 
-fn automaton(pattern: &str) -> Option<dense::DFA<Vec<u32>>> {
+fn automaton(pattern: &str) -> Option<Dfa> {
     let config = dense::Config::new()
         .match_kind(MatchKind::All)
         .start_kind(StartKind::Unanchored)
@@ -76,19 +78,19 @@ fn automaton(pattern: &str) -> Option<dense::DFA<Vec<u32>>> {
 /// The state of an automaton; `None` after a match, because patterns match anywhere in a text.
 type State = Option<StateID>;
 
-fn next(automaton: &dense::DFA<Vec<u32>>, state: State, byte: u8) -> State {
+fn next(automaton: &Dfa, state: State, byte: u8) -> State {
     let next = automaton.next_state(state?, byte);
     (!automaton.is_match_state(next)).then_some(next)
 }
 
-fn accepts(automaton: &dense::DFA<Vec<u32>>, state: State) -> bool {
+fn accepts(automaton: &Dfa, state: State) -> bool {
     state.is_none_or(|state| automaton.is_match_state(automaton.next_eoi_state(state)))
 }
 
 /// Searches the shortest text that all conditions accept, and one refuses. The empty text is given only if
 /// there is no other: as an example, it would hide that more is refused.
-fn escape(old: &[dense::DFA<Vec<u32>>], new: &dense::DFA<Vec<u32>>) -> Texts {
-    let all: Vec<&dense::DFA<Vec<u32>>> = old.iter().chain([new]).collect();
+fn escape(old: &[Dfa], new: &Dfa) -> Texts {
+    let all: Vec<&Dfa> = old.iter().chain([new]).collect();
     let start = all.iter().map(|automaton| automaton.start_state_forward(&Input::new("")).ok());
     let Some(start) = start.collect::<Option<Vec<_>>>() else { return Texts::Unknown };
     let start: Vec<State> = start.into_iter().map(Some).collect();
@@ -101,8 +103,7 @@ fn escape(old: &[dense::DFA<Vec<u32>>], new: &dense::DFA<Vec<u32>>) -> Texts {
     let mut otherwise = Texts::StayAllowed;
     while let Some((states, ..)) = queue.get(at) {
         let states = states.clone();
-        let accepted =
-            |(automaton, state): (&&dense::DFA<Vec<u32>>, &State)| accepts(automaton, *state);
+        let accepted = |(automaton, state): (&&Dfa, &State)| accepts(automaton, *state);
         let mut each = all.iter().zip(&states).map(accepted);
         if each.by_ref().take(old.len()).all(|accepted| accepted) && each.next() == Some(false) {
             let found = Texts::Refused(text(&queue, at));
@@ -136,7 +137,7 @@ fn escape(old: &[dense::DFA<Vec<u32>>], new: &dense::DFA<Vec<u32>>) -> Texts {
 }
 
 /// Returns one byte for each set of bytes that no automaton tells apart, letters first.
-fn representatives(all: &[&dense::DFA<Vec<u32>>]) -> Vec<u8> {
+fn representatives(all: &[&Dfa]) -> Vec<u8> {
     let mut seen = HashSet::new();
     let order = (b'a'..=b'z').chain(b'0'..=b'9').chain(b'!'..=b'~').chain(0..=u8::MAX);
     let classes = |byte: &u8| {
