@@ -58,8 +58,8 @@ fn introduction() -> String {
     format!(
         "# Charts on a real control plane\n\n\
          Charts of these bundles were installed on Kubernetes {} (etcd, kube-apiserver and kube-controller-manager, without\n\
-         nodes) with default flags of each Helm. An upgrade is done when it did to objects what `bundle2chart diff` had said, and\n\
-         `helm rollback` led back to the objects from before; an installation, when `helm uninstall` left what the chart's\n\
+         nodes) with default flags of each Helm. An upgrade passes if it changes exactly the objects that `bundle2chart diff` lists and\n\
+         `helm rollback` restores the objects from before; an installation passes if `helm uninstall` leaves what the chart's\n\
          README.md names and nothing else. Objects that count are the release's; the size is that of its Secret, of which a\n\
          cluster takes 1 MiB. The awkward operator is installed without what its bundle holds to be refused.\n\n\
          Packages of several versions live on: each upgrade is repeated, and after the rollback come an upgrade forward, the same\n\
