@@ -2,7 +2,7 @@
 
 use super::Severity;
 
-/// What `bundle2chart explain` and docs/codes.md say about a code.
+/// The explanation of a code, as `bundle2chart explain` and docs/codes.md show it.
 #[derive(Clone, Copy, Debug)]
 pub struct Explanation {
     /// Kebab-case name, stable and never reused.
