@@ -58,10 +58,13 @@ fn introduction() -> String {
     format!(
         "# Charts on a real control plane\n\n\
          Charts of these bundles were installed on Kubernetes {} (etcd, kube-apiserver and kube-controller-manager, without\n\
-         nodes) with default flags of each Helm. An upgrade is done when it did to objects what `bundle2chart diff` had said, and\n\
-         `helm rollback` led back to the objects from before; an installation, when `helm uninstall` left what the chart's\n\
-         README.md names and nothing else. Objects that count are the release's; the size is that of its Secret, of which a\n\
+         nodes) with default flags of each Helm. \"yes\" for an upgrade: Helm did to objects what `bundle2chart diff` had said, and\n\
+         `helm rollback` restored the objects from before. \"yes\" for an installation: `helm uninstall` left what the chart's\n\
+         README.md names and nothing else. Objects are counted by release; the size is that of its Secret, of which a\n\
          cluster takes 1 MiB. The awkward operator is installed without what its bundle holds to be refused.\n\n\
+         Real bundles are upgraded by the commands of the plan, as `diff` prints them. Before each upgrade, one object of every\n\
+         kind of the operator is created. After it, each object is there, unchanged and valid, or the report has a finding about\n\
+         its CRD. Webhooks are removed meanwhile, because no operator answers them here.\n\n\
          Packages of several versions live on: each upgrade is repeated, and after the rollback come an upgrade forward, the same\n\
          again, `helm uninstall`, another installation and an upgrade to the same. Only commands that README.md and UPGRADE.md\n\
          print are run in between. CI does this for a sample with Helm 4, `BUNDLE2CHART_LIVES=all` for all with every Helm.\n\
