@@ -173,7 +173,7 @@ impl Subject<'_> {
     fn provider(&self, accepts: impl Fn(&str) -> bool) -> Option<String> {
         let others = self.config.bundles.iter().filter(|other| other.name != super::DRAFT);
         let package = |other: &BundleConfig| {
-            let locked = self.lock.entry(other).and_then(|entry| entry.decisions.package.clone());
+            let locked = self.lock.entry(other).map(|entry| entry.decisions.package.clone());
             let wanted = match &other.source {
                 Source::Catalog(wanted) => Some(wanted.package.text.clone()),
                 _ => other.package.as_ref().map(|package| package.text.clone()),

@@ -96,14 +96,8 @@ impl Build {
             return None;
         }
 
-        // With --locked the lock file is not written. With --check, entries without recorded
-        // decisions (from older versions) do not make it stale.
-        let new_lock = if self.locked {
-            lock.clone()
-        } else {
-            let decided = if self.check { Vec::new() } else { built.decided };
-            lock.updated(&config, built.locked.into_iter().chain(decided).collect())
-        };
+        // With --locked the lock file is not written.
+        let new_lock = if self.locked { lock.clone() } else { lock.updated(&config, built.locked) };
         let stale = (new_lock != lock).then_some(lock_path.as_path());
 
         let (charts, staged) = collect(built.charts, found, diagnostics);

@@ -8,7 +8,6 @@ use crate::config::{BundleConfig, CertificateProvider, Network, Source, Watch};
 use crate::diag::Diagnostics;
 use crate::escape;
 use crate::ir::Release;
-use crate::passes::LINTS;
 use crate::source::{self, Limits, SourceResolver};
 use crate::{bundle, inspect, pipeline};
 use clap::builder::PossibleValuesParser;
@@ -108,7 +107,7 @@ impl Inspect {
         // Bundles that cannot be compiled are still shown.
         let exit = if diagnostics.has_errors() { Exit::Findings } else { Exit::Clean };
         // The report includes the lints.
-        diagnostics.retain_since(start, |d| !LINTS.contains(&d.code));
+        diagnostics.retain_since(start, |d| !d.code.needs_attention());
         output.diagnostics(&diagnostics);
         exit
     }

@@ -54,7 +54,7 @@ pub mod config {
             };
         }
 
-        /// The platform of models as a service, of which there is none.
+        /// The platform of models as a service; this build has none.
         #[derive(Clone, Debug)]
         pub enum MaasPlatform {}
 
@@ -70,7 +70,7 @@ pub mod config {
         }
     }
 
-    /// A model, of which there is none.
+    /// A model; this build has none.
     #[derive(Clone, Debug)]
     pub struct ServingConfig {
         /// Name of the chart.
@@ -110,7 +110,7 @@ pub mod config {
 }
 
 pub mod maas {
-    //! The platform of models as a service, of which there is none.
+    //! The platform of models as a service; this build has none.
 
     use super::config::maas::MaasPlatform;
     use crate::chart::Additions;

@@ -42,15 +42,6 @@ pub struct Group<'s> {
     pub places: Vec<Place<'s>>,
 }
 
-/// Informational rules whose findings are only counted unless all details are requested.
-const COUNTED: [&str; 5] = [
-    "description-changed",
-    "metadata-changed",
-    "order-changed",
-    "chart-version-changed",
-    "rbac-rewritten",
-];
-
 impl<'s> Group<'s> {
     /// Returns the class of the rule.
     pub fn class(&self) -> Class {
@@ -60,7 +51,7 @@ impl<'s> Group<'s> {
     /// Returns true for findings that reports name one by one: everything except metadata and
     /// descriptions.
     pub fn is_named(&self) -> bool {
-        !COUNTED.contains(&self.rule.code)
+        !self.rule.counted
     }
 
     /// Returns true for findings about the two sides as a whole.

@@ -279,14 +279,14 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
             (Some(from), _, _) if *from != pair.id => Action::Renamed(from.clone()),
             _ => Action::Changed,
         };
-        let judged = sides.judge(pair, &edits);
+        let judged = sides.findings(pair, &edits);
         let change = |(Edit { path, old, new, .. }, findings)| Change { path, old, new, findings };
         let changes = edits.into_iter().zip(judged).map(change).collect();
         objects.push(ObjectChange { id: pair.id.clone(), action, changes });
     }
 
     // No edit of their own: what they say is about other objects, or about all of them.
-    let of_upgrade = rules::subject::judge(&old, &new);
+    let of_upgrade = rules::subject::findings(&old, &new);
     let of_upgrade = of_upgrade.into_iter().map(|finding| (Path::default(), finding)).collect();
     let upgrade = side::upgrade();
     for (id, judged) in sides.affected(&edited).into_iter().chain([(&upgrade, of_upgrade)]) {

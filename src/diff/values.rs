@@ -2,7 +2,6 @@
 
 use super::{ChartFacts, Side};
 use crate::diag::suggest;
-use crate::ir::RENAMED_TO;
 use serde_json::{Map, Value as Json};
 
 /// Maximum number of rejected values in a message.
@@ -51,25 +50,6 @@ pub(super) fn next<'s>(schema: &'s Json, key: &str) -> Next<'s> {
     }
 }
 
-/// Returns the new name of a value, if its schema only has that.
-pub(super) fn renamed_to(schema: &Json) -> Option<&str> {
-    match schema.get("enum")?.as_array()?.as_slice() {
-        [only] => only.as_str()?.strip_prefix(RENAMED_TO),
-        _ => None,
-    }
-}
-
-/// Returns the new name, in the same map, of the value at `keys` that a chart has renamed.
-pub(super) fn declared_rename<'c>(chart: &'c ChartFacts, keys: &[&str]) -> Option<&'c str> {
-    let schema = keys.iter().try_fold(&chart.schema, |schema, key| {
-        match next(resolved(&chart.schema, schema), key) {
-            Next::Schema(below) => Some(below),
-            Next::Any | Next::Unknown => None,
-        }
-    })?;
-    renamed_to(schema)
-}
-
 /// Returns true if a chart accepts a value without a default, such as one of several limits. Without
 /// a schema, only values below an empty map are accepted.
 pub(super) fn accepts(chart: &ChartFacts, keys: &[&str]) -> bool {
@@ -77,7 +57,6 @@ pub(super) fn accepts(chart: &ChartFacts, keys: &[&str]) -> bool {
     if schema.is_object() {
         for key in keys {
             match next(resolved(&chart.schema, schema), key) {
-                Next::Schema(below) if renamed_to(below).is_some() => return false,
                 Next::Schema(below) => schema = below,
                 Next::Any => return true,
                 Next::Unknown => return false,
@@ -115,10 +94,6 @@ fn look(root: &Json, schema: &Json, value: &Json, path: &str, found: &mut Vec<St
     let schema = resolved(root, schema);
     // Null removes a default.
     if value.is_null() {
-        return;
-    }
-    if let Some(new) = renamed_to(schema) {
-        found.push(format!("`{path}` is renamed to `{new}`"));
         return;
     }
     let kinds: Vec<&str> = match schema.get("type") {
@@ -189,7 +164,6 @@ mod tests {
             "resources": {"$ref": "#/definitions/resources"},
             "labels": {"type": "object", "additionalProperties": {"type": "string"}},
             "open": {"type": "object", "properties": {"a": {}}},
-            "env": {"enum": ["renamed to extraEnv"]}, "extraEnv": {"type": "array"},
             "list": {"type": "array", "items": {"type": "string"}}},
             "definitions": {"resources": {"type": "object", "additionalProperties": false,
                 "properties": {"limits": {"type": "object"}}}}});
@@ -206,8 +180,6 @@ mod tests {
             (&schema, "resources.claims", false),
             (&schema, "labels.app", true),
             (&schema, "gone", false),
-            (&schema, "env", false),
-            (&schema, "extraEnv", true),
             (&schema, "open.a", true),
             (&schema, "open.b", false),
             (&bare, "resources.limits.cpu", true),
@@ -232,14 +204,13 @@ mod tests {
         }
         assert_eq!(
             of(json!({"replica": 2, "replicas": "2", "resources": {"cpu": 1}, "labels": {"a": 1},
-                "list": [1], "env": []})),
+                "list": [1]})),
             [
                 "unknown value `replica`; did you mean `replicas`?",
                 "`replicas` must be integer, not string",
                 "unknown value `resources.cpu`",
                 "`labels.a` must be string, not integer",
                 "`list[0]` must be string, not integer",
-                "`env` is renamed to `extraEnv`",
             ]
         );
     }

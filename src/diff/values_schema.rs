@@ -5,7 +5,7 @@
 //! more, or has other descriptions, is no difference.
 
 use super::path::{Path, Step};
-use super::values::{Next, next, renamed_to, resolved};
+use super::values::{Next, next, resolved};
 use super::{CHART_KIND, ChartFacts, Side};
 use serde_json::{Value as Json, json};
 
@@ -115,8 +115,6 @@ impl Comparison<'_> {
         {
             keys.push(key(name));
             match next(new, name) {
-                // An edit of the default, too.
-                Next::Schema(below) if renamed_to(below).is_some() => {}
                 Next::Schema(below) => self.walk(schema, below, keys),
                 // A value with a default is found as an edit of the default.
                 Next::Unknown

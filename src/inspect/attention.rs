@@ -5,7 +5,6 @@ use crate::bundle::Bundle;
 use crate::diag::Diagnostics;
 use crate::images;
 use crate::ir::Object;
-use crate::passes::LINTS;
 
 /// Returns the findings, one sentence each, in a fixed order: lints, then properties of the bundle.
 pub(super) fn attention(
@@ -17,7 +16,7 @@ pub(super) fn attention(
     if objects.is_empty() {
         findings.push("cannot be compiled, so its objects are unknown".to_owned());
     }
-    let lints = diagnostics.iter().filter(|diagnostic| LINTS.contains(&diagnostic.code));
+    let lints = diagnostics.iter().filter(|diagnostic| diagnostic.code.needs_attention());
     findings.extend(lints.map(|lint| match &lint.hint {
         Some(hint) => format!("{}; {hint}", lint.message),
         None => lint.message.clone(),

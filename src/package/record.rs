@@ -44,11 +44,11 @@ pub(crate) struct Recorded {
 struct File {
     version: u32,
     #[serde(default, rename = "chart")]
-    charts: Vec<Entry>,
+    charts: Vec<PackagedChart>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct PackagedChart {
     name: String,
     version: String,
     package: Blob,

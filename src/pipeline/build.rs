@@ -27,10 +27,8 @@ pub struct Build<C = ChartFiles> {
     pub charts: Vec<C>,
     /// The releases of these charts, in the same order.
     pub releases: Vec<Release>,
-    /// Entries for bundles that the lock does not have.
+    /// Entries for bundles that the lock does not have, or has with other decisions or signatures.
     pub locked: Vec<Locked>,
-    /// Updated lock entries for entries without recorded decisions.
-    pub decided: Vec<Locked>,
     /// Upper bound of the release Secret's size for each chart, by the chart's directory.
     pub release_bytes: BTreeMap<PathBuf, usize>,
     /// Reports of the filters and patches of each bundle.
@@ -46,10 +44,10 @@ struct Built<'c, C> {
     /// Upper bound of the release Secret's size for each chart, by directory.
     release_bytes: Vec<(PathBuf, usize)>,
     /// The part that only one of the two has.
-    part: Part<'c>,
+    part: BundleOrModel<'c>,
 }
 
-enum Part<'c> {
+enum BundleOrModel<'c> {
     Bundle(Box<BundlePart<'c>>),
     /// The objects of a model, to find conflicts with other models.
     Model(&'c ServingConfig, Unit),
@@ -62,10 +60,8 @@ struct BundlePart<'c> {
     patched: Hits,
     /// The dependencies of the bundle and what it provides.
     member: Member<'c>,
-    /// The new lock entry, if it was not locked.
+    /// The lock entry, if it is new or has changed.
     locked: Option<Locked>,
-    /// The updated lock entry, if the recorded one lacks the decisions.
-    decided: Option<Locked>,
 }
 
 /// Compiles the named bundles of a configuration (all when none is named) on up to `jobs` threads.
@@ -112,7 +108,6 @@ pub fn build_with<C: Send>(
         charts: Vec::new(),
         releases: Vec::new(),
         locked: Vec::new(),
-        decided: Vec::new(),
         release_bytes: BTreeMap::new(),
         counts: Vec::new(),
     };
@@ -122,14 +117,13 @@ pub fn build_with<C: Send>(
         build.releases.extend(built.releases);
         build.release_bytes.extend(built.release_bytes);
         match built.part {
-            Part::Bundle(bundle) => {
+            BundleOrModel::Bundle(bundle) => {
                 build.counts.extend(bundle.counts());
                 build.locked.extend(bundle.locked);
-                build.decided.extend(bundle.decided);
                 hits.extend(bundle.hits);
                 members.push(bundle.member);
             }
-            Part::Model(model, unit) => models.push((model, unit)),
+            BundleOrModel::Model(model, unit) => models.push((model, unit)),
         }
     }
 
@@ -145,7 +139,6 @@ pub fn build_with<C: Send>(
         build.charts.clear();
         build.releases.clear();
         build.locked.clear();
-        build.decided.clear();
     }
     build
 }
@@ -161,12 +154,12 @@ fn build_bundle<'c, C>(
     let Fetched { files, mut compiled, warnings } =
         fetch_and_compile(sources, lock, bundle, diagnostics)?;
     let layout = config.output.layout;
-    let (locked, decided) = match (&compiled.bundle, lock.entry(bundle)) {
-        (None, _) => (None, None),
-        (Some(loaded), None) => (Locked::new(bundle, &files, loaded), None),
+    let locked = match (&compiled.bundle, lock.entry(bundle)) {
+        (None, _) => None,
+        (Some(loaded), None) => Locked::new(bundle, &files, loaded),
         (Some(loaded), Some(entry)) => {
             entry.check(bundle, &files, loaded, diagnostics);
-            (None, entry.with_decisions(bundle, &files, loaded))
+            entry.with_decisions(bundle, &files, loaded)
         }
     };
     let start = diagnostics.mark();
@@ -194,7 +187,7 @@ fn build_bundle<'c, C>(
 
     let lay_out =
         |chart| layout::lay_out(chart, &bundle.name, &namespace, &bundle.depends_on, layout);
-    let part = Part::Bundle(Box::new(BundlePart { hits, patched, member, locked, decided }));
+    let part = BundleOrModel::Bundle(Box::new(BundlePart { hits, patched, member, locked }));
     Some(Built::new(charts.into_iter().map(lay_out), part, finish))
 }
 
@@ -214,13 +207,13 @@ fn build_model<'c, C>(
 ) -> Option<Built<'c, C>> {
     let (unit, chart) = serving::chart(config, diagnostics)?;
     let chart = layout::lay_out(chart, &config.name, &config.namespace, &config.depends_on, layout);
-    Some(Built::new([chart], Part::Model(config, unit), finish))
+    Some(Built::new([chart], BundleOrModel::Model(config, unit), finish))
 }
 
 impl<'c, C> Built<'c, C> {
     fn new(
         charts: impl IntoIterator<Item = LaidOut>,
-        part: Part<'c>,
+        part: BundleOrModel<'c>,
         finish: impl Fn(ChartFiles) -> C,
     ) -> Self {
         let mut built =

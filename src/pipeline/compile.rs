@@ -184,11 +184,12 @@ fn adapt(
         watch,
     } = input;
     let namespace = namespaces.first().cloned().unwrap_or_default();
-    let Chosen { objects, hits, patched } = choose(objects, config, &namespace, diagnostics)?;
+    let Selected { objects, hits, patched } =
+        filter_and_patch(objects, config, &namespace, diagnostics)?;
     let mut objects = add(objects, &mut values, files, config, diagnostics);
     values.extend(overlay::switches(&config.switches, &mut objects));
     let crds = placement(&objects, config, diagnostics);
-    // Custom resources of a bundle are those of its operator; those of a chart are of any.
+    // A bundle has custom resources of its own operator; a `[[chart]]` has those of any.
     let unknown_kinds = if bundle.is_some() { Severity::Warning } else { Severity::Note };
     overlay::check(&objects, crds, &config.scopes, unknown_kinds, diagnostics);
     let (operands, operand_values) = overlay::operands(&config.operands);
@@ -263,19 +264,19 @@ pub(super) fn check_package(config: &BundleConfig, bundle: &Bundle, diagnostics:
 }
 
 /// The objects that the filters of the configuration keep, as its patches change them.
-struct Chosen {
+struct Selected {
     objects: Vec<Object>,
     hits: Hits,
     patched: Hits,
 }
 
 /// Runs filters and patches; returns `None` after errors that make later findings meaningless.
-fn choose(
+fn filter_and_patch(
     objects: Vec<Object>,
     config: &BundleConfig,
     namespace: &str,
     diagnostics: &mut Diagnostics,
-) -> Option<Chosen> {
+) -> Option<Selected> {
     let filters = || config.include.iter().chain(&config.exclude);
     let patches = config
         .patches
@@ -304,7 +305,7 @@ fn choose(
     let patched = overlay::patch(objects, patches, &release, &mut session, first, diagnostics);
     let filters = config.patches.iter().map(|patch| patch.matches.clone());
     let patched_hits = filters.zip(patched.hits).collect();
-    Some(Chosen { objects: patched.objects, hits, patched: patched_hits })
+    Some(Selected { objects: patched.objects, hits, patched: patched_hits })
 }
 
 /// Returns the version for CRDs: the operator's, because it is more meaningful for CRDs than the

@@ -105,7 +105,7 @@ pub struct Upgrades<'a> {
 }
 
 /// The upgrade of a chart.
-enum Found {
+enum Previous {
     /// No previous version.
     None,
     /// The chart is in the output directory already, with this report.
@@ -136,8 +136,8 @@ impl<'a> Upgrades<'a> {
     /// earlier version in the output directory.
     ///
     /// If the output directory has one version of each chart, the previous version is the chart at
-    /// Git's HEAD, else the one that the build replaces. It is gone after the build, so the report is
-    /// kept as long as the chart does not change; hence `build --check` agrees with it.
+    /// Git's HEAD, else the one that the build replaces. The build deletes the replaced chart, so the
+    /// report is kept as long as the chart does not change; hence `build --check` agrees with it.
     ///
     /// A previous version that cannot be compared is a warning.
     pub fn report(&self, chart: &mut ChartFiles, diagnostics: &mut Diagnostics) -> Option<Upgrade> {
@@ -152,9 +152,9 @@ impl<'a> Upgrades<'a> {
         });
 
         let (upgrade, report) = match found.ok()? {
-            Found::None => return None,
-            Found::Kept(upgrade, report) => (upgrade, report),
-            Found::Compared(from, set) => {
+            Previous::None => return None,
+            Previous::Kept(upgrade, report) => (upgrade, report),
+            Previous::Compared(from, set) => {
                 let upgrade = Upgrade::new(from, &set);
                 let mark = upgrade.mark();
                 // The mark must be complete, or the next build could not read it.
@@ -170,9 +170,9 @@ impl<'a> Upgrades<'a> {
         Some(upgrade)
     }
 
-    fn find(&self, chart: &ChartFiles) -> Result<Found, Fatal> {
+    fn find(&self, chart: &ChartFiles) -> Result<Previous, Fatal> {
         let Some(name) = chart.dir.iter().next().and_then(|name| name.to_str()) else {
-            return Ok(Found::None);
+            return Ok(Previous::None);
         };
         let out = self.operands.out;
         let new = precedence(&chart.version);
@@ -187,15 +187,15 @@ impl<'a> Upgrades<'a> {
                 self.compared(version, &charts::read_built(out, &folder)?, chart)
             }
             _ if self.is_single => self.replaced(name, chart),
-            _ => Ok(Found::None),
+            _ => Ok(Previous::None),
         }
     }
 
     /// Returns the upgrade from the chart that the build replaces.
-    fn replaced(&self, name: &str, chart: &ChartFiles) -> Result<Found, Fatal> {
+    fn replaced(&self, name: &str, chart: &ChartFiles) -> Result<Previous, Fatal> {
         let folder = self.operands.out.join(&chart.dir);
         if !folder.join(FILE_NAME).is_file() {
-            return Ok(Found::None);
+            return Ok(Previous::None);
         }
         let current = charts::read_folder(&folder)?;
         if let Some(kept) = kept(&current, chart) {
@@ -215,20 +215,25 @@ impl<'a> Upgrades<'a> {
         };
         match Identity::of(&old) {
             Ok(identity) => self.compared(identity.version, &old, chart),
-            Err(_) => Ok(Found::None),
+            Err(_) => Ok(Previous::None),
         }
     }
 
-    fn compared(&self, from: String, old: &ChartTree, chart: &ChartFiles) -> Result<Found, Fatal> {
+    fn compared(
+        &self,
+        from: String,
+        old: &ChartTree,
+        chart: &ChartFiles,
+    ) -> Result<Previous, Fatal> {
         let old = self.operands.chart("", old, Form::Directory)?;
         let new = self.operands.chart("", &chart.files, Form::Directory)?;
         let set = diff::compare(old, new, &self.options);
-        Ok(Found::Compared(from, Box::new(set)))
+        Ok(Previous::Compared(from, Box::new(set)))
     }
 }
 
 /// Returns the report in a directory that has the same chart already; `None` if it is another chart.
-fn kept(tree: &ChartTree, chart: &ChartFiles) -> Option<Found> {
+fn kept(tree: &ChartTree, chart: &ChartFiles) -> Option<Previous> {
     let marker = std::str::from_utf8(tree.get(FILE_NAME)?).ok()?;
     let recorded = Ownership::parse(marker).ok()?;
     if !recorded.is_same_chart(&chart.ownership()) {
@@ -240,8 +245,8 @@ fn kept(tree: &ChartTree, chart: &ChartFiles) -> Option<Found> {
     });
     let upgrade = report.and_then(|report| Upgrade::parse(std::str::from_utf8(report).ok()?));
     Some(match (upgrade, report) {
-        (Some(upgrade), Some(report)) => Found::Kept(upgrade, report.clone()),
-        _ => Found::None,
+        (Some(upgrade), Some(report)) => Previous::Kept(upgrade, report.clone()),
+        _ => Previous::None,
     })
 }
 

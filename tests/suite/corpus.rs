@@ -242,7 +242,7 @@ fn an_operator_does_not_watch_all_namespaces_in_silence() {
     };
     let (mut config, before) = bundle("26.6.4");
     let decisions =
-        Decisions { package: Some(before.package.clone()), watch: olm::default_watch(&before.csv) };
+        Decisions { package: before.package.clone(), watch: olm::default_watch(&before.csv) };
     let entry = Locked {
         name: "keycloak".to_owned(),
         config_hash: String::new(),

@@ -9,7 +9,7 @@ mod values;
 
 use crate::support::deviations;
 use bundle2chart::config::schema::json_schema;
-use bundle2chart::diag::Code;
+use bundle2chart::diag::{Code, Explanation};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,8 @@ fn codes() {
 # Codes of diagnostics
 
 Every problem that bundle2chart reports has one of these codes, as in `error[unknown-key]`.
-`bundle2chart explain CODE` prints the same text; the examples are from the tests. Codes are stable and never reused.
+`bundle2chart explain CODE` prints the same text; the examples are from the tests. Codes are stable and never reused. The
+level is the highest one without `[lints]`; the text in parentheses is what the code is about.
 
 Generated from `src/compiler/diag/code.rs`.
 "
@@ -41,16 +42,15 @@ Generated from `src/compiler/diag/code.rs`.
     let examples = examples::by_code();
     let mut with_example = 0;
     for code in Code::ALL {
-        let _ = write!(
-            text,
-            "\n## {}\n\n{}\n\n{}\n",
-            code.as_str(),
-            code.description(),
-            code.explanation()
-        );
-        if let Some(example) = examples.get(code.as_str()) {
+        let Explanation { code, level, area, title, explanation, .. } = code.explanation();
+        let _ = write!(text, "\n## {code}\n\n**{level}** ({area}): {title}\n\n{explanation}\n");
+        if let Some(example) = examples.get(code) {
             with_example += 1;
             let _ = write!(text, "\n```text\n{example}\n```\n");
+            let severe =
+                |level: &str| ["note", "warning", "error"].iter().position(|l| *l == level);
+            let shown = example.split('[').next().unwrap_or_default();
+            assert!(severe(shown) <= severe(level), "{code} is declared as {level}: {example}");
         }
     }
     assert!(with_example > 100, "only {with_example} codes have an example");

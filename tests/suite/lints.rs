@@ -350,6 +350,9 @@ fn conversion_without_a_service() {
 ",
     );
     insta::assert_snapshot!(warnings_of(&case));
+    let seen = case.run(&["inspect", "bundle"]);
+    assert!(!seen.stderr.contains("warning["), "{}", seen.text());
+    assert!(seen.stdout.contains("Service/webhook-service should convert"), "{}", seen.text());
 }
 
 /// Returns the first line of each diagnostic.

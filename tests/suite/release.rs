@@ -216,6 +216,8 @@ fn the_workflow_builds_what_is_installed() {
     for name in ["version", "archives", "image"] {
         assert!(text.contains(&format!("release/{name}.sh ")), "{name}");
     }
+    let tag = concat!("v", env!("CARGO_PKG_VERSION"));
+    script("release/version.sh", &[tag], &[]).expect("CHANGELOG.md has the version");
     let wrong = script("release/version.sh", &["v9.9.9"], &[]);
     assert!(wrong.is_err_and(|text| text.contains("tag v9.9.9")));
 }

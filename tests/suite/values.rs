@@ -8,7 +8,6 @@ use crate::support::parallel::in_parallel;
 use regex::Regex;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -139,54 +138,6 @@ fn values_and_schema_have_the_same_keys() {
             value.as_object().is_some_and(|map| map.values().all(empty))
         }
         assert!(empty(&rest), "{}: {rest}", chart.display());
-    }
-}
-
-/// The former names of values with the new ones, as the schema declares them.
-fn renamed(schema: &Json, keys: &mut Keys, found: &mut Vec<(Keys, String)>) {
-    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        keys.push(name.clone());
-        let only = property["enum"].as_array().filter(|values| values.len() == 1);
-        match only.and_then(|values| values[0].as_str()?.strip_prefix("renamed to ")) {
-            Some(new) => found.push((keys.clone(), new.to_owned())),
-            None => renamed(property, keys, found),
-        }
-        keys.pop();
-    }
-}
-
-/// A values file with a former name is refused, and the error has the new one.
-#[test]
-fn former_names_of_values_are_refused_with_the_new_name() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let chart = root.join("out/sealing-wax-operator/1.1.0");
-    let schema = json(&chart, "values.schema.json");
-    let mut found = Vec::new();
-    renamed(&schema, &mut Vec::new(), &mut found);
-    assert_eq!(found.len(), 5, "{found:?}");
-
-    let folder = TempDir::new().expect("a folder");
-    for helm in Helm::all() {
-        for (keys, new) in &found {
-            let (old, parent) = keys.split_last().expect("a name");
-            let way = parent.iter().fold(&schema, |schema, key| &schema["properties"][key]);
-            let default = &way["properties"][new]["default"];
-            assert!(!default.is_null(), "{old} is renamed to `{new}`, which there is not");
-
-            let file = folder.path().join("values.json");
-            fs::write(&file, nested(keys, default.clone()).to_string()).expect("values");
-            let arguments: [&OsStr; 5] = [
-                "template".as_ref(),
-                "release".as_ref(),
-                chart.as_os_str(),
-                "--values".as_ref(),
-                file.as_os_str(),
-            ];
-            let seen = helm.run(arguments);
-            assert!(!seen.success, "Helm {}: {old}", helm.version);
-            let shown = seen.stderr;
-            assert!(shown.contains(&format!("renamed to {new}")), "{}: {shown}", helm.version);
-        }
     }
 }
 

@@ -12,13 +12,13 @@ mod crd_docs;
 mod crds;
 mod gates;
 mod generated;
+pub(crate) mod helm_test;
 pub(crate) mod manifest;
 pub(crate) mod metadata;
 mod named_templates;
 mod notes;
 pub(crate) mod readme;
 pub(crate) mod required_apis;
-pub(crate) mod rollout_test;
 mod steps;
 mod switches;
 mod uninstall;
@@ -250,7 +250,7 @@ fn chart(
     let name = part.name(description.config);
     let mut crds = crds::place(&mut unit, part, description.crds);
     let tests = match part {
-        Part::Main => rollout_test::add(&mut unit, &name),
+        Part::Main => helm_test::add(&mut unit, &name),
         Part::Crds | Part::Operands => BTreeMap::new(),
     };
     let unit = &unit;

@@ -3,7 +3,7 @@
 use super::crds::Crds;
 use super::notes::pull_namespaces;
 use super::{
-    AfterInstall, Companions, Description, Part, crd_docs, gates, rollout_test, steps, uninstall,
+    AfterInstall, Companions, Description, Part, crd_docs, gates, helm_test, steps, uninstall,
 };
 use crate::config::{CertificateProvider, KUBECTL_IMAGE, Layout, Source, Watch};
 use crate::escape::markdown::{self, code, sentence};
@@ -91,7 +91,7 @@ fn warnings(text: &mut String, description: &Description<'_>) {
 
 /// Appends the commands of `helm test`.
 fn test_section(text: &mut String, unit: &Unit, description: &Description<'_>) {
-    if !unit.values.iter().any(|value| value.path == rollout_test::image()) {
+    if !unit.values.iter().any(|value| value.path == helm_test::image()) {
         return;
     }
     let (name, namespace) = (&description.config.name, description.namespace);

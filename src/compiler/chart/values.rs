@@ -1,7 +1,7 @@
 //! values.yaml with helm-docs comments, and values.schema.json.
 
 use crate::escape;
-use crate::ir::{Map, RENAMED_TO, Unit, Value, ValueSpec};
+use crate::ir::{Map, Unit, Value, ValueSpec};
 use crate::yaml;
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
@@ -84,16 +84,6 @@ fn write_yaml(nodes: &IndexMap<&str, Node<'_>>, indent: usize, out: &mut String)
 pub(crate) fn schema(unit: &Unit, with_crds_subchart: bool) -> String {
     let mut root = json!({"$schema": "http://json-schema.org/draft-07/schema#"});
     merge(&mut root, schema_of(&tree(&unit.values)));
-    for (path, new) in &unit.renamed {
-        let Some((old, map)) = path.segments().split_last() else { continue };
-        let properties = map
-            .iter()
-            .try_fold(&mut root, |schema, key| schema.get_mut("properties")?.get_mut(key));
-        if let Some(properties) = properties.and_then(|schema| schema.get_mut("properties")) {
-            // Helm's error has the only value that is allowed.
-            properties[old.as_str()] = json!({"enum": [format!("{RENAMED_TO}{new}")]});
-        }
-    }
     // Helm adds these itself: global values, and the values of a subchart under its name.
     root["properties"]["global"] = json!({"type": "object"});
     if with_crds_subchart {

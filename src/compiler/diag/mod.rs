@@ -18,7 +18,7 @@ pub mod sarif;
 mod sink;
 pub mod suggest;
 
-pub use code::Code;
+pub use code::{Code, Explanation};
 pub use listing::{listed, quoted};
 pub use location::{Locate, Location};
 pub use sink::{Diagnostics, Fatal, LintLevel, Mark};
@@ -39,7 +39,7 @@ pub enum Severity {
 
 impl Severity {
     /// Returns the word shown to people and written in machine formats.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Severity::Error => "error",
             Severity::Warning => "warning",

@@ -11,10 +11,13 @@ pub fn render(diagnostics: &Diagnostics, locate: &Locate<'_>) -> String {
     let rules: Vec<Value> = Code::ALL
         .iter()
         .map(|code| {
+            let known = code.explanation();
             json!({
-                "id": code.as_str(),
-                "shortDescription": { "text": code.description() },
-                "fullDescription": { "text": code.explanation() },
+                "id": known.code,
+                "shortDescription": { "text": known.title },
+                "fullDescription": { "text": known.explanation },
+                "defaultConfiguration": { "level": known.level },
+                "properties": { "tags": [known.area] },
             })
         })
         .collect();

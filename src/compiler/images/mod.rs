@@ -116,7 +116,7 @@ impl Image {
 /// annotations name by digest (`RELATED_IMAGE_` variables in any form), the CSV's relatedImages and
 /// annotations, and the bundle's own image.
 pub fn collect(objects: &[Object], bundle: Option<&Bundle>, own: Option<&str>) -> Vec<Image> {
-    let mut found = Found::default();
+    let mut found = ImageUses::default();
     let used = |kind, object: &str, name: &str, place| Use {
         kind,
         object: object.to_owned(),
@@ -160,17 +160,17 @@ pub fn pulled(images: &[Image]) -> Vec<String> {
 
 /// Returns the images of pods with their uses, sorted by reference.
 pub(crate) fn of_pods(objects: &[Object]) -> BTreeMap<String, Vec<Use>> {
-    let mut found = Found::default();
+    let mut found = ImageUses::default();
     objects.iter().for_each(|object| found.object(object, &Map::new()));
     found.images
 }
 
 #[derive(Default)]
-struct Found {
+struct ImageUses {
     images: BTreeMap<String, Vec<Use>>,
 }
 
-impl Found {
+impl ImageUses {
     fn add(&mut self, reference: &str, used: Use) {
         // Variables without a value are set by users.
         if !reference.is_empty() {

@@ -42,7 +42,7 @@ pub use reads::ReadPaths;
 pub use resolve::Release;
 pub(crate) use resolve::{RELEASE_NAME, certificate_placeholder, truth};
 pub use scope::{Scope, Scopes};
-pub use unit::{RENAMED_TO, Unit, ValueSpec};
+pub use unit::{Unit, ValueSpec};
 pub use upgrade_edges::UpgradeEdges;
 pub use value::{Number, Value};
 pub use value_keys::value_keys;

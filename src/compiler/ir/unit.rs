@@ -4,9 +4,6 @@ use super::{Object, ValuesPath};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
-/// Start of the only value that the schema allows for a renamed value; the new name follows.
-pub const RENAMED_TO: &str = "renamed to ";
-
 /// The objects of one chart and the values that they read.
 #[derive(Clone, Debug, Default)]
 pub struct Unit {
@@ -16,8 +13,6 @@ pub struct Unit {
     pub values: Vec<ValueSpec>,
     /// Constraints across values: JSON schemas (draft-07) for all values.
     pub constraints: Vec<Json>,
-    /// Former paths of values with their new names, which the schema names in its error.
-    pub renamed: Vec<(ValuesPath, &'static str)>,
 }
 
 /// A value that a person can set when installing the chart.

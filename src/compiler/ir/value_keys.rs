@@ -10,7 +10,7 @@ const PRE_RELEASES: [&str; 6] = ["alpha", "beta", "rc", "pre", "dev", "snapshot"
 ///
 /// A key is the name without the version of the operator, or any other version at its end, and with
 /// dashes in place of dots, so that values files outlive releases and `--set` needs no escapes.
-/// Names that would share a key keep their versions; those that still would keep their dots.
+/// Names that would share a key keep their versions; keys that would still collide keep their dots.
 pub fn value_keys<'n>(
     names: impl IntoIterator<Item = &'n str>,
     version: &str,

@@ -73,7 +73,7 @@ fn decisions(old: &Locked, new: &Locked) -> Vec<String> {
     };
     let keys = [
         ("signed by", key(old), key(new)),
-        ("package", old.decisions.package.clone(), new.decisions.package.clone()),
+        ("package", Some(old.decisions.package.clone()), Some(new.decisions.package.clone())),
         ("watch", watch(old), watch(new)),
     ];
     let line = |(key, old, new): (&str, Option<String>, Option<String>)| {
@@ -171,7 +171,7 @@ mod tests {
             csv: "a.v1".to_owned(),
             csv_version: version.to_owned(),
             edges: None,
-            decisions: Decisions::default(),
+            decisions: Decisions { package: "a".to_owned(), watch: None },
         }
     }
 
@@ -211,7 +211,7 @@ mod tests {
             assert_eq!(Change::Moved(&old, &new).describe().as_str(), expected);
         }
         let decided = |watch: Watch| Locked {
-            decisions: Decisions { package: Some("a".to_owned()), watch: Some(watch) },
+            decisions: Decisions { package: "a".to_owned(), watch: Some(watch) },
             ..old.clone()
         };
         assert_eq!(

@@ -11,7 +11,7 @@ impl Decisions {
     /// Returns the effective decisions of a bundle: those of bundles.toml, else the bundle's own.
     pub(super) fn of(config: &BundleConfig, bundle: &Bundle) -> Self {
         let watch = config.watch.clone().or_else(|| olm::default_watch(&bundle.csv));
-        Decisions { package: Some(bundle.package.clone()), watch }
+        Decisions { package: bundle.package.clone(), watch }
     }
 }
 
@@ -24,11 +24,8 @@ pub(super) fn check(
 ) {
     let Decisions { package, watch } = &entry.decisions;
 
-    if let Some(package) = package
-        // A package in bundles.toml is the user's own decision.
-        && config.package.is_none()
-        && *package != bundle.package
-    {
+    // A package in bundles.toml is the user's own decision.
+    if config.package.is_none() && *package != bundle.package {
         diagnostics.push(other_package(entry, package, config, bundle));
         // A different operator is reported as such; its install mode is not a change of this one.
         return;

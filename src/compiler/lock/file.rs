@@ -1,7 +1,7 @@
 //! `bundles.lock` on disk.
 
 use super::Lock;
-use super::format::{self, REVISION};
+use super::format;
 use crate::diag::{Code, Diagnostic, Fatal, Place, SourceText, Span};
 use crate::regular_file;
 use std::fs;
@@ -20,36 +20,25 @@ pub fn path_of(config: &Path) -> PathBuf {
 /// Reads a lock file; an empty lock when there is none.
 ///
 /// # Errors
-/// If it cannot be read, or is no lock file of a version that this program knows.
+/// If it cannot be read, or is no lock file of the version that this program knows.
 pub fn read(path: &Path) -> Result<Lock, Fatal> {
-    read_any(path).map(|read| read.lock)
-}
-
-fn read_any(path: &Path) -> Result<format::Read, Fatal> {
     let name = path.display().to_string();
-    let text = match content(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Ok(format::Read { lock: Lock::default(), revision: REVISION });
-        }
-        Err(error) => return Err(invalid(&error.to_string()).at(Place::file(name)).into()),
-    };
-    parse_any(name, text)
-}
-
-fn parse_any(name: String, text: String) -> Result<format::Read, Fatal> {
-    format::parse(&text).map_err(|fault| {
-        let source = Arc::new(SourceText { name, text });
-        invalid(&fault.message).at(Place::span(Span::new(&source, fault.range))).into()
-    })
+    match content(path) {
+        Ok(text) => parse(name, text),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Lock::default()),
+        Err(error) => Err(invalid(&error.to_string()).at(Place::file(name)).into()),
+    }
 }
 
 /// Returns the lock that a text says, which messages call `name`.
 ///
 /// # Errors
-/// If it is no lock file of a version that this program knows.
+/// If it is no lock file of the version that this program knows.
 pub fn parse(name: String, text: String) -> Result<Lock, Fatal> {
-    parse_any(name, text).map(|read| read.lock)
+    format::parse(&text).map_err(|fault| {
+        let source = Arc::new(SourceText { name, text });
+        invalid(&fault.message).at(Place::span(Span::new(&source, fault.range))).into()
+    })
 }
 
 fn content(path: &Path) -> io::Result<String> {
@@ -65,21 +54,13 @@ fn content(path: &Path) -> io::Result<String> {
 /// written.
 ///
 /// # Errors
-/// If it cannot be written, or if writing would lose data of a later version.
+/// If it cannot be written.
 pub fn write(path: &Path, lock: &Lock) -> Result<bool, Fatal> {
     let name = path.display().to_string();
     let text = format::text(lock);
     // Not touched, so that build systems and Git see no change.
     if content(path).is_ok_and(|old| old == text) {
         return Ok(false);
-    }
-    // One that cannot be read is reported when it is read, and replaced only on purpose.
-    let revision = read_any(path).map_or(REVISION, |read| read.revision);
-    if revision > REVISION {
-        let message = format!(
-            "it has revision {revision}, but this bundle2chart supports up to revision {REVISION}"
-        );
-        return Err(invalid(&message).at(Place::file(name)).into());
     }
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // In the same directory, because a rename is atomic on one file system only.

@@ -11,20 +11,8 @@ use std::ops::Range;
 /// Version of the format; files of another one are not read.
 pub(super) const VERSION: u32 = 1;
 
-/// Revision of additions to the format of one version. Files of a later revision are read, but not
-/// written, because that would lose the additions. Revision 1 added `package` and `watch`, revision 2
-/// `replaces`, `skips` and `skip-range` of bundles of a catalog, revision 3 `signature`, revision 4
-/// `identity` and `issuer` in it.
-pub(super) const REVISION: u32 = 4;
-
 const HEAD: &str = "# Which bytes each bundle was when it was locked. Written by bundle2chart; commit it, do not \
                     edit it.\n";
-
-/// A lock file as it was read.
-pub(super) struct Read {
-    pub(super) lock: Lock,
-    pub(super) revision: u32,
-}
 
 /// The reason why a text is not a valid lock file, and the place.
 pub(super) struct Fault {
@@ -35,20 +23,18 @@ pub(super) struct Fault {
 #[derive(Deserialize)]
 struct Head {
     version: u32,
-    #[serde(default)]
-    revision: u32,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct File {
     #[serde(default, rename = "bundle")]
-    bundles: Vec<Entry>,
+    bundles: Vec<BundleEntry>,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct Entry {
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct BundleEntry {
     name: toml::Spanned<String>,
     config_hash: String,
     embedded: Option<toml::Spanned<String>>,
@@ -64,7 +50,7 @@ struct Entry {
     replaces: Option<String>,
     skips: Option<Vec<String>>,
     skip_range: Option<String>,
-    package: Option<String>,
+    package: String,
     watch: Option<LockedWatch>,
 }
 
@@ -110,7 +96,7 @@ struct Blob {
 }
 
 /// Reads the text of a lock file.
-pub(super) fn parse(text: &str) -> Result<Read, Fault> {
+pub(super) fn parse(text: &str) -> Result<Lock, Fault> {
     let fault = |error: toml::de::Error| Fault {
         message: error.message().to_owned(),
         range: error.span().unwrap_or(0..0),
@@ -136,10 +122,10 @@ pub(super) fn parse(text: &str) -> Result<Read, Fault> {
         }
         bundles.push(entry.locked()?);
     }
-    Ok(Read { lock: Lock { bundles }, revision: head.revision })
+    Ok(Lock { bundles })
 }
 
-impl Entry {
+impl BundleEntry {
     fn locked(self) -> Result<Locked, Fault> {
         let range = self.name.span();
         let missing = |key: &str| Fault {
@@ -226,16 +212,7 @@ fn checked(digest: toml::Spanned<String>) -> Result<String, Fault> {
 
 /// Returns the text of a lock file: the same for the same lock.
 pub(super) fn text(lock: &Lock) -> String {
-    // Earlier versions of the program can write a lock that has no additions that they lose.
-    let has_edges = lock.bundles.iter().any(|entry| entry.edges.is_some());
-    let images = lock.bundles.iter().filter_map(|entry| entry.bytes.image());
-    let signatures = images.filter_map(|image| image.identity.signature.as_ref());
-    let of_signatures = signatures.map(|signature| match signature.signer {
-        Signer::Identity { .. } => REVISION,
-        Signer::Key(_) => 3,
-    });
-    let revision = of_signatures.max().unwrap_or(if has_edges { 2 } else { 1 });
-    let mut text = format!("{HEAD}version = {VERSION}\nrevision = {revision}\n");
+    let mut text = format!("{HEAD}version = {VERSION}\n");
     for entry in &lock.bundles {
         let _ = entry.write(&mut text);
     }
@@ -298,9 +275,7 @@ impl Locked {
             writeln!(text, "skips = [{}]", skips.join(", "))?;
             writeln!(text, "skip-range = {}", quoted(skip_range))?;
         }
-        if let Some(package) = &self.decisions.package {
-            writeln!(text, "package = {}", quoted(package))?;
-        }
+        writeln!(text, "package = {}", quoted(&self.decisions.package))?;
         if let Some(watch) = &self.decisions.watch {
             writeln!(text, "watch = {}", watch.to_toml())?;
         }
@@ -338,7 +313,7 @@ mod tests {
             csv_version: "1.0.0".to_owned(),
             edges: None,
             decisions: Decisions {
-                package: Some(name.to_owned()),
+                package: name.to_owned(),
                 watch: Some(match name {
                     "a" => Watch::All,
                     "b" => Watch::Own,
@@ -358,14 +333,13 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let read = parse(&text(&lock())).unwrap_or_else(|fault| panic!("{}", fault.message));
-        assert_eq!(read.lock, lock());
-        assert_eq!(text(&read.lock), text(&lock()));
-        assert_eq!(read.revision, 1);
-        assert!(parse(&text(&Lock::default())).is_ok_and(|read| read.lock == Lock::default()));
+        assert_eq!(read, lock());
+        assert_eq!(text(&read), text(&lock()));
+        assert!(parse(&text(&Lock::default())).is_ok_and(|read| read == Lock::default()));
     }
 
     #[test]
-    fn edges_of_a_catalog_are_an_addition_of_revision_2() {
+    fn edges_of_a_catalog_are_read_back() {
         let mut lock = lock();
         lock.bundles[0].edges = Some(UpgradeEdges {
             replaces: "a.v0".to_owned(),
@@ -379,11 +353,11 @@ mod tests {
                      skip-range = \">=0.3.0 <1.0.0\"\n";
         assert!(text.contains(lines), "{text}");
         let read = parse(&text).unwrap_or_else(|fault| panic!("{}", fault.message));
-        assert_eq!((read.lock, read.revision), (lock, 2));
+        assert_eq!(read, lock);
     }
 
     #[test]
-    fn signatures_are_an_addition_of_revision_3() {
+    fn signatures_are_read_back() {
         let mut lock = lock();
         let (manifest, signed, key) = (digest("7"), digest("1"), digest("8"));
         let line = format!(
@@ -396,12 +370,12 @@ mod tests {
         let text = text(&lock);
         assert!(text.contains(&line), "{text}");
         let read = parse(&text).unwrap_or_else(|fault| panic!("{}", fault.message));
-        assert_eq!((read.lock, read.revision), (lock, 3));
+        assert_eq!(read, lock);
         assert!(parse(&text.replace(&manifest, "sha256:7")).is_err());
     }
 
     #[test]
-    fn keyless_signatures_are_an_addition_of_revision_4() {
+    fn keyless_signatures_are_read_back() {
         let mut lock = lock();
         let signer = Signer::Identity {
             identity: "release@example.com".to_owned(),
@@ -416,7 +390,7 @@ mod tests {
             ", identity = \"release@example.com\", issuer = \"https://token.example.com\" }\n";
         assert!(text.contains(signer), "{text}");
         let read = parse(&text).unwrap_or_else(|fault| panic!("{}", fault.message));
-        assert_eq!((read.lock, read.revision), (lock, REVISION));
+        assert_eq!(read, lock);
         // Either a key or an identity with its issuer.
         for text in [
             text.replace("issuer = ", "other = "),
@@ -432,7 +406,6 @@ mod tests {
         insta::assert_snapshot!(text(&lock()), @r#"
         # Which bytes each bundle was when it was locked. Written by bundle2chart; commit it, do not edit it.
         version = 1
-        revision = 1
 
         [[bundle]]
         name = "a"
@@ -494,9 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_revision_is_read_and_a_later_version_is_not() {
-        let later = text(&lock()).replace("revision = 1", "revision = 7\nnew = true");
-        assert!(parse(&later).is_ok_and(|read| read.revision == 7 && read.lock == lock()));
+    fn another_version_is_not_read() {
         let other = text(&lock()).replace("version = 1\n", "version = 2\n");
         assert!(parse(&other).is_err_and(|fault| fault.message.contains("version 2")));
     }
@@ -508,6 +479,7 @@ mod tests {
             ("sha256:1", "sha256:x", "invalid digest"),
             ("name = \"b\"", "name = \"a\"", "duplicate entry"),
             ("csv = \"a.v1\"\n", "", "csv"),
+            ("csv = \"a.v1\"\n", "csv = \"a.v1\"\nnew = true\n", "unknown field"),
             (
                 "platform = \"linux/amd64\"\nmanifest",
                 "platform = \"linux/amd64\"\nno",

@@ -37,19 +37,18 @@ pub struct Locked {
     pub csv: String,
     /// Version of the ClusterServiceVersion.
     pub csv_version: String,
-    /// The edges that lead to the bundle in its catalog, which is not read for a locked image. Lock
-    /// files of revisions before 2 do not have them.
+    /// The edges that lead to the bundle in its catalog, which is not read for a locked image.
     pub edges: Option<UpgradeEdges>,
     /// The recorded decisions.
     pub decisions: Decisions,
 }
 
 /// Decisions of a bundle that bundles.toml does not make. If a later version of the bundle decides
-/// differently, the build stops. Lock files of revision 0 do not have them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// differently, the build stops.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decisions {
     /// The package.
-    pub package: Option<String>,
+    pub package: String,
     /// Namespaces that the operator watches: from bundles.toml, else the default install mode of
     /// the bundle.
     pub watch: Option<Watch>,
@@ -237,7 +236,7 @@ impl Lock {
     /// Returns the entry with this name if it is about this package, whatever its source.
     pub fn of_package(&self, name: &str, package: &str) -> Option<&Locked> {
         let entry = self.bundles.iter().find(|entry| entry.name == name)?;
-        (entry.decisions.package.as_deref() == Some(package)).then_some(entry)
+        (entry.decisions.package == package).then_some(entry)
     }
 
     /// Reports an error for each decision of the bundle that bundles.toml leaves to it and that
@@ -280,7 +279,6 @@ impl Lock {
             .filter_map(|bundle| {
                 let new = entries.iter().find(|entry| entry.name == bundle.name);
                 let mut entry = new.or_else(|| self.entry(bundle)).cloned()?;
-                // An entry without decisions gets all of them when its bundle is read.
                 if entry.decisions.watch.is_some() && bundle.watch.is_some() {
                     entry.decisions.watch.clone_from(&bundle.watch);
                 }

@@ -33,8 +33,8 @@ pub(super) struct Certificates<'a> {
 }
 
 impl Certificates<'_> {
-    /// Returns the objects that bring a server's certificate about, besides what others are
-    /// annotated with.
+    /// Returns the Certificate and Issuer of a webhook server, or its Secret; annotations go on the
+    /// objects that trust it.
     pub(super) fn objects(&self, server: &Server<'_>) -> Vec<Object> {
         match self.provider {
             CertificateProvider::CertManager => self.cert_manager(server),

@@ -35,22 +35,12 @@ pub(super) fn deployment_values(unit: &mut Unit, context: &Context, _: &mut Diag
         if let Some(spec) = object.root.get_mut("spec").and_then(Value::as_map_mut) {
             settings.deployment(spec);
         }
-        unit.renamed.extend(RENAMED.map(|(old, new)| (settings.path(&[old]), new)));
         unit.values.append(&mut settings.values);
     }
     if unit.values.iter().any(|value| value.path.to_string().starts_with("deployments")) {
         unit.values.extend(PROXIES.iter().map(|proxy| proxy.value()));
     }
 }
-
-/// Former names of values, with those that helm-docs and most charts use.
-const RENAMED: [(&str, &str); 5] = [
-    ("annotations", "podAnnotations"),
-    ("env", "extraEnv"),
-    ("envFrom", "extraEnvFrom"),
-    ("volumeMounts", "extraVolumeMounts"),
-    ("volumes", "extraVolumes"),
-];
 
 /// A proxy for every container.
 struct Proxy {

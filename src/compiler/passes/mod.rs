@@ -26,7 +26,6 @@ mod strip_descriptions;
 
 pub use filter::{Filtered, filter, unused_filters};
 pub(crate) use keep_crds::crds_enabled;
-pub use lint::CODES as LINTS;
 
 use crate::config::{CrdPlacement, Toggles};
 use crate::diag::Diagnostics;

@@ -13,7 +13,7 @@ pub(super) const MODELS: &str = "/var/cache/models";
 
 /// The part of a pod that has a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum PodPart {
     /// The labels of the pods.
     Labels,
     /// The pod spec.
@@ -26,7 +26,7 @@ enum Part {
 #[derive(Debug)]
 struct Row {
     key: &'static str,
-    part: Part,
+    part: PodPart,
     /// Path of the field.
     field: &'static [&'static str],
     /// Key that identifies the items of a list.
@@ -37,7 +37,7 @@ struct Row {
 
 const fn row(
     key: &'static str,
-    part: Part,
+    part: PodPart,
     field: &'static [&'static str],
     identity: &'static str,
 ) -> Row {
@@ -47,27 +47,27 @@ const fn row(
 /// All keys of `pod`, and at the end those that other keys add.
 #[rustfmt::skip]
 static ROWS: [Row; 15] = [
-    row("labels", Part::Labels, &[], ""),
-    row("volumes", Part::Pod, &["volumes"], "name"),
-    row("volume-mounts", Part::Container, &["volumeMounts"], "mountPath"),
-    row("init-containers", Part::Pod, &["initContainers"], "name"),
-    row("sidecars", Part::Pod, &["containers"], "name"),
-    row("env-from", Part::Container, &["envFrom"], ""),
+    row("labels", PodPart::Labels, &[], ""),
+    row("volumes", PodPart::Pod, &["volumes"], "name"),
+    row("volume-mounts", PodPart::Container, &["volumeMounts"], "mountPath"),
+    row("init-containers", PodPart::Pod, &["initContainers"], "name"),
+    row("sidecars", PodPart::Pod, &["containers"], "name"),
+    row("env-from", PodPart::Container, &["envFrom"], ""),
     Row {
         value: Some(("priorityClass", "Name of the PriorityClass")),
-        ..row("priority-class", Part::Pod, &["priorityClassName"], "")
+        ..row("priority-class", PodPart::Pod, &["priorityClassName"], "")
     },
     Row {
         value: Some(("topologySpread", "Topology spread constraints")),
-        ..row("topology-spread", Part::Pod, &["topologySpreadConstraints"], "")
+        ..row("topology-spread", PodPart::Pod, &["topologySpreadConstraints"], "")
     },
-    row("scheduler", Part::Pod, &["schedulerName"], ""),
-    row("runtime-class", Part::Pod, &["runtimeClassName"], ""),
-    row("security-context", Part::Pod, &["securityContext"], ""),
-    row("host-aliases", Part::Pod, &["hostAliases"], "ip"),
-    row("dns-config", Part::Pod, &["dnsConfig"], ""),
-    row("resource-claims", Part::Pod, &["resourceClaims"], "name"),
-    row("claims", Part::Container, &["resources", "claims"], "name"),
+    row("scheduler", PodPart::Pod, &["schedulerName"], ""),
+    row("runtime-class", PodPart::Pod, &["runtimeClassName"], ""),
+    row("security-context", PodPart::Pod, &["securityContext"], ""),
+    row("host-aliases", PodPart::Pod, &["hostAliases"], "ip"),
+    row("dns-config", PodPart::Pod, &["dnsConfig"], ""),
+    row("resource-claims", PodPart::Pod, &["resourceClaims"], "name"),
+    row("claims", PodPart::Container, &["resources", "claims"], "name"),
 ];
 
 /// A field to add.
@@ -106,7 +106,7 @@ fn of_other_keys(config: &ServingConfig) -> Vec<Addition> {
         let claim = json!({"claimName": claim, "readOnly": true});
         let name = mount[0]["name"].clone();
         // Several adapters may be on one volume.
-        if all_have(&config.adapters, adapter) {
+        if is_first_on_volume(&config.adapters, adapter) {
             add("adapters", "volumes", json!([{"name": name, "persistentVolumeClaim": claim}]));
             add("adapters", "volume-mounts", mount);
         }
@@ -120,7 +120,7 @@ fn of_other_keys(config: &ServingConfig) -> Vec<Addition> {
 }
 
 /// Returns true if no adapter before this one is on its volume.
-fn all_have(adapters: &[Adapter], adapter: &Adapter) -> bool {
+fn is_first_on_volume(adapters: &[Adapter], adapter: &Adapter) -> bool {
     let claim = |adapter: &Adapter| match &adapter.source {
         AdapterSource::Claim(claim, _) => Some(claim.clone()),
         AdapterSource::HuggingFace(_) => None,
@@ -250,7 +250,7 @@ struct Pods<'p> {
 
 impl Pods<'_> {
     fn add_to_template(&mut self, template: &mut Map, additions: &[Addition]) {
-        let labels = additions.iter().filter(|addition| addition.row.part == Part::Labels);
+        let labels = additions.iter().filter(|addition| addition.row.part == PodPart::Labels);
         for addition in labels {
             let own = template.map_at("metadata").map_at("labels");
             for (key, value) in addition.json.as_object().into_iter().flatten() {
@@ -267,9 +267,9 @@ impl Pods<'_> {
     fn add_to_spec(&mut self, spec: &mut Map, additions: &[Addition]) {
         for addition in additions {
             match addition.row.part {
-                Part::Labels => {}
-                Part::Pod => self.set(spec, addition),
-                Part::Container => {
+                PodPart::Labels => {}
+                PodPart::Pod => self.set(spec, addition),
+                PodPart::Container => {
                     let containers = spec.list_at("containers");
                     if let Some(main) = containers.first_mut().and_then(Value::as_map_mut) {
                         self.set(main, addition);

@@ -145,7 +145,7 @@ pub(super) enum EntryKind {
 }
 
 /// An entry of a tar archive.
-pub(super) struct Entry<'a> {
+pub(super) struct TarEntry<'a> {
     /// The path as in the archive.
     pub(super) path: Vec<u8>,
     pub(super) kind: EntryKind,
@@ -156,7 +156,7 @@ pub(super) struct Entry<'a> {
     content: &'a mut dyn Read,
 }
 
-impl Entry<'_> {
+impl TarEntry<'_> {
     /// Returns the content as a stream.
     pub(super) fn stream(&mut self) -> &mut dyn Read {
         self.content
@@ -182,7 +182,7 @@ impl Entry<'_> {
 pub(super) fn walk<R: Read>(
     stream: Expanded<R>,
     meter: &Meter,
-    visit: &mut dyn FnMut(&mut Entry<'_>) -> io::Result<()>,
+    visit: &mut dyn FnMut(&mut TarEntry<'_>) -> io::Result<()>,
 ) -> (Expanded<R>, io::Result<()>) {
     let content_end = Rc::new(Cell::new(0));
     let padded = Padded { inner: stream, position: 0, content_end: Rc::clone(&content_end) };
@@ -228,7 +228,7 @@ fn walk_entries<R: Read>(
     archive: &mut tar::Archive<R>,
     meter: &Meter,
     content_end: &Cell<u64>,
-    visit: &mut dyn FnMut(&mut Entry<'_>) -> io::Result<()>,
+    visit: &mut dyn FnMut(&mut TarEntry<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     // The headers of the first entry.
     meter.allow(0);
@@ -263,7 +263,7 @@ fn walk_entries<R: Read>(
         };
         meter.allow(stored);
         let size = entry.size();
-        visit(&mut Entry { path, kind, size, position, content: &mut entry })?;
+        visit(&mut TarEntry { path, kind, size, position, content: &mut entry })?;
     }
     Ok(())
 }

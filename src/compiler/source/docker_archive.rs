@@ -20,7 +20,7 @@ use std::str::FromStr as _;
 /// An image of `manifest.json`.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Entry {
+struct SavedImage {
     config: String,
     #[serde(default)]
     repo_tags: Option<Vec<String>>,
@@ -37,7 +37,7 @@ pub(super) fn read(
     diagnostics: &mut Diagnostics,
 ) -> Result<BundleFiles, Fatal> {
     let text = document(archive, shown, "manifest.json", limits)?;
-    let entries: Vec<Entry> = parse(&text, &format!("{shown}/manifest.json"))?;
+    let entries: Vec<SavedImage> = parse(&text, &format!("{shown}/manifest.json"))?;
     let entry = find(&entries, wanted, shown)?;
     let (blobs, root) = image_of(archive, shown, entry, limits)?;
     let files = image::read(&blobs, &root, limits, diagnostics)?;
@@ -45,9 +45,13 @@ pub(super) fn read(
     Ok(BundleFiles { image: None, ..files })
 }
 
-fn find<'e>(entries: &'e [Entry], wanted: &Wanted, shown: &str) -> Result<&'e Entry, Fatal> {
-    let tags = |entry: &Entry| entry.repo_tags.clone().unwrap_or_default();
-    let fits = |entry: &&Entry| match wanted {
+fn find<'e>(
+    entries: &'e [SavedImage],
+    wanted: &Wanted,
+    shown: &str,
+) -> Result<&'e SavedImage, Fatal> {
+    let tags = |entry: &SavedImage| entry.repo_tags.clone().unwrap_or_default();
+    let fits = |entry: &&SavedImage| match wanted {
         Wanted::Only => true,
         Wanted::Digest(digest) => config_of(entry) == digest.digest(),
         Wanted::Named { exact, loose, .. } => tags(entry).iter().any(|name| {
@@ -57,7 +61,7 @@ fn find<'e>(entries: &'e [Entry], wanted: &Wanted, shown: &str) -> Result<&'e En
         }),
     };
 
-    let found: Vec<&Entry> = entries.iter().filter(fits).collect();
+    let found: Vec<&SavedImage> = entries.iter().filter(fits).collect();
     let names: Vec<String> = entries.iter().flat_map(tags).map(|n| format!("`{n}`")).collect();
     let has = match names.as_slice() {
         [] => "use `@sha256:…` with the digest of an image configuration: the images have no names"
@@ -82,7 +86,7 @@ fn find<'e>(entries: &'e [Entry], wanted: &Wanted, shown: &str) -> Result<&'e En
 
 /// Returns the hexadecimal digest that names an entry's configuration: `HEX.json` or
 /// `blobs/sha256/HEX`.
-fn config_of(entry: &Entry) -> &str {
+fn config_of(entry: &SavedImage) -> &str {
     let name = entry.config.rsplit('/').next().unwrap_or_default();
     name.strip_suffix(".json").unwrap_or(name)
 }
@@ -91,7 +95,7 @@ fn config_of(entry: &Entry) -> &str {
 fn image_of<'a>(
     archive: &'a Tarball,
     shown: &str,
-    entry: &Entry,
+    entry: &SavedImage,
     limits: &Limits,
 ) -> Result<(ArchiveBlobs<'a>, Descriptor), Fatal> {
     #[derive(Deserialize)]

@@ -1,7 +1,7 @@
 //! Parsers of untrusted input for fuzz/ that have no other public entry point: layers, catalogs,
 //! challenges and credentials. No part of the API: they change without notice.
 
-use super::archive::{Entry, Expanded, Meter, walk};
+use super::archive::{Expanded, Meter, TarEntry, walk};
 use super::folders::Folders;
 use super::limits::Limits;
 use super::tree::Tree;
@@ -24,7 +24,7 @@ pub fn layers(layers: &[&[u8]], limits: &Limits) -> Result<[Option<FolderFiles>;
     let meter = Meter::new(limits);
     for (number, layer) in layers.iter().enumerate() {
         let stream = Expanded::new(*layer, &meter, None).map_err(|error| error.to_string())?;
-        let visit = &mut |entry: &mut Entry<'_>| tree.apply_layer_entry(entry, number);
+        let visit = &mut |entry: &mut TarEntry<'_>| tree.apply_layer_entry(entry, number);
         walk(stream, &meter, visit).1.map_err(|error| error.to_string())?;
     }
 

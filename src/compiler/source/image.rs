@@ -1,6 +1,6 @@
 //! An image: from the descriptor of its manifest or index to the files of the bundle in it.
 
-use super::archive::{Entry, Expanded, Meter, show, walk};
+use super::archive::{Expanded, Meter, TarEntry, show, walk};
 use super::compression::Compression;
 use super::digest::{CheckedBlob, Hasher, Mismatch};
 use super::folders::Folders;
@@ -434,7 +434,7 @@ fn unpack(
     // One for all layers: ten bombs of a tenth of the limit are a bomb.
     let meter = Meter::new(limits);
     for (number, layer) in layers.iter().enumerate() {
-        let visit = &mut |entry: &mut Entry<'_>| tree.apply_layer_entry(entry, number);
+        let visit = &mut |entry: &mut TarEntry<'_>| tree.apply_layer_entry(entry, number);
         walk_layer(blobs, layer, &meter, visit, diagnostics)?;
     }
     Ok(tree)
@@ -445,7 +445,7 @@ pub(super) fn walk_layer(
     blobs: &dyn Blobs,
     layer: &Layer,
     meter: &Rc<Meter>,
-    visit: &mut dyn FnMut(&mut Entry<'_>) -> io::Result<()>,
+    visit: &mut dyn FnMut(&mut TarEntry<'_>) -> io::Result<()>,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Fatal> {
     let (digest, size) = (layer.descriptor.digest(), layer.size());

@@ -20,7 +20,7 @@ const MOST_NAMES: usize = 1_000;
 
 /// An existing path and its suffix: `:TAG` or `@DIGEST`.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found<'t> {
+pub(super) struct LocalPath<'t> {
     pub(super) path: PathBuf,
     /// The path as written.
     pub(super) shown: &'t str,
@@ -29,12 +29,12 @@ pub(super) struct Found<'t> {
 
 /// Takes a path with an optional suffix apart. What exists literally wins; else the longest part
 /// before a `:` or `@` that exists.
-pub(super) fn find<'t>(text: &'t str, base: &Path) -> Option<Found<'t>> {
+pub(super) fn find<'t>(text: &'t str, base: &Path) -> Option<LocalPath<'t>> {
     let exists = |shown: &str| !shown.is_empty() && base.join(shown).symlink_metadata().is_ok();
     let ends = text.char_indices().rev().filter(|(_, c)| matches!(c, ':' | '@')).map(|(i, _)| i);
     let end = std::iter::once(text.len()).chain(ends).find(|end| exists(&text[..*end]))?;
     let (shown, suffix) = text.split_at(end);
-    Some(Found { path: base.join(shown), shown, suffix })
+    Some(LocalPath { path: base.join(shown), shown, suffix })
 }
 
 /// Reads the bundle that a path names.
@@ -44,7 +44,7 @@ pub(super) fn read(
     limits: &Limits,
     diagnostics: &mut Diagnostics,
 ) -> Result<BundleFiles, Fatal> {
-    let Some(Found { path, shown, suffix }) = find(text, base) else {
+    let Some(LocalPath { path, shown, suffix }) = find(text, base) else {
         let message = format!("`{}` does not exist", text.escape_debug());
         let hint = match similar_path(text, base) {
             Some(near) => format!("did you mean `{near}`?"),

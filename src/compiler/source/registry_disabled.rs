@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// No registries.
 pub(super) struct Client;
 
-/// A repository in a registry, of which there is none.
+/// A repository in a registry; this build has none.
 pub(super) enum Repository {}
 
 impl Client {

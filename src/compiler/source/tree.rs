@@ -8,7 +8,7 @@
 mod folder;
 mod whiteout;
 
-use super::archive::{Entry, EntryKind, show};
+use super::archive::{EntryKind, TarEntry, show};
 use super::limits::{Limits, exceeded, in_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -89,7 +89,7 @@ impl Tree {
     }
 
     /// Applies an entry of a tar that is not a layer: no name has a special meaning.
-    pub(super) fn apply(&mut self, entry: &mut Entry<'_>, layer: usize) -> io::Result<()> {
+    pub(super) fn apply(&mut self, entry: &mut TarEntry<'_>, layer: usize) -> io::Result<()> {
         // `..` is resolved in the path alone, before symbolic links are.
         let (path, climbs) = self.locate(&entry.path);
         if path.is_empty() {
@@ -127,7 +127,12 @@ impl Tree {
 
     /// Applies an entry outside the kept directories. Only symbolic links are recorded, because
     /// later entries may pass through them.
-    fn apply_outside(&mut self, path: Vec<u8>, entry: &Entry<'_>, layer: usize) -> io::Result<()> {
+    fn apply_outside(
+        &mut self,
+        path: Vec<u8>,
+        entry: &TarEntry<'_>,
+        layer: usize,
+    ) -> io::Result<()> {
         // Later entries may write into a kept directory through a link outside of it.
         if let Some(target) = self.through_symlinks(&path)?
             && self.position(&target) != Position::Outside

@@ -29,7 +29,7 @@ rules! {
         "Remove it, if nothing else needs it.";
 }
 
-pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
     match (context.shape().as_slice(), old, new) {
         (["watch"], Some(old), Some(new)) => {
@@ -58,7 +58,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
             findings.push(found(&chart::KUBE, context.change()));
         }
         (["relatedImages", "[]", "image"], Some(old), Some(new)) => {
-            image::judge(&context.label(), old, new, Use::Operand, findings);
+            image::add_findings(&context.label(), old, new, Use::Operand, findings);
         }
         (["relatedImages", "[]"], None, Some(new)) => {
             let image = new.get("image").unwrap_or(&Json::Null);

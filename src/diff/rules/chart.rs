@@ -53,12 +53,12 @@ rules! {
         "Supported Kubernetes versions changed."
         "Helm rejects the upgrade on clusters with an unsupported version."
         "Check the Kubernetes versions of your clusters.";
-    VERSION "chart-version-changed" Info
+    VERSION "chart-version-changed" Info counted
         "Version of the chart changed."
         "Every upgrade changes it.";
 }
 
-pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let edit = context.edit;
     let shape = context.shape();
     match (shape.as_slice(), &edit.old, &edit.new) {
@@ -131,7 +131,6 @@ fn value(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     // Names of values contain versions of Deployments, which change with each release.
     let new_key =
         edit.old.as_ref().and_then(|old| context.new_values.rename_by_stable_key(old, edit));
-    let declared = declared_rename(context);
     match (&edit.old, &edit.new) {
         (Some(_), None) if is_still_accepted(context) => {
             findings.push(found(&VALUE_DEFAULT, format!("default of `{shown}` removed")));
@@ -139,10 +138,6 @@ fn value(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
         (Some(_), None) if is_unset(context) => {
             let reason = format!("`{shown}` removed; your values do not set it");
             findings.push(found(&VALUE_DEFAULT, reason));
-        }
-        (Some(_), None) if declared.is_some() => {
-            let new = declared.unwrap_or_default();
-            findings.push(found(&VALUE_MOVED, format!("`{shown}` renamed to `{new}`")));
         }
         (Some(_), None) if new_key.is_some() => {
             let new = new_key.unwrap_or_default();
@@ -239,15 +234,6 @@ fn keys<'s>(context: &'s RuleContext<'_, '_>) -> Vec<&'s str> {
         _ => None,
     };
     steps.map_while(key).collect()
-}
-
-/// Returns the new name of a value that the schema of the new chart declares as renamed.
-fn declared_rename(context: &RuleContext<'_, '_>) -> Option<String> {
-    let chart = context.sides.new.chart.as_ref()?;
-    let new = values::declared_rename(chart, &keys(context))?;
-    let mut steps = context.steps().to_vec();
-    *steps.last_mut()? = Step::Key(new.to_owned());
-    Some(name(&Path(steps)))
 }
 
 /// Returns true if a value without a default can still be set: in a list or in an open map.

@@ -82,7 +82,7 @@ rules! {
         "Check which controllers and autoscalers use it.";
 }
 
-pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let edit = context.edit;
     let shape = context.shape();
     match (shape.as_slice(), &edit.old, &edit.new) {
@@ -237,7 +237,7 @@ fn version(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
         (["selectableFields"] | ["selectableFields", "[]"], Some(_), None) => {
             findings.push(found(&SELECTABLE, context.change()));
         }
-        (["schema", ..], _, _) => crd_schema::judge(context, findings),
+        (["schema", ..], _, _) => crd_schema::add_findings(context, findings),
         _ => {}
     }
 }

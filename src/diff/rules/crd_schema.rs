@@ -121,7 +121,7 @@ rules! {
         "No client can use the version.";
 }
 
-pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let steps = context.steps();
     if steps.len() <= START {
         findings.push(found(&CHANGED, "schema of the version added or removed"));
@@ -137,7 +137,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
         // A change in one branch can be a restriction or a relaxation of the whole.
         _ if let Some(at) = location.combination => {
             let keyword = steps.get(at).map(Step::label).unwrap_or_default();
-            own.extend(keyword::judge(context, &location, &keyword, at));
+            own.extend(keyword::finding(context, &location, &keyword, at));
         }
         // No effect on validation, pruning or defaults.
         SchemaPart::Keyword(keyword, _)
@@ -147,7 +147,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
         }
         SchemaPart::Property => own.extend(property(context, &location)),
         SchemaPart::Keyword(keyword, at) => {
-            own.extend(keyword::judge(context, &location, keyword, *at))
+            own.extend(keyword::finding(context, &location, keyword, *at))
         }
         SchemaPart::Schema => {
             own.push(found(&CHANGED, format!("{}: schema changed", location.field)));

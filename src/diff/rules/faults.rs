@@ -155,8 +155,8 @@ impl Faults {
 fn of(side: &Side, permissions: &EffectivePermissions<'_>) -> Vec<Fault> {
     let pods = pods::Pod::all(side);
     let mut faults = Vec::new();
-    pods::judge(side, &pods, permissions, &mut faults);
-    services::judge(side, &pods, &mut faults);
+    pods::add_faults(side, &pods, permissions, &mut faults);
+    services::add_faults(side, &pods, &mut faults);
     controlled(side, &mut faults);
     faults
 }

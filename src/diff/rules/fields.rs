@@ -75,15 +75,16 @@ struct Field {
 }
 
 /// Adds the findings of the table to the edits of an object that is on both sides.
-pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]) {
+pub(super) fn add_findings(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]) {
     let (Some(old), Some(new)) = (pair.old, pair.new) else { return };
-    let mut parts = vec![Part { of: None, label: String::new(), path: Vec::new(), old, new }];
+    let mut parts =
+        vec![ComparedPart { of: None, label: String::new(), path: Vec::new(), old, new }];
     if let Some(template) = pod_template(&pair.id.kind) {
         let start: Vec<Step> =
             template.iter().chain(["spec"].iter()).map(|key| named(key)).collect();
         let spec = |object| start.iter().try_fold(object, child);
         if let (Some(old), Some(new)) = (spec(old), spec(new)) {
-            parts.push(Part {
+            parts.push(ComparedPart {
                 of: Some(Of::Pod),
                 label: String::new(),
                 path: start.clone(),
@@ -105,14 +106,14 @@ pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]
                 of => part.of == Some(of),
             };
             if applies {
-                part.judge(field, nearest, judged);
+                part.add_findings(field, nearest, judged);
             }
         }
     }
 }
 
 /// A part of an object on both sides.
-struct Part<'j> {
+struct ComparedPart<'j> {
     /// `None` for the whole object.
     of: Option<Of>,
     /// Begins the reasons: `container manager: `, or nothing.
@@ -123,7 +124,7 @@ struct Part<'j> {
 }
 
 /// Returns the containers that are on both sides.
-fn containers<'j>(start: &[Step], old: &'j Json, new: &'j Json) -> Vec<Part<'j>> {
+fn containers<'j>(start: &[Step], old: &'j Json, new: &'j Json) -> Vec<ComparedPart<'j>> {
     let list = |spec: &'j Json, key: &str| {
         spec.get(key).and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default()
     };
@@ -140,14 +141,14 @@ fn containers<'j>(start: &[Step], old: &'j Json, new: &'j Json) -> Vec<Part<'j>>
             let item = Step::Item(vec![("name".to_owned(), name.to_owned())]);
             let path = start.iter().cloned().chain([named(key), item]).collect();
             let label = format!("container {name}: ");
-            parts.push(Part { of: Some(Of::Container), label, path, old, new });
+            parts.push(ComparedPart { of: Some(Of::Container), label, path, old, new });
         }
     }
     parts
 }
 
-impl Part<'_> {
-    fn judge<'n, 'e: 'n>(
+impl ComparedPart<'_> {
+    fn add_findings<'n, 'e: 'n>(
         &self,
         field: &Field,
         nearest: impl Fn() -> &'n Nearest<'e>,

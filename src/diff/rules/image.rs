@@ -103,7 +103,13 @@ pub(super) fn is_image(value: &Json) -> bool {
 }
 
 /// Adds the findings for a changed image. `place` begins the reasons: `container manager: image`.
-pub(super) fn judge(place: &str, old: &Json, new: &Json, usage: Use, findings: &mut Vec<Finding>) {
+pub(super) fn add_findings(
+    place: &str,
+    old: &Json,
+    new: &Json,
+    usage: Use,
+    findings: &mut Vec<Finding>,
+) {
     let (Some(old), Some(new)) = (old.as_str(), new.as_str()) else { return };
     let (before, after) = (parse(old), parse(new));
     let [moved, changed]: [&'static Rule; 2] = match usage {
@@ -180,7 +186,13 @@ pub(super) fn judge_versions(
         match known {
             Some(old) if old != image => {
                 let text = |image: &str| Json::String(image.to_owned());
-                judge(&format!("{place}[{key}]"), &text(old), &text(image), Use::Operand, findings);
+                add_findings(
+                    &format!("{place}[{key}]"),
+                    &text(old),
+                    &text(image),
+                    Use::Operand,
+                    findings,
+                );
             }
             None => findings.push(found(&OPERAND_IMAGE, format!("{place}[{key}]: new image"))),
             _ => {}

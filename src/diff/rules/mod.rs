@@ -49,6 +49,7 @@ use super::path::{Path, Step};
 use super::plan::StepKind;
 use super::tree::Edit;
 use super::{Class, Finding, Identity, Side};
+use crate::diag::{Code, Explanation};
 use lookup::Lookup;
 use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -69,6 +70,8 @@ pub struct Rule {
     pub title: &'static str,
     /// Consequences, as a paragraph.
     pub explanation: &'static str,
+    /// Findings are only counted unless all details are requested.
+    pub counted: bool,
     /// Recommended action, if there is one.
     pub todo: Option<&'static str>,
 }
@@ -81,20 +84,28 @@ impl Rule {
         let position = all().position(|rule| rule.code == self.code);
         (self.harm.is_none(), self.harm, position.unwrap_or(usize::MAX))
     }
+
+    fn explained(&self) -> Explanation {
+        let Rule { code, class, title, explanation, todo, .. } = *self;
+        Explanation { code, level: class.as_str(), area: "diff", title, explanation, todo }
+    }
 }
 
-/// Declares rules: name, code, class with the harm and the steps of the plan, title, explanation, and
-/// todo, if there is something to do.
+/// Declares rules: name, code, class with the harm and the steps of the plan, or `counted`, title,
+/// explanation, and todo, if there is something to do.
 macro_rules! rules {
+    (@counted) => { false };
+    (@counted counted) => { true };
     (@option) => { None };
     (@option $value:expr) => { Some($value) };
-    ($($name:ident $code:literal $class:ident $(($harm:ident $($step:ident)*))?
+    ($($name:ident $code:literal $class:ident $(($harm:ident $($step:ident)*))? $($counted:ident)?
         $title:literal $explanation:literal $($todo:literal)?;)*) => {
         $(pub(in crate::diff::rules) static $name: $crate::diff::Rule = $crate::diff::Rule {
             code: $code,
             class: $crate::diff::Class::$class,
             harm: $crate::diff::rules::rules!(@option $($crate::diff::harm::Harm::$harm)?),
             steps: &[$($($crate::diff::plan::StepKind::$step),*)?],
+            counted: $crate::diff::rules::rules!(@counted $($counted)?),
             title: $title,
             explanation: $explanation,
             todo: $crate::diff::rules::rules!(@option $($todo)?),
@@ -128,6 +139,11 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
     .into_iter()
     .flatten()
     .copied()
+}
+
+/// Returns the explanations of all codes of diagnostics and of all rules.
+pub fn explanations() -> impl Iterator<Item = Explanation> {
+    Code::ALL.iter().map(|code| code.explanation()).chain(all().map(Rule::explained))
 }
 
 /// A finding with the path of what it is about.
@@ -225,7 +241,7 @@ impl<'a> Sides<'a> {
     }
 
     /// Returns the findings of each edit of a pair of objects; at least one for every edit.
-    pub(super) fn judge(&self, pair: &Pair<'a>, edits: &[Edit]) -> Vec<Vec<Finding>> {
+    pub(super) fn findings(&self, pair: &Pair<'a>, edits: &[Edit]) -> Vec<Vec<Finding>> {
         let access = rbac::Access::of(pair, self);
         let access = access.as_ref();
         let (old, new) = (&Lookup::new(pair.old), &Lookup::new(pair.new));
@@ -258,29 +274,29 @@ impl<'a> Sides<'a> {
                 let context = context(edit);
                 let mut findings = Vec::new();
                 match pair.id.kind.as_str() {
-                    "CustomResourceDefinition" => crd::judge(&context, &mut findings),
+                    "CustomResourceDefinition" => crd::add_findings(&context, &mut findings),
                     "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding" => {
-                        rbac::judge(&context, &mut findings);
+                        rbac::add_findings(&context, &mut findings);
                     }
                     "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
-                        webhook::judge(&context, &mut findings);
+                        webhook::add_findings(&context, &mut findings);
                     }
-                    "Service" | "NetworkPolicy" => service::judge(&context, &mut findings),
+                    "Service" | "NetworkPolicy" => service::add_findings(&context, &mut findings),
                     "ConfigMap" | "Secret" => settings::content(&context, &mut findings),
-                    _ if is_chart => chart::judge(&context, &mut findings),
-                    _ if is_description => bundle::judge(&context, &mut findings),
-                    _ => workload::judge(&context, &mut findings),
+                    _ if is_chart => chart::add_findings(&context, &mut findings),
+                    _ if is_description => bundle::add_findings(&context, &mut findings),
+                    _ => workload::add_findings(&context, &mut findings),
                 }
-                object::judge(&context, &mut findings);
+                object::add_findings(&context, &mut findings);
                 findings
             })
             .collect();
 
-        workload_pod::judge(pair, edits, &mut judged);
+        workload_pod::add_findings(pair, edits, &mut judged);
         if !is_description {
-            fields::judge(pair, edits, &mut judged);
+            fields::add_findings(pair, edits, &mut judged);
             let release = [self.old.namespace.as_str(), self.new.namespace.as_str()];
-            watch::judge(pair, edits, release, &mut judged);
+            watch::add_findings(pair, edits, release, &mut judged);
         }
         let mut faults = self.faults.of(&pair.id).peekable();
         if faults.peek().is_some() {

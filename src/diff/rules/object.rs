@@ -84,14 +84,14 @@ rules! {
         "API version of an object changed."
         "The object stays the same. The cluster must serve the new version."
         "Check that your clusters serve the new version.";
-    DESCRIPTION "description-changed" Info
+    DESCRIPTION "description-changed" Info counted
         "Description changed."
         "Descriptions do not affect behavior.";
-    METADATA "metadata-changed" Info
+    METADATA "metadata-changed" Info counted
         "Labels or annotations changed."
         "They matter only to selectors and to tools that read them."
         "Nothing, unless your own selectors or tools use them.";
-    ORDER "order-changed" Info
+    ORDER "order-changed" Info counted
         "Order of list items changed."
         "The items are the same.";
     CHANGED "field-changed" Info
@@ -99,7 +99,7 @@ rules! {
         "No rule classifies the change as a risk.";
 }
 
-pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let id = &context.pair.id;
     if is_description(id) {
         return;
@@ -115,7 +115,7 @@ pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) 
         (["apiVersion"], Some(old), Some(new)) => findings
             .push(found(&API_VERSION, format!("apiVersion: {} → {}", plain(old), plain(new)))),
         ([], ..) => {}
-        (shape, ..) => refused::judge(context, shape, findings),
+        (shape, ..) => refused::add_findings(context, shape, findings),
     }
 }
 

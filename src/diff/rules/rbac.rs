@@ -66,7 +66,7 @@ rules! {
         "RBAC narrowed: permissions of an unused subject removed."
         "No workload of the new version uses the ServiceAccount."
         "Nothing, unless you use the ServiceAccount for something else.";
-    SAME "rbac-rewritten" Info
+    SAME "rbac-rewritten" Info counted
         "RBAC rewritten without a change of permissions."
         "Rules were regrouped, or moved between roles of the same subjects.";
 }
@@ -119,7 +119,7 @@ impl<'s> Access<'s> {
     }
 }
 
-pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     if context.pair.id.kind.ends_with("Binding") {
         binding(context, findings);
     } else {

@@ -25,7 +25,11 @@ pub(in crate::diff) fn has_immutable_field(findings: &[&Finding]) -> bool {
     findings.iter().any(|finding| finding.rule.code == IMMUTABLE.code)
 }
 
-pub(super) fn judge(context: &RuleContext<'_, '_>, shape: &[&str], findings: &mut Vec<Finding>) {
+pub(super) fn add_findings(
+    context: &RuleContext<'_, '_>,
+    shape: &[&str],
+    findings: &mut Vec<Finding>,
+) {
     let (Some(old), Some(new)) = (context.pair.old, context.pair.new) else { return };
     let id = &context.pair.id;
     // Renamed objects and most hooks are recreated.

@@ -37,7 +37,7 @@ rules! {
         "Check which clients connect to the pods.";
 }
 
-pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let edit = context.edit;
     let shape = context.shape();
     if context.pair.id.kind == "NetworkPolicy" {

@@ -128,7 +128,7 @@ pub(super) fn arguments(
     let pairs: Vec<(&Setting, &Setting)> = images.collect();
     for (old, new) in &pairs {
         let place = format!("{place}[{}]", new.name);
-        image::judge(&place, &json!(old.value), &json!(new.value), Use::Operand, findings);
+        image::add_findings(&place, &json!(old.value), &json!(new.value), Use::Operand, findings);
     }
 
     let is_image = |setting: &&Setting| pairs.iter().any(|(_, new)| new.name == setting.name);

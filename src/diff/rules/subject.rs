@@ -25,7 +25,7 @@ rules! {
 }
 
 /// Returns the findings about the sides as a whole, which reports show first.
-pub(in crate::diff) fn judge(old: &Side, new: &Side) -> Vec<Finding> {
+pub(in crate::diff) fn findings(old: &Side, new: &Side) -> Vec<Finding> {
     let refused = values::refused(new).into_iter().map(|why| found(&REFUSED, why));
     path(old, new).into_iter().chain(refused).collect()
 }

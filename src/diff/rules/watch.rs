@@ -27,7 +27,7 @@ rules! {
 pub(super) type Watched = BTreeSet<String>;
 
 /// Adds the findings about the watched namespaces of a workload.
-pub(super) fn judge(
+pub(super) fn add_findings(
     pair: &Pair<'_>,
     edits: &[Edit],
     release: [&str; 2],

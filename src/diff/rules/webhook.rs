@@ -65,7 +65,7 @@ rules! {
         "Expect `kubectl diff` and server-side dry runs to fail.";
 }
 
-pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let edit = context.edit;
     match (context.shape().as_slice(), &edit.old, &edit.new) {
         // A configuration may be compared as a whole where its list has no merge key.

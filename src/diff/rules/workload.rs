@@ -74,7 +74,7 @@ pub(in crate::diff) fn pod_template(kind: &str) -> Option<&'static [&'static str
     })
 }
 
-pub(super) fn judge(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let Some(template) = pod_template(&context.pair.id.kind) else { return };
     let shape = context.shape();
     if shape.starts_with(&["spec", "strategy"]) {
@@ -141,7 +141,9 @@ fn container(
             let reason = format!("{label} removed with {}", with_image(old));
             findings.push(found(&CONTAINER_REMOVED, reason));
         }
-        (["image"], Some(old), Some(new)) => image::judge(label, old, new, Use::Runs, findings),
+        (["image"], Some(old), Some(new)) => {
+            image::add_findings(label, old, new, Use::Runs, findings)
+        }
         (["command"], ..) => {
             findings.push(found(&COMMAND, format!("{label}: {}", delta(&list(old), &list(new)))));
         }
@@ -155,7 +157,7 @@ fn container(
 
         // Operators start their operands from images in variables.
         (["env", "[]", "value"], Some(old), Some(new)) if is_image(old) && is_image(new) => {
-            image::judge(label, old, new, Use::Operand, findings);
+            image::add_findings(label, old, new, Use::Operand, findings);
         }
         (["env", "[]", "value"], Some(old), Some(new))
             if image::judge_versions(label, old, new, findings) => {}

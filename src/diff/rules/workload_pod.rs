@@ -58,7 +58,7 @@ struct Fact {
 }
 
 /// Adds new privileges of the pods of a workload to the findings of the edits that cause them.
-pub(super) fn judge(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]) {
+pub(super) fn add_findings(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]) {
     let Some(template) = workload::pod_template(&pair.id.kind) else { return };
     let Some(new) = pair.new else { return };
     let spec = |object: &Json| -> Vec<Fact> {

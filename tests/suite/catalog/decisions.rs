@@ -133,30 +133,6 @@ fn a_default_of_watch_that_changes_stops_until_it_is_written() {
     assert!(said.contains("write watch = \"own\" to accept"), "{said}");
 }
 
-#[test]
-fn a_lock_of_revision_0_is_read_and_completed() {
-    let case = case_of(&[("1.2.3", image(&csv("1.2.3", true), ANNOTATIONS))]);
-    from_image(&case, "1.2.3", "");
-    succeeds(&case, &["build"]);
-    let lock = case.read("bundles.lock");
-    let old: String = lock
-        .replace("revision = 1", "revision = 0")
-        .lines()
-        .filter(|line| !line.starts_with("package = ") && !line.starts_with("watch = "))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    assert_ne!(old, lock);
-    case.write("bundles.lock", &old);
-    for arguments in
-        [&["build", "--locked"] as &[&str], &["build", "--check"], &["lock", "--check"]]
-    {
-        succeeds(&case, arguments);
-        assert_eq!(case.read("bundles.lock"), old, "{arguments:?}");
-    }
-    succeeds(&case, &["build"]);
-    assert_eq!(case.read("bundles.lock"), lock);
-}
-
 /// A bundle of a path is in no lock; its chart says what it watches.
 #[test]
 fn a_bundle_of_a_path_is_held_against_its_chart() {

@@ -118,7 +118,6 @@ fn images_signed_by_an_identity() {
         let project = keyless.project(&images, &keyless.table(), &keyless.roots(0));
         built(&project, &["build", "--offline"]);
         let lock = project.case.read("bundles.lock");
-        assert!(lock.contains("revision = 4\n"), "{lock}");
         let (identity, issuer) = (keyless.identity(), keyless.issuer());
         let signer = format!(", identity = \"{identity}\", issuer = \"{issuer}\" }}\n");
         assert!(lock.contains(&signer), "{lock}");

@@ -145,7 +145,6 @@ fn images_signed_with_the_libraries_of_cosign() {
             let project = from_layout(&images, &signed.key);
             built(&project, &["build"]);
             let lock = project.case.read("bundles.lock");
-            assert!(lock.contains("revision = 3\n"), "{lock}");
             let signed = format!(", signed = \"{}\", key = \"sha256:", Images::new().digest());
             assert!(lock.contains("\nsignature = { manifest = \"sha256:"), "{lock}");
             assert!(lock.contains(&signed), "{lock}");

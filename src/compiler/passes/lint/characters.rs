@@ -4,7 +4,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Expr, Object, Origin, Part, Unit, Value, push_key};
 
 /// A character that server-side apply rejects or changes, and its path.
-struct Found {
+struct UnsafeCharacter {
     path: String,
     character: char,
 }
@@ -12,7 +12,7 @@ struct Found {
 /// Reports the first such character of every object.
 pub(super) fn characters(unit: &Unit, diagnostics: &mut Diagnostics) {
     for object in &unit.objects {
-        let Some(Found { path, character }) = find(object) else { continue };
+        let Some(UnsafeCharacter { path, character }) = find(object) else { continue };
         let code_point = u32::from(character);
         let fate = if is_line_break(character) {
             "server-side apply turns into a space"
@@ -41,13 +41,13 @@ fn is_line_break(character: char) -> bool {
     character == '\u{85}'
 }
 
-fn find(object: &Object) -> Option<Found> {
+fn find(object: &Object) -> Option<UnsafeCharacter> {
     object.root.iter().find_map(|(key, value)| in_entry(key, value))
 }
 
-fn in_entry(key: &str, value: &Value) -> Option<Found> {
+fn in_entry(key: &str, value: &Value) -> Option<UnsafeCharacter> {
     let mut found = match in_text(key) {
-        Some(character) => Found { path: String::new(), character },
+        Some(character) => UnsafeCharacter { path: String::new(), character },
         None => in_value(value)?,
     };
     let mut path = String::new();
@@ -56,10 +56,10 @@ fn in_entry(key: &str, value: &Value) -> Option<Found> {
     Some(found)
 }
 
-fn in_value(value: &Value) -> Option<Found> {
+fn in_value(value: &Value) -> Option<UnsafeCharacter> {
     let text = |text: &str| {
         let character = in_text(text)?;
-        Some(Found { path: String::new(), character })
+        Some(UnsafeCharacter { path: String::new(), character })
     };
     match value {
         Value::Text(value) => text(value),

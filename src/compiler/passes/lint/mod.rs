@@ -5,12 +5,9 @@
 
 mod access;
 mod characters;
-mod codes;
 mod kinds;
 mod refusals;
 mod workloads;
-
-pub use codes::CODES;
 
 use super::Context;
 use crate::diag::Diagnostics;

@@ -4,7 +4,7 @@
 //! all part of the test. It is a hook, which Helm creates for `helm test` only, and rendered only if the
 //! values name its image, because it is none of the model's, and the URL of the Gateway.
 
-use crate::chart::rollout_test;
+use crate::chart::helm_test;
 use crate::ir::{Condition, Expr, Unit, Value, ValueSpec, ValuesPath};
 use crate::kubectl::{container_security, pod_security};
 use crate::serving::config::{RouteConfig, ServingConfig};
@@ -30,13 +30,13 @@ pub(super) fn add(unit: &mut Unit, config: &ServingConfig) -> BTreeMap<String, S
     unit.values.extend(values(config, route));
 
     let name = format!("{}-test", config.name);
-    let mut test = rollout_test::hook("v1", "Pod", &name, [("spec", pod(config, route))]);
+    let mut test = helm_test::hook("v1", "Pod", &name, [("spec", pod(config, route))]);
     test.when = Some(Condition::All(vec![Condition::Set(image()), Condition::Set(url())]));
-    rollout_test::files(&[test])
+    helm_test::files(&[test])
 }
 
 fn image() -> ValuesPath {
-    rollout_test::image()
+    helm_test::image()
 }
 
 fn url() -> ValuesPath {
@@ -118,7 +118,7 @@ fn pod(config: &ServingConfig, route: &RouteConfig) -> Value {
     let body = json!({"model": config.served_name, "prompt": "Hello", "max_tokens": 1});
     arguments.extend(["--data".to_owned(), body.to_string()]);
 
-    let mut container = rollout_test::object_of(&json!({
+    let mut container = helm_test::object_of(&json!({
         "name": "request",
         "securityContext": container_security(),
     }));
@@ -126,7 +126,7 @@ fn pod(config: &ServingConfig, route: &RouteConfig) -> Value {
     let mut arguments: Vec<Value> = arguments.into_iter().map(Value::text).collect();
     arguments.push(Expr::Text(url()).into());
     container.insert("args".to_owned(), Value::Seq(arguments));
-    let mut pod = rollout_test::object_of(&json!({
+    let mut pod = helm_test::object_of(&json!({
         "restartPolicy": "Never",
         "automountServiceAccountToken": false,
         "securityContext": pod_security(),

@@ -1,6 +1,6 @@
 //! The embedded database of API keys. Its Secret is the user's, so that charts contain no secret.
 
-use super::Part;
+use super::PlatformObject;
 use crate::serving::config::maas::{
     DATABASE, DATABASE_NAME, DATABASE_PASSWORD, DATABASE_SECRET, EmbeddedDatabase, MaasDatabase,
 };
@@ -12,9 +12,9 @@ const PORT: u16 = 5432;
 const USER: u16 = 26;
 
 /// Returns a Deployment with its volume and Service; nothing for an existing database.
-pub(super) fn objects(database: &MaasDatabase) -> Vec<Part> {
+pub(super) fn objects(database: &MaasDatabase) -> Vec<PlatformObject> {
     let Some(embedded) = &database.embedded else { return Vec::new() };
-    let part = |api_version, kind, spec| Part {
+    let part = |api_version, kind, spec| PlatformObject {
         api_version,
         kind,
         name: DATABASE.to_owned(),

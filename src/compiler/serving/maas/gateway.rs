@@ -1,6 +1,6 @@
 //! The Gateway of governed models.
 
-use super::Part;
+use super::PlatformObject;
 use crate::serving::config::maas::MaasGateway;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ const CLUSTER_ISSUER: &str = "cert-manager.io/cluster-issuer";
 
 /// Returns the Gateway. Namespaces are selected by the label that Kubernetes sets, so that none has
 /// to be labelled by hand.
-pub(super) fn object(gateway: &MaasGateway) -> Part {
+pub(super) fn object(gateway: &MaasGateway) -> PlatformObject {
     let mut annotations = json!({MANAGED: "false", AUTHORINO_TLS: "true"});
     if let Some(issuer) = &gateway.cluster_issuer {
         annotations[CLUSTER_ISSUER] = json!(issuer);
@@ -36,7 +36,7 @@ pub(super) fn object(gateway: &MaasGateway) -> Part {
             "namespaces": {"from": "Selector", "selector": {"matchExpressions": [expression]}},
         },
     });
-    Part {
+    PlatformObject {
         api_version: "gateway.networking.k8s.io/v1",
         kind: "Gateway",
         name: gateway.name.clone(),

@@ -37,7 +37,7 @@ pub fn platform(platform: &MaasPlatform, namespace: impl Fn(&str) -> Option<Expr
 }
 
 /// An object of the platform, before it is placed in a chart.
-struct Part {
+struct PlatformObject {
     api_version: &'static str,
     kind: &'static str,
     name: String,
@@ -46,7 +46,7 @@ struct Part {
     spec: Json,
 }
 
-impl Part {
+impl PlatformObject {
     /// Returns the object, with an expression for its namespace if there is one.
     fn object(self, namespace: Option<Expr>, labels: &Json) -> Object {
         let namespace = namespace.map_or_else(|| Value::from(self.namespace), Value::from);

@@ -1,6 +1,6 @@
 //! The tenant.
 
-use super::{API, Part};
+use super::{API, PlatformObject};
 use crate::serving::config::maas::{MaasRelease, MaasTenant, TENANT, TENANT_NAMESPACE};
 use serde_json::{Value as Json, json};
 
@@ -10,12 +10,12 @@ const AI_TENANT: &str = TENANT_NAMESPACE;
 
 /// Returns a Tenant, or from release 3.5 on the AITenant with the Gateway and the MaasTenantConfig
 /// with the other settings.
-pub(super) fn objects(tenant: &MaasTenant, release: MaasRelease) -> Vec<Part> {
+pub(super) fn objects(tenant: &MaasTenant, release: MaasRelease) -> Vec<PlatformObject> {
     let mut settings = json!({});
     if let Some(days) = tenant.max_key_days {
         settings["apiKeys"] = json!({"maxExpirationDays": days});
     }
-    let part = |kind, name: &str, namespace: &str, spec: Json| Part {
+    let part = |kind, name: &str, namespace: &str, spec: Json| PlatformObject {
         api_version: API,
         kind,
         name: name.to_owned(),

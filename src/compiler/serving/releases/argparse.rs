@@ -129,7 +129,7 @@ impl Engine {
 }
 
 /// The flags that a name may stand for.
-enum Found<'t> {
+enum FlagMatch<'t> {
     /// It is the name of a flag.
     Exact(&'t Accepted),
     /// The long names that start with it.
@@ -138,14 +138,14 @@ enum Found<'t> {
 
 /// Finds the flags of a name, with dashes, as argparse does: by the name, else by long names that
 /// start with it.
-fn find<'t>(accepted: &'t BTreeMap<String, Accepted>, name: &str) -> Found<'t> {
+fn find<'t>(accepted: &'t BTreeMap<String, Accepted>, name: &str) -> FlagMatch<'t> {
     if let Some(accepted) = accepted.get(name) {
-        return Found::Exact(accepted);
+        return FlagMatch::Exact(accepted);
     }
     // Names are sorted, so those with the prefix follow it.
     let is_long = name.starts_with("--") && name.len() > 2;
     let after = accepted.range(name.to_owned()..).take_while(|(long, _)| long.starts_with(name));
-    Found::Longer(after.filter(|_| is_long).collect())
+    FlagMatch::Longer(after.filter(|_| is_long).collect())
 }
 
 /// The names of flags that one release of an engine accepts.
@@ -172,7 +172,7 @@ impl Names {
     /// Returns the long name that a long name stands for, both without leading dashes: itself, or the
     /// only flag that it abbreviates.
     pub(in crate::serving) fn long_name(self, name: &str) -> Option<String> {
-        let Found::Longer(longer) = find(self.table.accepted(self.index), &format!("--{name}"))
+        let FlagMatch::Longer(longer) = find(self.table.accepted(self.index), &format!("--{name}"))
         else {
             return None;
         };
@@ -252,11 +252,11 @@ impl<'t> Line<'t> {
     /// Returns the flag of a name, or of the only flag that it abbreviates; judges unknown names.
     fn resolved(&mut self, name: &str, written: &str) -> Option<(&'t Accepted, String)> {
         let longer = match find(self.accepted, name) {
-            Found::Exact(accepted) => {
+            FlagMatch::Exact(accepted) => {
                 self.note_release(&accepted.flag, written, name);
                 return Some((accepted, name.to_owned()));
             }
-            Found::Longer(longer) => longer,
+            FlagMatch::Longer(longer) => longer,
         };
         if let [(long, accepted)] = longer[..] {
             let long = long.clone();

@@ -187,7 +187,7 @@ impl<'t> Judge<'t> {
     /// Returns the judgements, with one on the releases that the names need if the release is unknown.
     pub(in crate::serving) fn verdicts(mut self) -> Vec<Verdict> {
         if !self.needs.is_empty() {
-            // Only the names without which more releases would do.
+            // Only the names that the fewest releases have.
             let first = self.has_all.iter().position(|has| *has).unwrap_or_default();
             let last = self.has_all.iter().rposition(|has| *has).unwrap_or(self.has_all.len());
             let lacks = |has: &[bool], index: Option<usize>| {

@@ -23,7 +23,7 @@ pub(super) struct Contents {
     pub(super) package: String,
     pub(super) default_channel: Option<String>,
     /// Channels by name.
-    pub(super) channels: BTreeMap<String, Vec<objects::Entry>>,
+    pub(super) channels: BTreeMap<String, Vec<objects::ChannelEntry>>,
     /// Bundles by name.
     pub(super) bundles: BTreeMap<String, Bundle>,
     pub(super) deprecations: Vec<Deprecation>,

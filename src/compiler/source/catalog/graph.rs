@@ -1,7 +1,7 @@
 //! The upgrade graph of a channel: its head, its entries, and the selection of a bundle.
 
 use super::contents::Contents;
-use super::objects::{Bundle, Entry};
+use super::objects::{Bundle, ChannelEntry};
 use super::upgrades::Installed;
 use crate::config::{CatalogSource, VersionRequest};
 use crate::diag::suggest;
@@ -53,7 +53,7 @@ pub(super) fn choose<'c>(
 fn channel<'c>(
     contents: &'c Contents,
     source: &CatalogSource,
-) -> Result<(&'c str, &'c [Entry]), Fatal> {
+) -> Result<(&'c str, &'c [ChannelEntry]), Fatal> {
     let names: Vec<&str> = contents.channels.keys().map(String::as_str).collect();
     let (wanted, span) = match (&source.channel, &contents.default_channel) {
         (Some(channel), _) => (channel.text.as_str(), &channel.span),
@@ -98,7 +98,7 @@ fn channel<'c>(
 
 /// Returns the edges that lead to a bundle in a channel. A bundle that is listed more than once has
 /// all of them, as in OLM.
-fn edges(entries: &[Entry], bundle: &str) -> UpgradeEdges {
+fn edges(entries: &[ChannelEntry], bundle: &str) -> UpgradeEdges {
     let mut edges = UpgradeEdges::default();
     for entry in entries.iter().filter(|entry| entry.name == bundle) {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -122,7 +122,7 @@ fn version(bundle: &Bundle) -> Result<Version, String> {
 
 struct Channel<'c> {
     name: &'c str,
-    entries: &'c [Entry],
+    entries: &'c [ChannelEntry],
     contents: &'c Contents,
 }
 
@@ -348,7 +348,7 @@ pub(super) fn path(
 
 /// Returns true if an entry of version `own` may replace the bundle `name`: it names it, or its range
 /// has the bundle's version, which must be lower.
-fn replaces(entry: &Entry, own: &Version, name: &str, version: Option<&Version>) -> bool {
+fn replaces(entry: &ChannelEntry, own: &Version, name: &str, version: Option<&Version>) -> bool {
     let mut names = entry.replaces.iter().chain(entry.skips.iter().flatten());
     if names.any(|other| other == name) {
         return true;
@@ -394,14 +394,17 @@ fn error_of_none<T>(
 
 /// Returns the entries that no other one replaces or skips (operator-registry: the model's channel
 /// head). Where these are several, those that another of them skips by its range are none.
-fn heads<'c>(entries: &'c [Entry], versions: &BTreeMap<&str, Version>) -> Vec<&'c Entry> {
+fn heads<'c>(
+    entries: &'c [ChannelEntry],
+    versions: &BTreeMap<&str, Version>,
+) -> Vec<&'c ChannelEntry> {
     let mut covered: BTreeSet<&str> = BTreeSet::new();
     for entry in entries {
         let names = entry.replaces.iter().chain(entry.skips.iter().flatten());
         covered.extend(names.map(String::as_str));
     }
     let mut seen = BTreeSet::new();
-    let heads: Vec<&Entry> = entries
+    let heads: Vec<&ChannelEntry> = entries
         .iter()
         .filter(|entry| !covered.contains(entry.name.as_str()) && seen.insert(&entry.name))
         .collect();
@@ -409,9 +412,9 @@ fn heads<'c>(entries: &'c [Entry], versions: &BTreeMap<&str, Version>) -> Vec<&'
     if heads.len() < 2 {
         return heads;
     }
-    let ranges: Vec<(&Entry, Option<VersionRange>)> =
+    let ranges: Vec<(&ChannelEntry, Option<VersionRange>)> =
         heads.iter().map(|entry| (*entry, range(entry))).collect();
-    let skipped = |head: &Entry| {
+    let skipped = |head: &ChannelEntry| {
         let Some(version) = versions.get(head.name.as_str()) else { return false };
         ranges.iter().any(|(other, range)| {
             other.name != head.name
@@ -423,23 +426,26 @@ fn heads<'c>(entries: &'c [Entry], versions: &BTreeMap<&str, Version>) -> Vec<&'
     heads.iter().copied().filter(|head| !skipped(head)).collect()
 }
 
-fn range(entry: &Entry) -> Option<VersionRange> {
+fn range(entry: &ChannelEntry) -> Option<VersionRange> {
     VersionRange::parse(entry.skip_range.as_deref().filter(|range| !range.is_empty())?).ok()
 }
 
 /// Returns the entries from which upgrades lead to a head, heads included.
-fn reachable<'c>(entries: &'c [Entry], versions: &BTreeMap<&'c str, Version>) -> BTreeSet<&'c str> {
+fn reachable<'c>(
+    entries: &'c [ChannelEntry],
+    versions: &BTreeMap<&'c str, Version>,
+) -> BTreeSet<&'c str> {
     let heads = heads(entries, versions);
     leading_to(entries, versions, heads.iter().map(|head| head.name.as_str()).collect())
 }
 
 /// Returns the entries from which upgrades lead to one of the bundles `waiting`, these included.
 fn leading_to<'c>(
-    entries: &'c [Entry],
+    entries: &'c [ChannelEntry],
     versions: &BTreeMap<&'c str, Version>,
     mut waiting: Vec<&'c str>,
 ) -> BTreeSet<&'c str> {
-    let by_name: BTreeMap<&str, &Entry> =
+    let by_name: BTreeMap<&str, &ChannelEntry> =
         entries.iter().map(|entry| (entry.name.as_str(), entry)).collect();
     let mut reached = BTreeSet::new();
     while let Some(name) = waiting.pop() {

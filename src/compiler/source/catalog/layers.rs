@@ -5,7 +5,7 @@
 
 use super::place::{Item, Visit};
 use crate::diag::{Code, Diagnostics, Fatal};
-use crate::source::archive::{Entry, EntryKind, Meter, show};
+use crate::source::archive::{EntryKind, Meter, TarEntry, show};
 use crate::source::failure;
 use crate::source::image::{Blobs, Opened, walk_layer};
 use crate::source::limits::{Limits, exceeded, in_bytes};
@@ -39,7 +39,7 @@ pub(super) fn walk(
     // From the last layer to the first, so that replaced files are known before they are read.
     for layer in image.layers.iter().rev() {
         let mut own = Seen::default();
-        let visit = &mut |entry: &mut Entry<'_>| {
+        let visit = &mut |entry: &mut TarEntry<'_>| {
             let (path, climbs) = normalise(&entry.path);
             let inside = is_below(&path, &folder);
             if !inside && path != folder && !is_below(&folder, &path) {
@@ -77,7 +77,12 @@ pub(super) fn walk(
     Ok(())
 }
 
-fn take(entry: &mut Entry<'_>, shown: &str, inside: bool, visit: &mut Visit<'_>) -> io::Result<()> {
+fn take(
+    entry: &mut TarEntry<'_>,
+    shown: &str,
+    inside: bool,
+    visit: &mut Visit<'_>,
+) -> io::Result<()> {
     let what = match &entry.kind {
         EntryKind::Folder => return Ok(()),
         EntryKind::File if inside => return visit(shown, Item::File(entry.stream())),

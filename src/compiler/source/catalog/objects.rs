@@ -74,12 +74,12 @@ pub(super) struct Package {
 #[derive(Debug, Deserialize)]
 pub(super) struct Channel {
     pub(super) name: String,
-    pub(super) entries: Option<Vec<Entry>>,
+    pub(super) entries: Option<Vec<ChannelEntry>>,
 }
 
 /// A bundle in a channel.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct ChannelEntry {
     pub(super) name: String,
     pub(super) replaces: Option<String>,
     pub(super) skips: Option<Vec<String>>,

@@ -70,7 +70,7 @@ pub(super) struct Credentials {
 #[derive(Default, Deserialize)]
 struct AuthFile {
     #[serde(default)]
-    auths: BTreeMap<String, Entry>,
+    auths: BTreeMap<String, HostCredentials>,
     #[serde(default, rename = "credHelpers")]
     helpers: BTreeMap<String, String>,
     #[serde(default, rename = "credsStore")]
@@ -78,7 +78,7 @@ struct AuthFile {
 }
 
 #[derive(Default, Deserialize)]
-struct Entry {
+struct HostCredentials {
     auth: Option<String>,
     username: Option<String>,
     password: Option<String>,
@@ -220,7 +220,7 @@ fn normal(key: &str) -> String {
     one_docker_hub(key).to_owned()
 }
 
-impl Entry {
+impl HostCredentials {
     fn login(&self, path: &Path) -> Result<Option<Login>, Failure> {
         let filled = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         // Docker leaves the name of a user next to a token, which is then not a password's.

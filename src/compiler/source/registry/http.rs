@@ -72,7 +72,7 @@ impl Http {
     /// `loopback`: whether the registry itself is on this machine, and so may send us there.
     pub(super) fn new(
         roots: &[Certificate<'static>],
-        patience: Duration,
+        timeout: Duration,
         loopback: bool,
         proxies: &Arc<Proxies>,
     ) -> Self {
@@ -92,11 +92,11 @@ impl Http {
                 .user_agent(concat!("bundle2chart/", env!("CARGO_PKG_VERSION")))
                 // Digests and sizes are those of the bytes as stored.
                 .accept_encoding("identity")
-                .timeout_resolve(Some(patience))
-                .timeout_connect(Some(patience))
-                .timeout_recv_response(Some(patience))
-                .timeout_per_read(Some(patience))
-                .timeout_per_write(Some(patience))
+                .timeout_resolve(Some(timeout))
+                .timeout_connect(Some(timeout))
+                .timeout_recv_response(Some(timeout))
+                .timeout_per_read(Some(timeout))
+                .timeout_per_write(Some(timeout))
                 .proxy(proxy)
                 .build();
             // With a proxy, it is the proxy's name that is resolved, and that may be anywhere.

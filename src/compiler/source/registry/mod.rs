@@ -293,7 +293,7 @@ impl Repository<'_> {
             registry: &registry,
             scope: &scope,
             trusted: &host.trusted,
-            patience: self.client.network.timeout,
+            timeout: self.client.network.timeout,
         };
         let token = token::answer(&host.http, &offers, credentials.as_ref(), &purpose);
         let token = token.map_err(|failure| with_origin(failure, credentials.as_ref()))?;
@@ -386,17 +386,17 @@ fn with_origin(failure: Failure, credentials: Option<&Credentials>) -> Failure {
 
 /// Returns the error codes (OCI distribution specification) in the body of an error. Messages are
 /// dropped, because a registry could echo secrets of the request.
-fn error_codes(response: Response, patience: Duration) -> String {
+fn error_codes(response: Response, timeout: Duration) -> String {
     #[derive(Deserialize)]
     struct Body {
-        errors: Vec<Entry>,
+        errors: Vec<ErrorEntry>,
     }
     #[derive(Deserialize)]
-    struct Entry {
+    struct ErrorEntry {
         code: String,
     }
     let mut bytes = Vec::new();
-    let body = TimeLimited::new(response.body, patience, ERROR_BYTES);
+    let body = TimeLimited::new(response.body, timeout, ERROR_BYTES);
     if body.take(ERROR_BYTES).read_to_end(&mut bytes).is_err() {
         return String::new();
     }

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 /// Minimum number of bytes per timeout; slower connections are aborted.
 const LEAST_BYTES: u64 = 4 << 10;
 
-/// Bytes a second that a body must have on average, once four times the patience has passed.
+/// Minimum average rate of a response body in bytes per second, after four timeouts.
 const LEAST_RATE: u64 = 16 << 10;
 
-/// The longest that a body may take, whatever its size.
+/// Maximum time for a response body of any size.
 const LONGEST_BODY: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// The first pause between two tries; each next one is twice as long.
+/// The pause before the first retry; each later one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
 /// Maximum pause before a retry, even if Retry-After is longer.
@@ -54,10 +54,10 @@ impl Stopwatch {
     }
 }
 
-/// A body that must keep coming, and come to an end.
+/// A response body with a minimum rate and a total time limit.
 pub(super) struct TimeLimited<R> {
     inner: R,
-    patience: Duration,
+    timeout: Duration,
     /// The deadline, and the total time until then.
     deadline: (Instant, Duration),
     begun: Instant,
@@ -66,18 +66,18 @@ pub(super) struct TimeLimited<R> {
 
 impl<R: Read> TimeLimited<R> {
     /// Returns a body of at most `size` bytes.
-    pub(super) fn new(inner: R, patience: Duration, size: u64) -> Self {
+    pub(super) fn new(inner: R, timeout: Duration, size: u64) -> Self {
         let begun = Instant::now();
-        let time = time_for(size, patience);
-        TimeLimited { inner, patience, deadline: (begun + time, time), begun, count: 0 }
+        let time = time_for(size, timeout);
+        TimeLimited { inner, timeout, deadline: (begun + time, time), begun, count: 0 }
     }
 }
 
 /// Returns the timeout for a body of `size` bytes.
-fn time_for(size: u64, patience: Duration) -> Duration {
+fn time_for(size: u64, timeout: Duration) -> Duration {
     // The timeout of each read alone would let a server send one byte at a time forever.
-    let time = patience * 4 + Duration::from_secs(size / LEAST_RATE);
-    time.min(LONGEST_BODY.max(patience * 4))
+    let time = timeout * 4 + Duration::from_secs(size / LEAST_RATE);
+    time.min(LONGEST_BODY.max(timeout * 4))
 }
 
 /// Error: a body timed out. It is not retried, because another attempt would time out too.
@@ -101,10 +101,10 @@ impl<R: Read> Read for TimeLimited<R> {
         if count > 0 && Instant::now() > deadline {
             return Err(io::Error::new(io::ErrorKind::TimedOut, TimedOut(time)));
         }
-        if self.begun.elapsed() > self.patience {
+        if self.begun.elapsed() > self.timeout {
             if self.count < LEAST_BYTES && count > 0 {
                 let message =
-                    format!("only {} bytes in {} seconds", self.count, self.patience.as_secs());
+                    format!("only {} bytes in {} seconds", self.count, self.timeout.as_secs());
                 return Err(io::Error::new(io::ErrorKind::TimedOut, message));
             }
             self.begun = Instant::now();
@@ -215,8 +215,8 @@ mod tests {
 
     #[test]
     fn larger_bodies_may_take_longer_up_to_a_bound() {
-        let patience = Duration::from_secs(30);
-        let seconds = |size| time_for(size, patience).as_secs();
+        let timeout = Duration::from_secs(30);
+        let seconds = |size| time_for(size, timeout).as_secs();
         assert_eq!(seconds(100 << 10), 126);
         assert_eq!(seconds(64 << 20), 120 + 4096);
         assert_eq!(seconds(u64::MAX), 7200);

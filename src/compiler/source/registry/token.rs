@@ -25,7 +25,7 @@ pub(super) struct Purpose<'p> {
     /// Hosts, optionally with port, that may also receive the credentials.
     pub(super) trusted: &'p [String],
     /// Timeout of a stalled or slow response.
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
 }
 
 /// Answers a challenge. `None` when it can only be answered with credentials and there are none.
@@ -169,7 +169,7 @@ fn read_token(response: Response, place: &str, purpose: &Purpose<'_>) -> Result<
     }
 
     let mut text = Vec::new();
-    TimeLimited::new(response.body, purpose.patience, TOKEN_BYTES)
+    TimeLimited::new(response.body, purpose.timeout, TOKEN_BYTES)
         .take(TOKEN_BYTES)
         .read_to_end(&mut text)
         .map_err(|error| broken(place, &error))?;

@@ -9,7 +9,7 @@ use crate::diag::Fatal;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// An accepted identity, of which there is none.
+/// An accepted identity; this build has none.
 #[derive(Debug)]
 pub(super) enum Identity {}
 

@@ -1,7 +1,7 @@
 //! Public keys of a build without the feature `registry`: signatures cannot be verified, so every
 //! key is an error.
 
-/// A public key, of which there is none.
+/// A public key; this build has none.
 #[derive(Debug)]
 pub(super) enum PublicKey {}
 

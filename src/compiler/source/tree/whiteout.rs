@@ -1,7 +1,7 @@
 //! Layers: what one hides of those before it.
 
 use super::{Node, Position, Tree, below, join, split};
-use crate::source::archive::{Entry, show};
+use crate::source::archive::{TarEntry, show};
 use std::collections::BTreeSet;
 use std::io;
 
@@ -9,7 +9,7 @@ impl Tree {
     /// Applies an entry of a layer; layers come in order, numbered upwards.
     pub(in crate::source) fn apply_layer_entry(
         &mut self,
-        entry: &mut Entry<'_>,
+        entry: &mut TarEntry<'_>,
         layer: usize,
     ) -> io::Result<()> {
         let (path, climbs) = self.locate(&entry.path);

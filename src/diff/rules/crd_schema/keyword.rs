@@ -58,7 +58,7 @@ pub(super) struct KeywordChange<'a> {
 const COMBINATIONS: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
 
 /// Returns the finding for an edit of a schema keyword, which is step `at` of the edit's path.
-pub(super) fn judge(
+pub(super) fn finding(
     context: &RuleContext<'_, '_>,
     location: &SchemaLocation,
     keyword: &str,
@@ -73,7 +73,7 @@ pub(super) fn judge(
     let field = if location.field.is_empty() { "the object" } else { &location.field };
     let change = KeywordChange { field, keyword, old, new, before, after };
     match keyword {
-        "x-kubernetes-validations" => validation::judge(context, field, at),
+        "x-kubernetes-validations" => validation::finding(context, field, at),
         _ => change.finding(),
     }
 }

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Returns the finding for an edit of `x-kubernetes-validations`.
-pub(super) fn judge(context: &RuleContext<'_, '_>, field: &str, at: usize) -> Option<Finding> {
+pub(super) fn finding(context: &RuleContext<'_, '_>, field: &str, at: usize) -> Option<Finding> {
     let rest = context.steps().get(at + 1..)?;
     let rules = |list: &Json| -> Vec<String> {
         let list = list.as_array().into_iter().flatten();

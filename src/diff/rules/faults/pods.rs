@@ -87,7 +87,7 @@ fn collect_numbers(container: &Json, numbers: &mut HashSet<String>) {
 }
 
 /// Adds the faults of all pods of a side.
-pub(super) fn judge(
+pub(super) fn add_faults(
     side: &Side,
     pods: &[Pod<'_>],
     permissions: &EffectivePermissions<'_>,

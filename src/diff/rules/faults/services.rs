@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 
 /// Adds the faults of all Services of a side, and of what they are for.
-pub(super) fn judge(side: &Side, pods: &[Pod<'_>], faults: &mut Vec<Fault>) {
+pub(super) fn add_faults(side: &Side, pods: &[Pod<'_>], faults: &mut Vec<Fault>) {
     let index = PodsByLabel::of(pods);
 
     for (id, object) in &side.objects {

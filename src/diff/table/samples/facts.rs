@@ -1,15 +1,9 @@
 //! Values of charts, and what bundles say of themselves.
 
 use super::*;
-use crate::ir::{RENAMED_TO, UpgradeEdges};
+use crate::ir::UpgradeEdges;
 
 pub(super) fn chart_values() -> Vec<Sample> {
-    let renamed = |values: Json| {
-        let old = json!({"enum": [format!("{RENAMED_TO}c")]});
-        let inner = json!({"properties": {"old": old, "c": {}}});
-        let schema = json!({"properties": {"a": inner, "list": {"items": inner}}});
-        Of::Chart(ChartFacts { values, schema, ..ChartFacts::default() })
-    };
     vec![
         chart("a short text elsewhere", json!({"a": "abc"}), json!({"b": "abc"})),
         chart("a long text elsewhere", json!({"a": "abcd"}), json!({"b": "abcd"})),
@@ -33,17 +27,6 @@ pub(super) fn chart_values() -> Vec<Sample> {
             "a value in a list",
             json!({"a": [{"name": "x", "b": 1}]}),
             json!({"a": [{"name": "x"}]}),
-        ),
-        pair(
-            "a value that the schema says is renamed",
-            [renamed(json!({"a": {"old": 1}})), renamed(json!({"a": {"c": 5}}))],
-        ),
-        pair(
-            "a value in a list that the schema says is renamed",
-            [
-                renamed(json!({"list": [{"name": "x", "old": 1}]})),
-                renamed(json!({"list": [{"name": "x", "c": 5}]})),
-            ],
         ),
         schemas("an enum that is new", json!({}), json!({"enum": ["x", "y"]}), json!({})),
         schemas(

@@ -13,7 +13,7 @@ fn contents(channel: &str) -> Contents {
     let mut entries = Vec::new();
     for line in channel.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (name, rest) = line.split_once(':').unwrap_or((line, ""));
-        let mut entry = Entry { name: name.to_owned(), ..Entry::default() };
+        let mut entry = ChannelEntry { name: name.to_owned(), ..ChannelEntry::default() };
         for part in rest.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (word, value) = part.split_once(' ').unwrap();
             match word {
@@ -172,7 +172,7 @@ fn near_channels_and_other_channels_are_named() {
     let mut contents = contents("v1.0.0");
     contents.channels.insert(
         "stable-2".to_owned(),
-        vec![Entry { name: "v2.0.0".to_owned(), ..Entry::default() }],
+        vec![ChannelEntry { name: "v2.0.0".to_owned(), ..ChannelEntry::default() }],
     );
     contents.bundles.insert("v2.0.0".to_owned(), bundle("v2.0.0", Some("2.0.0")));
     let found = choose(&contents, &source(Some("stabel"), None)).unwrap_err();
@@ -238,7 +238,7 @@ fn paths_avoid_dead_ends_and_circles() {
 fn the_newest_version_is_in_any_channel() {
     let mut contents = contents("v1.0.0\nv3.0.0-rc.1: replaces v1.0.0");
     assert_eq!(newest(&contents), Some((Version::new(1, 0, 0), "stable".to_owned())));
-    let entry = |name: &str| Entry { name: name.to_owned(), ..Entry::default() };
+    let entry = |name: &str| ChannelEntry { name: name.to_owned(), ..ChannelEntry::default() };
     contents.channels.insert("fast".to_owned(), vec![entry("v1.0.0"), entry("v2.0.0")]);
     assert_eq!(newest(&contents), Some((Version::new(1, 0, 0), "stable".to_owned())));
     contents.bundles.insert("v2.0.0".to_owned(), bundle("v2.0.0", Some("2.0.0")));

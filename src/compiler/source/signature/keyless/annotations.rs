@@ -25,7 +25,7 @@ const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle+json;version=0.1";
 /// An entry of Rekor with its promise of inclusion.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Entry {
+struct RekorEntry {
     signed_entry_timestamp: String,
     payload: EntryPayload,
 }
@@ -106,7 +106,7 @@ pub(super) fn bundle(
 
 /// Returns the log entry of an annotation as bundles have it.
 fn log_entry(text: &str) -> Result<Json, String> {
-    let Entry { signed_entry_timestamp, payload } =
+    let RekorEntry { signed_entry_timestamp, payload } =
         serde_json::from_str(text).map_err(|error| error.to_string())?;
     let body = STANDARD.decode(&payload.body).map_err(|error| error.to_string())?;
     let EntryType { kind, api_version } =
