@@ -58,9 +58,9 @@ fn introduction() -> String {
     format!(
         "# Charts on a real control plane\n\n\
          Charts of these bundles were installed on Kubernetes {} (etcd, kube-apiserver and kube-controller-manager, without\n\
-         nodes) with default flags of each Helm. \"yes\" for an upgrade: Helm did to objects what `bundle2chart diff` had said, and\n\
-         `helm rollback` restored the objects from before. \"yes\" for an installation: `helm uninstall` left what the chart's\n\
-         README.md names and nothing else. Objects are counted by release; the size is that of its Secret, of which a\n\
+         nodes) with default flags of each Helm. An upgrade passes if it changes exactly the objects that `bundle2chart diff` lists and\n\
+         `helm rollback` restores the objects from before; an installation passes if `helm uninstall` leaves what the chart's\n\
+         README.md names and nothing else. Objects of each release are counted; the size is that of its Secret, of which a\n\
          cluster takes 1 MiB. The awkward operator is installed without what its bundle holds to be refused.\n\n\
          Real bundles are upgraded by the commands of the plan, as `diff` prints them. Before each upgrade, one object of every\n\
          kind of the operator is created. After it, each object is there, unchanged and valid, or the report has a finding about\n\

@@ -97,7 +97,7 @@ pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft]) {
                 let others: Vec<&str> =
                     known.iter().copied().filter(|name| Some(*name) != own).collect();
                 let hint = if others.is_empty() {
-                    "`depends-on` has names, but the configuration has no other bundle or chart"
+                    "remove it, or add the bundle: the configuration has no other bundle or chart"
                         .to_owned()
                 } else {
                     suggest::hint(name, &others, "bundles and charts")
