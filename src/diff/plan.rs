@@ -9,87 +9,48 @@ use indexmap::IndexSet;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 
-/// The kind of a step, in the order in which an operator of the cluster does the steps. Rules name
-/// the ones that their findings belong to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum StepKind {
-    /// Back up what cannot be rolled back.
-    BackUp,
-    /// Provide what the new version needs of the cluster.
-    Provide,
-    /// Fix what breaking changes affect.
-    Fix,
-    /// Keep objects that Helm would delete.
-    Keep,
-    /// Review permissions.
-    Access,
-    /// Update values files.
-    Values,
-    /// Mirror images.
-    Images,
-    /// Rewrite stored objects in another version of their API.
-    Storage,
-    /// Create and replace CRDs outside of the release.
-    Crds,
-    /// Adopt existing CRDs into the release.
-    TakeOver,
-    /// Delete objects with changed immutable fields.
-    Delete,
-    /// Upgrade the release.
-    Upgrade,
-    /// Expect restarts.
-    Restart,
-    /// Monitor.
-    Watch,
+/// Declares [`StepKind`]: a variant, its name in JSON, and the instruction, in one sentence.
+macro_rules! step_kinds {
+    ($($kind:ident $id:literal $title:literal;)*) => {
+        /// The kind of a step, in the order in which an operator of the cluster does the steps. Rules
+        /// name the ones that their findings belong to.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum StepKind {
+            $(#[doc = $title] $kind,)*
+        }
+
+        impl StepKind {
+            /// Returns the name in JSON.
+            pub fn id(self) -> &'static str {
+                match self { $(StepKind::$kind => $id),* }
+            }
+
+            /// Returns the instruction, in one sentence.
+            fn title(self) -> &'static str {
+                match self { $(StepKind::$kind => $title),* }
+            }
+        }
+    };
 }
 
-impl StepKind {
-    /// Returns the name in JSON.
-    pub fn id(self) -> &'static str {
-        match self {
-            StepKind::BackUp => "final",
-            StepKind::Provide => "provide",
-            StepKind::Fix => "check",
-            StepKind::Keep => "keep",
-            StepKind::Access => "access",
-            StepKind::Values => "values",
-            StepKind::Images => "images",
-            StepKind::Storage => "storage",
-            StepKind::Crds => "crds",
-            StepKind::TakeOver => "take-over",
-            StepKind::Delete => "delete",
-            StepKind::Upgrade => "upgrade",
-            StepKind::Restart => "restart",
-            StepKind::Watch => "watch",
-        }
-    }
-
-    /// Returns the instruction, in one sentence.
-    fn title(self) -> &'static str {
-        match self {
-            StepKind::BackUp => "Back up: these changes cannot be rolled back",
-            StepKind::Provide => "Provide what the new version needs of the cluster",
-            StepKind::Fix => "Fix what these breaking changes affect",
-            StepKind::Keep => "Keep these CRDs, which Helm deletes otherwise",
-            StepKind::Access => "Review the new RBAC permissions",
-            StepKind::Values => "Update your values files",
-            StepKind::Images => "Mirror the new images",
-            StepKind::Storage => {
-                "Store all objects in a version that stays, or the API server rejects the new CRDs"
-            }
-            StepKind::Crds => {
-                "Create and replace the CRDs with kubectl; `helm upgrade` does not update them"
-            }
-            StepKind::TakeOver => "Adopt existing CRDs into the release with this upgrade",
-            StepKind::Delete => {
-                "Delete objects that the API server does not update right before the upgrade, which \
-                 recreates them"
-            }
-            StepKind::Upgrade => "Upgrade",
-            StepKind::Restart => "Expect these pods to restart",
-            StepKind::Watch => "Monitor after the upgrade",
-        }
-    }
+step_kinds! {
+    BackUp "final" "Back up: these changes cannot be rolled back";
+    Provide "provide" "Provide what the new version needs of the cluster";
+    Fix "check" "Fix what these breaking changes affect";
+    Keep "keep" "Keep these CRDs, which Helm deletes otherwise";
+    Access "access" "Review the new RBAC permissions";
+    Values "values" "Update your values files";
+    Images "images" "Mirror the new images";
+    Storage "storage"
+        "Store all objects in a version that stays, or the API server rejects the new CRDs";
+    Crds "crds" "Create and replace the CRDs with kubectl; `helm upgrade` does not update them";
+    TakeOver "take-over" "Adopt existing CRDs into the release with this upgrade";
+    Delete "delete"
+        "Delete objects that the API server does not update right before the upgrade, which recreates \
+         them";
+    Upgrade "upgrade" "Upgrade";
+    Restart "restart" "Expect these pods to restart";
+    Watch "watch" "Monitor after the upgrade";
 }
 
 /// A step of the plan.

@@ -396,7 +396,7 @@ mod tests {
             text.replace("issuer = ", "other = "),
             text.replace("identity = \"", "key = \"sha256:1\", identity = \""),
         ] {
-            let fault = parse(&text).err().expect("a fault");
+            let fault = parse(&text).expect_err("a fault");
             assert!(fault.message.contains("either `key`, or `identity`"), "{}", fault.message);
         }
     }
