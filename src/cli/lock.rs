@@ -26,7 +26,7 @@ pub(super) struct LockCommand {
     /// Do not write anything; exit with 1 if the lock file would change.
     #[arg(long)]
     check: bool,
-    /// Number of parallel jobs [default: number of CPUs].
+    /// Number of parallel jobs [default: 16].
     #[arg(short, long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
 }
@@ -58,9 +58,8 @@ impl LockCommand {
             upgraded.iter().chain(&missing).any(|other| other.name == bundle.name)
         };
         let needed: Vec<&BundleConfig> = config.bundles.iter().filter(is_needed).collect();
-        let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok());
         let sources = SourceResolver::of(&config, access(global));
-        let jobs = jobs.map_or(1, Into::into);
+        let jobs = self.jobs.map_or(pipeline::REGISTRY_JOBS, Into::into);
         let entries = pipeline::lock(&sources, &old, &needed, self.latest, jobs, diagnostics);
         config.set_levels(diagnostics);
         if diagnostics.has_errors() {

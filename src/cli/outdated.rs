@@ -5,7 +5,7 @@ use super::output::Output;
 use super::{Exit, Global};
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
-use crate::outdated::{self, Status, json, text};
+use crate::outdated::{Status, json, text};
 use crate::pipeline;
 use crate::source::SourceResolver;
 use clap::ValueEnum;
@@ -53,7 +53,7 @@ impl Outdated {
         let (config, lock) = super::configuration_and_lock(global, output, diagnostics)?;
         let bundles = pipeline::select_bundles(&config, &self.names, diagnostics)?;
         let sources = SourceResolver::of(&config, access(global));
-        let statuses = outdated::statuses(&bundles, &lock, &sources, diagnostics);
+        let statuses = pipeline::outdated(&bundles, &lock, &sources, diagnostics);
 
         match self.format {
             Format::Text => output.list(&text::report(&statuses)),

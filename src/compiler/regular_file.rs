@@ -49,6 +49,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let size = file.metadata()?.len();
     let mut content = Vec::new();
     if size <= limit {
+        content.reserve_exact(usize::try_from(size).unwrap_or_default());
         // It may grow while it is read.
         file.take(limit + 1).read_to_end(&mut content)?;
     }

@@ -4,7 +4,7 @@ use super::group::{Group, groups};
 use super::rules::{self, Sides};
 use super::{Action, ChangeSet, Finding, ObjectChange, is_description};
 use crate::escape::shell::in_quotes;
-use crate::kubectl::adopt_crds;
+use crate::kubectl::{adopt_crds, make_helm_owner};
 use indexmap::IndexSet;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -180,6 +180,10 @@ fn storage(set: &ChangeSet, sides: &Sides<'_>) -> Step {
         if !kept.flags.is_empty() {
             let patch = in_quotes(&Json::Array(kept.flags).to_string());
             step.commands.push(format!("kubectl patch crd {crd} --type=json --patch {patch}"));
+            if !is_outside_release(object, sides) {
+                // Or the upgrade conflicts with this change of `spec.versions` (Helm 4).
+                step.commands.push(make_helm_owner(&format!("crd {crd}")));
+            }
         }
         // A CRD is named PLURAL.GROUP, as kubectl names the resource. Without objects there is
         // nothing to replace, which kubectl says.

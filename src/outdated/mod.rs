@@ -6,7 +6,7 @@ pub(crate) mod text;
 
 use crate::config::{BundleConfig, Source};
 use crate::diag::Diagnostics;
-use crate::lock::{Bytes, Lock, Locked};
+use crate::lock::{Bytes, Locked};
 use crate::source::catalog::{self, Deprecated, Installed, Step};
 use crate::source::{Reference, SourceResolver};
 use semver::Version;
@@ -94,24 +94,9 @@ impl Status {
     }
 }
 
-/// Returns the state of each of the bundles. What cannot be looked up is reported, and missing in
-/// the state.
-pub(crate) fn statuses(
-    bundles: &[&BundleConfig],
-    lock: &Lock,
-    sources: &SourceResolver,
-    diagnostics: &mut Diagnostics,
-) -> Vec<Status> {
-    let mut statuses = Vec::new();
-    for bundle in bundles {
-        let mark = diagnostics.mark();
-        statuses.push(status(bundle, lock.entry(bundle), sources, diagnostics));
-        diagnostics.name_bundle(mark, &bundle.name);
-    }
-    statuses
-}
-
-fn status(
+/// Returns the state of a bundle with its locked `entry`. What cannot be looked up is reported, and
+/// missing in the state.
+pub(crate) fn status(
     bundle: &BundleConfig,
     entry: Option<&Locked>,
     sources: &SourceResolver,

@@ -9,6 +9,10 @@ use std::sync::{Mutex, PoisonError};
 /// overflow the stack. Unoptimized code needs about 20 KiB per level.
 pub(crate) const COMPILER_STACK: usize = 32 << 20;
 
+/// Threads for work that mostly waits for registries, to each of which the client limits the number of
+/// parallel requests.
+pub(crate) const REGISTRY_JOBS: usize = 16;
+
 /// Applies `work` to every item on up to `jobs` threads. Returns the results in the order of the
 /// items, and adds the findings in this order, with the item's name as the bundle.
 pub(super) fn for_each<T: Sync, R: Send>(

@@ -4,6 +4,7 @@ use super::threads::for_each;
 use crate::diag::{Diagnostics, Place};
 use crate::images::{BundleImages, Image, UseKind};
 use crate::source::{SourceResolver, Verified};
+use std::collections::BTreeSet;
 
 /// Counts of images whose signatures were looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,14 +25,13 @@ pub fn verify_images(
     diagnostics: &mut Diagnostics,
 ) -> VerifiedImages {
     let is_pulled = |image: &Image| image.uses.iter().any(|it| it.kind != UseKind::Annotation);
-    let mut images: Vec<(&str, &Image)> = Vec::new();
-    for bundle in bundles {
-        for image in bundle.images.iter().filter(|image| is_pulled(image)) {
-            if images.iter().all(|(_, known)| known.reference != image.reference) {
-                images.push((&bundle.bundle, image));
-            }
-        }
-    }
+    let mut known = BTreeSet::new();
+    let images = bundles.iter().flat_map(|bundle| {
+        let pulled = bundle.images.iter().filter(|image| is_pulled(image));
+        pulled.map(|image| (bundle.bundle.as_str(), image))
+    });
+    let images: Vec<(&str, &Image)> =
+        images.filter(|(_, image)| known.insert(&image.reference)).collect();
 
     let verified = for_each(
         &images,

@@ -1,17 +1,20 @@
-//! Real bundles with the newest Helm 4 and Helm 3: installed, upgraded to their next version where there is one, rolled
-//! back, and uninstalled. Plans of `diff` are held against what the server saw, and what is left
-//! against what READMEs say.
+//! Real bundles with the newest Helm 4 and Helm 3: installed, upgraded to their next version by the
+//! commands of the plan where there is one, rolled back, and uninstalled. Plans of `diff` are held against
+//! what the server saw and what became of objects of the operators' kinds, and what is left against what
+//! READMEs say.
 
-use crate::charts::{compiled, crds_of, folders, label};
-use crate::control_plane::ControlPlane;
+use crate::charts::{compiled, crds_of, examples, folders, label};
+use crate::control_plane::{Client, ControlPlane};
+use crate::custom_objects::{CustomObjects, administrator, delete_webhooks};
 use crate::helm::{Helm, Run};
 use crate::install::{OTHERS, prepare};
 use crate::leftovers;
 use crate::lifecycle::{
-    Release, deletions, effects, kinds, named, observed, planned, settled_rules, shell,
+    Release, effects, kinds, named, observed, plan_commands, planned, report, settled_rules, shell,
 };
 use crate::shared::shared;
 use crate::table::{self, Row};
+use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,10 +48,18 @@ fn lives(helm: &Helm, package: &str) -> bool {
     all || helm.version.starts_with("4.") && LIVES.contains(&package)
 }
 
-/// The charts of one package, by version.
+/// The versions of one package, the oldest first.
 struct Package {
     name: String,
-    versions: Vec<(String, PathBuf)>,
+    versions: Vec<Version>,
+}
+
+/// A bundle that was compiled.
+struct Version {
+    label: String,
+    chart: PathBuf,
+    /// Objects of the operator's kinds that the bundle shows.
+    examples: Vec<Json>,
 }
 
 #[test]
@@ -81,7 +92,7 @@ fn package(folder: &Path, temporary: &Path) -> Package {
     let chart = |bundle: &PathBuf| {
         let version = label(bundle);
         let chart = compiled(bundle, "", &temporary.join(format!("{name}-{version}")))?;
-        Some((version, chart))
+        Some(Version { label: version, chart, examples: examples(bundle) })
     };
     let mut bundles = folders(folder);
     bundles.sort_by_cached_key(|bundle| {
@@ -103,11 +114,12 @@ struct Outcome {
 fn judge(helm: &Helm, packages: &[Package]) -> Outcome {
     let cluster = ControlPlane::start();
     prepare(&cluster);
+    let client = administrator(&cluster);
     let mut outcome = Outcome::default();
     for package in packages {
-        let replaced = replace_others(&cluster, &package.versions[0].1);
+        let replaced = replace_others(&cluster, &package.versions[0].chart);
         let release = Release { cluster: &cluster, helm, name: "operator", namespace: NAMESPACE };
-        let found = lifecycle(&release, package, &mut outcome.rows);
+        let found = lifecycle(&release, &client, package, &mut outcome.rows);
         let context = |line| format!("Helm {}: {}: {line}", helm.version, package.name);
         outcome.wrong.extend(found.into_iter().map(context));
         if replaced {
@@ -117,11 +129,18 @@ fn judge(helm: &Helm, packages: &[Package]) -> Outcome {
     outcome
 }
 
-fn lifecycle(release: &Release<'_>, package: &Package, rows: &mut Vec<Row>) -> Vec<String> {
+fn lifecycle(
+    release: &Release<'_>,
+    client: &Client,
+    package: &Package,
+    rows: &mut Vec<Row>,
+) -> Vec<String> {
     let mut wrong = Vec::new();
-    let (version, first) = &package.versions[0];
+    let Version { label: version, chart: first, .. } = &package.versions[0];
     let begun = release.cluster.audit_mark();
-    wrong.extend(install_crds(release, "install", first));
+    if let Some(crds) = crds_of(first) {
+        wrong.extend(expect("install of CRDs", crds_release(release).run("install", &crds)));
+    }
     let installed = release.cluster.audit_mark();
     let run = release.run("install", first);
     let (created, _) = effects(&release.cluster.requests_since(installed), NAMESPACE);
@@ -145,13 +164,13 @@ fn lifecycle(release: &Release<'_>, package: &Package, rows: &mut Vec<Row>) -> V
     rows.push(row);
     let upgraded = run.success && package.versions.len() > 1;
     if upgraded {
-        wrong.extend(upgrades(release, package, rows));
+        wrong.extend(upgrades(release, client, package, rows));
     }
     wrong.extend(uninstall(release, first));
     let (left, _) = effects(&release.cluster.requests_since(installed), NAMESPACE);
     wrong.extend(leftovers::unsaid(&left, first, crds_of(first).is_some()));
     if upgraded && lives(release.helm, &package.name) {
-        let (_, last) = package.versions.last().expect("a version");
+        let last = &package.versions.last().expect("a version").chart;
         wrong.extend(expect("reinstall", release.run("install", last)));
         settled_rules(release.cluster);
         wrong.extend(expect("upgrade after it", release.run("upgrade", last)));
@@ -187,35 +206,50 @@ fn expect(step: &str, run: Run) -> Option<String> {
     (!run.success).then(|| format!("{step}: {}", run.stderr))
 }
 
-/// Upgrades, after what the plan deletes first because the server does not update it.
-fn upgrade(release: &Release<'_>, old: &Path, new: &Path) -> Run {
-    let script = deletions(old, new, release.namespace);
-    shell(release.cluster, release.helm, new, &script).expect_success();
-    release.run("upgrade", new)
+/// Upgrades by the commands of the plan, as printed; returns the report.
+fn upgrade(release: &Release<'_>, old: &Path, new: &Path) -> (Json, Run) {
+    let report = report(old, new, release.namespace);
+    let script = format!("set -e\n{}", plan_commands(&report, release));
+    assert!(script.contains("helm upgrade "), "{script}");
+    let run = shell(release.cluster, release.helm, new, &script);
+    (report, run)
 }
 
-/// Installs or upgrades the chart of CRDs that comes before the operator's, where there is one.
-fn install_crds(release: &Release<'_>, command: &str, chart: &Path) -> Option<String> {
-    let crds = crds_of(chart)?;
-    let run = Release { name: "operator-crds", ..*release }.run(command, &crds);
-    (!run.success).then(|| format!("{command} of CRDs: {}", run.stderr))
+/// The release of the chart of CRDs that comes before the operator's, where there is one.
+fn crds_release<'r>(release: &Release<'r>) -> Release<'r> {
+    Release { name: "operator-crds", ..*release }
 }
 
 /// Upgrades from version to version, and back to the first at once.
-fn upgrades(release: &Release<'_>, package: &Package, rows: &mut Vec<Row>) -> Vec<String> {
+fn upgrades(
+    release: &Release<'_>,
+    client: &Client,
+    package: &Package,
+    rows: &mut Vec<Row>,
+) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut stored = BTreeSet::new();
     settled_rules(release.cluster);
     let first = release.objects(&release.manifests());
     for pair in package.versions.windows(2) {
-        let [(old_version, old), (new_version, new)] = pair else { continue };
-        let step = format!("{old_version} to {new_version}");
+        let [Version { chart: old, .. }, Version { chart: new, .. }] = pair else { continue };
+        let step = format!("{} to {}", pair[0].label, pair[1].label);
         settled_rules(release.cluster);
+        let objects = custom_objects(release, client, &pair[0]);
+        if !objects.missing.is_empty() {
+            wrong.push(format!("{step}: not created: {:#?}", objects.missing));
+        }
         let old_manifests = release.manifests();
         let before = release.objects(&old_manifests);
-        wrong.extend(install_crds(release, "upgrade", new));
+        let mut reports = Vec::new();
+        if let Some((old, new)) = crds_of(old).zip(crds_of(new)) {
+            let (report, run) = upgrade(&crds_release(release), &old, &new);
+            wrong.extend(expect(&format!("{step}, CRDs"), run));
+            reports.push(report);
+        }
         let mark = release.cluster.audit_mark();
-        if let Some(failure) = expect(&step, upgrade(release, old, new)) {
+        let (report, run) = upgrade(release, old, new);
+        if let Some(failure) = expect(&step, run) {
             wrong.push(failure);
             return wrong;
         }
@@ -227,11 +261,11 @@ fn upgrades(release: &Release<'_>, package: &Package, rows: &mut Vec<Row>) -> Ve
         let known: BTreeSet<String> =
             before.keys().chain(after.keys()).map(crate::lifecycle::label).collect();
         let effect = observed((named(&created, &kinds), named(&deleted, &kinds)), &before, &after);
-        let plan = planned(old, new, release.namespace, &known);
+        let plan = planned(&report, release.namespace, &known);
         rows.push(Row {
             bundle: format!("{} {step}", package.name),
             step: "upgrade",
-            objects: plan.to_string(),
+            objects: format!("{plan}; {} custom objects", objects.count()),
             size: Some(release.size()),
             result: "yes".to_owned(),
         });
@@ -239,7 +273,10 @@ fn upgrades(release: &Release<'_>, package: &Package, rows: &mut Vec<Row>) -> Ve
         if plan != effect {
             wrong.push(format!("{step}: planned {plan:#?}\n, was {effect:#?}"));
         }
-        if lives(release.helm, &package.name) {
+        reports.push(report);
+        let is_without = delete_webhooks(client);
+        wrong.extend(objects.lost(client, &reports).iter().map(|why| format!("{step}: {why}")));
+        if is_without || lives(release.helm, &package.name) {
             wrong.extend(expect(&format!("{step}, again"), release.run("upgrade", new)));
         }
     }
@@ -267,12 +304,28 @@ fn upgrades(release: &Release<'_>, package: &Package, rows: &mut Vec<Row>) -> Ve
         }
     }
     if lives(release.helm, &package.name) {
-        let (_, first) = &package.versions[0];
-        let (version, last) = package.versions.last().expect("a version");
-        wrong.extend(expect(&format!("forward to {version}"), upgrade(release, first, last)));
+        let [first, .., last] = &package.versions[..] else { return wrong };
+        let (version, last) = (&last.label, &last.chart);
+        let (_, run) = upgrade(release, &first.chart, last);
+        wrong.extend(expect(&format!("forward to {version}"), run));
         wrong.extend(expect(&format!("{version} again"), release.run("upgrade", last)));
     }
     wrong
+}
+
+/// Creates an object of each kind of a version that is installed.
+fn custom_objects(release: &Release<'_>, client: &Client, version: &Version) -> CustomObjects {
+    let is_without = delete_webhooks(client);
+    let mut crds = release.objects(&release.manifests());
+    if crds_of(&version.chart).is_some() {
+        let companion = crds_release(release);
+        crds.extend(companion.objects(&companion.manifests()));
+    }
+    let objects = CustomObjects::create(client, release.namespace, &crds, &version.examples);
+    if is_without {
+        release.run("upgrade", &version.chart).expect_success();
+    }
+    objects
 }
 
 /// Deletes the CRDs that [`prepare`] created in place of those that this chart has.

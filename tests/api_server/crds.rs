@@ -1,6 +1,8 @@
 //! CRDs in the hands of every Helm: stubs and older charts change nothing that is newer, a new version
 //! removes what it removed, and every command that charts print works as printed.
 
+mod stored_versions;
+
 use crate::command::Case;
 use crate::control_plane::ControlPlane;
 use crate::helm::{Helm, Run};
@@ -73,9 +75,13 @@ impl Charts {
     }
 
     fn build(&self, settings: &str, version: &str) {
+        self.build_with(settings, version, &lamps(version));
+    }
+
+    fn build_with(&self, settings: &str, version: &str, crd: &str) {
         let Charts(case) = self;
         case.write("bundles.toml", format!("{CONFIG}namespace = \"{NAMESPACE}\"\n{settings}"));
-        case.write(CRD_FILE, lamps(version));
+        case.write(CRD_FILE, crd);
         let csv = crate::lamp::CSV.replace("1.2.3", version);
         let line = format!("  version: {version}\n");
         let replaces = match version.split_once('-') {

@@ -218,7 +218,7 @@ pub(crate) fn shell(cluster: &ControlPlane, helm: &Helm, folder: &Path, script: 
 }
 
 /// The report of `bundle2chart diff`.
-fn report(old: &Path, new: &Path, namespace: &str) -> Json {
+pub(crate) fn report(old: &Path, new: &Path, namespace: &str) -> Json {
     let output = Command::new(env!("CARGO_BIN_EXE_bundle2chart"))
         .args(["diff", "--format", "json", "--quiet"])
         .args(["--namespace", namespace])
@@ -229,21 +229,25 @@ fn report(old: &Path, new: &Path, namespace: &str) -> Json {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// The commands of the plan that delete what the API server does not update.
-pub(crate) fn deletions(old: &Path, new: &Path, namespace: &str) -> String {
-    let report = report(old, new, namespace);
-    let plan = report["plan"].as_array().expect("a plan").iter();
-    let steps = plan.filter(|step| step["id"] == "delete");
+/// The commands of a report's plan in their order, for this release and a shell in the folder of the
+/// new chart.
+pub(crate) fn plan_commands(report: &Json, release: &Release<'_>) -> String {
+    let steps = report["plan"].as_array().expect("a plan").iter();
     let commands = steps.flat_map(|step| step["commands"].as_array().expect("commands"));
-    let commands = commands.map(|command| command.as_str().expect("a text"));
-    let commands = commands.map(|command| command.replace("NAMESPACE", namespace));
-    commands.collect::<Vec<_>>().join("\n")
+    let commands: Vec<&str> = commands.map(|command| command.as_str().expect("a text")).collect();
+    let words = [
+        ("CHART/", "./"),
+        (" CHART", " ."),
+        ("RELEASE", release.name),
+        (" --values VALUES", ""),
+        ("NAMESPACE", release.namespace),
+    ];
+    words.iter().fold(commands.join("\n"), |script, (from, to)| script.replace(from, to))
 }
 
 /// The effects of an upgrade by `bundle2chart diff`. CRDs in a folder of their own are no part of
 /// a release.
-pub(crate) fn planned(old: &Path, new: &Path, namespace: &str, known: &BTreeSet<String>) -> Effect {
-    let report = report(old, new, namespace);
+pub(crate) fn planned(report: &Json, namespace: &str, known: &BTreeSet<String>) -> Effect {
     let mut effect = Effect::default();
     for object in report["objects"].as_array().expect("objects") {
         let id = |id: &Json| {

@@ -16,6 +16,7 @@ mod certificates;
 mod charts;
 mod corpus;
 mod crds;
+mod custom_objects;
 mod deployers;
 mod examples;
 mod field_ownership;

@@ -60,8 +60,11 @@ fn introduction() -> String {
          Charts of these bundles were installed on Kubernetes {} (etcd, kube-apiserver and kube-controller-manager, without\n\
          nodes) with default flags of each Helm. An upgrade passes if it changes exactly the objects that `bundle2chart diff` lists and\n\
          `helm rollback` restores the objects from before; an installation passes if `helm uninstall` leaves what the chart's\n\
-         README.md names and nothing else. Objects that count are the release's; the size is that of its Secret, of which a\n\
+         README.md names and nothing else. Objects of each release are counted; the size is that of its Secret, of which a\n\
          cluster takes 1 MiB. The awkward operator is installed without what its bundle holds to be refused.\n\n\
+         Real bundles are upgraded by the commands of the plan, as `diff` prints them. Before each upgrade, one object of every\n\
+         kind of the operator is created. After it, each object is there, unchanged and valid, or the report has a finding about\n\
+         its CRD. Webhooks are removed meanwhile, because no operator answers them here.\n\n\
          Packages of several versions live on: each upgrade is repeated, and after the rollback come an upgrade forward, the same\n\
          again, `helm uninstall`, another installation and an upgrade to the same. Only commands that README.md and UPGRADE.md\n\
          print are run in between. CI does this for a sample with Helm 4, `BUNDLE2CHART_LIVES=all` for all with every Helm.\n\

@@ -118,6 +118,12 @@ pub(crate) const SHAPES: &[(&str, Shape)] = &[
             |i| json!({"rule": format!("self.p{i} != 'x'"), "message": format!("{version}")});
         crd(json!({"a": {"type": "object", "x-kubernetes-validations": list(count, rules)}}))
     }),
+    ("validations with other rules", |count, version| {
+        let rules = |i| json!({"rule": format!("self.p{i} != 'v{version}'")});
+        let properties = map(count, |i| (format!("p{i}"), json!({"type": "string"})));
+        crd(json!({"a": {"type": "object", "properties": properties,
+            "x-kubernetes-validations": list(count, rules)}}))
+    }),
     ("versions of a CRD", |count, version| {
         let schema = json!({"type": "object", "maxProperties": version + 1});
         side([json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -166,6 +172,14 @@ pub(crate) const SHAPES: &[(&str, Shape)] = &[
         deployment(
             json!([{"name": "c", "image": "r.io/a:1",
             "args": list(count, |i| json!(format!("--flag-{i}={version}")))}]),
+            json!([]),
+        )
+    }),
+    ("images in arguments", |count, version| {
+        deployment(
+            json!([{"name": "c", "image": "r.io/a:1", "args": list(count, |i| {
+                json!(format!("--image-{i}=r.io/{i}@sha256:{version:064}"))
+            })}]),
             json!([]),
         )
     }),

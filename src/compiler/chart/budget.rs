@@ -25,7 +25,7 @@ use flate2::write::GzEncoder;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 
 /// Maximum size of a Secret's data in bytes.
 pub const LIMIT: usize = 1 << 20;
@@ -95,12 +95,9 @@ pub(crate) fn release_bytes(
         apply_method: "ssa",
     };
 
-    let bounds = [Document::stored_size, |document: &Document<'_>| document.size(FAST)];
-    let mut bounds = bounds.iter().map(|bound| bound(&document));
-    bounds.find(|bytes| *bytes < WARN).unwrap_or_else(|| document.size(Compression::best()))
+    let bound = in_secret(document.write(Bound::Stored(Vec::new())).size());
+    if bound < WARN { bound } else { document.size() }
 }
-
-const FAST: Compression = Compression::new(1);
 
 /// The rendered manifest: all templates as Helm concatenates them.
 struct Manifest<'a> {
@@ -191,16 +188,10 @@ impl<'a> File<'a> {
 }
 
 impl Document<'_> {
-    /// Returns an upper bound of the size in the Secret in bytes, without compression.
-    fn stored_size(&self) -> usize {
-        let plain = self.write(Counter(0)).0;
-        in_secret(plain + plain.div_ceil(DEFLATE_BLOCK) * DEFLATE_BLOCK_HEADER + GZIP_FRAME)
-    }
-
-    /// Returns the size in the Secret in bytes, compressed at `level`.
-    fn size(&self, level: Compression) -> usize {
-        let compressed = self.write(GzEncoder::new(Counter(0), level)).finish();
-        in_secret(compressed.map_or(0, |counter| counter.0))
+    /// Returns the size in the Secret in bytes, compressed as well as Helm does.
+    fn size(&self) -> usize {
+        let compressed = miniz_oxide::deflate::compress_to_vec(&self.write(Vec::new()), BEST);
+        in_secret(compressed.len() + GZIP_FRAME)
     }
 
     /// Writes the JSON document to a writer that cannot fail.
@@ -213,6 +204,51 @@ impl Document<'_> {
     }
 }
 
+/// A writer that bounds the size of compressed data: without compression as long as that fits, else
+/// with a fast one.
+enum Bound {
+    Stored(Vec<u8>),
+    Compressed(Box<GzEncoder<Counter>>),
+}
+
+impl Bound {
+    /// Returns the upper bound in bytes.
+    fn size(self) -> usize {
+        match self {
+            Bound::Stored(plain) => stored(plain.len()),
+            Bound::Compressed(encoder) => encoder.finish().map_or(0, |counter| counter.0),
+        }
+    }
+}
+
+impl Write for Bound {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Bound::Compressed(encoder) => encoder.write(bytes),
+            Bound::Stored(plain) => {
+                plain.extend(bytes);
+                if in_secret(stored(plain.len())) >= WARN {
+                    let mut encoder = GzEncoder::new(Counter(0), Compression::fast());
+                    encoder.write_all(plain)?;
+                    *self = Bound::Compressed(Box::new(encoder));
+                }
+                Ok(bytes.len())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Returns an upper bound of the size of gzip data, which stores what it cannot compress.
+fn stored(plain: usize) -> usize {
+    plain + plain.div_ceil(DEFLATE_BLOCK) * DEFLATE_BLOCK_HEADER + GZIP_FRAME
+}
+
+/// Compression level of Helm.
+const BEST: u8 = 9;
 /// Gzip's header, the last block and the trailer, in bytes.
 const GZIP_FRAME: usize = 10 + 5 + 8;
 /// Size of the blocks in which deflate stores incompressible data (RFC 1951); smaller ones than the
@@ -234,13 +270,13 @@ fn time(path: &str) -> String {
 /// A writer that counts bytes.
 struct Counter(usize);
 
-impl std::io::Write for Counter {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 += bytes.len();
         Ok(bytes.len())
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

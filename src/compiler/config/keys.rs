@@ -561,8 +561,7 @@ pub static NETWORK: Table = Table {
         optional(
             "downloads",
             Kind::Integer(1, 64),
-            "Maximum number of parallel downloads. \
-            Default: 4.",
+            "Maximum number of parallel downloads and other requests per registry. Default: 4.",
         ),
     ],
 };

@@ -165,7 +165,7 @@ pub struct Network {
     pub retries: u32,
     /// Timeout of a stalled or slow connection.
     pub timeout: Duration,
-    /// Downloads at a time.
+    /// Requests to a registry at a time.
     pub downloads: usize,
 }
 

@@ -15,8 +15,11 @@ const HELM_OWNS: &str = r#"[{"op": "replace", "path": "/metadata/managedFields",
 /// of them, because each command makes its field manager an owner of the fields that it changes.
 pub fn adopt_crds(rendered: &str) -> [String; 2] {
     let crds = format!("helm template {rendered} |");
-    [
-        format!("{crds} kubectl replace -f -"),
-        format!("{crds} kubectl patch -f - --type=json --patch='{HELM_OWNS}'"),
-    ]
+    [format!("{crds} kubectl replace -f -"), format!("{crds} {}", make_helm_owner("-f -"))]
+}
+
+/// Returns the command that makes Helm the only owner of CRDs (`-f -` or `crd NAME`) of a release, which
+/// another command has changed before.
+pub fn make_helm_owner(crds: &str) -> String {
+    format!("kubectl patch {crds} --type=json --patch='{HELM_OWNS}'")
 }

@@ -8,7 +8,7 @@ mod pod;
 mod shell;
 mod step;
 
-pub use adopted_crds::adopt_crds;
+pub use adopted_crds::{adopt_crds, make_helm_owner};
 pub use gate::Gate;
 pub use namespaces::Namespaces;
 pub use pod::{USER, container_security, pod_security};

@@ -1,10 +1,10 @@
 //! Keeps and drops objects by the jq filters of the configuration.
 
 use crate::config::Filter;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, suggest};
 use crate::ir::{Object, Release};
 use crate::jq::{Failure, Input, Session};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of objects that a diagnostic names.
 const NAMED: usize = 3;
@@ -148,21 +148,36 @@ fn report_losses(
             }
             let message = format!("filters remove all {total} {plural}: {}", causes.join(", "));
             let diagnostic = severity(Code::FilteredOut, message);
-            Some(match place {
+            let kinds = objects.iter().map(Object::kind).filter(|kind| meant(kind)).collect();
+            let diagnostic = match place {
                 Some(place) => diagnostic.at(place),
                 None => diagnostic,
-            })
+            };
+            Some((diagnostic, misspelt_kind(&kinds, filters)))
         };
 
-    let hint = "check the filters: a filter is a condition on each object, such as `.kind == \
-        \"Route\"`";
-    if let Some(nothing) = lost("objects", Diagnostic::error, &|_| true) {
-        diagnostics.push(nothing.hint(hint));
+    if let Some((nothing, meant)) = lost("objects", Diagnostic::error, &|_| true) {
+        let usage = "check the filters: a filter is a condition on each object, such as `.kind == \
+            \"Route\"`";
+        diagnostics.push(nothing.hint(meant.unwrap_or_else(|| usage.to_owned())));
         return;
     }
     let deployments = lost("Deployments", Diagnostic::warning, &|kind| kind == "Deployment");
     let crds = lost("CRDs", Diagnostic::warning, &|kind| kind == "CustomResourceDefinition");
-    diagnostics.extend(deployments.into_iter().chain(crds));
+    let with_hint = |(lost, meant): (Diagnostic, Option<String>)| match meant {
+        Some(hint) => lost.hint(hint),
+        None => lost,
+    };
+    diagnostics.extend(deployments.into_iter().chain(crds).map(with_hint));
+}
+
+/// Returns a hint with the kind that a text in the filters nearly spells.
+fn misspelt_kind(kinds: &BTreeSet<&str>, filters: &[&Filter]) -> Option<String> {
+    let known: Vec<&str> = kinds.iter().copied().collect();
+    let texts = filters.iter().flat_map(|filter| filter.text.split('"').skip(1).step_by(2));
+    let mut misspelt = texts.filter(|text| !kinds.contains(text));
+    let kind = misspelt.find_map(|text| suggest::nearest(text, &known))?;
+    Some(format!("did you mean `{kind}`?"))
 }
 
 /// Reports each filter that matches no object of any bundle.
@@ -396,6 +411,17 @@ mod tests {
         let (_, found) = run(objects, &[], &[".kind | keys"]);
         let messages: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
         assert_eq!(messages, ["filter `.kind | keys` fails on Role/a, Role/b and Role/c"]);
+    }
+
+    #[test]
+    fn a_kind_that_is_nearly_spelt_is_suggested() {
+        let objects = [object("Deployment", "a", 1), object("Role", "b", 2)].to_vec();
+        for misspelt in ["deployment", "Deploymnt"] {
+            let include = format!(".kind == \"Role\" or .kind == \"{misspelt}\"");
+            let (_, found) = run(objects.clone(), &[&include], &[]);
+            let hints: Vec<&str> = found.iter().filter_map(|found| found.hint.as_deref()).collect();
+            assert_eq!(hints, ["did you mean `Deployment`?"], "{include}");
+        }
     }
 
     #[test]

@@ -121,8 +121,9 @@ pub(super) fn arguments(
     let (gone, came) = (missing(&before.flags, &after.flags), missing(&after.flags, &before.flags));
 
     // Operands are started from images in flags, as from those in variables.
-    let renewed = |new: &&Setting| gone.iter().find(|old| old.name == new.name);
-    let images = came.iter().filter_map(|new| Some((*renewed(new)?, *new)));
+    let mut renewed: HashMap<&str, &Setting> = HashMap::new();
+    gone.iter().for_each(|old| _ = renewed.entry(&old.name).or_insert(old));
+    let images = came.iter().filter_map(|new| Some((*renewed.get(new.name.as_str())?, *new)));
     let images =
         images.filter(|(old, new)| is_image(&json!(old.value)) && is_image(&json!(new.value)));
     let pairs: Vec<(&Setting, &Setting)> = images.collect();
@@ -131,16 +132,14 @@ pub(super) fn arguments(
         image::add_findings(&place, &json!(old.value), &json!(new.value), Use::Operand, findings);
     }
 
-    let is_image = |setting: &&Setting| pairs.iter().any(|(_, new)| new.name == setting.name);
-    let rest = |settings: Vec<&'_ Setting>| -> Vec<Setting> {
-        settings.into_iter().filter(|s| !is_image(s)).cloned().collect()
-    };
-    let (gone, came) = (rest(gone), rest(came));
+    let images: HashSet<&str> = pairs.iter().map(|(_, new)| new.name.as_str()).collect();
+    let [gone, came] = [gone, came].map(|settings| -> Vec<&Setting> {
+        settings.into_iter().filter(|setting| !images.contains(setting.name.as_str())).collect()
+    });
     let same = before.positional == after.positional && gone.is_empty() && came.is_empty();
     if same && !pairs.is_empty() {
         return;
     }
-    let [gone, came] = [&gone, &came].map(|list| list.iter().collect::<Vec<_>>());
     let is_tuned = before.positional == after.positional && !same && is_tuning(&gone, &came);
     findings.push(found(if is_tuned { tuned } else { changed }, format!("{place}: {delta}")));
 }

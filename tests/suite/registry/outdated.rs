@@ -1,13 +1,18 @@
 //! Reports of `outdated` about images: newer tags, and tags that moved.
 
 use super::distribution::Distribution;
-use super::project::{PASSWORD, Project, USER};
+use super::hostile::Stored;
+use super::project::{PASSWORD, Project, REPOSITORY, USER};
 use super::server::{Answer, Server};
 use crate::support::command::{Case, Seen};
 use crate::support::image::{Compression, Image, Layer, Layout};
 use crate::support::lamp::{ANNOTATIONS, CRD, CSV};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 fn image(version: &str, more: &str) -> Image {
     let mut layer = Layer::new();
@@ -188,5 +193,56 @@ fn all_pages_of_tags_are_read_and_foreign_ones_are_not() {
         let seen = run(repository);
         assert_eq!(seen.code, Some(2), "{}", seen.text());
         assert!(seen.stderr.contains(message), "{}", seen.stderr);
+    }
+}
+
+#[test]
+fn references_are_read_in_parallel_within_a_limit_per_registry() {
+    const REFERENCES: usize = 100;
+    const DOWNLOADS: usize = 4;
+
+    // Requests in progress, and most at a time: of each registry, then of both.
+    let counters: Arc<[[AtomicUsize; 2]; 3]> = Arc::default();
+    let registry = |number: usize| {
+        let (counters, stored) = (Arc::clone(&counters), Stored::lamp());
+        Server::start(move |asked| {
+            for [now, most] in [&counters[number], &counters[2]] {
+                most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+            for [now, _] in [&counters[number], &counters[2]] {
+                now.fetch_sub(1, Ordering::SeqCst);
+            }
+            if asked.target.contains("/tags/list") {
+                return Answer::new(200, json!({"name": "a", "tags": ["1.0.0"]}).to_string());
+            }
+            stored.answer(asked)
+        })
+    };
+    let servers = [registry(0), registry(1)];
+
+    let case = Case::new();
+    let mut text = format!("[network]\ndownloads = {DOWNLOADS}\n");
+    for index in 0..2 * REFERENCES {
+        let host = servers[index % 2].host();
+        let _ = write!(
+            text,
+            "[[bundle]]\nname = \"lamp-{index}\"\nimage = \"{host}/{REPOSITORY}:1.0.{index}\"\n"
+        );
+    }
+    case.write("bundles.toml", text);
+    let project = Project { case };
+
+    for (arguments, requests) in [(&["lock"], REFERENCES), (&["outdated"], 2 * REFERENCES)] {
+        let before = servers.each_ref().map(|server| server.asked().len());
+        let seen = project.run(arguments);
+        assert_eq!(seen.code, Some(0), "{}", seen.text());
+        for (server, before) in servers.iter().zip(before) {
+            assert!(server.asked().len() - before >= requests, "{arguments:?}");
+        }
+        let [first, second, both] =
+            counters.each_ref().map(|[_, most]| most.swap(0, Ordering::SeqCst));
+        assert!(first <= DOWNLOADS && second <= DOWNLOADS, "{arguments:?}: {first}, {second}");
+        assert!(both > DOWNLOADS, "{arguments:?}: {both}");
     }
 }

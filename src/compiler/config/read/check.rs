@@ -6,7 +6,7 @@ use crate::config::keys::NAME_LIMIT;
 use crate::config::{BundleConfig, Mirror, MirrorTarget, Output, OverlaySource, Source};
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Place, Span};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The names of a table that are not yet checked against those of the others.
@@ -43,6 +43,7 @@ pub(super) fn companions(
     bundles: &[BundleConfig],
     charts: &[(&str, &Span)],
 ) {
+    let charts: BTreeMap<&str, &Span> = charts.iter().copied().rev().collect();
     for bundle in bundles {
         for (suffix, why) in bundle.companions() {
             let name = format!("{}{suffix}", bundle.name);
@@ -60,7 +61,7 @@ pub(super) fn companions(
                 );
                 let diagnostic = Diagnostic::error(Code::InvalidValue, message);
                 reader.found.push(diagnostic.at(place).hint(hint));
-            } else if let Some((_, other)) = charts.iter().find(|(other, _)| *other == name) {
+            } else if let Some(other) = charts.get(name.as_str()) {
                 let message = format!(
                     "{why} creates a chart `{name}`, which is also the name of another \
                     chart"
@@ -80,7 +81,8 @@ pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft]) {
     fn named(draft: &Draft) -> Option<&str> {
         draft.name.as_ref().map(|(name, _)| name.as_str())
     }
-    let known: Vec<&str> = drafts.iter().filter_map(named).collect();
+    let names: Vec<&str> = drafts.iter().filter_map(named).collect();
+    let known: BTreeSet<&str> = names.iter().copied().collect();
     let mut edges: BTreeMap<&str, Vec<(&str, &Span)>> = BTreeMap::new();
     for draft in drafts {
         let own = named(draft);
@@ -89,15 +91,15 @@ pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft]) {
             if own == Some(name) {
                 let message = format!("`{name}` depends on itself");
                 reader.error_at(Code::InvalidValue, span, message, "remove it from `depends-on`");
-            } else if !known.contains(&name) {
+            } else if !known.contains(name) {
                 if drafts.iter().any(|draft| draft.name.is_none()) {
                     // It may be the bundle whose name is missing, which is reported.
                     continue;
                 }
                 let others: Vec<&str> =
-                    known.iter().copied().filter(|name| Some(*name) != own).collect();
+                    names.iter().copied().filter(|name| Some(*name) != own).collect();
                 let hint = if others.is_empty() {
-                    "`depends-on` has names, but the configuration has no other bundle or chart"
+                    "remove it, or add the bundle: the configuration has no other bundle or chart"
                         .to_owned()
                 } else {
                     suggest::hint(name, &others, "bundles and charts")
@@ -110,8 +112,8 @@ pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft]) {
         }
     }
 
-    let mut done = Vec::new();
-    for name in known {
+    let mut done = BTreeSet::new();
+    for name in names {
         follow(reader, &edges, name, &mut Vec::new(), &mut done);
     }
 }
@@ -122,9 +124,9 @@ fn follow<'t>(
     edges: &BTreeMap<&'t str, Vec<(&'t str, &'t Span)>>,
     name: &'t str,
     path: &mut Vec<&'t str>,
-    done: &mut Vec<&'t str>,
+    done: &mut BTreeSet<&'t str>,
 ) {
-    if done.contains(&name) {
+    if done.contains(name) {
         return;
     }
 
@@ -145,7 +147,7 @@ fn follow<'t>(
     }
 
     path.pop();
-    done.push(name);
+    done.insert(name);
 }
 
 /// Checks that no chart is written over the source of a bundle or mirror, or into a bundle.

@@ -1,8 +1,8 @@
 //! Invariants of autoscalers, disruption budgets and Istio DestinationRules.
 
 use super::super::invariants::Found;
-use super::super::view::View;
 use super::super::view::pods::{Part, Template, text};
+use super::super::view::{Manifest, View};
 use crate::diag::Severity;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
                 found.push(owner, path, message, "fix the kind and name");
                 continue;
             };
-            if view.pickers.iter().any(|picker| picker.owner == number) {
+            if view.picker_of(number).is_some() {
                 let message = format!("{} scales the picker {label}", scaler.label());
                 let hint = "raise its resources instead: the picker is stateful";
                 found.push(owner, path, message, hint).severity = Some(Severity::Warning);
@@ -79,19 +79,23 @@ pub(crate) fn disruption(view: &View<'_>, found: &mut Found) {
 
 /// Checks that the DestinationRule of the picker has its host and trusts its certificate.
 pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
+    // By the names of their Services and their own.
+    let mut rules: BTreeMap<&str, BTreeMap<usize, &Manifest>> = BTreeMap::new();
+    for (owner, rule) in view.of_kind("DestinationRule") {
+        let host = rule.json.pointer("/spec/host").and_then(Json::as_str).unwrap_or_default();
+        for name in [host.split('.').next().unwrap_or_default(), rule.name()] {
+            rules.entry(name).or_default().insert(owner, rule);
+        }
+    }
     for (_, pool) in view.pools() {
         let name = pool.json.pointer("/spec/endpointPickerRef/name").and_then(Json::as_str);
         let Some(name) = name else { continue };
-        for (owner, rule) in view.of_kind("DestinationRule") {
+        for (owner, rule) in rules.get(name).into_iter().flatten() {
             let Some(spec) = rule.json.get("spec") else { continue };
             let host = text(spec, "host");
             let mut parts = host.split('.');
             let service = parts.next().unwrap_or_default();
             let namespace = parts.next();
-            if service != name && rule.name() != name {
-                continue;
-            }
-
             let own = pool.namespace();
             let elsewhere = namespace.is_some_and(|said| !own.is_empty() && said != own);
             if service != name || elsewhere {
@@ -102,7 +106,7 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
                     format!(".{own}.svc.cluster.local")
                 };
 
-                found.push(owner, ".spec.host", message, format!("write `{name}{place}`"));
+                found.push(*owner, ".spec.host", message, format!("write `{name}{place}`"));
             }
             let tls = spec.pointer("/trafficPolicy/tls");
             let skips = tls.and_then(|tls| tls.get("insecureSkipVerify")?.as_bool()) == Some(true);
@@ -114,7 +118,7 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
                 let message =
                     format!("{} does not trust the certificate of the picker", rule.label());
                 let hint = "write `tls: {mode: SIMPLE, insecureSkipVerify: true}`, or name its CA";
-                found.push(owner, ".spec.trafficPolicy", message, hint);
+                found.push(*owner, ".spec.trafficPolicy", message, hint);
             }
         }
     }

@@ -9,7 +9,6 @@ use serde_json::Value as Json;
 
 /// Checks that routes reference Gateways, listeners and Services that exist in the manifests.
 pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
-    let gateways: Vec<&Manifest> = view.of_kind("Gateway").map(|(_, gateway)| gateway).collect();
     for (owner, route) in view.of_kind("HTTPRoute").chain(view.of_kind("GRPCRoute")) {
         let Some(spec) = route.json.get("spec") else { continue };
         for (index, parent) in list(spec, "parentRefs").iter().enumerate() {
@@ -17,7 +16,7 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
                 continue;
             }
             let path = format!(".spec.parentRefs[{index}]");
-            parent_of(route, owner, parent, &path, &gateways, found);
+            parent_of(view, route, owner, parent, &path, found);
         }
         for (rule_index, rule) in list(spec, "rules").iter().enumerate() {
             for (index, backend) in list(rule, "backendRefs").iter().enumerate() {
@@ -29,24 +28,26 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
 }
 
 fn parent_of(
+    view: &View<'_>,
     route: &Manifest,
     owner: usize,
     parent: &Json,
     path: &str,
-    gateways: &[&Manifest],
     found: &mut Found,
 ) {
     let (name, namespace) = (text(parent, "name"), text(parent, "namespace"));
-    if is_placeholder(name) || is_placeholder(namespace) || gateways.is_empty() {
+    if is_placeholder(name) || is_placeholder(namespace) || view.of_kind("Gateway").next().is_none()
+    {
         return;
     }
     let namespace = if namespace.is_empty() { route.namespace() } else { namespace };
-    let same = |gateway: &&&Manifest| {
+    let same = |gateway: &&Manifest| {
         let own = gateway.namespace();
-        gateway.name() == name && (own.is_empty() || namespace.is_empty() || own == namespace)
+        own.is_empty() || namespace.is_empty() || own == namespace
     };
-    let Some(gateway) = gateways.iter().find(same) else {
-        let names: Vec<&str> = gateways.iter().map(|gateway| gateway.name()).collect();
+    let mut named = view.all_named("Gateway", name).map(|(_, gateway)| gateway);
+    let Some(gateway) = named.find(same) else {
+        let names: Vec<&str> = view.of_kind("Gateway").map(|(_, gateway)| gateway.name()).collect();
         if names.iter().any(|name| is_placeholder(name)) {
             return;
         }
@@ -130,13 +131,13 @@ fn backend_of(
         "" => service.is_beside(route),
         namespace => service.namespace().is_empty() || service.namespace() == namespace,
     };
-    let services: Vec<&Manifest> =
-        view.of_kind("Service").map(|(_, service)| service).filter(|s| near(s)).collect();
-    let Some(service) = services.iter().find(|service| service.name() == name) else {
+    let mut named = view.all_named("Service", name).map(|(_, service)| service);
+    let Some(service) = named.find(|service| near(service)) else {
         if is_placeholder(name) {
             return;
         }
-        let names: Vec<&str> = services.iter().map(|service| service.name()).collect();
+        let services = view.of_kind("Service").filter(|(_, service)| near(service));
+        let names: Vec<&str> = services.map(|(_, service)| service.name()).collect();
         if let Some((_, pool)) = pool {
             let message =
                 format!("{} references Service/{name}, but {} exists", route.label(), pool.label());

@@ -37,10 +37,8 @@ pub(super) fn is_loopback(host: &str) -> bool {
 /// Returns the leader template of a worker's group.
 fn leader_of<'v, 'a>(view: &'v View<'a>, worker: &Template<'_>) -> Option<&'v Template<'a>> {
     let base = |path: &str| path.rsplit_once('.').map(|(base, _)| base.to_owned());
-    view.templates.iter().find(|template| {
-        template.part == Part::Leader
-            && template.owner == worker.owner
-            && base(&template.path) == base(&worker.path)
+    view.templates_of(worker.owner).find(|template| {
+        template.part == Part::Leader && base(&template.path) == base(&worker.path)
     })
 }
 

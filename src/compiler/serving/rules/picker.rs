@@ -5,6 +5,7 @@ use super::super::view::pods::{is_placeholder, list, text};
 use super::super::view::{Manifest, Picker, View};
 use crate::diag::Severity;
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 /// Default of `--grpc-port`.
 const USUAL_PORT: u32 = 9_002;
@@ -48,8 +49,8 @@ pub(super) fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v 
     let Some(selector) = selector.filter(|selector| !selector.is_empty()) else {
         return Vec::new();
     };
-    view.pickers
-        .iter()
+    let candidates = view.index.pickers.candidates(selector).map(|number| &view.pickers[number]);
+    candidates
         .filter(|picker| {
             let owner = &view.manifests[picker.owner];
             let labels = owner.json.pointer("/spec/template/metadata/labels");
@@ -177,7 +178,7 @@ pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
 /// Returns the RBAC rules of a ServiceAccount.
 fn rules_of<'a>(view: &View<'a>, account: &str, picker: &Manifest) -> Vec<&'a Json> {
     let mut rules = Vec::new();
-    for (_, binding) in view.of_kind("RoleBinding").chain(view.of_kind("ClusterRoleBinding")) {
+    for binding in view.bindings_of(account) {
         let bound = list(&binding.json, "subjects").iter().any(|subject| {
             let namespace = text(subject, "namespace");
             let own = picker.namespace();
@@ -189,17 +190,15 @@ fn rules_of<'a>(view: &View<'a>, account: &str, picker: &Manifest) -> Vec<&'a Js
             continue;
         }
         let Some(reference) = binding.json.get("roleRef") else { continue };
-        for (_, role) in view.of_kind(text(reference, "kind")) {
-            if role.name() == text(reference, "name") && role.is_beside(binding) {
-                rules.extend(list(&role.json, "rules"));
-            }
-        }
+        let role = view.named(text(reference, "kind"), text(reference, "name"), binding);
+        rules.extend(role.into_iter().flat_map(|(_, role)| list(&role.json, "rules")));
     }
     rules
 }
 
 /// Checks the RBAC of pickers and sidecars.
 pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
+    let scraped = scraped(view);
     for picker in &view.pickers {
         let owner = &view.manifests[picker.owner];
         let account = owner.json.pointer("/spec/template/spec/serviceAccountName");
@@ -240,7 +239,7 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
             let write: &[&str] = &["get", "create", "update"];
             needed.push(("coordination.k8s.io", "leases", write));
         }
-        if is_scraped(view, picker) && picker.flags.is_on_or("metrics-endpoint-auth", true) {
+        if scraped.contains(&picker.owner) && picker.flags.is_on_or("metrics-endpoint-auth", true) {
             let create: &[&str] = &["create"];
             needed.push(("authentication.k8s.io", "tokenreviews", create));
             needed.push(("authorization.k8s.io", "subjectaccessreviews", create));
@@ -295,20 +294,22 @@ fn unused_account<'a>(view: &View<'a>, picker: &Picker<'_>, account: &str) -> Op
         .find(|name| !is_used(name) && lacking(&rules_of(view, name, owner), &needed).is_empty())
 }
 
-/// Returns true if a ServiceMonitor selects the picker's Service.
-fn is_scraped(view: &View<'_>, picker: &Picker<'_>) -> bool {
-    view.of_kind("ServiceMonitor").any(|(_, monitor)| {
+/// Returns the manifests of the pickers whose Service a ServiceMonitor selects.
+fn scraped(view: &View<'_>) -> BTreeSet<usize> {
+    let monitors = view.of_kind("ServiceMonitor").filter_map(|(_, monitor)| {
         let wanted = monitor.json.pointer("/spec/selector/matchLabels").and_then(Json::as_object);
-        let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else { return false };
-        view.of_kind("Service").any(|(_, service)| {
+        wanted.filter(|wanted| !wanted.is_empty())
+    });
+    let services = monitors.flat_map(|wanted| {
+        view.services_like(wanted).filter(|service| {
             let labels = service.json.pointer("/metadata/labels");
             let has = |(key, value): (&String, &Json)| {
                 labels.and_then(|labels| labels.get(key)) == Some(value)
             };
             wanted.iter().all(has)
-                && behind(view, service).iter().any(|known| known.owner == picker.owner)
         })
-    })
+    });
+    services.flat_map(|service| behind(view, service)).map(|picker| picker.owner).collect()
 }
 
 /// Returns the permissions that the rules do not grant, as text: `get, list pods`.

@@ -3,19 +3,23 @@
 use super::super::invariants::Found;
 use super::super::view::config_map::{self, File};
 use super::super::view::pods::{is_placeholder, list, text};
-use super::super::view::{Picker, View};
+use super::super::view::{Manifest, Picker, View};
 use super::picker::{behind, service_of};
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 const ARGS: &str = ".spec.template.spec.containers[0].args";
 
 /// Checks flags of pickers against each other, and against volumes, Services and gateways.
 pub(crate) fn server(view: &View<'_>, found: &mut Found) {
+    let pools = view.pools().filter_map(|(_, pool)| service_of(view, pool));
+    let referenced = pools.flat_map(|(_, service)| behind(view, service));
+    let referenced: BTreeSet<usize> = referenced.map(|picker| picker.owner).collect();
     for picker in &view.pickers {
         ports(view, picker, found);
         files(view, picker, found);
         tls(view, picker, found);
-        pool(view, picker, found);
+        pool(view, picker, &referenced, found);
     }
 }
 
@@ -40,7 +44,7 @@ fn ports(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
 
     let Some((_, metrics)) = known.iter().find(|(flag, _)| *flag == "metrics-port") else { return };
     let template = owner.json.pointer("/spec/template/metadata/labels");
-    for (index, service) in view.of_kind("Service") {
+    for (index, service) in view.services_selecting(template) {
         let Some(spec) = service.json.get("spec") else { continue };
         let selector = spec.get("selector").and_then(Json::as_object).filter(|s| !s.is_empty());
         let has = |(key, value): (&String, &Json)| template.and_then(|l| l.get(key)) == Some(value);
@@ -86,7 +90,7 @@ fn files(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
         let Some(path) = picker.flags.text(flag).filter(|path| !is_placeholder(path)) else {
             continue;
         };
-        let file = config_map::file(view.manifests, owner, spec, picker.container, path);
+        let file = config_map::file(&view.index, owner, spec, picker.container, path);
         let is_absent = path.is_empty() || matches!(file, File::NotMounted);
         if official && is_absent {
             let message =
@@ -114,7 +118,7 @@ fn tls(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
     let owner = &view.manifests[picker.owner];
     let template = owner.json.pointer("/spec/template/metadata/labels");
 
-    for (_, service) in view.of_kind("Service") {
+    for (_, service) in view.services_selecting(template) {
         let selector = service.json.pointer("/spec/selector").and_then(Json::as_object);
         let has = |(key, value): (&String, &Json)| template.and_then(|l| l.get(key)) == Some(value);
         let selects = selector.is_some_and(|s| !s.is_empty() && s.iter().all(has));
@@ -140,23 +144,16 @@ fn tls(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
 }
 
 /// Checks that the pool of a picker is in the manifests, if any pool is.
-fn pool(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
+fn pool(view: &View<'_>, picker: &Picker<'_>, referenced: &BTreeSet<usize>, found: &mut Found) {
     let owner = &view.manifests[picker.owner];
     let said = |flag: &str| picker.flags.text(flag).filter(|value| !is_placeholder(value));
     // The pool that references it is checked with it.
-    let is_referenced = view.pools().any(|(_, pool)| {
-        let service = service_of(view, pool);
-        service.is_some_and(|(_, s)| behind(view, s).iter().any(|p| p.owner == picker.owner))
-    });
-    let pools: Vec<&str> = view
-        .pools()
-        .filter(|(_, pool)| pool.is_beside(owner))
-        .map(|(_, pool)| pool.name())
-        .collect();
     if let Some(name) = said("pool-name")
-        && !is_referenced
+        && !referenced.contains(&picker.owner)
+        && view.named("InferencePool", name, owner).is_none()
+        && let pools = view.pools().map(|(_, pool)| pool).filter(|pool| pool.is_beside(owner))
+        && let pools = pools.map(Manifest::name).collect::<Vec<&str>>()
         && !pools.is_empty()
-        && !pools.contains(&name)
         && !pools.iter().any(|pool| is_placeholder(pool))
     {
         let message = format!("{} has `--pool-name={name}`, which does not exist", owner.label());

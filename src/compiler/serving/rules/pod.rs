@@ -31,7 +31,7 @@ pub(super) fn pods<'v>(view: &'v View<'_>) -> Vec<Pod<'v>> {
 
 /// Returns true if a controller adds volumes to the pods of this manifest.
 fn is_completed(view: &View<'_>, owner: usize) -> bool {
-    view.templates.iter().any(|template| template.owner == owner && template.completed)
+    view.templates_of(owner).any(|template| template.completed)
 }
 
 /// Adds the names of volumes that a workload claims for each pod.
@@ -195,17 +195,16 @@ pub(crate) fn service_links(view: &View<'_>, found: &mut Found) {
             continue;
         }
         let owner = &view.manifests[template.owner];
-        for (_, service) in view.of_kind("Service") {
+        let linked = LINKED.iter().filter(|(program, ..)| *program == engine.program);
+        for (service, variable) in linked.flat_map(|(_, name, variable)| {
+            view.all_named("Service", name).map(move |(_, service)| (service, variable))
+        }) {
             let spec = service.json.get("spec").unwrap_or(&Json::Null);
             // Services without an address have no links.
             let has_address =
                 text(spec, "clusterIP") != "None" && text(spec, "type") != "ExternalName";
-            let linked = LINKED
-                .iter()
-                .find(|(program, name, _)| *program == engine.program && *name == service.name());
-            let Some((_, _, variable)) = linked.filter(|_| has_address) else { continue };
             let is_set = list(engine.container, "env").iter().any(|v| text(v, "name") == *variable);
-            if is_set || !service.is_beside(owner) {
+            if is_set || !has_address || !service.is_beside(owner) {
                 continue;
             }
             let message = format!(

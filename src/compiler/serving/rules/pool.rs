@@ -236,19 +236,17 @@ pub(crate) fn headless(view: &View<'_>, found: &mut Found) {
 
 /// Checks that routes, objectives and rewrites reference existing pools.
 pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
-    let pools: Vec<&Manifest> = view.pools().map(|(_, pool)| pool).collect();
     let group = view.profile.pool.split_once('/').map_or("", |(group, _)| group);
     let mut refer = |owner: usize, path: String, reference: &Json, usual_group: &str, field| {
         let manifest = &view.manifests[owner];
         let (name, namespace) = (text(reference, "name"), text(reference, "namespace"));
         let said = reference.get("group").map_or(usual_group, |group| group.as_str().unwrap_or(""));
-        let is_there = pools.iter().any(|pool| {
-            let is_near = if namespace.is_empty() {
+        let is_there = view.all_named("InferencePool", name).any(|(_, pool)| {
+            if namespace.is_empty() {
                 pool.is_beside(manifest)
             } else {
                 pool.namespace().is_empty() || pool.namespace() == namespace
-            };
-            pool.name() == name && is_near
+            }
         });
         if said != group {
             let message =

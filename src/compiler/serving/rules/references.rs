@@ -79,7 +79,7 @@ fn missing_file(
     path: &str,
     spec: &Json,
     reference: &PodReference<'_>,
-    used: &BTreeSet<(&str, &str)>,
+    unused: &BTreeMap<&str, Vec<&Manifest>>,
     found: &mut Found,
 ) -> bool {
     let PodReference { kind, name, .. } = reference;
@@ -92,11 +92,8 @@ fn missing_file(
         let known = keys(object);
         needed.iter().all(|key| known.contains(key))
     };
-    let other = view
-        .of_kind(kind)
-        .map(|(_, object)| object)
-        .filter(|object| object.is_beside(manifest) && !used.contains(&(*kind, object.name())))
-        .find(|object| has_all(object));
+    let mut unused = unused.get(kind).into_iter().flatten();
+    let other = unused.find(|object| object.is_beside(manifest) && has_all(object));
     if let Some(other) = other {
         let other = other.name();
         let message = format!(
@@ -110,16 +107,13 @@ fn missing_file(
     // A picker whose account and rights are in the manifests is there with all of its objects.
     let account = text(spec, "serviceAccountName");
     let is_here = |kind: &str| {
-        view.of_kind(kind).any(|(_, object)| {
-            let subjects = list(&object.json, "subjects");
-            object.is_beside(manifest)
-                && (object.name() == account
-                    || subjects.iter().any(|subject| text(subject, "name") == account))
-        })
+        let bound = view.bindings_of(account).filter(|binding| binding.kind() == kind);
+        let named = view.all_named(kind, account).map(|(_, object)| object);
+        bound.chain(named).any(|object| object.is_beside(manifest))
     };
-    let reads = view.pickers.iter().any(|picker| {
+    let reads = view.picker_of(owner).is_some_and(|picker| {
         let file = picker.flags.text("config-file").and_then(|path| path.rsplit('/').next());
-        picker.owner == owner && file == Some(*key)
+        file == Some(*key)
     });
     if *kind != "ConfigMap" || !reads || !is_here("ServiceAccount") || !is_here("RoleBinding") {
         return false;
@@ -154,6 +148,12 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
     let of_templates = view.templates.iter().flat_map(|template| references(template.spec));
     used.extend(of_templates.map(|reference| (reference.kind, reference.name)));
 
+    let is_unused = |object: &&Manifest| !used.contains(&(object.kind(), object.name()));
+    let mut unused: BTreeMap<&str, Vec<&Manifest>> = BTreeMap::new();
+    for object in view.manifests.iter().filter(is_unused) {
+        unused.entry(object.kind()).or_default().push(object);
+    }
+
     let mut first_keys: BTreeMap<(&str, &str, &str), &str> = BTreeMap::new();
     for Referenced { owner, path, spec, reference } in &all {
         let PodReference { kind, name, .. } = reference;
@@ -170,11 +170,13 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         }
 
         // An object of this kind that nothing uses, with nearly the same name.
-        let near = view
-            .of_kind(kind)
-            .filter(|(_, object)| object.is_beside(manifest))
-            .map(|(_, object)| object.name())
-            .find(|other| !used.contains(&(*kind, *other)) && is_typo(name, other));
+        let near = unused
+            .get(kind)
+            .into_iter()
+            .flatten()
+            .filter(|object| object.is_beside(manifest))
+            .map(|object| object.name())
+            .find(|other| is_typo(name, other));
         if let Some(near) = near {
             let message = format!(
                 "{} references {kind}/{name}, which is not in the manifests, but {kind}/{near} is",
@@ -184,7 +186,7 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
             continue;
         }
 
-        if missing_file(view, *owner, path, spec, reference, &used, found) {
+        if missing_file(view, *owner, path, spec, reference, &unused, found) {
             continue;
         }
 

@@ -64,21 +64,24 @@ fn targets(service: &Json, pods: &Json) -> bool {
     })
 }
 
-/// Returns the pods in the namespace of an object: templates, and pickers.
-fn pods_near<'v>(
+/// Pods: their labels, their template unless they are a picker's, and their spec.
+type Pods<'v> = (Known<'v>, Option<&'v Template<'v>>, &'v Json);
+
+/// Returns the pods at these positions of templates and pickers whose owner is `near`.
+fn pods_at<'v>(
     view: &'v View<'_>,
-    object: &Manifest,
-) -> Vec<(Known<'v>, Option<&'v Template<'v>>, &'v Json)> {
-    let mut all: Vec<(Known<'v>, Option<&'v Template<'v>>, &'v Json)> = Vec::new();
-    for template in &view.templates {
-        let owner = &view.manifests[template.owner];
-        if owner.is_beside(object) {
-            all.push((template.labels.clone(), Some(template), template.spec));
-        }
-    }
-    for picker in &view.pickers {
-        let owner = &view.manifests[picker.owner];
-        let template = owner.json.pointer("/spec/template").filter(|_| owner.is_beside(object));
+    templates: impl Iterator<Item = usize>,
+    pickers: impl Iterator<Item = usize>,
+    near: impl Fn(&Manifest) -> bool,
+) -> Vec<Pods<'v>> {
+    let templates = templates.map(|number| &view.templates[number]);
+    let templates = templates.filter(|template| near(&view.manifests[template.owner]));
+    let mut all: Vec<Pods<'v>> = templates
+        .map(|template| (template.labels.clone(), Some(template), template.spec))
+        .collect();
+    for number in pickers {
+        let owner = &view.manifests[view.pickers[number].owner];
+        let template = owner.json.pointer("/spec/template").filter(|_| near(owner));
         let Some(template) = template else { continue };
         let labels = template.pointer("/metadata/labels").and_then(Json::as_object);
         let labels = labels.into_iter().flatten();
@@ -86,6 +89,25 @@ fn pods_near<'v>(
         all.push((labels.collect(), None, template.get("spec").unwrap_or(&Json::Null)));
     }
     all
+}
+
+/// Returns the pods near an object: templates, and pickers.
+fn pods_near<'v>(view: &'v View<'_>, near: impl Fn(&Manifest) -> bool) -> Vec<Pods<'v>> {
+    pods_at(view, 0..view.templates.len(), 0..view.pickers.len(), near)
+}
+
+/// Returns those of [`pods_near`] that have the labels.
+fn pods_with<'v>(
+    view: &'v View<'_>,
+    wanted: &Labels,
+    near: impl Fn(&Manifest) -> bool,
+) -> Vec<Pods<'v>> {
+    let index = &view.index;
+    let (templates, pickers) =
+        (index.templates.candidates(wanted), index.pickers.candidates(wanted));
+    let mut pods = pods_at(view, templates, pickers, near);
+    pods.retain(|(labels, ..)| selects(wanted, labels));
+    pods
 }
 
 /// Returns true if a container of the pods has a port with this name.
@@ -108,8 +130,8 @@ pub(crate) fn workloads(view: &View<'_>, found: &mut Found) {
     for (owner, manifest) in view.manifests.iter().enumerate() {
         let is_workload =
             matches!(manifest.kind(), "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet");
-        let is_ours = view.templates.iter().any(|t| t.owner == owner && t.engine.is_some())
-            || view.pickers.iter().any(|picker| picker.owner == owner);
+        let is_ours = view.templates_of(owner).any(|template| template.engine.is_some())
+            || view.picker_of(owner).is_some();
         let wanted = match_labels(manifest.json.pointer("/spec/selector"));
         let (true, true, Some(wanted)) = (is_workload, is_ours, wanted) else { continue };
         let labels = manifest.json.pointer("/spec/template/metadata/labels");
@@ -128,9 +150,10 @@ pub(crate) fn services(view: &View<'_>, found: &mut Found) {
         let Some(spec) = service.json.get("spec") else { continue };
         let wanted = spec.get("selector").and_then(Json::as_object).filter(|s| !s.is_empty());
         let Some(wanted) = wanted else { continue };
-        let pods = pods_near(view, service);
-        let selected: Vec<_> = pods.iter().filter(|(labels, ..)| selects(wanted, labels)).collect();
+        let is_near = |owner: &Manifest| owner.is_beside(service);
+        let selected = pods_with(view, wanted, is_near);
         if selected.is_empty() {
+            let pods = pods_near(view, is_near);
             let near = pods.iter().filter(|(_, template, _)| {
                 template.is_none_or(|template| template.engine.is_some())
             });
@@ -184,7 +207,7 @@ pub(crate) fn services(view: &View<'_>, found: &mut Found) {
 }
 
 /// Returns the ports of pods, if all are engines with known ports.
-fn open_ports(selected: &[&(Known<'_>, Option<&Template<'_>>, &Json)]) -> Option<Vec<u32>> {
+fn open_ports(selected: &[Pods<'_>]) -> Option<Vec<u32>> {
     let mut open = Vec::new();
     for (_, template, spec) in selected {
         let template = template.filter(|t| t.engine.is_some() && !t.completed)?;
@@ -209,13 +232,8 @@ pub(crate) fn monitors(view: &View<'_>, found: &mut Found) {
         let Some(spec) = monitor.json.get("spec") else { continue };
         let Some(wanted) = match_labels(spec.get("selector")) else { continue };
         let elsewhere = spec.get("namespaceSelector").is_some();
-        let pods: Vec<_> = if elsewhere {
-            let all = view.templates.iter().map(|t| (t.labels.clone(), Some(t), t.spec));
-            all.collect()
-        } else {
-            pods_near(view, monitor)
-        };
-        let selected: Vec<_> = pods.iter().filter(|(labels, ..)| selects(wanted, labels)).collect();
+        let is_near = |owner: &Manifest| elsewhere || owner.is_beside(monitor);
+        let selected = pods_with(view, wanted, is_near);
 
         // The pods may be in other manifests, so only labels that look mistyped are reported.
         if selected.is_empty() {
@@ -223,6 +241,7 @@ pub(crate) fn monitors(view: &View<'_>, found: &mut Found) {
                 let endpoints = list(spec, "podMetricsEndpoints");
                 endpoints.iter().any(|endpoint| has_port(pods, text(endpoint, "port")))
             };
+            let pods = pods_near(view, is_near);
             let near = pods.iter().filter(|(_, t, _)| t.is_none_or(|t| t.engine.is_some()));
             let mut near =
                 near.filter_map(|(labels, _, pods)| mistyped(wanted, labels, named(pods)));
@@ -263,16 +282,16 @@ pub(crate) fn monitors(view: &View<'_>, found: &mut Found) {
         let Some(spec) = monitor.json.get("spec") else { continue };
         let Some(wanted) = match_labels(spec.get("selector")) else { continue };
         let anywhere = spec.get("namespaceSelector").is_some();
-        let services: Vec<&Manifest> = view
-            .of_kind("Service")
-            .map(|(_, service)| service)
-            .filter(|service| anywhere || service.is_beside(monitor))
+        let is_near = |service: &&Manifest| anywhere || service.is_beside(monitor);
+        let selected: Vec<&Manifest> = view
+            .services_like(wanted)
+            .filter(is_near)
+            .filter(|service| selects(wanted, &labels_of(service)))
             .collect();
-        let selected: Vec<&&Manifest> =
-            services.iter().filter(|service| selects(wanted, &labels_of(service))).collect();
         if selected.is_empty() {
+            let services = view.of_kind("Service").map(|(_, service)| service).filter(is_near);
             let mut near =
-                services.iter().filter_map(|service| mistyped(wanted, &labels_of(service), false));
+                services.filter_map(|service| mistyped(wanted, &labels_of(service), false));
             if let Some(label) = near.next() {
                 let message = format!("{} selects no Services", monitor.label());
                 let hint = format!("select by `{label}`, which the Service has");

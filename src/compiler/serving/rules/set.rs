@@ -5,7 +5,7 @@ use super::super::view::View;
 use super::super::view::pods::{Engine, Part, accelerators, commands, list, text};
 use super::super::view::shell::{Budget, CONTAINER_LIMIT};
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks for duplicate objects.
 pub(crate) fn twice(view: &View<'_>, found: &mut Found) {
@@ -137,10 +137,11 @@ pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
             found.push(template.owner, path.as_str(), message, hint);
         }
     }
+    let unread = view.unread.iter().map(|part| part.owner);
+    let read: BTreeSet<usize> =
+        view.all_pickers().map(|picker| picker.owner).chain(unread).collect();
     for (owner, manifest) in view.manifests.iter().enumerate() {
-        let is_read = view.templates.iter().any(|template| template.owner == owner)
-            || view.all_pickers().any(|picker| picker.owner == owner)
-            || view.unread.iter().any(|part| part.owner == owner);
+        let is_read = view.templates_of(owner).next().is_some() || read.contains(&owner);
         // Presets are checked in the services that use them.
         let is_preset = manifest.kind() == "LLMInferenceServiceConfig"
             && view.of_kind("LLMInferenceService").next().is_some();

@@ -1,7 +1,7 @@
 //! Files that containers read from ConfigMaps.
 
-use super::Manifest;
 use super::pods::{list, text};
+use super::{Index, Manifest};
 use serde_json::Value as Json;
 
 /// The source of a file in a container.
@@ -18,7 +18,7 @@ pub(crate) enum File<'a> {
 
 /// Returns the source of a file in a container of these pods.
 pub(crate) fn file<'a>(
-    manifests: &'a [Manifest],
+    index: &Index<'a>,
     owner: &Manifest,
     spec: &Json,
     container: &Json,
@@ -51,9 +51,7 @@ pub(crate) fn file<'a>(
         None => return File::Unknown,
     };
 
-    let map = manifests.iter().enumerate().find(|(_, map)| {
-        map.kind() == "ConfigMap" && map.name() == text(source, "name") && map.is_beside(owner)
-    });
+    let map = index.named("ConfigMap", text(source, "name"), owner);
     let Some((index, map)) = map else { return File::Unknown };
     match map.json.get("data").and_then(|data| data.get(&key)?.as_str()) {
         Some(content) => File::Text(index, key, content),

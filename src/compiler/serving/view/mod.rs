@@ -106,40 +106,119 @@ impl Picker<'_> {
     }
 }
 
-/// Places of manifests and templates in a [`View`], so that no rule searches all of them for one.
+/// Positions of things by key and value of their labels.
+#[derive(Debug, Default)]
+pub(super) struct ByLabel<'a> {
+    labels: BTreeMap<&'a str, BTreeMap<&'a str, Vec<usize>>>,
+    count: usize,
+}
+
+impl<'a> ByLabel<'a> {
+    fn push(&mut self, labels: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        for (key, value) in labels {
+            self.labels.entry(key).or_default().entry(value).or_default().push(self.count);
+        }
+        self.count += 1;
+    }
+
+    /// Returns the positions of the things with the rarest of these labels, which may have the others
+    /// as well; all positions if there are no labels.
+    pub(super) fn candidates(
+        &self,
+        wanted: &serde_json::Map<String, Json>,
+    ) -> impl Iterator<Item = usize> + use<'_, 'a> {
+        let labels = wanted.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
+        let positions = |(key, value)| self.labels.get(key)?.get(value);
+        let with = labels.map(|label| positions(label).map_or(&[][..], Vec::as_slice));
+        let rarest = with.min_by_key(|positions| positions.len());
+        let all = if rarest.is_none() { 0..self.count } else { 0..0 };
+        all.chain(rarest.into_iter().flatten().copied())
+    }
+}
+
+/// Returns the labels of an object, or of other metadata.
+fn labels_at<'a>(json: &'a Json, pointer: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let labels = json.pointer(pointer).and_then(Json::as_object).into_iter().flatten();
+    labels.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
+}
+
+/// Positions of manifests, templates and pickers in a [`View`], so that no rule searches all of them
+/// for one.
 #[derive(Debug, Default)]
 pub(super) struct Index<'a> {
+    manifests: &'a [Manifest],
     /// Manifests by kind.
     kinds: BTreeMap<&'a str, Vec<usize>>,
     /// Manifests by kind and name.
     names: BTreeMap<(&'a str, &'a str), Vec<usize>>,
-    /// Templates by key and value of a label.
-    labels: BTreeMap<&'a str, BTreeMap<&'a str, Vec<usize>>>,
+    /// RoleBindings and ClusterRoleBindings by the names of their ServiceAccounts.
+    bindings: BTreeMap<&'a str, Vec<usize>>,
+    /// Services by the label of their selectors that the fewest Services select by.
+    selecting: BTreeMap<(&'a str, &'a str), Vec<usize>>,
+    /// Labels of Services, in the order of `kinds`.
+    services: ByLabel<'a>,
+    /// Templates by their manifest.
+    owned: BTreeMap<usize, Vec<usize>>,
+    pub(super) templates: ByLabel<'a>,
+    /// Pickers by their manifest.
+    picking: BTreeMap<usize, usize>,
+    pub(super) pickers: ByLabel<'a>,
 }
 
 impl<'a> Index<'a> {
-    fn new(manifests: &'a [Manifest], templates: &[Template<'a>]) -> Self {
-        let mut index = Index::default();
+    fn new(manifests: &'a [Manifest]) -> Self {
+        let mut index = Index { manifests, ..Index::default() };
         for (number, manifest) in manifests.iter().enumerate() {
             let (kind, name) = (manifest.kind(), manifest.name());
             index.kinds.entry(kind).or_default().push(number);
             index.names.entry((kind, name)).or_default().push(number);
-        }
-        for (number, template) in templates.iter().enumerate() {
-            for (key, value) in &template.labels {
-                let values = index.labels.entry(key).or_default();
-                values.entry(value).or_default().push(number);
+            if kind == "Service" {
+                index.services.push(labels_at(&manifest.json, "/metadata/labels"));
             }
+            if matches!(kind, "RoleBinding" | "ClusterRoleBinding") {
+                for subject in list(&manifest.json, "subjects") {
+                    index.bindings.entry(text(subject, "name")).or_default().push(number);
+                }
+            }
+        }
+        index.bindings.values_mut().for_each(Vec::dedup);
+
+        let services = || index.kinds.get("Service").into_iter().flatten().copied();
+        let selector = |number: usize| labels_at(&manifests[number].json, "/spec/selector");
+        let mut uses: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        services().flat_map(selector).for_each(|label| *uses.entry(label).or_default() += 1);
+        let rarest = |number| selector(number).min_by_key(|label| uses.get(label));
+        for (label, number) in services().filter_map(|number| Some((rarest(number)?, number))) {
+            index.selecting.entry(label).or_default().push(number);
         }
         index
     }
 
-    /// Returns the templates with the rarest of these labels; `None` if there are no labels.
-    fn fewest<'v>(&'v self, wanted: &serde_json::Map<String, Json>) -> Option<&'v [usize]> {
-        let labels = wanted.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
-        let templates = |(key, value)| self.labels.get(key)?.get(value);
-        let with = labels.map(|label| templates(label).map_or(&[][..], Vec::as_slice));
-        with.min_by_key(|templates| templates.len())
+    fn add_pods(&mut self, templates: &[Template<'a>], pickers: &[Picker<'a>]) {
+        for (number, template) in templates.iter().enumerate() {
+            self.owned.entry(template.owner).or_default().push(number);
+            self.templates.push(template.labels.iter().map(|(key, value)| (*key, *value)));
+        }
+        for (number, picker) in pickers.iter().enumerate() {
+            self.picking.insert(picker.owner, number);
+            let owner = &self.manifests[picker.owner];
+            self.pickers.push(labels_at(&owner.json, "/spec/template/metadata/labels"));
+        }
+    }
+
+    /// Returns the manifests with this kind and name.
+    fn all_named<'v>(
+        &'v self,
+        kind: &'v str,
+        name: &'v str,
+    ) -> impl Iterator<Item = (usize, &'a Manifest)> + use<'v, 'a> {
+        let numbers = self.names.get(&(kind, name)).into_iter().flatten();
+        numbers.map(|number| (*number, &self.manifests[*number]))
+    }
+
+    /// Returns the manifest with this kind and name in the namespace of `other`.
+    fn named(&self, kind: &str, name: &str, other: &Manifest) -> Option<(usize, &'a Manifest)> {
+        self.all_named(kind, name).find(|(_, manifest)| manifest.is_beside(other))
     }
 }
 
@@ -184,7 +263,7 @@ impl<'a> View<'a> {
             unread: derived.unread.clone(),
             budget: Budget::new(),
             judged: OnceCell::new(),
-            index: Index::default(),
+            index: Index::new(manifests),
         };
 
         for (owner, manifest) in manifests.iter().enumerate() {
@@ -211,7 +290,7 @@ impl<'a> View<'a> {
         // Pods of pickers are checked as pickers only.
         let pickers: BTreeSet<usize> = view.pickers.iter().map(|picker| picker.owner).collect();
         view.templates.retain(|template| !pickers.contains(&template.owner));
-        view.index = Index::new(manifests, &view.templates);
+        view.index.add_pods(&view.templates, &view.pickers);
         view.read_flag_files();
         view
     }
@@ -224,8 +303,7 @@ impl<'a> View<'a> {
             let Some(path) = flags.text("config").map(str::to_owned) else { continue };
 
             let owner = &self.manifests[template.owner];
-            let file =
-                config_map::file(self.manifests, owner, template.spec, engine.container, &path);
+            let file = config_map::file(&self.index, owner, template.spec, engine.container, &path);
             let read = match file {
                 File::Text(_, _, content) => config_map::parse(content),
                 _ => Err("it is not in the manifests".to_owned()),
@@ -267,10 +345,9 @@ impl<'a> View<'a> {
     pub(super) fn pods_of(&self, picker: &Picker<'_>) -> Option<(String, Vec<&Template<'a>>)> {
         let owner = &self.manifests[picker.owner];
         if owner.kind() == "LLMInferenceService" {
-            let own = |template: &&Template<'a>| {
-                template.owner == picker.owner && template.labels.contains_key("llm-d.ai/role")
-            };
-            return Some((owner.label(), self.templates.iter().filter(own).collect()));
+            let own = self.templates_of(picker.owner);
+            let own = own.filter(|template| template.labels.contains_key("llm-d.ai/role"));
+            return Some((owner.label(), own.collect()));
         }
         let (_, pool) = self.pool_of(picker)?;
         Some((pool.label(), self.selected(pool)))
@@ -285,7 +362,7 @@ impl<'a> View<'a> {
                 manifest.kind(),
                 "LLMInferenceService" | "StormService" | "DisaggregatedSet"
             ) {
-                groups.push(self.templates.iter().filter(|t| t.owner == owner).collect());
+                groups.push(self.templates_of(owner).collect());
             }
         }
         // Without pools, roles in one set of manifests belong together if they are unambiguous.
@@ -321,6 +398,15 @@ impl<'a> View<'a> {
         numbers.map(|number| (*number, &self.manifests[*number]))
     }
 
+    /// Returns the manifests with this kind and name, in all namespaces.
+    pub(super) fn all_named<'v>(
+        &'v self,
+        kind: &'v str,
+        name: &'v str,
+    ) -> impl Iterator<Item = (usize, &'a Manifest)> + use<'v, 'a> {
+        self.index.all_named(kind, name)
+    }
+
     /// Returns the manifest with this kind and name in the namespace of `other`.
     pub(super) fn named(
         &self,
@@ -328,9 +414,50 @@ impl<'a> View<'a> {
         name: &str,
         other: &Manifest,
     ) -> Option<(usize, &'a Manifest)> {
-        let numbers = self.index.names.get(&(kind, name)).into_iter().flatten();
-        let mut named = numbers.map(|number| (*number, &self.manifests[*number]));
-        named.find(|(_, manifest)| manifest.is_beside(other))
+        self.index.named(kind, name, other)
+    }
+
+    /// Returns the RoleBindings and ClusterRoleBindings with a subject of this name.
+    pub(super) fn bindings_of(&self, account: &str) -> impl Iterator<Item = &'a Manifest> {
+        let numbers = self.index.bindings.get(account).into_iter().flatten();
+        numbers.map(|number| &self.manifests[*number])
+    }
+
+    /// Returns the Services that may select pods with these labels.
+    pub(super) fn services_selecting(
+        &self,
+        labels: Option<&Json>,
+    ) -> impl Iterator<Item = (usize, &'a Manifest)> + use<'_, 'a> {
+        let labels = labels.into_iter().flat_map(|labels| labels_at(labels, ""));
+        let services: BTreeSet<usize> = labels
+            .filter_map(|label| self.index.selecting.get(&label))
+            .flatten()
+            .copied()
+            .collect();
+        services.into_iter().map(|number| (number, &self.manifests[number]))
+    }
+
+    /// Returns the Services that may have these labels.
+    pub(super) fn services_like(
+        &self,
+        wanted: &serde_json::Map<String, Json>,
+    ) -> impl Iterator<Item = &'a Manifest> {
+        let services = self.index.kinds.get("Service").map_or(&[][..], Vec::as_slice);
+        self.index.services.candidates(wanted).map(|at| &self.manifests[services[at]])
+    }
+
+    /// Returns the templates of a manifest.
+    pub(super) fn templates_of<'v>(
+        &'v self,
+        owner: usize,
+    ) -> impl Iterator<Item = &'v Template<'a>> {
+        let numbers = self.index.owned.get(&owner).into_iter().flatten();
+        numbers.map(|number| &self.templates[*number])
+    }
+
+    /// Returns the picker in a manifest.
+    pub(super) fn picker_of(&self, owner: usize) -> Option<&Picker<'a>> {
+        self.index.picking.get(&owner).map(|number| &self.pickers[*number])
     }
 
     /// Returns the templates with these labels.
@@ -338,10 +465,10 @@ impl<'a> View<'a> {
         &'v self,
         wanted: &serde_json::Map<String, Json>,
     ) -> impl Iterator<Item = &'v Template<'a>> {
-        let rarest = self.index.fewest(wanted);
-        let all = rarest.is_none().then_some(&self.templates).into_iter().flatten();
-        let indexed = rarest.into_iter().flatten().map(|number| &self.templates[*number]);
-        all.chain(indexed).filter(|template| template.has_labels(wanted))
+        let candidates = self.index.templates.candidates(wanted);
+        candidates
+            .map(|number| &self.templates[number])
+            .filter(|template| template.has_labels(wanted))
     }
 
     /// Returns the pools with their indices.
@@ -401,7 +528,7 @@ impl<'a> View<'a> {
         }
 
         let path = flags.text("config-file")?;
-        match config_map::file(self.manifests, picker, spec, container, path) {
+        match config_map::file(&self.index, picker, spec, container, path) {
             File::Text(index, key, _) => {
                 Some(config_map::document(index, &self.manifests[index], &key))
             }

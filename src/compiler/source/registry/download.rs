@@ -101,7 +101,7 @@ impl Repository<'_> {
         if self.client.access.offline {
             return Err(offline(&format!("{}@{digest}", self.shown())).into());
         }
-        let _slot = self.client.slots.take();
+        let _slot = self.host.slots.take();
         // While this one waited, another thread may have fetched it.
         if self.client.cache.open(digest, descriptor.size())?.is_some() {
             return Ok(());

@@ -52,7 +52,7 @@ impl Repository<'_> {
     /// earlier results are used. The request asks for the permission to push: registries deny
     /// repositories that do not exist yet to everyone else.
     pub(in crate::source) fn tag_digest(&self, tag: &str) -> Result<Option<Digest>, Fatal> {
-        let _slot = self.client.slots.take();
+        let _slot = self.host.slots.take();
         match self.with_retries(|| self.fetch_manifest(tag, None, true)) {
             Ok((descriptor, _)) => Ok(Some(descriptor.digest().clone())),
             Err(Failure::NotFound(_)) => Ok(None),
@@ -86,7 +86,7 @@ impl Repository<'_> {
             let missing = if reference.digest.is_some() { offline } else { offline_tag };
             Err(Failure::Reported(Box::new(missing(shown))))
         } else {
-            let _slot = self.client.slots.take();
+            let _slot = self.host.slots.take();
             self.with_retries(|| self.fetch_manifest(wanted, reference.digest.as_ref(), false))
         };
         let (descriptor, bytes) = fetched.map_err(|failure| match failure {

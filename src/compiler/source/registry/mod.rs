@@ -66,7 +66,6 @@ pub(super) struct Client {
     hosts: Mutex<BTreeMap<String, Arc<Host>>>,
     system_roots: OnceLock<Vec<Certificate<'static>>>,
     proxies: Arc<Proxies>,
-    slots: Slots,
     /// Downloads in progress, so that nothing is downloaded twice at a time.
     claims: Claims,
     /// Results by reference, so that a tag resolves to the same image during a run, and failures
@@ -81,6 +80,8 @@ struct Host {
     /// Scheme and authority of requests.
     endpoint: String,
     http: Http,
+    /// Requests at a time.
+    slots: Slots,
     trusted: Vec<String>,
     /// Values of the Authorization header by scope.
     tokens: Mutex<BTreeMap<String, Secret>>,
@@ -112,7 +113,6 @@ impl Client {
             cache,
             hosts: Mutex::default(),
             system_roots: OnceLock::new(),
-            slots: Slots::new(network.downloads),
             claims: Claims::default(),
             outcomes: Mutex::default(),
         })
@@ -179,6 +179,7 @@ impl Client {
             name: name.to_owned(),
             endpoint: format!("{scheme}://{authority}"),
             http,
+            slots: Slots::new(self.network.downloads),
             trusted,
             tokens: Mutex::default(),
         });

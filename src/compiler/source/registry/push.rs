@@ -25,7 +25,7 @@ impl Repository<'_> {
             push: true,
         };
         // Given back before the upload, which may be long, and before a download on its way.
-        let asking = self.client.slots.take();
+        let asking = self.host.slots.take();
         let has = self.with_retries(|| match self.send(&request(Method::HEAD, &path)) {
             Ok(_) => Ok(true),
             Err(Failure::NotFound(_)) => Ok(false),
@@ -37,7 +37,7 @@ impl Repository<'_> {
         }
         // Opening may start a download, which needs its own slot.
         let mut file = open()?;
-        let _slot = self.client.slots.take();
+        let _slot = self.host.slots.take();
         let pushed = self.with_retries(|| {
             // A retry sends the file from its start.
             file.seek(SeekFrom::Start(0))
@@ -78,7 +78,7 @@ impl Repository<'_> {
         tag: Option<&str>,
         bytes: &[u8],
     ) -> Result<bool, Fatal> {
-        let _slot = self.client.slots.take();
+        let _slot = self.host.slots.take();
         let name = tag.map_or_else(|| descriptor.digest().to_string(), str::to_owned);
         let pushed = self.with_retries(|| {
             self.send(&Request {

@@ -29,7 +29,7 @@ impl Repository<'_> {
         subject: &Digest,
         push: bool,
     ) -> Result<Vec<Json>, Fatal> {
-        let _slot = self.client.slots.take();
+        let _slot = self.host.slots.take();
         let found = self.with_retries(|| {
             match self.index(&format!("referrers/{subject}"), push) {
                 Ok(Some(index)) => return Ok(index.manifests),

@@ -12,7 +12,7 @@ impl Repository<'_> {
     /// Returns the manifest of the tag for signatures; none if there is no such tag.
     pub(super) fn signatures_by_tag(&self, of: &Digest) -> Result<Vec<Descriptor>, Fatal> {
         self.require_network(of)?;
-        let _slot = self.client.slots.take();
+        let _slot = self.host.slots.take();
         match self.with_retries(|| self.fetch_manifest(&signature_tag(of), None, false)) {
             Ok((descriptor, bytes)) => {
                 self.client.cache.store(descriptor.digest(), &bytes)?;

@@ -53,7 +53,7 @@ impl Repository<'_> {
 
     /// Returns one page, and the address of the next one.
     fn page(&self, path: &str) -> Result<(Vec<String>, Option<String>), Failure> {
-        let _slot = self.client.slots.take();
+        let _slot = self.host.slots.take();
         self.with_retries(|| {
             let response = self.send(&Request::get(path, Vec::new()))?;
             let place = shown(&response.from);

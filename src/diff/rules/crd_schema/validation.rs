@@ -46,12 +46,10 @@ pub(super) fn finding(context: &RuleContext<'_, '_>, field: &str, at: usize) -> 
     }
 
     let schema = context.steps().get(..at)?;
-    let properties = |side: &Lookup<'_>| side.at(schema).and_then(|s| s.get("properties").cloned());
-    let (before, after) = (properties(context.old), properties(context.new));
-    let is_new = |name: &str| {
-        let has = |side: &Option<Json>| side.as_ref().is_some_and(|map| map.get(name).is_some());
-        has(&after) && !has(&before)
+    let has = |side: &Lookup<'_>, name: &str| {
+        side.at(schema).is_some_and(|schema| schema["properties"].get(name).is_some())
     };
+    let is_new = |name: &str| has(context.new, name) && !has(context.old, name);
     let rule = if came.iter().all(|rule| is_about(rule, is_new)) {
         &NEW_FIELDS
     } else if came.iter().all(|rule| rule.contains("oldSelf") || is_about(rule, is_new)) {
