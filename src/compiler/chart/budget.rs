@@ -208,7 +208,7 @@ impl Document<'_> {
 /// with a fast one.
 enum Bound {
     Stored(Vec<u8>),
-    Compressed(GzEncoder<Counter>),
+    Compressed(Box<GzEncoder<Counter>>),
 }
 
 impl Bound {
@@ -230,7 +230,7 @@ impl Write for Bound {
                 if in_secret(stored(plain.len())) >= WARN {
                     let mut encoder = GzEncoder::new(Counter(0), Compression::fast());
                     encoder.write_all(plain)?;
-                    *self = Bound::Compressed(encoder);
+                    *self = Bound::Compressed(Box::new(encoder));
                 }
                 Ok(bytes.len())
             }

@@ -51,7 +51,7 @@ type Stored<R> = BufReader<Chain<Cursor<Vec<u8>>, R>>;
 /// a zstd stream; trailing data is an error.
 pub(super) enum Decoder<R: Read> {
     Plain(Stored<R>),
-    Gzip(MultiGzDecoder<Stored<R>>),
+    Gzip(Box<MultiGzDecoder<Stored<R>>>),
     Zstd(Box<ZstdFrames<Stored<R>>>),
 }
 
@@ -64,7 +64,7 @@ impl<R: Read> Decoder<R> {
         let stored = BufReader::with_capacity(64 << 10, Cursor::new(start).chain(stored));
         Ok(match compression {
             Compression::None => Decoder::Plain(stored),
-            Compression::Gzip => Decoder::Gzip(MultiGzDecoder::new(stored)),
+            Compression::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(stored))),
             Compression::Zstd => Decoder::Zstd(Box::new(ZstdFrames::new(stored, zstd_window))),
         })
     }
