@@ -34,13 +34,13 @@ const ROUNDS: usize = 3;
 struct Row {
     name: String,
     sizes: &'static [usize],
-    cost: Box<dyn Fn(usize) -> f64>,
+    cost: Box<dyn Fn(usize) -> f64 + Send>,
 }
 
 fn row(
     name: impl Into<String>,
     sizes: &'static [usize],
-    cost: impl Fn(usize) -> f64 + 'static,
+    cost: impl Fn(usize) -> f64 + Send + 'static,
 ) -> Row {
     Row { name: name.into(), sizes, cost: Box::new(cost) }
 }

@@ -198,7 +198,7 @@ fn rules_of<'a>(view: &View<'a>, account: &str, picker: &Manifest) -> Vec<&'a Js
 
 /// Checks the RBAC of pickers and sidecars.
 pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
-    let scraped = scraped(view);
+    let (scraped, unused) = (scraped(view), unused_accounts(view));
     for picker in &view.pickers {
         let owner = &view.manifests[picker.owner];
         let account = owner.json.pointer("/spec/template/spec/serviceAccountName");
@@ -206,7 +206,7 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
         let is_here = view.named("ServiceAccount", account, owner).is_some();
         // A ServiceAccount outside of the manifests has its RBAC there, too.
         if !is_here {
-            if let Some(meant) = unused_account(view, picker, account) {
+            if let Some(meant) = unused_account(view, picker, account, &unused) {
                 let message = format!(
                     "{} runs as ServiceAccount `{account}`, but `{meant}` has the permissions of a \
                      picker",
@@ -274,24 +274,33 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
 
 /// Returns the ServiceAccount in the manifests that can read pods and pools, if no picker runs as it and
 /// `account` is bound to nothing.
-fn unused_account<'a>(view: &View<'a>, picker: &Picker<'_>, account: &str) -> Option<&'a str> {
+fn unused_account<'a>(
+    view: &View<'a>,
+    picker: &Picker<'_>,
+    account: &str,
+    unused: &[&'a Manifest],
+) -> Option<&'a str> {
     let owner = &view.manifests[picker.owner];
     if is_placeholder(account) || !rules_of(view, account, owner).is_empty() {
         return None;
     }
-    let is_used = |name: &str| {
-        view.pickers.iter().any(|picker| {
-            let spec = view.manifests[picker.owner].json.pointer("/spec/template/spec");
-            spec.is_some_and(|spec| text(spec, "serviceAccountName") == name)
-        })
-    };
     let group = picker.flags.text("pool-group").unwrap_or("inference.networking.k8s.io");
     let read: &[&str] = &["get", "list", "watch"];
     let needed = [("", "pods", read), (group, "inferencepools", read)];
-    view.of_kind("ServiceAccount")
-        .filter(|(_, manifest)| manifest.is_beside(owner))
-        .map(|(_, manifest)| manifest.name())
-        .find(|name| !is_used(name) && lacking(&rules_of(view, name, owner), &needed).is_empty())
+    let near = unused.iter().filter(|account| account.is_beside(owner));
+    near.map(|account| account.name())
+        .find(|name| lacking(&rules_of(view, name, owner), &needed).is_empty())
+}
+
+/// Returns the bound ServiceAccounts that no picker runs as.
+fn unused_accounts<'a>(view: &View<'a>) -> Vec<&'a Manifest> {
+    let specs = view.pickers.iter();
+    let specs =
+        specs.filter_map(|picker| view.manifests[picker.owner].json.pointer("/spec/template/spec"));
+    let used: BTreeSet<&str> = specs.map(|spec| text(spec, "serviceAccountName")).collect();
+    let accounts = view.of_kind("ServiceAccount").map(|(_, account)| account);
+    let is_unused = |name: &str| !used.contains(name) && view.bindings_of(name).next().is_some();
+    accounts.filter(|account| is_unused(account.name())).collect()
 }
 
 /// Returns the manifests of the pickers whose Service a ServiceMonitor selects.
