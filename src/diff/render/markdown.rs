@@ -9,6 +9,7 @@ use crate::diff::{Action, Change, ChangeSet, Class};
 use crate::escape::markdown::{code, sentence};
 use crate::escape::{self, markdown};
 use indexmap::IndexMap;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// Maximum size of a report in bytes. GitHub limits comments to 65,536 characters; the rest is for the
@@ -138,6 +139,7 @@ pub fn first_screen(set: &ChangeSet, summary: &Summary<'_>) -> String {
 fn fitting<'g, 's>(groups: &'g [Group<'s>], room: Limit) -> (Vec<String>, Vec<&'g Group<'s>>) {
     let mut texts: Vec<Option<String>> = vec![None; groups.len()];
     let (mut used, mut lines) = (0, 0);
+    let mut shown = HashMap::new();
     let mut set = |index: usize, detail: Detail, texts: &mut Vec<Option<String>>| {
         let (Some(group), Some(text)) = (groups.get(index), texts.get_mut(index)) else { return };
         // Skip folds that cannot fit.
@@ -148,7 +150,7 @@ fn fitting<'g, 's>(groups: &'g [Group<'s>], room: Limit) -> (Vec<String>, Vec<&'
         {
             return;
         }
-        let longer = fold(group, detail);
+        let longer = fold(group, detail, &mut shown);
         let length = text.as_ref().map_or(0, String::len);
         let before = text.as_ref().map_or(0, |text| text.lines().count());
         let after = lines - before + longer.lines().count();
@@ -214,7 +216,9 @@ fn ignored(set: &ChangeSet) -> String {
 }
 
 /// Returns a finding with its places folded.
-fn fold(group: &Group<'_>, detail: Detail) -> String {
+///
+/// `shown` has the values of changes that were rendered before: a change may have many findings.
+fn fold(group: &Group<'_>, detail: Detail, shown: &mut HashMap<*const Change, String>) -> String {
     let (class, rule) = (group.class().as_str(), group.rule);
     if detail.objects == 0 {
         let text = cut_sentence(&headline(group));
@@ -250,16 +254,17 @@ fn fold(group: &Group<'_>, detail: Detail) -> String {
             // Reasons of findings in schemas name the values.
             if values > 0 && (place.schema.is_none() || place.finding.rule.class == Class::Info) {
                 values -= 1;
-                show_values(place.change, &mut text);
+                let change: *const Change = place.change;
+                text.push_str(shown.entry(change).or_insert_with(|| shown_values(place.change)));
             }
         }
     }
     if objects.len() > detail.objects {
         let _ = writeln!(text, "- and {} more objects", objects.len() - detail.objects);
     }
-    let shown = detail.values - values;
-    if shown > 0 && shown < group.places.len() {
-        let _ = writeln!(text, "- values of {} more changes omitted", group.places.len() - shown);
+    let count = detail.values - values;
+    if count > 0 && count < group.places.len() {
+        let _ = writeln!(text, "- values of {} more changes omitted", group.places.len() - count);
     }
     text.push_str("\n</details>\n\n");
     text
@@ -297,15 +302,16 @@ fn named(places: &[&Place<'_>], most: usize) -> String {
     }
 }
 
-/// Appends the values of a change, as an item of a list.
-fn show_values(change: &Change, text: &mut String) {
+/// Returns the values of a change, as an item of a list.
+fn shown_values(change: &Change) -> String {
+    let mut text = String::new();
     // Added and removed objects are not printed: they are in the chart.
     if change.path.steps().is_empty() {
-        return;
+        return text;
     }
     let (lines, more) = lines(change, LINES);
     if lines.is_empty() {
-        return;
+        return text;
     }
     let fence = markdown::fence(lines.iter().map(|(_, line)| line.as_str()));
     let _ = writeln!(text, "  {fence}diff");
@@ -317,6 +323,7 @@ fn show_values(change: &Change, text: &mut String) {
         let _ = writeln!(text, "   … {more} more lines");
     }
     let _ = writeln!(text, "  {fence}");
+    text
 }
 
 fn plan(steps: &[Step], most: usize) -> String {

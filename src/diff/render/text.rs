@@ -12,6 +12,7 @@ use crate::diff::summary::Summary;
 use crate::diff::{Action, Change, ChangeSet, Class, ObjectChange};
 use crate::escape::{self, visible};
 use indexmap::IndexMap;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// Options of the text format.
@@ -48,6 +49,8 @@ const HEADLINE: usize = 200;
 struct Writer {
     out: String,
     style: Style,
+    /// The numbers of the findings with which the values of changes are shown.
+    shown: HashMap<*const Change, usize>,
 }
 
 const BOLD: &str = "1";
@@ -59,7 +62,7 @@ const YELLOW: &str = "33";
 /// Renders a change set as text.
 pub fn render(set: &ChangeSet, style: Style) -> String {
     let summary = Summary::of(set);
-    let mut writer = Writer { out: String::new(), style };
+    let mut writer = Writer { out: String::new(), style, shown: HashMap::new() };
     writer.words(0, "", &heading_of(set), BOLD);
     let colour = summary.class.map_or("", colour_of);
     writer.words(0, "", &summary.verdict, colour);
@@ -220,7 +223,7 @@ impl Writer {
                 for (number, group) in numbers.iter().zip(&alike) {
                     let first = format!("{number}. {}:", group.rule.code);
                     self.words(2, &first, &headline(group), colour_of(class));
-                    self.places(group);
+                    self.all_places(group, *number);
                 }
             } else {
                 self.alike(&alike, &numbers, colour_of(class));
@@ -266,15 +269,23 @@ impl Writer {
         }
     }
 
-    /// Writes the places of a finding: all with their values, or the first ones.
-    fn places(&mut self, group: &Group<'_>) {
-        if self.style.full {
-            for (object, places) in group.by_object() {
-                self.words(4, "", &title(object), BOLD);
-                places.iter().for_each(|place| self.change(place.change));
+    /// Writes all places of a finding. Values are written once, with the first finding of a change: a
+    /// list of arguments is one change, and may have a finding for each argument.
+    fn all_places(&mut self, group: &Group<'_>, number: usize) {
+        for (object, places) in group.by_object() {
+            self.words(4, "", &title(object), BOLD);
+            for place in places {
+                self.path(&place.change.path);
+                match *self.shown.entry(place.change).or_insert(number) {
+                    first if first == number => self.values(place.change),
+                    first => self.line(4, &format!("values: with {first}"), DIM),
+                }
             }
-            return;
         }
+    }
+
+    /// Writes the first places of a finding.
+    fn places(&mut self, group: &Group<'_>) {
         if group.places.len() == 1 {
             return;
         }
@@ -316,9 +327,8 @@ impl Writer {
         self.line(4, &middle(&path.to_string(), self.room(4)), DIM);
     }
 
-    /// Writes the path and the values of a change.
-    fn change(&mut self, change: &Change) {
-        self.path(&change.path);
+    /// Writes the values of a change.
+    fn values(&mut self, change: &Change) {
         for (sign, line) in lines(change, usize::MAX).0 {
             let colour = match sign {
                 Sign::Old => RED,
