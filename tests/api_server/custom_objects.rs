@@ -153,7 +153,7 @@ impl CustomObjects {
     }
 }
 
-/// What became of an object.
+/// The outcome of an upgrade for an object.
 enum Fate {
     /// It is gone, not served, or refused when it is sent again.
     Lost(String),
