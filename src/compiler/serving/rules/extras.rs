@@ -55,10 +55,7 @@ pub(crate) fn disruption(view: &View<'_>, found: &mut Found) {
             || spec.get("minAvailable").and_then(Json::as_str) == Some("100%");
         let wanted = spec.pointer("/selector/matchLabels").and_then(Json::as_object);
         let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else { continue };
-        let protected: Vec<&Template<'_>> = view
-            .with_labels(wanted)
-            .filter(|template| view.manifests[template.owner].is_beside(budget))
-            .collect();
+        let protected: Vec<&Template<'_>> = view.with_labels(wanted, budget).collect();
         // Ignore budgets of other applications.
         if protected.iter().all(|template| template.engine.is_none()) {
             continue;

@@ -49,15 +49,16 @@ pub(super) fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v 
     let Some(selector) = selector.filter(|selector| !selector.is_empty()) else {
         return Vec::new();
     };
-    let candidates = view.index.pickers.candidates(selector).map(|number| &view.pickers[number]);
+    let candidates = view.index.pickers.candidates(selector, Some(service)).into_iter();
     candidates
+        .map(|number| &view.pickers[number])
         .filter(|picker| {
-            let owner = &view.manifests[picker.owner];
-            let labels = owner.json.pointer("/spec/template/metadata/labels");
+            let owner = &view.manifests[picker.owner].json;
+            let labels = owner.pointer("/spec/template/metadata/labels");
             let has = |(key, value): (&String, &Json)| {
                 labels.and_then(|labels| labels.get(key)) == Some(value)
             };
-            owner.is_beside(service) && selector.iter().all(has)
+            selector.iter().all(has)
         })
         .collect()
 }
@@ -66,9 +67,7 @@ pub(super) fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v 
 fn leads_somewhere(view: &View<'_>, service: &Manifest) -> bool {
     let selector = service.json.pointer("/spec/selector").and_then(Json::as_object);
     let Some(selector) = selector.filter(|selector| !selector.is_empty()) else { return false };
-    view.with_labels(selector).any(|template| {
-        template.engine.is_none() && view.manifests[template.owner].is_beside(service)
-    })
+    view.with_labels(selector, service).any(|template| template.engine.is_none())
 }
 
 /// Checks that the Service of a pool exists, has the port, and selects a picker.
@@ -178,7 +177,7 @@ pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
 /// Returns the RBAC rules of a ServiceAccount.
 fn rules_of<'a>(view: &View<'a>, account: &str, picker: &Manifest) -> Vec<&'a Json> {
     let mut rules = Vec::new();
-    for binding in view.bindings_of(account) {
+    for binding in view.bindings_of(account, picker) {
         let bound = list(&binding.json, "subjects").iter().any(|subject| {
             let namespace = text(subject, "namespace");
             let own = picker.namespace();
@@ -299,18 +298,20 @@ fn unused_accounts<'a>(view: &View<'a>) -> Vec<&'a Manifest> {
         specs.filter_map(|picker| view.manifests[picker.owner].json.pointer("/spec/template/spec"));
     let used: BTreeSet<&str> = specs.map(|spec| text(spec, "serviceAccountName")).collect();
     let accounts = view.of_kind("ServiceAccount").map(|(_, account)| account);
-    let is_unused = |name: &str| !used.contains(name) && view.bindings_of(name).next().is_some();
-    accounts.filter(|account| is_unused(account.name())).collect()
+    let is_bound = |account: &Manifest| view.bindings_of(account.name(), account).next().is_some();
+    accounts.filter(|account| !used.contains(account.name()) && is_bound(account)).collect()
 }
 
 /// Returns the manifests of the pickers whose Service a ServiceMonitor selects.
 fn scraped(view: &View<'_>) -> BTreeSet<usize> {
     let monitors = view.of_kind("ServiceMonitor").filter_map(|(_, monitor)| {
         let wanted = monitor.json.pointer("/spec/selector/matchLabels").and_then(Json::as_object);
-        wanted.filter(|wanted| !wanted.is_empty())
+        let anywhere = monitor.json.pointer("/spec/namespaceSelector").is_some();
+        let wanted = wanted.filter(|wanted| !wanted.is_empty())?;
+        Some((wanted, (!anywhere).then_some(monitor)))
     });
-    let services = monitors.flat_map(|wanted| {
-        view.services_like(wanted).filter(|service| {
+    let services = monitors.flat_map(|(wanted, near)| {
+        view.services_like(wanted, near).filter(|service| {
             let labels = service.json.pointer("/metadata/labels");
             let has = |(key, value): (&String, &Json)| {
                 labels.and_then(|labels| labels.get(key)) == Some(value)

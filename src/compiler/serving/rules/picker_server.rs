@@ -44,12 +44,12 @@ fn ports(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
 
     let Some((_, metrics)) = known.iter().find(|(flag, _)| *flag == "metrics-port") else { return };
     let template = owner.json.pointer("/spec/template/metadata/labels");
-    for (index, service) in view.services_selecting(template) {
+    for (index, service) in view.services_selecting(template, owner) {
         let Some(spec) = service.json.get("spec") else { continue };
         let selector = spec.get("selector").and_then(Json::as_object).filter(|s| !s.is_empty());
         let has = |(key, value): (&String, &Json)| template.and_then(|l| l.get(key)) == Some(value);
         let selects = selector.is_some_and(|selector| selector.iter().all(has));
-        if !selects || !service.is_beside(owner) {
+        if !selects {
             continue;
         }
         for (at, port) in list(spec, "ports").iter().enumerate() {
@@ -118,11 +118,11 @@ fn tls(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
     let owner = &view.manifests[picker.owner];
     let template = owner.json.pointer("/spec/template/metadata/labels");
 
-    for (_, service) in view.services_selecting(template) {
+    for (_, service) in view.services_selecting(template, owner) {
         let selector = service.json.pointer("/spec/selector").and_then(Json::as_object);
         let has = |(key, value): (&String, &Json)| template.and_then(|l| l.get(key)) == Some(value);
         let selects = selector.is_some_and(|s| !s.is_empty() && s.iter().all(has));
-        if !selects || !service.is_beside(owner) {
+        if !selects {
             continue;
         }
 

@@ -107,9 +107,9 @@ fn missing_file(
     // A picker whose account and rights are in the manifests is there with all of its objects.
     let account = text(spec, "serviceAccountName");
     let is_here = |kind: &str| {
-        let bound = view.bindings_of(account).filter(|binding| binding.kind() == kind);
-        let named = view.all_named(kind, account).map(|(_, object)| object);
-        bound.chain(named).any(|object| object.is_beside(manifest))
+        let bound = view.bindings_of(account, manifest).filter(|binding| binding.kind() == kind);
+        bound.into_iter().any(|object| object.is_beside(manifest))
+            || view.named(kind, account, manifest).is_some()
     };
     let reads = view.picker_of(owner).is_some_and(|picker| {
         let file = picker.flags.text("config-file").and_then(|path| path.rsplit('/').next());

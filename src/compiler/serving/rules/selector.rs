@@ -67,22 +67,17 @@ fn targets(service: &Json, pods: &Json) -> bool {
 /// Pods: their labels, their template unless they are a picker's, and their spec.
 type Pods<'v> = (Known<'v>, Option<&'v Template<'v>>, &'v Json);
 
-/// Returns the pods at these positions of templates and pickers whose owner is `near`.
-fn pods_at<'v>(
-    view: &'v View<'_>,
-    templates: impl Iterator<Item = usize>,
-    pickers: impl Iterator<Item = usize>,
-    near: impl Fn(&Manifest) -> bool,
-) -> Vec<Pods<'v>> {
-    let templates = templates.map(|number| &view.templates[number]);
-    let templates = templates.filter(|template| near(&view.manifests[template.owner]));
+/// Returns the pods beside a manifest, or anywhere, that may have these labels.
+fn pods_like<'v>(view: &'v View<'_>, wanted: &Labels, near: Option<&Manifest>) -> Vec<Pods<'v>> {
+    let templates = view.index.templates.candidates(wanted, near);
     let mut all: Vec<Pods<'v>> = templates
+        .iter()
+        .map(|number| &view.templates[*number])
         .map(|template| (template.labels.clone(), Some(template), template.spec))
         .collect();
-    for number in pickers {
+    for number in view.index.pickers.candidates(wanted, near) {
         let owner = &view.manifests[view.pickers[number].owner];
-        let template = owner.json.pointer("/spec/template").filter(|_| near(owner));
-        let Some(template) = template else { continue };
+        let Some(template) = owner.json.pointer("/spec/template") else { continue };
         let labels = template.pointer("/metadata/labels").and_then(Json::as_object);
         let labels = labels.into_iter().flatten();
         let labels = labels.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
@@ -91,21 +86,9 @@ fn pods_at<'v>(
     all
 }
 
-/// Returns the pods near an object: templates, and pickers.
-fn pods_near<'v>(view: &'v View<'_>, near: impl Fn(&Manifest) -> bool) -> Vec<Pods<'v>> {
-    pods_at(view, 0..view.templates.len(), 0..view.pickers.len(), near)
-}
-
-/// Returns those of [`pods_near`] that have the labels.
-fn pods_with<'v>(
-    view: &'v View<'_>,
-    wanted: &Labels,
-    near: impl Fn(&Manifest) -> bool,
-) -> Vec<Pods<'v>> {
-    let index = &view.index;
-    let (templates, pickers) =
-        (index.templates.candidates(wanted), index.pickers.candidates(wanted));
-    let mut pods = pods_at(view, templates, pickers, near);
+/// Returns those of [`pods_like`] that have the labels.
+fn pods_with<'v>(view: &'v View<'_>, wanted: &Labels, near: Option<&Manifest>) -> Vec<Pods<'v>> {
+    let mut pods = pods_like(view, wanted, near);
     pods.retain(|(labels, ..)| selects(wanted, labels));
     pods
 }
@@ -150,10 +133,9 @@ pub(crate) fn services(view: &View<'_>, found: &mut Found) {
         let Some(spec) = service.json.get("spec") else { continue };
         let wanted = spec.get("selector").and_then(Json::as_object).filter(|s| !s.is_empty());
         let Some(wanted) = wanted else { continue };
-        let is_near = |owner: &Manifest| owner.is_beside(service);
-        let selected = pods_with(view, wanted, is_near);
+        let selected = pods_with(view, wanted, Some(service));
         if selected.is_empty() {
-            let pods = pods_near(view, is_near);
+            let pods = pods_like(view, &Labels::new(), Some(service));
             let near = pods.iter().filter(|(_, template, _)| {
                 template.is_none_or(|template| template.engine.is_some())
             });
@@ -232,8 +214,8 @@ pub(crate) fn monitors(view: &View<'_>, found: &mut Found) {
         let Some(spec) = monitor.json.get("spec") else { continue };
         let Some(wanted) = match_labels(spec.get("selector")) else { continue };
         let elsewhere = spec.get("namespaceSelector").is_some();
-        let is_near = |owner: &Manifest| elsewhere || owner.is_beside(monitor);
-        let selected = pods_with(view, wanted, is_near);
+        let near = (!elsewhere).then_some(monitor);
+        let selected = pods_with(view, wanted, near);
 
         // The pods may be in other manifests, so only labels that look mistyped are reported.
         if selected.is_empty() {
@@ -241,7 +223,7 @@ pub(crate) fn monitors(view: &View<'_>, found: &mut Found) {
                 let endpoints = list(spec, "podMetricsEndpoints");
                 endpoints.iter().any(|endpoint| has_port(pods, text(endpoint, "port")))
             };
-            let pods = pods_near(view, is_near);
+            let pods = pods_like(view, &Labels::new(), near);
             let near = pods.iter().filter(|(_, t, _)| t.is_none_or(|t| t.engine.is_some()));
             let mut near =
                 near.filter_map(|(labels, _, pods)| mistyped(wanted, labels, named(pods)));
@@ -282,14 +264,13 @@ pub(crate) fn monitors(view: &View<'_>, found: &mut Found) {
         let Some(spec) = monitor.json.get("spec") else { continue };
         let Some(wanted) = match_labels(spec.get("selector")) else { continue };
         let anywhere = spec.get("namespaceSelector").is_some();
-        let is_near = |service: &&Manifest| anywhere || service.is_beside(monitor);
+        let near = (!anywhere).then_some(monitor);
         let selected: Vec<&Manifest> = view
-            .services_like(wanted)
-            .filter(is_near)
+            .services_like(wanted, near)
             .filter(|service| selects(wanted, &labels_of(service)))
             .collect();
         if selected.is_empty() {
-            let services = view.of_kind("Service").map(|(_, service)| service).filter(is_near);
+            let services = view.services_like(&Labels::new(), near);
             let mut near =
                 services.filter_map(|service| mistyped(wanted, &labels_of(service), false));
             if let Some(label) = near.next() {

@@ -106,33 +106,62 @@ impl Picker<'_> {
     }
 }
 
-/// Positions of things by key and value of their labels.
+/// Positions of things by their namespace.
+#[derive(Debug, Default)]
+struct ByNamespace<'a> {
+    all: Vec<usize>,
+    of: BTreeMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> ByNamespace<'a> {
+    fn push(&mut self, namespace: &'a str, position: usize) {
+        self.all.push(position);
+        self.of.entry(namespace).or_default().push(position);
+    }
+
+    /// Returns the positions, ascending, of the things that may be in a namespace, as
+    /// [`Manifest::is_beside`] has it: all of them without one.
+    fn beside(&self, namespace: &str) -> Vec<usize> {
+        if namespace.is_empty() {
+            return self.all.clone();
+        }
+        let mut found: Vec<usize> =
+            ["", namespace].iter().filter_map(|key| self.of.get(key)).flatten().copied().collect();
+        found.sort_unstable();
+        found
+    }
+}
+
+/// Positions of things by namespace and label.
 #[derive(Debug, Default)]
 pub(super) struct ByLabel<'a> {
-    labels: BTreeMap<&'a str, BTreeMap<&'a str, Vec<usize>>>,
-    count: usize,
+    labels: BTreeMap<&'a str, BTreeMap<&'a str, ByNamespace<'a>>>,
+    all: ByNamespace<'a>,
 }
 
 impl<'a> ByLabel<'a> {
-    fn push(&mut self, labels: impl IntoIterator<Item = (&'a str, &'a str)>) {
+    fn push(&mut self, namespace: &'a str, labels: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        let position = self.all.all.len();
         for (key, value) in labels {
-            self.labels.entry(key).or_default().entry(value).or_default().push(self.count);
+            let with = self.labels.entry(key).or_default().entry(value).or_default();
+            with.push(namespace, position);
         }
-        self.count += 1;
+        self.all.push(namespace, position);
     }
 
-    /// Returns the positions of the things with the rarest of these labels, which may have the others
-    /// as well; all positions if there are no labels.
+    /// Returns the positions of the things beside a manifest with the rarest of these labels, which may
+    /// have the others as well. Without a manifest those in all namespaces count; without labels those
+    /// with any.
     pub(super) fn candidates(
         &self,
         wanted: &serde_json::Map<String, Json>,
-    ) -> impl Iterator<Item = usize> + use<'_, 'a> {
+        near: Option<&Manifest>,
+    ) -> Vec<usize> {
+        let namespace = near.map_or("", Manifest::namespace);
         let labels = wanted.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
-        let positions = |(key, value)| self.labels.get(key)?.get(value);
-        let with = labels.map(|label| positions(label).map_or(&[][..], Vec::as_slice));
-        let rarest = with.min_by_key(|positions| positions.len());
-        let all = if rarest.is_none() { 0..self.count } else { 0..0 };
-        all.chain(rarest.into_iter().flatten().copied())
+        let positions = |(key, value)| Some(self.labels.get(key)?.get(value)?.beside(namespace));
+        let with = labels.map(|label| positions(label).unwrap_or_default());
+        with.min_by_key(Vec::len).unwrap_or_else(|| self.all.beside(namespace))
     }
 }
 
@@ -150,11 +179,11 @@ pub(super) struct Index<'a> {
     /// Manifests by kind.
     kinds: BTreeMap<&'a str, Vec<usize>>,
     /// Manifests by kind and name.
-    names: BTreeMap<(&'a str, &'a str), Vec<usize>>,
-    /// RoleBindings and ClusterRoleBindings by the names of their ServiceAccounts.
-    bindings: BTreeMap<&'a str, Vec<usize>>,
+    names: BTreeMap<(&'a str, &'a str), ByNamespace<'a>>,
+    /// RoleBindings and ClusterRoleBindings by the names and namespaces of their ServiceAccounts.
+    bindings: BTreeMap<&'a str, ByNamespace<'a>>,
     /// Services by the label of their selectors that the fewest Services select by.
-    selecting: BTreeMap<(&'a str, &'a str), Vec<usize>>,
+    selecting: BTreeMap<(&'a str, &'a str), ByNamespace<'a>>,
     /// Labels of Services, in the order of `kinds`.
     services: ByLabel<'a>,
     /// Templates by their manifest.
@@ -169,19 +198,22 @@ impl<'a> Index<'a> {
     fn new(manifests: &'a [Manifest]) -> Self {
         let mut index = Index { manifests, ..Index::default() };
         for (number, manifest) in manifests.iter().enumerate() {
-            let (kind, name) = (manifest.kind(), manifest.name());
+            let (kind, name, namespace) = (manifest.kind(), manifest.name(), manifest.namespace());
             index.kinds.entry(kind).or_default().push(number);
-            index.names.entry((kind, name)).or_default().push(number);
+            index.names.entry((kind, name)).or_default().push(namespace, number);
             if kind == "Service" {
-                index.services.push(labels_at(&manifest.json, "/metadata/labels"));
+                index.services.push(namespace, labels_at(&manifest.json, "/metadata/labels"));
             }
             if matches!(kind, "RoleBinding" | "ClusterRoleBinding") {
-                for subject in list(&manifest.json, "subjects") {
-                    index.bindings.entry(text(subject, "name")).or_default().push(number);
+                let subjects = list(&manifest.json, "subjects").iter();
+                let accounts: BTreeSet<(&str, &str)> = subjects
+                    .map(|subject| (text(subject, "name"), text(subject, "namespace")))
+                    .collect();
+                for (account, namespace) in accounts {
+                    index.bindings.entry(account).or_default().push(namespace, number);
                 }
             }
         }
-        index.bindings.values_mut().for_each(Vec::dedup);
 
         let services = || index.kinds.get("Service").into_iter().flatten().copied();
         let selector = |number: usize| labels_at(&manifests[number].json, "/spec/selector");
@@ -189,7 +221,8 @@ impl<'a> Index<'a> {
         services().flat_map(selector).for_each(|label| *uses.entry(label).or_default() += 1);
         let rarest = |number| selector(number).min_by_key(|label| uses.get(label));
         for (label, number) in services().filter_map(|number| Some((rarest(number)?, number))) {
-            index.selecting.entry(label).or_default().push(number);
+            let namespace = manifests[number].namespace();
+            index.selecting.entry(label).or_default().push(namespace, number);
         }
         index
     }
@@ -197,12 +230,15 @@ impl<'a> Index<'a> {
     fn add_pods(&mut self, templates: &[Template<'a>], pickers: &[Picker<'a>]) {
         for (number, template) in templates.iter().enumerate() {
             self.owned.entry(template.owner).or_default().push(number);
-            self.templates.push(template.labels.iter().map(|(key, value)| (*key, *value)));
+            let namespace = self.manifests[template.owner].namespace();
+            let labels = template.labels.iter().map(|(key, value)| (*key, *value));
+            self.templates.push(namespace, labels);
         }
         for (number, picker) in pickers.iter().enumerate() {
             self.picking.insert(picker.owner, number);
             let owner = &self.manifests[picker.owner];
-            self.pickers.push(labels_at(&owner.json, "/spec/template/metadata/labels"));
+            let labels = labels_at(&owner.json, "/spec/template/metadata/labels");
+            self.pickers.push(owner.namespace(), labels);
         }
     }
 
@@ -212,13 +248,14 @@ impl<'a> Index<'a> {
         kind: &'v str,
         name: &'v str,
     ) -> impl Iterator<Item = (usize, &'a Manifest)> + use<'v, 'a> {
-        let numbers = self.names.get(&(kind, name)).into_iter().flatten();
-        numbers.map(|number| (*number, &self.manifests[*number]))
+        let numbers = self.names.get(&(kind, name)).map_or(&[][..], |named| &named.all);
+        numbers.iter().map(|number| (*number, &self.manifests[*number]))
     }
 
     /// Returns the manifest with this kind and name in the namespace of `other`.
     fn named(&self, kind: &str, name: &str, other: &Manifest) -> Option<(usize, &'a Manifest)> {
-        self.all_named(kind, name).find(|(_, manifest)| manifest.is_beside(other))
+        let number = *self.names.get(&(kind, name))?.beside(other.namespace()).first()?;
+        Some((number, &self.manifests[number]))
     }
 }
 
@@ -417,33 +454,41 @@ impl<'a> View<'a> {
         self.index.named(kind, name, other)
     }
 
-    /// Returns the RoleBindings and ClusterRoleBindings with a subject of this name.
-    pub(super) fn bindings_of(&self, account: &str) -> impl Iterator<Item = &'a Manifest> {
-        let numbers = self.index.bindings.get(account).into_iter().flatten();
-        numbers.map(|number| &self.manifests[*number])
+    /// Returns the RoleBindings and ClusterRoleBindings with a subject of this name in the namespace of
+    /// `other`.
+    pub(super) fn bindings_of(
+        &self,
+        account: &str,
+        other: &Manifest,
+    ) -> impl Iterator<Item = &'a Manifest> {
+        let bindings = self.index.bindings.get(account);
+        let numbers = bindings.map(|bindings| bindings.beside(other.namespace()));
+        numbers.into_iter().flatten().map(|number| &self.manifests[number])
     }
 
-    /// Returns the Services that may select pods with these labels.
+    /// Returns the Services beside `owner` that may select pods with these labels.
     pub(super) fn services_selecting(
         &self,
         labels: Option<&Json>,
+        owner: &Manifest,
     ) -> impl Iterator<Item = (usize, &'a Manifest)> + use<'_, 'a> {
         let labels = labels.into_iter().flat_map(|labels| labels_at(labels, ""));
         let services: BTreeSet<usize> = labels
             .filter_map(|label| self.index.selecting.get(&label))
-            .flatten()
-            .copied()
+            .flat_map(|services| services.beside(owner.namespace()))
             .collect();
         services.into_iter().map(|number| (number, &self.manifests[number]))
     }
 
-    /// Returns the Services that may have these labels.
+    /// Returns the Services beside a manifest, or anywhere, that may have these labels.
     pub(super) fn services_like(
         &self,
         wanted: &serde_json::Map<String, Json>,
-    ) -> impl Iterator<Item = &'a Manifest> {
+        near: Option<&Manifest>,
+    ) -> impl Iterator<Item = &'a Manifest> + use<'_, 'a> {
         let services = self.index.kinds.get("Service").map_or(&[][..], Vec::as_slice);
-        self.index.services.candidates(wanted).map(|at| &self.manifests[services[at]])
+        let candidates = self.index.services.candidates(wanted, near).into_iter();
+        candidates.map(|at| &self.manifests[services[at]])
     }
 
     /// Returns the templates of a manifest.
@@ -460,12 +505,13 @@ impl<'a> View<'a> {
         self.index.picking.get(&owner).map(|number| &self.pickers[*number])
     }
 
-    /// Returns the templates with these labels.
+    /// Returns the templates with these labels beside a manifest.
     pub(super) fn with_labels<'v>(
         &'v self,
         wanted: &serde_json::Map<String, Json>,
+        near: &Manifest,
     ) -> impl Iterator<Item = &'v Template<'a>> {
-        let candidates = self.index.templates.candidates(wanted);
+        let candidates = self.index.templates.candidates(wanted, Some(near)).into_iter();
         candidates
             .map(|number| &self.templates[number])
             .filter(|template| template.has_labels(wanted))
@@ -483,9 +529,7 @@ impl<'a> View<'a> {
         else {
             return Vec::new();
         };
-        self.with_labels(wanted)
-            .filter(|template| self.manifests[template.owner].is_beside(pool))
-            .collect()
+        self.with_labels(wanted, pool).collect()
     }
 
     /// Returns the pool of a picker.
