@@ -11,6 +11,7 @@ pub(crate) const COMPILER_STACK: usize = 32 << 20;
 
 /// Threads for work that mostly waits for registries, to each of which the client limits the number of
 /// parallel requests.
+#[cfg(feature = "cli")]
 pub(crate) const REGISTRY_JOBS: usize = 16;
 
 /// Applies `work` to every item on up to `jobs` threads. Returns the results in the order of the
