@@ -44,6 +44,20 @@ fn clean_manifests_are_exit_code_0() {
 }
 
 #[test]
+fn the_same_names_in_another_namespace_are_another_stack() {
+    let stack = include_str!("../../fixtures/serving/single.yaml");
+    let elsewhere = stack
+        .replace("namespace: models", "namespace: tests")
+        .replace(".models.", ".tests.")
+        .replace("-namespace=models", "-namespace=tests");
+    let case = Case::new();
+    case.write("models.yaml", stack);
+    case.write("tests.yaml", elsewhere);
+    let seen = case.run(&["check-serving", "models.yaml", "tests.yaml"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+}
+
+#[test]
 fn findings_are_exit_code_1_in_all_formats() {
     let case = Case::new();
     case.write("pods.yaml", PODS.replace("size=2", "size=4"));

@@ -95,6 +95,10 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
             let namespace = parts.next();
             let own = pool.namespace();
             let elsewhere = namespace.is_some_and(|said| !own.is_empty() && said != own);
+            if elsewhere && !rule.is_beside(pool) {
+                // It is for the picker of the same name in its own namespace.
+                continue;
+            }
             if service != name || elsewhere {
                 let message = format!("{} has host {host}, but the picker is {name}", rule.label());
                 let place = if own.is_empty() {
