@@ -5,6 +5,7 @@
 
 #![allow(
     clippy::expect_used,
+    clippy::panic,
     clippy::print_stdout,
     clippy::disallowed_methods,
     reason = "a benchmark"
@@ -24,6 +25,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
+#[path = "../tests/support/command.rs"]
+mod command;
+#[path = "../tests/support/lamp.rs"]
+mod lamp;
 #[path = "../tests/diff_scaling/shapes.rs"]
 mod shapes;
 
@@ -148,50 +153,14 @@ fn children() -> f64 {
 
 /// A bundle with one CRD of so many kilobytes.
 fn crd(kilobytes: usize) -> f64 {
-    const CSV: &str = "
-apiVersion: operators.coreos.com/v1alpha1
-kind: ClusterServiceVersion
-metadata: {name: widget-operator.v1.0.0}
-spec:
-  version: 1.0.0
-  installModes: [{type: AllNamespaces, supported: true}]
-  customresourcedefinitions: {owned: [{name: widgets.example.com, version: v1, kind: Widget}]}
-  install:
-    strategy: deployment
-    spec:
-      deployments:
-      - name: widget-operator
-        spec:
-          selector: {matchLabels: {app: widget}}
-          template:
-            metadata: {labels: {app: widget}}
-            spec: {containers: [{name: manager, image: 'registry.example.com/widget:1.0.0'}]}
-";
-    let mut crd = "
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Widget, plural: widgets, singular: widget, listKind: WidgetList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-"
-    .to_owned();
+    let mut crd = format!("{}        properties:\n", lamp::CRD);
     let mut index = 0;
     while crd.len() < kilobytes << 10 {
         let _ = write!(
             crd,
             "          setting{index}:
             type: object
-            description: Settings of part {index}, which the operator applies to all widgets.
+            description: Settings of part {index}, which the operator applies to all lamps.
             properties:
               enabled: {{type: boolean, default: false}}
               replicas: {{type: integer, minimum: {index}, format: int32}}
@@ -200,17 +169,15 @@ spec:
         );
         index += 1;
     }
-    let annotations =
-        "annotations: {operators.operatorframework.io.bundle.package.v1: widget-operator}";
     let files = BundleFiles {
         manifests: BTreeMap::from([
-            ("csv.yaml".to_owned(), CSV.into()),
+            ("csv.yaml".to_owned(), lamp::CSV.into()),
             ("crd.yaml".to_owned(), crd.into_bytes()),
         ]),
-        metadata: BTreeMap::from([("annotations.yaml".to_owned(), annotations.into())]),
+        metadata: BTreeMap::from([("annotations.yaml".to_owned(), lamp::ANNOTATIONS.into())]),
         ..BundleFiles::default()
     };
-    let config = BundleConfig::new("widget-operator", source::from_argument("widgets"));
+    let config = BundleConfig::new("lamp-operator", source::from_argument("lamps"));
     time(|| pipeline::compile(&files, &config, &mut Diagnostics::new()).expect("it compiles"))
 }
 

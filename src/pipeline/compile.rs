@@ -189,7 +189,7 @@ fn adapt(
     let mut objects = add(objects, &mut values, files, config, diagnostics);
     values.extend(overlay::switches(&config.switches, &mut objects));
     let crds = placement(&objects, config, diagnostics);
-    // A bundle has custom resources of its own operator; a `[[chart]]` has those of any.
+    // Custom resources of a bundle are of its operator's kinds; a `[[chart]]` may have any kind.
     let unknown_kinds = if bundle.is_some() { Severity::Warning } else { Severity::Note };
     overlay::check(&objects, crds, &config.scopes, unknown_kinds, diagnostics);
     let (operands, operand_values) = overlay::operands(&config.operands);

@@ -5,7 +5,7 @@
 
 use crate::charts::{compiled, crds_of, examples, folders, label};
 use crate::control_plane::{Client, ControlPlane};
-use crate::custom_objects::{CustomObjects, administrator, delete_webhooks};
+use crate::custom_objects::{CustomObjects, delete_webhooks};
 use crate::helm::{Helm, Run};
 use crate::install::{OTHERS, prepare};
 use crate::leftovers;
@@ -114,7 +114,7 @@ struct Outcome {
 fn judge(helm: &Helm, packages: &[Package]) -> Outcome {
     let cluster = ControlPlane::start();
     prepare(&cluster);
-    let client = administrator(&cluster);
+    let client = cluster.administrator();
     let mut outcome = Outcome::default();
     for package in packages {
         let replaced = replace_others(&cluster, &package.versions[0].chart);

@@ -7,7 +7,7 @@ use crate::command::Case;
 use crate::control_plane::ControlPlane;
 use crate::helm::{Helm, Run};
 use crate::lamp::{CONFIG, CRD_FILE, CSV_FILE};
-use crate::lifecycle::shell;
+use crate::lifecycle::{for_release, shell};
 use serde_json::Value as Json;
 use std::path::Path;
 
@@ -434,18 +434,10 @@ fn of_step(upgrade: &str, title: &str) -> Vec<String> {
     let step = step.split(". **").next().expect("a text");
     let blocks = step.split("```sh\n").skip(1).map(|rest| rest.split("```").next());
     let lines = blocks.flat_map(|block| block.expect("a block").lines());
-    lines.map(|line| for_release(line.trim())).filter(|line| !line.is_empty()).collect()
-}
-
-fn for_release(command: &str) -> String {
-    let words = [
-        ("CHART/", "./"),
-        (" CHART", " ."),
-        ("RELEASE", "lamp-operator"),
-        (" --values VALUES", ""),
-        ("NAMESPACE", NAMESPACE),
-    ];
-    words.iter().fold(command.to_owned(), |command, (from, to)| command.replace(from, to))
+    lines
+        .map(|line| for_release(line.trim(), "lamp-operator", NAMESPACE))
+        .filter(|line| !line.is_empty())
+        .collect()
 }
 
 /// The field manager, command or chart that created the CRD before a release adopts it.

@@ -1,7 +1,7 @@
 //! Objects of the kinds that a chart's CRDs serve, through an upgrade: each of them is there afterwards
 //! and means what it meant, or the report had a finding about its CRD.
 
-use crate::control_plane::{Answer, Client, ControlPlane};
+use crate::control_plane::{Answer, Client};
 use crate::lifecycle::Objects;
 use regex::Regex;
 use serde_json::{Map, Value as Json, json};
@@ -27,20 +27,6 @@ const TEXTS: [&str; 13] = [
     "arn:aws:iam::123456789012:role/a",
     "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 ];
-
-/// A client that may do everything, whose requests are not those of Helm.
-pub(crate) fn administrator(cluster: &ControlPlane) -> Client {
-    let binding = [
-        "create",
-        "clusterrolebinding",
-        "admin",
-        "--clusterrole=cluster-admin",
-        "--serviceaccount=default:default",
-    ];
-    let run = cluster.kubectl(&binding);
-    assert!(run.success || run.stderr.contains("already exists"), "{}", run.stderr);
-    cluster.client_of("default", "default")
-}
 
 /// Deletes the configurations of webhooks, which no operator answers here; another upgrade to the same
 /// version creates them again. Returns true if there were any.

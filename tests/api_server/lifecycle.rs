@@ -235,14 +235,20 @@ pub(crate) fn plan_commands(report: &Json, release: &Release<'_>) -> String {
     let steps = report["plan"].as_array().expect("a plan").iter();
     let commands = steps.flat_map(|step| step["commands"].as_array().expect("commands"));
     let commands: Vec<&str> = commands.map(|command| command.as_str().expect("a text")).collect();
+    for_release(&commands.join("\n"), release.name, release.namespace)
+}
+
+/// Commands with the words of a release, for a shell in the folder of its chart, in place of their
+/// placeholders.
+pub(crate) fn for_release(commands: &str, name: &str, namespace: &str) -> String {
     let words = [
         ("CHART/", "./"),
         (" CHART", " ."),
-        ("RELEASE", release.name),
+        ("RELEASE", name),
         (" --values VALUES", ""),
-        ("NAMESPACE", release.namespace),
+        ("NAMESPACE", namespace),
     ];
-    words.iter().fold(commands.join("\n"), |script, (from, to)| script.replace(from, to))
+    words.iter().fold(commands.to_owned(), |commands, (from, to)| commands.replace(from, to))
 }
 
 /// The effects of an upgrade by `bundle2chart diff`. CRDs in a folder of their own are no part of

@@ -396,16 +396,7 @@ fn address(object: &Json) -> String {
 #[ignore = "needs Go 1.26: cargo test --test api_server -- --ignored"]
 fn a_build_reports_the_generated_faults_that_the_server_rejects() {
     let cluster = ControlPlane::start();
-    cluster
-        .kubectl(&[
-            "create",
-            "clusterrolebinding",
-            "tester",
-            "--clusterrole=cluster-admin",
-            "--serviceaccount=default:default",
-        ])
-        .expect_success();
-    let client = cluster.client_of("default", "default");
+    let client = cluster.administrator();
     let folder = tempfile::tempdir().expect("a folder");
 
     let samples = samples();

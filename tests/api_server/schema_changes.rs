@@ -44,10 +44,7 @@ fn objects_that_a_new_schema_refuses_are_breaking() {
     });
     let pairs: Vec<SchemaPair> = pairs.map(pair).collect();
     let cluster = ControlPlane::start();
-    let admin = ["--clusterrole=cluster-admin", "--serviceaccount=default:default"];
-    let binding = [&["create", "clusterrolebinding", "admin"][..], &admin].concat();
-    cluster.kubectl(&binding).expect_success();
-    let client = cluster.client_of("default", "default");
+    let client = cluster.administrator();
 
     let mut tally = Tally::default();
     let batches: Vec<Batch<'_>> =

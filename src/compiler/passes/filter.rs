@@ -147,28 +147,25 @@ fn report_losses(
                 causes.push(cause);
             }
             let message = format!("filters remove all {total} {plural}: {}", causes.join(", "));
-            let diagnostic = severity(Code::FilteredOut, message);
             let kinds = objects.iter().map(Object::kind).filter(|kind| meant(kind)).collect();
-            let diagnostic = match place {
+            let mut diagnostic = severity(Code::FilteredOut, message);
+            diagnostic.hint = misspelt_kind(&kinds, filters);
+            Some(match place {
                 Some(place) => diagnostic.at(place),
                 None => diagnostic,
-            };
-            Some((diagnostic, misspelt_kind(&kinds, filters)))
+            })
         };
 
-    if let Some((nothing, meant)) = lost("objects", Diagnostic::error, &|_| true) {
+    if let Some(mut nothing) = lost("objects", Diagnostic::error, &|_| true) {
         let usage = "check the filters: a filter is a condition on each object, such as `.kind == \
             \"Route\"`";
-        diagnostics.push(nothing.hint(meant.unwrap_or_else(|| usage.to_owned())));
+        nothing.hint.get_or_insert_with(|| usage.to_owned());
+        diagnostics.push(nothing);
         return;
     }
     let deployments = lost("Deployments", Diagnostic::warning, &|kind| kind == "Deployment");
     let crds = lost("CRDs", Diagnostic::warning, &|kind| kind == "CustomResourceDefinition");
-    let with_hint = |(lost, meant): (Diagnostic, Option<String>)| match meant {
-        Some(hint) => lost.hint(hint),
-        None => lost,
-    };
-    diagnostics.extend(deployments.into_iter().chain(crds).map(with_hint));
+    diagnostics.extend(deployments.into_iter().chain(crds));
 }
 
 /// Returns a hint with the kind that a text in the filters nearly spells.

@@ -3,7 +3,7 @@
 
 use super::{CRD, Charts, NAMESPACE, Site, with_every_helm};
 use crate::command::Case;
-use crate::custom_objects::{CustomObjects, administrator};
+use crate::custom_objects::CustomObjects;
 use crate::lifecycle::{Release, plan_commands, report};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ fn upgrade_along(site: &Site<'_>, charts: &Charts, owner: &str, route: &[usize])
     let wait = ["wait", "--for=condition=Established", "--timeout=300s", "crd", CRD];
     site.cluster.kubectl(&wait).expect_success();
 
-    let client = administrator(site.cluster);
+    let client = site.cluster.administrator();
     let crd = site.crd(CRD);
     let crds = BTreeMap::from([(bundle2chart::diff::Identity::of(&crd), crd)]);
     let spec = json!({"color": "red"});

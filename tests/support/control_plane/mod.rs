@@ -162,6 +162,14 @@ impl ControlPlane {
         Client::new(self.address(), &authority, self.token_of(namespace, account))
     }
 
+    /// A ServiceAccount with all permissions, whose requests the audit log tells from those of Helm.
+    pub(crate) fn administrator(&self) -> Client {
+        let admin = ["--clusterrole=cluster-admin", "--serviceaccount=default:default"];
+        let run = self.kubectl(&[&["create", "clusterrolebinding", "admin"][..], &admin].concat());
+        assert!(run.success || run.stderr.contains("already exists"), "{}", run.stderr);
+        self.client_of("default", "default")
+    }
+
     fn token_of(&self, namespace: &str, account: &str) -> String {
         let arguments = ["create", "token", account, "--namespace", namespace];
         self.kubectl(&arguments).expect_success().trim().to_owned()

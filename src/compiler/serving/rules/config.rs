@@ -124,7 +124,7 @@ pub(crate) fn roles(view: &View<'_>, found: &mut Found) {
         for template in view.templates.iter().filter(|template| template.part == Part::Single) {
             let whose = &view.manifests[template.owner];
             let meant = template.engine.is_some() && template.has_labels(&others);
-            if meant && !others.is_empty() && whose.is_beside(pool) {
+            if meant && !others.is_empty() && whose.may_share_namespace(pool) {
                 let message = format!(
                     "{} selects by label `{index}`, which pods of {} do not have",
                     pool.label(),

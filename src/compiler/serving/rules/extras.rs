@@ -95,7 +95,7 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
             let namespace = parts.next();
             let own = pool.namespace();
             let elsewhere = namespace.is_some_and(|said| !own.is_empty() && said != own);
-            if elsewhere && !rule.is_beside(pool) {
+            if elsewhere && !rule.may_share_namespace(pool) {
                 // It is for the picker of the same name in its own namespace.
                 continue;
             }

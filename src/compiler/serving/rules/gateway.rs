@@ -41,12 +41,7 @@ fn parent_of(
         return;
     }
     let namespace = if namespace.is_empty() { route.namespace() } else { namespace };
-    let same = |gateway: &&Manifest| {
-        let own = gateway.namespace();
-        own.is_empty() || namespace.is_empty() || own == namespace
-    };
-    let mut named = view.all_named("Gateway", name).map(|(_, gateway)| gateway);
-    let Some(gateway) = named.find(same) else {
+    let Some((_, gateway)) = view.all_named("Gateway", name, namespace).next() else {
         let names: Vec<&str> = view.of_kind("Gateway").map(|(_, gateway)| gateway.name()).collect();
         if names.iter().any(|name| is_placeholder(name)) {
             return;
@@ -127,16 +122,16 @@ fn backend_of(
     let name = text(backend, "name");
     // A pool is often meant: its kind and group are not the defaults.
     let pool = view.named("InferencePool", name, route);
-    let near = |service: &Manifest| match text(backend, "namespace") {
-        "" => service.is_beside(route),
-        namespace => service.namespace().is_empty() || service.namespace() == namespace,
+    let namespace = match text(backend, "namespace") {
+        "" => route.namespace(),
+        namespace => namespace,
     };
-    let mut named = view.all_named("Service", name).map(|(_, service)| service);
-    let Some(service) = named.find(|service| near(service)) else {
+    let Some((_, service)) = view.all_named("Service", name, namespace).next() else {
         if is_placeholder(name) {
             return;
         }
-        let services = view.of_kind("Service").filter(|(_, service)| near(service));
+        let services = view.of_kind("Service");
+        let services = services.filter(|(_, service)| service.may_be_in(namespace));
         let names: Vec<&str> = services.map(|(_, service)| service.name()).collect();
         if let Some((_, pool)) = pool {
             let message =

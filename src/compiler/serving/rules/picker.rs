@@ -2,7 +2,7 @@
 
 use super::super::invariants::Found;
 use super::super::view::pods::{is_placeholder, list, text};
-use super::super::view::{Manifest, Picker, View};
+use super::super::view::{Manifest, Picker, View, has_labels};
 use crate::diag::Severity;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -54,11 +54,7 @@ pub(super) fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v 
         .map(|number| &view.pickers[number])
         .filter(|picker| {
             let owner = &view.manifests[picker.owner].json;
-            let labels = owner.pointer("/spec/template/metadata/labels");
-            let has = |(key, value): (&String, &Json)| {
-                labels.and_then(|labels| labels.get(key)) == Some(value)
-            };
-            selector.iter().all(has)
+            has_labels(owner.pointer("/spec/template/metadata/labels"), selector)
         })
         .collect()
 }
@@ -286,7 +282,7 @@ fn unused_account<'a>(
     let group = picker.flags.text("pool-group").unwrap_or("inference.networking.k8s.io");
     let read: &[&str] = &["get", "list", "watch"];
     let needed = [("", "pods", read), (group, "inferencepools", read)];
-    let near = unused.iter().filter(|account| account.is_beside(owner));
+    let near = unused.iter().filter(|account| account.may_share_namespace(owner));
     near.map(|account| account.name())
         .find(|name| lacking(&rules_of(view, name, owner), &needed).is_empty())
 }
@@ -311,13 +307,8 @@ fn scraped(view: &View<'_>) -> BTreeSet<usize> {
         Some((wanted, (!anywhere).then_some(monitor)))
     });
     let services = monitors.flat_map(|(wanted, near)| {
-        view.services_like(wanted, near).filter(|service| {
-            let labels = service.json.pointer("/metadata/labels");
-            let has = |(key, value): (&String, &Json)| {
-                labels.and_then(|labels| labels.get(key)) == Some(value)
-            };
-            wanted.iter().all(has)
-        })
+        let services = view.services_like(wanted, near);
+        services.filter(|service| has_labels(service.json.pointer("/metadata/labels"), wanted))
     });
     services.flat_map(|service| behind(view, service)).map(|picker| picker.owner).collect()
 }

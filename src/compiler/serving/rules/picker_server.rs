@@ -46,12 +46,6 @@ fn ports(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
     let template = owner.json.pointer("/spec/template/metadata/labels");
     for (index, service) in view.services_selecting(template, owner) {
         let Some(spec) = service.json.get("spec") else { continue };
-        let selector = spec.get("selector").and_then(Json::as_object).filter(|s| !s.is_empty());
-        let has = |(key, value): (&String, &Json)| template.and_then(|l| l.get(key)) == Some(value);
-        let selects = selector.is_some_and(|selector| selector.iter().all(has));
-        if !selects {
-            continue;
-        }
         for (at, port) in list(spec, "ports").iter().enumerate() {
             if !text(port, "name").contains("metrics") {
                 continue;
@@ -119,13 +113,6 @@ fn tls(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
     let template = owner.json.pointer("/spec/template/metadata/labels");
 
     for (_, service) in view.services_selecting(template, owner) {
-        let selector = service.json.pointer("/spec/selector").and_then(Json::as_object);
-        let has = |(key, value): (&String, &Json)| template.and_then(|l| l.get(key)) == Some(value);
-        let selects = selector.is_some_and(|s| !s.is_empty() && s.iter().all(has));
-        if !selects {
-            continue;
-        }
-
         for (_, rule) in view.of_kind("DestinationRule") {
             let Some(spec) = rule.json.get("spec") else { continue };
             let host = text(spec, "host").split('.').next().unwrap_or_default();
@@ -151,7 +138,8 @@ fn pool(view: &View<'_>, picker: &Picker<'_>, referenced: &BTreeSet<usize>, foun
     if let Some(name) = said("pool-name")
         && !referenced.contains(&picker.owner)
         && view.named("InferencePool", name, owner).is_none()
-        && let pools = view.pools().map(|(_, pool)| pool).filter(|pool| pool.is_beside(owner))
+        && let pools =
+            view.pools().map(|(_, pool)| pool).filter(|pool| pool.may_share_namespace(owner))
         && let pools = pools.map(Manifest::name).collect::<Vec<&str>>()
         && !pools.is_empty()
         && !pools.iter().any(|pool| is_placeholder(pool))

@@ -197,14 +197,15 @@ pub(crate) fn service_links(view: &View<'_>, found: &mut Found) {
         let owner = &view.manifests[template.owner];
         let linked = LINKED.iter().filter(|(program, ..)| *program == engine.program);
         for (service, variable) in linked.flat_map(|(_, name, variable)| {
-            view.all_named("Service", name).map(move |(_, service)| (service, variable))
+            let services = view.all_named("Service", name, owner.namespace());
+            services.map(move |(_, service)| (service, variable))
         }) {
             let spec = service.json.get("spec").unwrap_or(&Json::Null);
             // Services without an address have no links.
             let has_address =
                 text(spec, "clusterIP") != "None" && text(spec, "type") != "ExternalName";
             let is_set = list(engine.container, "env").iter().any(|v| text(v, "name") == *variable);
-            if is_set || !has_address || !service.is_beside(owner) {
+            if is_set || !has_address {
                 continue;
             }
             let message = format!(

@@ -241,13 +241,8 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
         let manifest = &view.manifests[owner];
         let (name, namespace) = (text(reference, "name"), text(reference, "namespace"));
         let said = reference.get("group").map_or(usual_group, |group| group.as_str().unwrap_or(""));
-        let is_there = view.all_named("InferencePool", name).any(|(_, pool)| {
-            if namespace.is_empty() {
-                pool.is_beside(manifest)
-            } else {
-                pool.namespace().is_empty() || pool.namespace() == namespace
-            }
-        });
+        let namespace = if namespace.is_empty() { manifest.namespace() } else { namespace };
+        let is_there = view.all_named("InferencePool", name, namespace).next().is_some();
         if said != group {
             let message =
                 format!("{} references InferencePools in group `{said}`", manifest.label());

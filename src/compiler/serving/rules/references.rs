@@ -93,7 +93,7 @@ fn missing_file(
         needed.iter().all(|key| known.contains(key))
     };
     let mut unused = unused.get(kind).into_iter().flatten();
-    let other = unused.find(|object| object.is_beside(manifest) && has_all(object));
+    let other = unused.find(|object| object.may_share_namespace(manifest) && has_all(object));
     if let Some(other) = other {
         let other = other.name();
         let message = format!(
@@ -107,8 +107,8 @@ fn missing_file(
     // A picker whose account and rights are in the manifests is there with all of its objects.
     let account = text(spec, "serviceAccountName");
     let is_here = |kind: &str| {
-        let bound = view.bindings_of(account, manifest).filter(|binding| binding.kind() == kind);
-        bound.into_iter().any(|object| object.is_beside(manifest))
+        let mut bound = view.bindings_of(account, manifest);
+        bound.any(|binding| binding.kind() == kind && binding.may_share_namespace(manifest))
             || view.named(kind, account, manifest).is_some()
     };
     let reads = view.picker_of(owner).is_some_and(|picker| {
@@ -174,7 +174,7 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
             .get(kind)
             .into_iter()
             .flatten()
-            .filter(|object| object.is_beside(manifest))
+            .filter(|object| object.may_share_namespace(manifest))
             .map(|object| object.name())
             .find(|other| is_typo(name, other));
         if let Some(near) = near {

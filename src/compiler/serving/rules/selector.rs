@@ -2,7 +2,7 @@
 
 use super::super::invariants::Found;
 use super::super::view::pods::{Template, is_placeholder, list, text};
-use super::super::view::{Manifest, View};
+use super::super::view::{Manifest, View, has_labels};
 use super::pod::is_typo;
 use crate::diag::Severity;
 use serde_json::{Map, Value as Json};
@@ -67,7 +67,7 @@ fn targets(service: &Json, pods: &Json) -> bool {
 /// Pods: their labels, their template unless they are a picker's, and their spec.
 type Pods<'v> = (Known<'v>, Option<&'v Template<'v>>, &'v Json);
 
-/// Returns the pods beside a manifest, or anywhere, that may have these labels.
+/// Returns the pods in the namespace of `near`, or in all namespaces, that may have these labels.
 fn pods_like<'v>(view: &'v View<'_>, wanted: &Labels, near: Option<&Manifest>) -> Vec<Pods<'v>> {
     let templates = view.index.templates.candidates(wanted, near);
     let mut all: Vec<Pods<'v>> = templates
@@ -118,8 +118,7 @@ pub(crate) fn workloads(view: &View<'_>, found: &mut Found) {
         let wanted = match_labels(manifest.json.pointer("/spec/selector"));
         let (true, true, Some(wanted)) = (is_workload, is_ours, wanted) else { continue };
         let labels = manifest.json.pointer("/spec/template/metadata/labels");
-        let has = |(key, value): (&String, &Json)| labels.and_then(|l| l.get(key)) == Some(value);
-        if !wanted.iter().all(has) {
+        if !has_labels(labels, wanted) {
             let message = format!("{} does not select its own pods", manifest.label());
             let hint = "use the same labels in `selector` and in the template";
             found.push(owner, ".spec.selector", message, hint);

@@ -318,7 +318,7 @@ fn blocking_policy(
 
         let types = list(spec, "policyTypes");
         let is_ingress = types.is_empty() || types.iter().any(|kind| kind == "Ingress");
-        if others || !selects || !is_ingress || !policy.is_beside(owner) {
+        if others || !selects || !is_ingress || !policy.may_share_namespace(owner) {
             continue;
         }
 

@@ -212,7 +212,9 @@ impl Derived {
                 let (name, key) = (text(reference, "name"), text(reference, "key"));
                 let key = if key.is_empty() { "epp" } else { key };
                 let map = manifests.iter().enumerate().find(|(_, map)| {
-                    map.kind() == "ConfigMap" && map.name() == name && map.is_beside(service)
+                    map.kind() == "ConfigMap"
+                        && map.name() == name
+                        && map.may_share_namespace(service)
                 });
                 if map.is_none() {
                     let message = format!(

@@ -56,9 +56,14 @@ impl Manifest {
     }
 
     /// Returns true if both may be in one namespace: an object without one matches any.
-    pub(super) fn is_beside(&self, other: &Manifest) -> bool {
-        let (one, other) = (self.namespace(), other.namespace());
-        one.is_empty() || other.is_empty() || one == other
+    pub(super) fn may_share_namespace(&self, other: &Manifest) -> bool {
+        self.may_be_in(other.namespace())
+    }
+
+    /// Returns true if the object may be in a namespace (empty if unknown).
+    pub(super) fn may_be_in(&self, namespace: &str) -> bool {
+        let own = self.namespace();
+        own.is_empty() || namespace.is_empty() || own == namespace
     }
 }
 
@@ -119,9 +124,9 @@ impl<'a> ByNamespace<'a> {
         self.of.entry(namespace).or_default().push(position);
     }
 
-    /// Returns the positions, ascending, of the things that may be in a namespace, as
-    /// [`Manifest::is_beside`] has it: all of them without one.
-    fn beside(&self, namespace: &str) -> Vec<usize> {
+    /// Returns the positions, ascending, of the things that may be in a namespace. Without a namespace
+    /// (empty) these are all, as in [`Manifest::may_share_namespace`].
+    fn in_namespace(&self, namespace: &str) -> Vec<usize> {
         if namespace.is_empty() {
             return self.all.clone();
         }
@@ -149,9 +154,8 @@ impl<'a> ByLabel<'a> {
         self.all.push(namespace, position);
     }
 
-    /// Returns the positions of the things beside a manifest with the rarest of these labels, which may
-    /// have the others as well. Without a manifest those in all namespaces count; without labels those
-    /// with any.
+    /// Returns the positions of the things in the namespace of `near`, or in all namespaces, that have
+    /// the rarest of the labels `wanted`; without labels, of all things there.
     pub(super) fn candidates(
         &self,
         wanted: &serde_json::Map<String, Json>,
@@ -159,10 +163,17 @@ impl<'a> ByLabel<'a> {
     ) -> Vec<usize> {
         let namespace = near.map_or("", Manifest::namespace);
         let labels = wanted.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
-        let positions = |(key, value)| Some(self.labels.get(key)?.get(value)?.beside(namespace));
+        let positions =
+            |(key, value)| Some(self.labels.get(key)?.get(value)?.in_namespace(namespace));
         let with = labels.map(|label| positions(label).unwrap_or_default());
-        with.min_by_key(Vec::len).unwrap_or_else(|| self.all.beside(namespace))
+        with.min_by_key(Vec::len).unwrap_or_else(|| self.all.in_namespace(namespace))
     }
+}
+
+/// Returns true if labels have all those of a selector.
+pub(super) fn has_labels(labels: Option<&Json>, wanted: &serde_json::Map<String, Json>) -> bool {
+    let has = |(key, value): (&String, &Json)| labels.and_then(|all| all.get(key)) == Some(value);
+    wanted.iter().all(has)
 }
 
 /// Returns the labels of an object, or of other metadata.
@@ -242,20 +253,20 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// Returns the manifests with this kind and name.
-    fn all_named<'v>(
-        &'v self,
-        kind: &'v str,
-        name: &'v str,
-    ) -> impl Iterator<Item = (usize, &'a Manifest)> + use<'v, 'a> {
-        let numbers = self.names.get(&(kind, name)).map_or(&[][..], |named| &named.all);
-        numbers.iter().map(|number| (*number, &self.manifests[*number]))
+    /// Returns the manifests with this kind and name that may be in a namespace; in any without one.
+    fn all_named(
+        &self,
+        kind: &str,
+        name: &str,
+        namespace: &str,
+    ) -> impl Iterator<Item = (usize, &'a Manifest)> + use<'_, 'a> {
+        let named = self.names.get(&(kind, name)).map(|named| named.in_namespace(namespace));
+        named.into_iter().flatten().map(|number| (number, &self.manifests[number]))
     }
 
     /// Returns the manifest with this kind and name in the namespace of `other`.
     fn named(&self, kind: &str, name: &str, other: &Manifest) -> Option<(usize, &'a Manifest)> {
-        let number = *self.names.get(&(kind, name))?.beside(other.namespace()).first()?;
-        Some((number, &self.manifests[number]))
+        self.all_named(kind, name, other.namespace()).next()
     }
 }
 
@@ -435,13 +446,14 @@ impl<'a> View<'a> {
         numbers.map(|number| (*number, &self.manifests[*number]))
     }
 
-    /// Returns the manifests with this kind and name, in all namespaces.
-    pub(super) fn all_named<'v>(
-        &'v self,
-        kind: &'v str,
-        name: &'v str,
-    ) -> impl Iterator<Item = (usize, &'a Manifest)> + use<'v, 'a> {
-        self.index.all_named(kind, name)
+    /// Returns the manifests with this kind and name that may be in a namespace; in any without one.
+    pub(super) fn all_named(
+        &self,
+        kind: &str,
+        name: &str,
+        namespace: &str,
+    ) -> impl Iterator<Item = (usize, &'a Manifest)> + use<'_, 'a> {
+        self.index.all_named(kind, name, namespace)
     }
 
     /// Returns the manifest with this kind and name in the namespace of `other`.
@@ -462,25 +474,30 @@ impl<'a> View<'a> {
         other: &Manifest,
     ) -> impl Iterator<Item = &'a Manifest> {
         let bindings = self.index.bindings.get(account);
-        let numbers = bindings.map(|bindings| bindings.beside(other.namespace()));
+        let numbers = bindings.map(|bindings| bindings.in_namespace(other.namespace()));
         numbers.into_iter().flatten().map(|number| &self.manifests[number])
     }
 
-    /// Returns the Services beside `owner` that may select pods with these labels.
+    /// Returns the Services in the namespace of `owner` that select pods with these labels.
     pub(super) fn services_selecting(
         &self,
         labels: Option<&Json>,
         owner: &Manifest,
     ) -> impl Iterator<Item = (usize, &'a Manifest)> + use<'_, 'a> {
-        let labels = labels.into_iter().flat_map(|labels| labels_at(labels, ""));
-        let services: BTreeSet<usize> = labels
+        let selects = |number: &usize| {
+            let selector = self.manifests[*number].json.pointer("/spec/selector");
+            selector.and_then(Json::as_object).is_some_and(|wanted| has_labels(labels, wanted))
+        };
+        let pairs = labels.into_iter().flat_map(|labels| labels_at(labels, ""));
+        let services: BTreeSet<usize> = pairs
             .filter_map(|label| self.index.selecting.get(&label))
-            .flat_map(|services| services.beside(owner.namespace()))
+            .flat_map(|services| services.in_namespace(owner.namespace()))
+            .filter(selects)
             .collect();
         services.into_iter().map(|number| (number, &self.manifests[number]))
     }
 
-    /// Returns the Services beside a manifest, or anywhere, that may have these labels.
+    /// Returns the Services in the namespace of `near`, or in all namespaces, that may have these labels.
     pub(super) fn services_like(
         &self,
         wanted: &serde_json::Map<String, Json>,
@@ -505,7 +522,7 @@ impl<'a> View<'a> {
         self.index.picking.get(&owner).map(|number| &self.pickers[*number])
     }
 
-    /// Returns the templates with these labels beside a manifest.
+    /// Returns the templates with these labels in the namespace of `near`.
     pub(super) fn with_labels<'v>(
         &'v self,
         wanted: &serde_json::Map<String, Json>,
