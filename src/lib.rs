@@ -57,16 +57,30 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-pub use bundle2chart_compiler::{bundle, config, diag, ir, lock, source};
+pub use bundle2chart_bundle as bundle;
+pub use bundle2chart_config as config;
+pub use bundle2chart_diff as diff;
+pub use bundle2chart_model::{diag, ir};
+pub use bundle2chart_source as source;
 
-pub mod diff;
+pub mod lock;
 pub mod output;
 pub mod pipeline;
 
 // Those that are public are so for the program and the tests, and change without notice.
 #[doc(hidden)]
-pub use bundle2chart_compiler::{chart, deploy, escape, jq, kubectl, olm, serving, yaml};
-use bundle2chart_compiler::{dependencies, field_ownership, images, overlay, passes, regular_file};
+pub use bundle2chart_compile::{chart, deploy, kubectl, olm};
+use bundle2chart_compile::{dependencies, images, overlay, passes};
+#[doc(hidden)]
+pub use bundle2chart_jq as jq;
+#[doc(hidden)]
+pub use bundle2chart_model::escape;
+use bundle2chart_model::regular_file;
+#[cfg(feature = "serving")]
+#[doc(hidden)]
+pub use bundle2chart_serving as serving;
+#[doc(hidden)]
+pub use bundle2chart_yaml as yaml;
 
 #[cfg(feature = "cli")]
 mod add;

@@ -13,6 +13,7 @@ mod gates;
 mod images;
 mod layout;
 mod lock;
+mod models;
 pub mod operand;
 #[cfg(feature = "cli")]
 mod outdated;

@@ -2,9 +2,9 @@
 
 use super::Exit;
 use super::output::Output;
+use crate::config::serving::profile::NAMES;
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
-use crate::serving::config::profile::NAMES;
 use crate::serving::{self, Checked};
 use clap::builder::PossibleValuesParser;
 

@@ -437,8 +437,8 @@ fn is_same_quantity(old: &Json, new: &Json) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{DEFAULTS, pull_policy};
-    use crate::diff::tree::edits;
-    use crate::diff::{Options, Side, compare};
+    use crate::tree::edits;
+    use crate::{Options, Side, compare};
     use serde_json::{Value as Json, json};
 
     #[test]

@@ -196,7 +196,7 @@ fn schema_field(object: &ObjectChange, path: &Path) -> Option<SchemaField> {
 #[cfg(test)]
 mod tests {
     use super::{groups, leaf};
-    use crate::diff::{Options, Side, compare};
+    use crate::{Options, Side, compare};
     use serde_json::{Value as Json, json};
 
     fn crd(name: &str, versions: &[&str], spec: &Json) -> Json {

@@ -355,7 +355,7 @@ fn looks_secret(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{looks_secret, redact};
-    use crate::diff::Side;
+    use crate::Side;
     use serde_json::json;
 
     #[test]

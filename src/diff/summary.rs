@@ -149,7 +149,7 @@ fn most_important(groups: &[Group<'_>]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::Summary;
-    use crate::diff::{Options, Side, compare};
+    use crate::{Options, Side, compare};
     use serde_json::{Value as Json, json};
 
     fn crd(properties: &Json) -> Json {

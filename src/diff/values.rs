@@ -155,7 +155,7 @@ fn nearest<'s>(schema: &'s Json, key: &str) -> Option<&'s str> {
 #[cfg(test)]
 mod tests {
     use super::{accepts, refused};
-    use crate::diff::{ChartFacts, Side};
+    use crate::{ChartFacts, Side};
     use serde_json::{Value as Json, json};
 
     fn chart(given: Json) -> ChartFacts {

@@ -3,6 +3,7 @@
 use super::compile::{Compiled, Hits, compile};
 use super::fetch::{Fetched, fetch_and_compile};
 use super::layout::{self, LaidOut, chart_version};
+use super::models::{self, MODELS};
 use super::release_size;
 use super::selection::{Selected, select};
 use super::threads::for_each;
@@ -16,7 +17,6 @@ use crate::lock::{Lock, Locked};
 use crate::output::ChartFiles;
 use crate::overlay::is_built_in;
 use crate::passes;
-use crate::serving;
 use crate::source::{BundleFiles, SourceResolver};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -127,7 +127,9 @@ pub fn build_with<C: Send>(
         }
     }
 
-    serving::collisions(&models, diagnostics);
+    if let Some(compiler) = MODELS {
+        (compiler.collisions)(&models, diagnostics);
+    }
     // A filter of [defaults] is used if it matches in any bundle, and any bundle may provide a
     // dependency, so all must have been built.
     if names.is_empty() && !diagnostics.has_errors_since(before) {
@@ -205,7 +207,8 @@ fn build_model<'c, C>(
     finish: impl Fn(ChartFiles) -> C,
     diagnostics: &mut Diagnostics,
 ) -> Option<Built<'c, C>> {
-    let (unit, chart) = serving::chart(config, diagnostics)?;
+    let compiler = models::compiler("[[serving]]", &config.span, diagnostics)?;
+    let (unit, chart) = (compiler.chart)(config, diagnostics)?;
     let chart = layout::lay_out(chart, &config.name, &config.namespace, &config.depends_on, layout);
     Some(Built::new([chart], BundleOrModel::Model(config, unit), finish))
 }

@@ -2,6 +2,7 @@
 //! values of a chart.
 
 use super::gates;
+use super::models;
 use crate::bundle::{self, Bundle};
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Filter, Manifests, Source, Watch};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
@@ -12,7 +13,6 @@ use crate::jq::{Purpose, Session};
 use crate::olm::{self, Lowered};
 use crate::overlay;
 use crate::passes::{self, Context, Filtered};
-use crate::serving;
 use crate::source::BundleFiles;
 
 /// Number of matched objects per filter.
@@ -129,7 +129,8 @@ fn compile_manifests(
                 None => (name == namespace).then_some(Expr::ReleaseNamespace),
             }
         };
-        objects.extend(serving::maas::platform(platform, expression));
+        let compiler = models::compiler("[chart.maas]", &platform.span, diagnostics)?;
+        objects.extend((compiler.platform)(platform, &expression));
     }
     // A chart may have a platform and no files; files without objects are an error.
     if manifests.maas.is_none() || !files.manifests.is_empty() {

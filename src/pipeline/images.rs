@@ -1,6 +1,7 @@
 //! `bundle2chart images`: the images that a cluster pulls for the charts.
 
 use super::fetch::{Fetched, fetch_and_compile};
+use super::models;
 use super::selection::{Selected, select};
 use super::threads::for_each;
 use crate::bundle::Positions;
@@ -8,7 +9,6 @@ use crate::config::{BundleConfig, Config, Source};
 use crate::diag::{Diagnostics, Severity};
 use crate::images::{self, BundleImages, Image};
 use crate::lock::Lock;
-use crate::serving;
 use crate::source::{BundleFiles, Reference, SourceResolver};
 
 /// Returns the images of the named bundles and models (all when none is named), in the order of the
@@ -33,7 +33,10 @@ pub fn images(
         |selected, diagnostics| {
             let images = match selected {
                 Selected::Bundle(bundle) => bundle_images(sources, lock, bundle, diagnostics)?,
-                Selected::Model(config) => serving::images(config, diagnostics)?,
+                Selected::Model(config) => {
+                    let compiler = models::compiler("[[serving]]", &config.span, diagnostics)?;
+                    (compiler.images)(config, diagnostics)?
+                }
             };
             Some(BundleImages { bundle: selected.name().to_owned(), images })
         },

@@ -1,6 +1,7 @@
 //! The charts of a bundle or model: their files in the output directory, and their releases.
 
 use super::compile::Compiled;
+use super::models::MODELS;
 use crate::bundle::Bundle;
 use crate::chart::{self, Chart, Description};
 use crate::config::{BundleConfig, CRDS_SUFFIX, Layout, OPERANDS_SUFFIX, Source};
@@ -8,7 +9,6 @@ use crate::deploy::{Part, Release};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::images;
 use crate::output::ChartFiles;
-use crate::serving;
 use std::path::PathBuf;
 
 /// A chart, how it is installed, and an upper bound of its release Secret's size.
@@ -29,7 +29,9 @@ pub(super) fn charts(
 ) -> Vec<Chart> {
     let unit = std::mem::take(&mut compiled.unit);
     let additions = match &config.source {
-        Source::Manifests(manifests) => manifests.maas.as_ref().map(serving::maas::additions),
+        Source::Manifests(manifests) => {
+            MODELS.and_then(|compiler| manifests.maas.as_ref().map(compiler.additions))
+        }
         _ => None,
     };
     let images = images::pulled(&images::collect(&unit.objects, compiled.bundle.as_ref(), None));

@@ -1,5 +1,5 @@
 use super::{Content, MOST_CANDIDATES, candidates, pairs};
-use crate::diff::{Identity, Side};
+use crate::{Identity, Side};
 use proptest::prelude::{any, prop, prop_assert_eq, proptest};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;

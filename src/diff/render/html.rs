@@ -4,10 +4,10 @@
 //! only the page's own style and script, by digest.
 
 use super::{Sign, fields, is_short, lines, more_like, title, totals, values as values_of};
-use crate::diff::group::{Group, Place, label};
-use crate::diff::summary::Summary;
-use crate::diff::{Action, Change, ChangeSet, Class};
 use crate::escape::html as text;
+use crate::group::{Group, Place, label};
+use crate::summary::Summary;
+use crate::{Action, Change, ChangeSet, Class};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};

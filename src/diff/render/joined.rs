@@ -2,7 +2,7 @@
 //! `env[A and B].value: 1 → 2` is one line for two findings.
 
 use crate::diag::listed;
-use crate::diff::group::Group;
+use crate::group::Group;
 use std::collections::HashMap;
 
 /// One line of a report, for one or more findings of the same rule.
@@ -100,8 +100,8 @@ fn field<'w>(words: &[&'w str], (before, _): Frame<'_>) -> Option<&'w str> {
 #[cfg(test)]
 mod tests {
     use super::joined;
-    use crate::diff::group::{Group, groups};
-    use crate::diff::{Options, Side, compare};
+    use crate::group::{Group, groups};
+    use crate::{Options, Side, compare};
     use serde_json::json;
 
     /// Returns the lines for reasons of one rule.

@@ -1,9 +1,9 @@
 //! JSON format, described by `schema/diff.schema.json`.
 
-use crate::diff::group::Group;
-use crate::diff::summary::Summary;
-use crate::diff::{Action, Change, ChangeSet, Class, Finding, Identity, ObjectChange};
 use crate::escape;
+use crate::group::Group;
+use crate::summary::Summary;
+use crate::{Action, Change, ChangeSet, Class, Finding, Identity, ObjectChange};
 use serde_json::{Value as Json, json};
 
 /// Version of the format, raised for incompatible changes.
@@ -100,7 +100,7 @@ fn finding(finding: &Finding) -> Json {
 /// Returns the JSON schema of the document.
 pub fn schema() -> Json {
     let classes: Vec<&str> = Class::ALL.iter().map(|class| class.as_str()).collect();
-    let codes: Vec<&str> = crate::diff::rules::all().map(|rule| rule.code).collect();
+    let codes: Vec<&str> = crate::rules::all().map(|rule| rule.code).collect();
     let text = |description: &str| json!({"type": "string", "description": description});
     let count =
         |description: &str| json!({"type": "integer", "minimum": 0, "description": description});

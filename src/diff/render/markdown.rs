@@ -2,12 +2,12 @@
 //! comment.
 
 use super::{fields, headline, lines, more_like, title, totals, values};
-use crate::diff::group::{Group, Place, label};
-use crate::diff::plan::Step;
-use crate::diff::summary::{self, Summary};
-use crate::diff::{Action, Change, ChangeSet, Class};
 use crate::escape::markdown::{code, sentence};
 use crate::escape::{self, markdown};
+use crate::group::{Group, Place, label};
+use crate::plan::Step;
+use crate::summary::{self, Summary};
+use crate::{Action, Change, ChangeSet, Class};
 use indexmap::IndexMap;
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -2,10 +2,10 @@
 //! several environments. With one comparison they are the reports of the other modules.
 
 use super::{counts, html, json, markdown, text, title};
-use crate::diff::group::Group;
-use crate::diff::summary::Summary;
-use crate::diff::{ChangeSet, Class};
 use crate::escape::{self, markdown as escaped};
+use crate::group::Group;
+use crate::summary::Summary;
+use crate::{ChangeSet, Class};
 use serde_json::json as value;
 use std::fmt::Write as _;
 

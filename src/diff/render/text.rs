@@ -5,12 +5,12 @@
 use super::joined::joined;
 use super::{Sign, fields, headline, lines, more_like, title as heading_of, totals, values};
 use crate::diag::listed;
-use crate::diff::group::{Group, Place, label};
-use crate::diff::path::Path;
-use crate::diff::plan::Step;
-use crate::diff::summary::Summary;
-use crate::diff::{Action, Change, ChangeSet, Class, ObjectChange};
 use crate::escape::{self, visible};
+use crate::group::{Group, Place, label};
+use crate::path::Path;
+use crate::plan::Step;
+use crate::summary::Summary;
+use crate::{Action, Change, ChangeSet, Class, ObjectChange};
 use indexmap::IndexMap;
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -4,7 +4,7 @@
 use super::fields::plain;
 use super::image::{self, Use};
 use super::{RuleContext, chart, found, listed, not_in, rules, watch};
-use crate::diff::Finding;
+use crate::Finding;
 use serde_json::Value as Json;
 
 rules! {

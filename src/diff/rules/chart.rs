@@ -2,10 +2,10 @@
 
 use super::fields::plain;
 use super::{RuleContext, display_value, found, listed, not_in, rules};
-use crate::diff::path::{Path, Step};
-use crate::diff::tree::Edit;
-use crate::diff::{Finding, Identity, Placement, values, values_schema};
 use crate::ir::stable_key;
+use crate::path::{Path, Step};
+use crate::tree::Edit;
+use crate::{Finding, Identity, Placement, values, values_schema};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};

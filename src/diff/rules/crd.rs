@@ -3,8 +3,8 @@
 
 use super::fields::plain;
 use super::{RuleContext, at, crd_schema, display_value, found, listed, not_in, rules};
-use crate::diff::path::Step;
-use crate::diff::{Finding, Placement};
+use crate::path::Step;
+use crate::{Finding, Placement};
 use serde_json::Value as Json;
 
 rules! {

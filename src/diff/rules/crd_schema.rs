@@ -9,13 +9,13 @@ mod texts;
 mod validation;
 
 pub(super) use defaults::{JudgedDefaults, refused_in_version as refused_defaults};
-pub(in crate::diff) use location::schema_field;
+pub(crate) use location::schema_field;
 pub(super) use renamed_properties::NewProperties;
 pub(super) use validation::OldRules;
 
 use super::{RuleContext, found, rules};
-use crate::diff::Finding;
-use crate::diff::path::Step;
+use crate::Finding;
+use crate::path::Step;
 use location::{START, SchemaLocation, SchemaPart, locate};
 use serde_json::Value as Json;
 
@@ -160,7 +160,7 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
     for finding in own {
         findings.push(if unserved {
             found(&UNSERVED, finding.reason)
-        } else if in_status(&location.field) && finding.rule.class != crate::diff::Class::Info {
+        } else if in_status(&location.field) && finding.rule.class != crate::Class::Info {
             // These two are visible to clients that read the status; tightened validation is not.
             let seen = [&PROPERTY_REMOVED, &TYPE].contains(&finding.rule);
             found(if seen { &STATUS } else { &STATUS_CHECKED }, finding.reason)

@@ -6,11 +6,11 @@ mod services;
 
 use super::rbac::EffectivePermissions;
 use super::{Judged, found, rules};
-use crate::diff::identity::Pairs;
-use crate::diff::path::{Path, Step};
-use crate::diff::{Finding, Identity, Rule, Side};
 use crate::field_ownership::Targets;
+use crate::identity::Pairs;
 use crate::ir::path_of;
+use crate::path::{Path, Step};
+use crate::{Finding, Identity, Rule, Side};
 use std::collections::{BTreeMap, BTreeSet};
 
 rules! {

@@ -10,11 +10,11 @@ pub(super) use table::{BUDGET, DEFAULT_CLASS, EXPOSED, LIMIT, TABLE};
 
 use super::nearest::Nearest;
 use super::{display_value, found, pod_template};
-use crate::diff::identity::Pair;
-use crate::diff::path::Step;
-use crate::diff::tree::Edit;
-use crate::diff::{Finding, Rule};
+use crate::identity::Pair;
 use crate::ir::quantity;
+use crate::path::Step;
+use crate::tree::Edit;
+use crate::{Finding, Rule};
 use serde_json::Value as Json;
 use std::cell::OnceCell;
 use std::collections::HashMap;

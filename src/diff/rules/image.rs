@@ -1,8 +1,8 @@
 //! Rules on images: repository, tag and digest.
 
 use super::{display_value, found, rules};
-use crate::diff::{Finding, Rule};
 use crate::ir::ImageReference;
+use crate::{Finding, Rule};
 use serde_json::Value as Json;
 
 rules! {

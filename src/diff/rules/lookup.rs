@@ -3,8 +3,8 @@
 //! Rules look up the list item of every edit, so long lists have an index: linear searches would be
 //! quadratic in the length of the list.
 
-use crate::diff::path::Step;
-use crate::diff::tree::{field_text, is_item};
+use crate::path::Step;
+use crate::tree::{field_text, is_item};
 use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -87,7 +87,7 @@ impl<'j> Items<'j> {
 #[cfg(test)]
 mod tests {
     use super::{Lookup, SHORT};
-    use crate::diff::path::Step;
+    use crate::path::Step;
     use serde_json::{Value as Json, json};
 
     #[test]

@@ -100,17 +100,17 @@ macro_rules! rules {
     (@option $value:expr) => { Some($value) };
     ($($name:ident $code:literal $class:ident $(($harm:ident $($step:ident)*))? $($counted:ident)?
         $title:literal $explanation:literal $($todo:literal)?;)*) => {
-        $(pub(in crate::diff::rules) static $name: $crate::diff::Rule = $crate::diff::Rule {
+        $(pub(in crate::rules) static $name: $crate::Rule = $crate::Rule {
             code: $code,
-            class: $crate::diff::Class::$class,
-            harm: $crate::diff::rules::rules!(@option $($crate::diff::harm::Harm::$harm)?),
-            steps: &[$($($crate::diff::plan::StepKind::$step),*)?],
-            counted: $crate::diff::rules::rules!(@counted $($counted)?),
+            class: $crate::Class::$class,
+            harm: $crate::rules::rules!(@option $($crate::harm::Harm::$harm)?),
+            steps: &[$($($crate::plan::StepKind::$step),*)?],
+            counted: $crate::rules::rules!(@counted $($counted)?),
             title: $title,
             explanation: $explanation,
-            todo: $crate::diff::rules::rules!(@option $($todo)?),
+            todo: $crate::rules::rules!(@option $($todo)?),
         };)*
-        pub(in crate::diff::rules) static TABLE: &[&$crate::diff::Rule] = &[$(&$name),*];
+        pub(in crate::rules) static TABLE: &[&$crate::Rule] = &[$(&$name),*];
     };
 }
 use rules;
@@ -457,7 +457,7 @@ pub(super) fn display_value(value: &Json) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::diff::Class;
+    use crate::Class;
     use std::collections::BTreeSet;
 
     #[test]

@@ -1,7 +1,7 @@
 //! Finds the edit that a finding about a whole object belongs to.
 
-use crate::diff::path::Step;
-use crate::diff::tree::Edit;
+use crate::path::Step;
+use crate::tree::Edit;
 use std::collections::HashMap;
 
 /// Index of the edits of an object by path.

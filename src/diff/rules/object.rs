@@ -2,9 +2,9 @@
 
 use super::fields::{self, plain};
 use super::{RuleContext, display_value, found, listed, refused, rules};
-use crate::diff::path::Step;
-use crate::diff::{Finding, Rule, is_description};
 use crate::ir::Identity;
+use crate::path::Step;
+use crate::{Finding, Rule, is_description};
 use serde_json::Value as Json;
 use std::collections::HashSet;
 
@@ -259,7 +259,7 @@ pub(super) fn is_kept(object: &Json) -> bool {
 }
 
 /// Returns true if the object is a Helm hook.
-pub(in crate::diff) fn is_hook(object: &Json) -> bool {
+pub(crate) fn is_hook(object: &Json) -> bool {
     annotation(object, "helm.sh/hook").is_some()
 }
 

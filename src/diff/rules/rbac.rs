@@ -8,17 +8,17 @@ mod holdings;
 
 use super::lookup::Lookup;
 use super::{RuleContext, Sides, found, listed, object, rules};
-use crate::diff::identity::Pair;
-use crate::diff::{Finding, Identity, Rule};
+use crate::identity::Pair;
+use crate::{Finding, Identity, Rule};
 use grants::{Grant, Grants, grants_of, role_grants};
 
-pub(in crate::diff::rules) use grants::{Entries, entries};
+pub(in crate::rules) use grants::{Entries, entries};
 use indexmap::IndexMap;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-pub(in crate::diff::rules) use holdings::{Bindings, EffectivePermissions, Renames};
+pub(in crate::rules) use holdings::{Bindings, EffectivePermissions, Renames};
 use holdings::{Holder, Scope, bound, subject_name, subjects};
 
 rules! {

@@ -1,6 +1,6 @@
 //! References between objects, for finding removed objects that are still referenced.
 
-use crate::diff::{Identity, Side};
+use crate::{Identity, Side};
 use indexmap::IndexSet;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ impl References {
                         references.walk(conversion, id);
                     }
                 }
-                _ if crate::diff::is_description(id) => {}
+                _ if crate::is_description(id) => {}
                 _ => references.walk(object, id),
             }
         }

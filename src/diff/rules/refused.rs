@@ -1,7 +1,7 @@
 //! Changes that the API server refuses: of immutable fields, and next to a default that it stored.
 
 use super::{RuleContext, found, object, rules};
-use crate::diff::Finding;
+use crate::Finding;
 use crate::field_ownership::{immutable, stored_default};
 
 rules! {
@@ -21,7 +21,7 @@ rules! {
 
 /// Returns true if an immutable field changed, such as the selector of a workload: the new object
 /// may not adopt the pods of the old one.
-pub(in crate::diff) fn has_immutable_field(findings: &[&Finding]) -> bool {
+pub(crate) fn has_immutable_field(findings: &[&Finding]) -> bool {
     findings.iter().any(|finding| finding.rule.code == IMMUTABLE.code)
 }
 

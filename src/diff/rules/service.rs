@@ -2,8 +2,8 @@
 
 use super::lookup::Lookup;
 use super::{RuleContext, display_value, found, rules};
-use crate::diff::Finding;
-use crate::diff::identity::Pair;
+use crate::Finding;
+use crate::identity::Pair;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 

@@ -6,10 +6,10 @@
 use super::fields::plain;
 use super::image::{self, Use, is_image};
 use super::{RuleContext, found, listed, rules};
-use crate::diff::path::Step;
-use crate::diff::{Finding, Rule, tree};
 use crate::ir::Release;
+use crate::path::Step;
 use crate::yaml;
+use crate::{Finding, Rule, tree};
 use serde_json::{Map, Value as Json, json};
 use std::collections::{HashMap, HashSet};
 

@@ -1,8 +1,8 @@
 //! Rules on the two sides as a whole: different packages, downgrades, skipped versions.
 
 use super::{display_value, found, rules};
-use crate::diff::{Finding, Side, values};
 use crate::ir::{UpgradeEdges, VersionRange};
+use crate::{Finding, Side, values};
 use serde_json::json;
 
 rules! {
@@ -25,7 +25,7 @@ rules! {
 }
 
 /// Returns the findings about the sides as a whole, which reports show first.
-pub(in crate::diff) fn findings(old: &Side, new: &Side) -> Vec<Finding> {
+pub(crate) fn findings(old: &Side, new: &Side) -> Vec<Finding> {
     let refused = values::refused(new).into_iter().map(|why| found(&REFUSED, why));
     path(old, new).into_iter().chain(refused).collect()
 }

@@ -5,10 +5,10 @@
 
 use super::nearest::Nearest;
 use super::{at, found, listed, pod_template, rules};
-use crate::diff::Finding;
-use crate::diff::identity::Pair;
-use crate::diff::path::Step;
-use crate::diff::tree::Edit;
+use crate::Finding;
+use crate::identity::Pair;
+use crate::path::Step;
+use crate::tree::Edit;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 

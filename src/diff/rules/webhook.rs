@@ -2,9 +2,9 @@
 
 use super::representatives::Representatives;
 use super::{RuleContext, display_value, found, listed, rules, texts};
-use crate::diff::Finding;
-use crate::diff::identity::Pair;
-use crate::diff::path::Step;
+use crate::Finding;
+use crate::identity::Pair;
+use crate::path::Step;
 use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};

@@ -6,9 +6,9 @@ use super::fields::{self, plain};
 use super::image::{self, Use, is_image};
 use super::lookup::Lookup;
 use super::{RuleContext, at, found, listed, not_in, object, rules, settings};
-use crate::diff::path::Step;
-use crate::diff::{Finding, Identity};
 use crate::ir::quantity;
+use crate::path::Step;
+use crate::{Finding, Identity};
 use serde_json::Value as Json;
 
 rules! {
@@ -65,7 +65,7 @@ rules! {
 }
 
 /// Returns the path of the pod template for a kind; `None` for kinds without pods.
-pub(in crate::diff) fn pod_template(kind: &str) -> Option<&'static [&'static str]> {
+pub(crate) fn pod_template(kind: &str) -> Option<&'static [&'static str]> {
     Some(match kind {
         "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Job" => &["spec", "template"],
         "CronJob" => &["spec", "jobTemplate", "spec", "template"],

@@ -5,10 +5,10 @@
 
 use super::nearest::Nearest;
 use super::{at, found, rules, workload};
-use crate::diff::identity::Pair;
-use crate::diff::path::Step;
-use crate::diff::tree::Edit;
-use crate::diff::{Finding, Rule};
+use crate::identity::Pair;
+use crate::path::Step;
+use crate::tree::Edit;
+use crate::{Finding, Rule};
 use serde_json::Value as Json;
 use std::collections::HashSet;
 

@@ -338,7 +338,7 @@ fn mutations_are_judged_as_kubernetes_justifies() {
         let [old, new] = sides(before, after);
         let set = compare(old, new, &Options::default());
 
-        let findings: Vec<&crate::diff::Finding> =
+        let findings: Vec<&crate::Finding> =
             set.changes().flat_map(|(_, change)| &change.findings).collect();
         let worst = findings.iter().map(|finding| finding.rule.class).min();
         let hit = findings.iter().any(|f| f.rule.code == code && f.rule.class == class);

@@ -8,7 +8,7 @@ mod objects;
 mod workloads;
 
 use super::*;
-use crate::diff::BundleFacts;
+use crate::BundleFacts;
 
 /// A title, and both sides.
 pub(super) type Sample = (&'static str, [Side; 2]);

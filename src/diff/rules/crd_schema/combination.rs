@@ -2,8 +2,8 @@
 
 use super::keyword::KeywordChange;
 use super::{COMBINATION, LOOSENED};
-use crate::diff::rules::found;
-use crate::diff::{Class, Finding};
+use crate::rules::found;
+use crate::{Class, Finding};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 

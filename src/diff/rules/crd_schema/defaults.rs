@@ -2,9 +2,9 @@
 
 use super::DEFAULT_REFUSED;
 use super::location::{START, SchemaLocation, SchemaPart, locate};
-use crate::diff::Finding;
-use crate::diff::rules::{RuleContext, at, display_value, found};
+use crate::Finding;
 use crate::overlay;
+use crate::rules::{RuleContext, at, display_value, found};
 use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ use std::collections::HashSet;
 /// The schemas of the new side whose defaults are judged, by their address, which is stable while the
 /// side is borrowed: thousands of edits may be below one default.
 #[derive(Default)]
-pub(in crate::diff::rules) struct JudgedDefaults(RefCell<HashSet<*const Json>>);
+pub(in crate::rules) struct JudgedDefaults(RefCell<HashSet<*const Json>>);
 
 /// Returns the findings on defaults that an edit made wrong: of the schemas that contain it, which it
 /// may have narrowed, and of those in it.
@@ -45,7 +45,7 @@ pub(super) fn refused(context: &RuleContext<'_, '_>, location: &SchemaLocation) 
 }
 
 /// Returns the field of a path that ends at a schema that may have a default.
-fn schema_at(path: &[crate::diff::path::Step]) -> Option<String> {
+fn schema_at(path: &[crate::path::Step]) -> Option<String> {
     let location = locate(path, START);
     match location.part {
         _ if location.combination.is_some() => None,
@@ -64,7 +64,7 @@ fn mark(keyword: &str) -> Option<&'static str> {
 }
 
 /// Returns the findings on all defaults of a version of a CRD.
-pub(in crate::diff::rules) fn refused_in_version(version: &Json) -> Vec<Finding> {
+pub(in crate::rules) fn refused_in_version(version: &Json) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(schema) = at(version, &["schema", "openAPIV3Schema"]) {
         within("", schema, &mut findings);

@@ -7,9 +7,9 @@ use super::{
     PATTERN, PATTERN_CHANGED, PROPERTY_ADDED, PROPERTY_REMOVED, PRUNED, RANGE, REQUIRED, TYPE,
     UNIQUE, flag, validation,
 };
-use crate::diff::Finding;
-use crate::diff::rules::{RuleContext, display_value, found, listed, not_in};
+use crate::Finding;
 use crate::overlay;
+use crate::rules::{RuleContext, display_value, found, listed, not_in};
 use serde_json::Value as Json;
 
 /// Formats that the API server validates; it ignores all others. Source: kube-openapi's

@@ -1,6 +1,6 @@
 //! Locations in the schema of a CRD: a path of an edit comes in, a field and a keyword go out.
 
-use crate::diff::path::{Path, Step};
+use crate::path::{Path, Step};
 
 /// Number of steps of `.spec.versions[v].schema.openAPIV3Schema`.
 pub(super) const START: usize = 5;
@@ -80,7 +80,7 @@ pub(super) fn locate(steps: &[Step], start: usize) -> SchemaLocation {
 }
 
 /// Returns the version and the field of a path in the schema of a CRD, `None` for other paths.
-pub(in crate::diff) fn schema_field(path: &Path) -> Option<(String, String)> {
+pub(crate) fn schema_field(path: &Path) -> Option<(String, String)> {
     let steps = path.steps();
     let is_key =
         |at: usize, name: &str| matches!(steps.get(at), Some(Step::Key(key)) if key == name);

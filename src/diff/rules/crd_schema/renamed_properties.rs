@@ -1,7 +1,7 @@
 //! Renamed properties: an added property with the schema of a removed one next to it.
 
-use crate::diff::path::Step;
-use crate::diff::tree::Edit;
+use crate::path::Step;
+use crate::tree::Edit;
 use serde_json::Value as Json;
 use std::collections::HashMap;
 
@@ -11,13 +11,13 @@ const MOST_EDITS: usize = 2_000;
 /// Added parts of a CRD by the path of their parent and their schema without descriptions, for
 /// finding renamed properties.
 #[derive(Default)]
-pub(in crate::diff::rules) struct NewProperties<'e>(HashMap<(&'e [Step], Json), &'e Edit>);
+pub(in crate::rules) struct NewProperties<'e>(HashMap<(&'e [Step], Json), &'e Edit>);
 
 impl<'e> NewProperties<'e> {
     /// Collects the additions among the edits of a CRD; the first of equal ones wins.
     ///
     /// With more than [`MOST_EDITS`] edits, nothing is treated as renamed.
-    pub(in crate::diff::rules) fn of(edits: &'e [Edit]) -> Self {
+    pub(in crate::rules) fn of(edits: &'e [Edit]) -> Self {
         let mut properties = NewProperties::default();
         if edits.len() > MOST_EDITS {
             return properties;
@@ -51,7 +51,7 @@ fn without_description(schema: &Json) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diff::path::Path;
+    use crate::path::Path;
     use serde_json::json;
 
     #[test]

@@ -2,9 +2,9 @@
 
 use super::super::lookup::Lookup;
 use super::{LOOSENED, NEW_FIELDS, TRANSITION, VALIDATION};
-use crate::diff::Finding;
-use crate::diff::path::Step;
-use crate::diff::rules::{RuleContext, display_value, found, listed};
+use crate::Finding;
+use crate::path::Step;
+use crate::rules::{RuleContext, display_value, found, listed};
 use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -65,7 +65,7 @@ pub(super) fn finding(context: &RuleContext<'_, '_>, field: &str, at: usize) -> 
 /// The rules of lists of validations of the old side, without blanks, by the address of the list, which
 /// is stable while the side is borrowed: thousands of edits may share a list.
 #[derive(Default)]
-pub(in crate::diff::rules) struct OldRules(RefCell<HashMap<*const Json, Rc<HashSet<String>>>>);
+pub(in crate::rules) struct OldRules(RefCell<HashMap<*const Json, Rc<HashSet<String>>>>);
 
 impl OldRules {
     fn of(&self, list: &Json) -> Rc<HashSet<String>> {

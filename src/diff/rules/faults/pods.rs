@@ -4,13 +4,13 @@ use super::{
     ABOVE_LIMIT, Fault, KEY, LABELS, LEASE, MISSING, OWN_API, PORT, PULL_SECRET, ROOT, TOKEN,
     UNDECLARED, keys,
 };
-use crate::diff::identity::Pairs;
-use crate::diff::path::Step;
-use crate::diff::rules::rbac::EffectivePermissions;
-use crate::diff::rules::settings::{Arguments, Setting, of_line};
-use crate::diff::rules::{at, is_hook, pod_template};
-use crate::diff::{Identity, Side};
+use crate::identity::Pairs;
 use crate::ir::{PodReference, pod_references, quantity};
+use crate::path::Step;
+use crate::rules::rbac::EffectivePermissions;
+use crate::rules::settings::{Arguments, Setting, of_line};
+use crate::rules::{at, is_hook, pod_template};
+use crate::{Identity, Side};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashSet};
 
@@ -306,7 +306,7 @@ fn leases(
 
 /// Returns true if an argument, an environment variable or a mounted ConfigMap of a pod turns leader
 /// election on.
-pub(in crate::diff::rules) fn elects_leader(side: &Side, namespace: &str, spec: &Json) -> bool {
+pub(in crate::rules) fn elects_leader(side: &Side, namespace: &str, spec: &Json) -> bool {
     let items = |from: &'_ Json, key: &str| -> Vec<Json> {
         from.get(key).and_then(Json::as_array).cloned().unwrap_or_default()
     };

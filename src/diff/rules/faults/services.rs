@@ -2,8 +2,8 @@
 
 use super::pods::Pod;
 use super::{BACKEND, Fault, PORT, SELECTS_NONE, UNDECLARED, keys};
-use crate::diff::rules::at;
-use crate::diff::{Identity, Side};
+use crate::rules::at;
+use crate::{Identity, Side};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 

@@ -7,7 +7,7 @@ use super::When::{
     Multiplied, Raised, Removed, To,
 };
 use super::{Field, Of, When};
-use crate::diff::Rule;
+use crate::Rule;
 
 rules! {
     ROLLOUT "rollout-unavailable" Risky(Unavailable)

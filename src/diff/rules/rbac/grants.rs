@@ -1,8 +1,8 @@
 //! Permissions and their inclusion.
 
-use crate::diff::Side;
-use crate::diff::rules::representatives::Representatives;
-use crate::diff::rules::texts;
+use crate::Side;
+use crate::rules::representatives::Representatives;
+use crate::rules::texts;
 use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashSet};
 
@@ -116,7 +116,7 @@ impl<'a> Grants<'a> {
 const LISTS: [&str; 4] = ["apiGroups", "resources", "resourceNames", "verbs"];
 
 /// The representatives of the entries of all rules: groups, resources, resource names, verbs.
-pub(in crate::diff::rules) type Entries<'a> = Representatives<'a, 4>;
+pub(in crate::rules) type Entries<'a> = Representatives<'a, 4>;
 
 /// Verbs that Kubernetes knows. Source: Kubernetes, "Using RBAC Authorization" and "Authorization".
 const VERBS: [&str; 15] = [
@@ -138,7 +138,7 @@ const VERBS: [&str; 15] = [
 ];
 
 /// Returns the representatives of the entries of the rules of both sides.
-pub(in crate::diff::rules) fn entries<'a>(sides: [&'a Side; 2]) -> Entries<'a> {
+pub(in crate::rules) fn entries<'a>(sides: [&'a Side; 2]) -> Entries<'a> {
     let objects = sides.into_iter().flat_map(|side| &side.objects);
     let roles = objects.filter(|(id, _)| ["Role", "ClusterRole"].contains(&id.kind.as_str()));
     let rules = roles.filter_map(|(_, role)| role.get("rules")?.as_array()).flatten();

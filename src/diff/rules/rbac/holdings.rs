@@ -1,8 +1,8 @@
 //! Effective permissions: the subjects of bindings and their roles.
 
 use super::grants::{Entries, Grant, Wildcards, role_grants};
-use crate::diff::identity::{Pair, Pairs};
-use crate::diff::{Identity, Side};
+use crate::identity::{Pair, Pairs};
+use crate::{Identity, Side};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -46,10 +46,10 @@ pub(super) fn bound<'a>(id: &'a Identity, binding: &'a Json) -> Option<(Identity
 type RolesByScope<'a> = BTreeMap<Scope<'a>, BTreeSet<usize>>;
 
 /// Number of a group of subjects with the same roles in the same scopes; `None` without roles.
-pub(in crate::diff::rules) type Holder = Option<usize>;
+pub(in crate::rules) type Holder = Option<usize>;
 
 /// Effective permissions of all subjects of the old side.
-pub(in crate::diff::rules) struct EffectivePermissions<'a> {
+pub(in crate::rules) struct EffectivePermissions<'a> {
     /// Holder of each subject.
     subjects: HashMap<String, usize>,
     /// The roles of each holder.
@@ -64,7 +64,7 @@ pub(in crate::diff::rules) struct EffectivePermissions<'a> {
 
 impl<'a> EffectivePermissions<'a> {
     /// Returns the permissions of a side. Renamed roles and ServiceAccounts have their new name.
-    pub(in crate::diff::rules) fn of(
+    pub(in crate::rules) fn of(
         side: &'a Side,
         renamed: &Renames<'_>,
         entries: &Rc<Entries<'a>>,
@@ -132,7 +132,7 @@ impl<'a> EffectivePermissions<'a> {
 
     /// Returns the holder of a subject. Subjects with the same roles share a holder, so each permission
     /// is looked up once for all of them.
-    pub(in crate::diff::rules) fn holder(&self, subject: &str) -> Holder {
+    pub(in crate::rules) fn holder(&self, subject: &str) -> Holder {
         self.subjects.get(subject).copied()
     }
 
@@ -155,7 +155,7 @@ impl<'a> EffectivePermissions<'a> {
     }
 
     /// Returns true if a holder may use a verb on a resource in any scope.
-    pub(in crate::diff::rules) fn may(
+    pub(in crate::rules) fn may(
         &self,
         holder: Holder,
         group: &str,
@@ -181,11 +181,11 @@ impl<'a> EffectivePermissions<'a> {
 }
 
 /// Subjects and scopes by role.
-pub(in crate::diff::rules) struct Bindings<'a>(BTreeMap<Identity, BTreeSet<(String, Scope<'a>)>>);
+pub(in crate::rules) struct Bindings<'a>(BTreeMap<Identity, BTreeSet<(String, Scope<'a>)>>);
 
 impl<'a> Bindings<'a> {
     /// Returns the bindings of a side. Renamed ServiceAccounts have their new name.
-    pub(in crate::diff::rules) fn of(side: &'a Side, renamed: &Renames<'_>) -> Self {
+    pub(in crate::rules) fn of(side: &'a Side, renamed: &Renames<'_>) -> Self {
         let accounts = renamed.subjects();
         let mut bindings = Bindings(BTreeMap::new());
         for (id, binding) in side.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding"))
@@ -208,22 +208,22 @@ impl<'a> Bindings<'a> {
 }
 
 /// Renamed objects of two sides, by their old identity.
-pub(in crate::diff::rules) struct Renames<'p>(BTreeMap<&'p Identity, &'p Identity>);
+pub(in crate::rules) struct Renames<'p>(BTreeMap<&'p Identity, &'p Identity>);
 
 impl<'p> Renames<'p> {
     /// Returns the renamed objects among the pairs.
-    pub(in crate::diff::rules) fn of(pairs: &'p Pairs<'_>) -> Self {
+    pub(in crate::rules) fn of(pairs: &'p Pairs<'_>) -> Self {
         let old = |pair: &'p Pair<'_>| pair.old_id.as_ref().map(|old| (old, &pair.id));
         Renames(pairs.list.iter().filter_map(old).filter(|(old, new)| old != new).collect())
     }
 
     /// Returns no renames, for the new side.
-    pub(in crate::diff::rules) fn none() -> Self {
+    pub(in crate::rules) fn none() -> Self {
         Renames(BTreeMap::new())
     }
 
     /// Returns the new identities of renamed objects, by their old ones.
-    pub(in crate::diff::rules) fn identities(&self) -> HashMap<Identity, Identity> {
+    pub(in crate::rules) fn identities(&self) -> HashMap<Identity, Identity> {
         self.0.iter().map(|(old, new)| ((*old).clone(), (*new).clone())).collect()
     }
 

@@ -1,7 +1,7 @@
 //! Mutations of webhooks, Services, policies, charts and bundles: what others in the cluster notice.
 
 use super::*;
-use crate::diff::{BundleFacts, ChartFacts};
+use crate::{BundleFacts, ChartFacts};
 
 pub(super) fn mutations() -> Vec<Mutation> {
     [webhooks(), services(), availability(), objects(), hooks(), bundles(), charts()]

@@ -1,0 +1,221 @@
+//! Maps a JSON path to its line. Only used when there is a finding for the path, because parsing
+//! does not keep the positions of millions of values.
+
+use super::overlay;
+use crate::diag::{Diagnostic, Place};
+use crate::ir::{Step, steps};
+use crate::source::BundleFiles;
+use crate::yaml::{Event, Events, Mark};
+use std::collections::BTreeMap;
+
+/// Completes the places of findings that name a file of the bundle and a JSON path in it, but no
+/// column: they get the line and column of the deepest part of the path that exists. Places in
+/// inline overlays become places in bundles.toml.
+pub fn locate(found: &mut [Diagnostic], files: &BundleFiles) {
+    Positions::new(files).locate(found);
+}
+
+/// The positions in a bundle's files; each file is parsed once, when a place names it first.
+pub struct Positions<'f> {
+    files: &'f BundleFiles,
+    read: BTreeMap<String, (&'f str, Vec<Document>)>,
+}
+
+impl<'f> Positions<'f> {
+    /// Returns the positions of these files, without parsing any.
+    pub fn new(files: &'f BundleFiles) -> Self {
+        Positions { files, read: BTreeMap::new() }
+    }
+
+    /// Completes the places of findings.
+    pub fn locate(&mut self, found: &mut [Diagnostic]) {
+        for place in found.iter_mut().flat_map(Diagnostic::places_mut) {
+            self.complete(place);
+            overlay::map_inline(place, self.files);
+        }
+    }
+
+    /// Completes a place, which stays a place in the bundle's files.
+    pub fn complete(&mut self, place: &mut Place) {
+        let (Some(file), Some(path), None, None) =
+            (&place.file, &place.path, place.column, &place.span)
+        else {
+            return;
+        };
+        if !self.read.contains_key(file) {
+            let text = content(file, self.files).and_then(|bytes| std::str::from_utf8(bytes).ok());
+            let text = text.unwrap_or_default();
+            self.read.insert(file.clone(), (text, documents(text)));
+        }
+
+        let wanted = place.document.unwrap_or(1);
+        let Some((text, documents)) = self.read.get(file) else { return };
+        if let Some(document) = documents.iter().find(|document| document.number == wanted) {
+            let mark = document.root.find(&steps(path));
+            place.line = Some(mark.line);
+            place.column = Some(mark.column(text));
+        }
+    }
+}
+
+fn content<'f>(file: &str, files: &'f BundleFiles) -> Option<&'f [u8]> {
+    let in_folder = |folder: &str, content: &'f BTreeMap<String, Vec<u8>>| {
+        let name = match folder {
+            "" => file,
+            folder => file.strip_prefix(folder)?.strip_prefix('/')?,
+        };
+        content.get(name).map(Vec::as_slice)
+    };
+    let overlay = files.overlays.iter().find(|overlay| overlay.name == file);
+    if let Some(overlay) = overlay {
+        return Some(&overlay.content);
+    }
+    in_folder(&files.manifests_dir, &files.manifests)
+        .or_else(|| in_folder(&files.metadata_dir, &files.metadata))
+}
+
+struct Document {
+    /// 1-based, counting empty documents too.
+    number: usize,
+    root: Node,
+}
+
+/// The start of a value, and its contents.
+struct Node {
+    start: Mark,
+    content: Content,
+}
+
+enum Content {
+    Scalar,
+    Seq(Vec<Node>),
+    /// Keys as written, with their positions.
+    Map(Vec<(String, Mark, Node)>),
+}
+
+impl Node {
+    /// Returns the position of the last of `steps` that exists: a key, or a list item.
+    fn find(&self, steps: &[Step]) -> Mark {
+        let mut found = self.start;
+        let mut node = self;
+        for step in steps {
+            let next = match (step, &node.content) {
+                (Step::Index(index), Content::Seq(items)) => {
+                    items.get(*index).map(|item| (item.start, item))
+                }
+                // Of two equal keys the last counts.
+                (Step::Key(key), Content::Map(entries)) => entries
+                    .iter()
+                    .rfind(|(name, ..)| name == key)
+                    .map(|(_, position, value)| (*position, value)),
+                _ => None,
+            };
+            let Some((position, value)) = next else { break };
+            found = position;
+            node = value;
+        }
+        found
+    }
+}
+
+/// A list or map that is open; in a map, the key whose value comes next.
+enum Open {
+    Seq(Mark, Vec<Node>),
+    Map(Mark, Vec<(String, Mark, Node)>, Option<(String, Mark)>),
+}
+
+/// Returns the documents of a text, as far as it can be read.
+fn documents(text: &str) -> Vec<Document> {
+    let mut documents: Vec<Document> = Vec::new();
+    let mut number = 0;
+    let mut open: Vec<Open> = Vec::new();
+    for event in Events::new(text) {
+        let Ok((event, at)) = event else { break };
+        let (node, name) = match event {
+            Event::DocumentStart(found) => {
+                number = found;
+                continue;
+            }
+            Event::DocumentEnd => continue,
+            Event::SequenceStart { .. } => {
+                open.push(Open::Seq(at, Vec::new()));
+                continue;
+            }
+            Event::MappingStart { .. } => {
+                open.push(Open::Map(at, Vec::new(), None));
+                continue;
+            }
+            Event::SequenceEnd | Event::MappingEnd => match open.pop() {
+                Some(Open::Seq(start, items)) => {
+                    (Node { start, content: Content::Seq(items) }, None)
+                }
+                Some(Open::Map(start, entries, _)) => {
+                    (Node { start, content: Content::Map(entries) }, None)
+                }
+                None => break,
+            },
+            Event::Scalar { text, .. } => {
+                (Node { start: at, content: Content::Scalar }, Some(text.into_owned()))
+            }
+            Event::Alias(..) => (Node { start: at, content: Content::Scalar }, None),
+        };
+        match open.last_mut() {
+            None => documents.push(Document { number, root: node }),
+            Some(Open::Seq(_, items)) => items.push(node),
+            Some(Open::Map(_, entries, key)) => match key.take() {
+                None => *key = Some((name.unwrap_or_default(), node.start)),
+                Some((name, position)) => entries.push((name, position, node)),
+            },
+        }
+    }
+
+    documents
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::Code;
+    use crate::sample;
+
+    fn at(text: &str, document: usize, path: &str) -> Option<(usize, usize)> {
+        let files = sample::files(&[("a.yaml", text)], &[]);
+        let place =
+            Place { document: Some(document), ..Place::file("manifests/a.yaml").path(path) };
+        let mut found = [Diagnostic::error(Code::ObjectFieldType, "x").at(place)];
+        locate(&mut found, &files);
+        found[0].place.line.zip(found[0].place.column)
+    }
+
+    const TEXT: &str = "\
+# a comment
+a: 1
+---
+spec:
+  list:
+  - name: one
+  - name: two
+    'odd/key': {flow: [x, y]}
+    same: 1
+    same: 2
+";
+
+    #[test]
+    fn keys_and_items_are_found() {
+        assert_eq!(at(TEXT, 1, ".a"), Some((2, 1)));
+        assert_eq!(at(TEXT, 2, ".spec.list"), Some((5, 3)));
+        assert_eq!(at(TEXT, 2, ".spec.list[1]"), Some((7, 5)));
+        assert_eq!(at(TEXT, 2, ".spec.list[1].name"), Some((7, 5)));
+        assert_eq!(at(TEXT, 2, r#".spec.list[1]["odd/key"].flow[1]"#), Some((8, 27)));
+        assert_eq!(at(TEXT, 2, ".spec.list[1].same"), Some((10, 5)));
+    }
+
+    #[test]
+    fn missing_keys_are_located_at_their_parent() {
+        assert_eq!(at(TEXT, 2, ".spec.list[1].none.deeper"), Some((7, 5)));
+        assert_eq!(at(TEXT, 2, ".none"), Some((4, 1)));
+        assert_eq!(at(TEXT, 2, ".spec.list[9]"), Some((5, 3)));
+        assert_eq!(at(TEXT, 3, ".a"), None);
+        assert_eq!(at("a: [\n", 1, ".a"), None);
+    }
+}

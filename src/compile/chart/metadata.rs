@@ -1,0 +1,228 @@
+//! Chart.yaml.
+
+use super::chart_lock::{CRDS_CONDITION, CRDS_SUBCHART};
+use super::crds::Crds;
+use super::{Description, Part, artifact_hub};
+use crate::bundle::{Bundle, ClusterServiceVersion};
+use crate::config::Maintainer;
+use crate::ir::{Map, Object, Value};
+use crate::yaml;
+
+/// An entry of Chart.yaml that only catalogs of charts show, and that may be large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CatalogEntry {
+    /// `icon`
+    Icon,
+    /// The annotation with examples of custom resources.
+    CrdsExamples,
+}
+
+impl CatalogEntry {
+    /// All of them, in the order in which they are left out of large releases.
+    pub(super) const ALL: [CatalogEntry; 2] = [CatalogEntry::Icon, CatalogEntry::CrdsExamples];
+
+    /// Returns the key in Chart.yaml.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CatalogEntry::Icon => "icon",
+            CatalogEntry::CrdsExamples => artifact_hub::CRDS_EXAMPLES,
+        }
+    }
+}
+
+/// Returns Chart.yaml: versions, description and provenance, without timestamps and without the
+/// entries that are `left_out`.
+pub(super) fn chart(
+    description: &Description<'_>,
+    part: Part,
+    crds: &Crds,
+    left_out: &[CatalogEntry],
+) -> String {
+    let csv = description.bundle.map(|bundle| &bundle.csv);
+    let mut root = Map::new();
+    let mut set = |key: &str, value: Value| {
+        root.insert(key.to_owned(), value);
+    };
+    set("apiVersion", "v2".into());
+    set("name", Value::text(part.name(description.config)));
+    set("version", Value::text(description.version.to_string()));
+    set("appVersion", Value::text(description.app_version()));
+    let title = csv.map(|csv| csv.spec_text("displayName")).filter(|title| !title.is_empty());
+    let name = description.bundle.map_or(&description.config.name, |bundle| &bundle.package);
+    let title = title.unwrap_or(name);
+    let what = match (part, csv) {
+        (Part::Crds, _) => "CustomResourceDefinitions of ",
+        (Part::Main, _) => "",
+        (Part::Operands, Some(_)) => "Custom resources for the operator of ",
+        (Part::Operands, None) => "Objects that follow ",
+    };
+    let made_from = description.made_from();
+    set("description", Value::text(format!("{what}{title}, {made_from}")));
+    set("type", "application".into());
+
+    csv.into_iter().flat_map(of_csv).for_each(|(key, value)| set(key, value));
+    if !description.config.maintainers.is_empty() {
+        set("maintainers", maintainers(&description.config.maintainers));
+    }
+
+    if crds.are_in_subchart() {
+        let mut dependency = vec![
+            ("name", Value::text(CRDS_SUBCHART)),
+            ("version", Value::text(description.version.to_string())),
+        ];
+        if crds.are_templates() {
+            dependency.push(("condition", Value::text(CRDS_CONDITION)));
+        }
+        set("dependencies", Value::Seq(vec![Value::map(dependency)]));
+    }
+
+    let mut annotations = annotations(description);
+    // The next build reads both: moving CRDs breaks releases, and a change of `watch` is an error.
+    if part == Part::Main {
+        let placement = Value::text(description.crds.as_str());
+        annotations.insert("bundle2chart/crds".to_owned(), placement);
+        if let Some(watch) = description.watch {
+            let watch = Value::text(watch.annotation());
+            annotations.insert("bundle2chart/watch".to_owned(), watch);
+        }
+        annotations.extend(description.bundle.map(upgrade_facts).unwrap_or_default());
+    }
+    if description.config.toggles.strip_descriptions {
+        annotations.insert("bundle2chart/descriptions".to_owned(), Value::text("stripped"));
+    }
+    // Artifact Hub's annotations come last: they have texts of the bundle with several lines.
+    if let Some(csv) = csv.filter(|_| part == Part::Main) {
+        let vendor = csv.object.at(&["spec", "provider", "name"]).and_then(Value::as_str);
+        if let Some(vendor) = vendor.filter(|vendor| !vendor.is_empty()) {
+            annotations.insert("bundle2chart/vendor".to_owned(), Value::text(vendor));
+        }
+        annotations.extend(artifact_hub::annotations(csv, description.images));
+    }
+    for entry in left_out {
+        annotations.shift_remove(entry.as_str());
+    }
+    set("annotations", Value::from(annotations));
+    for entry in left_out {
+        root.shift_remove(entry.as_str());
+    }
+    plain(&root)
+}
+
+/// Returns the entries of Chart.yaml that describe the operator.
+fn of_csv(csv: &ClusterServiceVersion) -> Vec<(&'static str, Value)> {
+    let mut entries = Vec::new();
+    if let Some(minimum) = kube_version(csv.spec_text("minKubeVersion")) {
+        entries.push(("kubeVersion", Value::text(minimum)));
+    }
+    let provider = csv.object.at(&["spec", "provider", "url"]).and_then(Value::as_str);
+    if let Some(home) = provider.filter(|url| url.starts_with("https://")) {
+        entries.push(("home", Value::text(home)));
+    }
+    if let Some(keywords) = csv.object.at(&["spec", "keywords"]).and_then(Value::as_seq) {
+        let keywords: Vec<&str> = keywords.iter().filter_map(Value::as_str).collect();
+        if !keywords.is_empty() {
+            entries.push(("keywords", Value::texts(keywords)));
+        }
+    }
+
+    // Chart viewers turn it into a link, so only https.
+    let repository = csv.object.metadata("annotations").and_then(|own| own.get("repository"));
+    let repository = repository.and_then(Value::as_str);
+    if let Some(source) = repository.filter(|url| url.starts_with("https://")) {
+        entries.push(("sources", Value::texts([source])));
+    }
+
+    if let Some(icon) = icon(&csv.object) {
+        entries.push(("icon", Value::Text(icon)));
+    }
+    entries
+}
+
+/// Largest icon, in characters of base64. Chart.yaml is part of every release Secret.
+const LARGEST_ICON: usize = 32 << 10;
+
+/// Returns the first icon of the CSV as a data URL; `None` for a large one.
+fn icon(csv: &Object) -> Option<String> {
+    let icon = csv.at(&["spec", "icon"])?.as_seq()?.first()?;
+    let media_type = icon.get("mediatype")?.as_str()?;
+    let is_type = |c: char| c.is_ascii_alphanumeric() || "/+.-".contains(c);
+    let is_image = media_type.starts_with("image/") && media_type.chars().all(is_type);
+
+    let data: String = icon.get("base64data")?.as_str()?.split_whitespace().collect();
+    let is_base64 = data.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b));
+    let fits = is_image && is_base64 && !data.is_empty() && data.len() <= LARGEST_ICON;
+    fits.then(|| format!("data:{media_type};base64,{data}"))
+}
+
+/// Returns Chart.yaml of the CRD subchart.
+pub(super) fn crds_chart(description: &Description<'_>) -> String {
+    let name = &description.config.name;
+    plain(&Map::from_iter([
+        ("apiVersion".to_owned(), "v2".into()),
+        ("name".to_owned(), Value::text(CRDS_SUBCHART)),
+        ("version".to_owned(), Value::text(description.version.to_string())),
+        ("description".to_owned(), Value::text(format!("CustomResourceDefinitions of {name}"))),
+        ("type".to_owned(), "application".into()),
+    ]))
+}
+
+fn annotations(description: &Description<'_>) -> Map {
+    let Some(bundle) = description.bundle else {
+        let manifests = ("bundle2chart/manifests".to_owned(), Value::text(description.origin));
+        return Map::from_iter([manifests]);
+    };
+    let mut annotations = Map::from_iter([
+        ("bundle2chart/bundle".to_owned(), Value::text(description.origin)),
+        ("bundle2chart/package".to_owned(), Value::text(&bundle.package)),
+        ("bundle2chart/csv".to_owned(), Value::text(bundle.csv.name())),
+    ]);
+    if let Some(image) = &bundle.image {
+        annotations.insert("bundle2chart/digest".to_owned(), Value::text(&image.digest));
+    }
+    if let Some(maximum) = &bundle.requirements.max_openshift {
+        annotations.insert("bundle2chart/max-openshift-version".to_owned(), Value::text(maximum));
+    }
+    let channels = bundle.channels().join(",");
+    if !channels.is_empty() {
+        annotations.insert("bundle2chart/channels".to_owned(), Value::text(channels));
+    }
+    annotations
+}
+
+/// Returns the facts of the bundle that `diff` compares: the vendor's upgrade path, install modes and
+/// dependencies.
+fn upgrade_facts(bundle: &Bundle) -> Map {
+    let (csv, edges) = (&bundle.csv, &bundle.edges);
+    let modes: Vec<&str> = csv.install_modes.iter().map(|mode| mode.as_str()).collect();
+    let facts = [
+        ("install-modes", modes.join(",")),
+        ("replaces", edges.replaces.clone()),
+        ("skips", edges.skips.join(",")),
+        ("skip-range", edges.skip_range.clone()),
+        ("requires", bundle.requirements.texts().join("; ")),
+    ];
+    let facts = facts.into_iter().filter(|(_, text)| !text.is_empty());
+    facts.map(|(key, text)| (format!("bundle2chart/{key}"), Value::text(text))).collect()
+}
+
+/// Returns Helm's `kubeVersion` for `minKubeVersion`; `-0` matches versions such as `1.29.3-gke.1`.
+fn kube_version(minimum: &str) -> Option<String> {
+    let version = semver::Version::parse(minimum.trim_start_matches('v')).ok()?;
+    Some(format!(">={}.{}.{}-0", version.major, version.minor, version.patch))
+}
+
+/// Returns the list of maintainers.
+pub fn maintainers(maintainers: &[Maintainer]) -> Value {
+    Value::Seq(maintainers.iter().map(maintainer).collect())
+}
+
+fn maintainer(maintainer: &Maintainer) -> Value {
+    let Maintainer { name, email, url } = maintainer;
+    let fields = [("name", Some(name)), ("email", email.as_ref()), ("url", url.as_ref())];
+    Value::map(fields.into_iter().filter_map(|(key, text)| Some((key, Value::text(text?)))))
+}
+
+/// Returns the YAML of a map without expressions, which cannot fail.
+fn plain(root: &Map) -> String {
+    yaml::plain(root).unwrap_or_default()
+}

@@ -1,0 +1,344 @@
+//! Builds the files of Helm charts from a unit, in memory.
+//!
+//! A bundle compiles to one chart, and depending on its configuration to a chart NAME-crds that is
+//! installed before it and a chart NAME-operands that is installed after it.
+
+pub mod artifact_hub;
+pub mod budget;
+mod chart_lock;
+mod cluster_scope;
+mod companion_docs;
+mod crd_docs;
+mod crds;
+mod gates;
+mod generated;
+pub mod helm_test;
+pub mod manifest;
+pub mod metadata;
+mod named_templates;
+mod notes;
+pub mod readme;
+pub mod required_apis;
+mod steps;
+mod switches;
+mod uninstall;
+pub mod values;
+
+pub use budget::{
+    LIMIT as RELEASE_LIMIT, WARN as RELEASE_WARN, percent as release_percent,
+    share as release_share,
+};
+pub use chart_lock::{CHART_LOCK, CRDS_SUBCHART, chart_lock, is_written_by_helm};
+pub use generated::{Manifest, render_generated};
+pub use metadata::CatalogEntry;
+
+use crate::bundle::Bundle;
+use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Watch};
+use crate::ir::{Object, Origin, Phase, ReadPaths, Release, Scopes, Unit};
+use crate::kubectl::{Gate, Step};
+use crate::overlay;
+use required_apis::Providers;
+use required_apis::REQUIRED_APIS;
+use std::collections::BTreeMap;
+use steps::Steps;
+
+/// A Helm chart.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// Name of the chart.
+    pub name: String,
+    /// Version of the chart.
+    pub version: semver::Version,
+    /// File contents by `/`-separated path.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// Upper bound of the size of its release Secret in bytes; Helm's limit is [`RELEASE_LIMIT`].
+    pub release_bytes: usize,
+    /// Entries of Chart.yaml that are left out because the release is large.
+    pub left_out: Vec<CatalogEntry>,
+    /// Folder of CRDs that Helm does not upgrade, with a trailing slash.
+    pub crds_folder: Option<&'static str>,
+    /// Names of its stub CRDs.
+    pub stubs: Vec<String>,
+    /// Namespaces that it creates with the default values.
+    pub namespaces: Vec<String>,
+    /// Gates that open before charts that depend on it are installed.
+    pub gates: Vec<Gate>,
+    /// Changes after its installation.
+    pub steps: Vec<Step>,
+    /// Most seconds that its Jobs wait for the gates of switches.
+    pub gate_seconds: u64,
+}
+
+/// Steps and then gates after the installation of a chart.
+struct AfterInstall {
+    steps: Steps,
+    gates: Vec<Gate>,
+}
+
+/// Text that the source of a chart adds to its documents.
+#[derive(Clone, Debug, Default)]
+pub struct Additions {
+    /// Sections of README.md, after the commands of the installation.
+    pub readme: String,
+    /// Paragraphs of NOTES.txt.
+    pub notes: String,
+}
+
+/// Inputs for chart metadata and documentation.
+#[derive(Clone, Copy, Debug)]
+pub struct Description<'a> {
+    /// The source bundle; `None` for a `[[chart]]`.
+    pub bundle: Option<&'a Bundle>,
+    /// The configuration of the bundle.
+    pub config: &'a BundleConfig,
+    /// Version of the chart.
+    pub version: &'a semver::Version,
+    /// Namespace in the commands of README.md.
+    pub namespace: &'a str,
+    /// Namespaces that the operator watches, if there is an operator.
+    pub watch: Option<&'a Watch>,
+    /// Source of the bundle as configured, independent of its content.
+    pub origin: &'a str,
+    /// Images that the chart refers to.
+    pub images: &'a [String],
+    /// Layout of the output folder.
+    pub layout: Layout,
+    /// Placement of CRDs.
+    pub crds: CrdPlacement,
+    /// Warnings about the bundle, for reviewers of the chart.
+    pub warnings: &'a [String],
+    /// Text of the source in its documents.
+    pub additions: &'a Additions,
+}
+
+impl Description<'_> {
+    /// Returns the version of the operator, or of a `[[chart]]`.
+    fn app_version(&self) -> String {
+        self.bundle.map_or_else(|| self.version.to_string(), |bundle| bundle.csv.version.clone())
+    }
+
+    /// Returns the provenance in a few words, which follow the name.
+    fn made_from(&self) -> &'static str {
+        if self.bundle.is_some() { "compiled from its OLM bundle" } else { "built from manifests" }
+    }
+}
+
+/// The charts of a bundle, in install order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// NAME-crds: CRDs of the bundle and stub CRDs.
+    Crds,
+    /// NAME: the operator.
+    Main,
+    /// NAME-operands: overlays that need the running operator.
+    Operands,
+}
+
+impl Part {
+    /// Returns the chart name.
+    fn name(self, config: &BundleConfig) -> String {
+        match self {
+            Part::Crds => format!("{}{CRDS_SUFFIX}", config.name),
+            Part::Main => config.name.clone(),
+            Part::Operands => format!("{}{OPERANDS_SUFFIX}", config.name),
+        }
+    }
+}
+
+/// The other charts of the bundle.
+#[derive(Clone, Copy, Debug, Default)]
+struct Companions {
+    /// NAME-crds has CRDs of the bundle.
+    crds: bool,
+    /// NAME-crds has stub CRDs.
+    stubs: bool,
+    /// There is a chart NAME-operands.
+    operands: bool,
+}
+
+impl Companions {
+    /// Returns true if there is a chart NAME-crds.
+    fn has_crds_chart(self) -> bool {
+        self.crds || self.stubs
+    }
+}
+
+/// Returns the sorted names of the stub CRDs among these objects.
+fn stub_names(objects: &[Object]) -> Vec<String> {
+    let stubs = objects.iter().filter(|object| object.origin == Origin::Stub);
+    let mut names: Vec<String> = stubs.map(|stub| stub.name().to_owned()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Returns the sorted names of the namespaces that a chart creates with the default values.
+pub fn created_namespaces(unit: &Unit, release_namespace: &str) -> Vec<String> {
+    let values = unit.default_values();
+    let release = Release { namespace: release_namespace, values: &values };
+    let namespaces = unit.objects.iter().filter(|object| object.kind() == "Namespace");
+    let mut names: Vec<String> = namespaces
+        .filter_map(|object| {
+            release.object(object)?.pointer("/metadata/name")?.as_str().map(str::to_owned)
+        })
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+/// Returns the charts of a unit in install order.
+pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
+    let scopes = cluster_scope::scopes(&unit.objects, &description.config.scopes);
+    let mut operands = take(&mut unit, |object| object.phase == Phase::Operand);
+    if let Some(operands) = &mut operands {
+        operands.constraints = overlay::switch_order(&description.config.switches);
+    }
+    let separate = description.crds == CrdPlacement::Separate;
+    // CRDs with expressions need the namespace and values of the operator's release.
+    let crds = take(&mut unit, |object| {
+        let own = object.kind() == "CustomResourceDefinition" && !object.has_expression();
+        object.origin == Origin::Stub || separate && own
+    });
+
+    let mut providers = Providers::new();
+    for (part, objects) in [
+        (Part::Crds, crds.as_ref().map(|unit| unit.objects.as_slice()).unwrap_or_default()),
+        (Part::Main, unit.objects.as_slice()),
+    ] {
+        providers.extend(required_apis::provided(objects, &part.name(description.config)));
+    }
+
+    let stubs = crds.as_ref().map(|unit| stub_names(&unit.objects)).unwrap_or_default();
+    let companions = Companions {
+        crds: crds.as_ref().is_some_and(|unit| unit.objects.len() > stubs.len()),
+        stubs: !stubs.is_empty(),
+        operands: operands.is_some(),
+    };
+
+    let read = ReadPaths::of(&unit.objects);
+    // Values of objects that are in another chart now.
+    unit.values.retain(|value| read.contains(&value.path));
+    let parts = [(Part::Crds, crds), (Part::Main, Some(unit)), (Part::Operands, operands)];
+    parts
+        .into_iter()
+        .filter_map(|(part, unit)| {
+            Some(chart(unit?, description, part, companions, &providers, &scopes))
+        })
+        .collect()
+}
+
+/// Moves the matching objects, with the values that they use, to a new unit; `None` without matches.
+fn take(unit: &mut Unit, belongs: impl Fn(&Object) -> bool) -> Option<Unit> {
+    if !unit.objects.iter().any(&belongs) {
+        return None;
+    }
+    let (taken, left) = std::mem::take(&mut unit.objects).into_iter().partition(belongs);
+    unit.objects = left;
+    let objects: Vec<Object> = taken;
+    let read = ReadPaths::of(&objects);
+    let values = unit.values.iter().filter(|value| read.contains(&value.path)).cloned().collect();
+    Some(Unit { values, objects, ..Unit::default() })
+}
+
+fn chart(
+    mut unit: Unit,
+    description: &Description<'_>,
+    part: Part,
+    companions: Companions,
+    providers: &Providers,
+    scopes: &Scopes,
+) -> Chart {
+    let name = part.name(description.config);
+    let mut crds = crds::place(&mut unit, part, description.crds);
+    let tests = match part {
+        Part::Main => helm_test::add(&mut unit, &name),
+        Part::Crds | Part::Operands => BTreeMap::new(),
+    };
+    let unit = &unit;
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
+    for (path, text) in manifest::templates(unit.objects.iter().filter(|o| !crds.holds(o))) {
+        files.insert(path, text);
+    }
+    files.extend(named_templates::files(unit));
+    files.extend(tests);
+    if let Some(template) = required_apis::template(unit, &name, providers) {
+        files.insert(REQUIRED_APIS.to_owned(), template);
+    }
+    if crds.are_in_subchart() {
+        files.insert("charts/crds/Chart.yaml".to_owned(), metadata::crds_chart(description));
+        let lock = chart_lock(description.version, crds.are_templates());
+        files.insert(CHART_LOCK.to_owned(), lock);
+    }
+
+    let with_all = metadata::chart(description, part, &crds, &[]);
+    files.insert("Chart.yaml".to_owned(), with_all);
+    files.insert("values.yaml".to_owned(), values::yaml(&unit.values));
+    files.insert("values.schema.json".to_owned(), values::schema(unit, crds.are_in_subchart()));
+
+    let once = cluster_scope::paragraph(unit, &crds, scopes);
+    let next = AfterInstall {
+        steps: steps::of_part(description, part, scopes),
+        gates: gates::of_part(description.config, part, unit),
+    };
+    let (readme, mut notes) = match part {
+        Part::Main => (
+            readme::readme(unit, description, &crds, companions, &once, &next),
+            notes::notes(unit, description, &crds, companions),
+        ),
+        Part::Crds => companion_docs::crds(unit, description, &crds, &once),
+        Part::Operands => companion_docs::operands(unit, description, &once, &next),
+    };
+    if part == Part::Operands {
+        switches::notes(&mut notes, description.config);
+    }
+    steps::notes(&mut notes, &next.steps);
+    gates::notes(&mut notes, &next.gates);
+    files.insert("README.md".to_owned(), readme);
+    files.insert("templates/NOTES.txt".to_owned(), notes);
+    files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());
+
+    let switches = description.config.switches.iter().filter(|_| part == Part::Operands);
+    let gate_seconds = switches.map(overlay::switch_job_seconds).sum();
+    files.append(&mut crds.files);
+    let mut release_bytes = budget::release_bytes(&name, &files, unit, description.namespace);
+    let mut left_out = Vec::new();
+    // Catalogs can do without them; a release that does not fit cannot be installed.
+    for entry in CatalogEntry::ALL {
+        if release_bytes < RELEASE_WARN {
+            break;
+        }
+        left_out.push(entry);
+        let text = metadata::chart(description, part, &crds, &left_out);
+        if files.get("Chart.yaml") == Some(&text) {
+            left_out.pop();
+            continue;
+        }
+        files.insert("Chart.yaml".to_owned(), text);
+        release_bytes = budget::release_bytes(&name, &files, unit, description.namespace);
+    }
+
+    Chart {
+        name,
+        left_out,
+        version: description.version.clone(),
+        files: files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),
+        release_bytes,
+        crds_folder: crds.folder(),
+        stubs: stub_names(&unit.objects),
+        namespaces: created_namespaces(unit, description.namespace),
+        gates: next.gates,
+        steps: next.steps.list,
+        gate_seconds,
+    }
+}
+
+/// Content of .helmignore. Helm stores all other files in the release Secret.
+pub const HELMIGNORE: &str = "\
+# Not part of the release.
+.bundle2chart
+UPGRADE.md
+.git/
+.gitignore
+*.swp
+*.tgz
+.DS_Store
+";

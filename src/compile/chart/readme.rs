@@ -1,0 +1,311 @@
+//! README.md of a chart.
+
+use super::crds::Crds;
+use super::notes::pull_namespaces;
+use super::{
+    AfterInstall, Companions, Description, Part, crd_docs, gates, helm_test, steps, uninstall,
+};
+use crate::config::{CertificateProvider, KUBECTL_IMAGE, Layout, Source, Watch};
+use crate::escape::markdown::{self, code, sentence};
+use crate::ir::{Expr, ObjectId, Unit, Value, ValuesPath};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// Returns README.md: install commands, values, CRDs, images and provenance. `once` is the paragraph
+/// on cluster-scoped objects.
+pub(super) fn readme(
+    unit: &Unit,
+    description: &Description<'_>,
+    crds: &Crds,
+    companions: Companions,
+    once: &str,
+    next: &AfterInstall,
+) -> String {
+    let name = &description.config.name;
+    let mut text = format!("# {name}\n\n");
+    let title =
+        description.bundle.map(|bundle| markdown::text(bundle.csv.spec_text("displayName")));
+    let title = title.filter(|title| !title.is_empty()).unwrap_or_else(|| name.clone());
+    let _ = write!(
+        text,
+        "{title} {}, {} by bundle2chart. Do not edit: change bundles.toml and build again.\n\n\
+         ## Install\n\n",
+        markdown::text(&description.app_version()),
+        description.made_from()
+    );
+
+    if !description.config.depends_on.is_empty() {
+        let names: Vec<String> =
+            description.config.depends_on.iter().map(|name| code(name)).collect();
+        let _ = write!(text, "Install first: {}.\n\n", names.join(", "));
+    }
+    install(&mut text, description, crds, companions);
+    text.push_str(once);
+    pull_secret(&mut text, unit, description);
+    text.push_str(&description.additions.readme);
+    let requirements = description.bundle.map(|bundle| &bundle.requirements);
+    if let Some(maximum) = requirements.and_then(|required| required.max_openshift.as_ref()) {
+        let _ = write!(
+            text,
+            "\nSupports OpenShift up to {}; upgrade the operator before you upgrade OpenShift further.\n",
+            markdown::text(maximum)
+        );
+    }
+    if let Some(watch) = description.watch {
+        let _ = write!(text, "\nThe operator watches {}.\n", watched(watch));
+    }
+
+    warnings(&mut text, description);
+    certificate_section(&mut text, unit, description);
+    steps::section(&mut text, &next.steps, description.namespace);
+    gates::section(&mut text, &next.gates, description.namespace);
+    contents(&mut text, unit);
+    values(&mut text, unit);
+    test_section(&mut text, unit, description);
+    crd_docs::section(&mut text, unit, description, crds, companions);
+    uninstall::section(&mut text, unit, description, companions);
+
+    if !description.images.is_empty() {
+        text.push_str("\n## Images\n\n");
+        if unit.values.iter().any(|value| value.path.segments() == ["imageRegistries"]) {
+            text.push_str("To pull them from a mirror, set `imageRegistries`.\n\n");
+        }
+        for image in description.images {
+            let _ = writeln!(text, "- {}", code(image));
+        }
+    }
+    provenance(&mut text, description);
+    text
+}
+
+/// Appends the warnings of the build.
+fn warnings(text: &mut String, description: &Description<'_>) {
+    if description.warnings.is_empty() {
+        return;
+    }
+    text.push_str("\n## Warnings\n\n`bundle2chart build` reports:\n\n");
+    for warning in description.warnings {
+        let _ = writeln!(text, "- {}", markdown::text(warning));
+    }
+}
+
+/// Appends the commands of `helm test`.
+fn test_section(text: &mut String, unit: &Unit, description: &Description<'_>) {
+    if !unit.values.iter().any(|value| value.path == helm_test::image()) {
+        return;
+    }
+    let (name, namespace) = (&description.config.name, description.namespace);
+    let _ = write!(
+        text,
+        "\n## Test\n\n`helm test` waits for the rollout of the workloads. The value `tests.image` enables it, because the \
+         image is not part of the bundle.\n\n\
+         ```sh\n\
+         helm upgrade {name} . --namespace {namespace} --reuse-values --set tests.image={}\n\
+         helm test {name} --namespace {namespace}\n\
+         ```\n",
+        KUBECTL_IMAGE
+    );
+}
+
+/// Returns the watched namespaces as the object of a sentence.
+pub(super) fn watched(watch: &Watch) -> String {
+    match watch {
+        Watch::All => "all namespaces".to_owned(),
+        Watch::Own => "the release namespace only".to_owned(),
+        Watch::Namespaces(names) => {
+            format!("these namespaces, which must exist: {}", names.join(", "))
+        }
+    }
+}
+
+/// Appends the install commands, in order.
+fn install(text: &mut String, description: &Description<'_>, crds: &Crds, companions: Companions) {
+    let name = &description.config.name;
+    let namespace = description.namespace;
+    text.push_str("```sh\n");
+    if companions.has_crds_chart() {
+        let chart = Part::Crds.name(description.config);
+        let _ = writeln!(
+            text,
+            "helm install {chart} {} --namespace {namespace} --create-namespace",
+            sibling_path(description, &chart)
+        );
+    }
+    let skip = match crds.folder() {
+        Some(folder) => {
+            let _ = writeln!(text, "kubectl create -f {folder}");
+            " --skip-crds"
+        }
+        None => "",
+    };
+    let _ =
+        writeln!(text, "helm install {name} . --namespace {namespace} --create-namespace{skip}");
+    if companions.operands {
+        let operands = Part::Operands.name(description.config);
+        // `helm install --wait` of the operator shows that it is ready.
+        let _ = writeln!(
+            text,
+            "helm install {operands} {} --namespace {namespace}   # when the operator is ready",
+            sibling_path(description, &operands)
+        );
+    }
+    text.push_str("```\n");
+    if companions.operands {
+        let _ = write!(
+            text,
+            "\nThe order matters: the API server accepts custom resources only after their CRDs, and only the running \
+             operator reconciles them. Install {name} with `--wait`.\n"
+        );
+    }
+}
+
+/// Appends the paragraph on the pull secret: its name, its namespaces, and how the chart creates it.
+fn pull_secret(text: &mut String, unit: &Unit, description: &Description<'_>) {
+    let default = |path: &ValuesPath| {
+        unit.values.iter().find(|spec| spec.path == *path).and_then(|spec| spec.default.as_str())
+    };
+    let namespaces: Vec<String> = pull_namespaces(unit)
+        .into_iter()
+        .filter_map(|namespace| match namespace {
+            Value::Text(namespace) => Some(namespace.as_str()),
+            Value::Expr(Expr::ReleaseNamespace) => Some(description.namespace),
+            Value::Expr(Expr::Text(path)) => default(path),
+            _ => None,
+        })
+        .map(code)
+        .collect();
+    if namespaces.is_empty() {
+        return;
+    }
+
+    let namespaces = namespaces.join(" and ");
+    let _ = match default(&ValuesPath::new(["pullSecret", "name"])).unwrap_or_default() {
+        "" => write!(
+            text,
+            "\nIf the images need a pull secret, set its name with `--set pullSecret.name=NAME`; it must exist in {namespaces}. "
+        ),
+        name => write!(
+            text,
+            "\nImages are pulled with the secret {}, which must exist in {namespaces}. ",
+            code(name)
+        ),
+    };
+
+    text.push_str(
+        "To create it with the chart, use `--set-file pullSecret.dockerConfigJson=FILE` with the credentials file of \
+         `podman login` or `docker login`.\n",
+    );
+}
+
+/// Returns the relative path of another chart of the same bundle.
+fn sibling_path(description: &Description<'_>, name: &str) -> String {
+    match description.layout {
+        Layout::Versioned => format!("../../{name}/{}", description.version),
+        Layout::Flat => format!("../{name}"),
+    }
+}
+
+/// Appends the provenance table: bundle, digest, package and CSV; or the manifests.
+pub(super) fn provenance(text: &mut String, description: &Description<'_>) {
+    text.push_str("\n## Provenance\n\n| | |\n|---|---|\n");
+    if let Source::Manifests(manifests) = &description.config.source {
+        for path in &manifests.paths {
+            let _ = writeln!(text, "| manifests | {} |", code(&path.text));
+        }
+        for file in &manifests.vendored {
+            let url = file.url.as_ref().map(|url| format!(" from {}", code(url)));
+            let (path, digest) = (code(&file.path), code(&file.digest));
+            let _ = writeln!(text, "| vendored | {path} {digest}{} |", url.unwrap_or_default());
+        }
+    }
+
+    let Some(bundle) = description.bundle else { return };
+    let csv = &bundle.csv;
+    let _ = writeln!(text, "| bundle | {} |", code(description.origin));
+    if let Some(image) = &bundle.image {
+        let _ = writeln!(text, "| digest | {} |", code(&image.digest));
+    }
+    let _ = write!(
+        text,
+        "| package | {} |\n| ClusterServiceVersion | {} |\n",
+        code(&bundle.package),
+        code(csv.name())
+    );
+}
+
+/// Appends the section on the certificate provider of webhooks and APIServices.
+fn certificate_section(text: &mut String, unit: &Unit, description: &Description<'_>) {
+    let Some(csv) = description.bundle.map(|bundle| &bundle.csv) else { return };
+    if csv.webhooks.is_empty() && csv.api_services.is_empty() {
+        return;
+    }
+    let config = description.config;
+    let issuer = match &config.issuer {
+        Some(issuer) => {
+            format!(" The {} {} signs them and must exist first.", issuer.kind, code(&issuer.name))
+        }
+        None => String::new(),
+    };
+
+    let provider = match config.certificates {
+        CertificateProvider::CertManager => format!(
+            "cert-manager issues the certificates and injects the CA bundle. Install it before this chart: without the \
+             API `cert-manager.io/v1` the installation fails.{issuer}"
+        ),
+        CertificateProvider::ServiceCa => {
+            "OpenShift's service CA issues the certificates. This chart works on OpenShift only.".to_owned()
+        }
+        CertificateProvider::Helm => "Helm generates the certificates at install, valid for ten years, and keeps them on \
+             upgrades. To rotate them, delete the Secret and run `helm upgrade`. Do not use `helm template` or tools \
+             that render without a cluster, such as Argo CD: every rendering generates new certificates."
+            .to_owned(),
+        CertificateProvider::ExistingSecret => {
+            "The certificates are in existing Secrets, named by the values `certificates`; create them first.".to_owned()
+        }
+        CertificateProvider::None => {
+            "This chart has no certificates and no CA bundle: the operator must provide both."
+                .to_owned()
+        }
+    };
+
+    text.push_str("\n## Certificates\n\nThe API server calls this operator");
+    let deployments: BTreeSet<&str> = csv
+        .webhooks
+        .iter()
+        .map(|webhook| webhook.deployment.as_str())
+        .chain(csv.api_services.iter().map(|service| service.deployment.as_str()))
+        .filter(|name| unit.names("Deployment").contains(*name))
+        .collect();
+    let deployments: Vec<String> = deployments.into_iter().map(code).collect();
+    let _ = writeln!(text, " ({}). {provider}", deployments.join(", "));
+}
+
+pub fn contents(text: &mut String, unit: &Unit) {
+    // Switches have several objects of one name, of which one is rendered. Names of several parts are
+    // not compared.
+    let mut seen: BTreeSet<ObjectId> = BTreeSet::new();
+    let mut is_new = |id: ObjectId| id.name.is_empty() || seen.insert(id);
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for object in unit.objects.iter().filter(|object| is_new(object.id())) {
+        *kinds.entry(object.kind()).or_default() += 1;
+    }
+    text.push_str("\n## Contents\n\n| Kind | Objects |\n|---|---|\n");
+    for (kind, count) in kinds {
+        let _ = writeln!(text, "| {} | {count} |", markdown::text(kind));
+    }
+}
+
+pub fn values(text: &mut String, unit: &Unit) {
+    if unit.values.is_empty() {
+        return;
+    }
+    text.push_str("\n## Values\n\n| Key | Type | Default | Description |\n|---|---|---|---|\n");
+    for spec in &unit.values {
+        let kind = spec.schema.get("type").and_then(|kind| kind.as_str()).unwrap_or("any");
+        let default = spec.documented_default.clone();
+        let default = default.unwrap_or_else(|| spec.default.to_string());
+        let (path, default) = (code(&spec.path.to_string()), code(&default));
+        let description = sentence(&spec.description);
+        let _ = writeln!(text, "| {path} | {kind} | {default} | {description} |");
+    }
+}

@@ -1,0 +1,319 @@
+//! The reader of `bundles.toml`: text comes in, a checked [`Config`] and what is wrong goes out.
+//!
+//! Each table has a file with a function for it. They have a [`Reader`] in common, which checks the
+//! TOML tree against the tables of keys and collects what is wrong, and the rules of single
+//! [`values`]; [`check`] has the rules for several bundles together.
+
+mod after;
+mod bundle;
+mod certificates;
+mod chart;
+pub(crate) mod check;
+pub(crate) mod defaults;
+pub(super) mod deploy;
+mod ignore;
+mod lints;
+mod mirror;
+mod network;
+mod operands;
+mod output;
+pub(crate) mod overlay;
+pub(crate) mod pods;
+pub(crate) mod reader;
+mod ready;
+mod registry;
+mod switches;
+pub(crate) mod values;
+mod verify;
+
+use super::keys::{BUNDLE, CHART, DEFAULTS, INCLUDED, OUTPUT, ROOT};
+use super::{BundleConfig, Config, Layout, Output, ServingConfig, Toggles};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
+use crate::serving;
+use check::Draft;
+use defaults::Settings;
+use reader::{Fields, Located, Reader};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use toml::de::{DeTable, Error};
+
+/// Most bundles of one configuration; keeps the checks of all against all short.
+const BUNDLE_LIMIT: usize = 1_000;
+
+/// The keys of the tables that become charts.
+const TABLES: [&str; 3] = ["bundle", "chart", "serving"];
+
+/// The tables that become charts.
+#[derive(Default)]
+pub(crate) struct Tables {
+    pub(crate) drafts: Vec<Draft>,
+    pub(crate) bundles: Vec<BundleConfig>,
+    pub(crate) servings: Vec<ServingConfig>,
+}
+
+impl Config {
+    /// Parses `source` and resolves its defaults; relative paths are relative to `base`.
+    ///
+    /// All problems are reported, in the order of the file; the configuration is only returned if
+    /// none is an error. If the file is not valid TOML, only this is reported. Filters are compiled
+    /// on a separate thread.
+    ///
+    /// Nothing is read from disk, so the files of `include` are missing; [`Config::read`] adds them.
+    pub fn parse(
+        source: &Arc<SourceText>,
+        base: &Path,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Config> {
+        Config::parse_with(source, &[], base, diagnostics)
+    }
+
+    /// [`Config::parse`], with the texts of the files that `include` names.
+    pub(super) fn parse_with(
+        source: &Arc<SourceText>,
+        included: &[Arc<SourceText>],
+        base: &Path,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Config> {
+        let sources: Vec<&Arc<SourceText>> = std::iter::once(source).chain(included).collect();
+        let mut trees = Vec::new();
+        let mut found = Diagnostics::new();
+        for source in &sources {
+            let (tree, errors) = DeTable::parse_recoverable(&source.text);
+            found.extend(errors.iter().map(|error| syntax(source, error)));
+            trees.push(tree);
+        }
+
+        let mut reader = Reader { source, found };
+        let files = sources.iter().copied().zip(trees.iter().map(|tree| tree.get_ref()));
+        let is_toml = !reader.found.has_errors();
+        let config =
+            is_toml.then(|| config(&mut reader, &files.collect::<Vec<_>>(), base)).flatten();
+
+        // The trees are sorted by key; people read the files from the top.
+        let start = diagnostics.mark();
+        diagnostics.append(reader.found);
+        let place = |d: &Diagnostic| d.place.span.as_ref().map(|span| position(span, &sources));
+        diagnostics.since(start).sort_by_key(place);
+        config.filter(|_| !diagnostics.has_errors_since(start))
+    }
+}
+
+/// Returns the position of a place: the index of its file, and the offset in it.
+fn position(span: &Span, sources: &[&Arc<SourceText>]) -> (Option<usize>, usize) {
+    let file = sources.iter().position(|source| Arc::ptr_eq(source, &span.source));
+    (file, span.range.start)
+}
+
+/// Returns the range of the first line, where findings about a whole file are placed.
+fn first_line(source: &SourceText) -> std::ops::Range<usize> {
+    0..source.text.find('\n').unwrap_or(source.text.len())
+}
+
+fn syntax(source: &Arc<SourceText>, error: &Error) -> Diagnostic {
+    let range = error.span().unwrap_or(0..0);
+    if let Some(string) = unclosed_string(&source.text, range.start) {
+        return Diagnostic::error(Code::ConfigSyntax, "invalid TOML: unclosed string")
+            .at(Place::span(Span::new(source, string)))
+            .hint("close the quote on the same line");
+    }
+    let hint = match error.message() {
+        "duplicate key" => "remove one of them: a table can only be defined once",
+        message if message.contains("quoted") => "put text in quotes: `key = \"value\"`",
+        message if message.contains("unclosed") || message.contains("literal string") => {
+            "close the bracket or the quote on the same line"
+        }
+        _ => "write `key = value`, with text in quotes and lists in brackets",
+    };
+    Diagnostic::error(Code::ConfigSyntax, format!("invalid TOML: {}", error.message()))
+        .at(Place::span(Span::new(source, range)))
+        .hint(hint)
+}
+
+/// Returns the string on one line that is not closed, if the line ends at `end`: the parser marks the
+/// end, where nothing is to be seen.
+fn unclosed_string(text: &str, end: usize) -> Option<std::ops::Range<usize>> {
+    let rest = text.get(end..)?;
+    if !(rest.is_empty() || rest.starts_with(['\n', '\r'])) {
+        return None;
+    }
+    let start = text.get(..end)?.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = text.get(start..end)?;
+    if line.contains("\"\"\"") || line.contains("'''") {
+        return None;
+    }
+
+    let mut opened: Option<(usize, char)> = None;
+    let mut escaped = false;
+    for (at, c) in line.char_indices() {
+        match opened {
+            None if c == '#' => return None,
+            None if matches!(c, '"' | '\'') => opened = Some((at, c)),
+            Some((_, '"')) if escaped => escaped = false,
+            Some((_, '"')) if c == '\\' => escaped = true,
+            Some((_, quote)) if c == quote => opened = None,
+            _ => {}
+        }
+    }
+    opened.map(|(at, _)| start + at..end)
+}
+
+/// A file, with its text and its tree.
+type File<'t> = (&'t Arc<SourceText>, &'t DeTable<'t>);
+
+/// Reads the main file and the included ones, which come after it.
+fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>], base: &Path) -> Option<Config> {
+    let (main, included) = files.split_first()?;
+    let (main_source, tree) = *main;
+    let root = reader.fields(&ROOT, first_line(main_source), tree);
+    if let Some(at) = root.text("required-version") {
+        required_version(reader, at);
+    }
+    let mut defaults = Settings::default();
+    if let Some((table, header)) = root.table("defaults") {
+        let fields = reader.fields(&DEFAULTS, header, table);
+        defaults = defaults::settings(reader, &fields, &DEFAULTS, Toggles::default());
+    }
+    let mut output =
+        Some(Output { dir: PathBuf::from("out"), layout: Layout::default(), keep: None });
+    if let Some((table, header)) = root.table("output") {
+        let fields = reader.fields(&OUTPUT, header, table);
+        output = output::read(reader, &fields, base);
+    }
+    let mirrors = mirror::read(reader, &root);
+    let registries = registry::read(reader, &root);
+    let network = network::read(reader, &root);
+    let verifications = verify::read(reader, &root);
+    let lints = lints::read(reader, &root);
+    let ignore = ignore::read(reader, &root);
+
+    let has_tables = |(_, tree): &File<'_>| TABLES.iter().any(|key| tree.contains_key(*key));
+    if let (false, Some(key)) = (files.iter().any(has_tables), ROOT.key("bundle")) {
+        reader.missing(&ROOT, &root.header, key);
+    }
+    let mut parts = vec![(main_source, root)];
+    for (source, tree) in included {
+        reader.source = source;
+        parts.push((source, reader.fields(&INCLUDED, first_line(source), tree)));
+    }
+    let mut read = tables(reader, &parts, &defaults);
+    if let Some(tables) = &mut read {
+        serving::resolve(reader, tables);
+    }
+    reader.source = main_source;
+    let Tables { drafts, bundles, servings } = read?;
+    let (_, root) = parts.into_iter().next()?;
+    check::names(reader, &drafts);
+    check::dependencies(reader, &drafts);
+    let charts: Vec<_> = bundles
+        .iter()
+        .map(|bundle| (bundle.name.as_str(), &bundle.span))
+        .chain(servings.iter().map(|serving| (serving.name.as_str(), &serving.span)))
+        .collect();
+    check::companions(reader, &bundles, &charts);
+    bundles.iter().for_each(|bundle| operands::namespaces(reader, bundle));
+    let output = output?;
+    check::outputs(reader, &output, &bundles, &charts, &mirrors);
+    let deploy = deploy::read(reader, &root, &output, &bundles, &servings);
+    Some(Config {
+        base: base.to_owned(),
+        output,
+        mirrors,
+        registries,
+        network,
+        verifications,
+        lints,
+        ignore,
+        deploy,
+        bundles,
+        servings,
+    })
+}
+
+/// Reads the bundles, charts and models of all files; `None` if there are too many.
+fn tables<'a>(
+    reader: &mut Reader<'a>,
+    parts: &[(&'a Arc<SourceText>, Fields<'a>)],
+    defaults: &Settings,
+) -> Option<Tables> {
+    let all = |key: &'static str| {
+        parts.iter().flat_map(move |(source, fields)| {
+            fields.tables(key).into_iter().map(move |(table, header)| (*source, table, header))
+        })
+    };
+    let count = TABLES.iter().map(|key| all(key).count()).sum::<usize>();
+    let first_part = parts.first();
+    if let (0, Some((_, range))) = (count, first_part.and_then(|(_, root)| root.texts("bundle"))) {
+        reader.source = first_part?.0;
+        reader.error(
+            Code::MissingKey,
+            &range,
+            "the configuration has no bundle",
+            "add a `[[bundle]]` with a `name` and an `image` or a `path`",
+        );
+    }
+    if let Some((source, _, range)) = TABLES.iter().flat_map(|key| all(key)).nth(BUNDLE_LIMIT) {
+        let message = format!("the configuration has {count} bundles");
+        let hint = format!("split it: one configuration can have {BUNDLE_LIMIT}");
+        reader.source = source;
+        reader.error(Code::InvalidValue, &range, message, hint);
+        return None;
+    }
+
+    let mut read = Tables::default();
+    for (source, table, header) in all("bundle") {
+        reader.source = source;
+        let fields = reader.fields(&BUNDLE, header, table);
+        let (draft, bundle) = bundle::read(reader, &fields, defaults);
+        read.drafts.push(draft);
+        read.bundles.extend(bundle);
+    }
+    for (source, table, header) in all("chart") {
+        reader.source = source;
+        let fields = reader.fields(&CHART, header, table);
+        let (draft, chart) = chart::read(reader, &fields, defaults);
+        read.drafts.push(draft);
+        read.bundles.extend(chart);
+    }
+    for (source, table, header) in all("serving") {
+        reader.source = source;
+        let (draft, model) = serving::read(reader, (table, header), defaults);
+        read.drafts.push(draft);
+        read.servings.extend(model);
+    }
+
+    // Bundles and charts as people read them; the tree has them by key.
+    let sources: Vec<&Arc<SourceText>> = parts.iter().map(|(source, _)| *source).collect();
+    read.bundles.sort_by_key(|bundle| position(&bundle.span, &sources));
+    Some(read)
+}
+
+/// Returns the names of a table that are checked against those of all others.
+pub(crate) fn draft(reader: &Reader<'_>, fields: &Fields<'_>) -> Draft {
+    let at = |(text, range): Located<&str>| (text.to_owned(), reader.span(range));
+    let (depends_on, _) = fields.texts("depends-on").unwrap_or_default();
+    Draft {
+        name: fields.text("name").map(at),
+        depends_on: depends_on.into_iter().map(at).collect(),
+    }
+}
+
+/// Checks that this bundle2chart version may build the file.
+fn required_version(reader: &mut Reader<'_>, (text, range): Located<&str>) {
+    let own = env!("CARGO_PKG_VERSION");
+    match (semver::VersionReq::parse(text), semver::Version::parse(own)) {
+        (Err(error), _) => reader.error(
+            Code::InvalidValue,
+            &range,
+            format!("invalid version requirement in `required-version`: {error}"),
+            format!("write a requirement such as `required-version = \">={own}\"`"),
+        ),
+        (Ok(requirement), Ok(version)) if !requirement.matches(&version) => reader.error(
+            Code::RequiredVersion,
+            &range,
+            format!("this is bundle2chart {own}, but the configuration requires {requirement}"),
+            "install a matching version, or change `required-version`; other errors in this \
+                file may be caused by the version difference",
+        ),
+        _ => {}
+    }
+}

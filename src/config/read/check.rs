@@ -1,0 +1,236 @@
+//! Rules for several bundles together: names, dependencies and output directories.
+
+use super::reader::Reader;
+use super::values::plain;
+use crate::diag::suggest;
+use crate::diag::{Code, Diagnostic, Place, Span};
+use crate::keys::NAME_LIMIT;
+use crate::{BundleConfig, Mirror, MirrorTarget, Output, OverlaySource, Source};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The names of a table that are not yet checked against those of the others.
+pub(crate) struct Draft {
+    pub(crate) name: Option<(String, Span)>,
+    pub(crate) depends_on: Vec<(String, Span)>,
+}
+
+/// Checks that the names of bundles, charts and models are unique.
+///
+/// Names are lower-case, so they do not collide on case-insensitive file systems either.
+pub(super) fn names(reader: &mut Reader<'_>, drafts: &[Draft]) {
+    let mut first: BTreeMap<&str, &Span> = BTreeMap::new();
+    for (name, span) in drafts.iter().filter_map(|draft| draft.name.as_ref()) {
+        match first.get(name.as_str()) {
+            None => {
+                first.insert(name, span);
+            }
+            Some(earlier) => {
+                let message = format!("two charts have the name `{name}`");
+                let diagnostic = Diagnostic::error(Code::DuplicateName, message)
+                    .at(Place::span(span.clone()))
+                    .related(Place::span((*earlier).clone()), "first defined here")
+                    .hint("rename one of them: the name is used for the chart and its directory");
+                reader.found.push(diagnostic);
+            }
+        }
+    }
+}
+
+/// Checks that the names of companion charts are valid and not used by another bundle.
+pub(super) fn companions(
+    reader: &mut Reader<'_>,
+    bundles: &[BundleConfig],
+    charts: &[(&str, &Span)],
+) {
+    let charts: BTreeMap<&str, &Span> = charts.iter().copied().rev().collect();
+    for bundle in bundles {
+        for (suffix, why) in bundle.companions() {
+            let name = format!("{}{suffix}", bundle.name);
+            let place = Place::span(bundle.span.clone());
+
+            // Helm: release names have at most 53 characters, and releases are named as their charts.
+            if name.len() > NAME_LIMIT {
+                let message = format!(
+                    "{why} creates a chart `{name}`, whose name has {} characters",
+                    name.len()
+                );
+                let hint = format!(
+                    "use a shorter name: Helm release names have at most \
+                    {NAME_LIMIT} characters"
+                );
+                let diagnostic = Diagnostic::error(Code::InvalidValue, message);
+                reader.found.push(diagnostic.at(place).hint(hint));
+            } else if let Some(other) = charts.get(name.as_str()) {
+                let message = format!(
+                    "{why} creates a chart `{name}`, which is also the name of another \
+                    chart"
+                );
+                let diagnostic = Diagnostic::error(Code::DuplicateName, message)
+                    .at(place)
+                    .related(Place::span((*other).clone()), "the other chart")
+                    .hint("rename one of them");
+                reader.found.push(diagnostic);
+            }
+        }
+    }
+}
+
+/// Checks that `depends-on` names existing bundles, not the bundle itself, and has no cycles.
+pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft]) {
+    fn named(draft: &Draft) -> Option<&str> {
+        draft.name.as_ref().map(|(name, _)| name.as_str())
+    }
+    let names: Vec<&str> = drafts.iter().filter_map(named).collect();
+    let known: BTreeSet<&str> = names.iter().copied().collect();
+    let mut edges: BTreeMap<&str, Vec<(&str, &Span)>> = BTreeMap::new();
+    for draft in drafts {
+        let own = named(draft);
+        for (name, span) in &draft.depends_on {
+            let name = name.as_str();
+            if own == Some(name) {
+                let message = format!("`{name}` depends on itself");
+                reader.error_at(Code::InvalidValue, span, message, "remove it from `depends-on`");
+            } else if !known.contains(name) {
+                if drafts.iter().any(|draft| draft.name.is_none()) {
+                    // It may be the bundle whose name is missing, which is reported.
+                    continue;
+                }
+                let others: Vec<&str> =
+                    names.iter().copied().filter(|name| Some(*name) != own).collect();
+                let hint = if others.is_empty() {
+                    "remove it, or add the bundle: the configuration has no other bundle or chart"
+                        .to_owned()
+                } else {
+                    suggest::hint(name, &others, "bundles and charts")
+                };
+                let message = format!("`depends-on` has an unknown name `{name}`");
+                reader.error_at(Code::InvalidValue, span, message, hint);
+            } else if let Some(own) = own {
+                edges.entry(own).or_default().push((name, span));
+            }
+        }
+    }
+
+    let mut done = BTreeSet::new();
+    for name in names {
+        follow(reader, &edges, name, &mut Vec::new(), &mut done);
+    }
+}
+
+/// Follows dependencies from `name`, depth first; reports each cycle once.
+fn follow<'t>(
+    reader: &mut Reader<'_>,
+    edges: &BTreeMap<&'t str, Vec<(&'t str, &'t Span)>>,
+    name: &'t str,
+    path: &mut Vec<&'t str>,
+    done: &mut BTreeSet<&'t str>,
+) {
+    if done.contains(name) {
+        return;
+    }
+
+    path.push(name);
+    for (next, span) in edges.get(name).into_iter().flatten() {
+        match path.iter().position(|earlier| earlier == next) {
+            None => follow(reader, edges, next, path, done),
+            Some(start) => {
+                let circle: Vec<&str> = path.iter().skip(start).chain([next]).copied().collect();
+                reader.error_at(
+                    Code::InvalidValue,
+                    span,
+                    format!("circular dependency: {}", circle.join(" → ")),
+                    "remove one of these `depends-on`",
+                );
+            }
+        }
+    }
+
+    path.pop();
+    done.insert(name);
+}
+
+/// Checks that no chart is written over the source of a bundle or mirror, or into a bundle.
+pub(super) fn outputs(
+    reader: &mut Reader<'_>,
+    output: &Output,
+    bundles: &[BundleConfig],
+    charts: &[(&str, &Span)],
+    mirrors: &[Mirror],
+) {
+    let bundle_sources = bundles.iter().flat_map(|bundle| match &bundle.source {
+        Source::Path { path, span } => vec![(Path::new(path), span)],
+        // Perhaps a reference; then no directory of charts is its.
+        Source::Catalog(source) => vec![(Path::new(&source.catalog.text), &source.catalog.span)],
+        Source::Manifests(manifests) => {
+            let paths = manifests.paths.iter().map(|path| (Path::new(&path.text), &path.span));
+            let vendored = manifests.vendored.iter();
+            paths.chain(vendored.map(|file| (Path::new(&file.path), &file.span))).collect()
+        }
+        Source::Image { .. } => Vec::new(),
+    });
+    let mirror_sources = mirrors.iter().filter_map(|mirror| match &mirror.to {
+        MirrorTarget::Layout(folder) => Some((folder.as_path(), &mirror.span)),
+        MirrorTarget::Registry(_) => None,
+    });
+    let overlay_sources =
+        bundles.iter().flat_map(|bundle| &bundle.overlays).filter_map(|overlay| {
+            let OverlaySource::Path(path) = &overlay.source else { return None };
+            Some((Path::new(path), &overlay.span))
+        });
+    let charts = ChartFolders::new(output, charts);
+    for (path, span) in bundle_sources.chain(mirror_sources).chain(overlay_sources) {
+        for (chart, chart_span, relation) in charts.overlapping(path) {
+            let message = format!(
+                "the chart of `{chart}` would be written to {}, which {relation} an input of this \
+                    configuration",
+                output.dir.join(chart).display(),
+            );
+            let diagnostic = Diagnostic::error(Code::OverlappingOutput, message)
+                .at(Place::span(span.clone()))
+                .related(Place::span(chart_span.clone()), "the table of the chart")
+                .hint("move one of them, or change `dir` in `[output]`");
+            reader.found.push(diagnostic);
+        }
+    }
+}
+
+/// The directories of charts, sorted: all that are in a directory follow each other.
+struct ChartFolders<'t> {
+    charts: &'t [(&'t str, &'t Span)],
+    /// Normalized paths, with the numbers of the charts that are written there.
+    folders: BTreeMap<PathBuf, Vec<usize>>,
+}
+
+impl<'t> ChartFolders<'t> {
+    fn new(output: &Output, charts: &'t [(&'t str, &'t Span)]) -> Self {
+        let mut folders: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
+        for (number, (chart, _)) in charts.iter().enumerate() {
+            folders.entry(plain(&output.dir.join(chart))).or_default().push(number);
+        }
+        ChartFolders { charts, folders }
+    }
+
+    /// Returns the charts whose directories contain `input` or are a part of it, in their order, with
+    /// the relation.
+    fn overlapping(&self, input: &Path) -> Vec<(&'t str, &'t Span, &'static str)> {
+        let input = plain(input);
+        let mut found: BTreeMap<usize, &'static str> = BTreeMap::new();
+        // Only these directories of a bundle are read.
+        for part in ["manifests", "metadata"] {
+            let part = input.join(part);
+            let inside = self.folders.range(part.clone()..);
+            let inside = inside.take_while(|(folder, _)| folder.starts_with(&part));
+            found.extend(
+                inside.flat_map(|(_, numbers)| numbers).map(|number| (*number, "is part of")),
+            );
+        }
+        let around = input.ancestors().filter_map(|folder| self.folders.get(folder));
+        found.extend(around.flatten().map(|number| (*number, "contains")));
+
+        let chart = |(number, relation): (usize, _)| {
+            self.charts.get(number).map(|(chart, span)| (*chart, *span, relation))
+        };
+        found.into_iter().filter_map(chart).collect()
+    }
+}

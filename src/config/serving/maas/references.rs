@@ -1,0 +1,262 @@
+//! References between the tables of models as a service: Gateways, namespaces, tenants.
+//!
+//! The controller looks objects up by name and waits without an error for those that never come, so
+//! every name that two tables share is checked here.
+
+use super::{MaasGateway, MaasModel, MaasPlatform, MaasTenant};
+use crate::diag::{Code, Diagnostic, Place, Span, suggest};
+use crate::read::Tables;
+use crate::read::reader::Reader;
+use crate::serving::{RouteConfig, ServingConfig};
+use crate::{BundleConfig, Source};
+
+/// The platform tables of the configuration, each with the name of its chart.
+#[derive(Default)]
+struct Platform {
+    gateways: Vec<(String, MaasGateway)>,
+    tenants: Vec<(String, MaasTenant)>,
+    is_there: bool,
+}
+
+/// Resolves the references of all platforms and models, and reports those that lead nowhere. Models
+/// depend on the charts with their Gateway and tenant from then on.
+pub(crate) fn resolve(reader: &mut Reader<'_>, tables: &mut Tables) {
+    let mut platform = Platform::default();
+    let mut databases: Vec<String> = Vec::new();
+    for (name, maas) in tables.bundles.iter().filter_map(platform_of) {
+        platform.is_there = true;
+        platform.gateways.extend(maas.gateway.clone().map(|gateway| (name.to_owned(), gateway)));
+        platform.tenants.extend(maas.tenant.clone().map(|tenant| (name.to_owned(), tenant)));
+        databases.extend(maas.database.iter().map(|database| database.namespace.clone()));
+    }
+    duplicates(reader, &platform);
+    for bundle in &mut tables.bundles {
+        let Some(maas) = platform_mut(bundle) else { continue };
+        if let Some(gateway) = &mut maas.gateway {
+            gateway.namespaces.extend(databases.iter().cloned());
+            gateway.namespaces.sort_unstable();
+            gateway.namespaces.dedup();
+        }
+        if let Some(tenant) = &mut maas.tenant {
+            gateway_of_tenant(reader, tenant, &platform);
+        }
+    }
+
+    for index in 0..tables.servings.len() {
+        let (before, rest) = tables.servings.split_at_mut(index);
+        let Some(serving) = rest.first_mut() else { break };
+        let Some(maas) = serving.maas.clone() else { continue };
+        same_name(reader, serving, before);
+        let needed = model(reader, serving, maas, &platform, &databases);
+        let draft = tables
+            .drafts
+            .iter_mut()
+            .find(|draft| draft.name.as_ref().is_some_and(|(name, _)| *name == serving.name));
+        let Some(draft) = draft else { continue };
+        for name in needed {
+            if !serving.depends_on.contains(&name) {
+                draft.depends_on.push((name.clone(), serving.place("maas").clone()));
+                serving.depends_on.push(name);
+            }
+        }
+    }
+}
+
+fn platform_of(bundle: &BundleConfig) -> Option<(&str, &MaasPlatform)> {
+    match &bundle.source {
+        Source::Manifests(manifests) => Some((bundle.name.as_str(), manifests.maas.as_ref()?)),
+        _ => None,
+    }
+}
+
+fn platform_mut(bundle: &mut BundleConfig) -> Option<&mut MaasPlatform> {
+    match &mut bundle.source {
+        Source::Manifests(manifests) => manifests.maas.as_mut(),
+        _ => None,
+    }
+}
+
+/// Reports Gateways and tenants that two charts create.
+fn duplicates(reader: &mut Reader<'_>, platform: &Platform) {
+    for (index, (_, gateway)) in platform.gateways.iter().enumerate() {
+        let earlier = platform.gateways.iter().take(index);
+        let same = earlier.map(|(_, other)| other).find(|other| other.name == gateway.name);
+        if let Some(other) = same {
+            let message = format!("two charts have a Gateway `{}` for models", gateway.name);
+            twice(reader, message, &gateway.span, &other.span, "rename one of them");
+        }
+    }
+    for (index, (_, tenant)) in platform.tenants.iter().enumerate() {
+        if let Some((_, other)) = platform.tenants.iter().take(index).next() {
+            let message = "two charts have a tenant, but the controller has one";
+            twice(reader, message.to_owned(), &tenant.span, &other.span, "remove one of them");
+        }
+    }
+}
+
+fn twice(reader: &mut Reader<'_>, message: String, span: &Span, other: &Span, hint: &str) {
+    let diagnostic = Diagnostic::error(Code::DuplicateName, message)
+        .at(Place::span(span.clone()))
+        .related(Place::span(other.clone()), "first defined here")
+        .hint(hint);
+    reader.found.push(diagnostic);
+}
+
+/// Returns the Gateway of this name, or the only one; reports an error at `span` without it.
+fn gateway<'p>(
+    reader: &mut Reader<'_>,
+    platform: &'p Platform,
+    wanted: Option<&str>,
+    span: &Span,
+) -> Option<&'p (String, MaasGateway)> {
+    let names: Vec<&str> =
+        platform.gateways.iter().map(|(_, gateway)| gateway.name.as_str()).collect();
+    let found = match wanted {
+        Some(wanted) => platform.gateways.iter().find(|(_, gateway)| gateway.name == wanted),
+        None if names.len() == 1 => platform.gateways.first(),
+        None => None,
+    };
+
+    if found.is_none() {
+        let (message, hint) = match (wanted, names.is_empty()) {
+            (_, true) => (
+                "no chart has a Gateway for models".to_owned(),
+                "add `[chart.maas.gateway]` to a `[[chart]]`".to_owned(),
+            ),
+            (Some(wanted), false) => (
+                format!("no `[chart.maas.gateway]` has the name `{wanted}`"),
+                suggest::hint(wanted, &names, "Gateways"),
+            ),
+            (None, false) => (
+                format!("`gateway` is missing: the configuration has {} Gateways", names.len()),
+                format!("set `gateway` to one of {}", suggest::list(&names)),
+            ),
+        };
+        reader.error_at(Code::MaasReference, span, message, hint);
+    }
+
+    found
+}
+
+fn gateway_of_tenant(reader: &mut Reader<'_>, tenant: &mut MaasTenant, platform: &Platform) {
+    let wanted = Some(tenant.gateway.as_str()).filter(|name| !name.is_empty());
+    if let Some((_, found)) = gateway(reader, platform, wanted, &tenant.span) {
+        tenant.gateway = found.name.clone();
+        tenant.gateway_namespace = found.namespace.clone();
+    }
+}
+
+/// Checks a model against the platform, and returns the charts that it needs.
+fn model(
+    reader: &mut Reader<'_>,
+    serving: &mut ServingConfig,
+    mut maas: MaasModel,
+    platform: &Platform,
+    databases: &[String],
+) -> Vec<String> {
+    if !serving.kserve {
+        let message = "`maas` requires `form = \"kserve\"`";
+        let hint = "set `form = \"kserve\"`: a MaaSModelRef names an LLMInferenceService";
+        reader.error_at(Code::MaasReference, serving.place("maas"), message, hint);
+    }
+    // The platform may be in another repository. Then the route names its Gateway.
+    if !platform.is_there {
+        if serving.route.is_none() {
+            let message = "the model has no Gateway";
+            let hint = "add `[chart.maas.gateway]` to a `[[chart]]`; or, if the Gateway is not part \
+                of this configuration, `route = { gateway = \"…\", gateway-namespace = \"…\" }`";
+            reader.error_at(Code::MaasReference, serving.place("maas"), message, hint);
+        }
+        return Vec::new();
+    }
+
+    let wanted = maas.gateway.clone();
+    let span = serving.place("maas.gateway").clone();
+    let Some((chart, gateway)) = gateway(reader, platform, wanted.as_deref(), &span) else {
+        return Vec::new();
+    };
+    let allowed = |name: &String| gateway.namespaces.contains(name) || databases.contains(name);
+    if !allowed(&serving.namespace) {
+        let message = format!(
+            "the Gateway `{}` does not allow routes of namespace `{}`",
+            gateway.name, serving.namespace
+        );
+        let diagnostic = Diagnostic::error(Code::MaasReference, message)
+            .at(Place::span(serving.place("namespace").clone()))
+            .related(Place::span(gateway.span.clone()), "the Gateway")
+            .hint("add it to `namespaces` of the Gateway, or move the model");
+        reader.found.push(diagnostic);
+    }
+    route(reader, serving, gateway);
+
+    let mut needed = vec![chart.clone()];
+    maas.hostname = Some(gateway.hostname.clone());
+    if let Some((chart, tenant)) = platform.tenants.first() {
+        maas.tenant_namespace = tenant.namespace.clone();
+        if tenant.gateway != gateway.name && !tenant.gateway.is_empty() {
+            let message = format!(
+                "the model is on the Gateway `{}`, but its tenant on `{}`",
+                gateway.name, tenant.gateway
+            );
+            let diagnostic = Diagnostic::error(Code::MaasReference, message)
+                .at(Place::span(span))
+                .related(Place::span(tenant.span.clone()), "the tenant")
+                .hint("use the Gateway of the tenant: the controller ignores models on others");
+            reader.found.push(diagnostic);
+        }
+        if !needed.contains(chart) {
+            needed.push(chart.clone());
+        }
+    }
+    serving.maas = Some(maas);
+    needed
+}
+
+/// Sets the route to the Gateway; reports a route to another one.
+fn route(reader: &mut Reader<'_>, serving: &mut ServingConfig, gateway: &MaasGateway) {
+    let own = serving.namespace.clone();
+    match &serving.route {
+        None => {
+            serving.route = Some(RouteConfig {
+                gateway: gateway.name.clone(),
+                gateway_namespace: Some(gateway.namespace.clone()),
+                provider: "none".to_owned(),
+                paths: vec!["/".to_owned()],
+                ..RouteConfig::default()
+            });
+        }
+        Some(route) => {
+            let namespace = route.gateway_namespace.as_ref().unwrap_or(&own);
+            if route.gateway != gateway.name || *namespace != gateway.namespace {
+                let message = format!(
+                    "the route is on the Gateway `{}` in namespace `{namespace}`, but `maas` on \
+                        `{}` in `{}`",
+                    route.gateway, gateway.name, gateway.namespace
+                );
+                let span = serving.place("route.gateway").clone();
+                let hint = "remove `route`: `maas` sets the Gateway";
+                reader.error_at(Code::MaasReference, &span, message, hint);
+            }
+        }
+    }
+}
+
+/// Reports two governed models with one name in a namespace: requests name the model, so they
+/// would reach only one of them.
+fn same_name(reader: &mut Reader<'_>, serving: &ServingConfig, before: &[ServingConfig]) {
+    let same = before.iter().find(|other| {
+        other.maas.is_some()
+            && other.namespace == serving.namespace
+            && other.served_name == serving.served_name
+    });
+    let Some(other) = same else { return };
+    let message = format!(
+        "the models `{}` and `{}` are both called `{}` in namespace `{}`",
+        other.name, serving.name, serving.served_name, serving.namespace
+    );
+    let diagnostic = Diagnostic::error(Code::MaasReference, message)
+        .at(Place::span(serving.place("served-name").clone()))
+        .related(Place::span(other.place("served-name").clone()), "the other model")
+        .hint("set `served-name`: requests select the model by it");
+    reader.found.push(diagnostic);
+}

@@ -1,0 +1,356 @@
+//! Compares two sets of objects: changes of each object, their severity and the reason. All renderers
+//! write the same change set.
+//!
+//! [`compare`] pairs the objects ([`identity`]), computes the edits of each pair ([`tree`]) without
+//! those that write out a default ([`defaults`]), classifies every edit ([`rules`]) and builds the upgrade plan ([`plan`]). Secrets are redacted before the
+//! comparison ([`redact`]), so that no renderer can print them.
+
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod defaults;
+pub mod group;
+pub mod harm;
+pub mod identity;
+pub mod plan;
+pub mod redact;
+mod renames;
+pub mod render;
+pub mod rules;
+mod side;
+pub mod summary;
+pub mod tree;
+pub mod values;
+mod values_schema;
+
+pub use crate::ir::field_path::{self as path, Path};
+pub use crate::ir::{Identity, Ignore, Pattern};
+pub use rules::Rule;
+pub use side::{BundleFacts, CHART_KIND, ChartFacts, Placement, Side, is_description};
+
+use bundle2chart_compile::{field_ownership, kubectl, overlay};
+use bundle2chart_model::{diag, escape, ir};
+use bundle2chart_yaml as yaml;
+use identity::Pairs;
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+use tree::Edit;
+
+/// Severity of a change, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// The upgrade fails, or something that works stops working.
+    Breaking,
+    /// Needs a review before the upgrade.
+    Risky,
+    /// For information.
+    Info,
+}
+
+impl Class {
+    /// Every class, the worst first.
+    pub const ALL: [Class; 3] = [Class::Breaking, Class::Risky, Class::Info];
+
+    /// Returns the name in all output formats.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Class::Breaking => "breaking",
+            Class::Risky => "risky",
+            Class::Info => "info",
+        }
+    }
+}
+
+/// A finding of a rule about a change.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// The specific change, in one sentence without a final period.
+    pub reason: String,
+}
+
+/// One difference of an object, or one place of it that its surroundings affect, with its findings.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Path in the object; empty for the whole object.
+    pub path: Path,
+    /// Old value; `None` if added.
+    pub old: Option<Json>,
+    /// New value; `None` if removed, and `None` on both sides if only its surroundings changed.
+    pub new: Option<Json>,
+    /// Findings, the worst first; never empty.
+    pub findings: Vec<Finding>,
+}
+
+impl Change {
+    /// Returns the worst class of its findings.
+    pub fn class(&self) -> Class {
+        self.findings.first().map_or(Class::Info, |finding| finding.rule.class)
+    }
+
+    /// Returns the code of its worst finding.
+    pub fn code(&self) -> &'static str {
+        self.findings.first().map_or("", |finding| finding.rule.code)
+    }
+}
+
+/// The kind of change of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Only on the new side.
+    Added,
+    /// Only on the old side.
+    Removed,
+    /// Renamed from this identity.
+    Renamed(Identity),
+    /// On both sides, with differences.
+    Changed,
+    /// On both sides without differences, with findings whose cause is elsewhere.
+    Affected,
+}
+
+impl Action {
+    /// Returns the name in all output formats.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Action::Added => "added",
+            Action::Removed => "removed",
+            Action::Renamed(_) => "renamed",
+            Action::Changed => "changed",
+            Action::Affected => "affected",
+        }
+    }
+}
+
+/// An object with differences.
+#[derive(Clone, Debug)]
+pub struct ObjectChange {
+    /// Identity on the new side, or on the old side if removed.
+    pub id: Identity,
+    /// Kind of change.
+    pub action: Action,
+    /// Its differences, the worst first; never empty.
+    pub changes: Vec<Change>,
+}
+
+impl ObjectChange {
+    /// Returns the worst class of its changes.
+    pub fn class(&self) -> Class {
+        self.changes.first().map_or(Class::Info, Change::class)
+    }
+
+    /// Returns the number of its changes of a class.
+    pub fn count(&self, class: Class) -> usize {
+        self.changes.iter().filter(|change| change.class() == class).count()
+    }
+}
+
+/// An [`Ignore`] with the number of ignored changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ignored {
+    /// The pattern, as written.
+    pub pattern: String,
+    /// Reason from the configuration.
+    pub reason: String,
+    /// Number of ignored changes.
+    pub changes: usize,
+}
+
+/// Filters of a comparison.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// If not empty, only matching changes are reported.
+    pub only: Vec<Pattern>,
+    /// Matching changes are ignored and counted.
+    pub ignore: Vec<Ignore>,
+    /// Names of the values files that the charts are rendered with, for reports.
+    pub values: Vec<String>,
+}
+
+/// The differences of two sides.
+#[derive(Clone, Debug)]
+pub struct ChangeSet {
+    /// Label of the old side.
+    pub old: String,
+    /// Label of the new side.
+    pub new: String,
+    /// Names of the values files, in the order in which Helm layers them.
+    pub values: Vec<String>,
+    /// Objects with findings, the worst first, then by kind, namespace and name. What reports say is
+    /// derived from them: verdict, counts, exit code and plan.
+    pub objects: Vec<ObjectChange>,
+    /// Ignored changes by pattern.
+    pub ignored: Vec<Ignored>,
+    /// Patterns of [`Options::only`] that match no object of the two sides.
+    pub unknown: Vec<String>,
+    /// Number of objects without differences.
+    pub unchanged: usize,
+    /// Upgrade plan, in order.
+    pub plan: Vec<plan::Step>,
+}
+
+impl ChangeSet {
+    /// Returns the worst class; `None` without findings.
+    pub fn class(&self) -> Option<Class> {
+        self.objects.iter().map(ObjectChange::class).min()
+    }
+
+    /// Returns the number of objects with this kind of change.
+    pub fn acted(&self, action: &str) -> usize {
+        self.objects.iter().filter(|object| object.action.as_str() == action).count()
+    }
+
+    /// Returns true without differences and findings.
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    fn sort(&mut self) {
+        self.objects.sort_by(|a, b| (a.class(), &a.id).cmp(&(b.class(), &b.id)));
+    }
+
+    /// Removes and counts the changes that a pattern matches.
+    fn remove_ignored(&mut self, ignore: &[Ignore]) {
+        let mut counts = vec![0; ignore.len()];
+        for object in &mut self.objects {
+            let id = &object.id;
+            object.changes.retain(|change| {
+                let hit = ignore.iter().position(|i| i.pattern.matches(id, &change.path));
+                let count = hit.and_then(|hit| counts.get_mut(hit));
+                let kept = count.is_none();
+                count.into_iter().for_each(|count| *count += 1);
+                kept
+            });
+        }
+        self.objects.retain(|object| !object.changes.is_empty());
+        self.sort();
+
+        self.ignored = ignore
+            .iter()
+            .zip(counts)
+            .map(|(ignore, changes)| Ignored {
+                pattern: ignore.pattern.to_string(),
+                reason: ignore.reason.clone(),
+                changes,
+            })
+            .collect();
+    }
+
+    /// Returns all changes with their object.
+    pub fn changes(&self) -> impl Iterator<Item = (&ObjectChange, &Change)> {
+        self.objects.iter().flat_map(|object| object.changes.iter().map(move |c| (object, c)))
+    }
+}
+
+/// Compares two sides and returns their differences with an upgrade plan.
+pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
+    let (mut old, mut new) = (old, new);
+    if old.chart.is_some() && new.chart.is_some() {
+        old.add_chart();
+        new.add_chart();
+        values_schema::add(&mut old, &mut new);
+    }
+    side::add_bundles(&mut old, &mut new);
+    redact::redact(&mut old, &mut new);
+
+    let pairs = Pairs::of(&old, &new);
+    let sides = rules::Sides::new(&old, &new, &pairs);
+    let mut objects = Vec::new();
+    let mut unchanged = 0;
+    let mut edited = BTreeSet::new();
+    for pair in &pairs.list {
+        let edits = match (pair.old, pair.new) {
+            (Some(old), Some(new)) => {
+                let mut edits = tree::edits(old, new);
+                edits.retain(|edit| !defaults::is_default(&pair.id, old, new, edit));
+                edits
+            }
+            (old, new) => vec![Edit {
+                path: Path::default(),
+                old: old.cloned(),
+                new: new.cloned(),
+                index: None,
+            }],
+        };
+        if edits.is_empty() {
+            unchanged += 1;
+            continue;
+        }
+        edited.insert(&pair.id);
+
+        let action = match (&pair.old_id, pair.old, pair.new) {
+            (_, None, _) => Action::Added,
+            (_, _, None) => Action::Removed,
+            (Some(from), _, _) if *from != pair.id => Action::Renamed(from.clone()),
+            _ => Action::Changed,
+        };
+        let judged = sides.findings(pair, &edits);
+        let change = |(Edit { path, old, new, .. }, findings)| Change { path, old, new, findings };
+        let changes = edits.into_iter().zip(judged).map(change).collect();
+        objects.push(ObjectChange { id: pair.id.clone(), action, changes });
+    }
+
+    // No edit of their own: what they say is about other objects, or about all of them.
+    let of_upgrade = rules::subject::findings(&old, &new);
+    let of_upgrade = of_upgrade.into_iter().map(|finding| (Path::default(), finding)).collect();
+    let upgrade = side::upgrade();
+    for (id, judged) in sides.affected(&edited).into_iter().chain([(&upgrade, of_upgrade)]) {
+        let change =
+            |(path, finding)| Change { path, old: None, new: None, findings: vec![finding] };
+        let changes = judged.into_iter().map(change).collect();
+        objects.push(ObjectChange { id: id.clone(), action: Action::Affected, changes });
+    }
+
+    let ids = || pairs.list.iter().flat_map(|pair| pair.old_id.iter().chain([&pair.id]));
+    let is_unknown = |only: &&Pattern| !ids().any(|id| only.matches_object(id));
+    let unknown = options.only.iter().filter(is_unknown).map(Pattern::to_string).collect();
+    let not_selected = select(&mut objects, &options.only);
+    let mut set = ChangeSet {
+        old: old.label.clone(),
+        new: new.label.clone(),
+        values: options.values.clone(),
+        objects,
+        ignored: Vec::new(),
+        unknown,
+        unchanged,
+        plan: Vec::new(),
+    };
+    set.sort();
+
+    // Ignored changes still take effect in the cluster, so these steps are computed before.
+    let unconditional = plan::unconditional_steps(&set, &sides);
+    set.remove_ignored(&options.ignore);
+    if not_selected > 0 {
+        let patterns: Vec<String> = options.only.iter().map(Pattern::to_string).collect();
+        set.ignored.push(Ignored {
+            pattern: format!("--only {}", patterns.join(" --only ")),
+            reason: "not selected".to_owned(),
+            changes: not_selected,
+        });
+    }
+    set.plan = plan::plan(&set, unconditional);
+    set
+}
+
+/// Removes the changes that no pattern matches, and returns their number. Without patterns all are
+/// kept, and findings about the sides as a whole always are: a downgrade is one in any selection.
+fn select(objects: &mut Vec<ObjectChange>, only: &[Pattern]) -> usize {
+    let mut not_selected = 0;
+    for object in &mut *objects {
+        let id = &object.id;
+        object.changes.retain(|change| {
+            let kept = only.is_empty()
+                || side::is_upgrade(id)
+                || only.iter().any(|pattern| pattern.matches(id, &change.path));
+            not_selected += usize::from(!kept);
+            kept
+        });
+        object.changes.sort_by_key(Change::class);
+    }
+    objects.retain(|object| !object.changes.is_empty());
+    not_selected
+}
+
+#[cfg(test)]
+mod table;

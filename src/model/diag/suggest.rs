@@ -1,0 +1,82 @@
+//! Suggestions for misspelled words.
+
+use similar::get_close_matches;
+use std::collections::BTreeSet;
+
+/// Minimum similarity (0 to 1) for a suggestion.
+const LIKENESS: f32 = 0.6;
+
+/// Returns the known word nearest to `word`, when any is near.
+pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    // The same letters in another case, or `_` for `-`, are nearer than any typing error.
+    let plain = |text: &str| text.to_lowercase().replace('_', "-");
+    known
+        .iter()
+        .copied()
+        .find(|candidate| plain(candidate) == plain(word))
+        .or_else(|| get_close_matches(word, known, 1, LIKENESS).first().copied())
+}
+
+/// Returns the known names that share words with `name`: those that contain all its words, as
+/// `openshift-cert-manager-operator` contains those of `cert-manager`, and those whose words it
+/// contains; else the nearest one.
+pub fn alike<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
+    const MOST: usize = 5;
+    let words = |name: &str| -> BTreeSet<String> {
+        let all = name.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+        // Words that nearly all names contain do not identify a name.
+        all.filter(|word| word.len() > 2 && word != "operator").collect()
+    };
+    let wanted = words(name);
+    let mut found: Vec<(bool, usize, &str)> = known
+        .iter()
+        .map(|candidate| (words(candidate), *candidate))
+        .filter(|(have, _)| !have.is_empty() && !wanted.is_empty())
+        .filter(|(have, _)| have.is_superset(&wanted) || have.is_subset(&wanted))
+        .map(|(have, candidate)| (!have.is_superset(&wanted), candidate.len(), candidate))
+        .collect();
+    if found.is_empty() {
+        return nearest(name, known).into_iter().collect();
+    }
+    found.sort_unstable();
+    found.into_iter().map(|(_, _, candidate)| candidate).take(MOST).collect()
+}
+
+/// "did you mean `x`?", or else the whole list: "known KIND: `a`, `b`".
+pub fn hint(word: &str, known: &[&str], kind: &str) -> String {
+    match nearest(word, known) {
+        Some(candidate) => format!("did you mean `{candidate}`?"),
+        None => format!("known {kind}: {}", list(known)),
+    }
+}
+
+/// "`a`, `b`, `c`"
+pub fn list(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_several_words_need_not_have_all() {
+        let known =
+            ["lws", "openshift-cert-manager-operator", "cert-utils-operator", "manager", "x"];
+        assert_eq!(alike("cert-manager", &known), ["openshift-cert-manager-operator", "manager"]);
+        assert_eq!(alike("lws-operator", &known), ["lws"]);
+        assert_eq!(alike("cert-util-operator", &known), ["cert-utils-operator"]);
+        assert!(alike("operator", &["a-operator", "b-operator", "operator-of-all"]).len() < 2);
+        assert!(alike("", &known).is_empty());
+    }
+
+    #[test]
+    fn near_words_are_suggested_and_far_ones_are_not() {
+        let known = ["name", "image", "pull-secret", "depends-on"];
+        assert_eq!(nearest("pull_secret", &known), Some("pull-secret"));
+        assert_eq!(nearest("dependsOn", &known), Some("depends-on"));
+        assert_eq!(nearest("imgae", &known), Some("image"));
+        assert_eq!(nearest("channel", &known), None);
+        assert_eq!(hint("zzz", &["a", "b"], "keys"), "known keys: `a`, `b`");
+    }
+}

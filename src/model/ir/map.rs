@@ -1,0 +1,360 @@
+//! Maps in the order in which they were read.
+
+use super::Value;
+use hashbrown::HashTable;
+use std::hash::{BuildHasher as _, RandomState};
+
+/// Entries up to which a key is found by comparing it with each. Nearly all maps of manifests are
+/// smaller, and have no index, which would take more memory than their entries.
+const LINEAR: usize = 16;
+
+/// A map from strings to values in the order in which the keys were added.
+///
+/// Equality ignores the order, as it does in JSON.
+#[derive(Clone, Default)]
+pub struct Map {
+    entries: Vec<(String, Value)>,
+    /// Present while there are more than [`LINEAR`] entries.
+    index: Option<Box<Index>>,
+    /// True only if no value below contains an expression. Set by the YAML reader, and cleared by
+    /// every method that can change a value, here and in the maps around this one, because a value
+    /// is only reached through them.
+    literal: bool,
+}
+
+/// The places of keys, by hash.
+///
+/// The hash is SipHash with a random key per process: a bundle cannot ship keys that collide. Faster
+/// hashes without that proof gain nothing, because few maps have an index. Output does not depend on
+/// the random key: entries are never visited in the order of the index.
+#[derive(Clone, Default)]
+struct Index {
+    places: HashTable<usize>,
+    hasher: RandomState,
+}
+
+impl Index {
+    fn of(entries: &[(String, Value)]) -> Box<Self> {
+        let mut index =
+            Index { places: HashTable::with_capacity(entries.len()), hasher: RandomState::new() };
+        for place in 0..entries.len() {
+            index.add(entries, place);
+        }
+        Box::new(index)
+    }
+
+    fn add(&mut self, entries: &[(String, Value)], place: usize) {
+        // The table has places only; keys are hashed again when it grows, which is rare.
+        let hash = |place: &usize| self.hasher.hash_one(entries[*place].0.as_str());
+        self.places.insert_unique(hash(&place), place, hash);
+    }
+
+    fn find(&self, entries: &[(String, Value)], key: &str) -> Option<usize> {
+        let found = self.places.find(self.hasher.hash_one(key), |place| entries[*place].0 == key);
+        found.copied()
+    }
+
+    /// Forgets the key at `place`, after which all others move up.
+    fn remove(&mut self, key: &str, place: usize) {
+        let found = self.places.find_entry(self.hasher.hash_one(key), |other| *other == place);
+        if let Ok(found) = found {
+            found.remove();
+        }
+        // Linear, as the removal from the list is: both keep the order of the keys.
+        self.places.iter_mut().filter(|other| **other > place).for_each(|other| *other -= 1);
+    }
+}
+
+impl Map {
+    /// Returns a map without entries.
+    pub const fn new() -> Self {
+        Map { entries: Vec::new(), index: None, literal: false }
+    }
+
+    /// Returns a map without entries that has room for `capacity` of them.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Map { entries: Vec::with_capacity(capacity), ..Map::new() }
+    }
+
+    /// Marks the map as literal if no value contains an expression. Maps in it that are marked are
+    /// not walked again.
+    pub fn mark_literal(&mut self) {
+        // Children are marked before their parents, so that this looks one level down.
+        self.literal = !self.entries.iter().any(|(_, value)| value.has_expression());
+    }
+
+    /// Returns true only if no value below contains an expression.
+    pub fn is_literal(&self) -> bool {
+        self.literal
+    }
+
+    /// Returns a map of entries whose keys are known to differ.
+    pub fn of_distinct(entries: Vec<(String, Value)>) -> Self {
+        let mut map = Map { entries, ..Map::new() };
+        map.rebuild();
+        map
+    }
+
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Returns the place of `key` among the entries.
+    pub fn get_index_of(&self, key: &str) -> Option<usize> {
+        match &self.index {
+            None => self.entries.iter().position(|(name, _)| name == key),
+            Some(index) => index.find(&self.entries, key),
+        }
+    }
+
+    /// Returns the entry at a place.
+    pub fn get_index(&self, place: usize) -> Option<(&String, &Value)> {
+        self.entries.get(place).map(|(key, value)| (key, value))
+    }
+
+    /// Returns the value of `key`.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.get_index_of(key).map(|place| &self.entries[place].1)
+    }
+
+    /// Returns the value of `key`, to change it.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        let place = self.get_index_of(key)?;
+        self.literal = false;
+        Some(&mut self.entries[place].1)
+    }
+
+    /// Returns whether there is an entry `key`.
+    pub fn contains_key(&self, key: &str) -> bool {
+        self.get_index_of(key).is_some()
+    }
+
+    /// Sets the value of `key`, at the end if it is new, and returns the one that it had.
+    pub fn insert(&mut self, key: String, value: Value) -> Option<Value> {
+        self.insert_full(key, value).1
+    }
+
+    /// Does the same as [`Map::insert`], and also returns the place of the entry.
+    pub fn insert_full(&mut self, key: String, value: Value) -> (usize, Option<Value>) {
+        self.literal = false;
+        match self.get_index_of(&key) {
+            Some(place) => (place, Some(std::mem::replace(&mut self.entries[place].1, value))),
+            None => (self.push(key, value), None),
+        }
+    }
+
+    /// Adds an entry whose key is known to be new, and returns its place.
+    fn push(&mut self, key: String, value: Value) -> usize {
+        let place = self.entries.len();
+        self.literal = false;
+        self.entries.push((key, value));
+        match &mut self.index {
+            Some(index) => index.add(&self.entries, place),
+            // A longer list is searched faster with an index; manifests rarely have one.
+            None if place >= LINEAR => self.index = Some(Index::of(&self.entries)),
+            None => {}
+        }
+        place
+    }
+
+    /// Sets the value of `key` and moves the entry to a place; returns the value that it had.
+    ///
+    /// # Panics
+    /// If the place is beyond the end.
+    pub fn shift_insert(&mut self, place: usize, key: String, value: Value) -> Option<Value> {
+        self.literal = false;
+        // The key may be at another place.
+        let previous = self.shift_remove(&key);
+        self.entries.insert(place, (key, value));
+        self.rebuild();
+        previous
+    }
+
+    /// Removes the entry `key` and returns its value; the entries after it move up.
+    pub fn shift_remove(&mut self, key: &str) -> Option<Value> {
+        let place = self.get_index_of(key)?;
+        let (key, value) = self.entries.remove(place);
+        if let Some(index) = &mut self.index {
+            index.remove(&key, place);
+        }
+        Some(value)
+    }
+
+    /// Keeps the entries for which `keep` is true.
+    pub fn retain(&mut self, mut keep: impl FnMut(&String, &mut Value) -> bool) {
+        self.literal = false;
+        let before = self.entries.len();
+        self.entries.retain_mut(|(key, value)| keep(key, value));
+        if self.entries.len() < before {
+            self.rebuild();
+        }
+    }
+
+    fn rebuild(&mut self) {
+        self.index = (self.entries.len() > LINEAR).then(|| Index::of(&self.entries));
+    }
+
+    /// Returns the entry for `key`, which may not exist.
+    pub fn entry(&mut self, key: String) -> Entry<'_> {
+        Entry { map: self, key }
+    }
+
+    /// Returns the map at `key`, which is made if there is none; any other value is replaced.
+    pub fn map_at(&mut self, key: &str) -> &mut Map {
+        let value = self.entry(key.to_owned()).or_insert(Value::Null);
+        if value.as_map().is_none() {
+            *value = Value::from(Map::new());
+        }
+        match value {
+            Value::Map(map) => map,
+            _ => unreachable!("made a map above"),
+        }
+    }
+
+    /// Returns the list at `key`, which is made if there is none; any other value is replaced.
+    pub fn list_at(&mut self, key: &str) -> &mut Vec<Value> {
+        let value = self.entry(key.to_owned()).or_insert(Value::Null);
+        if value.as_seq().is_none() {
+            *value = Value::Seq(Vec::new());
+        }
+        match value {
+            Value::Seq(items) => items,
+            _ => unreachable!("made a list above"),
+        }
+    }
+
+    /// Returns the entries in order.
+    pub fn iter(&self) -> Iter<'_> {
+        self.entries.iter().map(|(key, value)| (key, value))
+    }
+
+    /// Returns the entries in order, to change their values.
+    pub fn iter_mut(&mut self) -> IterMut<'_> {
+        self.literal = false;
+        self.entries.iter_mut().map(|(key, value)| (&*key, value))
+    }
+
+    /// Returns the keys in order.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &String> + DoubleEndedIterator + Clone {
+        self.entries.iter().map(|(key, _)| key)
+    }
+
+    /// Returns the values in the order of their keys.
+    pub fn values(&self) -> impl ExactSizeIterator<Item = &Value> + DoubleEndedIterator + Clone {
+        self.entries.iter().map(|(_, value)| value)
+    }
+
+    /// Returns the values in the order of their keys, to change them.
+    pub fn values_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Value> {
+        self.literal = false;
+        self.entries.iter_mut().map(|(_, value)| value)
+    }
+
+    /// Returns the values in the order of their keys.
+    pub fn into_values(self) -> impl ExactSizeIterator<Item = Value> {
+        self.entries.into_iter().map(|(_, value)| value)
+    }
+}
+
+/// A place in a map for one key.
+#[must_use]
+#[derive(Debug)]
+pub struct Entry<'m> {
+    map: &'m mut Map,
+    key: String,
+}
+
+impl<'m> Entry<'m> {
+    /// Returns the value, which is `default` when the key is new.
+    pub fn or_insert(self, default: Value) -> &'m mut Value {
+        self.or_insert_with(|| default)
+    }
+
+    /// Returns the value, which `default` makes when the key is new.
+    pub fn or_insert_with(self, default: impl FnOnce() -> Value) -> &'m mut Value {
+        let Entry { map, key } = self;
+        let place = match map.get_index_of(&key) {
+            Some(place) => place,
+            None => map.push(key, default()),
+        };
+        map.literal = false;
+        &mut map.entries[place].1
+    }
+}
+
+type Pair = (String, Value);
+
+/// The entries of a map in order.
+pub type Iter<'m> =
+    std::iter::Map<std::slice::Iter<'m, Pair>, fn(&'m Pair) -> (&'m String, &'m Value)>;
+
+/// The entries of a map in order, to change their values.
+pub type IterMut<'m> =
+    std::iter::Map<std::slice::IterMut<'m, Pair>, fn(&'m mut Pair) -> (&'m String, &'m mut Value)>;
+
+impl<'m> IntoIterator for &'m Map {
+    type Item = (&'m String, &'m Value);
+    type IntoIter = Iter<'m>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'m> IntoIterator for &'m mut Map {
+    type Item = (&'m String, &'m mut Value);
+    type IntoIter = IterMut<'m>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
+impl IntoIterator for Map {
+    type Item = (String, Value);
+    type IntoIter = std::vec::IntoIter<(String, Value)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
+impl Extend<(String, Value)> for Map {
+    fn extend<I: IntoIterator<Item = (String, Value)>>(&mut self, entries: I) {
+        for (key, value) in entries {
+            self.insert(key, value);
+        }
+    }
+}
+
+impl FromIterator<(String, Value)> for Map {
+    fn from_iter<I: IntoIterator<Item = (String, Value)>>(entries: I) -> Self {
+        let entries = entries.into_iter();
+        let mut map = Map::with_capacity(entries.size_hint().0);
+        map.extend(entries);
+        map
+    }
+}
+
+impl PartialEq for Map {
+    fn eq(&self, other: &Self) -> bool {
+        // The order of keys is for people: maps with the same entries are equal.
+        self.len() == other.len()
+            && self.iter().all(|(key, value)| other.get(key).is_some_and(|found| found == value))
+    }
+}
+
+impl std::fmt::Debug for Map {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

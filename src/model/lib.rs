@@ -1,0 +1,10 @@
+//! What all stages share: objects and values ([`ir`]), diagnostics ([`diag`]), text escaped for
+//! terminals and reports ([`escape`]), and the opening of input files ([`regular_file`]).
+
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod diag;
+pub mod escape;
+pub mod ir;
+pub mod regular_file;

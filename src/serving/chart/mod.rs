@@ -1,0 +1,475 @@
+//! Charts of `[[serving]]` tables: the layout of bundle charts, with their own README and NOTES.
+
+mod maas;
+mod request_test;
+
+use super::monitoring_and_scaling::{pod_metric, waiting_metric};
+use super::topology::{self, Role, Servers, Workload};
+use super::{images_of, picker};
+use crate::config::serving::{AdapterSource, Cache, Model, ServingConfig, Topology};
+use crate::images;
+use crate::ir::{Map, Unit, Value};
+use crate::yaml::{self, escape};
+use bundle2chart_compile::chart::required_apis::{self, Providers, REQUIRED_APIS};
+use bundle2chart_compile::chart::{
+    Chart, HELMIGNORE, artifact_hub, budget, created_namespaces, manifest, readme, values,
+};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Returns the chart of a `[[serving]]` table.
+pub(super) fn chart(unit: &Unit, config: &ServingConfig) -> Chart {
+    let mut unit = unit.clone();
+    let mut files = request_test::add(&mut unit, config);
+    let unit = &unit;
+    files.extend(manifest::templates(unit.objects.iter()));
+    if let Some(template) = required_apis::template(unit, &config.name, &Providers::new()) {
+        files.insert(REQUIRED_APIS.to_owned(), template);
+    }
+    let workloads = Workload::all(config);
+    files.insert("Chart.yaml".to_owned(), metadata(unit, config));
+    files.insert("values.yaml".to_owned(), values::yaml(&unit.values));
+    files.insert("values.schema.json".to_owned(), values::schema(unit, false));
+    files.insert("README.md".to_owned(), readme_of(unit, config, &workloads));
+    files.insert("templates/NOTES.txt".to_owned(), notes(config, &workloads));
+    files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());
+    let release_bytes = budget::release_bytes(&config.name, &files, unit, &config.namespace);
+    Chart {
+        release_bytes,
+        left_out: Vec::new(),
+        crds_folder: None,
+        stubs: Vec::new(),
+        namespaces: created_namespaces(unit, &config.namespace),
+        gates: Vec::new(),
+        steps: Vec::new(),
+        gate_seconds: 0,
+        name: config.name.clone(),
+        version: config.chart_version.clone(),
+        files: files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),
+    }
+}
+
+/// Returns the tag of an image reference; empty without a tag.
+fn engine_version(image: &str) -> &str {
+    let name = image.split('@').next().unwrap_or(image);
+    let last = name.rsplit('/').next().unwrap_or(name);
+    last.split_once(':').map_or("", |(_, tag)| tag)
+}
+
+fn metadata(unit: &Unit, config: &ServingConfig) -> String {
+    let mut root = Map::new();
+    let mut set = |key: &str, value: Value| {
+        root.insert(key.to_owned(), value);
+    };
+    set("apiVersion", "v2".into());
+    set("name", Value::text(&config.name));
+    set("version", Value::text(config.chart_version.to_string()));
+    let version = engine_version(&config.engine.image);
+    if !version.is_empty() {
+        set("appVersion", Value::text(version));
+    }
+    set("description", Value::text(format!("Serves the model {}", config.served_name)));
+    set("type", "application".into());
+    // 1.30 for native sidecars and `sleep` in preStop, 1.35 for image volumes.
+    let minimum = if matches!(config.model, Model::Image(_)) { "1.35" } else { "1.30" };
+    set("kubeVersion", Value::text(format!(">={minimum}.0-0")));
+    if !config.maintainers.is_empty() {
+        set("maintainers", bundle2chart_compile::chart::metadata::maintainers(&config.maintainers));
+    }
+    let mut annotations = Map::new();
+    annotations.insert("bundle2chart/model".to_owned(), Value::text(&config.served_name));
+    annotations.insert("bundle2chart/api".to_owned(), Value::text(config.profile.name));
+    // The license of the model's files is not known here.
+    let images = images::pulled(&images_of(unit, config));
+    annotations.extend(artifact_hub::images_of(&images));
+    set("annotations", annotations.into());
+    yaml::plain(&root).unwrap_or_default()
+}
+
+/// Returns the README description of a workload: accelerators, parallelism and replicas.
+fn describe(workload: &Workload<'_>) -> String {
+    let shape = workload.shape;
+    let accelerator = &workload.config.accelerator;
+    let devices = match (accelerator.resource, &accelerator.claim_template) {
+        (Some(resource), _) => format!("{} × `{resource}`", workload.units()),
+        (None, Some(template)) => format!("devices of the ResourceClaimTemplate `{template}`"),
+        (None, None) => "CPUs only".to_owned(),
+    };
+    let mut parallel = vec![format!("tensor parallelism {}", shape.tp)];
+    if shape.pp > 1 {
+        parallel.push(format!("pipeline parallelism {}", shape.pp));
+    }
+    if shape.dp > 1 {
+        parallel.push(format!("data parallelism {} ({} per pod)", shape.dp, workload.local_ranks));
+    }
+    if shape.expert_parallel {
+        parallel.push("expert parallelism".to_owned());
+    }
+
+    let layout = match shape.topology {
+        Topology::Single => "each replica is one pod".to_owned(),
+        _ => format!(
+            "each replica is a group of {} pods on {} nodes, and {}",
+            shape.nodes,
+            shape.nodes,
+            match workload.servers() {
+                Servers::Leader => "only the leader serves requests",
+                Servers::All if workload.port_count() > 1 =>
+                    "each rank serves requests on its own port",
+                Servers::All => "each pod serves requests",
+            }
+        ),
+    };
+    format!("{devices} per pod; {}; {layout}", parallel.join(", "))
+}
+
+/// Returns the topology as a Mermaid flowchart.
+fn diagram(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
+    let mut text = String::from("```mermaid\nflowchart LR\n  client([client])\n");
+    let gateway = config.route.as_ref().map_or("a Gateway", |route| route.gateway.as_str());
+    let _ = write!(
+        text,
+        "  client --> gateway[Gateway<br>{gateway}]\n  \
+         gateway -->|\"which pod?\"| epp[endpoint picker<br>{}]\n  \
+         gateway --> pool{{{{InferencePool<br>{}}}}}\n",
+        picker::name(config),
+        config.name
+    );
+
+    for workload in workloads {
+        let role = workload.role.as_str();
+        let ports = workload.ports();
+        let ports = match ports.as_slice() {
+            [first, .., last] => format!("ports {first}–{last}"),
+            [port] => format!("port {port}"),
+            [] => String::new(),
+        };
+        if !workload.is_group() {
+            let _ = writeln!(
+                text,
+                "  {role}[\"{}<br>{} × one pod, {ports}\"]",
+                workload.name(),
+                workload.shape.replicas
+            );
+        } else {
+            let _ = writeln!(
+                text,
+                "  subgraph {role}-group [\"{}: {} × a group of {} pods\"]",
+                workload.name(),
+                workload.shape.replicas,
+                workload.shape.nodes
+            );
+
+            let leader = if workload.servers() == Servers::All { "pod 0" } else { "leader" };
+            let _ = writeln!(text, "    {role}[\"{leader}<br>{ports}\"]");
+            for node in 1..workload.shape.nodes.min(4) {
+                let what = if workload.servers() == Servers::All {
+                    format!("pod {node}<br>{ports}")
+                } else {
+                    format!("worker {node}<br>no server")
+                };
+                let _ = writeln!(text, "    {role}{node}[\"{what}\"]");
+                let _ = writeln!(text, "    {role} --- {role}{node}");
+            }
+            text.push_str("  end\n");
+        }
+
+        match workload.role {
+            Role::Decode => {
+                let _ = writeln!(text, "  pool --> {role}");
+            }
+            Role::Prefill => {
+                text.push_str(
+                    "  decode -->|\"1. prompt\"| prefill\n  prefill -.->|\"2. cache\"| decode\n",
+                );
+            }
+        }
+    }
+    text.push_str("  epp -.->|metrics| decode\n```\n");
+    text
+}
+
+fn readme_of(unit: &Unit, config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
+    let (name, namespace) = (&config.name, &config.namespace);
+    let mut text = format!(
+        "# {name}\n\nServes the model `{}`, compiled from a `[[serving]]` table by bundle2chart. Do not edit: \
+         change bundles.toml and build again.\n\n## Topology\n\n",
+        config.served_name
+    );
+    if config.kserve {
+        text.push_str("KServe creates all objects from one LLMInferenceService.\n\n");
+    } else {
+        text.push_str(&diagram(config, workloads));
+    }
+
+    text.push_str("\n| Pods | Description |\n|---|---|\n");
+    for workload in workloads {
+        let _ = writeln!(text, "| `{}` | {} |", workload.name(), describe(workload));
+    }
+    if !config.kserve {
+        let several = match config.epp.replicas {
+            1 => String::new(),
+            pods => {
+                format!("; {pods} pods with leader election, of which only the leader is ready")
+            }
+        };
+        let _ = writeln!(
+            text,
+            "| `{}` | endpoint picker, which selects the pod for each request{several} |",
+            picker::name(config)
+        );
+    }
+
+    let _ = write!(
+        text,
+        "\n## Install\n\n```sh\nhelm install {name} . --namespace {namespace} --create-namespace\n```\n\n\
+         Requirements: {}.\n",
+        requirements(config, workloads)
+    );
+    if !config.depends_on.is_empty() {
+        let _ = write!(text, "\nInstall first: {}.\n", config.depends_on.join(", "));
+    }
+    text.push_str("\nObjects have fixed names: install one release of this chart per namespace.\n");
+    let _ = write!(
+        text,
+        "\n## Wait for the rollout\n\nLoading the model takes minutes; the startup probe fails after {} \
+         minutes.\n\n```sh\n{}```\n\n## Send a request\n\n```sh\n{}```\n",
+        config.engine.startup_minutes,
+        watch(config, workloads, namespace),
+        request(config, namespace)
+    );
+
+    if request_test::route(config).is_some() {
+        let _ = write!(
+            text,
+            "\nOr from a pod, which needs an image with curl, and the URL of the Gateway if the value \
+             `tests.url` does not have it:\n\n```sh\n\
+             helm upgrade {name} . --namespace {namespace} --reuse-values --set tests.image=IMAGE\n\
+             helm test {name} --namespace {namespace}\n```\n"
+        );
+    }
+    if let Some(governed) = &config.maas {
+        maas::model_section(&mut text, config, governed);
+    }
+    if !config.kserve {
+        text.push_str(&upgrade_and_uninstall(config, workloads));
+    }
+    readme::contents(&mut text, unit);
+    readme::values(&mut text, unit);
+    text.push_str(
+        "\nSettings that follow from the parallelism (ports, labels, arguments, accelerators, group size) are not values: \
+         change them in bundles.toml.\n",
+    );
+    let _ = write!(
+        text,
+        "\n## Provenance\n\n| | |\n|---|---|\n| model | `{}` |\n| engine | `{}` |\n| API profile | `{}` |\n",
+        config.served_name, config.engine.image, config.profile.name
+    );
+    text
+}
+
+/// Returns what an upgrade interrupts, and what `helm uninstall` leaves.
+fn upgrade_and_uninstall(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
+    let mut text = String::new();
+    let single = workloads
+        .iter()
+        .find(|workload| workload.role == Role::Prefill && workload.shape.replicas == 1);
+    if let Some(prefill) = single {
+        let what = if prefill.is_group() { "group" } else { "pod" };
+        let _ = write!(
+            text,
+            "\n## Upgrade\n\nThere is one prefill {what}. A change of its pods replaces it, and until the new one has \
+             loaded the model, decode pods process prompts themselves. To avoid this, install with \
+             `--set prefill.replicas=2`.\n"
+        );
+    }
+    if config.epp.replicas > 1 && config.profile.llm_d {
+        let _ = write!(
+            text,
+            "\n## Uninstall\n\nThe endpoint picker creates a Lease for leader election, which Helm does not \
+             delete:\n\n```sh\nkubectl --namespace {0} delete lease epp-{0}-{1}.llm-d.ai\n```\n",
+            config.namespace, config.name
+        );
+    }
+    text
+}
+
+/// Returns the requirements on the cluster as a comma-separated list.
+fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
+    if config.kserve {
+        let governed = config.maas.is_some().then_some(", and MaaS' controller with its tenant");
+        return format!("KServe with LLMInferenceService{}", governed.unwrap_or_default());
+    }
+    let mut needed =
+        vec!["the InferencePool CRDs of the Gateway API Inference Extension".to_owned()];
+    if config.profile.llm_d && (!config.objectives.is_empty() || !config.rewrites.is_empty()) {
+        needed.push("the CRDs of llm-d-router".to_owned());
+    }
+    if workloads.iter().any(Workload::is_group) {
+        let what = if config.disaggregated_set { " 0.9 or newer" } else { "" };
+        needed.push(format!("LeaderWorkerSet{what}"));
+    }
+    if let Some(route) = &config.route {
+        needed.push(match (&route.gateway_class, route.provider.as_str()) {
+            (Some(class), _) => format!("the GatewayClass `{class}`"),
+            (None, _) => format!("the Gateway `{}`", route.gateway),
+        });
+        if route.provider == "istio" {
+            needed.push(
+                "Istio with ENABLE_GATEWAY_API_INFERENCE_EXTENSION=true in istiod".to_owned(),
+            );
+            if workloads.iter().any(|workload| workload.port_count() > 1) {
+                needed.push(
+                    "an Istio release that supports pools with several ports (istio#57638)"
+                        .to_owned(),
+                );
+            }
+        }
+        if route.auth {
+            needed.push("Kuadrant".to_owned());
+        }
+    }
+
+    if config.monitoring.is_some() {
+        needed.push("the Prometheus operator".to_owned());
+    }
+    if config.autoscaling.as_ref().is_some_and(|scaling| scaling.keda) {
+        needed.push("KEDA".to_owned());
+    }
+    if let Some(scaling) = &config.autoscaling {
+        let metric = waiting_metric(config);
+        if !scaling.keda {
+            let metric = pod_metric(config, scaling);
+            needed.push(format!("an adapter that serves `{metric}` as a pod metric"));
+        } else if config.monitoring.is_none() {
+            needed.push(format!("a Prometheus that scrapes `{metric}` from the pods"));
+        }
+    }
+
+    if let Some(queue) = &config.queue {
+        needed.push(format!("Kueue with the LocalQueue `{queue}` in the namespace"));
+    }
+    if let Some(template) = &config.accelerator.claim_template {
+        needed.push(format!("the ResourceClaimTemplate `{template}` in the namespace"));
+    }
+    let adapters = config.adapters.iter().filter_map(|adapter| match &adapter.source {
+        AdapterSource::Claim(claim, _) => Some(claim),
+        AdapterSource::HuggingFace(_) => None,
+    });
+    for claim in adapters.collect::<BTreeSet<_>>() {
+        needed.push(format!("the PersistentVolumeClaim `{claim}` with adapters in the namespace"));
+    }
+    if let Some(Cache::Claim(claim)) = &config.cache {
+        needed.push(format!("the PersistentVolumeClaim `{claim}` for downloads in the namespace"));
+    }
+    if let Some(secret) = &config.engine.token_secret {
+        needed.push(format!("the Secret `{secret}` with the key HF_TOKEN in the namespace"));
+    }
+    if let Model::Claim(claim, _) = &config.model {
+        needed.push(format!("the PersistentVolumeClaim `{claim}` with the model in the namespace"));
+    }
+    needed.join(", ")
+}
+
+/// Returns the commands that show the rollout, one per line.
+fn watch(config: &ServingConfig, workloads: &[Workload<'_>], namespace: &str) -> String {
+    let kubectl = format!("kubectl --namespace {namespace}");
+    if config.kserve {
+        return match &config.maas {
+            Some(governed) => {
+                let name = &config.name;
+                let wait = "wait --timeout=1h --for=condition=Ready";
+                let service = format!("{kubectl} {wait} llminferenceservice/{name}\n");
+                service + &maas::watch(config, governed, namespace)
+            }
+            None => format!("{kubectl} get llminferenceservice {} --watch\n", config.name),
+        };
+    }
+    let mut text = String::new();
+    for workload in workloads {
+        let name = workload.name();
+        let _ = if workload.is_group() {
+            writeln!(text, "{kubectl} get pods --selector app.kubernetes.io/name={name} --watch")
+        } else {
+            writeln!(text, "{kubectl} rollout status deployment/{name}")
+        };
+    }
+
+    let picker = picker::name(config);
+    let _ = if config.epp.replicas > 1 {
+        // Replicas without leadership are never ready, so `rollout status` would time out.
+        writeln!(text, "{kubectl} get pods --selector {}={picker}", picker::SELECTOR)
+    } else {
+        writeln!(text, "{kubectl} rollout status deployment/{picker}")
+    };
+    let _ = writeln!(text, "{kubectl} get inferencepool {} --output yaml", config.name);
+    text
+}
+
+/// Returns the commands that send a request, one per line.
+fn request(config: &ServingConfig, namespace: &str) -> String {
+    let model = &config.served_name;
+    let body = format!("{{\"model\": \"{model}\", \"prompt\": \"Hello\", \"max_tokens\": 16}}");
+    let mut text = String::new();
+    let json = "-H 'Content-Type: application/json'";
+
+    if let Some(governed) = &config.maas {
+        return maas::request(config, governed, namespace, &body);
+    }
+    if config.kserve {
+        let _ = write!(
+            text,
+            "URL=$(kubectl --namespace {namespace} get llminferenceservice {} --output 'jsonpath={{.status.url}}')\n\
+             curl --insecure \"$URL/v1/completions\" {json} -d '{body}'\n",
+            config.name
+        );
+        return text;
+    }
+    let Some(route) = &config.route else {
+        let _ = write!(
+            text,
+            "# No route: directly to a pod, without the picker.\n\
+             POD=$(kubectl --namespace {namespace} get pods --selector app={0},app.kubernetes.io/name={0}-decode --output name | head -n 1)\n\
+             kubectl --namespace {namespace} port-forward \"$POD\" {1} &\n\
+             curl http://localhost:{1}/v1/completions {json} -d '{body}'\n",
+            config.name,
+            topology::SERVING_PORT
+        );
+        return text;
+    };
+    let gateway_namespace = route.gateway_namespace.as_deref().unwrap_or(namespace);
+    let _ = writeln!(
+        text,
+        "ADDRESS=$(kubectl --namespace {gateway_namespace} get gateway {} --output 'jsonpath={{.status.addresses[0].value}}')",
+        route.gateway
+    );
+
+    let headers = request_test::headers(config, route);
+    let mut headers: String = headers.iter().map(|header| format!(" -H '{header}'")).collect();
+    if route.auth {
+        let _ = writeln!(
+            text,
+            "TOKEN=$(kubectl --namespace {namespace} create token default --audience {})",
+            config.name
+        );
+        headers.push_str(" -H \"Authorization: Bearer $TOKEN\"");
+    }
+    let path = request_test::completions(config, route);
+    let _ = writeln!(text, "curl \"http://$ADDRESS{path}\"{headers} -d '{body}'");
+    text
+}
+
+fn notes(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
+    let namespace = "NAMESPACE-OF-THE-RELEASE";
+    let commands = |text: String| -> String {
+        let lines: Vec<String> = text.lines().map(|line| format!("  {line}\n")).collect();
+        escape(&lines.concat()).replace(namespace, "{{ .Release.Namespace }}")
+    };
+    format!(
+        "{{{{ .Chart.Name }}}} {{{{ .Chart.Version }}}} serves {} in namespace {{{{ .Release.Namespace }}}}.\n\n\
+         Wait for the rollout (loading the model takes minutes):\n{}\nSend a request:\n{}",
+        escape(&config.served_name),
+        commands(watch(config, workloads, namespace)),
+        commands(request(config, namespace))
+    )
+}

@@ -1,0 +1,430 @@
+//! Pods of the engine: containers, probes, volumes, and the routing sidecar. What depends on the model
+//! server is in `model_server`.
+
+use super::build::{Values, map};
+use super::model_server::{self, mounted};
+use super::topology::{SUPERVISOR_PORT, Servers, Workload};
+use super::{pod_fields, presets};
+use crate::config::serving::{Model, ServingConfig, Topology, Tracing};
+use crate::ir::{Map, Value};
+use serde_json::{Value as Json, json};
+
+/// Port for KV cache events.
+pub(super) const EVENTS_PORT: u16 = 5556;
+/// Block size with preset `precise-prefix`, unless arguments set another one.
+pub(super) const BLOCK_SIZE: u32 = 64;
+
+/// The pods of a group that a template is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pod {
+    /// All pods, or the only one.
+    Every,
+    /// The leader.
+    Leader,
+    /// Workers without a server.
+    Headless,
+}
+
+/// Shell script that sets `leader`; `$ADDRESS` stands for the variable with the pod's IP address. The
+/// leader uses its own IP address, because a socket cannot be
+/// bound to every name; workers wait until its name resolves, which needs a running pod (lws#746).
+const LEADER: &str = "\
+set -eu
+leader=$ADDRESS
+if [ \"$LWS_WORKER_INDEX\" != 0 ]; then
+  leader=$LWS_LEADER_ADDRESS
+  tries=0
+  until getent hosts \"$leader\" >/dev/null; do
+    tries=$((tries + 1))
+    if [ \"$tries\" -ge 300 ]; then
+      echo \"the leader $leader has no address after ten minutes\" >&2
+      exit 1
+    fi
+    sleep 2
+  done
+fi
+";
+
+/// Returns the pod template.
+pub(super) fn template(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
+    let role = workload.role.as_str();
+    let mut metadata = Map::new();
+    metadata.insert("labels".to_owned(), labels(workload, pod != Pod::Headless).into());
+    let description = format!("Additional annotations for the {role} pods.");
+    metadata
+        .insert("annotations".to_owned(), values.annotations(&[role, "annotations"], &description));
+    map([("metadata", metadata.into()), ("spec", spec(workload, pod, values))])
+}
+
+/// Returns the labels of pods. Only pods with a server have the labels of the pool's selector.
+pub(super) fn labels(workload: &Workload<'_>, serving: bool) -> Json {
+    let mut labels = json!({
+        "app.kubernetes.io/name": workload.name(),
+        "app.kubernetes.io/part-of": workload.config.name,
+        "app.kubernetes.io/component": "engine",
+    });
+    if serving {
+        labels["app"] = json!(workload.config.name);
+        if workload.disaggregated {
+            labels["llm-d.ai/role"] = json!(workload.role.as_str());
+        }
+        if let Some(kind) = model_server::of(workload.config).engine_type {
+            labels["llm-d.ai/engine-type"] = json!(kind);
+        }
+    }
+    labels
+}
+
+fn spec(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
+    let config = workload.config;
+    let mut spec = Map::new();
+    let mut set = |key: &str, value: Value| {
+        spec.insert(key.to_owned(), value);
+    };
+    set("serviceAccountName", Value::text(&config.name));
+    set("automountServiceAccountToken", false.into());
+    // A Service named like a variable of the engine would set it (vllm#34199).
+    set("enableServiceLinks", false.into());
+    set("imagePullSecrets", values.pull_secrets(config.pull_secret.as_deref()));
+    set("terminationGracePeriodSeconds", 130i64.into());
+    if workload.has_sidecar() && pod != Pod::Headless {
+        set("initContainers", Value::Seq(vec![sidecar(workload, values)]));
+    }
+    set("containers", Value::Seq(vec![container(workload, pod, values)]));
+    scheduling(workload, values, &mut spec);
+    spec.insert("volumes".to_owned(), volumes(workload).into());
+    spec.into()
+}
+
+/// Adds the scheduling values: node selector, tolerations and affinity.
+pub(super) fn scheduling(workload: &Workload<'_>, values: &mut Values, spec: &mut Map) {
+    let config = workload.config;
+    let role = workload.role.as_str();
+    let mut set = |key: &str, value: Value| {
+        spec.insert(key.to_owned(), value);
+    };
+    let selector = node_selector(workload);
+    let text = json!({"type": "string"});
+    let description = format!("Node selector of the {role} pods.");
+    set("nodeSelector", values.whole(&[role, "nodeSelector"], selector, text, &description));
+    let tolerations = Json::Array(config.engine.tolerations.clone());
+    let object = json!({"type": "object"});
+    let description = format!("Tolerations of the {role} pods.");
+    set(
+        "tolerations",
+        values.whole(&[role, "tolerations"], tolerations, object.clone(), &description),
+    );
+    let description = format!("Affinity of the {role} pods.");
+    set("affinity", values.whole(&[role, "affinity"], json!({}), object, &description));
+}
+
+/// Returns the node selector: of the TPU generation, and of `engine`.
+fn node_selector(workload: &Workload<'_>) -> Json {
+    let config = workload.config;
+    let mut selector = json!({});
+    if let Some(tpu) = config.accelerator.tpu {
+        selector["cloud.google.com/gke-tpu-accelerator"] = json!(tpu.accelerator);
+        let topology = tpu.topologies.iter().find(|(chips, _)| *chips == workload.units());
+        if let Some((_, topology)) = topology {
+            selector["cloud.google.com/gke-tpu-topology"] = json!(topology);
+        }
+    }
+    if let (Json::Object(all), Some(Json::Object(own))) =
+        (&mut selector, &config.engine.node_selector)
+    {
+        all.extend(own.clone());
+    }
+    selector
+}
+
+/// Returns the devices that a pod requests: accelerators, and network devices for transfers.
+pub(super) fn devices<'a>(workload: &Workload<'a>) -> Vec<(&'a str, u32)> {
+    let accelerator = &workload.config.accelerator;
+    let mut devices: Vec<(&str, u32)> = Vec::new();
+    devices.extend(accelerator.resource.map(|name| (name, workload.units())));
+    devices.extend(accelerator.rdma.map(|rdma| (rdma.resource, workload.units())));
+    devices
+}
+
+fn shared_memory<'a>(workload: &Workload<'a>) -> Option<&'a str> {
+    let config = workload.config;
+    let has_devices = config.accelerator.claim_template.is_some();
+    let gpu = has_devices || !matches!(config.accelerator.resource, None | Some("google.com/tpu"));
+    config.engine.shared_memory.as_deref().or(gpu.then_some("2Gi"))
+}
+
+fn volumes(workload: &Workload<'_>) -> Json {
+    let mut volumes = vec![json!({"name": "cache", "emptyDir": {}})];
+    if let Some(size) = shared_memory(workload) {
+        volumes.push(json!({
+            "name": "shared-memory",
+            "emptyDir": {"medium": "Memory", "sizeLimit": size},
+        }));
+    }
+    match &workload.config.model {
+        Model::Image(reference) => volumes.push(json!({
+            "name": "model",
+            "image": {"reference": reference, "pullPolicy": "IfNotPresent"},
+        })),
+        Model::Claim(claim, _) => volumes.push(json!({
+            "name": "model",
+            "persistentVolumeClaim": {"claimName": claim, "readOnly": true},
+        })),
+        Model::HuggingFace(_) | Model::Bucket(_) => {}
+    }
+    Json::Array(volumes)
+}
+
+fn container(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
+    let config = workload.config;
+    let role = workload.role.as_str();
+    let mut container = Map::new();
+    let mut set = |key: &str, value: Value| {
+        container.insert(key.to_owned(), value);
+    };
+    set("name", "engine".into());
+    set("image", values.text(&["image"], &config.engine.image, "Engine image of all pods."));
+    let (command, args) = command(workload, pod);
+    set("command", Value::texts(command));
+    if !args.is_empty() {
+        set("args", Value::texts(args));
+    }
+    set("env", environment(workload).into());
+    let ports = ports(workload, pod);
+    if ports.as_array().is_some_and(|ports| !ports.is_empty()) {
+        set("ports", ports.into());
+    }
+    let default = workload.shape.resources.clone().unwrap_or(json!({}));
+    set("resources", values.resources(&[role, "resources"], &default, &devices(workload)));
+    if pod != Pod::Headless {
+        let supervised = workload.shape.topology == Topology::DpExternal;
+        let probes = &model_server::of(config).probes;
+        let (port, ready) = if supervised {
+            (json!("supervisor"), "/readyz")
+        } else {
+            (json!("engine"), probes.ready)
+        };
+        let probe = |path: &str, period: u32, failures: u32| {
+            json!({
+                "httpGet": {"path": path, "port": port},
+                "periodSeconds": period,
+                "timeoutSeconds": probes.timeout,
+                "failureThreshold": failures,
+            })
+        };
+        let failures = config.engine.startup_minutes.saturating_mul(6);
+        set("startupProbe", probe(probes.live, 10, failures).into());
+        set("livenessProbe", probe(probes.live, 10, 3).into());
+        set("readinessProbe", probe(ready, 5, 3).into());
+        // Gateways remove the endpoint with a delay.
+        set("lifecycle", json!({"preStop": {"sleep": {"seconds": 15}}}).into());
+    }
+    let mut security = json!({
+        "allowPrivilegeEscalation": false,
+        "seccompProfile": {"type": "RuntimeDefault"},
+        "capabilities": {"drop": ["ALL"]},
+    });
+    let of_network = config.accelerator.rdma.map_or(&[][..], |rdma| rdma.capabilities);
+    let own = config.engine.capabilities.iter().map(String::as_str);
+    let more = of_network.iter().copied().filter(|name| !own.clone().any(|own| own == *name));
+    let capabilities: Vec<&str> = own.clone().chain(more).collect();
+    if !capabilities.is_empty() {
+        security["capabilities"]["add"] = json!(capabilities);
+    }
+    set("securityContext", security.into());
+    let mut mounts = vec![json!({"name": "cache", "mountPath": "/var/cache/engine"})];
+    if shared_memory(workload).is_some() {
+        mounts.push(json!({"name": "shared-memory", "mountPath": "/dev/shm"}));
+    }
+    if mounted(&config.model).is_some() {
+        mounts.push(json!({"name": "model", "mountPath": "/mnt/model", "readOnly": true}));
+    }
+    set("volumeMounts", Json::Array(mounts).into());
+    container.into()
+}
+
+fn environment(workload: &Workload<'_>) -> Json {
+    let config = workload.config;
+    let engine = &config.engine;
+    let downloads =
+        if config.cache.is_some() { pod_fields::MODELS } else { "/var/cache/engine/huggingface" };
+    let server = model_server::of(config);
+    let mut env = vec![
+        json!({"name": "HOME", "value": "/var/cache/engine"}),
+        json!({"name": "HF_HUB_CACHE", "value": downloads}),
+    ];
+    let caches = server.cache_variables.iter();
+    env.extend(caches.map(|(name, value)| json!({"name": name, "value": value})));
+    env.extend(engine.token_secret.as_deref().map(token_variable));
+    let pod_ip = json!({"fieldRef": {"fieldPath": "status.podIP"}});
+    if workload.is_group() {
+        env.push(json!({"name": server.address_variable, "valueFrom": pod_ip}));
+    }
+    env.extend((server.variables)(workload));
+    if presets::is_precise(config) {
+        env.push(json!({"name": "POD_IP", "valueFrom": pod_ip}));
+        env.push(json!({"name": "PYTHONHASHSEED", "value": presets::HASH_SEED}));
+    }
+    for (name, value) in config.accelerator.rdma.map_or(&[][..], |rdma| rdma.env) {
+        env.push(json!({"name": name, "value": value}));
+    }
+    if let Some(tracing) = &config.tracing {
+        env.extend(trace_variables(tracing, &workload.name()));
+    }
+    // Variables from bundles.toml replace the defaults.
+    let own = |name: &Json| engine.env.iter().any(|variable| &variable["name"] == name);
+    env.retain(|variable| !own(&variable["name"]));
+    env.extend(engine.env.iter().cloned());
+    Json::Array(env)
+}
+
+/// Returns the variable with the token for gated models.
+pub(super) fn token_variable(secret: &str) -> Json {
+    let source = json!({"secretKeyRef": {"name": secret, "key": "HF_TOKEN"}});
+    json!({"name": "HF_TOKEN", "valueFrom": source})
+}
+
+/// Returns the share of requests that are traced, from `0.01` to `1.00`.
+pub(super) fn trace_ratio(tracing: &Tracing) -> String {
+    format!("{}.{:02}", tracing.percent / 100, tracing.percent % 100)
+}
+
+/// Returns the variables that OpenTelemetry's libraries read.
+pub(super) fn trace_variables(tracing: &Tracing, service: &str) -> Vec<Json> {
+    let ratio = trace_ratio(tracing);
+    let variables = [
+        ("OTEL_SERVICE_NAME", service),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", &tracing.endpoint),
+        ("OTEL_TRACES_EXPORTER", "otlp"),
+        ("OTEL_TRACES_SAMPLER", "parentbased_traceidratio"),
+        ("OTEL_TRACES_SAMPLER_ARG", &ratio),
+    ];
+    variables.into_iter().map(|(name, value)| json!({"name": name, "value": value})).collect()
+}
+
+fn ports(workload: &Workload<'_>, pod: Pod) -> Json {
+    let mut ports = Vec::new();
+    if pod != Pod::Headless {
+        for rank in 0..workload.port_count().min(64) {
+            let name = if rank == 0 { "engine".to_owned() } else { format!("rank-{rank}") };
+            ports.push(json!({"name": name, "containerPort": workload.engine_port() + rank}));
+        }
+        if workload.shape.topology == Topology::DpExternal {
+            ports.push(json!({"name": "supervisor", "containerPort": SUPERVISOR_PORT}));
+        }
+    }
+    if presets::is_precise(workload.config) && pod != Pod::Headless {
+        ports.push(json!({"name": "kv-events", "containerPort": EVENTS_PORT}));
+    }
+    if workload.disaggregated {
+        let port = model_server::of(workload.config).transfer_port;
+        ports.push(json!({"name": "transfer", "containerPort": port}));
+    }
+    Json::Array(ports)
+}
+
+/// Returns the command and arguments of the engine.
+fn command(workload: &Workload<'_>, pod: Pod) -> (Vec<String>, Vec<String>) {
+    let server = model_server::of(workload.config);
+    let joins_ray = workload.shape.topology == Topology::Ray && pod == Pod::Headless;
+    let args = if joins_ray {
+        Vec::new()
+    } else {
+        let mut args = server.arguments_of(workload, pod);
+        args.extend(workload.shape.args.iter().cloned());
+        args
+    };
+
+    let texts = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let Some(script) = (server.group_script)(workload, pod) else {
+        return (texts(server.command), args);
+    };
+    let leader = LEADER.replace("$ADDRESS", &format!("${}", server.address_variable));
+    let script = format!("{leader}{script}");
+    // The arguments after the script start with `$0`.
+    (texts(&["/bin/bash", "-c", &script, server.key]), args)
+}
+
+/// Returns the block size of the KV cache with preset `precise-prefix`.
+pub(super) fn events_block_size(config: &ServingConfig) -> u32 {
+    presets::block_size(config).unwrap_or(BLOCK_SIZE)
+}
+
+/// Returns the routing sidecar of decode pods: an init container with restartPolicy Always.
+fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
+    let config = workload.config;
+    let default = config.sidecar_image.as_deref().or(config.profile.sidecar_image);
+    let image = values.text(
+        &["sidecar", "image"],
+        default.unwrap_or_default(),
+        "Image of the routing sidecar of the decode pods.",
+    );
+
+    // The sidecar has the port of requests; the engine listens behind it.
+    let mut args = vec![
+        format!("--port={}", super::topology::SERVING_PORT),
+        format!("--{}={}", config.profile.sidecar_engine_port, workload.engine_port()),
+        format!("--kv-connector={}", model_server::of(config).kv_connector),
+        "--secure-proxy=false".to_owned(),
+    ];
+
+    if workload.port_count() > 1 {
+        args.push(format!("--data-parallel-size={}", workload.port_count()));
+    }
+    let ports: Vec<Json> = workload
+        .ports()
+        .into_iter()
+        .enumerate()
+        .map(|(rank, port)| json!({"name": format!("routing-{rank}"), "containerPort": port}))
+        .collect();
+    let resources = json!({
+        "requests": {"cpu": "500m", "memory": "256Mi"},
+        "limits": {"memory": "1Gi"},
+    });
+
+    let env = match &config.tracing {
+        Some(tracing) => {
+            Json::Array(trace_variables(tracing, &format!("{}-routing", workload.name())))
+        }
+        None => json!([]),
+    };
+    // The proxy forwards the request, so that it is ready only if it reaches its engine.
+    let ready = json!({
+        "httpGet": {"path": "/v1/models", "port": "routing-0"},
+        "periodSeconds": 5,
+        "timeoutSeconds": 5,
+        "failureThreshold": 3,
+    });
+
+    let mut container = map([
+        ("name", "routing-proxy".into()),
+        ("image", image),
+        ("args", Value::texts(args)),
+        ("restartPolicy", "Always".into()),
+        ("readinessProbe", ready.into()),
+        ("ports", Json::Array(ports).into()),
+        ("resources", values.resources(&["sidecar", "resources"], &resources, &[])),
+        (
+            "securityContext",
+            json!({
+                "allowPrivilegeEscalation": false,
+                "runAsNonRoot": true,
+                "capabilities": {"drop": ["ALL"]},
+                "seccompProfile": {"type": "RuntimeDefault"},
+            })
+            .into(),
+        ),
+    ]);
+    if let Some(container) = container.as_map_mut().filter(|_| config.tracing.is_some()) {
+        container.insert("env".to_owned(), env.into());
+    }
+    container
+}
+
+/// Returns the templates of a group.
+pub(super) fn templates(workload: &Workload<'_>) -> &'static [Pod] {
+    match workload.servers() {
+        Servers::All => &[Pod::Every],
+        Servers::Leader => &[Pod::Leader, Pod::Headless],
+    }
+}

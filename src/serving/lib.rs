@@ -1,0 +1,291 @@
+//! Model serving: compiles a `[[serving]]` table to a chart, and checks the invariants of generated and
+//! third-party manifests.
+//!
+//! Everything of it is in this folder, and compiled with the feature `serving` only. What other modules
+//! use of it, `serving_disabled.rs` has without the feature.
+
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod build;
+mod chart;
+
+mod engine;
+#[doc(hidden)]
+pub mod fuzzing;
+pub mod invariants;
+mod kserve;
+pub mod maas;
+mod manifest_files;
+mod model_server;
+mod monitoring_and_scaling;
+mod patches;
+mod picker;
+pub mod placeholders;
+mod plugins;
+mod pod_fields;
+mod pool;
+mod presets;
+mod releases;
+mod route;
+mod rules;
+mod security_contexts;
+mod topology;
+mod view;
+mod workload;
+
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};
+use crate::images::{Image, Use, UseKind};
+use crate::ir::{Release, Unit};
+use build::Values;
+use bundle2chart_bundle as bundle;
+use bundle2chart_compile::chart::Chart;
+use bundle2chart_compile::models::ModelCompiler;
+use bundle2chart_compile::{images, kubectl, overlay};
+use bundle2chart_config as config;
+use bundle2chart_jq as jq;
+use bundle2chart_model::{diag, escape, ir};
+use bundle2chart_source as source;
+use bundle2chart_yaml as yaml;
+use config::serving::ServingConfig;
+use config::serving::profile::{self, Profile};
+use std::collections::BTreeMap;
+use topology::Workload;
+use view::kserve::Derived;
+use view::{View, pods};
+
+pub use manifest_files::{Checked, check_files};
+pub use view::Manifest;
+
+/// The compiler of models.
+pub static MODELS: ModelCompiler = ModelCompiler {
+    chart,
+    images,
+    collisions,
+    platform: maas::platform,
+    additions: maas::additions,
+};
+
+/// Returns the objects and the chart of a model; `None` if its parallelism is invalid, or after errors of
+/// patches. Reports violated invariants, also of patched objects.
+pub fn chart(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<(Unit, Chart)> {
+    let unit = compile_and_patch(config, diagnostics)?;
+    check(&unit, config, diagnostics);
+    let chart = chart::chart(&unit, config);
+    Some((unit, chart))
+}
+
+/// Returns the images of a model's pods with their uses, sorted by reference; `None` as for [`chart`].
+pub fn images(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<Vec<Image>> {
+    Some(images_of(&compile_and_patch(config, diagnostics)?, config))
+}
+
+fn compile_and_patch(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<Unit> {
+    let mut unit = compile(config, diagnostics)?;
+    if !config.patches.is_empty() {
+        let start = diagnostics.mark();
+        patches::apply(&mut unit, config, diagnostics);
+        if diagnostics.has_errors_since(start) {
+            return None;
+        }
+    }
+    Some(unit)
+}
+
+/// Compiles a `[[serving]]` table to objects and values, without its patches; `None` if its parallelism
+/// is invalid.
+pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<Unit> {
+    let start = diagnostics.mark();
+    let workloads = Workload::all(config);
+    topology::check(&workloads, config, diagnostics);
+    if config.kserve {
+        kserve::check(config, diagnostics);
+    }
+    if diagnostics.has_errors_since(start) {
+        return None;
+    }
+
+    let mut values = Values::default();
+    let mut objects = if config.kserve {
+        let mut service = kserve::service(config, &workloads, &mut values);
+        config.maas.iter().for_each(|_| maas::annotate(&mut service));
+        let governed = config.maas.iter().flat_map(|governed| maas::objects(config, governed));
+        std::iter::once(service).chain(governed).collect()
+    } else {
+        let mut objects = workload::objects(&workloads, &mut values);
+        objects.extend(picker::objects(config, &mut values));
+        objects.extend(pool::objects(config, &workloads));
+        objects.extend(config.route.iter().flat_map(|route| route::objects(config, route)));
+        objects.extend(monitoring_and_scaling::objects(config, &workloads));
+        objects
+    };
+    pod_fields::add(&mut objects, config, &workloads, &mut values, diagnostics);
+    security_contexts::add(&mut objects, &workloads, &mut values);
+    for object in &mut objects {
+        let own = object.metadata_mut().map_at("labels");
+        for (key, value) in &config.labels {
+            if !own.contains_key(key) {
+                own.insert(key.clone(), value.into());
+            }
+        }
+        if own.is_empty() {
+            object.metadata_mut().shift_remove("labels");
+        }
+    }
+    Some(Unit { objects, values: values.sorted(), ..Unit::default() })
+}
+
+/// Checks the invariants of a generated chart. Diagnostics point to the keys of bundles.toml.
+pub fn check(unit: &Unit, config: &ServingConfig, diagnostics: &mut Diagnostics) {
+    let manifests = manifests(unit, config);
+    let units = config.accelerator.devices_per_unit;
+    let derived = Derived::new(&manifests);
+    let view =
+        View { is_generated: true, ..View::new(&manifests, &derived, config.profile, Some(units)) };
+    let placing = |_: usize, field: &'static str, place: Place| {
+        // Without arguments of their own, prefill pods have those of `engine`.
+        let is_shared = field == "prefill.args" && config.written(field).is_none();
+        let field = if is_shared { "engine.args" } else { field };
+        Place { span: Some(config.place(field).clone()), ..place }
+    };
+    let start = diagnostics.mark();
+    invariants::check(&view, &manifests, |_| true, &placing, diagnostics);
+
+    // Images that are not set in bundles.toml come from the profile, which is versioned.
+    let written: Vec<Option<&Span>> =
+        IMAGES.iter().map(|key| config.written(key)).filter(Option::is_some).collect();
+    for diagnostic in diagnostics.since(start) {
+        let is_written = written.contains(&diagnostic.place.span.as_ref());
+        if diagnostic.code == Code::ImageNotPinned && is_written && !config.allow_tags {
+            diagnostic.severity = Severity::Error;
+            diagnostic.hint = Some(
+                "add its digest: `NAME:TAG@sha256:…`; or, to allow mutable tags: allow-tags = true"
+                    .to_owned(),
+            );
+        }
+    }
+}
+
+/// Keys with image references.
+const IMAGES: [&str; 5] =
+    ["engine.image", "prefill.sidecar-image", "epp.image", "epp.tokenizer-image", "model"];
+
+/// Reports conflicts between the charts of several models: the same object in one namespace, where
+/// installing the second release fails, and routes that match the same requests.
+pub fn collisions(models: &[(&ServingConfig, Unit)], diagnostics: &mut Diagnostics) {
+    let mut seen: BTreeMap<(String, String, String, String), &ServingConfig> = BTreeMap::new();
+    for (config, unit) in models {
+        for manifest in manifests(unit, config) {
+            let texts = [manifest.group(), manifest.kind(), manifest.namespace(), manifest.name()];
+            let [group, kind, namespace, name] = texts.map(str::to_owned);
+            let (field, hint) = match kind.as_str() {
+                "InferenceObjective" => ("objectives", "rename one of them"),
+                "Gateway" => ("route.gateway-class", "remove `gateway-class` from one of them"),
+                _ => ("name", "rename one of the models"),
+            };
+            let Some(first) = seen.insert((group, kind, namespace, name), config) else { continue };
+            let message = format!("chart of `{}` also has {}", first.name, manifest.label());
+            diagnostics.push(
+                Diagnostic::error(Code::ServingTwice, message)
+                    .at(Place::span(config.place(field).clone()))
+                    .related(Place::span(first.place(field).clone()), "first defined here")
+                    .hint(format!("give each model its own `namespace`, or {hint}")),
+            );
+        }
+    }
+
+    let (owners, all): (Vec<&ServingConfig>, Vec<Manifest>) = models
+        .iter()
+        .flat_map(|(config, unit)| manifests(unit, config).into_iter().map(|m| (*config, m)))
+        .unzip();
+    let derived = Derived::new(&all);
+    let view = View::new(&all, &derived, profile::newest(), None);
+    let placing = |owner: usize, field: &'static str, place: Place| Place {
+        span: Some(owners[owner].place(field).clone()),
+        ..place
+    };
+
+    let routes = |invariant: &invariants::Invariant| invariant.code == Code::ServingRoute;
+    invariants::check(&view, &all, routes, &placing, diagnostics);
+}
+
+/// Returns the images of a model's pods with their uses, sorted by reference.
+fn images_of(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
+    let manifests = manifests(unit, config);
+    let derived = Derived::new(&manifests);
+    let view = View::new(&manifests, &derived, config.profile, None);
+    let mut found: BTreeMap<String, Vec<Use>> = BTreeMap::new();
+    let mut add = |reference: &str, owner: usize, container: &str, path: String| {
+        let object = manifests[owner].label();
+        let place = Place::default().object(object.clone()).path(path);
+        let (container, name) = (container.to_owned(), String::new());
+        let used = Use { kind: UseKind::Model, object, container, name, place };
+        found.entry(reference.to_owned()).or_default().push(used);
+    };
+
+    for template in &view.templates {
+        for (container, path) in pods::all_containers(template.spec, &template.spec_path) {
+            let image = pods::text(container, "image");
+            // KServe's presets have images of their own.
+            if image.is_empty() && template.completed {
+                continue;
+            }
+            add(image, template.owner, pods::text(container, "name"), format!("{path}.image"));
+        }
+        for (index, volume) in pods::list(template.spec, "volumes").iter().enumerate() {
+            if let Some(image) = volume.pointer("/image/reference").and_then(|image| image.as_str())
+            {
+                let path = format!("{}.volumes[{index}].image.reference", template.spec_path);
+                add(image, template.owner, "", path);
+            }
+        }
+    }
+
+    for picker in &view.pickers {
+        let path = "/spec/template/spec";
+        let Some(spec) = manifests[picker.owner].json.pointer(path) else { continue };
+        for (container, path) in pods::all_containers(spec, ".spec.template.spec") {
+            let (image, name) = (pods::text(container, "image"), pods::text(container, "name"));
+            add(image, picker.owner, name, format!("{path}.image"));
+        }
+    }
+
+    found.into_iter().map(|(reference, uses)| Image { reference, uses }).collect()
+}
+
+/// Returns the objects rendered with the default values, as an API server would receive them.
+fn manifests(unit: &Unit, config: &ServingConfig) -> Vec<Manifest> {
+    let values = unit.default_values();
+    let release = Release { namespace: &config.namespace, values: &values };
+    unit.objects
+        .iter()
+        .filter_map(|object| release.object(object))
+        .map(|json| Manifest { json, place: Place::default() })
+        .collect()
+}
+
+/// Checks the invariants of third-party manifests.
+pub fn check_manifests(
+    manifests: &[Manifest],
+    profile: &'static Profile,
+    diagnostics: &mut Diagnostics,
+) {
+    let derived = Derived::new(manifests);
+    let view = View::new(manifests, &derived, profile, None);
+    invariants::check(&view, manifests, |_| true, &|_, _, place| place, diagnostics);
+}
+
+/// Returns true if any of these manifests is a pool or a picker, or has pods with an engine.
+pub fn is_about_serving(manifests: &[Manifest]) -> bool {
+    let derived = Derived::new(manifests);
+    let view = View::new(manifests, &derived, profile::newest(), None);
+    let engines = view.templates.iter().any(|template| template.engine.is_some());
+    engines
+        || !view.pickers.is_empty()
+        || ["InferencePool", "LLMInferenceService", "LLMInferenceServiceConfig", "InferenceService"]
+            .iter()
+            .any(|kind| view.of_kind(kind).next().is_some())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! The Gateway of governed models.
+
+use super::PlatformObject;
+use crate::config::serving::maas::MaasGateway;
+use serde_json::json;
+
+/// Lets MaaS' controller, instead of the platform's operator, attach policies to the Gateway.
+const MANAGED: &str = "opendatahub.io/managed";
+/// Makes the Gateway use TLS to Authorino.
+const AUTHORINO_TLS: &str = "security.opendatahub.io/authorino-tls-bootstrap";
+/// Makes cert-manager issue the certificates of the listeners.
+const CLUSTER_ISSUER: &str = "cert-manager.io/cluster-issuer";
+
+/// Returns the Gateway. Namespaces are selected by the label that Kubernetes sets, so that none has
+/// to be labelled by hand.
+pub(super) fn object(gateway: &MaasGateway) -> PlatformObject {
+    let mut annotations = json!({MANAGED: "false", AUTHORINO_TLS: "true"});
+    if let Some(issuer) = &gateway.cluster_issuer {
+        annotations[CLUSTER_ISSUER] = json!(issuer);
+    }
+    let expression = json!({
+        "key": "kubernetes.io/metadata.name",
+        "operator": "In",
+        "values": gateway.namespaces,
+    });
+    let listener = json!({
+        "name": "https",
+        "hostname": gateway.hostname,
+        "port": 443,
+        "protocol": "HTTPS",
+        "tls": {
+            "mode": "Terminate",
+            "certificateRefs": [{"group": "", "kind": "Secret", "name": gateway.tls_secret}],
+        },
+        "allowedRoutes": {
+            "namespaces": {"from": "Selector", "selector": {"matchExpressions": [expression]}},
+        },
+    });
+    PlatformObject {
+        api_version: "gateway.networking.k8s.io/v1",
+        kind: "Gateway",
+        name: gateway.name.clone(),
+        namespace: gateway.namespace.clone(),
+        annotations,
+        spec: json!({"gatewayClassName": gateway.class, "listeners": [listener]}),
+    }
+}

@@ -1,0 +1,68 @@
+//! The objects that register a model: MaaSModelRef, MaaSAuthPolicy and MaaSSubscriptions.
+
+use super::super::build::{map, object, with};
+use super::API;
+use crate::config::serving::ServingConfig;
+use crate::config::serving::maas::{MaasModel, MaasSubscription};
+use crate::ir::{Expr, Object, Value};
+use serde_json::{Value as Json, json};
+
+/// Tells KServe that requests are authenticated, so that it does not attach a policy that admits
+/// everyone to the model's HTTPRoute.
+const AUTHENTICATED: &str = "security.opendatahub.io/enable-auth";
+
+/// Sets the annotations of the LLMInferenceService of a governed model.
+pub(crate) fn annotate(service: &mut Object) {
+    let annotations = Value::map([(AUTHENTICATED, Value::text("true"))]);
+    service.metadata_mut().insert("annotations".to_owned(), annotations);
+}
+
+/// Returns the objects. The reference is in the namespace of the model, because the controller looks
+/// for the LLMInferenceService there; access and limits are in that of the tenant.
+pub(crate) fn objects(config: &ServingConfig, maas: &MaasModel) -> Vec<Object> {
+    let labels = json!({"app.kubernetes.io/part-of": config.name});
+    let reference = json!({"modelRef": {"kind": "LLMInferenceService", "name": config.name}});
+    let reference = with(object(API, "MaaSModelRef", &config.name, &labels), "spec", &reference);
+
+    let in_tenant = |kind, name: &str, spec: Value| {
+        let mut object = with(object(API, kind, name, &labels), "spec", spec);
+        let namespace = Value::text(&maas.tenant_namespace);
+        object.metadata_mut().insert("namespace".to_owned(), namespace);
+        object
+    };
+    let groups = maas.groups();
+    let access = map([
+        ("modelRefs", Value::Seq(vec![model_reference(config, [])])),
+        ("subjects", map([("groups", (&group_references(&groups)).into())])),
+    ]);
+    let access = in_tenant("MaaSAuthPolicy", &config.name, access);
+    let subscriptions = maas.subscriptions.iter().map(|subscription| {
+        let name = format!("{}-{}", config.name, subscription.name);
+        in_tenant("MaaSSubscription", &name, limits(config, subscription))
+    });
+    [reference, access].into_iter().chain(subscriptions).collect()
+}
+
+fn limits(config: &ServingConfig, subscription: &MaasSubscription) -> Value {
+    let limits: Vec<Json> = subscription
+        .token_limits
+        .iter()
+        .map(|limit| json!({"limit": limit.limit, "window": limit.window}))
+        .collect();
+    let limits = ("tokenRateLimits", Value::from(&Json::Array(limits)));
+    map([
+        ("owner", map([("groups", (&group_references(&subscription.groups)).into())])),
+        ("priority", i64::from(subscription.priority).into()),
+        ("modelRefs", Value::Seq(vec![model_reference(config, [limits])])),
+    ])
+}
+
+/// Returns the name and namespace of the MaaSModelRef, with other fields.
+fn model_reference<const N: usize>(config: &ServingConfig, more: [(&str, Value); N]) -> Value {
+    let own = [("name", Value::text(&config.name)), ("namespace", Expr::ReleaseNamespace.into())];
+    Value::map(own.into_iter().chain(more))
+}
+
+fn group_references<S: AsRef<str>>(groups: &[S]) -> Json {
+    groups.iter().map(|group| json!({"name": group.as_ref()})).collect()
+}

@@ -1,0 +1,102 @@
+//! Manifests of third parties: files and directories come in, findings go out.
+
+use super::view::Manifest;
+use super::{check_manifests, is_about_serving, placeholders};
+use crate::bundle;
+use crate::config::serving::profile::{self, Profile};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
+use crate::ir::{Object, Release};
+use crate::source::{self, Limits};
+
+/// Numbers for the summary of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// Number of objects.
+    pub objects: usize,
+    /// Number of errors.
+    pub errors: usize,
+    /// Number of warnings.
+    pub warnings: usize,
+}
+
+/// Checks the invariants of the manifests in these files and directories (`-` for stdin), for the API
+/// profile `profile`; the newest if there is none of this name. Returns `None` if a file cannot be read
+/// or no manifest is about serving a model.
+pub fn check_files(
+    paths: &[String],
+    profile: &str,
+    diagnostics: &mut Diagnostics,
+) -> Option<Checked> {
+    let start = diagnostics.mark();
+    let manifests = read(paths, diagnostics);
+    if diagnostics.has_errors_since(start) {
+        return None;
+    }
+    if !is_about_serving(&manifests) {
+        diagnostics.push(
+            Diagnostic::error(Code::ServingNothing, "no manifest for serving a model").hint(
+                "add manifests of model servers, InferencePools or endpoint pickers; \
+                    render charts first",
+            ),
+        );
+        return None;
+    }
+
+    // Notes on what was not read do not count.
+    let profile: &Profile = profile::named(profile).unwrap_or(profile::newest());
+    let mut found = Diagnostics::new();
+    check_manifests(&manifests, profile, &mut found);
+    let [errors, warnings] =
+        [Severity::Error, Severity::Warning].map(|severity| found.count(severity));
+    diagnostics.append(found);
+    Some(Checked { objects: manifests.len(), errors, warnings })
+}
+
+fn read(paths: &[String], diagnostics: &mut Diagnostics) -> Vec<Manifest> {
+    let mut manifests = Vec::new();
+    for path in paths {
+        for (name, bytes) in source::manifests(path, &Limits::default(), diagnostics) {
+            let start = diagnostics.mark();
+            let objects = parse(&name, &bytes, diagnostics);
+            diagnostics.since(start).iter_mut().for_each(add_template_hint);
+            let values = serde_json::Value::Null;
+            let release = Release { namespace: "", values: &values };
+            manifests.extend(objects.iter().filter_map(|object| {
+                let place = Place { object: None, ..object.place() };
+                let json = placeholders::restore(release.object(object)?);
+                Some(Manifest { json, place })
+            }));
+        }
+    }
+    manifests
+}
+
+/// Parses a file. If it is not YAML because of placeholders that another tool was to replace, they are
+/// read as words.
+fn parse(name: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec<Object> {
+    let mut found = Diagnostics::new();
+    let objects = bundle::manifests(name, bytes, &mut found);
+    if let Some(protected) = placeholders::protect(bytes).filter(|_| found.has_errors()) {
+        let mut again = Diagnostics::new();
+        let objects = bundle::manifests(name, &protected, &mut again);
+        // Of two errors the first one has the better place and text.
+        if !again.has_errors() {
+            diagnostics.append(again);
+            return objects;
+        }
+    }
+    diagnostics.append(found);
+    objects
+}
+
+/// Adds a hint to errors in files that look like Helm templates.
+fn add_template_hint(diagnostic: &mut Diagnostic) {
+    let in_templates =
+        diagnostic.place.file.as_deref().is_some_and(|file| file.contains("templates"));
+    if diagnostic.severity == Severity::Error && in_templates {
+        diagnostic.hint = Some(
+            "render charts first: `helm template NAME CHART | bundle2chart check-serving -`"
+                .to_owned(),
+        );
+    }
+}

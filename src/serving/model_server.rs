@@ -1,0 +1,188 @@
+//! Model servers. Each is one table: the arguments that keys of `[[serving]]` become, the settings that
+//! it does not support, and what probes, metrics and other objects must know about it.
+
+mod sglang;
+mod vllm;
+
+use super::engine::Pod;
+use super::releases::image;
+use super::topology::{Role, Workload};
+use crate::config::serving::{EngineKind, Model, ServingConfig};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use serde_json::Value as Json;
+
+pub(super) use vllm::transfer_config;
+
+/// The program of an engine.
+pub(super) struct ModelServer {
+    /// Name in messages.
+    pub(super) name: &'static str,
+    /// Value of `engine.kind`, and key of its images in `releases`.
+    pub(super) key: &'static str,
+    /// Words that start it.
+    pub(super) command: &'static [&'static str],
+    /// The arguments that keys become, in order. A key may be the name of a part of the pod, such as
+    /// `port`, which no key sets.
+    pub(super) arguments: &'static [(&'static str, Arguments)],
+    /// Returns the end of the script that starts a pod of a group, after `leader` is set; `None` if
+    /// the command does not depend on the pod's index.
+    pub(super) group_script: fn(&Workload<'_>, Pod) -> Option<String>,
+    /// Settings that it does not support.
+    pub(super) limits: &'static [Limit],
+    /// Returns its environment variables.
+    pub(super) variables: fn(&Workload<'_>) -> Vec<Json>,
+    /// Variable with the pod's IP address in groups.
+    pub(super) address_variable: &'static str,
+    /// Directories for caches, by variable.
+    pub(super) cache_variables: &'static [(&'static str, &'static str)],
+    /// Probes of its pods.
+    pub(super) probes: Probes,
+    /// Gauge of waiting requests.
+    pub(super) waiting_metric: &'static str,
+    /// Value of the label from which the picker knows its metrics; `None` for the picker's default.
+    pub(super) engine_type: Option<&'static str>,
+    /// Port on which prefill pods offer KV caches.
+    pub(super) transfer_port: u16,
+    /// The routing sidecar's name of its KV cache transfer.
+    pub(super) kv_connector: &'static str,
+    /// Flag with the number of tokens in a block of the KV cache.
+    pub(super) block_size_flag: &'static str,
+    /// First segments of the paths that it serves.
+    pub(super) paths: &'static [&'static str],
+}
+
+/// Returns the arguments of a key for a pod; none if the key is not set.
+pub(super) type Arguments = fn(&Workload<'_>, Pod) -> Vec<String>;
+
+/// Paths and timeout of probes.
+pub(super) struct Probes {
+    /// Path for startup and liveness.
+    pub(super) live: &'static str,
+    /// Path for readiness.
+    pub(super) ready: &'static str,
+    /// Seconds until an answer.
+    pub(super) timeout: u32,
+}
+
+/// A setting that a model server does not support.
+pub(super) struct Limit {
+    /// The key in bundles.toml.
+    key: &'static str,
+    /// Returns true for pods with the setting.
+    applies: fn(&Workload<'_>) -> bool,
+    /// The message of the error.
+    message: &'static str,
+    hint: &'static str,
+}
+
+static ALL: [(EngineKind, &ModelServer); 2] =
+    [(EngineKind::Vllm, &vllm::SERVER), (EngineKind::Sglang, &sglang::SERVER)];
+
+/// Returns the model server of a configuration.
+pub(super) fn of(config: &ServingConfig) -> &'static ModelServer {
+    let found = ALL.iter().find(|(kind, _)| *kind == config.engine.kind);
+    found.map_or(&vllm::SERVER, |(_, server)| server)
+}
+
+impl ModelServer {
+    /// Returns the arguments of a pod, without those of the user.
+    pub(super) fn arguments_of(&self, workload: &Workload<'_>, pod: Pod) -> Vec<String> {
+        self.arguments.iter().flat_map(|(_, arguments)| arguments(workload, pod)).collect()
+    }
+}
+
+/// Reports settings that the model server does not support, and an image of another one.
+pub(super) fn check(
+    workloads: &[Workload<'_>],
+    config: &ServingConfig,
+    diagnostics: &mut Diagnostics,
+) {
+    let server = of(config);
+    let start = diagnostics.mark();
+    for workload in workloads {
+        for limit in server.limits.iter().filter(|limit| (limit.applies)(workload)) {
+            let own = format!("prefill.{}", limit.key);
+            let is_own = workload.role == Role::Prefill && config.written(&own).is_some();
+            let key = if is_own { &own } else { limit.key };
+            let place = Place::span(config.place(key).clone());
+            let is_known = |known: &Diagnostic| known.place == place;
+            if !diagnostics.since(start).iter().any(is_known) {
+                diagnostics.push(
+                    Diagnostic::error(Code::InvalidValue, limit.message).at(place).hint(limit.hint),
+                );
+            }
+        }
+    }
+
+    let image = &config.engine.image;
+    let other = ALL.iter().map(|(_, other)| *other).find(|other| {
+        other.key != server.key
+            && image::is_of(image, other.key)
+            && !image::is_of(image, server.key)
+    });
+    if let Some(other) = other {
+        let message = format!(
+            "image `{image}` is one of {}, but the chart starts {}",
+            other.name, server.name
+        );
+        let hint = format!("write `kind = \"{}\"` in `engine`, or use another image", other.key);
+        let place = Place::span(config.place("engine.image").clone());
+        diagnostics.push(Diagnostic::error(Code::InvalidValue, message).at(place).hint(hint));
+    }
+}
+
+/// Returns the directory of a model on a volume; `None` if the server downloads the model.
+pub(super) fn mounted(model: &Model) -> Option<String> {
+    match model {
+        Model::HuggingFace(_) | Model::Bucket(_) => None,
+        Model::Image(_) => Some("/mnt/model/models".to_owned()),
+        Model::Claim(_, folder) if folder.is_empty() => Some("/mnt/model".to_owned()),
+        Model::Claim(_, folder) => Some(format!("/mnt/model/{}", folder.trim_matches('/'))),
+    }
+}
+
+/// Returns the path or name from which the server loads the model.
+pub(super) fn model_argument(model: &Model) -> String {
+    match (mounted(model), model) {
+        (Some(path), _) => path,
+        (None, Model::HuggingFace(text) | Model::Bucket(text)) => text.clone(),
+        (None, Model::Image(text) | Model::Claim(text, _)) => text.clone(),
+    }
+}
+
+/// Returns `--NAME=VALUE`.
+fn flag(name: &str, value: impl std::fmt::Display) -> Vec<String> {
+    vec![format!("--{name}={value}")]
+}
+
+/// Returns the flag if the condition is true.
+fn flag_if(condition: bool, name: &str) -> Vec<String> {
+    if condition { vec![format!("--{name}")] } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ALL;
+    use crate::config::serving::keys::{ENGINES, SERVING};
+
+    #[test]
+    fn tables_have_the_same_keys_in_the_same_order() {
+        let keys: Vec<Vec<&str>> = ALL
+            .iter()
+            .map(|(_, server)| server.arguments.iter().map(|(key, _)| *key).collect())
+            .collect();
+        assert_eq!(keys[0], keys[1]);
+        assert_eq!(ALL.iter().map(|(_, server)| server.key).collect::<Vec<_>>(), ENGINES);
+    }
+
+    #[test]
+    fn limits_are_at_keys() {
+        for (_, server) in &ALL {
+            for limit in server.limits {
+                let first = limit.key.split('.').next().unwrap_or_default();
+                assert!(SERVING.key(first).is_some(), "{}", limit.key);
+                assert!(limit.message.contains(server.name), "{}", limit.message);
+            }
+        }
+    }
+}

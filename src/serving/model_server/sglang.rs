@@ -1,0 +1,230 @@
+//! SGLang. Source: `ServerArgs` and the HTTP server of SGLang 0.5.23, and the connector `sglang` of
+//! llm-d-router 0.10.
+
+use super::{Limit, ModelServer, Probes, flag, flag_if, model_argument};
+use crate::config::serving::{Model, Topology};
+use crate::engine::{BLOCK_SIZE, EVENTS_PORT, Pod};
+use crate::releases::{SGLANG, image};
+use crate::topology::{Role, SERVING_PORT, Workload};
+use crate::{pod_fields, presets};
+use serde_json::json;
+
+/// Port on which the pods of a group meet; SGLang uses the next six, too.
+const GROUP_PORT: u16 = 5000;
+/// Port on which decode pods ask prefill pods for KV caches. The routing sidecar sends its default in
+/// requests.
+const BOOTSTRAP_PORT: u16 = 8998;
+
+/// The table of SGLang.
+pub(super) static SERVER: ModelServer = ModelServer {
+    name: "SGLang",
+    key: "sglang",
+    command: &["python3", "-m", "sglang.launch_server"],
+    arguments: &[
+        ("model", |workload, _| flag("model-path", model_argument(&workload.config.model))),
+        ("served-name", |workload, _| flag("served-model-name", &workload.config.served_name)),
+        ("port", |workload, pod| match pod {
+            Pod::Headless => Vec::new(),
+            // By default it listens on localhost, and has no metrics.
+            _ => [
+                flag("host", "0.0.0.0"),
+                flag("port", workload.engine_port()),
+                flag_if(true, "enable-metrics"),
+            ]
+            .concat(),
+        }),
+        ("tp", |workload, _| flag("tensor-parallel-size", tensor_parallel_size(workload))),
+        ("pp", |workload, _| match workload.shape.pp {
+            0 | 1 => Vec::new(),
+            stages => flag("pipeline-parallel-size", stages),
+        }),
+        ("topology", topology),
+        ("expert-parallel", |workload, _| match workload.shape.expert_parallel {
+            true => flag("expert-parallel-size", workload.shape.tp * workload.shape.dp),
+            false => Vec::new(),
+        }),
+        ("load-format", |workload, _| match workload.config.model {
+            Model::Bucket(_) => flag("load-format", "runai_streamer"),
+            _ => Vec::new(),
+        }),
+        ("prefill", |workload, _| match (workload.disaggregated, workload.role) {
+            (false, _) => Vec::new(),
+            (true, Role::Decode) => flag("disaggregation-mode", "decode"),
+            (true, Role::Prefill) => [
+                flag("disaggregation-mode", "prefill"),
+                flag("disaggregation-bootstrap-port", BOOTSTRAP_PORT),
+            ]
+            .concat(),
+        }),
+        // Its index makes a pod a worker.
+        ("workers", |_, _| Vec::new()),
+        ("adapters", adapters),
+        ("engine.kv-offload", offloading),
+        ("epp.preset", events),
+        ("tracing", |workload, _| match &workload.config.tracing {
+            Some(tracing) => {
+                let (_, address) = tracing.endpoint.split_once("://").unwrap_or_default();
+                [flag_if(true, "enable-trace"), flag("otlp-traces-endpoint", address)].concat()
+            }
+            None => Vec::new(),
+        }),
+    ],
+    group_script: |workload, _| match workload.shape.topology {
+        Topology::Single => None,
+        _ => Some(GROUP_SCRIPT.replace("PORT", &GROUP_PORT.to_string())),
+    },
+    limits: &[
+        Limit {
+            key: "topology",
+            applies: |workload| workload.shape.topology == Topology::Ray,
+            message: "SGLang's groups do not use Ray",
+            hint: "use `topology = \"lws-mp\"`",
+        },
+        Limit {
+            key: "topology",
+            applies: |workload| {
+                matches!(workload.shape.topology, Topology::DpHybrid | Topology::DpExternal)
+            },
+            message: "SGLang serves all ranks of a group on one port, that of its leader",
+            hint: "use `topology = \"lws-dp-internal\"`",
+        },
+        Limit {
+            key: "api",
+            applies: |workload| !workload.config.profile.llm_d,
+            message: "the picker of this `api` reads no metrics of SGLang",
+            hint: "use a profile of llm-d: `api = \"llm-d-0.10\"`",
+        },
+        Limit {
+            key: "engine.kv-offload",
+            applies: |workload| {
+                workload.config.engine.kv_offload.is_some() && gigabytes_per_rank(workload) == 0
+            },
+            message: "`kv-offload` is less than 1 GB per device, the least size of SGLang",
+            hint: "use at least `1Gi` per device of a pod",
+        },
+    ],
+    variables: |_| Vec::new(),
+    address_variable: "HOST_IP",
+    cache_variables: &[],
+    // A check waits until the engine generates a token, up to 20 seconds. Until the first one has
+    // succeeded the status is 503.
+    probes: Probes { live: "/health", ready: "/health", timeout: 25 },
+    waiting_metric: "sglang:num_queue_reqs",
+    engine_type: Some("sglang"),
+    transfer_port: BOOTSTRAP_PORT,
+    kv_connector: "sglang",
+    block_size_flag: "page-size",
+    paths: &[
+        "",
+        "v1",
+        "health",
+        "health_generate",
+        "ping",
+        "metrics",
+        "generate",
+        "encode",
+        "classify",
+        "model_info",
+        "server_info",
+        "get_model_info",
+        "get_server_info",
+        "tokenize",
+        "detokenize",
+        "invocations",
+        "docs",
+        "openapi.json",
+    ],
+};
+
+/// Shell script that starts a pod of a group. An IPv6 address is in brackets before a port.
+const GROUP_SCRIPT: &str = "\
+if [ \"${leader#*:}\" != \"$leader\" ]; then
+  leader=\"[$leader]\"
+fi
+exec python3 -m sglang.launch_server \"$@\" --dist-init-addr=\"$leader:PORT\" \
+--node-rank=\"$LWS_WORKER_INDEX\"
+";
+
+/// Returns true if data-parallel ranks share the devices of tensor parallelism and distribute attention
+/// only. Experts over all ranks and groups require it.
+fn is_attention_parallel(workload: &Workload<'_>) -> bool {
+    let shape = workload.shape;
+    shape.dp > 1 && (shape.expert_parallel || shape.topology != Topology::Single)
+}
+
+fn tensor_parallel_size(workload: &Workload<'_>) -> u32 {
+    let shape = workload.shape;
+    if is_attention_parallel(workload) { shape.tp * shape.dp } else { shape.tp }
+}
+
+fn topology(workload: &Workload<'_>, _: Pod) -> Vec<String> {
+    let shape = workload.shape;
+    let mut args = Vec::new();
+    if is_attention_parallel(workload) {
+        let release = image::release(&workload.config.engine.image, "sglang", &SGLANG.releases);
+        let index = SGLANG.releases.index(release);
+        // Of releases that are not known the newest is the most likely one.
+        let newest = SGLANG.releases.len().checked_sub(1);
+        if SGLANG.flags.has("attn-dp-size", index.or(newest)) {
+            args.extend(flag("attn-dp-size", shape.dp));
+        } else {
+            args.extend(flag("data-parallel-size", shape.dp));
+            args.push("--enable-dp-attention".to_owned());
+        }
+    } else if shape.dp > 1 {
+        args.extend(flag("data-parallel-size", shape.dp));
+    }
+    if workload.is_group() {
+        args.extend(flag("nnodes", shape.nodes));
+    }
+    args
+}
+
+fn adapters(workload: &Workload<'_>, _: Pod) -> Vec<String> {
+    let config = workload.config;
+    if config.adapters.is_empty() {
+        return Vec::new();
+    }
+    let mut args = vec!["--enable-lora".to_owned()];
+    // Every slot needs memory of the device, so more adapters take turns.
+    args.extend(flag("max-loras-per-batch", config.adapters.len().min(8)));
+    args.extend(config.adapter_rank.iter().flat_map(|rank| flag("max-lora-rank", rank)));
+    args.push("--lora-paths".to_owned());
+    let path = pod_fields::adapter_path;
+    args.extend(config.adapters.iter().map(|one| format!("{}={}", one.name, path(one))));
+    args
+}
+
+/// Returns the gigabytes (not gibibytes) of CPU memory for each rank of a pod.
+fn gigabytes_per_rank(workload: &Workload<'_>) -> u64 {
+    let gibibytes = u64::from(workload.config.engine.kv_offload.unwrap_or_default());
+    (gibibytes << 30) / u64::from(workload.devices().max(1)) / 1_000_000_000
+}
+
+fn offloading(workload: &Workload<'_>, _: Pod) -> Vec<String> {
+    let has_cache = !workload.disaggregated || workload.role == Role::Prefill;
+    // Decode pods keep no caches of earlier requests that could be offloaded.
+    if workload.config.engine.kv_offload.is_none() || !has_cache {
+        return Vec::new();
+    }
+    [flag_if(true, "enable-hierarchical-cache"), flag("hicache-size", gigabytes_per_rank(workload))]
+        .concat()
+}
+
+fn events(workload: &Workload<'_>, _: Pod) -> Vec<String> {
+    let config = workload.config;
+    if !presets::is_precise(config) {
+        return Vec::new();
+    }
+    let mut args = Vec::new();
+    if presets::block_size(config).is_none() {
+        args.extend(flag("page-size", BLOCK_SIZE));
+    }
+    let events = json!({
+        "publisher": "zmq",
+        "endpoint": format!("tcp://*:{EVENTS_PORT}"),
+        "topic": format!("kv@$(POD_IP):{SERVING_PORT}@{}", config.served_name),
+    });
+    args.extend(flag("kv-events-config", events));
+    args
+}

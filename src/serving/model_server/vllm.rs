@@ -1,0 +1,244 @@
+//! vLLM.
+
+use super::{ModelServer, Probes, flag, flag_if, model_argument};
+use crate::config::serving::{Model, Topology};
+use crate::engine::{BLOCK_SIZE, EVENTS_PORT, Pod};
+use crate::topology::{RANKS_PORT, Role, SERVING_PORT, SUPERVISOR_PORT, Workload};
+use crate::{pod_fields, presets};
+use serde_json::{Value as Json, json};
+
+/// Port of the NIXL side channel.
+const SIDE_CHANNEL_PORT: u16 = 5600;
+
+/// The table of vLLM.
+pub(super) static SERVER: ModelServer = ModelServer {
+    name: "vLLM",
+    key: "vllm",
+    command: &["vllm", "serve"],
+    arguments: &[
+        ("model", |workload, _| vec![model_argument(&workload.config.model)]),
+        ("served-name", |workload, _| flag("served-model-name", &workload.config.served_name)),
+        ("port", |workload, pod| match pod {
+            Pod::Headless => Vec::new(),
+            _ => flag("port", workload.engine_port()),
+        }),
+        ("tp", |workload, _| flag("tensor-parallel-size", workload.shape.tp)),
+        ("pp", |workload, _| match workload.shape.pp {
+            0 | 1 => Vec::new(),
+            stages => flag("pipeline-parallel-size", stages),
+        }),
+        ("topology", topology),
+        ("expert-parallel", |workload, _| {
+            flag_if(workload.shape.expert_parallel, "enable-expert-parallel")
+        }),
+        ("load-format", |workload, _| match workload.config.model {
+            Model::Bucket(_) => flag("load-format", "runai_streamer"),
+            _ => Vec::new(),
+        }),
+        ("prefill", transfer),
+        ("workers", |_, pod| flag_if(pod == Pod::Headless, "headless")),
+        ("adapters", adapters),
+        ("engine.kv-offload", offloading),
+        ("epp.preset", events),
+        ("tracing", |workload, _| match &workload.config.tracing {
+            Some(tracing) => flag("otlp-traces-endpoint", &tracing.endpoint),
+            None => Vec::new(),
+        }),
+    ],
+    group_script,
+    limits: &[],
+    variables,
+    address_variable: "VLLM_HOST_IP",
+    cache_variables: &[("VLLM_CACHE_ROOT", "/var/cache/engine/vllm")],
+    probes: Probes { live: "/health", ready: "/v1/models", timeout: 5 },
+    waiting_metric: "vllm:num_requests_waiting",
+    engine_type: None,
+    transfer_port: SIDE_CHANNEL_PORT,
+    kv_connector: "nixlv2",
+    block_size_flag: "block-size",
+    paths: &[
+        "",
+        "v1",
+        "v2",
+        "health",
+        "ping",
+        "load",
+        "version",
+        "metrics",
+        "tokenize",
+        "detokenize",
+        "pooling",
+        "classify",
+        "score",
+        "rerank",
+        "invocations",
+        "inference",
+        "docs",
+        "openapi.json",
+    ],
+};
+
+/// Returns the arguments that distribute an engine over ranks and pods.
+fn topology(workload: &Workload<'_>, pod: Pod) -> Vec<String> {
+    let shape = workload.shape;
+    let mut args = match shape.topology {
+        Topology::Single if shape.dp > 1 => flag("data-parallel-size", shape.dp),
+        Topology::Single => Vec::new(),
+        Topology::Mp => flag("nnodes", shape.nodes),
+        Topology::Ray => flag("distributed-executor-backend", "ray"),
+        Topology::DpInternal | Topology::DpHybrid | Topology::DpExternal => [
+            flag("data-parallel-size", shape.dp),
+            flag("data-parallel-size-local", workload.local_ranks),
+            flag("data-parallel-rpc-port", RANKS_PORT),
+        ]
+        .concat(),
+    };
+
+    args.extend(match (shape.topology, pod) {
+        (Topology::DpInternal, Pod::Leader) => flag("api-server-count", workload.local_ranks),
+        (Topology::DpHybrid, _) => flag_if(true, "data-parallel-hybrid-lb"),
+        (Topology::DpExternal, _) => [
+            flag("data-parallel-supervisor-port", SUPERVISOR_PORT),
+            flag_if(true, "data-parallel-multi-port-external-lb"),
+        ]
+        .concat(),
+        _ => Vec::new(),
+    });
+    args
+}
+
+/// Returns the bytes of CPU memory that one engine of a pod uses: ranks of data parallelism are engines of
+/// their own, and an engine over several pods has the memory of all.
+fn offloaded_bytes(workload: &Workload<'_>) -> Option<u64> {
+    let gibibytes = u64::from(workload.config.engine.kv_offload?);
+    let shape = workload.shape;
+    let of_pods = (gibibytes << 30) * u64::from(shape.nodes.max(1));
+    Some(of_pods / u64::from(shape.dp.max(1)))
+}
+
+/// Returns the connectors that move KV caches from prefill to decode pods. vLLM has one connector, so
+/// with `kv-offload` it is one that combines others.
+pub(crate) fn transfer_config(workload: &Workload<'_>) -> Json {
+    let Some(bytes) = offloaded_bytes(workload) else {
+        let role = if workload.role == Role::Prefill { "kv_producer" } else { "kv_consumer" };
+        return json!({"kv_connector": "NixlConnector", "kv_role": role});
+    };
+    json!({
+        "kv_connector": "MultiConnector",
+        "kv_role": "kv_both",
+        "kv_connector_extra_config": {"connectors": [
+            {"kv_connector": "NixlConnector", "kv_role": "kv_both"},
+            {
+                "kv_connector": "OffloadingConnector",
+                "kv_role": "kv_both",
+                "kv_connector_extra_config": {"cpu_bytes_to_use": bytes},
+            },
+        ]},
+    })
+}
+
+fn transfer(workload: &Workload<'_>, _: Pod) -> Vec<String> {
+    if workload.disaggregated {
+        flag("kv-transfer-config", transfer_config(workload))
+    } else {
+        Vec::new()
+    }
+}
+
+fn adapters(workload: &Workload<'_>, _: Pod) -> Vec<String> {
+    let config = workload.config;
+    if config.adapters.is_empty() {
+        return Vec::new();
+    }
+    let mut args = vec!["--enable-lora".to_owned()];
+    // Every slot needs memory of the device, so more adapters take turns.
+    args.extend(flag("max-loras", config.adapters.len().min(8)));
+    args.extend(config.adapter_rank.iter().flat_map(|rank| flag("max-lora-rank", rank)));
+    args.push("--lora-modules".to_owned());
+    let path = pod_fields::adapter_path;
+    args.extend(config.adapters.iter().map(|one| format!("{}={}", one.name, path(one))));
+    args
+}
+
+fn offloading(workload: &Workload<'_>, _: Pod) -> Vec<String> {
+    let bytes = offloaded_bytes(workload).filter(|_| !workload.disaggregated);
+    let Some(bytes) = bytes else { return Vec::new() };
+    let mebibytes = bytes >> 20;
+    let size = match mebibytes % 1024 {
+        0 => (mebibytes / 1024).to_string(),
+        rest => format!("{}.{:03}", mebibytes / 1024, rest * 1000 / 1024),
+    };
+    [flag("kv-offloading-size", size), flag("kv-offloading-backend", "native")].concat()
+}
+
+fn events(workload: &Workload<'_>, _: Pod) -> Vec<String> {
+    let config = workload.config;
+    if !presets::is_precise(config) {
+        return Vec::new();
+    }
+    let mut args = Vec::new();
+    if presets::block_size(config).is_none() {
+        args.extend(flag("block-size", BLOCK_SIZE));
+    }
+    let events = json!({
+        "enable_kv_cache_events": true,
+        "publisher": "zmq",
+        "endpoint": format!("tcp://*:{EVENTS_PORT}"),
+        "topic": format!("kv@$(POD_IP):{SERVING_PORT}@{}", config.served_name),
+    });
+    args.extend(flag("kv-events-config", events));
+    args
+}
+
+fn variables(workload: &Workload<'_>) -> Vec<Json> {
+    if !workload.disaggregated {
+        return Vec::new();
+    }
+    let pod_ip = json!({"fieldRef": {"fieldPath": "status.podIP"}});
+    vec![
+        json!({"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": pod_ip}),
+        json!({"name": "VLLM_NIXL_SIDE_CHANNEL_PORT", "value": SIDE_CHANNEL_PORT.to_string()}),
+    ]
+}
+
+/// Shell script that waits for the Ray head. Ray workers exit if the head is not reachable, which
+/// would restart the whole group.
+const JOIN_RAY: &str = "\
+until python3 -c \"import socket, sys
+socket.create_connection((sys.argv[1], 6379), 5)\" \"$leader\" 2>/dev/null; do
+  tries=$((tries + 1))
+  if [ \"$tries\" -ge 900 ]; then
+    echo \"no Ray at $leader:6379 after half an hour\" >&2
+    exit 1
+  fi
+  sleep 2
+done
+exec ray start --address=\"$leader:6379\" --block
+";
+
+fn group_script(workload: &Workload<'_>, pod: Pod) -> Option<String> {
+    let local = workload.local_ranks;
+    Some(match workload.shape.topology {
+        Topology::Single => return None,
+        Topology::Mp => "exec vllm serve \"$@\" --node-rank=\"$LWS_WORKER_INDEX\" \
+             --master-addr=\"$leader\"\n"
+            .to_owned(),
+        Topology::Ray if pod == Pod::Headless => JOIN_RAY.to_owned(),
+        // Ray places the engine's workers when it starts, so all nodes must have joined.
+        Topology::Ray => "\
+ray start --head --port=6379
+until python3 -c \"import ray, sys
+ray.init(address='auto', log_to_driver=False)
+alive = [node for node in ray.nodes() if node['Alive']]
+sys.exit(len(alive) < $LWS_GROUP_SIZE)\"; do
+  sleep 5
+done
+exec vllm serve \"$@\"
+"
+        .to_owned(),
+        Topology::DpInternal | Topology::DpHybrid | Topology::DpExternal => format!(
+            "exec vllm serve \"$@\" --data-parallel-address=\"$leader\" \
+             --data-parallel-start-rank=\"$((LWS_WORKER_INDEX * {local}))\"\n"
+        ),
+    })
+}

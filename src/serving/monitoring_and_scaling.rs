@@ -1,0 +1,225 @@
+//! Monitors, network policies, disruption budgets and autoscalers.
+
+use super::build::{map, object, with};
+use super::topology::{Role, Workload};
+use super::{model_server, picker, route};
+use crate::config::serving::{Autoscaling, Monitoring, NetworkPolicy, ServingConfig, Topology};
+use crate::ir::{Expr, Object, Part, Value};
+use serde_json::{Value as Json, json};
+
+/// Returns the optional objects: monitors, network policies, disruption budgets, autoscalers.
+pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec<Object> {
+    let mut objects = Vec::new();
+    if let Some(monitoring) = &config.monitoring {
+        objects.extend(monitors(config, monitoring, workloads));
+    }
+    if let Some(policy) = &config.network_policy {
+        objects.extend(policies(config, policy, workloads));
+    }
+    if let Some(pods) = config.disruption_budget {
+        objects.extend(workloads.iter().map(|workload| budget(workload, pods)));
+    }
+    if let Some(scaling) = &config.autoscaling {
+        let workload = workloads.iter().find(|workload| workload.role == Role::Decode);
+        objects.extend(workload.map(|workload| autoscaler(workload, scaling)));
+    }
+    objects
+}
+
+fn labels(config: &ServingConfig) -> Json {
+    json!({"app.kubernetes.io/part-of": config.name})
+}
+
+fn monitors(
+    config: &ServingConfig,
+    monitoring: &Monitoring,
+    workloads: &[Workload<'_>],
+) -> Vec<Object> {
+    let mut own = picker::labels(config);
+    let mut engine = labels(config);
+    for labels in [&mut own, &mut engine] {
+        if let Json::Object(labels) = labels {
+            labels.extend(monitoring.labels.clone());
+        }
+    }
+    let api = "monitoring.coreos.com/v1";
+    let name = picker::name(config);
+    let spec = map([
+        (
+            "endpoints",
+            (&json!([{
+                "interval": monitoring.interval,
+                "port": "http-metrics",
+                "path": "/metrics",
+                "authorization": {
+                    "credentials": {"key": "token", "name": picker::metrics_secret(config)},
+                },
+            }]))
+                .into(),
+        ),
+        ("jobLabel", "app.kubernetes.io/name".into()),
+        (
+            "namespaceSelector",
+            map([("matchNames", Value::Seq(vec![crate::ir::Expr::ReleaseNamespace.into()]))]),
+        ),
+        ("selector", (&json!({"matchLabels": {"app.kubernetes.io/name": name}})).into()),
+    ]);
+    let monitor = object(api, "ServiceMonitor", &format!("{name}-monitor"), &own);
+    let mut objects = vec![with(monitor, "spec", spec)];
+    for workload in workloads {
+        let ports: Vec<String> = (0..workload.port_count().min(64))
+            .map(|rank| if rank == 0 { "engine".to_owned() } else { format!("rank-{rank}") })
+            .collect();
+        let endpoints: Vec<Json> = ports
+            .iter()
+            .map(|port| json!({"port": port, "path": "/metrics", "interval": monitoring.interval}))
+            .collect();
+        // Headless pods have no metrics; only pods with a server have the label.
+        let spec = json!({
+            "selector": {"matchLabels": {
+                "app": config.name,
+                "app.kubernetes.io/name": workload.name(),
+            }},
+            "podMetricsEndpoints": endpoints,
+        });
+        objects.push(with(object(api, "PodMonitor", &workload.name(), &engine), "spec", &spec));
+    }
+    objects
+}
+
+fn policies(
+    config: &ServingConfig,
+    policy: &NetworkPolicy,
+    workloads: &[Workload<'_>],
+) -> Vec<Object> {
+    let ports = |numbers: &[u16]| -> Value {
+        let ports: Vec<Json> =
+            numbers.iter().map(|port| json!({"protocol": "TCP", "port": port})).collect();
+        (&Json::Array(ports)).into()
+    };
+    let rule = |from: Vec<Value>, to: Value| map([("from", Value::Seq(from)), ("ports", to)]);
+    let mut serving: Vec<u16> = Vec::new();
+    for workload in workloads {
+        serving.extend(workload.ports());
+        let first = workload.engine_port();
+        serving.extend((0..workload.port_count().min(64)).map(|rank| first + rank));
+        if workload.shape.topology == Topology::DpExternal {
+            serving.push(super::topology::SUPERVISOR_PORT);
+        }
+    }
+    serving.sort_unstable();
+    serving.dedup();
+    let picker_name = picker::name(config);
+    let same = json!({"podSelector": {"matchLabels": {"app.kubernetes.io/part-of": config.name}}});
+    let mut engine = vec![
+        // Pods of a group use dynamic ports, and the picker scrapes metrics.
+        map([("from", Value::Seq(vec![(&same).into()]))]),
+        rule(route::peers(&policy.gateways), ports(&serving)),
+    ];
+    let mut picking = vec![rule(route::peers(&policy.gateways), ports(&[picker::PICKER_PORT]))];
+    if !policy.monitoring.is_empty() {
+        engine.push(rule(route::peers(&policy.monitoring), ports(&serving)));
+        picking.push(rule(route::peers(&policy.monitoring), ports(&[9090])));
+    }
+    let api = "networking.k8s.io/v1";
+    let spec = |selector: Json, ingress: Vec<Value>| {
+        map([
+            ("podSelector", (&json!({"matchLabels": selector})).into()),
+            ("policyTypes", Value::texts(["Ingress"])),
+            ("ingress", Value::Seq(ingress)),
+        ])
+    };
+    let engine_pods = json!({
+        "app.kubernetes.io/part-of": config.name,
+        "app.kubernetes.io/component": "engine",
+    });
+    let picker_pods = json!({"llm-d-router-gateway": picker_name});
+    vec![
+        with(
+            object(api, "NetworkPolicy", &config.name, &labels(config)),
+            "spec",
+            spec(engine_pods, engine),
+        ),
+        with(
+            object(api, "NetworkPolicy", &picker_name, &labels(config)),
+            "spec",
+            spec(picker_pods, picking),
+        ),
+    ]
+}
+
+fn budget(workload: &Workload<'_>, pods: u32) -> Object {
+    let name = workload.name();
+    let spec = json!({
+        "maxUnavailable": pods,
+        "selector": {"matchLabels": {"app.kubernetes.io/name": name}},
+    });
+    let labels = labels(workload.config);
+    with(object("policy/v1", "PodDisruptionBudget", &name, &labels), "spec", &spec)
+}
+
+/// Returns the engine's gauge of waiting requests.
+pub(super) fn waiting_metric(config: &ServingConfig) -> &'static str {
+    model_server::of(config).waiting_metric
+}
+
+/// Returns the name under which an adapter serves the number of waiting requests.
+pub(super) fn pod_metric(config: &ServingConfig, scaling: &Autoscaling) -> String {
+    let name = waiting_metric(config);
+    match &scaling.metric {
+        Some(own) => own.clone(),
+        None if scaling.gke => format!("prometheus.googleapis.com|{name}|gauge"),
+        None => name.to_owned(),
+    }
+}
+
+fn autoscaler(workload: &Workload<'_>, scaling: &Autoscaling) -> Object {
+    let config = workload.config;
+    let name = workload.name();
+    let (api, kind) = if workload.is_group() {
+        (config.profile.lws, "LeaderWorkerSet")
+    } else {
+        ("apps/v1", "Deployment")
+    };
+    let target = json!({"apiVersion": api, "kind": kind, "name": name});
+    if !scaling.keda {
+        let metric = pod_metric(config, scaling);
+        let spec = json!({
+            "scaleTargetRef": target,
+            "minReplicas": scaling.min,
+            "maxReplicas": scaling.max,
+            "metrics": [{
+                "type": "Pods",
+                "pods": {
+                    "metric": {"name": metric},
+                    "target": {"type": "AverageValue", "averageValue": scaling.waiting.to_string()},
+                },
+            }],
+        });
+        let api = "autoscaling/v2";
+        return with(object(api, "HorizontalPodAutoscaler", &name, &labels(config)), "spec", &spec);
+    }
+    // Another namespace may serve a model with the same name.
+    let query = Expr::Concat(vec![
+        Part::Text(format!("sum({}{{namespace=\"", waiting_metric(config))),
+        Part::ReleaseNamespace,
+        Part::Text(format!("\",model_name=\"{}\"}})", config.served_name)),
+    ]);
+    let metadata = map([
+        ("serverAddress", Value::text(scaling.prometheus.clone().unwrap_or_default())),
+        ("query", query.into()),
+        ("threshold", Value::text(scaling.waiting.to_string())),
+    ]);
+    let trigger = map([
+        ("type", "prometheus".into()),
+        ("metricType", "AverageValue".into()),
+        ("metadata", metadata),
+    ]);
+    let spec = map([
+        ("scaleTargetRef", (&target).into()),
+        ("minReplicaCount", i64::from(scaling.min).into()),
+        ("maxReplicaCount", i64::from(scaling.max).into()),
+        ("triggers", Value::Seq(vec![trigger])),
+    ]);
+    with(object("keda.sh/v1alpha1", "ScaledObject", &name, &labels(config)), "spec", spec)
+}

@@ -1,0 +1,383 @@
+//! Endpoint picker: Deployment, Service, configuration and RBAC.
+
+use super::build::{Values, cluster_object, map, object, with, with_namespace};
+use super::{engine, model_server, presets};
+use crate::config::serving::ServingConfig;
+use crate::ir::{Expr, Map, Object, Value};
+use crate::yaml;
+use serde_json::{Value as Json, json};
+
+/// Port for gateways (ext-proc).
+pub(super) const PICKER_PORT: u16 = 9002;
+/// Port for health checks.
+const HEALTH_PORT: u16 = 9003;
+/// Port for metrics.
+const METRICS_PORT: u16 = 9090;
+/// Label that selects the picker's pods.
+pub(super) const SELECTOR: &str = "llm-d-router-gateway";
+
+/// Returns the name of the picker's objects.
+pub(super) fn name(config: &ServingConfig) -> String {
+    format!("{}-epp", config.name)
+}
+
+/// Returns the labels of the picker's objects.
+pub(super) fn labels(config: &ServingConfig) -> Json {
+    json!({
+        "app.kubernetes.io/name": name(config),
+        "app.kubernetes.io/version": config.profile.version,
+        "app.kubernetes.io/part-of": config.name,
+        "app.kubernetes.io/component": "endpoint-picker",
+    })
+}
+
+/// Returns all objects of the picker.
+pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object> {
+    let name = name(config);
+    let labels = labels(config);
+    let mut objects = vec![
+        object("v1", "ServiceAccount", &name, &labels),
+        config_map(config, &name, &labels),
+        service(&name, &labels),
+        deployment(config, &name, &labels, values),
+    ];
+    objects.extend(rights(config, &name, &labels));
+    objects
+}
+
+/// Returns the name of the configuration file.
+fn file_name(config: &ServingConfig) -> String {
+    match (&config.epp.config, presets::name_of(config)) {
+        (None, "payload-agnostic") => "payload-agnostic.yaml".to_owned(),
+        (None, "default" | "aggregated") => "default-plugins.yaml".to_owned(),
+        (None, preset) => format!("{preset}.yaml"),
+        (Some(_), _) => "plugins.yaml".to_owned(),
+    }
+}
+
+fn config_map(config: &ServingConfig, name: &str, labels: &Json) -> Object {
+    let text = yaml::plain_value(&Value::from(&presets::config_of(config))).unwrap_or_default();
+    let data = Map::from_iter([(file_name(config), Value::text(text))]);
+    with(object("v1", "ConfigMap", name, labels), "data", Value::from(data))
+}
+
+fn service(name: &str, labels: &Json) -> Object {
+    let spec = json!({
+        "selector": {SELECTOR: name},
+        "ports": [
+            {
+                "name": "grpc-ext-proc", "protocol": "TCP", "port": PICKER_PORT,
+                "appProtocol": "kubernetes.io/h2c",
+            },
+            {"name": "http-metrics", "protocol": "TCP", "port": METRICS_PORT},
+        ],
+        "type": "ClusterIP",
+    });
+    with(object("v1", "Service", name, labels), "spec", &spec)
+}
+
+fn args(config: &ServingConfig) -> Value {
+    let group = config.profile.pool.split_once('/').map_or("", |(group, _)| group);
+    let mut args: Vec<Value> = vec![
+        "--pool-name".into(),
+        Value::text(&config.name),
+        "--pool-namespace".into(),
+        Expr::ReleaseNamespace.into(),
+        "--pool-group".into(),
+        group.into(),
+        "--zap-encoder".into(),
+        "json".into(),
+        "--config-file".into(),
+        Value::text(format!("/config/{}", file_name(config))),
+        "--grpc-port".into(),
+        Value::text(PICKER_PORT.to_string()),
+        "--grpc-health-port".into(),
+        Value::text(HEALTH_PORT.to_string()),
+    ];
+    if config.epp.replicas > 1 {
+        args.push("--ha-enable-leader-election".into());
+    }
+    let mut flags = config.epp.flags.clone();
+    if config.profile.tracing_flag {
+        flags.entry("tracing").or_insert(json!(config.tracing.is_some()));
+    }
+    // The profiler is enabled by default and only needed for debugging.
+    flags.entry("enable-pprof").or_insert(json!(false));
+    for (flag, value) in flags {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        args.push(Value::text(format!("--{flag}={value}")));
+    }
+    Value::Seq(args)
+}
+
+fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Values) -> Object {
+    let several = config.epp.replicas > 1;
+    let image = config.epp.image.as_deref().unwrap_or(config.profile.picker_image);
+    let default = config.epp.resources.clone().unwrap_or_else(
+        || json!({"requests": {"cpu": "8", "memory": "8Gi"}, "limits": {"memory": "16Gi"}}),
+    );
+    let (alive, ready) = if several {
+        ("liveness", "readiness")
+    } else {
+        ("inference-extension", "inference-extension")
+    };
+    let field = |name: &str, path: &str| json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}});
+    let mut env =
+        vec![field("NAMESPACE", "metadata.namespace"), field("POD_NAME", "metadata.name")];
+    if let Some(tracing) = &config.tracing {
+        env.extend(engine::trace_variables(tracing, name));
+    }
+    let container = map([
+        ("name", "epp".into()),
+        ("image", values.text(&["epp", "image"], image, "Image of the endpoint picker.")),
+        ("args", args(config)),
+        ("resources", values.resources(&["epp", "resources"], &default, &[])),
+        (
+            "ports",
+            (&json!([
+                {"name": "grpc", "containerPort": PICKER_PORT},
+                {"name": "grpc-health", "containerPort": HEALTH_PORT},
+                {"name": "metrics", "containerPort": METRICS_PORT},
+            ]))
+                .into(),
+        ),
+        (
+            "livenessProbe",
+            (&json!({
+                "grpc": {"port": HEALTH_PORT, "service": alive},
+                "initialDelaySeconds": 5,
+                "periodSeconds": 10,
+            }))
+                .into(),
+        ),
+        (
+            "readinessProbe",
+            (&json!({"grpc": {"port": HEALTH_PORT, "service": ready}, "periodSeconds": 2})).into(),
+        ),
+        ("env", (&Json::Array(env)).into()),
+        (
+            "securityContext",
+            (&json!({
+                "allowPrivilegeEscalation": false,
+                "capabilities": {"drop": ["ALL"]},
+                "runAsNonRoot": true,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            }))
+                .into(),
+        ),
+        (
+            "volumeMounts",
+            (&json!([{"name": "plugins-config-volume", "mountPath": "/config"}])).into(),
+        ),
+    ]);
+    let mut pod = Map::new();
+    let mut set = |key: &str, value: Value| {
+        pod.insert(key.to_owned(), value);
+    };
+    set("serviceAccountName", Value::text(name));
+    set("enableServiceLinks", false.into());
+    set("imagePullSecrets", values.pull_secrets(config.pull_secret.as_deref()));
+    // The same as for the engine pods that finish its requests.
+    set("terminationGracePeriodSeconds", 130i64.into());
+    let mut containers = vec![container];
+    if presets::is_precise(config) {
+        containers.push(tokenizer(config, values));
+    }
+    set("containers", Value::Seq(containers));
+    set(
+        "nodeSelector",
+        values.whole(
+            &["epp", "nodeSelector"],
+            json!({}),
+            json!({"type": "string"}),
+            "Node selector of the endpoint picker.",
+        ),
+    );
+    set(
+        "tolerations",
+        values.whole(
+            &["epp", "tolerations"],
+            json!([]),
+            json!({"type": "object"}),
+            "Tolerations of the endpoint picker.",
+        ),
+    );
+    let mut volumes = vec![json!({"name": "plugins-config-volume", "configMap": {"name": name}})];
+    if presets::is_precise(config) {
+        volumes.push(json!({"name": "tokenizer-cache", "emptyDir": {}}));
+    }
+    set("volumes", (&Json::Array(volumes)).into());
+    let mut labels = labels.clone();
+    labels["llm-d.ai/igw-mode"] = json!(SELECTOR);
+    let mut metadata = Map::new();
+    let pod_labels = json!({
+        SELECTOR: name,
+        "llm-d.ai/igw-mode": SELECTOR,
+        "app.kubernetes.io/part-of": config.name,
+    });
+    metadata.insert("labels".to_owned(), (&pod_labels).into());
+    let description = "Additional annotations for the endpoint picker pods.";
+    metadata
+        .insert("annotations".to_owned(), values.annotations(&["epp", "annotations"], description));
+    let spec = map([
+        ("replicas", i64::from(config.epp.replicas).into()),
+        // With leader election a rolling update waits for a pod that never becomes ready (GAIE#1619).
+        ("strategy", (&json!({"type": "Recreate"})).into()),
+        ("selector", (&json!({"matchLabels": {SELECTOR: name}})).into()),
+        ("template", map([("metadata", metadata.into()), ("spec", pod.into())])),
+    ]);
+    with(object("apps/v1", "Deployment", name, &labels), "spec", spec)
+}
+
+/// Returns the container that renders prompts to tokens as the engine does.
+fn tokenizer(config: &ServingConfig, values: &mut Values) -> Value {
+    let usual = "vllm/vllm-openai-cpu:v0.23.0";
+    let image = config.epp.tokenizer_image.as_deref().unwrap_or(usual);
+    let description = "Image of the tokenizer in the endpoint picker pods.";
+    let image = values.text(&["epp", "tokenizerImage"], image, description);
+    let mut env = vec![
+        json!({"name": "HOME", "value": "/var/cache/tokenizer"}),
+        json!({"name": "HF_HUB_CACHE", "value": "/var/cache/tokenizer/huggingface"}),
+    ];
+    env.extend(config.engine.token_secret.as_deref().map(engine::token_variable));
+
+    let probe = |period: u32, failures: u32| {
+        json!({
+            "httpGet": {"path": "/health", "port": "tokenizer"},
+            "periodSeconds": period,
+            "timeoutSeconds": 5,
+            "failureThreshold": failures,
+        })
+    };
+    let args = [
+        model_server::model_argument(&config.model),
+        format!("--served-model-name={}", config.served_name),
+        format!("--port={}", presets::TOKENIZER_PORT),
+    ];
+    map([
+        ("name", "tokenizer".into()),
+        ("image", image),
+        ("command", Value::texts(["vllm", "launch", "render"])),
+        ("args", Value::texts(args)),
+        ("env", (&Json::Array(env)).into()),
+        (
+            "ports",
+            (&json!([{"name": "tokenizer", "containerPort": presets::TOKENIZER_PORT}])).into(),
+        ),
+        (
+            "resources",
+            (&json!({"requests": {"cpu": "4", "memory": "8Gi"}, "limits": {"memory": "8Gi"}}))
+                .into(),
+        ),
+        ("startupProbe", (&probe(10, 60)).into()),
+        ("readinessProbe", (&probe(5, 3)).into()),
+        (
+            "securityContext",
+            (&json!({
+                "allowPrivilegeEscalation": false,
+                "capabilities": {"drop": ["ALL"]},
+                "seccompProfile": {"type": "RuntimeDefault"},
+            }))
+                .into(),
+        ),
+        (
+            "volumeMounts",
+            (&json!([{"name": "tokenizer-cache", "mountPath": "/var/cache/tokenizer"}])).into(),
+        ),
+    ])
+}
+
+/// Returns a Role and its RoleBinding to the picker's ServiceAccount.
+fn granted(name: &str, binding: &str, account: &str, labels: &Json, rules: &Json) -> [Object; 2] {
+    let api = "rbac.authorization.k8s.io/v1";
+    let subject = map([
+        ("kind", "ServiceAccount".into()),
+        ("name", Value::text(account)),
+        ("namespace", Expr::ReleaseNamespace.into()),
+    ]);
+    let reference = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name});
+    let bound =
+        with(object(api, "RoleBinding", binding, labels), "subjects", Value::Seq(vec![subject]));
+    [with(object(api, "Role", name, labels), "rules", rules), with(bound, "roleRef", &reference)]
+}
+
+fn rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Object> {
+    let read = json!(["get", "watch", "list"]);
+    let kinds = json!(["inferenceobjectives", "inferencemodelrewrites"]);
+    let group = |api: &str| json!([api.split_once('/').map_or("", |(group, _)| group)]);
+    let mut rules = vec![json!({
+        "apiGroups": ["inference.networking.x-k8s.io"], "resources": kinds, "verbs": read,
+    })];
+
+    if config.profile.llm_d {
+        rules.push(json!({"apiGroups": ["llm-d.ai"], "resources": kinds, "verbs": read}));
+    }
+    rules.push(json!({
+        "apiGroups": group(config.profile.pool), "resources": ["inferencepools"], "verbs": read,
+    }));
+
+    let pools = format!("{name}-non-sa");
+    let pods = format!("{name}-sa");
+    let mut objects = Vec::new();
+    objects.extend(granted(&pools, &pools, name, labels, &Json::Array(rules)));
+    let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": read}]);
+    objects.extend(granted(&pods, &pods, name, labels, &rules));
+    if config.epp.replicas > 1 {
+        let rules = json!([
+            {
+                "apiGroups": ["coordination.k8s.io"],
+                "resources": ["leases"],
+                "verbs": ["get", "list", "watch", "create", "update", "patch", "delete"],
+            },
+            {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+        ]);
+        let role = format!("{name}-leader-election");
+        objects.extend(granted(&role, &format!("{role}-binding"), name, labels, &rules));
+    }
+
+    if config.monitoring.is_some() {
+        objects.extend(metrics_rights(config, name, labels));
+    }
+    objects
+}
+
+/// Returns the RBAC objects for authenticated metrics, and a token Secret for Prometheus.
+fn metrics_rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Object> {
+    let cluster_name = || with_namespace(&format!("{}-", config.name), "-epp");
+    let rules = json!([
+        {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
+        {
+            "apiGroups": ["authorization.k8s.io"],
+            "resources": ["subjectaccessreviews"],
+            "verbs": ["create"],
+        },
+        {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
+    ]);
+
+    let subject = map([
+        ("kind", "ServiceAccount".into()),
+        ("name", Value::text(name)),
+        ("namespace", Expr::ReleaseNamespace.into()),
+    ]);
+
+    let reference = map([
+        ("apiGroup", "rbac.authorization.k8s.io".into()),
+        ("kind", "ClusterRole".into()),
+        ("name", cluster_name()),
+    ]);
+
+    let binding = cluster_object("ClusterRoleBinding", cluster_name(), labels);
+    let mut secret = object("v1", "Secret", &metrics_secret(config), labels);
+    let annotations = json!({"kubernetes.io/service-account.name": name});
+    secret.metadata_mut().insert("annotations".to_owned(), (&annotations).into());
+    vec![
+        with(cluster_object("ClusterRole", cluster_name(), labels), "rules", &rules),
+        with(with(binding, "subjects", Value::Seq(vec![subject])), "roleRef", reference),
+        with(secret, "type", "kubernetes.io/service-account-token"),
+    ]
+}
+
+/// Returns the name of the Secret with the metrics token for Prometheus.
+pub(super) fn metrics_secret(config: &ServingConfig) -> String {
+    format!("{}-metrics-reader", name(config))
+}

@@ -1,0 +1,350 @@
+//! Additional fields of pods. One table maps keys of bundles.toml to fields of the Kubernetes API; the
+//! volumes of `cache` and `adapters` and the claim of `accelerator` are added by it, too.
+
+use super::build::Values;
+use super::topology::{Role, Workload};
+use crate::config::serving::{Adapter, AdapterSource, Cache, PodFields, ServingConfig};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::ir::{Map, Object, Value};
+use serde_json::{Value as Json, json};
+
+/// Directory for downloaded models on the volume of `cache`.
+pub(super) const MODELS: &str = "/var/cache/models";
+
+/// The part of a pod that has a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PodPart {
+    /// The labels of the pods.
+    Labels,
+    /// The pod spec.
+    Pod,
+    /// The main container.
+    Container,
+}
+
+/// A key of bundles.toml and the field that it sets.
+#[derive(Debug)]
+struct Row {
+    key: &'static str,
+    part: PodPart,
+    /// Path of the field.
+    field: &'static [&'static str],
+    /// Key that identifies the items of a list.
+    identity: &'static str,
+    /// Name of the chart's value and its description, if it is one.
+    value: Option<(&'static str, &'static str)>,
+}
+
+const fn row(
+    key: &'static str,
+    part: PodPart,
+    field: &'static [&'static str],
+    identity: &'static str,
+) -> Row {
+    Row { key, part, field, identity, value: None }
+}
+
+/// All keys of `pod`, and at the end those that other keys add.
+#[rustfmt::skip]
+static ROWS: [Row; 15] = [
+    row("labels", PodPart::Labels, &[], ""),
+    row("volumes", PodPart::Pod, &["volumes"], "name"),
+    row("volume-mounts", PodPart::Container, &["volumeMounts"], "mountPath"),
+    row("init-containers", PodPart::Pod, &["initContainers"], "name"),
+    row("sidecars", PodPart::Pod, &["containers"], "name"),
+    row("env-from", PodPart::Container, &["envFrom"], ""),
+    Row {
+        value: Some(("priorityClass", "Name of the PriorityClass")),
+        ..row("priority-class", PodPart::Pod, &["priorityClassName"], "")
+    },
+    Row {
+        value: Some(("topologySpread", "Topology spread constraints")),
+        ..row("topology-spread", PodPart::Pod, &["topologySpreadConstraints"], "")
+    },
+    row("scheduler", PodPart::Pod, &["schedulerName"], ""),
+    row("runtime-class", PodPart::Pod, &["runtimeClassName"], ""),
+    row("security-context", PodPart::Pod, &["securityContext"], ""),
+    row("host-aliases", PodPart::Pod, &["hostAliases"], "ip"),
+    row("dns-config", PodPart::Pod, &["dnsConfig"], ""),
+    row("resource-claims", PodPart::Pod, &["resourceClaims"], "name"),
+    row("claims", PodPart::Container, &["resources", "claims"], "name"),
+];
+
+/// A field to add.
+struct Addition {
+    /// The key in bundles.toml that it comes from.
+    source: String,
+    row: &'static Row,
+    json: Json,
+}
+
+/// Returns the fields of a table `pod`.
+fn of_table(fields: &PodFields, prefix: &str) -> Vec<Addition> {
+    let found = fields.0.iter().filter_map(|(key, json)| {
+        let row = ROWS.iter().find(|row| row.key == *key)?;
+        Some(Addition { source: format!("{prefix}{key}"), row, json: json.clone() })
+    });
+    found.collect()
+}
+
+/// Returns the fields that other keys add to engine pods.
+fn of_other_keys(config: &ServingConfig) -> Vec<Addition> {
+    let mut all: Vec<Addition> = Vec::new();
+    let mut add = |source: &str, key: &str, json: Json| {
+        let row = ROWS.iter().find(|row| row.key == key);
+        all.extend(row.map(|row| Addition { source: source.to_owned(), row, json }));
+    };
+
+    if let Some(claim) = cache_claim(config) {
+        let volume = json!([{"name": "models", "persistentVolumeClaim": {"claimName": claim}}]);
+        add("cache", "volumes", volume);
+        add("cache", "volume-mounts", json!([{"name": "models", "mountPath": MODELS}]));
+    }
+    for adapter in &config.adapters {
+        let AdapterSource::Claim(claim, _) = &adapter.source else { continue };
+        let mount = json!([{"name": format!("adapters-{claim}"), "mountPath": folder(claim), "readOnly": true}]);
+        let claim = json!({"claimName": claim, "readOnly": true});
+        let name = mount[0]["name"].clone();
+        // Several adapters may be on one volume.
+        if is_first_on_volume(&config.adapters, adapter) {
+            add("adapters", "volumes", json!([{"name": name, "persistentVolumeClaim": claim}]));
+            add("adapters", "volume-mounts", mount);
+        }
+    }
+    if let Some(template) = &config.accelerator.claim_template {
+        let claim = json!([{"name": "accelerator", "resourceClaimTemplateName": template}]);
+        add("accelerator.claim-template", "resource-claims", claim);
+        add("accelerator.claim-template", "claims", json!([{"name": "accelerator"}]));
+    }
+    all
+}
+
+/// Returns true if no adapter before this one is on its volume.
+fn is_first_on_volume(adapters: &[Adapter], adapter: &Adapter) -> bool {
+    let claim = |adapter: &Adapter| match &adapter.source {
+        AdapterSource::Claim(claim, _) => Some(claim.clone()),
+        AdapterSource::HuggingFace(_) => None,
+    };
+    let first = adapters.iter().find(|other| claim(other) == claim(adapter));
+    first.is_some_and(|first| std::ptr::eq(first, adapter))
+}
+
+/// Returns the directory of a claim with adapters.
+fn folder(claim: &str) -> String {
+    format!("/mnt/adapters/{claim}")
+}
+
+/// Returns the path or the repository from which the engine loads an adapter.
+pub(super) fn adapter_path(adapter: &Adapter) -> String {
+    match &adapter.source {
+        AdapterSource::HuggingFace(repository) => repository.clone(),
+        AdapterSource::Claim(claim, inner) if inner.is_empty() => folder(claim),
+        AdapterSource::Claim(claim, inner) => {
+            format!("{}/{}", folder(claim), inner.trim_matches('/'))
+        }
+    }
+}
+
+/// Returns the name of the claim for downloaded models.
+pub(super) fn cache_claim(config: &ServingConfig) -> Option<String> {
+    Some(match config.cache.as_ref()? {
+        Cache::Claim(claim) => claim.clone(),
+        Cache::Created { .. } => format!("{}-cache", config.name),
+    })
+}
+
+/// Adds the fields to all pods of the objects. Reports fields that the chart sets itself.
+pub(super) fn add(
+    objects: &mut [Object],
+    config: &ServingConfig,
+    workloads: &[Workload<'_>],
+    values: &mut Values,
+    diagnostics: &mut Diagnostics,
+) {
+    let mut engine = of_table(&config.pod, "pod.");
+    engine.extend(of_other_keys(config));
+    let picker = of_table(&config.epp.pod, "epp.pod.");
+    for object in objects {
+        let Some(role) = role(object, workloads) else { continue };
+        let additions = if role == "epp" { &picker } else { &engine };
+        if object.kind() == "LLMInferenceService" {
+            add_to_service(object, additions, values, config, diagnostics);
+            continue;
+        }
+        each_template(&mut object.root, role, &mut |role, template| {
+            let mut pods =
+                Pods { role, values: &mut *values, config, diagnostics: &mut *diagnostics };
+            pods.add_to_template(template, additions);
+        });
+    }
+}
+
+/// Returns the role of an object's pods; `None` without pods. The roles of a DisaggregatedSet are in it.
+pub(super) fn role(object: &Object, workloads: &[Workload<'_>]) -> Option<&'static str> {
+    let name = object.name();
+    let of_workload = workloads.iter().find(|workload| workload.name() == name);
+    match object.kind() {
+        "Deployment" if of_workload.is_none() => Some("epp"),
+        "Deployment" | "LeaderWorkerSet" => of_workload.map(|workload| workload.role.as_str()),
+        "DisaggregatedSet" | "LLMInferenceService" => Some(Role::Decode.as_str()),
+        _ => None,
+    }
+}
+
+/// Calls `change` for each pod template below a map, with the role of its pods: those at `template`,
+/// `leaderTemplate` and `workerTemplate` that have a spec with containers.
+pub(super) fn each_template(
+    map: &mut Map,
+    role: &'static str,
+    change: &mut impl FnMut(&'static str, &mut Map),
+) {
+    let is_prefill = map.get("name").and_then(Value::as_str) == Some(Role::Prefill.as_str());
+    let role = if is_prefill { Role::Prefill.as_str() } else { role };
+    for (key, value) in map.iter_mut() {
+        let is_template = matches!(key.as_str(), "template" | "leaderTemplate" | "workerTemplate");
+        let has_pods = value.get("spec").is_some_and(|spec| spec.get("containers").is_some());
+        if let Some(items) = value.as_seq_mut() {
+            for inner in items.iter_mut().filter_map(Value::as_map_mut) {
+                each_template(inner, role, change);
+            }
+        } else if let Some(inner) = value.as_map_mut() {
+            match is_template && has_pods {
+                true => change(role, inner),
+                false => each_template(inner, role, change),
+            }
+        }
+    }
+}
+
+/// Adds the fields to the pod specs of an LLMInferenceService, which have no metadata.
+fn add_to_service(
+    object: &mut Object,
+    additions: &[Addition],
+    values: &mut Values,
+    config: &ServingConfig,
+    diagnostics: &mut Diagnostics,
+) {
+    let Some(spec) = object.root.get_mut("spec").and_then(Value::as_map_mut) else { return };
+    for key in ["template", "worker"] {
+        if let Some(pod) = spec.get_mut(key).and_then(Value::as_map_mut) {
+            let role = Role::Decode.as_str();
+            Pods { role, values: &mut *values, config, diagnostics }.add_to_spec(pod, additions);
+        }
+    }
+    let Some(prefill) = spec.get_mut("prefill").and_then(Value::as_map_mut) else { return };
+    for key in ["template", "worker"] {
+        if let Some(pod) = prefill.get_mut(key).and_then(Value::as_map_mut) {
+            let role = Role::Prefill.as_str();
+            Pods { role, values: &mut *values, config, diagnostics }.add_to_spec(pod, additions);
+        }
+    }
+}
+
+/// The pods of one role, to which fields are added.
+struct Pods<'p> {
+    role: &'static str,
+    values: &'p mut Values,
+    config: &'p ServingConfig,
+    diagnostics: &'p mut Diagnostics,
+}
+
+impl Pods<'_> {
+    fn add_to_template(&mut self, template: &mut Map, additions: &[Addition]) {
+        let labels = additions.iter().filter(|addition| addition.row.part == PodPart::Labels);
+        for addition in labels {
+            let own = template.map_at("metadata").map_at("labels");
+            for (key, value) in addition.json.as_object().into_iter().flatten() {
+                if own.contains_key(key) {
+                    self.conflict(addition, &format!("label `{key}`"));
+                    continue;
+                }
+                own.insert(key.clone(), value.into());
+            }
+        }
+        self.add_to_spec(template.map_at("spec"), additions);
+    }
+
+    fn add_to_spec(&mut self, spec: &mut Map, additions: &[Addition]) {
+        for addition in additions {
+            match addition.row.part {
+                PodPart::Labels => {}
+                PodPart::Pod => self.set(spec, addition),
+                PodPart::Container => {
+                    let containers = spec.list_at("containers");
+                    if let Some(main) = containers.first_mut().and_then(Value::as_map_mut) {
+                        self.set(main, addition);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sets a field, or appends to its list.
+    fn set(&mut self, map: &mut Map, addition: &Addition) {
+        let Some((field, path)) = addition.row.field.split_last() else { return };
+        let map = path.iter().fold(map, |map, key| map.map_at(key));
+        let value = match addition.row.value {
+            Some((name, description)) => self.value(name, description, &addition.json),
+            None => (&addition.json).into(),
+        };
+        let Some(known) = map.get_mut(field) else {
+            map.insert((*field).to_owned(), value);
+            return;
+        };
+
+        let (Value::Seq(known), Json::Array(items)) = (known, &addition.json) else {
+            self.conflict(addition, &format!("`{field}`"));
+            return;
+        };
+        for item in items {
+            let identity = addition.row.identity;
+            let name = item.get(identity).and_then(Json::as_str);
+            let is_same = |known: &Value| {
+                name.is_some() && known.get(identity).and_then(Value::as_str) == name
+            };
+            if known.iter().any(is_same) {
+                let what = format!("{identity} `{}` of `{field}`", name.unwrap_or_default());
+                self.conflict(addition, &what);
+            } else {
+                known.push(item.into());
+            }
+        }
+    }
+
+    /// Declares a value of the chart.
+    fn value(&mut self, name: &str, description: &str, default: &Json) -> Value {
+        let path = [self.role, name];
+        let description = format!("{description} of the {} pods.", self.role);
+        match default.as_str() {
+            Some(text) => self.values.text(&path, text, &description),
+            None => {
+                let item = json!({"type": "object"});
+                self.values.whole(&path, default.clone(), item, &description)
+            }
+        }
+    }
+
+    fn conflict(&mut self, addition: &Addition, what: &str) {
+        let place = Place::span(self.config.place(&addition.source).clone());
+        let message = format!("`{}` sets {what}, which the chart sets itself", addition.source);
+        let hint = "use another name, or change the object with `[[serving.patch]]`";
+        let is_known = |known: &Diagnostic| known.message == message && known.place == place;
+        if !self.diagnostics.iter().any(is_known) {
+            let diagnostic = Diagnostic::error(Code::InvalidValue, message);
+            self.diagnostics.push(diagnostic.at(place).hint(hint));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ROWS;
+    use crate::config::serving::keys::POD;
+
+    #[test]
+    fn every_key_has_a_field() {
+        let keys: Vec<&str> = POD.keys.iter().map(|key| key.name).collect();
+        let rows: Vec<&str> = ROWS.iter().map(|row| row.key).collect();
+        assert_eq!(rows[..keys.len()], keys);
+    }
+}

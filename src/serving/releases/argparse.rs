@@ -1,0 +1,517 @@
+//! Command lines of Python's argparse, as vLLM and SGLang extend it.
+//!
+//! argparse accepts unique prefixes of long flags. vLLM also turns `_` into `-` in the names of long
+//! flags up to the first dot, and after a dot sets fields of JSON flags
+//! (`--kv-transfer-config.kv_role=kv_both`).
+
+use super::spans::Release;
+use super::verdict::{Judge, Kind, Verdict};
+use super::{Engine, Flag, json_flag, ranges, replaced_by, replacement};
+use crate::diag::suggest;
+use crate::view::shell::UNKNOWN;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// Returns true if a word is only known at runtime, in part or as a whole.
+pub(crate) fn is_open(word: &str) -> bool {
+    word.contains(UNKNOWN) || ["$(", "${", "{{"].iter().any(|mark| word.contains(mark))
+}
+
+/// Judges the arguments of an engine at a release.
+pub(crate) fn judge(table: &Engine, release: Release, words: &[String]) -> Vec<Verdict> {
+    let judge = Judge::new(table.program, &table.releases, release);
+    // A plugin registers parsers of its own.
+    let plugin = |word: &String| word.replace('_', "-").contains("-parser-plugin");
+    let has_plugins = words.iter().any(plugin);
+    let accepted = table.accepted(judge.index());
+    let mut line = Line { table, judge, accepted, has_plugins };
+
+    let mut words = Words { all: words, at: 0 };
+    while let Some(word) = words.next() {
+        if word == "--" {
+            break;
+        }
+        let name = word.split('=').next().unwrap_or(word);
+        if is_open(name) || !name.starts_with('-') {
+            continue;
+        }
+        if is_flag(word) {
+            line.flag(word, &mut words);
+        } else if let Some((name, value)) = word.split_once(' ').filter(|_| word.starts_with("--"))
+        {
+            let message = format!("`{word}` is one argument, which is no flag");
+            let hint = format!("write `{name}={}`", value.trim());
+            line.judge.push(Kind::Refused, "", message, hint);
+        }
+    }
+    line.judge.verdicts()
+}
+
+/// Returns true if argparse takes the word for a flag, not for a value: values may be negative
+/// numbers, and names contain no spaces.
+fn is_flag(word: &str) -> bool {
+    let name = word.split('=').next().unwrap_or(word);
+    let letters = name.trim_start_matches('-');
+    name.starts_with('-')
+        && letters.starts_with(|c: char| c.is_ascii_alphabetic())
+        && !name.contains(' ')
+}
+
+/// The words of a command line.
+struct Words<'w> {
+    all: &'w [String],
+    at: usize,
+}
+
+impl<'w> Words<'w> {
+    fn next(&mut self) -> Option<&'w str> {
+        let word = self.all.get(self.at)?;
+        self.at += 1;
+        Some(word)
+    }
+
+    /// Returns the next word if it is the value of a flag.
+    fn value(&mut self) -> Option<&'w str> {
+        let word = self.all.get(self.at).filter(|word| !is_flag(word))?;
+        self.at += 1;
+        Some(word)
+    }
+}
+
+/// An accepted name of a flag: its name in the table, and true if it is a negated form.
+#[derive(Clone, Debug)]
+pub(super) struct Accepted {
+    flag: String,
+    is_negated: bool,
+}
+
+impl Engine {
+    /// Returns the names of flags that a release accepts, with dashes; those of all releases if it is
+    /// unknown.
+    fn accepted(&self, index: Option<usize>) -> &BTreeMap<String, Accepted> {
+        let cell = &self.accepted[index.unwrap_or(self.releases.len()).min(self.releases.len())];
+        cell.get_or_init(|| self.accepted_names(index))
+    }
+
+    fn accepted_names(&self, index: Option<usize>) -> BTreeMap<String, Accepted> {
+        let pairs = self.behaviors.has("enable_disable_pair", index);
+        let mut names = BTreeMap::new();
+        for (flag, spans) in self.flags.iter() {
+            for spec in spans.candidates(index) {
+                let named = |is_negated| Accepted { flag: flag.to_owned(), is_negated };
+                names.insert(format!("--{flag}"), named(false));
+                names.extend(spec.alias.iter().map(|alias| (alias.clone(), named(false))));
+                if spec.kind != "bool" {
+                    continue;
+                }
+
+                names.insert(format!("--no-{flag}"), named(true));
+                let longs = spec.alias.iter().filter_map(|alias| alias.strip_prefix("--"));
+                names.extend(longs.map(|alias| (format!("--no-{alias}"), named(true))));
+                if let Some(rest) = flag.strip_prefix("enable-").filter(|_| pairs) {
+                    names.entry(format!("--disable-{rest}")).or_insert(named(true));
+                }
+            }
+        }
+        names
+    }
+
+    /// Returns the flags that have a name in any release: aliases have changed places with names.
+    fn owners<'t>(&'t self, name: &'t str) -> Vec<&'t str> {
+        let own = name.strip_prefix("--").filter(|flag| self.flags.find(flag).is_some());
+        let aliased = self.aliases.get(name).into_iter().flatten().map(String::as_str);
+        own.into_iter().chain(aliased).collect()
+    }
+}
+
+/// The flags that a name may stand for.
+enum FlagMatch<'t> {
+    /// It is the name of a flag.
+    Exact(&'t Accepted),
+    /// The long names that start with it.
+    Longer(Vec<(&'t String, &'t Accepted)>),
+}
+
+/// Finds the flags of a name, with dashes, as argparse does: by the name, else by long names that
+/// start with it.
+fn find<'t>(accepted: &'t BTreeMap<String, Accepted>, name: &str) -> FlagMatch<'t> {
+    if let Some(accepted) = accepted.get(name) {
+        return FlagMatch::Exact(accepted);
+    }
+    // Names are sorted, so those with the prefix follow it.
+    let is_long = name.starts_with("--") && name.len() > 2;
+    let after = accepted.range(name.to_owned()..).take_while(|(long, _)| long.starts_with(name));
+    FlagMatch::Longer(after.filter(|_| is_long).collect())
+}
+
+/// The names of flags that one release of an engine accepts.
+#[derive(Clone, Copy)]
+pub(crate) struct Names {
+    table: &'static Engine,
+    index: Option<usize>,
+}
+
+impl std::fmt::Debug for Names {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("Names").field(&self.table.key).field(&self.index).finish()
+    }
+}
+
+impl Names {
+    /// Returns the names that the engine in an image accepts; those of all releases if the image does
+    /// not name its release.
+    pub(crate) fn of(table: &'static Engine, image: &str) -> Names {
+        let release = super::image::release(image, table.key, &table.releases);
+        Names { table, index: table.releases.index(release) }
+    }
+
+    /// Returns the long name that a long name stands for, both without leading dashes: itself, or the
+    /// only flag that it abbreviates.
+    pub(crate) fn long_name(self, name: &str) -> Option<String> {
+        let FlagMatch::Longer(longer) = find(self.table.accepted(self.index), &format!("--{name}"))
+        else {
+            return None;
+        };
+        let (long, first) = longer.first()?;
+        let is_one = longer
+            .iter()
+            .all(|(_, one)| one.flag == first.flag && one.is_negated == first.is_negated);
+        is_one.then(|| long.trim_start_matches('-').to_owned())
+    }
+}
+
+struct Line<'t> {
+    table: &'t Engine,
+    judge: Judge<'t>,
+    /// The names that the release accepts, with dashes; those of all releases if it is unknown.
+    accepted: &'t BTreeMap<String, Accepted>,
+    has_plugins: bool,
+}
+
+impl<'t> Line<'t> {
+    /// Judges one flag, and takes its values from the following words.
+    fn flag(&mut self, word: &str, words: &mut Words<'_>) {
+        let (written, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word, None),
+        };
+        let is_vllm = self.table.key == "vllm";
+        // `-O3`, `-O 3`, `-O.mode=3`.
+        if is_vllm && written.starts_with("-O") {
+            if written == "-O" && value.is_none() {
+                words.value();
+            }
+            return;
+        }
+        if matches!(written, "-h" | "--help" | "--version") {
+            return;
+        }
+
+        let (name, field) = self.normalized(written);
+        let Some((accepted, name)) = self.resolved(&name, written) else {
+            // The values of an unknown flag are unknown, too.
+            while value.is_none() && words.value().is_some() {}
+            return;
+        };
+
+        let flag = accepted.flag.as_str();
+        let index = self.judge.index();
+        let specs = self.table.flags.find(flag).map(|s| s.candidates(index)).unwrap_or_default();
+        self.deprecated(flag, &name);
+        if let Some(field) = field {
+            let value = value.or_else(|| words.value());
+            json_flag::field(&mut self.judge, self.table, &specs, &name, field, value);
+            return;
+        }
+
+        let takes_none = specs.iter().all(|spec| matches!(spec.kind.as_str(), "flag" | "bool"));
+        if takes_none || accepted.is_negated {
+            self.without_value(&name, value, words);
+            return;
+        }
+        self.with_values(flag, &name, &specs, value, words);
+    }
+
+    /// Returns the name as the parser sees it, and the field after a dot.
+    fn normalized<'w>(&self, written: &'w str) -> (String, Option<&'w str>) {
+        if self.table.key != "vllm" || !written.starts_with("--") {
+            return (written.to_owned(), None);
+        }
+        let dotted = self.table.behaviors.has("dotted_json", self.judge.index());
+        let (name, field) = match written.split_once('.') {
+            Some((name, field)) if dotted => (name, Some(field)),
+            _ => (written, None),
+        };
+        (name.replace('_', "-"), field)
+    }
+
+    /// Returns the flag of a name, or of the only flag that it abbreviates; judges unknown names.
+    fn resolved(&mut self, name: &str, written: &str) -> Option<(&'t Accepted, String)> {
+        let longer = match find(self.accepted, name) {
+            FlagMatch::Exact(accepted) => {
+                self.note_release(&accepted.flag, written, name);
+                return Some((accepted, name.to_owned()));
+            }
+            FlagMatch::Longer(longer) => longer,
+        };
+        if let [(long, accepted)] = longer[..] {
+            let long = long.clone();
+            let message = format!("`{written}` is an abbreviation of `{long}`");
+            let hint = format!(
+                "write `{long}`: an abbreviation fails as soon as another flag starts with it"
+            );
+            self.judge.push(Kind::Fragile, "", message, hint);
+            return Some((accepted, long));
+        }
+        if longer.len() > 1 {
+            let mut flags: Vec<&str> =
+                longer.iter().map(|(_, accepted)| accepted.flag.as_str()).collect();
+            flags.dedup();
+            let several = flags.len() > 1;
+            if several && self.judge.index().is_some() {
+                let names: Vec<&str> =
+                    longer.iter().map(|(long, _)| long.as_str()).take(4).collect();
+                let message =
+                    format!("`{written}` abbreviates several flags: {}", suggest::list(&names));
+                self.judge.push(Kind::Refused, "", message, "write the whole name");
+            }
+            return None;
+        }
+
+        self.unknown(name, written);
+        None
+    }
+
+    /// Records the releases of a name that the table has, for an unknown release.
+    fn note_release(&mut self, flag: &str, written: &str, name: &str) {
+        if self.judge.index().is_some() {
+            return;
+        }
+        let mut has = vec![false; self.judge.releases.len()];
+        for owner in self.table.owners(name).into_iter().chain([flag]) {
+            if let Some(spans) = self.table.flags.find(owner) {
+                spans.mark(&mut has);
+            }
+        }
+        self.judge.depends(written, &has);
+    }
+
+    /// Judges a name that the release does not accept.
+    fn unknown(&mut self, name: &str, written: &str) {
+        let bare = name.trim_start_matches('-');
+        let bare = match self.table.flags.find(bare) {
+            None => bare.strip_prefix("no-").unwrap_or(bare),
+            Some(_) => bare,
+        };
+        // A name that is an alias in other releases is judged as the flag.
+        let by_alias = || self.table.owners(name).first().copied();
+        let known = self.table.flags.find(bare).map(|_| bare).or_else(by_alias);
+        let instead = known.and_then(|known| self.instead(known));
+
+        let before = self.judge.verdicts.len();
+        match known {
+            Some(known) if !self.table.flags.has(known, self.judge.index()) => {
+                self.judge.exists(&self.table.flags, known, written, "flag", "", Kind::Refused);
+            }
+            Some(known) => {
+                let message = format!("{} has no flag `{written}`", self.judge.title());
+                self.judge.push(Kind::Refused, "", message, format!("write `--{known}`"));
+            }
+            None => {
+                self.judge.exists(&self.table.flags, bare, written, "flag", "", Kind::Refused);
+            }
+        }
+
+        let is_later = self.judge.release == Release::Later;
+        for verdict in &mut self.judge.verdicts[before..] {
+            if let Some(instead) = &instead {
+                verdict.hint.clone_from(instead);
+            }
+            // A later release may have flags of its own, but hardly a typing error.
+            verdict.is_certain = !is_later || verdict.hint.starts_with("did you mean");
+        }
+    }
+
+    /// Returns what to write for a flag that the release does not have or will lose.
+    fn instead(&self, flag: &str) -> Option<String> {
+        let index = self.judge.index();
+        let of_table = self.table.flags.find(flag).and_then(|spans| {
+            spans.all().rev().map(|spec| spec.instead.as_str()).find(|text| !text.is_empty())
+        });
+        if let Some(text) = replacement(self.table.key, flag).or(of_table) {
+            let has = text.strip_prefix("--").is_none_or(|name| {
+                let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+                self.table.flags.has(&name[..end.unwrap_or(name.len())], index)
+            });
+            let plain = text.starts_with("--") && !text.contains(' ');
+            return has.then(|| if plain { format!("write `{text}`") } else { as_hint(text) });
+        }
+        let old = replaced_by(self.table.key, flag).find(|old| self.table.flags.has(old, index))?;
+        Some(format!("write `--{old}`"))
+    }
+
+    fn deprecated(&mut self, flag: &str, name: &str) {
+        let spec = self.table.flags.find(flag).and_then(|spans| self.judge.current(spans));
+        if !spec.is_some_and(|spec| spec.deprecated) {
+            return;
+        }
+        let message = format!("flag `{name}` is deprecated in {}", self.judge.current_title());
+        let hint =
+            self.instead(flag).unwrap_or_else(|| "remove it before the next upgrade".to_owned());
+        self.judge.push(Kind::Deprecated, "", message, hint);
+    }
+
+    /// Judges a flag that takes no value.
+    fn without_value(&mut self, name: &str, value: Option<&str>, words: &mut Words<'_>) {
+        let is_boolean = |text: &str| {
+            matches!(
+                text.to_ascii_lowercase().as_str(),
+                "true" | "false" | "yes" | "no" | "on" | "off" | "0" | "1"
+            )
+        };
+
+        // To argparse, the word after the flag is a separate argument.
+        let given = match value {
+            Some(value) => Some(value),
+            None => {
+                let next = words.all.get(words.at).map(String::as_str).filter(|w| is_boolean(w));
+                words.at += usize::from(next.is_some());
+                next
+            }
+        };
+
+        if let Some(given) = given.filter(|given| !is_open(given)) {
+            let is_false =
+                matches!(given.to_ascii_lowercase().as_str(), "false" | "no" | "off" | "0");
+            let hint = if is_false {
+                "remove the flag and its value".to_owned()
+            } else {
+                format!("write `{name}`")
+            };
+            let message = format!("flag `{name}` takes no value, but has `{given}`");
+            self.judge.push(Kind::Refused, "", message, hint);
+        }
+    }
+
+    /// Judges the values of a flag.
+    fn with_values(
+        &mut self,
+        flag: &str,
+        name: &str,
+        specs: &[&Flag],
+        value: Option<&str>,
+        words: &mut Words<'_>,
+    ) {
+        let is_list = specs.iter().any(|spec| matches!(spec.nargs.as_str(), "+" | "*"));
+        let may_lack = specs.iter().any(|spec| matches!(spec.nargs.as_str(), "?" | "*"));
+        let mut values: Vec<&str> = value.into_iter().collect();
+        if value.is_none() {
+            if is_list {
+                while let Some(next) = words.value() {
+                    values.push(next);
+                }
+            } else {
+                values.extend(words.value());
+            }
+        }
+
+        if values.is_empty() && !may_lack {
+            let message = format!("flag `{name}` has no value");
+            self.judge.push(Kind::Refused, "", message, format!("write `{name}=…`"));
+        }
+        for value in values.into_iter().filter(|value| !is_open(value)) {
+            // A value is wrong if no release that may run takes it.
+            let faults: Vec<String> = specs.iter().filter_map(|spec| fault(spec, value)).collect();
+            if let (Some(first), true) = (faults.last(), faults.len() == specs.len()) {
+                let message =
+                    format!("{} does not accept `{value}` for `{name}`", self.judge.title());
+                self.judge.push(Kind::Refused, "", message, first.clone());
+                continue;
+            }
+            let number = value.parse::<f64>().ok();
+            if let Some(limits) = number.and_then(|number| ranges::exceeded(flag, number)) {
+                let message = format!("`{name}` is {value}, outside of its range");
+                self.judge.push(Kind::Refused, "", message, format!("set it to {limits}"));
+            }
+            self.registered(flag, name, value);
+            json_flag::value(&mut self.judge, self.table, specs, name, value);
+        }
+    }
+
+    /// Judges values that are registered names.
+    fn registered(&mut self, flag: &str, name: &str, value: &str) {
+        let names = match flag {
+            "reasoning-parser" => &self.table.reasoning_parsers,
+            "tool-call-parser" => &self.table.tool_parsers,
+            _ => return,
+        };
+        if self.has_plugins || names.names(None).is_empty() || value.is_empty() {
+            return;
+        }
+        let noun = format!("`{name}` value");
+        self.judge.exists(names, value, value, &noun, "", Kind::Refused);
+    }
+}
+
+/// Returns a sentence of replacements.json as a hint.
+fn as_hint(text: &str) -> String {
+    if text.starts_with("--") { format!("see {text}") } else { text.to_owned() }
+}
+
+/// Returns a hint if a flag does not accept the value.
+fn fault(spec: &Flag, value: &str) -> Option<String> {
+    if spec.none && matches!(value, "None" | "") {
+        return None;
+    }
+    let integer = || value.trim().replace('_', "").parse::<i128>().is_ok();
+    let float = || {
+        let plain = value.trim().replace('_', "");
+        plain.parse::<f64>().is_ok()
+    };
+    let (fits, expected) = match spec.kind.as_str() {
+        "int" => (integer(), "an integer"),
+        "hint" => (integer() || is_human_integer(value), "an integer, such as 4096 or 4k"),
+        "float" => (float(), "a number"),
+        "truefalse" => (matches!(value.to_lowercase().as_str(), "true" | "false"), "true or false"),
+        "json" => (json_flag::is_json(value), "valid JSON"),
+        _ => (true, ""),
+    };
+    if !fits {
+        return Some(format!("write {expected}"));
+    }
+    if spec.choices.is_empty() {
+        return None;
+    }
+
+    let folded = value.to_lowercase().replace('-', "_");
+    let is = |choice: &Json| match choice {
+        Json::String(text) if spec.kind == "fold" => *text == folded,
+        Json::String(text) => text == value,
+        number => format!("{number}") == value,
+    };
+    if spec.choices.iter().any(is) {
+        return None;
+    }
+    let choices: Vec<String> = spec
+        .choices
+        .iter()
+        .map(|c| c.as_str().map_or_else(|| c.to_string(), str::to_owned))
+        .collect();
+    let choices: Vec<&str> = choices.iter().map(String::as_str).collect();
+    Some(suggest::hint(value, &choices, "values"))
+}
+
+/// Returns true for integers such as `32k`, `1K` or `2.5m`: a decimal number with k, m, g or t for
+/// powers of 1000 or 1024, or `-1` and `auto`.
+pub(super) fn is_human_integer(value: &str) -> bool {
+    let value = value.trim();
+    if value == "auto" {
+        return true;
+    }
+    let number = value.strip_suffix(['k', 'K', 'm', 'M', 'g', 'G', 't', 'T']);
+    number.is_some_and(|number| {
+        !number.is_empty()
+            && number.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+            && number.parse::<f64>().is_ok()
+    })
+}

@@ -1,0 +1,140 @@
+//! Values with named fields: configurations and parameters of pickers.
+
+use super::go_flags::is_duration;
+use super::verdict::{Judge, Kind};
+use crate::diag::suggest;
+use crate::ir::push_key;
+use serde::Deserialize;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// A field.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Field {
+    /// `str`, `int`, `float`, `bool`, `duration`, `quantity`, `object`, `any`; `[TYPE]` for a list,
+    /// `map[TYPE]` for a map.
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    /// True if not all fields of the object are known.
+    #[serde(default)]
+    pub(crate) open: bool,
+    /// Fields of the object, or of the objects in the list.
+    #[serde(default)]
+    pub(crate) fields: BTreeMap<String, Field>,
+}
+
+/// Returns the fields that any of these objects has. What they disagree on is not judged.
+pub(crate) fn union<'f>(
+    all: impl Iterator<Item = &'f BTreeMap<String, Field>>,
+) -> BTreeMap<String, Field> {
+    let mut fields: BTreeMap<String, Field> = BTreeMap::new();
+    for (name, field) in all.flatten() {
+        let Some(known) = fields.get_mut(name) else {
+            fields.insert(name.clone(), field.clone());
+            continue;
+        };
+        if known.kind != field.kind {
+            let is_number = |kind: &str| matches!(kind, "int" | "uint" | "float");
+            let both = is_number(&known.kind) && is_number(&field.kind);
+            known.kind = if both { "float" } else { "any" }.to_owned();
+        }
+        // An object without fields is open.
+        known.open |= field.open || known.fields.is_empty() != field.fields.is_empty();
+        known.fields = union([&known.fields, &field.fields].into_iter());
+    }
+    fields
+}
+
+/// Judges the fields of an object; `noun` is its name in messages, `unknown` the kind of a verdict on
+/// an unknown field.
+pub(crate) fn judge(
+    judge: &mut Judge<'_>,
+    json: &Json,
+    fields: &BTreeMap<String, Field>,
+    path: &str,
+    noun: &str,
+    unknown: Kind,
+) {
+    let Some(map) = json.as_object() else { return };
+    for (name, value) in map {
+        let mut place = path.to_owned();
+        push_key(&mut place, name);
+        // Go's decoder of JSON ignores the case of names.
+        let field = fields.get(name).or_else(|| {
+            let same = fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+            same.map(|(_, field)| field)
+        });
+        match field {
+            Some(field) => self::value(judge, value, field, &place, name, unknown),
+            None => {
+                let known: Vec<&str> = fields.keys().map(String::as_str).collect();
+                let message = format!("{} has no {noun} `{name}`", judge.title());
+                let hint = if known.is_empty() {
+                    "remove it".to_owned()
+                } else {
+                    suggest::hint(name, &known, "keys")
+                };
+                judge.push(unknown, &place, message, hint);
+            }
+        }
+    }
+}
+
+fn value(judge: &mut Judge<'_>, json: &Json, field: &Field, path: &str, name: &str, unknown: Kind) {
+    if json.is_null() || json.as_str().is_some_and(super::argparse::is_open) {
+        return;
+    }
+    if !fits(&field.kind, json) {
+        let message = format!("`{name}` is not of type {}", shown(&field.kind));
+        let hint = format!("write a value of type {}", shown(&field.kind));
+        judge.push(Kind::Refused, path, message, hint);
+        return;
+    }
+    if field.open || field.fields.is_empty() {
+        return;
+    }
+
+    let noun = format!("`{name}` key");
+    match json {
+        Json::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                let place = format!("{path}[{index}]");
+                self::judge(judge, item, &field.fields, &place, &noun, unknown);
+            }
+        }
+        object => self::judge(judge, object, &field.fields, path, &noun, unknown),
+    }
+}
+
+/// Returns true if Go's decoder accepts the value for the type.
+fn fits(kind: &str, json: &Json) -> bool {
+    if let Some(inner) = kind.strip_prefix('[').and_then(|kind| kind.strip_suffix(']')) {
+        return json.as_array().is_some_and(|items| items.iter().all(|item| fits(inner, item)));
+    }
+    if let Some(inner) = kind.strip_prefix("map[").and_then(|kind| kind.strip_suffix(']')) {
+        return json.as_object().is_some_and(|map| map.values().all(|item| fits(inner, item)));
+    }
+    match kind {
+        "str" => json.is_string(),
+        "int" | "uint" => json.as_f64().is_some_and(|number| number.fract() == 0.0),
+        "float" => json.is_number(),
+        "bool" => json.is_boolean(),
+        "duration" => json.as_str().is_some_and(is_duration) || json.is_number(),
+        "quantity" => json.is_string() || json.is_number(),
+        "object" => json.is_object(),
+        _ => true,
+    }
+}
+
+fn shown(kind: &str) -> &str {
+    match kind {
+        "str" => "string",
+        "int" | "uint" => "integer",
+        "float" => "number",
+        "bool" => "boolean",
+        "[object]" => "list of maps",
+        "[str]" => "list of strings",
+        "object" => "map",
+        other => other,
+    }
+}

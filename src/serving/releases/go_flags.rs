@@ -1,0 +1,254 @@
+//! Command lines of Go programs, with the package `flag` or `pflag`.
+//!
+//! `flag` takes `-name` and `--name`, and stops at the first other word. `pflag` takes only `--name`;
+//! `-name` is a group of flags of one letter. Boolean flags take a value only after `=`.
+
+use super::argparse::is_open;
+use super::spans::{Named, Release, Releases};
+use super::verdict::{Judge, Kind, Verdict};
+use super::{GoFlag, replaced_by, replacement};
+use crate::diag::suggest;
+
+/// The facts about a program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Program<'t> {
+    /// Name in messages.
+    pub(crate) program: &'static str,
+    /// Key in data/replacements.json.
+    pub(crate) key: &'static str,
+    pub(crate) releases: &'t Releases,
+    pub(crate) flags: &'t Named<GoFlag>,
+    /// `pflag`, in the releases that use it.
+    pub(crate) behaviors: &'t Named<()>,
+    /// Values of flags that are lists of names, by flag.
+    pub(crate) values: &'t [(&'t str, &'t Named<()>)],
+}
+
+/// Judges the arguments of a Go program at a release. Words before the first flag are its command.
+pub(crate) fn judge(program: Program<'_>, release: Release, words: &[String]) -> Vec<Verdict> {
+    let judge = Judge::new(program.program, program.releases, release);
+    let start = words.iter().position(|word| word.starts_with('-')).unwrap_or(words.len());
+    let mut line = Line { program, judge };
+
+    let mut at = start;
+    while let Some(word) = words.get(at) {
+        at += 1;
+        if word == "--" {
+            break;
+        }
+        let next = words.get(at).map(String::as_str);
+        if is_open(word.split('=').next().unwrap_or(word)) {
+            continue;
+        }
+        if !word.starts_with('-') || word == "-" {
+            continue;
+        }
+        if line.flag(word, next) {
+            at += 1;
+        }
+    }
+    line.judge.verdicts()
+}
+
+struct Line<'t> {
+    program: Program<'t>,
+    judge: Judge<'t>,
+}
+
+impl<'t> Line<'t> {
+    /// Judges a flag; returns true if the next word is its value.
+    fn flag(&mut self, word: &str, next: Option<&str>) -> bool {
+        let is_long = word.starts_with("--");
+        let (written, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word, None),
+        };
+        let name = written.trim_start_matches('-');
+        if matches!(name, "help" | "h") {
+            return false;
+        }
+
+        let index = self.judge.index();
+        if !is_long && index.is_some() && self.program.behaviors.has("pflag", index) {
+            return self.short(word, written, next);
+        }
+        let specs = self.exists(name, written);
+        let Some(spec) = specs.last() else {
+            // An unknown flag with a value takes the next word along.
+            return value.is_none() && next.is_some_and(|next| !next.starts_with('-'));
+        };
+
+        if index.is_some() && spec.rejected {
+            let message = format!("{} does not start with `{written}`", self.judge.title());
+            let hint = self.instead(name).unwrap_or_else(|| "remove it".to_owned());
+            self.judge.push(Kind::Refused, "", message, hint);
+        } else if self.is_deprecated(name) {
+            let message =
+                format!("flag `{written}` is deprecated in {}", self.judge.current_title());
+            let hint = self.instead(name);
+            let hint = hint.unwrap_or_else(|| "remove it before the next upgrade".to_owned());
+            self.judge.push(Kind::Deprecated, "", message, hint);
+        }
+
+        if specs.iter().all(|spec| spec.kind == "bool") {
+            self.boolean(written, value, next);
+            return false;
+        }
+        let given = value.or(next);
+        match given {
+            None => {
+                let message = format!("flag `{written}` has no value");
+                self.judge.push(Kind::Refused, "", message, format!("write `{written}=…`"));
+            }
+            Some(given) if !is_open(given) => self.value(name, written, &specs, given),
+            Some(_) => {}
+        }
+        value.is_none() && next.is_some()
+    }
+
+    fn is_deprecated(&self, name: &str) -> bool {
+        let spans = self.program.flags.find(name);
+        spans.and_then(|spans| self.judge.current(spans)).is_some_and(|spec| spec.deprecated)
+    }
+
+    /// Judges a word with one dash for pflag.
+    fn short(&mut self, word: &str, written: &str, next: Option<&str>) -> bool {
+        let index = self.judge.index();
+        let letter: String = word.chars().skip(1).take(1).collect();
+        let has_letter = self
+            .program
+            .flags
+            .iter()
+            .any(|(_, spans)| spans.candidates(index).iter().any(|spec| spec.short == letter));
+        if has_letter {
+            return word.len() == 2 && next.is_some_and(|next| !next.starts_with('-'));
+        }
+
+        let name = written.trim_start_matches('-');
+        let message = format!("{} does not accept `{written}` with one dash", self.judge.title());
+        let hint = if self.program.flags.has(name, index) {
+            format!("write `--{name}`")
+        } else {
+            suggest::hint(name, &self.program.flags.names(index), "flags")
+        };
+        self.judge.push(Kind::Refused, "", message, hint);
+        !word.contains('=') && next.is_some_and(|next| !next.starts_with('-'))
+    }
+
+    /// Judges the existence of a flag, and returns the facts about it.
+    fn exists(&mut self, name: &str, written: &str) -> Vec<&'t GoFlag> {
+        let before = self.judge.verdicts.len();
+        let flags = self.program.flags;
+        let found = self.judge.exists(flags, name, written, "flag", "", Kind::Refused);
+        if let Some(instead) = self.instead(name) {
+            for verdict in &mut self.judge.verdicts[before..] {
+                verdict.hint.clone_from(&instead);
+            }
+        }
+        found
+    }
+
+    /// Returns what to write for a flag that the release does not have or will lose.
+    fn instead(&self, name: &str) -> Option<String> {
+        let index = self.judge.index();
+        let has = |flag: &str| self.program.flags.has(flag, index);
+        if let Some(text) = replacement(self.program.key, name) {
+            let flag = text.trim_start_matches('-').split('=').next().unwrap_or_default();
+            return has(flag).then(|| format!("write `{text}`"));
+        }
+        let old = replaced_by(self.program.key, name).find(|old| has(old))?;
+        Some(format!("write `--{old}`"))
+    }
+
+    fn boolean(&mut self, written: &str, value: Option<&str>, next: Option<&str>) {
+        let is_boolean = |text: &str| {
+            matches!(
+                text,
+                "1" | "t"
+                    | "T"
+                    | "true"
+                    | "TRUE"
+                    | "True"
+                    | "0"
+                    | "f"
+                    | "F"
+                    | "false"
+                    | "FALSE"
+                    | "False"
+            )
+        };
+
+        // The next word is not a value: the flag is on, and parsing of flags may end there.
+        match (value, next) {
+            (Some(value), _) if !is_boolean(value) && !is_open(value) => {
+                let message = format!("flag `{written}` is boolean, but has the value `{value}`");
+                self.judge.push(Kind::Refused, "", message, format!("write `{written}=true`"));
+            }
+            (None, Some(next)) if is_boolean(next) => {
+                let message =
+                    format!("`{next}` after the boolean flag `{written}` has no effect: it is on");
+                let hint = format!("write `{written}={next}`");
+                self.judge.push(Kind::Ignored, "", message, hint);
+            }
+            _ => {}
+        }
+    }
+
+    /// Judges the value of a flag.
+    fn value(&mut self, name: &str, written: &str, specs: &[&GoFlag], value: &str) {
+        let fits = |spec: &&GoFlag| match spec.kind.as_str() {
+            "int" => value.parse::<i64>().is_ok(),
+            "uint" => value.parse::<u64>().is_ok(),
+            "float" => value.parse::<f64>().is_ok(),
+            "duration" => is_duration(value),
+            _ => true,
+        };
+        if !specs.iter().any(fits) {
+            let kind = specs.last().map_or("", |spec| spec.kind.as_str());
+            let expected = match kind {
+                "duration" => "a duration, such as 30s",
+                "float" => "a number",
+                _ => "an integer",
+            };
+            let message =
+                format!("{} does not accept `{value}` for `{written}`", self.judge.title());
+            self.judge.push(Kind::Refused, "", message, format!("write {expected}"));
+        }
+
+        let Some((_, names)) = self.program.values.iter().find(|(flag, _)| *flag == name) else {
+            return;
+        };
+        let index = self.judge.index();
+        for item in value.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+            if names.has(item, index) {
+                continue;
+            }
+            let noun = format!("`{written}` value");
+            let before = self.judge.verdicts.len();
+            self.judge.exists(names, item, item, &noun, "", Kind::Refused);
+            let known = names.names(index);
+            for verdict in &mut self.judge.verdicts[before..] {
+                verdict.hint = suggest::hint(item, &known, "values");
+            }
+        }
+    }
+}
+
+/// Returns true for durations of Go: `1h30m`, `300ms`, `0`.
+pub(super) fn is_duration(text: &str) -> bool {
+    let mut rest = text.trim_start_matches(['+', '-']);
+    if rest == "0" {
+        return true;
+    }
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let after = &rest[digits..];
+        let units = ["ns", "us", "µs", "ms", "s", "m", "h"];
+        let Some(unit) = units.iter().find(|unit| after.starts_with(**unit)) else { return false };
+        if digits == 0 {
+            return false;
+        }
+        rest = &after[unit.len()..];
+    }
+    !text.is_empty()
+}

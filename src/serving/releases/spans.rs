@@ -1,0 +1,249 @@
+//! Names and the releases that have them.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// The release of a program that an image names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Release {
+    /// The release with this index in the table.
+    Listed(usize),
+    /// A release after the last one of the table, whose facts are used with less certainty.
+    Later,
+    /// Not told: a digest alone, a moving tag, a commit.
+    Unknown,
+}
+
+/// The releases of a table, oldest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Releases(Vec<String>);
+
+impl Releases {
+    /// Returns the version at an index.
+    pub(crate) fn name(&self, index: usize) -> &str {
+        self.0.get(index).map_or("", String::as_str)
+    }
+
+    /// Returns the newest version.
+    pub(crate) fn newest(&self) -> &str {
+        self.0.last().map_or("", String::as_str)
+    }
+
+    /// Returns the number of releases.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the index whose facts apply to a release; `None` if unknown.
+    pub(crate) fn index(&self, release: Release) -> Option<usize> {
+        match release {
+            Release::Listed(index) => Some(index),
+            Release::Later => self.0.len().checked_sub(1),
+            Release::Unknown => None,
+        }
+    }
+
+    /// Returns the release with this version, without a leading `v`.
+    pub(crate) fn find(&self, version: &str) -> Release {
+        let short = format!("{version}.0");
+        let listed = self.0.iter().position(|known| known == version || *known == short);
+        match (listed, numbers(version), numbers(self.newest())) {
+            (Some(index), ..) => Release::Listed(index),
+            (None, Some(asked), Some(newest)) if asked > newest => Release::Later,
+            _ => Release::Unknown,
+        }
+    }
+
+    /// Returns text for a set of releases, such as `0.9.0 to 0.17.1` or `0.22.0 and later`.
+    pub(crate) fn describe(&self, set: &[bool]) -> String {
+        let (Some(first), Some(last)) =
+            (set.iter().position(|has| *has), set.iter().rposition(|has| *has))
+        else {
+            return "no release".to_owned();
+        };
+
+        match (first == 0, last + 1 == self.0.len()) {
+            (_, true) => format!("{} and later", self.name(first)),
+            (true, false) => format!("releases up to {}", self.name(last)),
+            (false, false) if first == last => self.name(first).to_owned(),
+            (false, false) => format!("{} to {}", self.name(first), self.name(last)),
+        }
+    }
+}
+
+/// Returns the numbers of a version, such as `0.8.5.post1`; `None` for other text, such as a
+/// pre-release.
+fn numbers(version: &str) -> Option<Vec<u32>> {
+    let parts = version.split('.').map(|part| part.strip_prefix("post").unwrap_or(part));
+    parts.map(|part| part.parse().ok()).collect()
+}
+
+/// The releases that have a name, with what is known about it in each.
+#[derive(Clone, Debug)]
+pub(crate) struct Spans<T>(Vec<(usize, usize, T)>);
+
+impl<T> Spans<T> {
+    /// Returns the facts of one release.
+    pub(crate) fn at(&self, index: usize) -> Option<&T> {
+        let span = self.0.iter().find(|(first, last, _)| (*first..=*last).contains(&index));
+        span.map(|(.., spec)| spec)
+    }
+
+    /// Returns the facts that may apply: those of a known release, or of all releases.
+    pub(crate) fn candidates(&self, index: Option<usize>) -> Vec<&T> {
+        match index {
+            Some(index) => self.at(index).into_iter().collect(),
+            None => self.0.iter().map(|(.., spec)| spec).collect(),
+        }
+    }
+
+    /// Returns the facts of all releases, oldest first.
+    pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.0.iter().map(|(.., spec)| spec)
+    }
+
+    /// Returns the first release after `index` that has the name.
+    pub(crate) fn added_after(&self, index: usize) -> Option<usize> {
+        self.0.iter().map(|(first, ..)| *first).find(|first| *first > index)
+    }
+
+    /// Returns the last release before `index` that has the name.
+    pub(crate) fn last_before(&self, index: usize) -> Option<usize> {
+        self.0.iter().rev().map(|(_, last, _)| *last).find(|last| *last < index)
+    }
+
+    /// Marks the releases that have the name.
+    pub(crate) fn mark(&self, set: &mut [bool]) {
+        for (first, last, _) in &self.0 {
+            for has in set.iter_mut().take(last + 1).skip(*first) {
+                *has = true;
+            }
+        }
+    }
+}
+
+/// Names with the releases that have them.
+#[derive(Clone, Debug)]
+pub(crate) struct Named<T>(BTreeMap<String, Spans<T>>);
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Named(BTreeMap::new())
+    }
+}
+
+impl<T: DeserializeOwned> Named<T> {
+    /// Reads a section of a table: names with a list of ranges (`FIRST..LAST`, either may be empty),
+    /// or with a map from ranges to facts. Malformed entries are left out; a test reads every table.
+    pub(super) fn read(section: Option<&Json>, releases: &Releases) -> Named<T> {
+        let mut names = BTreeMap::new();
+        for (name, ranges) in section.and_then(Json::as_object).into_iter().flatten() {
+            let spans = match ranges {
+                Json::Array(list) => list
+                    .iter()
+                    .filter_map(|range| span(range.as_str()?, &Json::Null, releases))
+                    .collect(),
+                Json::Object(map) => {
+                    map.iter().filter_map(|(range, spec)| span(range, spec, releases)).collect()
+                }
+                _ => Vec::new(),
+            };
+            names.insert(name.clone(), Spans(spans));
+        }
+        Named(names)
+    }
+}
+
+impl<T> Named<T> {
+    /// Returns the releases of a name.
+    pub(crate) fn find(&self, name: &str) -> Option<&Spans<T>> {
+        self.0.get(name)
+    }
+
+    /// Returns all names with their releases, sorted by name.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Spans<T>)> {
+        self.0.iter().map(|(name, spans)| (name.as_str(), spans))
+    }
+
+    /// Returns the names of one release; of all releases if it is unknown.
+    pub(crate) fn names(&self, index: Option<usize>) -> Vec<&str> {
+        self.iter()
+            .filter(|(_, spans)| index.is_none_or(|index| spans.at(index).is_some()))
+            .map(|(name, _)| name)
+            .collect()
+    }
+
+    /// Returns true if this release has the name; for an unknown release, if any has it.
+    pub(crate) fn has(&self, name: &str, index: Option<usize>) -> bool {
+        self.find(name).is_some_and(|spans| !spans.candidates(index).is_empty())
+    }
+}
+
+fn span<T: DeserializeOwned>(
+    range: &str,
+    spec: &Json,
+    releases: &Releases,
+) -> Option<(usize, usize, T)> {
+    let (first, last) = range.split_once("..")?;
+    let index = |version: &str, open: usize| match version {
+        "" => Some(open),
+        version => releases.0.iter().position(|known| known == version),
+    };
+    let newest = releases.0.len().checked_sub(1)?;
+    let spec = T::deserialize(spec).ok()?;
+    Some((index(first, 0)?, index(last, newest)?, spec))
+}
+
+/// Reads the list of releases of a table.
+pub(super) fn releases(table: &Json) -> Releases {
+    let list = table.get("versions").and_then(Json::as_array).into_iter().flatten();
+    Releases(list.filter_map(|version| version.as_str().map(str::to_owned)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn table() -> (Releases, Named<u32>) {
+        let json = json!({
+            "versions": ["0.8.0", "0.8.5.post1", "0.9.0", "0.10.0"],
+            "flags": {"gone": {"..0.8.5.post1": 1}, "new": {"0.10.0..": 2}, "both": {"..": 3}},
+        });
+        let releases = releases(&json);
+        let flags = Named::read(json.get("flags"), &releases);
+        (releases, flags)
+    }
+
+    #[test]
+    fn ranges_are_inclusive_and_may_be_open() {
+        let (releases, flags) = table();
+        assert_eq!(flags.names(Some(1)), ["both", "gone"]);
+        assert_eq!(flags.names(Some(3)), ["both", "new"]);
+        let gone = flags.find("gone").unwrap();
+        assert_eq!(gone.last_before(2).map(|at| releases.name(at)), Some("0.8.5.post1"));
+        assert_eq!(flags.find("new").unwrap().added_after(0), Some(3));
+    }
+
+    #[test]
+    fn versions_are_found_or_later_or_unknown() {
+        let (releases, _) = table();
+        assert_eq!(releases.find("0.9.0"), Release::Listed(2));
+        assert_eq!(releases.find("0.9"), Release::Listed(2));
+        assert_eq!(releases.find("0.11.0"), Release::Later);
+        assert_eq!(releases.find("0.10.0.post1"), Release::Later);
+        for version in ["0.8.1", "0.9.0rc1", "latest", "", "main"] {
+            assert_eq!(releases.find(version), Release::Unknown, "{version}");
+        }
+    }
+
+    #[test]
+    fn sets_of_releases_have_texts() {
+        let (releases, _) = table();
+        assert_eq!(releases.describe(&[false, false, true, true]), "0.9.0 and later");
+        assert_eq!(releases.describe(&[true, true, false, false]), "releases up to 0.8.5.post1");
+        assert_eq!(releases.describe(&[false, true, true, false]), "0.8.5.post1 to 0.9.0");
+        assert_eq!(releases.describe(&[false; 4]), "no release");
+    }
+}

@@ -1,0 +1,594 @@
+//! The tables are whole, and judge known lines as the programs do.
+
+use super::go_flags::Program;
+use super::spans::{Named, Release};
+use super::verdict::{Kind, Verdict};
+use super::*;
+use serde_json::json;
+
+fn words(line: &str) -> Vec<String> {
+    // Words with a single quote around JSON keep their spaces.
+    let mut words = Vec::new();
+    for (index, part) in line.split('\'').enumerate() {
+        if index % 2 == 1 {
+            match words.last_mut() {
+                Some(last) if line[..line.find(part).unwrap_or(0)].ends_with("='") => {
+                    let last: &mut String = last;
+                    last.push_str(part);
+                }
+                _ => words.push(part.to_owned()),
+            }
+        } else {
+            words.extend(part.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
+}
+
+fn engine_line(table: &Engine, image: &str, line: &str) -> Vec<Verdict> {
+    let release = image::release(image, table.key, &table.releases);
+    argparse::judge(table, release, &words(line))
+}
+
+fn vllm(tag: &str, line: &str) -> Vec<Verdict> {
+    engine_line(&VLLM, &format!("vllm/vllm-openai:{tag}"), line)
+}
+
+fn sglang(tag: &str, line: &str) -> Vec<Verdict> {
+    engine_line(&SGLANG, &format!("lmsysorg/sglang:{tag}"), line)
+}
+
+fn sidecar(image: &str, line: &str) -> Vec<Verdict> {
+    let table = &*SIDECAR;
+    let values: [(&str, &Named<()>); 3] = [
+        ("connector", &table.kv_connectors),
+        ("kv-connector", &table.kv_connectors),
+        ("enable-tls", &table.tls_stages),
+    ];
+    let program = Program {
+        program: "sidecar",
+        key: "sidecar",
+        releases: &table.releases,
+        flags: &table.flags,
+        behaviors: &table.behaviors,
+        values: &values,
+    };
+    go_flags::judge(program, image::release(image, "sidecar", &table.releases), &words(line))
+}
+
+fn picker_line(table: &Picker, image: &str, line: &str) -> Vec<Verdict> {
+    let program = Program {
+        program: "picker",
+        key: table.key,
+        releases: &table.releases,
+        flags: &table.flags,
+        behaviors: &table.behaviors,
+        values: &[],
+    };
+    go_flags::judge(program, image::release(image, table.key, &table.releases), &words(line))
+}
+
+fn config(tag: &str, extra: Json) -> Vec<Verdict> {
+    let is_new = matches!(tag, "v0.9.0" | "v0.10.0");
+    let image = if is_new {
+        format!("ghcr.io/llm-d/llm-d-router-endpoint-picker:{tag}")
+    } else {
+        format!("ghcr.io/llm-d/llm-d-inference-scheduler:{tag}")
+    };
+    let group = if is_new { "llm-d.ai" } else { "inference.networking.x-k8s.io" };
+    let mut config =
+        json!({"apiVersion": format!("{group}/v1alpha1"), "kind": "EndpointPickerConfig"});
+    if let (Json::Object(config), Json::Object(extra)) = (&mut config, extra) {
+        config.extend(extra);
+    }
+    let release = image::release(&image, LLM_D.key, &LLM_D.releases);
+    super::picker::judge(&LLM_D, release, &config, false)
+}
+
+/// Asserts one verdict of a kind, whose message and hint have these texts.
+#[track_caller]
+fn one(verdicts: &[Verdict], kind: Kind, message: &str, hint: &str) {
+    let [verdict] = verdicts else { panic!("{verdicts:#?}") };
+    assert_eq!(verdict.kind, kind, "{verdict:?}");
+    assert!(verdict.message.contains(message), "{verdict:?}");
+    assert!(verdict.hint.contains(hint), "{verdict:?}");
+}
+
+#[track_caller]
+fn none(verdicts: &[Verdict]) {
+    assert!(verdicts.is_empty(), "{verdicts:#?}");
+}
+
+/// Every entry of a table is read: a malformed one would be left out.
+#[test]
+fn tables_are_read_as_a_whole() {
+    for (text, key) in [
+        (include_str!("data/vllm.json"), "vllm"),
+        (include_str!("data/sglang.json"), "sglang"),
+        (include_str!("data/picker-llm-d.json"), "picker-llm-d"),
+        (include_str!("data/picker-gie.json"), "picker-gie"),
+        (include_str!("data/sidecar.json"), "sidecar"),
+    ] {
+        let json: Json = serde_json::from_str(text).expect(key);
+        let releases = spans::releases(&json);
+        assert!(releases.len() > 10, "{key}");
+        let flags = json["flags"].as_object().expect(key);
+        let ranges: usize = flags.values().map(|r| r.as_object().expect(key).len()).sum();
+        let read = match key {
+            "vllm" => VLLM.flags.iter().map(|(_, s)| s.all().count()).sum::<usize>(),
+            "sglang" => SGLANG.flags.iter().map(|(_, s)| s.all().count()).sum(),
+            "picker-llm-d" => LLM_D.flags.iter().map(|(_, s)| s.all().count()).sum(),
+            "picker-gie" => GIE.flags.iter().map(|(_, s)| s.all().count()).sum(),
+            _ => SIDECAR.flags.iter().map(|(_, s)| s.all().count()).sum(),
+        };
+        assert_eq!(read, ranges, "{key}");
+        let plugins = json["plugins"].as_object().map_or(0, serde_json::Map::len);
+        let read = match key {
+            "picker-llm-d" => LLM_D.plugins.names(None).len(),
+            "picker-gie" => GIE.plugins.names(None).len(),
+            _ => 0,
+        };
+        assert_eq!(read, plugins, "{key}");
+    }
+    assert!(replacement("sidecar", "connector").is_some());
+    assert!(image::is_of("vllm/vllm-openai:v0.23.0", "vllm"));
+}
+
+/// Each name in replacements.json and images.json is one of a table.
+#[test]
+fn replacements_are_of_known_flags() {
+    for (key, names) in REPLACEMENTS.iter() {
+        for (name, instead) in names {
+            let has = |flag: &str| match key.as_str() {
+                "vllm" => VLLM.flags.find(flag).is_some(),
+                "sglang" => SGLANG.flags.find(flag).is_some(),
+                "picker-llm-d" => LLM_D.flags.find(flag).is_some(),
+                "picker-gie" => GIE.flags.find(flag).is_some(),
+                _ => SIDECAR.flags.find(flag).is_some(),
+            };
+            assert!(has(name), "{key}: {name}");
+            if let Some(flag) = instead.strip_prefix("--") {
+                let end = flag.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+                assert!(has(&flag[..end.unwrap_or(flag.len())]), "{key}: {instead}");
+            }
+        }
+    }
+}
+
+// One test per example of the facts that the tables were derived from.
+
+#[test]
+fn a_flag_of_a_later_release() {
+    let found = vllm("v0.21.0", "--data-parallel-multi-port-external-lb");
+    one(
+        &found,
+        Kind::Refused,
+        "vLLM 0.21.0 has no flag `--data-parallel-multi-port-external-lb`: it was added in 0.22.0",
+        "0.22.0 or later",
+    );
+    none(&vllm("v0.22.0", "--data-parallel-multi-port-external-lb"));
+}
+
+#[test]
+fn a_flag_of_earlier_releases() {
+    let found = vllm("v0.18.0", "--swap-space 4");
+    one(&found, Kind::Refused, "0.17.1 was the last release with it", "remove it");
+    none(&vllm("v0.17.1", "--swap-space 4"));
+    let found = vllm("v0.17.0", "--disable-log-requests");
+    one(&found, Kind::Refused, "0.16.0 was the last release with it", "--enable-log-requests");
+}
+
+#[test]
+fn a_deprecated_flag() {
+    let found = vllm("v0.10.1", "--disable-log-requests");
+    one(&found, Kind::Deprecated, "deprecated in vLLM 0.10.1", "--enable-log-requests");
+    none(&vllm("v0.10.0", "--disable-log-requests"));
+}
+
+#[test]
+fn a_connector_of_earlier_releases() {
+    let line = "--kv-transfer-config '{\"kv_connector\":\"P2pNcclConnector\",\"kv_role\":\"kv_producer\"}'";
+    one(&vllm("v0.24.0", line), Kind::Refused, "`P2pNcclConnector`: 0.23.0 was the last", "");
+    none(&vllm("v0.23.0", line));
+    let own = line.replace("\"kv_role\"", "\"kv_connector_module_path\":\"a.b\",\"kv_role\"");
+    none(&vllm("v0.24.0", &own));
+    let multi = "--kv-transfer-config '{\"kv_connector\":\"MultiConnector\",\"kv_role\":\"kv_both\",\"kv_connector_extra_config\":{\"connectors\":[{\"kv_connector\":\"NixlConector\"}]}}'";
+    one(&vllm("v0.24.0", multi), Kind::Refused, "`NixlConector`", "did you mean `NixlConnector`?");
+}
+
+#[test]
+fn a_type_that_changed() {
+    one(
+        &vllm("v0.8.3", "--max-model-len 32k"),
+        Kind::Refused,
+        "does not accept `32k`",
+        "an integer",
+    );
+    none(&vllm("v0.8.4", "--max-model-len 32k"));
+}
+
+#[test]
+fn a_variable_of_earlier_releases() {
+    let release = VLLM.releases.find("0.15.0");
+    let found = variables::judge(&VLLM, release, &["VLLM_ATTENTION_BACKEND", "HOME"]);
+    one(&found, Kind::Ignored, "0.14.1 was the last release with it", "--attention-backend");
+    none(&variables::judge(&VLLM, VLLM.releases.find("0.14.1"), &["VLLM_ATTENTION_BACKEND"]));
+    let found =
+        variables::judge(&VLLM, release, &["VLLM_LOGING_LEVEL", "VLLM_OWN_SETTING_OF_A_SCRIPT"]);
+    one(&found, Kind::Ignored, "VLLM_LOGING_LEVEL", "VLLM_LOGGING_LEVEL");
+}
+
+#[test]
+fn flags_of_the_sidecar() {
+    let old = "ghcr.io/llm-d/llm-d-routing-sidecar";
+    let new = "ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.10.0";
+    let found = sidecar(&format!("{old}:v0.4.0"), "--kv-connector=nixlv2");
+    one(&found, Kind::Refused, "it was added in 0.7.0", "write `--connector`");
+    let found = sidecar(new, "--connector=nixlv2");
+    one(&found, Kind::Refused, "0.9.0 was the last release with it", "write `--kv-connector`");
+    let found = sidecar(&format!("{old}:v0.8.0"), "--connector=nixlv2");
+    one(&found, Kind::Deprecated, "`--connector` is deprecated", "write `--kv-connector`");
+    let found = sidecar(&format!("{old}:v0.6.0"), "--connector=lmcache");
+    one(
+        &found,
+        Kind::Refused,
+        "`lmcache`: 0.5.1 was the last",
+        "`nixlv2`, `sglang`, `shared-storage`",
+    );
+    none(&sidecar(&format!("{old}:v0.5.0"), "--connector=lmcache"));
+    none(&sidecar(
+        new,
+        "--port=8000 --model-server-port=8200 --secure-proxy=false --enable-tls=prefiller,decoder",
+    ));
+    one(
+        &sidecar(new, "--enable-tls=prefill"),
+        Kind::Refused,
+        "`prefill`",
+        "did you mean `prefiller`?",
+    );
+}
+
+#[test]
+fn feature_gates() {
+    let gate = |gate: &str| json!({"featureGates": [gate]});
+    let found = config("v0.10.0", gate("dataLayer"));
+    one(&found, Kind::Refused, "0.9.0 was the last release with it", "");
+    none(&config("v0.9.0", gate("dataLayer")));
+    none(&config("v0.10.0", gate("haPopulateNonLeaderDatastore=false")));
+    let found = config("v0.9.0", gate("haPopulateNonLeaderDatastore=false"));
+    one(&found, Kind::Refused, "does not accept a value", "");
+    one(
+        &config("v0.10.0", gate("flowControll")),
+        Kind::Refused,
+        "`flowControll`",
+        "`flowControl`?",
+    );
+}
+
+#[test]
+fn one_dash() {
+    let image = "registry.k8s.io/gateway-api-inference-extension/epp";
+    let found = picker_line(&GIE, &format!("{image}:v1.3.0"), "-pool-name chat");
+    one(&found, Kind::Refused, "`-pool-name` with one dash", "write `--pool-name`");
+    none(&picker_line(&GIE, &format!("{image}:v1.2.1"), "-pool-name chat -v 4"));
+    none(&picker_line(&GIE, &format!("{image}:v1.3.0"), "--pool-name chat -v=4 -v 4"));
+}
+
+#[test]
+fn parameters_of_plugins() {
+    let plugin =
+        json!({"plugins": [{"type": "prefix-cache-scorer", "parameters": {"blockSize": 64}}]});
+    let found = config("v0.9.0", plugin.clone());
+    one(&found, Kind::Refused, "no `prefix-cache-scorer` parameter `blockSize`", "");
+    assert_eq!(found[0].path, ".plugins[0].parameters.blockSize");
+    one(&config("v0.8.0", plugin), Kind::Ignored, "has no parameters", "remove `parameters`");
+}
+
+#[test]
+fn kinds_of_releases() {
+    let pool = json!({"apiVersion": "inference.networking.x-k8s.io/v1alpha2", "kind": "InferencePool", "spec": {"selector": {"app": "chat"}, "targetPortNumber": 8000, "extensionRef": {"name": "chat-epp"}}});
+    let found = kinds::judge(&pool, &|_| Some("1.5.0".to_owned()));
+    one(
+        &found,
+        Kind::Refused,
+        "1.4.0 was the last release with it",
+        "inference.networking.k8s.io/v1",
+    );
+    none(&kinds::judge(&pool, &|_| Some("1.4.0".to_owned())));
+    none(&kinds::judge(&pool, &|_| None));
+    let unknown = json!({"apiVersion": "inference.networking.k8s.io/v2", "kind": "InferencePool"});
+    one(
+        &kinds::judge(&unknown, &|_| None),
+        Kind::Refused,
+        "no release",
+        "inference.networking.k8s.io/v1",
+    );
+}
+
+// Notations of command lines.
+
+#[test]
+fn typing_errors_have_suggestions() {
+    for tag in ["v0.23.0", "latest", "nightly"] {
+        let found = vllm(tag, "--max-modle-len=4096");
+        one(&found, Kind::Refused, "`--max-modle-len`", "did you mean `--max-model-len`?");
+        assert!(found[0].is_certain, "{tag}");
+    }
+}
+
+#[test]
+fn values_are_held_against_ranges_types_and_choices() {
+    one(
+        &vllm("v0.23.0", "--gpu-memory-utilization=90"),
+        Kind::Refused,
+        "outside of its range",
+        "at most 1",
+    );
+    one(&vllm("v0.23.0", "--gpu-memory-utilization=high"), Kind::Refused, "`high`", "a number");
+    one(&vllm("v0.23.0", "--port 80000"), Kind::Refused, "outside of its range", "65535");
+    one(&vllm("v0.23.0", "--tensor-parallel-size two"), Kind::Refused, "`two`", "an integer");
+    one(
+        &vllm("v0.23.0", "--kv-transfer-config {kv_connector:NixlConnector}"),
+        Kind::Refused,
+        "does not accept",
+        "valid JSON",
+    );
+    one(&vllm("v0.23.0", "--dtype=bf16"), Kind::Refused, "`bf16`", "`bfloat16`");
+    none(&vllm("v0.23.0", "--max-model-len -1 --seed=-5 --dtype auto --gpu-memory-utilization .9"));
+    one(&vllm("v0.23.0", "--max-model-len"), Kind::Refused, "has no value", "--max-model-len=");
+    one(&vllm("v0.23.0", "--max-model-len --trust-remote-code"), Kind::Refused, "has no value", "");
+}
+
+#[test]
+fn flags_without_a_value() {
+    none(&vllm(
+        "v0.23.0",
+        "a/b --enable-prefix-caching --no-enable-chunked-prefill --trust-remote-code",
+    ));
+    one(
+        &vllm("v0.23.0", "--enable-prefix-caching=true"),
+        Kind::Refused,
+        "takes no value",
+        "write `--enable-prefix-caching`",
+    );
+    one(&vllm("v0.23.0", "--trust-remote-code True --port 1"), Kind::Refused, "takes no value", "");
+}
+
+#[test]
+fn underscores_and_fields() {
+    none(&vllm("v0.23.0", "--max_model_len=4096 --tensor_parallel_size 2"));
+    one(
+        &sglang("v0.5.13", "--model-path a/b --context_length 4096"),
+        Kind::Refused,
+        "`--context_length`",
+        "--context-length",
+    );
+    none(&vllm(
+        "v0.23.0",
+        "--kv-transfer-config.kv_role=kv_both --kv_transfer_config.kv_connector NixlConnector",
+    ));
+    one(
+        &vllm("v0.23.0", "--kv-transfer-config.kv_roll=kv_both"),
+        Kind::Refused,
+        "`kv_roll`",
+        "`kv_role`?",
+    );
+    one(
+        &vllm("v0.23.0", "--kv-transfer-config.kv_role=both"),
+        Kind::Refused,
+        "`both`",
+        "`kv_both`?",
+    );
+    none(&vllm("v0.23.0", "-O3 -O 3 -O.mode=3 --hf-overrides.rope_scaling.factor 2"));
+}
+
+#[test]
+fn unknown_fields_of_json() {
+    let line = "--kv-transfer-config '{\"kv_connector\":\"NixlConnector\",\"kv_rol\":\"kv_both\"}'";
+    one(
+        &vllm("v0.23.0", line),
+        Kind::Refused,
+        "no `--kv-transfer-config` field `kv_rol`",
+        "`kv_role`?",
+    );
+    let line = "--kv-transfer-config='{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_both\",\"kv_port\":[1]}'";
+    one(&vllm("v0.23.0", line), Kind::Refused, "`kv_port`", "int");
+}
+
+#[test]
+fn unique_prefixes_of_long_flags() {
+    one(
+        &vllm("v0.23.0", "--gpu-mem 0.9"),
+        Kind::Fragile,
+        "abbreviation of `--gpu-memory-utilization`",
+        "",
+    );
+    one(&vllm("v0.23.0", "--max-num 9"), Kind::Refused, "abbreviates several flags", "");
+}
+
+#[test]
+fn short_and_other_names() {
+    none(&vllm("v0.23.0", "-tp 8 -dp 2 -dpl=1"));
+    for tag in ["v0.5.13", "v0.5.14"] {
+        none(&sglang(tag, "--model-path a/b --tp-size 8 --tensor-parallel-size 8 --host 0.0.0.0"));
+    }
+}
+
+#[test]
+fn several_values() {
+    none(&vllm("v0.23.0", "--served-model-name a b c --lora-modules x=/a y=/b --port 1"));
+    one(
+        &vllm("v0.23.0", "--cudagraph-capture-sizes 1 2 four"),
+        Kind::Refused,
+        "`four`",
+        "an integer",
+    );
+}
+
+#[test]
+fn one_argument_with_two_words() {
+    let found =
+        argparse::judge(&VLLM, VLLM.releases.find("0.23.0"), &["--max-model-len 4096".to_owned()]);
+    one(&found, Kind::Refused, "is one argument", "--max-model-len=4096");
+}
+
+#[test]
+fn unknown_words_are_not_judged() {
+    let open = crate::view::shell::UNKNOWN;
+    let all = [
+        format!("--max-model-len={open}"),
+        format!("{open}"),
+        "--port=$(PORT)".to_owned(),
+        format!("--{open}=1"),
+    ];
+    none(&argparse::judge(&VLLM, VLLM.releases.find("0.23.0"), &all));
+}
+
+#[test]
+fn parsers_are_registered_names() {
+    none(&vllm("v0.23.0", "--tool-call-parser hermes --reasoning-parser deepseek_r1"));
+    one(&vllm("v0.23.0", "--tool-call-parser hermess"), Kind::Refused, "`hermess`", "`hermes`?");
+    none(&vllm("v0.23.0", "--tool-parser-plugin /a.py --tool-call-parser own"));
+}
+
+#[test]
+fn unknown_releases_note_what_some_have() {
+    none(&vllm("latest", "--port 8000 --tensor-parallel-size 8"));
+    let found = vllm("latest", "--data-parallel-multi-port-external-lb --no-enable-prefix-caching");
+    one(
+        &found,
+        Kind::Depends,
+        "only 0.22.0 and later have `--data-parallel-multi-port-external-lb`",
+        "",
+    );
+    let found = vllm("latest", "--swap-space 4 --data-parallel-multi-port-external-lb");
+    one(
+        &found,
+        Kind::Ignored,
+        "no release of vLLM has all of `--swap-space`, `--data-parallel-multi-port-external-lb`",
+        "",
+    );
+}
+
+#[test]
+fn later_releases_are_judged_by_the_newest_with_less_certainty() {
+    let found = vllm("v99.0.0", "--swap-space 4");
+    one(&found, Kind::Refused, "0.17.1 was the last", "");
+    assert!(!found[0].is_certain);
+    let found = vllm("v99.0.0", "--quantum-tunnels");
+    assert!(!found[0].is_certain, "{found:?}");
+    assert!(vllm("v99.0.0", "--max-modle-len=1")[0].is_certain);
+}
+
+#[test]
+fn go_flags_and_their_values() {
+    let image = "ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.10.0";
+    let line = |line: &str| picker_line(&LLM_D, image, line);
+    none(&line(
+        "/app/epp --pool-name chat --pool-namespace $(NAMESPACE) --zap-encoder json --tracing=false --v=4",
+    ));
+    one(
+        &line("--pool-name chat --grpc-prot 9002"),
+        Kind::Refused,
+        "`--grpc-prot`",
+        "`--grpc-port`?",
+    );
+    one(&line("--grpc-port=abc"), Kind::Refused, "`abc`", "an integer");
+    one(
+        &line("--secure-serving false --pool-name a"),
+        Kind::Ignored,
+        "has no effect",
+        "--secure-serving=false",
+    );
+    one(&line("--tracing=maybe"), Kind::Refused, "`maybe`", "");
+    one(&line("--kv-cache-usage-percentage-metric=a"), Kind::Refused, "does not start with", "");
+    assert!(
+        go_flags::is_duration("1h30m")
+            && go_flags::is_duration("0.5s")
+            && !go_flags::is_duration("5")
+    );
+}
+
+#[test]
+fn plugins_of_releases() {
+    let plugin = |kind: &str| json!({"plugins": [{"type": kind}]});
+    none(&config("v0.10.0", plugin("queue-scorer")));
+    one(
+        &config("v0.10.0", plugin("disagg-headers-handler")),
+        Kind::Deprecated,
+        "removed in 0.11.0",
+        "disagg-profile-handler",
+    );
+    one(
+        &config("v0.9.0", plugin("by-label")),
+        Kind::Deprecated,
+        "deprecated",
+        "label-selector-filter",
+    );
+    one(
+        &config("v0.10.0", plugin("queue-scorrer")),
+        Kind::Refused,
+        "`queue-scorrer`",
+        "`queue-scorer`?",
+    );
+    let found = config("v0.10.0", plugin("acme-router"));
+    one(&found, Kind::Refused, "`acme-router`", "custom image");
+    assert!(!found[0].is_certain);
+    one(
+        &config("v0.10.0", plugin("session-affinity-filter")),
+        Kind::Refused,
+        "experimental",
+        "--allow-experimental-plugins",
+    );
+    one(&config("v0.10.0", json!({"dataLayr": {}})), Kind::Refused, "`dataLayr`", "`dataLayer`?");
+    one(
+        &config(
+            "v0.10.0",
+            json!({"schedulingProfiles": [{"name": "a", "plugins": [{"plugin": "x"}]}]}),
+        ),
+        Kind::Refused,
+        "`plugin`",
+        "`pluginRef`?",
+    );
+    let old = json!({"apiVersion": "inference.networking.x-k8s.io/v1alpha1"});
+    one(&config("v0.10.0", old), Kind::Deprecated, "deprecated", "llm-d.ai/v1alpha1");
+}
+
+/// A moving tag is likely the newest release, which may have deprecated a setting.
+#[test]
+fn deprecations_of_the_newest_release() {
+    let config =
+        json!({"apiVersion": "llm-d.ai/v1alpha1", "plugins": [{"type": "disagg-headers-handler"}]});
+    let found = super::picker::judge(&LLM_D, Release::Unknown, &config, false);
+    assert!(found.iter().any(|v| v.kind == Kind::Deprecated && v.message.contains("0.11.0")));
+    let found = sidecar("llm-d-router-disagg-sidecar:main", "--vllm-port=8200");
+    one(&found, Kind::Deprecated, "0.10.0", "--model-server-port");
+}
+
+#[test]
+fn unknown_release_of_a_picker() {
+    let json = json!({"apiVersion": "llm-d.ai/v1alpha1", "featureGates": ["dataLayer"], "plugins": [{"type": "queue-scorer"}]});
+    let found = super::picker::judge(&LLM_D, Release::Unknown, &json, false);
+    assert!(found.iter().all(|verdict| verdict.kind == Kind::Depends), "{found:#?}");
+}
+
+#[test]
+fn parameters_of_an_unknown_release_of_a_picker() {
+    let found = |name: &str, kind: Kind| {
+        let plugin = json!({"type": "no-hit-lru-scorer", "parameters": {name: 1}});
+        let mut found = config("main", json!({"plugins": [plugin]}));
+        found.retain(|verdict| verdict.kind == kind);
+        found
+    };
+    none(&found("lruSize", Kind::Refused));
+    let typo = found("lruSiz", Kind::Refused);
+    one(&typo, Kind::Refused, "parameter `lruSiz`", "`lruSize`?");
+    assert!(typo[0].is_certain);
+    let other = found("colour", Kind::Refused);
+    one(&other, Kind::Refused, "parameter `colour`", "");
+    assert!(!other[0].is_certain);
+
+    // Parameters of some releases are only noted.
+    let name = "prefixMatchInfoProducerName";
+    one(&found(name, Kind::Depends), Kind::Depends, "only 0.9.0 and later have", "");
+}

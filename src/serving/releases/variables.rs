@@ -1,0 +1,48 @@
+//! Environment variables of engines.
+
+use super::spans::Release;
+use super::verdict::{Judge, Kind, Verdict};
+use super::{Engine, replacement};
+use crate::diag::suggest;
+
+/// Variables with the prefix of an engine that the launch scripts of KServe's presets read.
+const OF_PRESETS: [&str; 2] = ["VLLM_ADDITIONAL_ARGS", "VLLM_API_SERVER_COUNT"];
+
+/// Judges the names of variables with a prefix of the engine. The path of a verdict is the name.
+pub(crate) fn judge(table: &Engine, release: Release, names: &[&str]) -> Vec<Verdict> {
+    let mut judge = Judge::new(table.program, &table.releases, release);
+    let index = judge.index();
+    let is_own = |name: &&&str| table.prefixes.iter().any(|prefix| name.starts_with(prefix));
+
+    // Releases before the first with a list of variables are not known.
+    let is_listed = !table.env.names(index).is_empty();
+    for name in names.iter().filter(is_own).filter(|_| is_listed) {
+        if table.env.has(name, index) || OF_PRESETS.contains(name) {
+            continue;
+        }
+        let known = table.env.find(name).is_some();
+        if !known && suggest::nearest(name, &table.env.names(index)).is_none() {
+            // Scripts and plugins have variables of their own.
+            continue;
+        }
+
+        let noun = "environment variable";
+        judge.exists(&table.env, name, name, noun, name, Kind::Ignored);
+        if let (Some(instead), Some(verdict)) =
+            (flag_for(table, index, name), judge.verdicts.last_mut())
+        {
+            verdict.hint = instead;
+        }
+    }
+    judge.verdicts()
+}
+
+/// Returns a hint to the flag that replaces a variable: it has the same name.
+fn flag_for(table: &Engine, index: Option<usize>, name: &str) -> Option<String> {
+    if let Some(instead) = replacement(table.key, name) {
+        return Some(format!("use `{instead}`"));
+    }
+    let rest = table.prefixes.iter().find_map(|prefix| name.strip_prefix(prefix))?;
+    let flag = rest.to_lowercase().replace('_', "-");
+    table.flags.has(&flag, index).then(|| format!("use `--{flag}`"))
+}

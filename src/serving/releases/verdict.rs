@@ -1,0 +1,222 @@
+//! Judgements on names and values, with the release that they hold for.
+
+use super::spans::{Named, Release, Releases, Spans};
+use crate::diag::suggest;
+
+/// The kind of a judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The program fails to start.
+    Refused,
+    /// It starts, but a setting has no effect or not the expected one.
+    Ignored,
+    /// A later release refuses it.
+    Deprecated,
+    /// It works, but is fragile.
+    Fragile,
+    /// It depends on the release, which is not known.
+    Depends,
+}
+
+/// A judgement on a name or value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    /// Its kind.
+    pub(crate) kind: Kind,
+    /// False if it rests on an older release than the image names.
+    pub(crate) is_certain: bool,
+    /// A JSON path within the judged value; empty for flags.
+    pub(crate) path: String,
+    /// The problem.
+    pub(crate) message: String,
+    /// The remedy.
+    pub(crate) hint: String,
+}
+
+/// A program at a release, and the judgements on its settings.
+#[derive(Debug)]
+pub(crate) struct Judge<'t> {
+    /// Name of the program in messages.
+    pub(crate) program: &'static str,
+    /// Its releases.
+    pub(crate) releases: &'t Releases,
+    /// The release of the image.
+    pub(crate) release: Release,
+    /// The judgements.
+    pub(crate) verdicts: Vec<Verdict>,
+    /// Names that some releases do not have, and the releases that have all of them.
+    needs: Vec<(String, Vec<bool>)>,
+    has_all: Vec<bool>,
+}
+
+impl<'t> Judge<'t> {
+    /// Creates a judge without judgements.
+    pub(crate) fn new(
+        program: &'static str,
+        releases: &'t Releases,
+        release: Release,
+    ) -> Judge<'t> {
+        let has_all = vec![true; releases.len()];
+        Judge { program, releases, release, verdicts: Vec::new(), needs: Vec::new(), has_all }
+    }
+
+    /// Returns the index of the release whose facts apply; `None` if unknown.
+    pub(crate) fn index(&self) -> Option<usize> {
+        self.releases.index(self.release)
+    }
+
+    /// Returns the program with its version, as text.
+    pub(crate) fn title(&self) -> String {
+        match self.release {
+            Release::Listed(index) => format!("{} {}", self.program, self.releases.name(index)),
+            Release::Later => format!("{} {}", self.program, self.releases.newest()),
+            Release::Unknown => self.program.to_owned(),
+        }
+    }
+
+    /// Returns the facts of the release, or of the newest one if it is unknown: a moving tag is likely
+    /// the newest.
+    pub(crate) fn current<'n, T>(&self, spans: &'n Spans<T>) -> Option<&'n T> {
+        spans.at(self.index().or(self.releases.len().checked_sub(1))?)
+    }
+
+    /// Returns the program with the version that [`Judge::current`] is about, as text.
+    pub(crate) fn current_title(&self) -> String {
+        let index = self.index().unwrap_or(self.releases.len().saturating_sub(1));
+        format!("{} {}", self.program, self.releases.name(index))
+    }
+
+    /// Adds a judgement.
+    pub(crate) fn push(
+        &mut self,
+        kind: Kind,
+        path: &str,
+        message: String,
+        hint: impl Into<String>,
+    ) {
+        self.verdicts.push(Verdict {
+            kind,
+            is_certain: self.release != Release::Later,
+            path: path.to_owned(),
+            message,
+            hint: hint.into(),
+        });
+    }
+
+    /// Judges the existence of a name, and returns the facts that may apply to it. `noun` is the kind
+    /// of the name in messages, `shown` the name as written.
+    pub(crate) fn exists<'n, T>(
+        &mut self,
+        names: &'n Named<T>,
+        name: &str,
+        shown: &str,
+        noun: &str,
+        path: &str,
+        kind: Kind,
+    ) -> Vec<&'n T> {
+        let Some(spans) = names.find(name) else {
+            self.nowhere(names, name, shown, noun, path, kind);
+            return Vec::new();
+        };
+
+        let Some(index) = self.index() else {
+            let mut has = vec![false; self.releases.len()];
+            spans.mark(&mut has);
+            self.depends(shown, &has);
+            return spans.candidates(None);
+        };
+
+        let found = spans.candidates(Some(index));
+        if found.is_empty() {
+            let title = self.title();
+            let message = format!("{title} has no {noun} `{shown}`");
+            match (spans.added_after(index), spans.last_before(index)) {
+                (Some(added), _) => {
+                    let added = self.releases.name(added);
+                    let message = format!("{message}: it was added in {added}");
+                    let hint = format!("use {} {added} or later, or remove it", self.program);
+                    self.push(kind, path, message, hint);
+                }
+                (None, Some(last)) => {
+                    let last = self.releases.name(last);
+                    let message = format!("{message}: {last} was the last release with it");
+                    self.push(kind, path, message, "remove it, or replace it");
+                }
+                (None, None) => {}
+            }
+        }
+        found
+    }
+
+    /// Judges a name that no release has.
+    fn nowhere<T>(
+        &mut self,
+        names: &Named<T>,
+        name: &str,
+        shown: &str,
+        noun: &str,
+        path: &str,
+        kind: Kind,
+    ) {
+        let newest = self.releases.newest();
+        let message = match self.release {
+            Release::Listed(_) => format!("{} has no {noun} `{shown}`", self.title()),
+            _ => format!("no release of {} up to {newest} has a {noun} `{shown}`", self.program),
+        };
+
+        let known = names.names(self.index());
+        let dashes = shown.len() - shown.trim_start_matches('-').len();
+        let hint = match suggest::nearest(name, &known) {
+            Some(near) => format!("did you mean `{}{near}`?", "-".repeat(dashes)),
+            None => "remove it".to_owned(),
+        };
+        self.push(kind, path, message, hint);
+    }
+
+    /// Records a name that only these releases have, for an unknown release.
+    pub(crate) fn depends(&mut self, shown: &str, has: &[bool]) {
+        if has.iter().all(|has| *has) || self.needs.iter().any(|(known, _)| known == shown) {
+            return;
+        }
+        self.needs.push((shown.to_owned(), has.to_vec()));
+        for (all, one) in self.has_all.iter_mut().zip(has) {
+            *all &= one;
+        }
+    }
+
+    /// Returns the judgements, with one on the releases that the names need if the release is unknown.
+    pub(crate) fn verdicts(mut self) -> Vec<Verdict> {
+        if !self.needs.is_empty() {
+            // Only the names that the fewest releases have.
+            let first = self.has_all.iter().position(|has| *has).unwrap_or_default();
+            let last = self.has_all.iter().rposition(|has| *has).unwrap_or(self.has_all.len());
+            let lacks = |has: &[bool], index: Option<usize>| {
+                index.and_then(|index| has.get(index)).is_some_and(|has| !has)
+            };
+            let none = !self.has_all.contains(&true);
+            let narrows = |has: &[bool]| {
+                none || lacks(has, first.checked_sub(1)) || lacks(has, Some(last + 1))
+            };
+            let names: Vec<&str> = self
+                .needs
+                .iter()
+                .filter(|(_, has)| narrows(has))
+                .map(|(name, _)| name.as_str())
+                .collect();
+            let names = suggest::list(&names);
+            let program = self.program;
+            if self.has_all.iter().any(|has| *has) {
+                let which = self.releases.describe(&self.has_all);
+                let message = format!(
+                    "the image does not name its version of {program}; only {which} have {names}"
+                );
+                let hint = "check the version in the image, or use an image tag with the version";
+                self.push(Kind::Depends, "", message, hint);
+            } else {
+                let message = format!("no release of {program} has all of {names}");
+                self.push(Kind::Ignored, "", message, "use the flags of one release");
+            }
+        }
+        self.verdicts
+    }
+}

@@ -1,0 +1,234 @@
+//! HTTPRoute from a Gateway to the pool, and provider-specific objects.
+
+use super::build::{map, object, with};
+use super::{model_server, picker, pool, topology};
+use crate::config::serving::{RouteConfig, ServingConfig};
+use crate::ir::{Expr, Map, Object, Part, Value};
+use serde_json::{Value as Json, json};
+
+/// Returns the objects of the route.
+pub(super) fn objects(config: &ServingConfig, route: &RouteConfig) -> Vec<Object> {
+    let mut objects = vec![http_route(config, route)];
+    if let Some(class) = &route.gateway_class {
+        objects.push(gateway(route, class));
+    }
+    match route.provider.as_str() {
+        "istio" => objects.push(destination_rule(config)),
+        "gke" => objects.extend(gke(config)),
+        _ => {}
+    }
+    if route.auth {
+        objects.push(auth_policy(config));
+    }
+    objects
+}
+
+fn http_route(config: &ServingConfig, route: &RouteConfig) -> Object {
+    let mut parent = json!({
+        "group": "gateway.networking.k8s.io",
+        "kind": "Gateway",
+        "name": route.gateway,
+    });
+    if let Some(namespace) = &route.gateway_namespace {
+        parent["namespace"] = json!(namespace);
+    }
+    let mut spec = json!({"parentRefs": [parent]});
+    if !route.hosts.is_empty() {
+        spec["hostnames"] = json!(route.hosts);
+    }
+    spec["rules"] = json!(rules(config, route, &pool::backend(config)));
+    let api = "gateway.networking.k8s.io/v1";
+    with(object(api, "HTTPRoute", &config.name, &labels(config)), "spec", &spec)
+}
+
+/// Returns the rules from paths to a backend.
+pub(super) fn rules(config: &ServingConfig, route: &RouteConfig, backend: &Json) -> Vec<Json> {
+    let condition = |path: &String| {
+        let mut condition = json!({"path": {"type": "PathPrefix", "value": path}});
+        if let Some(header) = &route.model_header {
+            condition["headers"] =
+                json!([{"type": "Exact", "name": header, "value": config.served_name}]);
+        }
+        condition
+    };
+    let rule = |matches: Vec<Json>| {
+        json!({
+            "backendRefs": [backend],
+            "matches": matches,
+            "timeouts": {"request": route.request_timeout},
+        })
+    };
+    let (known, own): (Vec<&String>, Vec<&String>) =
+        route.paths.iter().partition(|path| is_of_the_engine(config, path));
+    let mut rules = Vec::new();
+    if !known.is_empty() {
+        rules.push(rule(known.into_iter().map(condition).collect()));
+    }
+    // ReplacePrefixMatch is only allowed in rules with a single match.
+    for path in own {
+        let mut rule = rule(vec![condition(path)]);
+        let rewrite = json!({"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}});
+        rule["filters"] = json!([{"type": "URLRewrite", "urlRewrite": rewrite}]);
+        rules.push(rule);
+    }
+    rules
+}
+
+/// Returns true if the engine serves paths with this prefix; the route strips other prefixes.
+pub(super) fn is_of_the_engine(config: &ServingConfig, path: &str) -> bool {
+    is_one_of(model_server::of(config).paths, path)
+}
+
+fn is_one_of(paths: &[&str], path: &str) -> bool {
+    let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+    paths.contains(&first)
+}
+
+fn labels(config: &ServingConfig) -> Json {
+    json!({"app.kubernetes.io/part-of": config.name})
+}
+
+fn gateway(route: &RouteConfig, class: &str) -> Object {
+    let spec = json!({
+        "gatewayClassName": class,
+        "listeners": [{
+            "name": "http",
+            "port": 80,
+            "protocol": "HTTP",
+            "allowedRoutes": {"namespaces": {"from": "Same"}},
+        }],
+    });
+    let api = "gateway.networking.k8s.io/v1";
+    with(object(api, "Gateway", &route.gateway, &json!({})), "spec", &spec)
+}
+
+/// Returns the DestinationRule for the picker's self-signed certificate, which Istio must not verify.
+fn destination_rule(config: &ServingConfig) -> Object {
+    let host = Expr::Concat(vec![
+        Part::Text(format!("{}.", picker::name(config))),
+        Part::ReleaseNamespace,
+        Part::Text(".svc.cluster.local".to_owned()),
+    ]);
+    let policy = json!({"tls": {"mode": "SIMPLE", "insecureSkipVerify": true}});
+    let spec = map([("host", host.into()), ("trafficPolicy", (&policy).into())]);
+    let name = picker::name(config);
+    let api = "networking.istio.io/v1beta1";
+    with(object(api, "DestinationRule", &name, &labels(config)), "spec", spec)
+}
+
+fn gke(config: &ServingConfig) -> [Object; 2] {
+    let target = pool::backend(config);
+    let seconds = config.route.as_ref().map_or(300, |route| seconds(&route.request_timeout));
+    let backend = json!({
+        "targetRef": target,
+        "default": {"timeoutSec": seconds, "logging": {"enabled": true}},
+    });
+
+    let health = json!({
+        "targetRef": target,
+        "default": {
+            "timeoutSec": 15,
+            "checkIntervalSec": 15,
+            "config": {
+                "type": "HTTP",
+                "httpHealthCheck": {"requestPath": "/health", "port": topology::SERVING_PORT},
+            },
+        },
+    });
+
+    let api = "networking.gke.io/v1";
+    let labels = labels(config);
+    [
+        with(object(api, "GCPBackendPolicy", &config.name, &labels), "spec", &backend),
+        with(object(api, "HealthCheckPolicy", &config.name, &labels), "spec", &health),
+    ]
+}
+
+/// Maximum timeout of Google's load balancers in seconds.
+const FOR_EVER: u64 = 2_147_483_647;
+
+/// Returns a Gateway API duration in whole seconds; 0 means no timeout.
+fn seconds(duration: &str) -> u64 {
+    let mut milliseconds = 0u64;
+    let mut rest = duration;
+    while let Some(end) = rest.find(|c: char| !c.is_ascii_digit()) {
+        let (digits, unit) = rest.split_at(end);
+        let after = unit.find(|c: char| c.is_ascii_digit()).unwrap_or(unit.len());
+        let (unit, next) = unit.split_at(after);
+        let scale = match unit {
+            "h" => 3_600_000,
+            "m" => 60_000,
+            "s" => 1_000,
+            _ => 1,
+        };
+        milliseconds += digits.parse::<u64>().unwrap_or(0).saturating_mul(scale);
+        rest = next;
+    }
+    if milliseconds == 0 { FOR_EVER } else { milliseconds.div_ceil(1_000) }
+}
+
+/// Returns the AuthPolicy that admits requests with a cluster token for this model.
+fn auth_policy(config: &ServingConfig) -> Object {
+    let spec = json!({
+        "targetRef": {
+            "group": "gateway.networking.k8s.io",
+            "kind": "HTTPRoute",
+            "name": config.name,
+        },
+        "rules": {
+            "authentication": {
+                "cluster-token": {"kubernetesTokenReview": {"audiences": [config.name]}},
+            },
+        },
+    });
+    with(object("kuadrant.io/v1", "AuthPolicy", &config.name, &labels(config)), "spec", &spec)
+}
+
+/// Returns peers in these namespaces; without any, all pods of the release namespace.
+pub(super) fn peers(namespaces: &[String]) -> Vec<Value> {
+    if namespaces.is_empty() {
+        return vec![(&json!({"podSelector": {}})).into()];
+    }
+    namespaces
+        .iter()
+        .map(|namespace| {
+            let labels = Map::from_iter([(
+                "kubernetes.io/metadata.name".to_owned(),
+                Value::text(namespace),
+            )]);
+            map([("namespaceSelector", map([("matchLabels", labels.into())]))])
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn prefixes_that_the_engine_knows() {
+        for (path, known) in [
+            ("/", true),
+            ("/v1", true),
+            ("/v1/chat/completions", true),
+            ("/v1beta", false),
+            ("/team/chat", false),
+            ("/team/v1", false),
+        ] {
+            assert_eq!(super::is_one_of(&["", "v1"], path), known, "{path}");
+        }
+    }
+
+    #[test]
+    fn durations_in_seconds() {
+        let for_ever = super::FOR_EVER;
+        for (text, seconds) in [
+            ("300s", 300),
+            ("1h30m", 5_400),
+            ("0s", for_ever),
+            ("0h0m", for_ever),
+            ("1500ms", 2),
+            ("1ms", 1),
+        ] {
+            assert_eq!(super::seconds(text), seconds, "{text}");
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Workloads of a shape: pods, servers and ports.
+
+use super::view::can_be_several;
+use super::{model_server, presets};
+use crate::config::serving::{Cache, Model, ServingConfig, Shape, Topology};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use serde_json::Value as Json;
+
+/// Port for requests; with one port per rank, the first of them.
+pub(super) const SERVING_PORT: u16 = 8000;
+/// Port of the engine behind a routing sidecar; with one port per rank, the first of them.
+pub(super) const BEHIND_SIDECAR_PORT: u16 = 8200;
+/// Port for the health of vLLM's multi-port supervisor.
+pub(super) const SUPERVISOR_PORT: u16 = 8208;
+/// Port for the coordination of data-parallel ranks.
+pub(super) const RANKS_PORT: u16 = 5555;
+
+/// Role of pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Role {
+    /// Generates responses, alone or after prefill.
+    Decode,
+    /// Processes prompts only.
+    Prefill,
+}
+
+impl Role {
+    /// Returns the name for names and labels.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Role::Decode => "decode",
+            Role::Prefill => "prefill",
+        }
+    }
+}
+
+/// Pods of a group that have a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Servers {
+    /// Only the leader; workers are headless.
+    Leader,
+    /// All pods.
+    All,
+}
+
+/// Pods of one role.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Workload<'a> {
+    /// The configuration of the model.
+    pub(super) config: &'a ServingConfig,
+    /// Role of the pods.
+    pub(super) role: Role,
+    /// Configured shape.
+    pub(super) shape: &'a Shape,
+    /// Data-parallel ranks per pod.
+    pub(super) local_ranks: u32,
+    /// True with prefill/decode disaggregation.
+    pub(super) disaggregated: bool,
+}
+
+impl<'a> Workload<'a> {
+    /// Returns the workloads of a model.
+    pub(super) fn all(config: &'a ServingConfig) -> Vec<Workload<'a>> {
+        let disaggregated = config.prefill.is_some();
+        let roles =
+            [(Role::Decode, Some(&config.decode)), (Role::Prefill, config.prefill.as_ref())];
+        let workload = |(role, shape): (Role, Option<&'a Shape>)| {
+            let shape = shape?;
+            let local_ranks = (shape.dp / shape.nodes.max(1)).max(1);
+            Some(Workload { config, role, shape, local_ranks, disaggregated })
+        };
+        roles.into_iter().filter_map(workload).collect()
+    }
+
+    /// Returns true if replicas are groups of pods.
+    pub(super) fn is_group(&self) -> bool {
+        self.shape.topology != Topology::Single
+    }
+
+    /// Returns the name of the workload's objects.
+    pub(super) fn name(&self) -> String {
+        format!("{}-{}", self.config.name, self.role.as_str())
+    }
+
+    /// Returns the pods of a group that have a server.
+    pub(super) fn servers(&self) -> Servers {
+        match self.shape.topology {
+            Topology::Mp | Topology::Ray | Topology::DpInternal => Servers::Leader,
+            Topology::Single | Topology::DpHybrid | Topology::DpExternal => Servers::All,
+        }
+    }
+
+    /// Returns true if the engine has a routing sidecar.
+    pub(super) fn has_sidecar(&self) -> bool {
+        self.disaggregated && self.role == Role::Decode
+    }
+
+    /// Returns the number of request ports of a pod with a server.
+    pub(super) fn port_count(&self) -> u16 {
+        match self.shape.topology {
+            Topology::DpExternal => u16::try_from(self.local_ranks).unwrap_or(u16::MAX),
+            _ => 1,
+        }
+    }
+
+    /// Returns the request ports of a pod with a server.
+    pub(super) fn ports(&self) -> Vec<u16> {
+        (0..self.port_count().min(64)).map(|rank| SERVING_PORT + rank).collect()
+    }
+
+    /// Returns the engine's first port.
+    pub(super) fn engine_port(&self) -> u16 {
+        if self.has_sidecar() { BEHIND_SIDECAR_PORT } else { SERVING_PORT }
+    }
+
+    /// Returns the devices that the ranks of a pod use.
+    pub(super) fn devices(&self) -> u32 {
+        let whole = self.shape.tp.saturating_mul(self.shape.pp).saturating_mul(self.shape.dp);
+        whole.div_ceil(self.shape.nodes.max(1))
+    }
+
+    /// Returns the accelerator units that a pod requests.
+    pub(super) fn units(&self) -> u32 {
+        let accelerator = &self.config.accelerator;
+        let needed = self.devices().div_ceil(accelerator.devices_per_unit.max(1));
+        accelerator.per_node.unwrap_or(needed)
+    }
+}
+
+/// Reports combinations of settings that have no effect or that an engine, a picker or the API profile
+/// rejects.
+pub(super) fn check(
+    workloads: &[Workload<'_>],
+    config: &ServingConfig,
+    diagnostics: &mut Diagnostics,
+) {
+    for workload in workloads {
+        check_shape(workload, diagnostics);
+    }
+
+    if let (Some(_), Some(span)) = (&config.autoscaling, config.spans.get("replicas")) {
+        let message = "`replicas` and `autoscaling` are both set";
+        diagnostics.push(
+            Diagnostic::error(Code::ServingAutoscaler, message)
+                .at(Place::span(span.clone()))
+                .hint("remove `replicas`, and use `min` of `autoscaling`"),
+        );
+    }
+
+    let elects = config.epp.flags.get("ha-enable-leader-election");
+    let no = |value: &Json| value == "false" || value.as_bool() == Some(false);
+    if config.epp.replicas > 1
+        && elects.is_some_and(no)
+        && !can_be_several(&presets::config_of(config))
+    {
+        let message = format!("{} picker replicas without leader election", config.epp.replicas);
+        diagnostics.push(
+            Diagnostic::error(Code::ServingPickerReplicas, message)
+                .at(Place::span(config.place("epp.flags").clone()))
+                .hint("remove the flag, or use one replica"),
+        );
+    }
+
+    check_additions(workloads, config, diagnostics);
+    model_server::check(workloads, config, diagnostics);
+    if config.prefill.is_some() && config.profile.sidecar_image.is_none() && !config.kserve {
+        let message = format!("API profile {} does not support prefill", config.profile.name);
+        diagnostics.push(
+            Diagnostic::error(Code::ServingProfile, message)
+                .at(Place::span(config.place("prefill").clone()))
+                .hint("use a profile with a routing sidecar: `api = \"llm-d-0.10\"`"),
+        );
+    }
+
+    if config.disaggregated_set && !workloads.iter().all(Workload::is_group) {
+        let message = "DisaggregatedSet needs groups, but a role has single pods";
+        diagnostics.push(
+            Diagnostic::error(Code::ServingGroupSize, message)
+                .at(Place::span(config.place("disaggregated-set").clone()))
+                .hint("use a topology with groups for both roles, or remove `disaggregated-set`"),
+        );
+    }
+
+    if config.disaggregated_set && config.profile.disaggregated_set.is_none() {
+        let message =
+            format!("API profile {} does not support DisaggregatedSets", config.profile.name);
+        diagnostics.push(
+            Diagnostic::error(Code::ServingProfile, message)
+                .at(Place::span(config.place("disaggregated-set").clone()))
+                .hint("use a newer `api`, or remove `disaggregated-set`"),
+        );
+    }
+}
+
+/// Reports keys that have no effect on this model, or not with the other keys.
+fn check_additions(
+    workloads: &[Workload<'_>],
+    config: &ServingConfig,
+    diagnostics: &mut Diagnostics,
+) {
+    let mut report = |key: &str, message: &str, hint: &str| {
+        let place = Place::span(config.place(key).clone());
+        diagnostics.push(Diagnostic::error(Code::InvalidValue, message).at(place).hint(hint));
+    };
+
+    if config.cache.is_some() && !matches!(config.model, Model::HuggingFace(_)) {
+        let hint = "remove it: models of `oci`, `pvc` and `s3` are not downloaded to a cache";
+        report("cache", "`cache` has no effect on this `model`", hint);
+    }
+    if let Some(Cache::Created { access_mode, .. }) = &config.cache {
+        let is_one = workloads.len() == 1
+            && workloads.iter().all(|one| !one.is_group() && one.shape.replicas <= 1)
+            && config.autoscaling.is_none();
+        if access_mode == "ReadWriteOnce" && !is_one {
+            let hint = "use a StorageClass with `access-mode = \"ReadWriteMany\"`";
+            report("cache", "`ReadWriteOnce` is for one node, but the model has more pods", hint);
+        }
+    }
+
+    if config.queue.is_some() && config.disaggregated_set {
+        let hint = "remove `queue`, or `disaggregated-set`";
+        report("queue", "Kueue does not manage DisaggregatedSets", hint);
+    }
+    if config.accelerator.claim_template.is_some()
+        && config.written("accelerator.per-node").is_some()
+    {
+        let hint = "remove `per-node`, and set the number in the ResourceClaimTemplate";
+        let message = "`per-node` has no effect with `claim-template`";
+        report("accelerator.per-node", message, hint);
+    }
+    if config.epp.tokenizer_image.is_some() && !presets::is_precise(config) {
+        let hint = "remove it, or write `preset = \"precise-prefix\"`";
+        report("epp.tokenizer-image", "this picker has no tokenizer", hint);
+    }
+    if presets::is_precise(config) {
+        // Each rank publishes its events on its own port, counted over all pods of a group.
+        if workloads.iter().any(|one| one.shape.dp > 1) {
+            let hint = "use `preset = \"default\"`, or write `config`";
+            let message = "`precise-prefix` does not support data parallelism: the picker reads \
+                the KV events of one rank per port of requests";
+            report("epp.preset", message, hint);
+        }
+        if !matches!(config.model, Model::HuggingFace(_)) {
+            let hint = "use a model `hf://…`: the tokenizer downloads it";
+            report("epp.preset", "`precise-prefix` needs a tokenizer for this `model`", hint);
+        }
+    }
+    if let Some(tpu) = config.accelerator.tpu {
+        let known = |one: &Workload<'_>| tpu.topologies.iter().any(|(n, _)| *n == one.units());
+        let selects = config.engine.node_selector.as_ref();
+        let selects =
+            selects.and_then(|all| all.get("cloud.google.com/gke-tpu-topology")).is_some();
+        if !selects && !workloads.iter().all(known) {
+            let numbers: Vec<String> =
+                tpu.topologies.iter().map(|(number, _)| number.to_string()).collect();
+            let message = format!("nodes with TPU {} have {} chips", tpu.name, numbers.join(", "));
+            let hint = "change the parallelism, or set `cloud.google.com/gke-tpu-topology` in \
+                `node-selector`";
+            report("accelerator.tpu", &message, hint);
+        }
+    }
+}
+
+/// Reports shapes that vLLM does not support.
+fn check_shape(workload: &Workload<'_>, diagnostics: &mut Diagnostics) {
+    let Workload { config, role, shape, .. } = *workload;
+    let prefix = if role == Role::Prefill { "prefill." } else { "" };
+    let mut report = |key: &str, message: String, hint: &str| {
+        let place = Place::span(config.place(&format!("{prefix}{key}")).clone());
+        diagnostics.push(Diagnostic::error(Code::ServingGroupSize, message).at(place).hint(hint));
+    };
+
+    let ranks =
+        matches!(shape.topology, Topology::DpInternal | Topology::DpHybrid | Topology::DpExternal);
+    match shape.topology {
+        Topology::Single if shape.nodes > 1 => report(
+            "nodes",
+            format!("topology single does not support {} nodes", shape.nodes),
+            "use a `topology` with groups, such as `lws-mp`",
+        ),
+        Topology::Mp | Topology::Ray if shape.dp > 1 => report(
+            "dp",
+            "topology does not support data parallelism".to_owned(),
+            "use `lws-dp-hybrid` or `lws-dp-external`, or more `replicas`",
+        ),
+        Topology::Mp | Topology::Ray if shape.nodes < 2 => report(
+            "topology",
+            "group has only one pod".to_owned(),
+            "set `nodes`, or use `topology = \"single\"`",
+        ),
+        _ if ranks && shape.pp > 1 => report(
+            "pp",
+            "topology does not support pipeline parallelism".to_owned(),
+            "set `pp = 1`: load balancing over ranks supports tensor parallelism only",
+        ),
+        _ if ranks && !shape.dp.is_multiple_of(shape.nodes) => report(
+            "dp",
+            format!("{} ranks are not divisible by {} nodes", shape.dp, shape.nodes),
+            "use a multiple: all pods of a group have the same number of ranks (kserve#4946)",
+        ),
+        Topology::DpExternal if shape.dp / shape.nodes.max(1) < 2 => report(
+            "topology",
+            "vLLM rejects one port per rank with a single rank per pod".to_owned(),
+            "use `lws-dp-hybrid`, which has one port per pod, or fewer `nodes`",
+        ),
+        _ => {}
+    }
+}

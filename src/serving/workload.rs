@@ -1,0 +1,146 @@
+//! Workload objects: Deployments, LeaderWorkerSets and DisaggregatedSets.
+
+use super::build::{Values, map, object, with};
+use super::engine::{self, Pod};
+use super::pod_fields;
+use super::topology::{Role, Workload};
+use crate::config::serving::{Cache, ServingConfig};
+use crate::ir::{Map, Object, Value};
+use serde_json::{Value as Json, json};
+
+/// Returns the workloads and their ServiceAccount.
+pub(super) fn objects(workloads: &[Workload<'_>], values: &mut Values) -> Vec<Object> {
+    let Some(first) = workloads.first() else { return Vec::new() };
+    let config = first.config;
+    let labels = json!({"app.kubernetes.io/part-of": config.name});
+    let mut account = object("v1", "ServiceAccount", &config.name, &labels);
+    let annotations = values.annotations_from(
+        &["serviceAccount", "annotations"],
+        Json::Object(config.service_account_annotations.clone()),
+        "Annotations of the ServiceAccount of the engine pods.",
+    );
+    account.metadata_mut().insert("annotations".to_owned(), annotations);
+    let mut objects = vec![with(account, "automountServiceAccountToken", false)];
+    objects.extend(cache(config, &labels, values));
+    if config.disaggregated_set && workloads.iter().all(Workload::is_group) {
+        objects.extend(disaggregated_set(workloads, values));
+        return objects;
+    }
+    for workload in workloads {
+        objects.push(if workload.is_group() {
+            let kind = "LeaderWorkerSet";
+            let object = object(config.profile.lws, kind, &workload.name(), &labels_of(workload));
+            with(object, "spec", group(workload, values))
+        } else {
+            deployment(workload, values)
+        });
+    }
+    objects
+}
+
+/// Returns the labels of the workload object.
+fn labels_of(workload: &Workload<'_>) -> Json {
+    let mut labels = json!({
+        "app.kubernetes.io/name": workload.name(),
+        "app.kubernetes.io/part-of": workload.config.name,
+        "app.kubernetes.io/component": "engine",
+    });
+    if let Some(queue) = &workload.config.queue {
+        labels["kueue.x-k8s.io/queue-name"] = json!(queue);
+    }
+    labels
+}
+
+/// Returns the claim for downloaded models, if the chart creates it.
+fn cache(config: &ServingConfig, labels: &Json, values: &mut Values) -> Option<Object> {
+    let Some(Cache::Created { size, storage_class, access_mode }) = &config.cache else {
+        return None;
+    };
+    let description = "Size of the volume for downloaded models.";
+    let size = values.text(&["cache", "size"], size, description);
+    let description = "StorageClass of the volume for downloaded models; empty for the default.";
+    let class = storage_class.as_deref().unwrap_or_default();
+    let class = values.optional_text(&["cache", "storageClass"], class, description);
+    let spec = map([
+        ("accessModes", Value::texts([access_mode.as_str()])),
+        ("storageClassName", class),
+        ("resources", map([("requests", map([("storage", size)]))])),
+    ]);
+    let name = pod_fields::cache_claim(config)?;
+    Some(with(object("v1", "PersistentVolumeClaim", &name, labels), "spec", spec))
+}
+
+/// Returns the number of replicas; `None` with an autoscaler.
+fn replicas(workload: &Workload<'_>, values: &mut Values) -> Option<Value> {
+    if workload.role == Role::Decode && workload.config.autoscaling.is_some() {
+        return None;
+    }
+    let role = workload.role.as_str();
+    let what = if workload.is_group() { "groups of pods" } else { "pods" };
+    let description = format!("Number of {role} {what}.");
+    Some(values.count(&[role, "replicas"], workload.shape.replicas, &description))
+}
+
+fn deployment(workload: &Workload<'_>, values: &mut Values) -> Object {
+    let mut spec = Map::new();
+    if let Some(replicas) = replicas(workload, values) {
+        spec.insert("replicas".to_owned(), replicas);
+    }
+    // Pulling the image and loading a large model takes longer than the default ten minutes.
+    let deadline = i64::from(workload.config.engine.startup_minutes) * 60 + 900;
+    spec.insert("progressDeadlineSeconds".to_owned(), deadline.into());
+    // There are rarely free accelerators for an additional pod.
+    let strategy =
+        json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}});
+    spec.insert("strategy".to_owned(), strategy.into());
+    let selector = json!({"matchLabels": {"app.kubernetes.io/name": workload.name()}});
+    spec.insert("selector".to_owned(), selector.into());
+    spec.insert("template".to_owned(), engine::template(workload, Pod::Every, values));
+    let object = object("apps/v1", "Deployment", &workload.name(), &labels_of(workload));
+    with(object, "spec", Value::from(spec))
+}
+
+/// Returns the spec of a LeaderWorkerSet.
+fn group(workload: &Workload<'_>, values: &mut Values) -> Value {
+    let mut spec = Map::new();
+    if let Some(replicas) = replicas(workload, values) {
+        spec.insert("replicas".to_owned(), replicas);
+    }
+    // The leader is ready only after its workers have joined, so they must not wait for it.
+    spec.insert("startupPolicy".to_owned(), "LeaderCreated".into());
+    let mut template = Map::new();
+    template.insert("size".to_owned(), i64::from(workload.shape.nodes).into());
+    template.insert("restartPolicy".to_owned(), "RecreateGroupOnPodRestart".into());
+    for pod in engine::templates(workload) {
+        let key = if *pod == Pod::Leader { "leaderTemplate" } else { "workerTemplate" };
+        template.insert(key.to_owned(), engine::template(workload, *pod, values));
+    }
+    spec.insert("leaderWorkerTemplate".to_owned(), template.into());
+    let rollout = json!({
+        "type": "RollingUpdate",
+        "rollingUpdateConfiguration": {"maxUnavailable": 1, "maxSurge": 0},
+    });
+    spec.insert("rolloutStrategy".to_owned(), rollout.into());
+    spec.into()
+}
+
+/// Returns a DisaggregatedSet, which rolls both roles out together.
+fn disaggregated_set(workloads: &[Workload<'_>], values: &mut Values) -> Option<Object> {
+    let config = workloads.first()?.config;
+    let mut roles = Vec::new();
+    for workload in workloads {
+        let mut spec = group(workload, values);
+        if let Some(spec) = spec.as_map_mut() {
+            spec.shift_remove("rolloutStrategy");
+        }
+        roles.push(map([("name", workload.role.as_str().into()), ("spec", spec)]));
+    }
+    let labels = json!({
+        "app.kubernetes.io/name": config.name,
+        "app.kubernetes.io/part-of": config.name,
+        "app.kubernetes.io/component": "engine",
+    });
+    let api_version = config.profile.disaggregated_set?;
+    let object = object(api_version, "DisaggregatedSet", &config.name, &labels);
+    Some(with(object, "spec", map([("roles", Value::Seq(roles))])))
+}

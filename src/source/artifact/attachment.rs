@@ -1,0 +1,167 @@
+//! Documents that are attached to an artifact, and signatures of cosign.
+
+use super::{Blob, OciArtifact, parsed};
+use crate::SourceResolver;
+use crate::diag::{Diagnostics, Fatal};
+use crate::image::{Blobs as _, Document, read_document, read_small};
+use crate::reference::Reference;
+use oci_spec::image::{Digest, MediaType};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+use std::str::FromStr as _;
+
+/// Attached documents of one type that are read.
+const MOST_ATTACHMENTS: usize = 16;
+
+/// Media type and content of a configuration that says nothing.
+const EMPTY: (&str, &[u8]) = ("application/vnd.oci.empty.v1+json", b"{}");
+
+/// A document to attach to an artifact.
+pub struct Attachment<'a> {
+    /// Its media type, which is the type of the artifact as well.
+    pub media_type: &'a str,
+    /// The annotations of its manifest.
+    pub annotations: BTreeMap<String, String>,
+    /// Creates the document; called only if it is attached.
+    pub content: &'a dyn Fn() -> Result<Vec<u8>, Fatal>,
+}
+
+impl Attachment<'_> {
+    /// Returns true if a descriptor in an index is about a document of this type and with these
+    /// annotations.
+    fn is(&self, descriptor: &Json) -> bool {
+        let has = |(key, value): (&String, &String)| descriptor["annotations"][key] == **value;
+        descriptor["artifactType"] == self.media_type && self.annotations.iter().all(has)
+    }
+}
+
+impl OciArtifact {
+    /// Creates the artifact of a cosign signature: its layer, the signed payload, has `annotations`.
+    pub fn signature(
+        media_type: &str,
+        payload: Vec<u8>,
+        annotations: &BTreeMap<String, String>,
+    ) -> Self {
+        let layer = Blob::new((media_type, payload));
+        // cosign reads it as an image.
+        let config = json!({
+            "architecture": "",
+            "os": "",
+            "config": {},
+            "rootfs": { "type": "layers", "diff_ids": [layer.digest] },
+        });
+        let config_type = MediaType::ImageConfig.to_string();
+        let config = Blob::new((&config_type, config.to_string().into_bytes()));
+        let mut described = layer.to_json();
+        described["annotations"] = json!(annotations);
+        let manifest = json!({
+            "schemaVersion": 2,
+            "mediaType": MediaType::ImageManifest.to_string(),
+            "config": config.to_json(),
+            "layers": [described],
+        });
+        Self::of(config, layer, &manifest)
+    }
+
+    /// Creates an artifact that is attached to `subject`.
+    fn attached(
+        media_type: &str,
+        content: Vec<u8>,
+        annotations: &BTreeMap<String, String>,
+        subject: &OciArtifact,
+    ) -> Self {
+        let (empty, braces) = EMPTY;
+        let config = Blob::new((empty, braces.to_vec()));
+        let layer = Blob::new((media_type, content));
+        let manifest = json!({
+            "schemaVersion": 2,
+            "mediaType": MediaType::ImageManifest.to_string(),
+            "artifactType": media_type,
+            "config": config.to_json(),
+            "layers": [layer.to_json()],
+            "subject": {
+                "mediaType": MediaType::ImageManifest.to_string(),
+                "digest": subject.digest,
+                "size": subject.manifest.len(),
+            },
+            "annotations": annotations,
+        });
+        Self::of(config, layer, &manifest)
+    }
+}
+
+impl SourceResolver {
+    /// Attaches a document to the artifact `subject` at `reference`, unless it has one of the same
+    /// type and annotations; returns true if it was attached.
+    ///
+    /// `None` if the registry does not accept it, or there is no document.
+    pub fn attach(
+        &self,
+        subject: &OciArtifact,
+        attachment: &Attachment<'_>,
+        reference: &str,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<bool> {
+        let attached = self.target(reference).and_then(|(target, _)| {
+            let repository = self.client()?.repository(&target.name, &self.limits)?;
+            let digest = parsed(&subject.digest)?;
+            if repository.referrers(&digest, true)?.iter().any(|found| attachment.is(found)) {
+                return Ok(false);
+            }
+
+            let Attachment { media_type, annotations, content } = attachment;
+            let artifact = OciArtifact::attached(media_type, content()?, annotations, subject);
+            let is_listed = self.send(&artifact, &target.name, None)?;
+            if !is_listed {
+                let descriptor = json!({
+                    "mediaType": MediaType::ImageManifest.to_string(),
+                    "digest": artifact.digest,
+                    "size": artifact.manifest.len(),
+                    "artifactType": media_type,
+                    "annotations": annotations,
+                });
+                repository.tag_referrer(&digest, descriptor)?;
+            }
+            Ok(true)
+        });
+        diagnostics.report(attached)
+    }
+
+    /// Returns the documents of these media types that are attached to the artifact with
+    /// the digest in `reference`; none without a network.
+    pub fn attachments(
+        &self,
+        reference: &str,
+        media_types: &[&str],
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Vec<Vec<u8>>> {
+        if self.access.offline {
+            return Some(Vec::new());
+        }
+        let read = Reference::parse(reference).and_then(|reference| {
+            let repository = self.client()?.repository(&reference.name, &self.limits)?;
+            let Some(subject) = &reference.digest else { return Ok(Vec::new()) };
+            let found = repository.referrers(subject, false)?;
+            let is_wanted = |found: &&Json| {
+                found["artifactType"].as_str().is_some_and(|own| media_types.contains(&own))
+            };
+            let found = found.iter().filter(is_wanted);
+            let digests =
+                found.filter_map(|found| Digest::from_str(found["digest"].as_str()?).ok());
+
+            let mut documents = Vec::new();
+            for digest in digests.take(MOST_ATTACHMENTS) {
+                let wanted = Reference { tag: None, digest: Some(digest), ..reference.clone() };
+                let root = repository.manifest(&wanted)?;
+                let document = read_document(&repository, &root, &self.limits)?;
+                let Document::Manifest(manifest) = document else { continue };
+                for layer in manifest.layers() {
+                    repository.prepare(std::slice::from_ref(layer))?;
+                    documents.push(read_small(&repository, layer, &self.limits)?);
+                }
+            }
+            Ok(documents)
+        });
+        diagnostics.report(read)
+    }
+}

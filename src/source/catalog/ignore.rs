@@ -1,0 +1,192 @@
+//! `.indexignore`: files in a catalog directory that are not part of the catalog.
+//!
+//! The patterns are those of `.gitignore` that need no file types: `#` comments, `!`, a leading,
+//! inner or trailing `/`, `*`, `?` and `**`. Character classes (`[a-z]`) are matched literally.
+
+use crate::limits::exceeded;
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+
+/// Bytes of one file of patterns.
+const LARGEST: u64 = 64 << 10;
+/// Patterns of a catalog.
+const MOST_PATTERNS: usize = 1_000;
+
+/// The patterns of a catalog.
+#[derive(Debug, Default)]
+pub(super) struct Ignored {
+    /// Patterns by directory of the file, with a trailing slash; empty for the root.
+    patterns: BTreeMap<String, Vec<Pattern>>,
+    count: usize,
+}
+
+#[derive(Debug)]
+struct Pattern {
+    parts: Vec<String>,
+    keeps: bool,
+    folders_only: bool,
+}
+
+impl Ignored {
+    /// Reads the patterns of the file at `path`.
+    pub(super) fn read(&mut self, path: &str, content: &mut dyn Read) -> io::Result<()> {
+        let mut text = Vec::new();
+        content.take(LARGEST + 1).read_to_end(&mut text)?;
+        let text = String::from_utf8_lossy(&text);
+        let patterns: Vec<Pattern> = text.lines().filter_map(pattern).collect();
+        self.count += patterns.len();
+        if text.len() as u64 > LARGEST || self.count > MOST_PATTERNS {
+            return Err(exceeded(format!("`{path}` has too many patterns")));
+        }
+        let folder = path.rfind('/').map_or("", |slash| &path[..=slash]);
+        self.patterns.insert(folder.to_owned(), patterns);
+        Ok(())
+    }
+
+    /// Returns true if the file at `path` is ignored. The last matching pattern decides, and
+    /// patterns of inner directories come after those of outer ones; files in an ignored directory
+    /// stay ignored.
+    pub(super) fn covers(&self, path: &str) -> bool {
+        let ends = path.match_indices('/').map(|(end, _)| (end, true));
+        ends.chain([(path.len(), false)]).any(|(end, is_folder)| {
+            let part = &path[..end];
+            let mut covered = false;
+            for (folder, patterns) in &self.patterns {
+                let Some(relative) = part.strip_prefix(folder.as_str()) else { continue };
+                let names: Vec<&str> = relative.split('/').collect();
+                for pattern in patterns {
+                    if (is_folder || !pattern.folders_only) && fits(&pattern.parts, &names) {
+                        covered = !pattern.keeps;
+                    }
+                }
+            }
+            covered
+        })
+    }
+}
+
+fn pattern(line: &str) -> Option<Pattern> {
+    let line = line.trim_end();
+    let (keeps, line) = match line.strip_prefix('!') {
+        Some(rest) => (true, rest),
+        None => (false, line),
+    };
+    let (folders_only, line) = match line.strip_suffix('/') {
+        Some(rest) => (true, rest),
+        None => (false, line),
+    };
+    if line.is_empty() || line.starts_with('#') {
+        return None;
+    }
+    // Without a slash the name may be at any depth.
+    let mut parts: Vec<String> =
+        line.trim_start_matches('/').split('/').map(str::to_owned).collect();
+    if !line.contains('/') {
+        parts.insert(0, "**".to_owned());
+    }
+    parts.dedup_by(|a, b| a == "**" && b == "**");
+    Some(Pattern { parts, keeps, folders_only })
+}
+
+/// Returns true if a path matches a pattern, both split into segments. The work is bounded by the
+/// product of their lengths.
+fn fits(pattern: &[String], names: &[&str]) -> bool {
+    // reachable[i]: the parts so far can have used up the first i names.
+    let mut reachable = vec![false; names.len() + 1];
+    reachable[0] = true;
+    for (index, part) in pattern.iter().enumerate() {
+        let mut next = vec![false; names.len() + 1];
+        if part == "**" {
+            let first = reachable.iter().position(|reached| *reached);
+            // A trailing `**` matches everything inside a directory, but not the directory itself.
+            let least = usize::from(index + 1 == pattern.len());
+            if let Some(first) = first {
+                for place in next.iter_mut().skip(first + least) {
+                    *place = true;
+                }
+            }
+        } else {
+            for (index, name) in names.iter().enumerate() {
+                next[index + 1] = reachable[index] && name_fits(part.as_bytes(), name.as_bytes());
+            }
+        }
+        reachable = next;
+    }
+    reachable.last().copied().unwrap_or_default()
+}
+
+/// Returns true if a name matches a pattern with `*` and `?`.
+fn name_fits(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    // Only the last star is tried again, with one more byte each time: patterns are not trusted, and
+    // trying all of them would take exponential time.
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(byte) if *byte == b'?' || *byte == name[n] => {
+                p += 1;
+                n += 1;
+            }
+            _ => match star {
+                Some((place, taken)) => {
+                    p = place + 1;
+                    n = taken + 1;
+                    star = Some((place, taken + 1));
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn covered(files: &[(&str, &str)], path: &str) -> bool {
+        let mut ignored = Ignored::default();
+        for (file, text) in files {
+            ignored.read(file, &mut text.as_bytes()).unwrap();
+        }
+        ignored.covers(path)
+    }
+
+    #[test]
+    fn patterns_fit_as_in_git() {
+        let root = |text: &'static str| [(".indexignore", text)];
+        for (text, path) in [
+            ("README.md", "README.md"),
+            ("README.md", "a/b/README.md"),
+            ("*.md", "a/notes.md"),
+            ("/docs", "docs/x.yaml"),
+            ("docs/", "a/docs/x.yaml"),
+            ("a/**/c.json", "a/c.json"),
+            ("a/**/c.json", "a/x/y/c.json"),
+            ("**/c.json", "x/c.json"),
+            ("a/**", "a/b"),
+            ("?.json", "a.json"),
+            ("# c\n\n*\n!b.json", "a.json"),
+        ] {
+            assert!(covered(&root(text), path), "{text} {path}");
+        }
+        for (text, path) in [
+            ("/docs", "a/docs/x.yaml"),
+            ("docs/", "docs"),
+            ("a/b", "x/a/b"),
+            ("*.md", "a.mdx"),
+            ("*\n!b.json", "b.json"),
+            ("#README.md", "README.md"),
+            ("?.json", "ab.json"),
+        ] {
+            assert!(!covered(&root(text), path), "{text} {path}");
+        }
+        let inner = [("a/.indexignore", "x.json\n"), (".indexignore", "!a/x.json\n")];
+        assert!(covered(&inner, "a/x.json"));
+        assert!(!covered(&inner, "x.json"));
+    }
+}

@@ -1,0 +1,212 @@
+//! The files of a catalog image, while its layers stream by.
+//!
+//! The last layer comes first: what a later layer has replaced or deleted is known when an earlier
+//! one comes, so nothing need be kept of any file.
+
+use super::place::{Item, Visit};
+use crate::archive::{EntryKind, Meter, TarEntry, show};
+use crate::diag::{Code, Diagnostics, Fatal};
+use crate::failure;
+use crate::image::{Blobs, Opened, walk_layer};
+use crate::limits::{Limits, exceeded, in_bytes};
+use crate::tree::{is_below, join, normalise, split};
+use std::collections::BTreeSet;
+use std::io;
+
+/// Label with the path of the catalog directory.
+const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";
+/// Label of the catalogs of old, which are databases.
+const DATABASE_LABEL: &str = "operators.operatorframework.io.index.database.v1";
+/// Label of bundles.
+const BUNDLE_LABEL: &str = "operators.operatorframework.io.bundle.manifests.v1";
+
+const DEFAULT_CONFIGS: &str = "configs";
+
+/// Visits the files of the catalog in an image.
+pub(super) fn walk(
+    blobs: &dyn Blobs,
+    image: &Opened,
+    limits: &Limits,
+    visit: &mut Visit<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Fatal> {
+    let folder = folder(image)?;
+    let meter = Meter::new(limits);
+    let mut later = Seen::default();
+    let mut name_bytes = 0;
+    let mut files = 0_u64;
+
+    // From the last layer to the first, so that replaced files are known before they are read.
+    for layer in image.layers.iter().rev() {
+        let mut own = Seen::default();
+        let visit = &mut |entry: &mut TarEntry<'_>| {
+            let (path, climbs) = normalise(&entry.path);
+            let inside = is_below(&path, &folder);
+            if !inside && path != folder && !is_below(&folder, &path) {
+                // A whiteout next to the folder can remove it.
+                let whites_out = split(&path).1.starts_with(b".wh.");
+                if !(whites_out && reaches(&path, &folder)) {
+                    return Ok(());
+                }
+            }
+            if climbs {
+                let message = format!("`{}` escapes the image with `..`", show(&entry.path));
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            }
+            name_bytes += path.len() as u64 + 64;
+            if name_bytes > limits.name_bytes {
+                let limit = in_bytes(limits.name_bytes);
+                return Err(exceeded(format!("the file names are longer than {limit} in total")));
+            }
+            let shown = show(&path);
+            // Noted even if hidden: it hides what is in layers below.
+            if !own.note(&path, &entry.kind) || later.hides(&path, &entry.kind) {
+                return Ok(());
+            }
+            files += u64::from(entry.kind != EntryKind::Folder);
+            take(entry, &shown, inside, visit)
+        };
+        walk_layer(blobs, layer, &meter, visit, diagnostics)?;
+        // After the whole layer, because whiteouts hide lower layers only.
+        later.add(own);
+    }
+
+    if files == 0 {
+        return Err(no_catalog(image, &show(&folder)));
+    }
+    Ok(())
+}
+
+fn take(
+    entry: &mut TarEntry<'_>,
+    shown: &str,
+    inside: bool,
+    visit: &mut Visit<'_>,
+) -> io::Result<()> {
+    let what = match &entry.kind {
+        EntryKind::Folder => return Ok(()),
+        EntryKind::File if inside => return visit(shown, Item::File(entry.stream())),
+        EntryKind::File => "is a file, not the catalog directory",
+        EntryKind::Symlink(_) => "is a symbolic link",
+        EntryKind::HardLink(_) => "is a hard link",
+        EntryKind::Special(_) => "is a special file",
+    };
+    visit(shown, Item::Other(what))
+}
+
+/// Returns the catalog directory from the label.
+fn folder(image: &Opened) -> Result<Vec<u8>, Fatal> {
+    let label = image.labels.get(CONFIGS_LABEL);
+    if label.is_none() && image.labels.contains_key(BUNDLE_LABEL) {
+        return Err(failure(
+            Code::NotACatalog,
+            "the image is a bundle, not a catalog",
+            "use `image` instead of `catalog`, without `package`",
+        ));
+    }
+
+    // Catalogs of OpenShift up to 4.10, and of some vendors still.
+    if label.is_none() && image.labels.contains_key(DATABASE_LABEL) {
+        return Err(failure(
+            Code::NotACatalog,
+            "SQLite database catalogs are not supported",
+            "use a file-based release of the catalog, or convert it with `opm migrate`",
+        ));
+    }
+
+    // The directory of the Dockerfile that `opm generate dockerfile` writes.
+    let text = label.map_or(DEFAULT_CONFIGS, String::as_str);
+    let (path, climbs) = normalise(text.trim().as_bytes());
+    if climbs || path.is_empty() {
+        let text: String = text.chars().take(200).collect();
+        return Err(failure(
+            Code::NotACatalog,
+            format!("the label `{CONFIGS_LABEL}` is not a directory of the image: {text:?}"),
+            "set the label to a directory, usually `/configs`",
+        ));
+    }
+
+    Ok(path)
+}
+
+fn no_catalog(image: &Opened, folder: &str) -> Fatal {
+    let message = match image.labels.contains_key(CONFIGS_LABEL) {
+        true => format!("the catalog image has no files in `/{folder}`"),
+        false => format!("the image is not a catalog: it has no files in `/{folder}`"),
+    };
+    failure(
+        Code::NotACatalog,
+        message,
+        "use an image with JSON and YAML files in the directory named by its label \
+            `operators.operatorframework.io.index.configs.v1`",
+    )
+}
+
+/// Returns true if a whiteout at `path` deletes `folder` or one of its parents.
+fn reaches(path: &[u8], folder: &[u8]) -> bool {
+    let (parent, name) = split(path);
+    match name.strip_prefix(b".wh.") {
+        Some(b".wh..opq") => parent.is_empty() || is_below(folder, parent) || folder == parent,
+        Some(hidden) => {
+            let hidden = join(parent, hidden);
+            hidden == folder || is_below(folder, &hidden)
+        }
+        None => false,
+    }
+}
+
+/// The paths of later layers that hide paths of earlier ones.
+#[derive(Default)]
+struct Seen {
+    /// Files, links and whiteouts: hide the same path and everything below it.
+    whole: BTreeSet<Vec<u8>>,
+    /// Directories: hide everything but directories.
+    folders: BTreeSet<Vec<u8>>,
+    /// Directories that hide all that earlier layers have below.
+    opaque: BTreeSet<Vec<u8>>,
+}
+
+impl Seen {
+    /// Notes an entry; false when it only deletes.
+    fn note(&mut self, path: &[u8], kind: &EntryKind) -> bool {
+        let (parent, name) = split(path);
+        match name.strip_prefix(b".wh.") {
+            Some(b".wh..opq") => {
+                self.opaque.insert(parent.to_vec());
+            }
+            // Other marks of a union file system, and names that no file can have.
+            Some(b"" | b"." | b"..") => {}
+            Some(mark) if mark.starts_with(b".wh.") => {}
+            Some(hidden) => {
+                self.whole.insert(join(parent, hidden));
+            }
+            None => {
+                let set = match kind {
+                    EntryKind::Folder => &mut self.folders,
+                    _ => &mut self.whole,
+                };
+                set.insert(path.to_vec());
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Returns true if an entry of an earlier layer is hidden.
+    fn hides(&self, path: &[u8], kind: &EntryKind) -> bool {
+        let is_folder = *kind == EntryKind::Folder;
+        if self.whole.contains(path) || (!is_folder && self.folders.contains(path)) {
+            return true;
+        }
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| end);
+        std::iter::once(0)
+            .chain(ends)
+            .any(|end| self.whole.contains(&path[..end]) || self.opaque.contains(&path[..end]))
+    }
+
+    fn add(&mut self, other: Seen) {
+        self.whole.extend(other.whole);
+        self.folders.extend(other.folders);
+        self.opaque.extend(other.opaque);
+    }
+}

@@ -1,0 +1,187 @@
+//! The location of a catalog: a file, a directory, or an image.
+
+use super::layers;
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
+use crate::image::{self, Blobs};
+use crate::layout::{self, Layout, Wanted};
+use crate::limits::{Limits, exceeded, in_bytes, is_exceeded};
+use crate::regular_file;
+use crate::resolver::{Located, SourceResolver};
+use crate::{ImageIdentity, Pin, Signature, failure, local, unreadable};
+use oci_spec::image::Descriptor;
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
+
+/// A catalog that can be read, as often as needed.
+pub(super) enum Catalog<'s> {
+    /// One file.
+    File { path: PathBuf, shown: String },
+    /// A directory of files.
+    Folder { path: PathBuf, shown: String },
+    /// The directory named by the labels of an image.
+    Image {
+        blobs: Box<dyn Blobs + 's>,
+        root: Box<Descriptor>,
+        /// True if the image was found by reference, not at a path.
+        by_reference: bool,
+        /// The signature that was verified.
+        signature: Option<Signature>,
+    },
+}
+
+/// An entry of a catalog directory.
+pub(super) enum Item<'a> {
+    /// A file.
+    File(&'a mut dyn Read),
+    /// Something else, in words that follow its path.
+    Other(&'static str),
+}
+
+/// Takes a path and what is there.
+pub(super) type Visit<'a> = dyn FnMut(&str, Item<'_>) -> io::Result<()> + 'a;
+
+/// Finds the catalog that `text` names; with a pin, the image with its digest where `text` is a
+/// reference.
+pub(super) fn open<'s>(
+    text: &str,
+    sources: &'s SourceResolver,
+    pin: Option<Pin<'_>>,
+    diagnostics: &mut Diagnostics,
+) -> Result<Catalog<'s>, Fatal> {
+    let (base, limits) = (sources.base.as_path(), &sources.limits);
+    let spelt = ["./", "../", "/"].iter().any(|start| text.starts_with(start));
+    let found = local::find(text, base);
+    let is_layout = |path: &Path| path.join(layout::MARKER).is_file();
+
+    match found {
+        Some(found) if is_layout(&found.path) => {
+            let wanted = match found.suffix {
+                "" => Wanted::Only,
+                suffix => Wanted::of_suffix(suffix)?,
+            };
+            let layout = Layout::folder(found.path, found.shown);
+            let root = Box::new(layout.locate(&wanted, limits, diagnostics)?);
+            Ok(Catalog::Image {
+                blobs: Box::new(layout),
+                root,
+                by_reference: false,
+                signature: None,
+            })
+        }
+        Some(found) if found.suffix.is_empty() => {
+            let shown = found.shown.trim_end_matches('/').to_owned();
+            let path = found.path;
+            let kind = path.metadata().map_err(|error| unreadable(&shown, &error))?;
+            Ok(if kind.is_dir() {
+                Catalog::Folder { path, shown }
+            } else {
+                Catalog::File { path, shown }
+            })
+        }
+        // `./catalog` is a path even if nothing is there; `catalog` may be a repository.
+        _ if spelt => Err(failure(
+            Code::SourceNotFound,
+            format!("`{}` does not exist", text.escape_debug()),
+            "check the path: relative paths are relative to the directory of the configuration file",
+        )),
+        _ => {
+            let Located { blobs, root, signature } = sources.open(text, pin, diagnostics)?;
+            Ok(Catalog::Image { blobs, root: Box::new(root), by_reference: true, signature })
+        }
+    }
+}
+
+impl Catalog<'_> {
+    /// Visits every file of the catalog, in no particular order. Returns its image, if it was found
+    /// by a reference.
+    pub(super) fn walk(
+        &self,
+        limits: &Limits,
+        visit: &mut Visit<'_>,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Option<ImageIdentity>, Fatal> {
+        match self {
+            Catalog::File { path, shown } => {
+                let budget = Cell::new(limits.expanded_bytes);
+                visit_file(path, shown, &budget, visit).map_err(|error| failed(shown, &error))?;
+                Ok(None)
+            }
+            Catalog::Folder { path, shown } => {
+                walk_folder(path, shown, limits, visit)?;
+                Ok(None)
+            }
+            Catalog::Image { blobs, root, by_reference, signature } => {
+                let opened = image::open(blobs.as_ref(), root, limits, diagnostics)?;
+                layers::walk(blobs.as_ref(), &opened, limits, visit, diagnostics)?;
+                let signature = signature.clone();
+                Ok(by_reference.then(|| ImageIdentity { signature, ..opened.identity(root) }))
+            }
+        }
+    }
+}
+
+fn walk_folder(
+    folder: &Path,
+    shown: &str,
+    limits: &Limits,
+    visit: &mut Visit<'_>,
+) -> Result<(), Fatal> {
+    let budget = Cell::new(limits.expanded_bytes);
+    let mut count = 0;
+    for entry in WalkDir::new(folder).min_depth(1).follow_links(false).sort_by_file_name() {
+        let entry = entry.map_err(|error| unreadable(shown, &io::Error::from(error)))?;
+        count += 1;
+        let relative = entry.path().strip_prefix(folder).unwrap_or(entry.path());
+        let parts: Vec<String> =
+            relative.iter().map(|part| crate::archive::show(part.as_encoded_bytes())).collect();
+        let path = format!("{shown}/{}", parts.join("/"));
+        let kind = entry.file_type();
+        let visited = if count > limits.entries {
+            Err(exceeded(format!("it has more than {} entries", limits.entries)))
+        } else if kind.is_dir() {
+            Ok(())
+        } else if kind.is_file() {
+            visit_file(entry.path(), &path, &budget, visit)
+        } else {
+            let what = if kind.is_symlink() { "is a symbolic link" } else { "is a special file" };
+            visit(&path, Item::Other(what))
+        };
+        visited.map_err(|error| failed(&path, &error))?;
+    }
+
+    Ok(())
+}
+
+/// Visits a file that may grow while it is read; `budget` is what all files may still have.
+fn visit_file(
+    path: &Path,
+    shown: &str,
+    budget: &Cell<u64>,
+    visit: &mut Visit<'_>,
+) -> io::Result<()> {
+    struct Metered<'a>(File, &'a Cell<u64>);
+    impl Read for Metered<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = self.0.read(buffer)?;
+            let rest = self.1.get().checked_sub(count as u64);
+            self.1.set(rest.ok_or_else(|| exceeded("the catalog is too large".to_owned()))?);
+            Ok(count)
+        }
+    }
+    visit(shown, Item::File(&mut Metered(regular_file::open(path)?, budget)))
+}
+
+fn failed(shown: &str, error: &io::Error) -> Fatal {
+    if is_exceeded(error) {
+        return Diagnostic::error(Code::SourceLimit, format!("`{shown}`: {error}"))
+            .hint(format!(
+                "check that this is a catalog: all its files may have {} together",
+                in_bytes(Limits::default().expanded_bytes)
+            ))
+            .into();
+    }
+    unreadable(shown, error)
+}

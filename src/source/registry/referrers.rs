@@ -1,0 +1,83 @@
+//! Manifests that are attached to another one: the referrers API, and the tag schema of registries
+//! without it.
+//!
+//! <https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers>
+
+use super::failure::Failure;
+use super::{Repository, Request};
+use crate::diag::Fatal;
+use crate::digest::Hasher;
+use oci_spec::image::{Descriptor, Digest, MediaType};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use std::str::FromStr as _;
+
+#[derive(Deserialize)]
+struct Index {
+    #[serde(default)]
+    manifests: Vec<Json>,
+}
+
+impl Repository<'_> {
+    /// Returns the descriptors of the manifests that are attached to `subject`. With `push`, asks for the
+    /// permission to push as well, because that follows.
+    ///
+    /// # Errors
+    /// If the registry does not answer, or denies both the API and the tag.
+    pub(crate) fn referrers(&self, subject: &Digest, push: bool) -> Result<Vec<Json>, Fatal> {
+        let _slot = self.host.slots.take();
+        let found = self.with_retries(|| {
+            match self.index(&format!("referrers/{subject}"), push) {
+                Ok(Some(index)) => return Ok(index.manifests),
+                // Registries without the API know no such path, or no such kind of path, or deny it.
+                Ok(None) | Err(Failure::Refused(_) | Failure::Denied(..)) => {}
+                Err(failure) => return Err(failure),
+            }
+            let index = self.index(&format!("manifests/{}", fallback_tag(subject)), push)?;
+            Ok(index.map(|index| index.manifests).unwrap_or_default())
+        });
+        found.map_err(|failure| failure.diagnostic(&self.host.name).into())
+    }
+
+    /// Adds the descriptor of an attached manifest to the index at the tag of `subject`, for registries
+    /// without the API.
+    pub(crate) fn tag_referrer(&self, subject: &Digest, descriptor: Json) -> Result<(), Fatal> {
+        let mut manifests = self.referrers(subject, true)?;
+        manifests.retain(|other| other["digest"] != descriptor["digest"]);
+        manifests.push(descriptor);
+        let index = json!({
+            "schemaVersion": 2,
+            "mediaType": MediaType::ImageIndex.to_string(),
+            "manifests": manifests,
+        });
+        let bytes = index.to_string().into_bytes();
+        let mut hasher = Hasher::sha256();
+        hasher.update(&bytes);
+        let digest = Digest::from_str(&hasher.finish()).map_err(|error| {
+            let message = format!("cannot compute the digest: {error}");
+            Failure::Refused(message).diagnostic(&self.host.name)
+        })?;
+        let descriptor = Descriptor::new(MediaType::ImageIndex, bytes.len() as u64, digest);
+        self.push_manifest(&descriptor, Some(&fallback_tag(subject)), &bytes).map(|_| ())
+    }
+
+    /// Returns an index, `None` if there is none.
+    fn index(&self, path: &str, push: bool) -> Result<Option<Index>, Failure> {
+        let accept = vec![("accept", MediaType::ImageIndex.to_string())];
+        let response = match self.send(&Request { push, ..Request::get(path, accept) }) {
+            Ok(response) => response,
+            Err(Failure::NotFound(_)) => return Ok(None),
+            Err(failure) => return Err(failure),
+        };
+        let document = self.read_body(response)?;
+        let index = serde_json::from_slice(&document.bytes);
+        index
+            .map(Some)
+            .map_err(|_| Failure::Refused(format!("{} returned no index", document.place)))
+    }
+}
+
+/// Returns the tag of the index of a subject in registries without the API.
+fn fallback_tag(subject: &Digest) -> String {
+    subject.to_string().replace(':', "-")
+}

@@ -1,0 +1,89 @@
+//! The list of a repository's tags.
+
+use super::failure::Failure;
+use super::http::join;
+use super::retry::TimeLimited;
+use super::{Repository, Request, Response, broken, offline_tags, shown};
+use crate::diag::Fatal;
+use crate::limits::in_bytes;
+use serde::Deserialize;
+use std::io::Read as _;
+
+/// Tags that are asked for at a time.
+const PAGE: usize = 1_000;
+/// Pages of one repository; the largest known have some ten thousand tags.
+const MOST_PAGES: usize = 100;
+
+#[derive(Deserialize)]
+struct Body {
+    tags: Option<Vec<String>>,
+}
+
+impl Repository<'_> {
+    /// Returns all tags of the repository, in the registry's order (OCI distribution specification,
+    /// "Listing Tags").
+    pub(crate) fn tags(&self) -> Result<Vec<String>, Fatal> {
+        if self.client.access.offline {
+            return Err(offline_tags(&self.shown()).into());
+        }
+
+        let mut tags = Vec::new();
+        let mut path = format!("tags/list?n={PAGE}");
+        for _ in 0..MOST_PAGES {
+            let (page, next) = self.page(&path).map_err(|failure| {
+                let failure = match failure {
+                    Failure::NotFound(codes) => {
+                        Failure::NotFound(format!("no tags found for `{}`{codes}", self.shown()))
+                    }
+                    other => other,
+                };
+                failure.diagnostic(&self.host.name)
+            })?;
+
+            tags.extend(page);
+            match next {
+                Some(next) => path = next,
+                None => return Ok(tags),
+            }
+        }
+
+        let message = format!("`{}` has more than {} tags", self.shown(), MOST_PAGES * PAGE);
+        Err(Failure::TooMuch(message).diagnostic(&self.host.name).into())
+    }
+
+    /// Returns one page, and the address of the next one.
+    fn page(&self, path: &str) -> Result<(Vec<String>, Option<String>), Failure> {
+        let _slot = self.host.slots.take();
+        self.with_retries(|| {
+            let response = self.send(&Request::get(path, Vec::new()))?;
+            let place = shown(&response.from);
+            let next = next_page(&response);
+            let limit = self.limits.document_bytes;
+            let mut bytes = Vec::new();
+            let body = TimeLimited::new(response.body, self.client.network.timeout, limit);
+            let read = body.take(limit + 1).read_to_end(&mut bytes);
+            read.map_err(|error| broken(&place, &error))?;
+            if bytes.len() as u64 > limit {
+                let limit = in_bytes(limit);
+                return Err(Failure::TooMuch(format!("{place} has more than {limit}")));
+            }
+            let body: Body = serde_json::from_slice(&bytes)
+                .map_err(|_| Failure::Refused(format!("{place} returned no list of tags")))?;
+            Ok((body.tags.unwrap_or_default(), next))
+        })
+    }
+}
+
+/// Returns the address in the Link header (RFC 8288) with the relation `next`.
+fn next_page(response: &Response) -> Option<String> {
+    let link = response.header("link")?;
+    let (address, parameters) = link.trim().strip_prefix('<')?.split_once('>')?;
+    let is_next = parameters
+        .split(';')
+        .any(|parameter| matches!(parameter.trim(), "rel=next" | "rel=\"next\""));
+    let next = join(&response.from, address).filter(|_| is_next)?;
+    // Another host has no part of this repository's list.
+    let same =
+        next.authority() == response.from.authority() && next.scheme() == response.from.scheme();
+    same.then(|| next.to_string())
+}

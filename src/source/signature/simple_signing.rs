@@ -1,0 +1,79 @@
+//! Simple signing: a JSON payload in a layer, and its signature in an annotation.
+//!
+//! <https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md>, and
+//! <https://github.com/containers/image/blob/main/docs/containers-signature.5.md> for the payload.
+
+use super::rejection::Rejection;
+use super::signers::{Signer, Signers};
+use crate::reference::Reference;
+use oci_spec::image::Digest;
+use serde::Deserialize;
+use std::collections::HashMap;
+
+/// Media type of payloads.
+pub(super) const MEDIA_TYPE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
+
+/// The `type` of payloads that cosign signs.
+const PAYLOAD_TYPE: &str = "cosign container image signature";
+
+#[derive(Deserialize)]
+struct Payload {
+    critical: Critical,
+}
+
+/// All of its fields must be understood.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Critical {
+    identity: Identity,
+    image: Image,
+    r#type: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Identity {
+    docker_reference: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Image {
+    docker_manifest_digest: String,
+}
+
+/// Verifies a payload: one of `signers` signed it, it is about the digest `signed`, and about the
+/// repository of `reference` (`matchRepository` of containers-policy.json). `annotations` are those of
+/// its layer. Returns the signer.
+pub(super) fn verify(
+    payload: &[u8],
+    annotations: &HashMap<String, String>,
+    signed: &Digest,
+    reference: &Reference,
+    signers: &Signers,
+) -> Result<Signer, Rejection> {
+    let malformed = |why: &str| Rejection::Malformed(why.to_owned());
+    // Nothing is read from the payload before its signature is verified.
+    let signer = signers.of_payload(payload, annotations)?;
+
+    let Payload { critical } =
+        serde_json::from_slice(payload).map_err(|error| malformed(&error.to_string()))?;
+    if critical.r#type != PAYLOAD_TYPE {
+        return Err(malformed(&format!("a payload of type {:?}", critical.r#type)));
+    }
+    let found = critical.image.docker_manifest_digest;
+    if found != signed.as_ref() {
+        return Err(Rejection::OtherDigest { signer, found });
+    }
+    let found = critical.identity.docker_reference;
+    if repository(&found).as_deref() != Some(reference.usual_name().as_str()) {
+        let expected = reference.name.clone();
+        return Err(Rejection::OtherRepository { signer, found, expected });
+    }
+    Ok(signer)
+}
+
+/// Returns the repository of a signed reference, whose tag is not compared: a digest is.
+fn repository(signed: &str) -> Option<String> {
+    Reference::parse(signed).ok().map(|reference| reference.usual_name())
+}

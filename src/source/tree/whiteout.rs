@@ -1,0 +1,72 @@
+//! Layers: what one hides of those before it.
+
+use super::{Node, Position, Tree, below, join, split};
+use crate::archive::{TarEntry, show};
+use std::collections::BTreeSet;
+use std::io;
+
+impl Tree {
+    /// Applies an entry of a layer; layers come in order, numbered upwards.
+    pub(crate) fn apply_layer_entry(
+        &mut self,
+        entry: &mut TarEntry<'_>,
+        layer: usize,
+    ) -> io::Result<()> {
+        let (path, climbs) = self.locate(&entry.path);
+        let (parent, name) = split(&path);
+        let (hidden, only_below) = match name.strip_prefix(b".wh.") {
+            None => return self.apply(entry, layer),
+            Some(b".wh..opq") => (parent.to_vec(), true),
+            // Other marks of a union file system, and names that no file can have.
+            Some(b"" | b"." | b"..") => return Ok(()),
+            Some(mark) if mark.starts_with(b".wh.") => return Ok(()),
+            Some(hidden) => (join(parent, hidden), false),
+        };
+        if self.hidden.0 != layer {
+            self.hidden = (layer, BTreeSet::new());
+        }
+        let hidden = (hidden, only_below);
+        // Layers with the same whiteout thousands of times are cheap to write and would be
+        // expensive to apply.
+        if self.hidden.1.contains(&hidden) {
+            return Ok(());
+        }
+        let (hidden, only_below) = hidden;
+        let followed = self.through_symlinks(&hidden)?;
+        if (climbs || followed.is_some())
+            && self.position(followed.as_ref().unwrap_or(&hidden)) != Position::Outside
+        {
+            let marker = show(&entry.path);
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("`{marker}` deletes files of the bundle through `..` or a symbolic link"),
+            ));
+        }
+        self.hide(hidden, only_below, layer)
+    }
+
+    /// Hides a path of earlier layers and everything below it, or only what is below it.
+    ///
+    /// The position of a whiteout in its layer does not matter (OCI image specification,
+    /// "Whiteouts"): entries of the same layer are kept.
+    fn hide(&mut self, hidden: Vec<u8>, only_below: bool, layer: usize) -> io::Result<()> {
+        // A whiteout hides lower layers only, wherever it is in its own layer (OCI image
+        // specification, Whiteouts).
+        let is_older = |(_, (made, _)): &(&Vec<u8>, &(usize, Node))| *made < layer;
+        let own = self.nodes.get_key_value(&hidden).filter(|_| !only_below);
+        let doomed = own.into_iter().chain(self.nodes.range(below(&hidden))).filter(is_older);
+        let doomed: Vec<_> = doomed.map(|(path, _)| path.clone()).collect();
+        // Deepest paths first, so that only paths of this layer remain below a path.
+        for path in doomed.into_iter().rev() {
+            self.remove(&path);
+            let is_in_use = self.nodes.range(below(&path)).next().is_some();
+            if is_in_use && self.position(&path) != Position::Outside {
+                self.nodes.insert(path, (layer, Node::Folder));
+            }
+        }
+        // Once is enough: from here on, only this layer adds anything.
+        self.count_name(hidden.len())?;
+        self.hidden.1.insert((hidden, only_below));
+        Ok(())
+    }
+}

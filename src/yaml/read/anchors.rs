@@ -1,0 +1,124 @@
+//! Anchors and aliases, with a limit for the repeated values.
+
+use super::{Builder, Problem};
+use crate::ir::Value;
+use crate::scalar::Scalar;
+use crate::{Cause, MAX_DEPTH, Mark};
+
+/// Limit for the memory that anchors and aliases can copy, approximately and in bytes.
+const MAX_COPIED: usize = 32 << 20;
+
+/// A value that aliases can repeat.
+pub(super) enum Anchored {
+    /// A scalar, which means something else as a key.
+    Scalar(Scalar),
+    /// A list or map.
+    Value(Value, Size),
+}
+
+/// The cost of copying a value.
+#[derive(Clone, Copy)]
+pub(super) struct Size {
+    /// Memory, roughly.
+    bytes: usize,
+    /// Lists and maps inside each other.
+    depth: usize,
+}
+
+impl Size {
+    fn of_scalar(scalar: &Scalar) -> Size {
+        match scalar {
+            Scalar::Value(value) => Size::of(value),
+            Scalar::Merge | Scalar::NotJson(_) => Size { bytes: 64, depth: 0 },
+        }
+    }
+
+    fn of(value: &Value) -> Size {
+        let scalar = |bytes| Size { bytes: bytes + 64, depth: 0 };
+        let around = |size: Size, (bytes, child): (usize, Size)| Size {
+            bytes: size.bytes + bytes + child.bytes,
+            depth: size.depth.max(child.depth + 1),
+        };
+        match value {
+            Value::Text(text) => scalar(text.len()),
+            Value::Seq(items) => {
+                let children = items.iter().map(|item| (0, Size::of(item)));
+                children.fold(Size { bytes: 64, depth: 1 }, around)
+            }
+            Value::Map(map) => {
+                let children = map.iter().map(|(key, value)| (key.len() + 64, Size::of(value)));
+                children.fold(Size { bytes: 128, depth: 1 }, around)
+            }
+            _ => scalar(0),
+        }
+    }
+}
+
+impl Builder<'_> {
+    /// Keeps a scalar for aliases.
+    pub(super) fn anchor_scalar(
+        &mut self,
+        anchor: usize,
+        scalar: &Scalar,
+        mark: Mark,
+    ) -> Result<(), Box<Problem>> {
+        self.copy(Size::of_scalar(scalar), mark)?;
+        self.anchors.insert(anchor, Anchored::Scalar(scalar.clone()));
+        Ok(())
+    }
+
+    /// Keeps a list or map for aliases.
+    pub(super) fn anchor_value(
+        &mut self,
+        anchor: usize,
+        value: &Value,
+        mark: Mark,
+    ) -> Result<(), Box<Problem>> {
+        let size = Size::of(value);
+        self.copy(size, mark)?;
+        self.anchors.insert(anchor, Anchored::Value(value.clone(), size));
+        Ok(())
+    }
+
+    /// Adds the value of an alias to the innermost collection.
+    pub(super) fn alias(&mut self, anchor: usize, mark: Mark) -> Result<(), Box<Problem>> {
+        match self.anchors.get(&anchor) {
+            Some(Anchored::Scalar(scalar)) => {
+                let scalar = scalar.clone();
+                self.copy(Size::of_scalar(&scalar), mark)?;
+                let written = if let Scalar::NotJson(text) = scalar { text } else { "" };
+                self.place_scalar(scalar, written, mark)?;
+            }
+            Some(Anchored::Value(Value::Seq(_), _)) if self.expects_merged() => {
+                return Err(self.merges_no_map(mark));
+            }
+            Some(Anchored::Value(value, size)) => {
+                let (value, size) = (value.clone(), *size);
+                // Aliases of aliases grow exponentially ("billion laughs"): what they copy is
+                // counted.
+                self.copy(size, mark)?;
+                if self.stack.len() + size.depth > MAX_DEPTH {
+                    let message =
+                        format!("lists and maps are nested more than {MAX_DEPTH} levels deep");
+                    return Err(self.problem(mark, message, Cause::Limit));
+                }
+                self.place(value, mark)?;
+            }
+            None => {
+                let message = "an alias is inside the value that it refers to";
+                return Err(self.problem(mark, message.to_owned(), Cause::Syntax));
+            }
+        }
+        Ok(())
+    }
+
+    /// Accounts for a copy that anchors and aliases make.
+    fn copy(&mut self, size: Size, mark: Mark) -> Result<(), Box<Problem>> {
+        self.copied += size.bytes;
+        if self.copied > MAX_COPIED {
+            let message = format!("anchors and aliases repeat more than {MAX_COPIED} bytes");
+            return Err(self.problem(mark, message, Cause::Limit));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,234 @@
+//! Scalars without quotes.
+
+use super::{MAX_KEY, Scanner, TokenKind, blanks, column};
+use crate::{Cause, Error, Mark};
+use std::borrow::Cow;
+
+/// The rest of a line after a scalar.
+enum Follows {
+    /// The `:` of a key, at this offset.
+    Colon(usize),
+    /// The end of the line.
+    EndOfLine,
+}
+
+impl<'t> Scanner<'t> {
+    pub(super) fn fetch_plain(&mut self) -> Result<(), Error> {
+        // Nearly all lines of a manifest are `key: value` or `- value`. This short cut makes the
+        // same tokens as the general way below.
+        if self.flow == 0
+            && let Some((end, follows)) = self.find_end_in_line()
+        {
+            match follows {
+                Follows::Colon(colon) => {
+                    if self.simple_key_allowed && colon - self.pos <= MAX_KEY {
+                        return self.fetch_plain_key(end, colon);
+                    }
+                }
+                Follows::EndOfLine => {
+                    if let Some(next) = self.line_after(end) {
+                        return self.fetch_plain_line(end, next);
+                    }
+                }
+            }
+        }
+        self.save_simple_key(false)?;
+        self.simple_key_allowed = false;
+        let mark = self.mark();
+        let text = self.scan_plain()?;
+        self.push(TokenKind::Plain(text), mark);
+        Ok(())
+    }
+
+    /// Finds the end of a scalar in its line, without trailing blanks, and the rest of the line.
+    /// Returns `None` for lines that need the general method: with a comment, with a line break
+    /// other than `\n`, or at the end of the text.
+    fn find_end_in_line(&self) -> Option<(usize, Follows)> {
+        if self.is_document_indicator() {
+            return None;
+        }
+        let rest = &self.text.as_bytes()[self.pos..];
+        let line = &rest[..memchr::memchr(b'\n', rest)?];
+        // A line break that is not `\n`, or the first byte of one.
+        if memchr::memchr3(b'\r', 0xC2, 0xE2, line).is_some() {
+            return None;
+        }
+        let is_blank = |at: usize| line.get(at).is_none_or(|byte| matches!(byte, b' ' | b'\t'));
+        let mut stops = memchr::memchr2_iter(b':', b'#', line);
+        let stop = stops.find(|stop| match line[*stop] {
+            b':' => is_blank(*stop + 1),
+            _ => *stop == 0 || is_blank(*stop - 1),
+        });
+        let follows = match stop {
+            None => Follows::EndOfLine,
+            Some(stop) if line[stop] == b':' => Follows::Colon(self.pos + stop),
+            // A comment.
+            Some(_) => return None,
+        };
+        let content = &line[..stop.unwrap_or(line.len())];
+        let end = content.iter().rposition(|byte| !matches!(byte, b' ' | b'\t'))? + 1;
+        Some((self.pos + end, follows))
+    }
+
+    /// Returns the first token's position in the next line, if that line cannot continue the scalar
+    /// that ends at `end`. Returns `None` for lines that need the general method.
+    fn line_after(&self, end: usize) -> Option<Mark> {
+        let text = self.text.as_bytes();
+        let start = end + memchr::memchr(b'\n', &text[end..])? + 1;
+        let offset = start + blanks(&text[start..]);
+        if matches!(text.get(offset)?, b'\t' | b'\n' | b'\r' | 0xC2 | 0xE2) {
+            return None;
+        }
+        let mark = Mark { offset, line: self.line + 1, line_start: start };
+        (column(mark) <= self.indent).then_some(mark)
+    }
+
+    /// Scans a key without quotes, and its `:`.
+    fn fetch_plain_key(&mut self, end: usize, colon: usize) -> Result<(), Error> {
+        let mark = self.mark();
+        let text = &self.text[mark.offset..end];
+        self.remove_simple_key()?;
+        self.roll_indent(mark, None, TokenKind::BlockMappingStart);
+        self.push(TokenKind::Key, mark);
+        self.push(TokenKind::Plain(Cow::Borrowed(text)), mark);
+
+        self.pos = colon;
+        self.push(TokenKind::Value, self.mark());
+        self.pos += 1;
+        self.simple_key_allowed = false;
+        Ok(())
+    }
+
+    /// Scans a scalar that is all of the rest of a line; the next token is at `next`.
+    fn fetch_plain_line(&mut self, end: usize, next: Mark) -> Result<(), Error> {
+        self.save_simple_key(false)?;
+        let mark = self.mark();
+        let text = &self.text[mark.offset..end];
+        self.push(TokenKind::Plain(Cow::Borrowed(text)), mark);
+        (self.pos, self.line, self.line_start) = (next.offset, next.line, next.line_start);
+        // After a line break there may be a key.
+        self.simple_key_allowed = true;
+        Ok(())
+    }
+
+    /// Scans a plain scalar: lines are joined by a blank, and the blanks around them go.
+    fn scan_plain(&mut self) -> Result<Cow<'t, str>, Error> {
+        let start = self.mark();
+        let indent = self.indent + 1;
+        // Lines that were joined, then the part of the current line.
+        let mut joined: Option<String> = None;
+        let mut part = self.pos..self.pos;
+        let mut breaks = Breaks::default();
+        loop {
+            if self.is_document_indicator() || self.byte(self.pos) == b'#' {
+                break;
+            }
+            let word = self.pos;
+            self.skip_word();
+            if self.pos > word {
+                if breaks.is_empty() {
+                    part.end = self.pos;
+                } else {
+                    let text = joined.get_or_insert_default();
+                    text.push_str(&self.text[part]);
+                    breaks.fold_into(text);
+                    part = word..self.pos;
+                }
+            }
+            if !self.is_blank(self.pos) && !self.is_break(self.pos) {
+                break;
+            }
+
+            loop {
+                if self.is_blank(self.pos) {
+                    let tab = self.byte(self.pos) == b'\t';
+                    if tab && !breaks.is_empty() && column(self.mark()) < indent {
+                        let message = "found a tab character that violates indentation";
+                        return Err(Error::new(message, start).caused_by(Cause::Tab));
+                    }
+                    self.pos += 1;
+                } else if let Some(text) = self.skip_break() {
+                    breaks.push(text);
+                } else {
+                    break;
+                }
+            }
+            if self.flow == 0 && column(self.mark()) < indent {
+                break;
+            }
+        }
+        // After a line break there may be a key.
+        if !breaks.is_empty() {
+            self.simple_key_allowed = true;
+        }
+
+        let last = &self.text[part];
+        Ok(match joined {
+            None => Cow::Borrowed(last),
+            Some(mut text) => {
+                text.push_str(last);
+                Cow::Owned(text)
+            }
+        })
+    }
+
+    /// Moves to the end of what belongs to the scalar and has no blanks.
+    fn skip_word(&mut self) {
+        let text = self.text.as_bytes();
+        loop {
+            let rest = text.get(self.pos..).unwrap_or_default();
+            let stop = rest.iter().position(|byte| MAY_END[usize::from(*byte)]);
+            self.pos += stop.unwrap_or(rest.len());
+            match self.byte(self.pos) {
+                b':' if !self.is_blank_break_or_end(self.pos + 1) => {}
+                b',' | b'?' | b'[' | b']' | b'{' | b'}' if self.flow == 0 => {}
+                0xC2 | 0xE2 if !self.is_break(self.pos) => {}
+                _ => return,
+            }
+            self.pos += 1;
+        }
+    }
+}
+
+/// The bytes at which a word may end: blanks, indicators and the first bytes of line breaks.
+const MAY_END: [bool; 256] = {
+    let mut table = [false; 256];
+    let bytes = b" \t\n\r:,?[]{}\xC2\xE2";
+    let mut index = 0;
+    while index < bytes.len() {
+        table[bytes[index] as usize] = true;
+        index += 1;
+    }
+    table
+};
+
+/// Line breaks between two parts of a scalar.
+#[derive(Default)]
+pub(super) struct Breaks {
+    first: Option<&'static str>,
+    others: String,
+}
+
+impl Breaks {
+    pub(super) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    pub(super) fn push(&mut self, text: &'static str) {
+        match self.first {
+            None => self.first = Some(text),
+            Some(_) => self.others.push_str(text),
+        }
+    }
+
+    /// Folds line breaks: a single one becomes a space; of several, the first is removed.
+    pub(super) fn fold_into(&mut self, text: &mut String) {
+        match self.first.take() {
+            Some("\n") if self.others.is_empty() => text.push(' '),
+            Some("\n") | None => {}
+            Some(separator) => text.push_str(separator),
+        }
+        text.push_str(&self.others);
+        self.others.clear();
+    }
+}
