@@ -13,8 +13,8 @@ mod plain_schema;
 mod position;
 mod properties;
 mod requirements;
-#[cfg(test)]
-pub(crate) mod sample;
+#[doc(hidden)]
+pub mod sample;
 mod type_walk;
 mod typed;
 

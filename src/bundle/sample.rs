@@ -3,13 +3,13 @@
 use crate::source::BundleFiles;
 
 /// The annotations of a bundle of the package `widgets`.
-pub(crate) const ANNOTATIONS: (&str, &str) = (
+pub const ANNOTATIONS: (&str, &str) = (
     "annotations.yaml",
     "annotations:\n  operators.operatorframework.io.bundle.package.v1: widgets\n",
 );
 
 /// Returns the files of a bundle with these manifests and metadata files.
-pub(crate) fn files(manifests: &[(&str, &str)], metadata: &[(&str, &str)]) -> BundleFiles {
+pub fn files(manifests: &[(&str, &str)], metadata: &[(&str, &str)]) -> BundleFiles {
     let content = |files: &[(&str, &str)]| {
         files.iter().map(|(name, text)| ((*name).to_owned(), (*text).into())).collect()
     };

@@ -7,6 +7,9 @@ use crate::diag::Diagnostics;
 use crate::images::Image;
 use crate::ir::{Expr, Object, Unit};
 
+/// The expressions for namespaces, by name.
+pub type Namespaces<'a> = dyn Fn(&str) -> Option<Expr> + 'a;
+
 /// The functions that turn tables of models into charts.
 #[derive(Debug)]
 pub struct ModelCompiler {
@@ -16,8 +19,8 @@ pub struct ModelCompiler {
     pub images: fn(&ServingConfig, &mut Diagnostics) -> Option<Vec<Image>>,
     /// Reports conflicts between the charts of several models.
     pub collisions: fn(&[(&ServingConfig, Unit)], &mut Diagnostics),
-    /// Returns the objects of `[chart.maas]`. The function returns the expression for a namespace.
-    pub platform: fn(&MaasPlatform, &dyn Fn(&str) -> Option<Expr>) -> Vec<Object>,
+    /// Returns the objects of `[chart.maas]`.
+    pub platform: fn(&MaasPlatform, &Namespaces<'_>) -> Vec<Object>,
     /// Returns the texts about `[chart.maas]` in the documents of its chart.
     pub additions: fn(&MaasPlatform) -> Additions,
 }

@@ -173,7 +173,9 @@ mod tests {
     use crate::{Purpose, Session};
 
     fn object(text: &str) -> Map {
-        let Value::Map(map) = crate::yaml::parse(text).unwrap().remove(0) else { panic!("a map") };
+        let Value::Map(map) = bundle2chart_yaml::parse(text).unwrap().remove(0) else {
+            panic!("a map")
+        };
         *map
     }
 

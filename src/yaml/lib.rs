@@ -78,23 +78,38 @@ pub enum Event<'t> {
     DocumentStart(usize),
     /// A document ends.
     DocumentEnd,
-    /// A scalar. The anchor is 0 if there is none.
-    Scalar { text: Cow<'t, str>, style: Style, anchor: usize, tag: Option<Box<str>> },
+    /// A scalar.
+    Scalar {
+        /// Its text, without quotes.
+        text: Cow<'t, str>,
+        /// How it is written.
+        style: Style,
+        /// Number of its anchor; 0 if there is none.
+        anchor: usize,
+        /// Its tag.
+        tag: Option<Box<str>>,
+    },
     /// The value of an anchor again; the last definition before this place counts.
     Alias(usize),
     /// A list begins.
-    SequenceStart { anchor: usize },
+    SequenceStart {
+        /// Number of its anchor; 0 if there is none.
+        anchor: usize,
+    },
     /// A list ends.
     SequenceEnd,
     /// A map begins; keys and values follow in turn.
-    MappingStart { anchor: usize },
+    MappingStart {
+        /// Number of its anchor; 0 if there is none.
+        anchor: usize,
+    },
     /// A map ends.
     MappingEnd,
 }
 
 /// The style of a scalar, as far as it affects its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
+pub enum Style {
     /// Without quotes: its meaning depends on its text.
     Plain,
     /// In quotes or as a block: always a string.

@@ -135,3 +135,13 @@ proptest::proptest! {
         proptest::prop_assert_eq!(described(&text), described(&text.replace('\n', "\r\n")));
     }
 }
+
+#[test]
+fn manifests_are_read_as_literal() {
+    let text = "a: {b: [{c: d}]}\ne: 1\n";
+    let mut read = crate::parse(text).unwrap();
+    let crate::ir::Value::Map(mut root) = read.remove(0) else { panic!("a map") };
+    assert!(root.is_literal());
+    assert_eq!(root.get_mut("missing"), None);
+    assert!(root.is_literal());
+}

@@ -363,7 +363,7 @@ fn spelled(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns a string in double quotes.
-pub fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     quote_into(&mut quoted, text);

@@ -1,5 +1,5 @@
 //! A real server rejects what the lint of rejected objects warns about, with the message that
-//! src/compiler/passes/lint/refusals.rs quotes; and it accepts the near misses, without a warning.
+//! src/compile/passes/lint/refusals.rs quotes; and it accepts the near misses, without a warning.
 
 use crate::command::Case;
 use crate::control_plane::{Answer, ControlPlane};

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 /// Name of the stand-ins below tests/.
 const PROGRAMS: &str = "serving_programs";
 
-/// Endpoint picker and routing proxy of the newest profile (src/compiler/serving/config/profile.rs). A
+/// Endpoint picker and routing proxy of the newest profile (src/config/serving/profile.rs). A
 /// chart with another image has no program for it.
 const PICKER: Module = Module {
     path: "github.com/llm-d/llm-d-router",

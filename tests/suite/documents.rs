@@ -4,6 +4,7 @@
 mod attacks;
 mod bundles_toml;
 mod commands;
+mod crates;
 mod examples;
 mod values;
 
@@ -36,7 +37,7 @@ Every problem that bundle2chart reports has one of these codes, as in `error[unk
 `bundle2chart explain CODE` prints the same text; the examples are from the tests. Codes are stable and never reused. The
 level is the highest one without `[lints]`; the text in parentheses is what the code is about.
 
-Generated from `src/compiler/diag/code.rs`.
+Generated from `src/model/diag/code.rs`.
 "
     .to_owned();
     let examples = examples::by_code();
@@ -96,7 +97,7 @@ fn invariants() {
 explain CODE` explains a code. The field is the key of `[[serving]]` that determines the invariant, the source an issue, an
 API or a program.
 
-Generated from `src/compiler/serving/invariants.rs`.
+Generated from `src/serving/invariants.rs`.
 
 | code | severity | field | otherwise | source |
 |---|---|---|---|---|

@@ -39,7 +39,7 @@ const STEPS: &[&str] = &[": it exceeded 50 million steps"];
 
 #[test]
 fn filters_that_do_not_end_are_stopped() {
-    // Without optimization, 10 s of CPU time are over before 50 million steps are: src/compiler/jq/tests.rs
+    // Without optimization, 10 s of CPU time are over before 50 million steps are: src/jq/tests.rs
     // tests steps with a small budget.
     if !cfg!(debug_assertions) {
         filters(&["def f: f; f"], STEPS);

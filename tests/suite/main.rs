@@ -45,7 +45,6 @@ mod jq;
 mod lints;
 mod maas;
 mod migrate;
-mod module_graph;
 mod object_faults;
 mod output_faults;
 mod output_tree;

@@ -3,9 +3,9 @@
 
 use crate::support::shared;
 use bundle2chart::bundle;
+use bundle2chart::config::serving::profile;
 use bundle2chart::diag::{Diagnostic, Diagnostics, Severity, human};
 use bundle2chart::ir::Release;
-use bundle2chart::serving::config::profile;
 use bundle2chart::serving::{self, Manifest, placeholders};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;

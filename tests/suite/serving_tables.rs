@@ -1,4 +1,4 @@
-//! `src/compiler/serving/releases/update.py` adds a release to a table from small sources.
+//! `src/serving/releases/update.py` adds a release to a table from small sources.
 
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -21,8 +21,7 @@ fn update(table: &str, version: &str, before: &Json, sources: &[(&str, &str)]) -
     let tree = folder.path().join("sources");
     write(&tree, sources);
 
-    let program =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("src/compiler/serving/releases/update.py");
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/serving/releases/update.py");
     let run = Command::new("python3")
         .arg(program)
         .args([table, version])

@@ -4,8 +4,7 @@ use crate::source_files::source_files;
 
 /// The files that may open files of others and start programs. The interpreter of jq runs in this
 /// program itself, started once more.
-const MAY_OPEN: [&str; 3] =
-    ["compiler/regular_file.rs", "compiler/source/process.rs", "compiler/jq/session.rs"];
+const MAY_OPEN: [&str; 3] = ["model/regular_file.rs", "source/process.rs", "jq/session.rs"];
 
 /// Ways to open a file, which wait for a named pipe and read a device without end, and to start a
 /// program, which may run without end.
@@ -55,7 +54,7 @@ fn diagnostics_are_reported_to_the_sink_and_not_returned() {
 
     let found: Vec<String> = sources()
         .iter()
-        .filter(|(path, _)| !path.starts_with("compiler/diag/"))
+        .filter(|(path, _)| !path.starts_with("model/diag/"))
         .flat_map(|(path, code)| {
             returning_diagnostics(code).into_iter().map(move |name| format!("src/{path}: {name}"))
         })

@@ -2,8 +2,8 @@
 
 use super::super::memory::bounded;
 use super::fixtures;
+use bundle2chart::config::serving::profile;
 use bundle2chart::diag::{Diagnostics, Place};
-use bundle2chart::serving::config::profile;
 use bundle2chart::serving::{self, Manifest, fuzzing};
 use std::collections::BTreeMap;
 

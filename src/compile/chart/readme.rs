@@ -280,6 +280,7 @@ fn certificate_section(text: &mut String, unit: &Unit, description: &Description
     let _ = writeln!(text, " ({}). {provider}", deployments.join(", "));
 }
 
+/// Writes the table of the objects in the chart.
 pub fn contents(text: &mut String, unit: &Unit) {
     // Switches have several objects of one name, of which one is rendered. Names of several parts are
     // not compared.
@@ -295,6 +296,7 @@ pub fn contents(text: &mut String, unit: &Unit) {
     }
 }
 
+/// Writes the table of values.
 pub fn values(text: &mut String, unit: &Unit) {
     if unit.values.is_empty() {
         return;

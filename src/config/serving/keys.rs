@@ -9,7 +9,7 @@ use crate::keys::{
 pub(crate) const TOPOLOGIES: &[&str] =
     &["single", "lws-mp", "lws-ray", "lws-dp-internal", "lws-dp-hybrid", "lws-dp-external"];
 /// Values of `engine.kind`, the default first.
-pub(crate) const ENGINES: &[&str] = &["vllm", "sglang"];
+pub const ENGINES: &[&str] = &["vllm", "sglang"];
 /// Values of `vendor`, the default first.
 pub(crate) const VENDORS: &[&str] = &["nvidia", "amd", "intel", "gaudi", "tpu", "none"];
 /// Values of `form`, the default first.

@@ -120,6 +120,7 @@ impl Release<'_> {
             .collect()
     }
 
+    /// Returns the reference that an image has with these values.
     pub fn image<'a>(&'a self, image: &'a ImageReference) -> Cow<'a, str> {
         let set = |path| self.lookup(path).as_str().filter(|text| !text.is_empty());
         match (set(&image.own), set(&image.registry)) {

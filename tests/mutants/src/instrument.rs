@@ -58,7 +58,7 @@ pub fn file(text: &str, ids: &[usize], mutants: &[Mutant]) -> Result<Instrumente
         places.entry((mutant.span.start, mutant.genre.as_str())).or_default().push(*id);
     }
     let package = &mutants[ids[0]].package;
-    let krate = if package == "bundle2chart" { "bundle2chart_compiler" } else { "crate" };
+    let krate = if package == "bundle2chart-model" { "crate" } else { "bundle2chart_model" };
 
     let mut writer = Writer {
         text,
@@ -344,8 +344,8 @@ mod tests {
             let start = text.find(place).expect("the place");
             Mutant {
                 name: format!("{place} -> {new}"),
-                file: "src/compiler/a.rs".to_owned(),
-                package: "bundle2chart-compiler".to_owned(),
+                file: "src/model/a.rs".to_owned(),
+                package: "bundle2chart-model".to_owned(),
                 genre: (*genre).to_owned(),
                 span: Span { start: at(start), end: at(start + place.len()) },
                 replacement: (*new).to_owned(),

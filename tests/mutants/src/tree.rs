@@ -7,10 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The switch between mutants: a module of the compiler's crate, which the other one uses too.
+/// The switch between mutants: a module of the crate that all others use.
 const SWITCH: &str = include_str!("switch.rs");
-/// The root of the compiler's crate.
-const COMPILER: &str = "src/compiler/lib.rs";
+/// The root of that crate.
+const MODEL: &str = "src/model/lib.rs";
 
 /// Writes a file if its content changed, so that cargo compiles only what did.
 fn write(path: &Path, content: &[u8]) -> Result<(), String> {
@@ -101,7 +101,7 @@ pub fn instrument(
             unviable.extend(done.unviable);
             sites.insert(tree.join(&path), done.sites);
         }
-        if path == COMPILER {
+        if path == MODEL {
             text += &SWITCH.replace("NUMBER_OF_MUTANTS", &mutants.len().to_string());
         }
         write(&tree.join(&path), text.as_bytes())?;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Directory of the pages.
 const DIRECTORY: &str = "docs/reference/bundles-toml";
-const SOURCE: &str = "Generated from `src/compiler/config/keys.rs`.\n";
+const SOURCE: &str = "Generated from `src/config/keys.rs`.\n";
 
 /// A table, and the tables that have it.
 struct Found {

@@ -120,16 +120,6 @@ fn a_change_takes_the_literal_mark_away() {
     }
 }
 
-#[test]
-fn manifests_are_read_as_literal() {
-    let text = "a: {b: [{c: d}]}\ne: 1\n";
-    let mut read = crate::yaml::parse(text).unwrap();
-    let Value::Map(mut root) = read.remove(0) else { panic!("a map") };
-    assert!(root.is_literal());
-    assert_eq!(root.get_mut("missing"), None);
-    assert!(root.is_literal());
-}
-
 /// Trees have a hundred thousand values, and reading them takes as long as filling their memory.
 #[test]
 fn values_are_small() {
