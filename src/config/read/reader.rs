@@ -5,8 +5,9 @@ use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use crate::keys::{INCLUDED, Key, Kind, ROOT, Table};
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -25,6 +26,21 @@ const OLM_WORDS: [(&str, &str); 6] = [
     ("defaultChannel", "channel"),
     ("installNamespace", "namespace"),
 ];
+
+/// The names of all keys: what is read must be declared.
+static KEYS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
+    let mut names = BTreeSet::new();
+    let mut tables = vec![&ROOT];
+    while let Some(table) = tables.pop() {
+        for key in table.keys {
+            names.insert(key.name);
+            if let Kind::Table(inner) | Kind::Tables(inner) = key.kind {
+                tables.push(inner);
+            }
+        }
+    }
+    names
+});
 
 /// Collects what is wrong with the file.
 pub(crate) struct Reader<'a> {
@@ -317,6 +333,7 @@ impl Reader<'_> {
 
 impl<'t> Fields<'t> {
     fn value(&self, name: &str) -> Option<&'t Spanned<DeValue<'t>>> {
+        debug_assert!(KEYS.contains(name), "`{name}` is a key of no table");
         self.values.iter().find(|(key, _)| key.name == name).map(|(_, value)| *value)
     }
 
