@@ -1,4 +1,5 @@
-//! What a compiler of models provides. `bundle2chart-serving` is one; nothing else names that crate.
+//! The interface of a compiler of models. `bundle2chart-serving` is the only one, and nothing else names that
+//! crate.
 
 use crate::chart::{Additions, Chart};
 use crate::config::serving::ServingConfig;

@@ -1,5 +1,5 @@
-//! What all stages share: objects and values ([`ir`]), diagnostics ([`diag`]), text escaped for
-//! terminals and reports ([`escape`]), and the opening of input files ([`regular_file`]).
+//! Objects and values ([`ir`]), diagnostics ([`diag`]), text escaped for terminals and reports
+//! ([`escape`]), and the opening of input files ([`regular_file`]): all stages share them.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
