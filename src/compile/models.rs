@@ -1,5 +1,5 @@
-//! The interface of a compiler of models. `bundle2chart-serving` is the only one, and nothing else names that
-//! crate.
+//! The interface of a compiler of models. `bundle2chart-serving` is the only one, and nothing else
+//! names that crate.
 
 use crate::chart::{Additions, Chart};
 use crate::config::serving::ServingConfig;

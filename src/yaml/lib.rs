@@ -82,7 +82,7 @@ pub enum Event<'t> {
     Scalar {
         /// Its text, without quotes.
         text: Cow<'t, str>,
-        /// How it is written.
+        /// Its style, which affects its meaning.
         style: Style,
         /// Number of its anchor; 0 if there is none.
         anchor: usize,
