@@ -213,6 +213,8 @@ fn forks_have_the_report_in_the_summary_and_pushes_only_the_check() {
     let run = Run::start(&request, "pull_request", &[]);
     assert!(!run.succeeded, "{run:#?}");
     assert_eq!(run.steps, ["Check", "Result"]);
+    let text = "::error::the charts were not checked (exit code 2)";
+    assert!(run.text.contains(text) && !run.text.contains("are not what"), "{}", run.text);
 }
 
 /// The workflow in the book has only inputs of the action, and the permissions that it needs.

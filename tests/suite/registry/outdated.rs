@@ -84,7 +84,9 @@ fn newer_tags_and_moved_tags_are_found() {
     assert_eq!(seen.code, Some(1), "{}", seen.text());
     assert_eq!(bundle(&seen)["newest"], json!({ "version": "1.10.0", "tag": "v1.10.0" }));
     assert_eq!(bundle(&seen)["outdated"], true);
-    assert!(run(&[]).stdout.contains("run `bundle2chart lock --upgrade lamp-operator --to v1.10.0`"));
+    assert!(
+        run(&[]).stdout.contains("run `bundle2chart lock --upgrade lamp-operator --to v1.10.0`")
+    );
     project.assert_no_secret(&[&seen], &[USER.repeat(9).as_str()]);
     let seen = run(&["--offline"]);
     assert_eq!(seen.code, Some(2));
