@@ -4,7 +4,7 @@ use crate::support::command::Case;
 use crate::support::shared::shared;
 
 /// Lines of a terminal window.
-const SCREEN: usize = 40;
+const SCREEN: usize = 42;
 
 #[test]
 fn three_real_bundles_fit_a_screen() {

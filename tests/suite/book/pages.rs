@@ -46,12 +46,17 @@ fn links(page: &Page) -> Vec<(PathBuf, String)> {
             prose.replace_range(range, "");
         }
     }
+    // Files outside of the book are links to the repository.
+    let repository = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/");
     let targets = link.captures_iter(&prose).map(|found| found[1].to_owned());
     targets
-        .filter(|target| !target.starts_with("http"))
+        .filter(|target| !target.starts_with("http") || target.starts_with(repository))
         .map(|target| {
-            let (path, anchor) = target.split_once('#').unwrap_or((&target, ""));
-            let directory = page.path.parent().expect("a directory");
+            let (target, directory) = match target.strip_prefix(repository) {
+                Some(target) => (target, Path::new("")),
+                None => (target.as_str(), page.path.parent().expect("a directory")),
+            };
+            let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
             let file = if path.is_empty() { page.path.clone() } else { directory.join(path) };
             (normal(&file), anchor.to_owned())
         })

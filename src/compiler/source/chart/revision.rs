@@ -16,7 +16,7 @@ pub fn list_revision(folder: &Path, revision: &str) -> Result<Vec<String>, Fatal
     let failed = |why: &str| {
         let why = why.trim().lines().last().unwrap_or_default().to_owned();
         let message = format!("cannot list files at Git revision `{revision}`: {why}");
-        failure(Code::GitFailed, message, &remedy(&why, "use a revision from `git log`"))
+        failure(Code::GitFailed, message, remedy(&why, "use a revision from `git log`"))
     };
     if revision.starts_with('-') || revision.is_empty() {
         return Err(failed("invalid revision"));
@@ -81,7 +81,7 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
         let message = format!("cannot read `{path}` at Git revision `{revision}`: {why}");
         let hint = "use a revision from `git log` in which the output directory or `bundles.lock` \
             was committed";
-        failure(Code::GitFailed, message, &remedy(&why, hint))
+        failure(Code::GitFailed, message, remedy(&why, hint))
     };
     if revision.starts_with('-') || revision.is_empty() {
         return Err(failed("invalid revision"));
