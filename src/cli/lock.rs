@@ -100,7 +100,7 @@ impl LockCommand {
         let mut lines = Lines::from_iter([line]);
         let is_image = |bundle: &&BundleConfig| matches!(bundle.source, Source::Image { .. });
         if let (0, Some(bundle)) = (count, upgraded.iter().copied().find(is_image)) {
-            lines.push(&format!(
+            lines.push(format!(
                 "tags in {} are unchanged; set another one with `bundle2chart lock --upgrade {} --to TAG`",
                 global.config.display(),
                 bundle.name

@@ -928,9 +928,11 @@ fn what_is_no_regular_file_is_refused_and_not_waited_for() {
 /// Mistakes of a first day: the message, and a hint that says what to write.
 #[test]
 fn mistakes_have_a_hint_that_mends_them() {
+    // Files to write, the command, and texts of the message.
+    type Mistake<'m> = (&'m [(&'m str, String)], &'m [&'m str], [&'m str; 2]);
     let with = |more: &str| format!("{CONFIG}{more}");
     let overlay = "[[bundle.overlay]]\npath = \"extra.yaml\"\n";
-    let mistakes: [(&[(&str, String)], &[&str], [&str; 2]); 9] = [
+    let mistakes: [Mistake<'_>; 9] = [
         (
             &[("bundles.toml", CONFIG.replace("lamp-operator", "Lamp_operator"))],
             &["build"],
