@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # archives.sh VERSION PROGRAMS DIST: packs DIST/bundle2chart-VERSION-TARGET.tar.gz for each program
-# PROGRAMS/TARGET/bundle2chart, and DIST/SHA256SUMS. Completions and man pages are written by the program
+# PROGRAMS/TARGET/bundle2chart, with the licenses of its crates, and DIST/SHA256SUMS. Completions and man pages are written by the program
 # that runs here. The same programs give the same bytes. Needs GNU tar.
 set -euo pipefail
 version=$1 programs=$(realpath "$2") dist=$(realpath --canonicalize-missing "$3")
@@ -27,6 +27,8 @@ mkdir -p "$dist" "$staging/common/completions" "$staging/common/man/man1"
 "$native" completions zsh > "$staging/common/completions/_bundle2chart"
 "$native" man --out "$staging/common/man/man1" 2> /dev/null
 cp LICENSE README.md CHANGELOG.md "$staging/common"
+mapfile -t targets < <(ls "$programs")
+release/licenses.sh "${targets[@]}" > "$staging/common/THIRD-PARTY-LICENSES"
 
 for directory in "$programs"/*/; do
   name=bundle2chart-$version-$(basename "$directory")

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # image.sh VERSION PROGRAMS CERTIFICATES LAYOUT: writes a container image from scratch as an OCI image layout,
-# with the static programs PROGRAMS/{x86_64,aarch64}-unknown-linux-musl/bundle2chart that exist, and the file
-# of CA certificates, because TLS uses those of the system. The same inputs give the same digests.
+# with the static programs PROGRAMS/{x86_64,aarch64}-unknown-linux-musl/bundle2chart that exist, the licenses
+# of their crates, and the file of CA certificates, because TLS uses those of the system. The same inputs give the same digests.
 set -euo pipefail
 version=$1 programs=$2 certificates=$3 layout=$4
+scripts=$(dirname "$0")
 
 staging=$(mktemp -d)
 trap 'rm -rf "$staging"' EXIT
@@ -24,10 +25,12 @@ for platform in x86_64:amd64 aarch64:arm64; do
   mkdir -p "$root/etc/ssl/certs" "$root/tmp" "$root/work"
   install -m 755 "$programs/$target/bundle2chart" "$root/bundle2chart"
   install -m 644 "$certificates" "$root/etc/ssl/certs/ca-certificates.crt"
+  "$scripts/licenses.sh" "$target" > "$root/THIRD-PARTY-LICENSES"
+  chmod 644 "$root/THIRD-PARTY-LICENSES"
   chmod 755 "$root" "$root/etc" "$root/etc/ssl" "$root/etc/ssl/certs" "$root/work"
   chmod 1777 "$root/tmp"
   tar --create --directory "$root" --format ustar --sort name --mtime @0 --owner 0 --group 0 --numeric-owner \
-    bundle2chart etc tmp work > "$staging/layer.tar"
+    THIRD-PARTY-LICENSES bundle2chart etc tmp work > "$staging/layer.tar"
   diff_id=$(sha256sum "$staging/layer.tar" | cut -d ' ' -f 1)
   gzip --no-name --best "$staging/layer.tar"
   blob "$staging/layer.tar.gz"

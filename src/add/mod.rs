@@ -5,10 +5,12 @@ mod file;
 mod proposals;
 mod remove;
 mod table;
+mod tag;
 
 pub(crate) use file::read;
 pub(crate) use remove::remove;
 pub(crate) use table::{list, quoted};
+pub(crate) use tag::set_tag;
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, Config, Source, Watch};

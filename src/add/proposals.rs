@@ -44,6 +44,12 @@ pub(super) fn propose(subject: &Subject<'_>, table: &mut Table) {
     subject.certificates(table);
     subject.dependencies(table);
     subject.pull_secret(table);
+    if subject.noticed.contains(&Code::RunAsUserMissing) {
+        table.note(
+            "sets runAsNonRoot without runAsUser: off OpenShift, its images need a numeric USER, or \
+                pods fail with CreateContainerConfigError",
+        );
+    }
 }
 
 impl Subject<'_> {

@@ -36,6 +36,11 @@ impl Table {
         let _ = writeln!(self.text, "# {}\n{key} = {value}", escape::visible(why));
     }
 
+    /// Adds a comment.
+    pub(super) fn note(&mut self, text: &str) {
+        let _ = writeln!(self.text, "# {}", escape::visible(text));
+    }
+
     /// Suggests a key that a person has to complete or confirm, as a comment.
     pub(super) fn suggest(&mut self, key: &str, value: &str, why: &str) {
         let _ = writeln!(self.text, "# {}\n# {key} = {value}", escape::visible(why));

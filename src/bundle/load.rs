@@ -266,6 +266,15 @@ pub(super) fn documents(
                     "fix the file, or remove it if it is not a manifest: every file in the \
                      manifests directory is parsed as YAML or JSON"
                 }
+                Cause::Syntax
+                    if text
+                        .lines()
+                        .nth(problem.line - 1)
+                        .is_some_and(|line| line.contains("{{")) =>
+                {
+                    "write the value: manifests are YAML and not Helm templates; values come from \
+                     the chart (`namespaces`, `[[bundle.switch]]`)"
+                }
                 Cause::Syntax => "fix the file: it must be YAML or JSON",
             };
             let code = match problem.cause {

@@ -4,7 +4,7 @@ use super::access::access;
 use super::output::Output;
 use super::{Exit, Global};
 use crate::chart;
-use crate::config::Config;
+use crate::config::{Config, Deploy};
 use crate::deploy::{self, Release};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, listed};
 use crate::escape::Lines;
@@ -120,19 +120,21 @@ impl Build {
                 let comparison = &changes.differences;
                 return Some(self.checked(comparison, stale, output, diagnostics, &out));
             }
-            let mut summary = summary(&charts, &built.release_bytes, &changes, &out);
+            let mut summary = summary(&charts, &built.release_bytes, &changes, &out, is_first);
             // Written last, so that the lock file never has a bundle that was not built.
             if let Some(path) = stale
                 && diagnostics.report(lock::write(path, &new_lock))?
             {
                 let changes = lock::change::changes(&lock, &new_lock).len();
-                summary.push(format!("{}: {changes} changed; commit it", path.display()));
+                let what = if lock.bundles.is_empty() { "locked" } else { "changed" };
+                summary.push(format!("{}: {changes} {what}; commit it", path.display()));
             }
-            if let Some(release) = first_to_install(&built.releases).filter(|_| is_first) {
+            if is_first && !built.releases.is_empty() {
                 let lock = (!new_lock.bundles.is_empty()).then_some(lock_path.as_path());
                 let files = [global.config.as_path()].into_iter().chain(lock);
                 let files: Vec<&Path> = files.chain([out.as_path()]).collect();
-                summary.append(next_steps(release, &files));
+                let deploy = self.names.is_empty().then_some(&config.deploy);
+                summary.append(next_steps(&built.releases, deploy, &files));
             }
             Some((Exit::Clean, summary))
         });
@@ -251,10 +253,17 @@ fn outdated(
     charts.iter().flat_map(of_chart).collect()
 }
 
-/// Returns a release that needs no other of these.
-fn first_to_install(releases: &[Release]) -> Option<&Release> {
-    let is_built = |name: &String| releases.iter().any(|other| other.bundle == *name);
-    releases.iter().find(|release| !release.depends_on.iter().any(is_built))
+/// Returns the releases so that each comes after those that it depends on.
+fn in_order(releases: &[Release]) -> Vec<&Release> {
+    let mut left: Vec<&Release> = releases.iter().collect();
+    let mut ordered = Vec::new();
+    let is_left = |name: &String, left: &[&Release]| left.iter().any(|it| it.bundle == *name);
+    while let Some(next) =
+        left.iter().position(|it| !it.depends_on.iter().any(|name| is_left(name, &left)))
+    {
+        ordered.push(left.remove(next));
+    }
+    ordered
 }
 
 /// Reports each bundle that is not in the lock file, or, if there is none, each unused entry.
@@ -295,19 +304,39 @@ pub(super) fn not_locked(
     }
 }
 
-/// Returns the next steps after a first build.
-fn next_steps(release: &Release, files: &[&Path]) -> Lines {
-    let Release { name, namespace, dir, .. } = release;
+/// Returns the next steps after a first build: the commands of the deployment tools that the
+/// configuration has, else one of Helm for each release.
+fn next_steps(releases: &[Release], deploy: Option<&Deploy>, files: &[&Path]) -> Lines {
     let out = files.last().copied().unwrap_or(Path::new(""));
     let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-    let chart = out.join(dir);
-    Lines::from_iter([
-        format!("next: commit {}, and install the charts, for example", listed(&files, 3)),
-        format!(
-            "  helm install {name} {} --namespace {namespace} --create-namespace",
-            chart.display()
-        ),
-    ])
+    let mut lines = Lines::new();
+    lines.push(format!("next: commit {}, and install the charts:", listed(&files, 3)));
+    let tools = deploy.map(|deploy| {
+        let helmfile = deploy
+            .helmfile
+            .as_ref()
+            .map(|name| format!("  helmfile --file {} apply", out.join(name).display()));
+        let argocd = deploy.argocd.as_ref().map(|argocd| {
+            format!("  kubectl apply --filename {}", out.join(&argocd.dir).display())
+        });
+        let flux = deploy
+            .flux
+            .as_ref()
+            .map(|flux| format!("  kubectl apply --kustomize {}", out.join(&flux.dir).display()));
+        [helmfile, argocd, flux].into_iter().flatten().collect::<Vec<_>>()
+    });
+    let tools = tools.unwrap_or_default();
+    if tools.is_empty() {
+        for Release { name, namespace, dir, .. } in in_order(releases) {
+            let chart = out.join(dir);
+            lines.push(format!(
+                "  helm install {name} {} --namespace {namespace} --create-namespace",
+                chart.display()
+            ));
+        }
+    }
+    tools.iter().for_each(|tool| lines.push(tool));
+    lines
 }
 
 /// Returns the build summary: a line per chart, and a total.
@@ -316,6 +345,7 @@ fn summary(
     release_bytes: &BTreeMap<PathBuf, usize>,
     changes: &Changes,
     out: &Path,
+    is_first: bool,
 ) -> Lines {
     let mut text = Lines::new();
     let width = charts.iter().map(|chart| chart.dir.as_os_str().len()).max().unwrap_or(0);
@@ -349,7 +379,8 @@ fn summary(
     }
     for (name, count) in deployment_files {
         let files = if count == 1 { "file" } else { "files" };
-        text.push(format!("{:<width$}  updated    {count:>3} {files}", name.display()));
+        let what = if is_first { "created" } else { "updated" };
+        text.push(format!("{:<width$}  {what:<9}  {count:>3} {files}", name.display()));
     }
     text.push(format!(
         "{}: {} created, {} updated, {} unchanged",

@@ -17,6 +17,10 @@ strip-annotations = true
 # Pull secret that every ServiceAccount refers to.
 # pull-secret = "my-pull-secret"
 
+[lints]
+# Nearly all operators for OpenShift leave the user to it; `add` and `inspect` say it once.
+run-as-user-missing = "allow"
+
 # Registry mirror: images of `from` are pulled from `to`.
 # [[mirror]]
 # from = "registry.example.com"

@@ -3,12 +3,12 @@
 use super::access::access;
 use super::output::Output;
 use super::{Exit, Global};
-use crate::config::BundleConfig;
+use crate::config::{BundleConfig, Source};
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::lock::change::{Change, changes};
 use crate::source::SourceResolver;
-use crate::{lock, pipeline};
+use crate::{add, lock, pipeline};
 
 /// Resolve tags to digests and write bundles.lock.
 ///
@@ -23,6 +23,9 @@ pub(super) struct LockCommand {
     /// versions before it. Without, stop at the next required version.
     #[arg(long, requires = "upgrade")]
     latest: bool,
+    /// With --upgrade and one NAME, set this tag of its image in bundles.toml.
+    #[arg(long, value_name = "TAG", requires = "upgrade", conflicts_with = "check")]
+    to: Option<String>,
     /// Do not write anything; exit with 1 if the lock file would change.
     #[arg(long)]
     check: bool,
@@ -47,9 +50,16 @@ impl LockCommand {
         output: &mut Output,
         diagnostics: &mut Diagnostics,
     ) -> Option<Exit> {
-        let (config, old) = super::configuration_and_lock(global, output, diagnostics)?;
+        let (mut config, old) = super::configuration_and_lock(global, output, diagnostics)?;
+        let names = self.upgrade.as_deref();
+        let edited = match &self.to {
+            Some(tag) => {
+                Some(add::set_tag(&mut config, names.unwrap_or_default(), tag, diagnostics)?)
+            }
+            None => None,
+        };
         let path = lock::path_of(&global.config);
-        let upgraded = match &self.upgrade {
+        let upgraded = match names {
             Some(names) => pipeline::select_bundles(&config, names, diagnostics)?,
             None => Vec::new(),
         };
@@ -77,14 +87,26 @@ impl LockCommand {
         } else if self.check {
             (format!("{count} would change"), Exit::Findings)
         } else {
-            if let Err(fatal) = lock::write(&path, &new) {
-                output.diagnostics(&Diagnostics::from(fatal));
+            let mut failed = Diagnostics::new();
+            let written = edited.is_none_or(|(path, text)| add::write(&path, &text, &mut failed))
+                && failed.report(lock::write(&path, &new)).is_some();
+            if !written {
+                output.diagnostics(&failed);
                 return Some(Exit::Error);
             }
             (format!("{count} changed"), Exit::Clean)
         };
         let line = format!("{}: {state}, {} locked", path.display(), new.bundles.len());
-        output.note(&Lines::from_iter([line]));
+        let mut lines = Lines::from_iter([line]);
+        let is_image = |bundle: &&BundleConfig| matches!(bundle.source, Source::Image { .. });
+        if let (0, Some(bundle)) = (count, upgraded.iter().copied().find(is_image)) {
+            lines.push(format!(
+                "tags in {} are unchanged; set another one with `bundle2chart lock --upgrade {} --to TAG`",
+                global.config.display(),
+                bundle.name
+            ));
+        }
+        output.note(&lines);
         Some(exit)
     }
 }

@@ -84,6 +84,10 @@ impl Migrate {
                 format!("`{}` is a chart, and its bundle is missing", self.source),
                 format!("write the bundle after it: `bundle2chart migrate {source} BUNDLE`"),
             ),
+            None if Path::new(&self.source).join("manifests").is_dir() => (
+                format!("`{}` is a bundle, and the hand-made chart is missing", self.source),
+                format!("write the chart before it: `bundle2chart migrate CHART {source}`"),
+            ),
             Some(bundle) if is_chart(bundle) && !is_chart(&self.source) => (
                 format!("`{bundle}` is a chart, not a bundle"),
                 format!(

@@ -157,8 +157,8 @@ pub struct Registry {
     pub host: String,
     /// PEM file of authorities, relative to the configuration.
     pub ca: Option<PathBuf>,
-    /// True if the registry is contacted over plain HTTP.
-    pub plain_http: bool,
+    /// True if the registry is contacted over plain HTTP; `None` if the file does not say.
+    pub plain_http: Option<bool>,
     /// Other hosts that may see its credentials, in lower case.
     pub auth_hosts: Vec<String>,
     /// The table in the file.

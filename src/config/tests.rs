@@ -514,7 +514,7 @@ watch = []
     21 | name = "My_Operator"
        |        ^^^^^^^^^^^^^
        |
-       = hint: use at most 53 lower-case letters, digits and dashes; start and end with a letter or digit; releases are named after it
+       = hint: write `name = "my-operator"`: releases are named after it
 
     error[invalid-value]: `image` starts with `docker://`, which image references do not have
       --> bundles.toml:22:9

@@ -36,6 +36,17 @@ pub fn read(path: &Path) -> Result<Lock, Fatal> {
 /// If it is no lock file of the version that this program knows.
 pub fn parse(name: String, text: String) -> Result<Lock, Fatal> {
     format::parse(&text).map_err(|fault| {
+        let conflict = text.match_indices("<<<<<<< ").map(|(start, _)| start);
+        let mut conflict = conflict.filter(|start| *start == 0 || text[..*start].ends_with('\n'));
+        if let Some(start) = conflict.next() {
+            let message = "the lock file has an unresolved merge conflict";
+            let hint = format!("run `git checkout --ours {name}`, then `bundle2chart lock`");
+            let source = Arc::new(SourceText { name, text });
+            return Diagnostic::error(Code::LockInvalid, message)
+                .at(Place::span(Span::new(&source, start..start + 7)))
+                .hint(hint)
+                .into();
+        }
         let source = Arc::new(SourceText { name, text });
         invalid(&fault.message).at(Place::span(Span::new(&source, fault.range))).into()
     })

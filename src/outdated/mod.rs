@@ -81,16 +81,23 @@ impl Status {
     /// Returns true if `lock --upgrade` would change the entry, or if the repository of an image has
     /// a newer version. Newer versions in other channels do not count: `channel` is a decision.
     pub(crate) fn is_outdated(&self) -> bool {
-        let Some(locked) = &self.locked else { return false };
-        let is_newer = |version: &Version| {
-            Version::parse(&locked.version).is_ok_and(|locked| *version > locked)
-        };
         let selected = self.channel.as_ref().is_some_and(|channel| {
-            is_newer(&channel.selected) || channel.newest.as_ref().is_some_and(is_newer)
+            self.is_newer(&channel.selected)
+                || channel.newest.as_ref().is_some_and(|newest| self.is_newer(newest))
         });
-        let newest = self.kind == "image"
-            && self.newest.as_ref().is_some_and(|newest| is_newer(&newest.version));
-        selected || newest || self.tag.as_ref().is_some_and(|tag| tag.moved)
+        let moved = self.locked.is_some() && self.tag.as_ref().is_some_and(|tag| tag.moved);
+        selected || moved || self.has_newer_tag()
+    }
+
+    /// Returns true if the repository of the image has a tag with a newer version.
+    fn has_newer_tag(&self) -> bool {
+        self.kind == "image"
+            && self.newest.as_ref().is_some_and(|newest| self.is_newer(&newest.version))
+    }
+
+    fn is_newer(&self, version: &Version) -> bool {
+        let locked = self.locked.as_ref().and_then(|it| Version::parse(&it.version).ok());
+        locked.is_some_and(|locked| *version > locked)
     }
 }
 

@@ -71,6 +71,13 @@ fn details(status: &Status) -> Vec<String> {
         ));
     }
 
+    if let (true, Some(newest)) = (status.has_newer_tag(), &status.newest) {
+        lines.push(format!(
+            "{name}: run `bundle2chart lock --upgrade {name} --to {}`, which sets the tag in bundles.toml",
+            newest.at
+        ));
+    }
+
     for deprecated in &status.deprecations {
         let message = Some(deprecated.message.as_str()).filter(|message| !message.is_empty());
         lines.push(format!(

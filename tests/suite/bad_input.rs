@@ -924,3 +924,76 @@ fn what_is_no_regular_file_is_refused_and_not_waited_for() {
         }
     }
 }
+
+/// Mistakes of a first day: the message, and a hint that says what to write.
+#[test]
+fn mistakes_have_a_hint_that_mends_them() {
+    // Files to write, the command, and texts of the message.
+    type Mistake<'m> = (&'m [(&'m str, String)], &'m [&'m str], [&'m str; 2]);
+    let with = |more: &str| format!("{CONFIG}{more}");
+    let overlay = "[[bundle.overlay]]\npath = \"extra.yaml\"\n";
+    let mistakes: [Mistake<'_>; 9] = [
+        (
+            &[("bundles.toml", CONFIG.replace("lamp-operator", "Lamp_operator"))],
+            &["build"],
+            ["the name of a bundle or chart contains 'L'", "write `name = \"lamp-operator\"`"],
+        ),
+        (
+            &[("bundles.toml", with("layout = \"flat\"\n"))],
+            &["build"],
+            ["unknown key `layout` in `[[bundle]]`", "`layout` belongs in `[output]`"],
+        ),
+        (
+            &[(
+                "bundles.toml",
+                with("patch = [{ match = '.kind == \"Deploymnt\"', patch = '.' }]\n"),
+            )],
+            &["build"],
+            ["patch for `.kind == \"Deploymnt\"` matched no objects", "did you mean `Deployment`?"],
+        ),
+        (
+            &[
+                ("bundles.toml", with(overlay)),
+                ("extra.yaml", "metadata:\n  name: {{ .Release.Name }}\n".to_owned()),
+            ],
+            &["build"],
+            ["a map key must be", "write the value: manifests are YAML and not Helm templates"],
+        ),
+        (
+            &[("bundles.lock", "version = 1\n<<<<<<< HEAD\n=======\n>>>>>>> other\n".to_owned())],
+            &["build"],
+            [
+                "the lock file has an unresolved merge conflict",
+                "`git checkout --ours bundles.lock`",
+            ],
+        ),
+        (&[], &["diff", "--rev", "mian"], ["no directory `out`", "run `bundle2chart build` first"]),
+        (
+            &[("out/.keep", String::new())],
+            &["diff", "--rev", "mian"],
+            ["not a git repository", "run it in a Git repository"],
+        ),
+        (
+            &[],
+            &["add", "./bundle", "lamp-operator", "--name", "other"],
+            ["is the directory of a bundle, not a catalog", "write `path = \"./bundle\"`"],
+        ),
+        (
+            &[],
+            &["migrate", "bundle"],
+            ["`bundle` is a bundle, and the hand-made chart is missing", "migrate CHART 'bundle'`"],
+        ),
+    ];
+    for (files, command, expected) in mistakes {
+        let case = Case::with_lamps();
+        for (path, content) in files {
+            case.write(path, content);
+        }
+        let seen = case.run(command);
+        for text in expected {
+            assert!(seen.stderr.contains(text), "{command:?}: no {text:?} in\n{}", seen.text());
+        }
+        let count = seen.stderr.matches("error[").count() + seen.stderr.matches("warning[").count();
+        assert_eq!(count, 1, "{}", seen.text());
+    }
+}

@@ -4,7 +4,7 @@ use crate::support::command::Case;
 use crate::support::shared::shared;
 
 /// Lines of a terminal window.
-const SCREEN: usize = 50;
+const SCREEN: usize = 42;
 
 #[test]
 fn three_real_bundles_fit_a_screen() {
@@ -19,7 +19,8 @@ fn three_real_bundles_fit_a_screen() {
         let path = corpus.join(name).join(version);
         format!("[[bundle]]\nname = {name:?}\npath = {path:?}\n")
     });
-    let config = tables.join("\n");
+    assert_eq!(case.run(&["init"]).code, Some(0));
+    let config = format!("{}\n{}", case.read("bundles.toml"), tables.join("\n"));
     case.write("bundles.toml", &config);
     let seen = case.run(&["build"]);
     assert_eq!(seen.code, Some(0), "{}", seen.text());
@@ -32,7 +33,11 @@ fn three_real_bundles_fit_a_screen() {
     assert_eq!(text.matches(&format!("write `{stub}`")).count(), 1, "{text}");
     assert!(text.contains("write `auth-reader = true`"), "{text}");
     let chart = "cert-manager-operator out/cert-manager-operator/1.16.0";
-    assert!(text.contains("next: commit bundles.toml and out, and install"), "{text}");
+    assert!(
+        text.contains("next: commit bundles.toml and out, and install the charts:\n"),
+        "{text}"
+    );
+    assert_eq!(text.matches("\n  helm install ").count(), 3, "{text}");
     assert!(text.contains(&format!("helm install {chart} --namespace")), "{text}");
 
     // The hint helps, and the second build has no next steps.

@@ -85,6 +85,7 @@ fn archives_have_the_program_completions_and_man_pages() {
         for path in [
             "LICENSE",
             "README.md",
+            "THIRD-PARTY-LICENSES",
             "completions/_bundle2chart",
             "completions/bundle2chart.bash",
             "completions/bundle2chart.fish",
@@ -186,9 +187,10 @@ fn the_image_has_the_program_and_certificates_alone() {
         let files = content(&case.path("layer.tar.gz"));
         let found = |path: &str| files.get(path).copied();
         assert_eq!(found("bundle2chart"), Some(0o755), "{files:?}");
+        assert_eq!(found("THIRD-PARTY-LICENSES"), Some(0o644), "{files:?}");
         assert_eq!(found("etc/ssl/certs/ca-certificates.crt"), Some(0o644), "{files:?}");
         assert_eq!(found("tmp/").map(|mode| mode & 0o7777), Some(0o1777), "{files:?}");
-        assert_eq!(files.len(), 7, "{files:?}");
+        assert_eq!(files.len(), 8, "{files:?}");
     }
     assert_eq!(platforms, ["amd64", "arm64"]);
     let (_, again) = image(&case, &programs, "again");
@@ -220,6 +222,96 @@ fn the_workflow_builds_what_is_installed() {
     script("release/version.sh", &[tag], &[]).expect("CHANGELOG.md has the version");
     let wrong = script("release/version.sh", &["v9.9.9"], &[]);
     assert!(wrong.is_err_and(|text| text.contains("tag v9.9.9")));
+}
+
+/// A release needs a green CI, which runs .ci/run, and the oldest compiler that Cargo.toml states.
+#[test]
+fn a_release_needs_a_green_ci() {
+    let workflow = |name: &str| -> Value {
+        let path = root().join(".github/workflows").join(name);
+        serde_yaml::from_str(&fs::read_to_string(path).expect("a workflow")).expect("YAML")
+    };
+    let jobs = &workflow("release.yml")["jobs"];
+    assert_eq!(jobs["ci"]["uses"], "./.github/workflows/ci.yml");
+    assert_eq!(
+        (&jobs["build"]["needs"], &jobs["publish"]["needs"]),
+        (&"ci".into(), &"build".into())
+    );
+    let ci = workflow("ci.yml");
+    assert!(ci["on"].as_object().is_some_and(|on| on.contains_key("workflow_call")));
+    let text = ci["jobs"].to_string();
+    for part in ["\".ci/run\"", "macos-", "^rust-version = "] {
+        assert!(text.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn licenses_of_all_crates_are_listed_with_their_texts() {
+    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    let text = script("release/licenses.sh", &[&target], &[]).expect("licenses");
+    let (list, texts) = text.split_once("\n---- ").expect("a list, and texts");
+    let crates: Vec<&str> = list.lines().filter(|line| line.contains(": ")).collect();
+    assert!(crates.len() > 100, "{list}");
+    assert!(crates.iter().any(|line| line.starts_with("serde ")), "{list}");
+    assert!(!list.contains("insta "), "a crate of the tests in {list}");
+    assert!(texts.contains("Apache License") && texts.contains("Permission is hereby granted"));
+}
+
+/// Every member of the workspace can be packaged, with what a registry shows, and without tests.
+#[test]
+fn all_crates_are_packaged() {
+    let run = |arguments: &[&str]| {
+        let done = Command::new(env!("CARGO"))
+            .args(arguments)
+            .current_dir(root())
+            .output()
+            .expect("cargo runs");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        done.stdout
+    };
+    let metadata = run(&["metadata", "--no-deps", "--locked", "--format-version", "1"]);
+    let metadata: Value = serde_json::from_slice(&metadata).expect("JSON");
+    let case = Case::new();
+    let target = case.path("target").display().to_string();
+    let package = ["package", "--workspace", "--no-verify", "--allow-dirty", "--locked"];
+    run(&[&package[..], &["--target-dir", &target]].concat());
+
+    for package in metadata["packages"].as_array().expect("packages") {
+        let name = package["name"].as_str().expect("a name");
+        for key in ["description", "license", "repository"] {
+            assert!(package[key].is_string(), "{name}: no {key}");
+        }
+        assert!(package["keywords"].as_array().is_some_and(|list| !list.is_empty()), "{name}");
+        let file = case.path(&format!("target/package/{name}-{VERSION}.crate"));
+        let tar = flate2::read::GzDecoder::new(fs::File::open(file).expect("a package"));
+        let mut tar = tar::Archive::new(tar);
+        let files: Vec<String> = tar
+            .entries()
+            .expect("entries")
+            .map(|entry| entry.expect("an entry").path().expect("a path").display().to_string())
+            .collect();
+        for path in ["README.md", "LICENSE"] {
+            assert!(files.contains(&format!("{name}-{VERSION}/{path}")), "{name}: no {path}");
+        }
+        let strays: Vec<&String> = files
+            .iter()
+            .filter(|path| ["/tests/", "/fixtures/", "/out/"].iter().any(|it| path.contains(it)))
+            .filter(|path| !path.ends_with(".rs"))
+            .collect();
+        assert!(strays.is_empty() && files.len() < 700, "{name}: {} {strays:?}", files.len());
+    }
+}
+
+/// The owner of the repository is a fact of Cargo.toml, which `release/owner.sh` sets.
+#[test]
+fn pages_have_the_owner_of_cargo_toml() {
+    let own = env!("CARGO_PKG_REPOSITORY").trim_start_matches("https://github.com/");
+    let named =
+        regex::Regex::new(r"(?:ghcr\.io/|uses: )([^/\s]+/bundle2chart)").expect("a pattern");
+    let pages = ["docs/install.md", "docs/pull-requests.md"];
+    let text = pages.map(|page| fs::read_to_string(root().join(page)).expect("a page")).concat();
+    let found: Vec<&str> = named.captures_iter(&text).map(|it| it.extract::<1>().1[0]).collect();
+    assert_eq!(found, [own, own]);
 }
 
 #[test]

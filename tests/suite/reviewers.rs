@@ -42,6 +42,7 @@ fn template(case: &Case, more: &[&str]) -> Vec<Json> {
 #[test]
 fn chart_yaml_says_who_maintains_the_chart_and_what_the_operator_is() {
     let case = described();
+    case.replace(CSV_FILE, "\"displayName\"", "\"maturity\":\"deprecated\",\"displayName\"");
     let maintainers = "maintainers = [{ name = \"platform\", email = \"platform@example.com\" }]\n";
     case.write("bundles.toml", format!("[defaults]\n{maintainers}\n{CONFIG}"));
     let seen = case.run(&["build"]);
@@ -53,6 +54,7 @@ fn chart_yaml_says_who_maintains_the_chart_and_what_the_operator_is() {
         json!([{"name": "platform", "email": "platform@example.com"}])
     );
     assert_eq!(chart["sources"], json!(["https://example.com/lamps"]));
+    assert_eq!(chart["deprecated"], true);
     assert_eq!(chart["icon"], "data:image/svg+xml;base64,aWNvbg==");
     let annotation = |key: &str| -> Json {
         let text = chart["annotations"][key].as_str().unwrap_or_else(|| panic!("{key}: {chart:#}"));

@@ -18,7 +18,7 @@ const NOT_RENDERED: [&str; 5] =
 
 /// Keys of Chart.yaml, in the order in which they are written. Helm would also read them with other
 /// upper and lower case.
-const CHART_KEYS: [&str; 14] = [
+const CHART_KEYS: [&str; 15] = [
     "apiVersion",
     "name",
     "version",
@@ -30,6 +30,7 @@ const CHART_KEYS: [&str; 14] = [
     "keywords",
     "sources",
     "icon",
+    "deprecated",
     "maintainers",
     "dependencies",
     "annotations",

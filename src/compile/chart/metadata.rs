@@ -11,20 +11,17 @@ use crate::yaml;
 /// An entry of Chart.yaml that only catalogs of charts show, and that may be large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CatalogEntry {
-    /// `icon`
-    Icon,
     /// The annotation with examples of custom resources.
     CrdsExamples,
 }
 
 impl CatalogEntry {
     /// All of them, in the order in which they are left out of large releases.
-    pub(super) const ALL: [CatalogEntry; 2] = [CatalogEntry::Icon, CatalogEntry::CrdsExamples];
+    pub(super) const ALL: [CatalogEntry; 1] = [CatalogEntry::CrdsExamples];
 
     /// Returns the key in Chart.yaml.
     pub fn as_str(self) -> &'static str {
         match self {
-            CatalogEntry::Icon => "icon",
             CatalogEntry::CrdsExamples => artifact_hub::CRDS_EXAMPLES,
         }
     }
@@ -102,9 +99,6 @@ pub(super) fn chart(
         annotations.shift_remove(entry.as_str());
     }
     set("annotations", Value::from(annotations));
-    for entry in left_out {
-        root.shift_remove(entry.as_str());
-    }
     plain(&root)
 }
 
@@ -135,11 +129,15 @@ fn of_csv(csv: &ClusterServiceVersion) -> Vec<(&'static str, Value)> {
     if let Some(icon) = icon(&csv.object) {
         entries.push(("icon", Value::Text(icon)));
     }
+    if csv.spec_text("maturity") == "deprecated" {
+        entries.push(("deprecated", Value::Bool(true)));
+    }
     entries
 }
 
-/// Largest icon, in characters of base64. Chart.yaml is part of every release Secret.
-const LARGEST_ICON: usize = 32 << 10;
+/// Largest icon, in characters of base64: a larger one would be most of Chart.yaml, which is read in
+/// reviews and part of every release Secret.
+const LARGEST_ICON: usize = 4 << 10;
 
 /// Returns the first icon of the CSV as a data URL; `None` for a large one.
 fn icon(csv: &Object) -> Option<String> {

@@ -1,9 +1,10 @@
 //! Changes of a bundle's objects by jq programs.
 
 use crate::config::PatchConfig;
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, suggest};
 use crate::ir::{Map, Object, Release};
 use crate::jq::{Input, Session, Stopped};
+use std::collections::BTreeSet;
 
 /// The result of [`patch`].
 #[derive(Clone, Debug, Default)]
@@ -46,7 +47,8 @@ pub fn patch(
     // A patch that matches nothing because another one failed is no second problem.
     if !diagnostics.has_errors_since(start) {
         let unused = patches.iter().zip(&patched.hits).filter(|(_, hits)| **hits == 0);
-        diagnostics.extend(unused.map(|(patch, _)| matched_nothing(patch)));
+        let kinds = patched.objects.iter().map(Object::kind).collect();
+        diagnostics.extend(unused.map(|(patch, _)| matched_nothing(patch, &kinds)));
     }
 
     patched
@@ -140,10 +142,12 @@ fn replaced(object: &Object, root: Map) -> Result<Object, (String, &'static str)
     ))
 }
 
-fn matched_nothing(patch: &PatchConfig) -> Diagnostic {
+fn matched_nothing(patch: &PatchConfig, kinds: &BTreeSet<&str>) -> Diagnostic {
     let message = format!("patch for `{}` matched no objects", patch.matches.text);
-    Diagnostic::warning(Code::UnusedSetting, message).at(patch.matches.place()).hint(
-        "check its spelling (kinds start with an upper-case letter), or remove it if the bundle \
-            no longer ships the object",
-    )
+    let removed = "check its spelling (kinds start with an upper-case letter), or remove it if the \
+        bundle no longer ships the object";
+    let misspelt = suggest::misspelt_kind(kinds, [patch.matches.text.as_str()]);
+    Diagnostic::warning(Code::UnusedSetting, message)
+        .at(patch.matches.place())
+        .hint(misspelt.unwrap_or_else(|| removed.to_owned()))
 }

@@ -4,7 +4,7 @@ use crate::config::Filter;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, suggest};
 use crate::ir::{Object, Release};
 use crate::jq::{Failure, Input, Session};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Maximum number of objects that a diagnostic names.
 const NAMED: usize = 3;
@@ -149,7 +149,8 @@ fn report_losses(
             let message = format!("filters remove all {total} {plural}: {}", causes.join(", "));
             let kinds = objects.iter().map(Object::kind).filter(|kind| meant(kind)).collect();
             let mut diagnostic = severity(Code::FilteredOut, message);
-            diagnostic.hint = misspelt_kind(&kinds, filters);
+            let programs = filters.iter().map(|filter| filter.text.as_str());
+            diagnostic.hint = suggest::misspelt_kind(&kinds, programs);
             Some(match place {
                 Some(place) => diagnostic.at(place),
                 None => diagnostic,
@@ -166,15 +167,6 @@ fn report_losses(
     let deployments = lost("Deployments", Diagnostic::warning, &|kind| kind == "Deployment");
     let crds = lost("CRDs", Diagnostic::warning, &|kind| kind == "CustomResourceDefinition");
     diagnostics.extend(deployments.into_iter().chain(crds));
-}
-
-/// Returns a hint with the kind that a text in the filters nearly spells.
-fn misspelt_kind(kinds: &BTreeSet<&str>, filters: &[&Filter]) -> Option<String> {
-    let known: Vec<&str> = kinds.iter().copied().collect();
-    let texts = filters.iter().flat_map(|filter| filter.text.split('"').skip(1).step_by(2));
-    let mut misspelt = texts.filter(|text| !kinds.contains(text));
-    let kind = misspelt.find_map(|text| suggest::nearest(text, &known))?;
-    Some(format!("did you mean `{kind}`?"))
 }
 
 /// Reports each filter that matches no object of any bundle.

@@ -31,7 +31,7 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Fields<'_>) -> Vec<Registry> 
         registries.push(Registry {
             host,
             ca: ca.map(PathBuf::from),
-            plain_http: fields.boolean("plain-http").unwrap_or_default(),
+            plain_http: fields.boolean("plain-http"),
             auth_hosts,
             span,
         });

@@ -29,7 +29,11 @@ pub(super) fn filled<'t>(
 pub(crate) fn name(reader: &mut Reader<'_>, (text, range): &Located<&str>) {
     if let Some(fault) = label_fault(text, NAME_LIMIT) {
         let message = format!("the name of a bundle or chart {fault}");
-        let hint = format!("{}; releases are named after it", label_rule(NAME_LIMIT));
+        let lower = text.to_lowercase().replace(['_', '.', ' '], "-");
+        let hint = match label_fault(&lower, NAME_LIMIT) {
+            None => format!("write `name = \"{lower}\"`: releases are named after it"),
+            Some(_) => format!("{}; releases are named after it", label_rule(NAME_LIMIT)),
+        };
         reader.error(Code::InvalidValue, range, message, hint);
     }
 }

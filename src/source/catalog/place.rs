@@ -75,6 +75,11 @@ pub(super) fn open<'s>(
             let shown = found.shown.trim_end_matches('/').to_owned();
             let path = found.path;
             let kind = path.metadata().map_err(|error| unreadable(&shown, &error))?;
+            if path.join("manifests").is_dir() && path.join("metadata").is_dir() {
+                let message = format!("`{shown}` is the directory of a bundle, not a catalog");
+                let hint = format!("write `path = \"{shown}\"` instead of `catalog` and `package`");
+                return Err(failure(Code::CatalogInvalid, message, &hint));
+            }
             Ok(if kind.is_dir() {
                 Catalog::Folder { path, shown }
             } else {

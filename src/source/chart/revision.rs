@@ -16,7 +16,7 @@ pub fn list_revision(folder: &Path, revision: &str) -> Result<Vec<String>, Fatal
     let failed = |why: &str| {
         let why = why.trim().lines().last().unwrap_or_default().to_owned();
         let message = format!("cannot list files at Git revision `{revision}`: {why}");
-        failure(Code::GitFailed, message, "use a revision from `git log`")
+        failure(Code::GitFailed, message, remedy(&why, "use a revision from `git log`"))
     };
     if revision.starts_with('-') || revision.is_empty() {
         return Err(failed("invalid revision"));
@@ -81,7 +81,7 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
         let message = format!("cannot read `{path}` at Git revision `{revision}`: {why}");
         let hint = "use a revision from `git log` in which the output directory or `bundles.lock` \
             was committed";
-        failure(Code::GitFailed, message, hint)
+        failure(Code::GitFailed, message, remedy(&why, hint))
     };
     if revision.starts_with('-') || revision.is_empty() {
         return Err(failed("invalid revision"));
@@ -133,6 +133,20 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
         collector.add(file, content)?;
     }
     Ok(collector.finish())
+}
+
+/// Returns the hint for a failure of Git: `revision`, unless the revision is not what is wrong.
+fn remedy(why: &str, revision: &str) -> String {
+    let other = if why.contains("not a git repository") {
+        "run it in a Git repository that has the charts, or name two charts: `bundle2chart diff OLD NEW`"
+    } else if why.starts_with("no directory") {
+        "run `bundle2chart build` first, and commit the output directory"
+    } else if why.starts_with("git: ") {
+        "install git"
+    } else {
+        revision
+    };
+    other.to_owned()
 }
 
 /// Prepares `git` so that the configuration of an untrusted repository starts no programs: no

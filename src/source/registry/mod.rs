@@ -165,8 +165,8 @@ impl Client {
         let loopback = is_loopback(name);
         let http = Http::new(&roots, timeout, loopback, &self.proxies);
         let authority = if name == "docker.io" { "registry-1.docker.io" } else { name };
-        let plain = match config {
-            Some(config) if config.plain_http => true,
+        let plain = match config.and_then(|config| config.plain_http) {
+            Some(plain) => plain,
             // A registry on this machine is often one for tests, without a certificate.
             _ if loopback && !self.access.offline => speaks_plain_http(&http, authority),
             _ => false,

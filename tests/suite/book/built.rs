@@ -25,6 +25,8 @@ fn mdbook_builds_every_page() {
     assert!(output.status.success(), "{text}");
     assert!(!text.contains("WARN") && !text.contains("ERROR"), "{text}");
 
+    let link = regex::Regex::new("(?:href|src)=\"([^\"#:]+)[\"#]").expect("a pattern");
+    let mut dead = Vec::new();
     let mut count = 0;
     for page in Page::all() {
         let Ok(path) = page.path.strip_prefix("docs") else { continue };
@@ -33,6 +35,13 @@ fn mdbook_builds_every_page() {
         }
         let html = target.path().join(path).with_extension("html");
         let html = std::fs::read_to_string(&html).expect("a page of the book");
+        for found in link.captures_iter(&html) {
+            let folder = target.path().join(path);
+            let file = folder.parent().expect("a directory").join(&found[1]);
+            if !file.exists() {
+                dead.push(format!("{}: {}", path.display(), &found[1]));
+            }
+        }
         let heading = page.text.lines().next().expect("a heading").trim_start_matches("# ");
         let heading = heading.replace('`', "");
         let plain = html.replace("<code>", "").replace("</code>", "");
@@ -40,4 +49,5 @@ fn mdbook_builds_every_page() {
         count += 1;
     }
     assert!(count > 40, "only {count} pages");
+    assert!(dead.is_empty(), "{dead:#?}");
 }

@@ -1,17 +1,20 @@
-//! The registry `registry.example.com` of the pages: a real one on this machine, reached through a
-//! proxy as in a company's network.
+//! The registries of the pages: a real one on this machine, reached through a proxy as in a company's
+//! network.
 
 use crate::registry::distribution::Distribution;
 use crate::registry::project::{PASSWORD, USER};
+use crate::support::command::Case;
+use crate::support::image::{Compression, Image, Layer, Layout};
 use base64::Engine as _;
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The host that pages name.
-const HOST: &str = "registry.example.com";
+/// The hosts that pages name.
+const HOSTS: [&str; 2] = ["registry.example.com", "quay.io"];
 /// The bundle of the first steps, which has two versions in fixtures/.
 const BUNDLE: &str = "sealing-wax/sealing-wax-operator-bundle";
 
@@ -48,7 +51,7 @@ impl Loopback {
     pub(super) fn release(&self, version: &str) {
         let layout = super::root().join("fixtures/registry");
         for tag in [version, "stable"] {
-            let name = format!("{HOST}/{BUNDLE}:{version}");
+            let name = format!("{}/{BUNDLE}:{version}", HOSTS[0]);
             self.registry.push(
                 &layout,
                 &name,
@@ -58,10 +61,41 @@ impl Loopback {
         }
     }
 
+    /// Pushes the versions of a public bundle, whose folders are in `package`.
+    pub(super) fn publish(&self, package: &Path) {
+        let folder_name = |path: &Path| path.file_name().expect("a name").display().to_string();
+        for entry in std::fs::read_dir(package).expect("a folder") {
+            let folder = entry.expect("an entry").path();
+            let mut layer = Layer::new();
+            for entry in walkdir::WalkDir::new(&folder).sort_by_file_name() {
+                let entry = entry.expect("an entry");
+                if entry.file_type().is_file() {
+                    let path = entry.path().strip_prefix(&folder).expect("a path below");
+                    layer.file(
+                        &path.display().to_string(),
+                        &std::fs::read(entry.path()).expect("a file"),
+                    );
+                }
+            }
+            let layers = vec![(Compression::Gzip, layer.into_tar())];
+            let mut layout = Layout::default();
+            layout
+                .image("bundle", &Image { architecture: "amd64", labels: BTreeMap::new(), layers });
+            let files = Case::new();
+            for (path, content) in layout.into_files() {
+                files.write(&path, content);
+            }
+            let target =
+                format!("operatorhubio/{}:v{}", folder_name(package), folder_name(&folder));
+            self.registry.push(&files.path(""), "bundle", &target, &[]);
+        }
+    }
+
     /// Writes the credentials and the CA to a directory; returns the variables that name them.
     pub(super) fn environment(&self, directory: &Path) -> Vec<(&'static str, String)> {
         let pair = base64::engine::general_purpose::STANDARD.encode(format!("{USER}:{PASSWORD}"));
-        let auths = serde_json::json!({ "auths": { HOST: { "auth": pair } } });
+        let auths = HOSTS.map(|host| (host.to_owned(), serde_json::json!({ "auth": pair })));
+        let auths = serde_json::json!({ "auths": serde_json::Map::from_iter(auths) });
         let file = |name: &str, content: String| {
             let path = directory.join(name);
             std::fs::write(&path, content).expect("a file");
@@ -93,7 +127,8 @@ fn tunnel(client: TcpStream, target: &str) {
     let mut line = String::new();
     while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
         assert!(
-            line.starts_with("CONNECT registry.example.com:443 ") || line.contains(": "),
+            HOSTS.iter().any(|host| line.starts_with(&format!("CONNECT {host}:443 ")))
+                || line.contains(": "),
             "{line}"
         );
         line.clear();

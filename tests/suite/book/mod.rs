@@ -33,6 +33,7 @@ struct Difference {
 fn run(page: &Page, kubeconfig: Option<&Path>) -> (usize, Vec<Difference>) {
     let mut differences = Vec::new();
     let mut session: Option<Session> = None;
+    let mut is_skipped = false;
     let mut file: Option<String> = None;
     let mut count = 0;
     let place = page.path.display().to_string();
@@ -40,7 +41,11 @@ fn run(page: &Page, kubeconfig: Option<&Path>) -> (usize, Vec<Difference>) {
     for part in page.parts() {
         let current = || format!("{place}: no `<!-- session: NAME -->` before this part");
         match part {
-            Part::Session(name) => session = Some(Session::start(&name, kubeconfig)),
+            Part::Session(name) => {
+                session = Session::start(&name, kubeconfig);
+                is_skipped = session.is_none();
+            }
+            _ if is_skipped => {}
             Part::Step(name) => {
                 session.as_mut().unwrap_or_else(|| panic!("{}", current())).step(&name)
             }
@@ -111,19 +116,19 @@ fn check(selected: impl Fn(&Page) -> bool, least: usize, kubeconfig: Option<&Pat
     );
 }
 
-/// The newcomer: from an empty directory to a chart in a commit, an upgrade with its report, and a
-/// check that fails.
+/// The newcomer: from a clone, and from an empty directory to a chart in a commit and an upgrade with
+/// its report.
 #[test]
 fn the_readme_is_what_a_newcomer_sees() {
-    check(|page| page.path.ends_with("README.md"), 10, None);
+    check(|page| page.path.ends_with("README.md"), 2, None);
 }
 
-/// The same with `helm install` on a Kubernetes 1.35 control plane.
+/// `helm install` of docs/first-chart.md on a Kubernetes 1.35 control plane.
 #[test]
 #[ignore = "needs Go 1.26: cargo test --test suite -- --ignored book::"]
-fn the_readme_installs_on_a_real_cluster() {
+fn the_first_chart_installs_on_a_real_cluster() {
     let cluster = ControlPlane::start();
-    check(|page| page.path.ends_with("README.md"), 10, Some(&cluster.kubeconfig()));
+    check(|page| page.path.ends_with("first-chart.md"), 5, Some(&cluster.kubeconfig()));
     let namespace = ["--namespace", "sealing-wax-operator"];
     let deployments = cluster.get(&[&["deployments"], &namespace[..]].concat());
     let names: Vec<&Json> = deployments["items"]

@@ -6,12 +6,13 @@ use super::root;
 use crate::catalog::outdated;
 use crate::support::command::Case;
 use crate::support::helm::Helm;
+use crate::support::shared::shared;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Helm without a cluster: `install` says what it would create. A release that is pending in a dry
-/// run is deployed in a cluster (`book::the_readme_installs_on_a_real_cluster`).
+/// run is deployed in a cluster (`book::the_first_chart_installs_on_a_real_cluster`).
 const HELM: &str = r#"#!/bin/bash
 [ "$1" = install ] || exec HELM "$@"
 set -o pipefail
@@ -19,6 +20,14 @@ shift
 HELM install --dry-run=client "$@" | sed -e '/^HOOKS:/,/^NOTES:/{/^NOTES:/!d}' \
   -e 's/^STATUS: pending-install/STATUS: deployed/' \
   -e 's/^DESCRIPTION: Dry run complete/DESCRIPTION: Install complete/'
+"#;
+
+/// Cargo for a program that is compiled already.
+const CARGO: &str = r#"#!/bin/bash
+[ "$1 $2 $3" = "run --release --" ] || exit 1
+shift 3
+echo "    Finished \`release\` profile [optimized] target(s) in 0.00s" >&2
+exec bundle2chart "$@"
 "#;
 
 /// A bundle that needs another one.
@@ -39,11 +48,12 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Starts a session of a kind, on a cluster if there is one.
+    /// Starts a session of a kind, on a cluster if there is one; `None` without the shared test data
+    /// that it needs.
     ///
     /// # Panics
     /// If there is no such kind.
-    pub(super) fn start(kind: &str, kubeconfig: Option<&Path>) -> Self {
+    pub(super) fn start(kind: &str, kubeconfig: Option<&Path>) -> Option<Self> {
         let mut registry = None;
         let case = match kind {
             "an empty directory" => Case::new(),
@@ -53,7 +63,13 @@ impl Session {
                 registry = Some(Loopback::start());
                 Case::new()
             }
+            "a new repository and a public bundle" => {
+                let package = shared("corpus/cloudnative-pg")?;
+                registry.insert(Loopback::start()).publish(&package);
+                Case::new()
+            }
             "a clone of this repository" => clone(),
+            "a clone of this repository with its charts" => clone_with_charts(),
             "charts of two versions" => two_versions(),
             "a catalog with newer versions" => outdated::outdated(),
             "a bundle with a dependency" => {
@@ -69,7 +85,7 @@ impl Session {
         if session.registry.is_some() {
             session.run("git init --quiet");
         }
-        session
+        Some(session)
     }
 
     /// Makes something happen that is not a command of the page.
@@ -95,16 +111,21 @@ impl Session {
         let program = env!("CARGO_BIN_EXE_bundle2chart");
         std::os::unix::fs::symlink(program, programs.join("bundle2chart")).expect("a link");
 
+        let script = |name: &str, text: &str| {
+            let path = programs.join(name);
+            fs::write(&path, text).expect("a script");
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            fs::set_permissions(path, mode).expect("an executable script");
+        };
+        script("cargo", CARGO);
+
         let real = Helm::newest().path;
         let helm = programs.join("helm");
         if self.kubeconfig.is_some() {
             std::os::unix::fs::symlink(real, helm).expect("a link");
             return;
         }
-        let real = real.display().to_string();
-        fs::write(&helm, HELM.replace("HELM", &real)).expect("a script");
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        fs::set_permissions(helm, mode).expect("an executable script");
+        script("helm", &HELM.replace("HELM", &real.display().to_string()));
     }
 
     /// Runs a command, and returns what it prints to both streams, in the order of a terminal.
@@ -164,6 +185,19 @@ fn clone() -> Case {
     let read = |path: &str| fs::read_to_string(root().join(path)).expect("a file");
     case.write("bundles.toml", read("bundles.toml"));
     case.write("bundles.lock", read("bundles.lock"));
+    case
+}
+
+/// Returns a directory like a clone of this repository.
+fn clone_with_charts() -> Case {
+    let case = clone();
+    for entry in walkdir::WalkDir::new(root().join("out")) {
+        let entry = entry.expect("an entry");
+        if entry.file_type().is_file() {
+            let path = entry.path().strip_prefix(root()).expect("a path below");
+            case.write(&path.display().to_string(), fs::read(entry.path()).expect("a file"));
+        }
+    }
     case
 }
 

@@ -119,13 +119,16 @@ fn keys(table: &Table, found: &[Found], prefix: &str) -> String {
     text
 }
 
+/// Files that are not part of the book.
+const REPOSITORY: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/");
+
 #[test]
 fn reference_of_bundles_toml() {
     let found = tables();
     let mut index = format!(
         "# bundles.toml\n\n`bundle2chart schema` prints the JSON schema for your editor; it is also in \
-         [schema/](../../schema/bundles.schema.json).\n[bundles.toml](../../bundles.toml) of this \
-         repository is an example with comments.\n\n{SOURCE}\n"
+         [schema/]({REPOSITORY}schema/bundles.schema.json).\n[bundles.toml]({REPOSITORY}bundles.toml) \
+         of this repository is an example with comments.\n\n{SOURCE}\n"
     );
     index.push_str(&keys(&ROOT, &found, "bundles-toml/"));
     up_to_date("docs/reference/bundles-toml.md", &index);

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 const HEAD: &str = "\
 # Commands
 
-Results go to stdout, diagnostics to stderr. Exit codes: 0 for success, 1 for differences or findings that a command was asked
-to report, 2 for wrong usage and errors, after which nothing is written.
+Reports, tables and lists go to stdout; diagnostics, and what was written, go to stderr. Exit codes: 0 for success, 1 for
+differences or findings that a command was asked to report, 2 for wrong usage and errors, after which nothing is written.
 
 | exit code 1 | if |
 |---|---|

@@ -213,6 +213,8 @@ fn forks_have_the_report_in_the_summary_and_pushes_only_the_check() {
     let run = Run::start(&request, "pull_request", &[]);
     assert!(!run.succeeded, "{run:#?}");
     assert_eq!(run.steps, ["Check", "Result"]);
+    let text = "::error::the charts were not checked (exit code 2)";
+    assert!(run.text.contains(text) && !run.text.contains("are not what"), "{}", run.text);
 }
 
 /// The workflow in the book has only inputs of the action, and the permissions that it needs.
@@ -223,12 +225,13 @@ fn the_workflow_of_the_book_fits_the_action() {
         .split("```yaml\n")
         .skip(1)
         .filter_map(|rest| rest.split("```").next())
-        .find(|block| block.contains("uses: OWNER/bundle2chart@"))
+        .find(|block| block.contains("/bundle2chart@"))
         .expect("a workflow");
     let workflow: Value = serde_yaml::from_str(workflow).expect("YAML");
     assert_eq!(workflow["permissions"], json!({ "contents": "read", "pull-requests": "write" }));
     let steps = workflow["jobs"]["charts"]["steps"].as_array().expect("steps");
-    let uses = |step: &&Value| step["uses"].as_str().is_some_and(|uses| uses.starts_with("OWNER/"));
+    let uses =
+        |step: &&Value| step["uses"].as_str().is_some_and(|uses| uses.contains("/bundle2chart@"));
     let with = steps.iter().find(uses).expect("the action")["with"].clone();
     let action = yaml("action.yml");
     for name in with.as_object().expect("inputs").keys() {

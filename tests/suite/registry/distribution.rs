@@ -25,8 +25,9 @@ fn generated() -> (String, rcgen::Certificate, KeyPair) {
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
     let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key"))
         .expect("an authority");
-    // The last one is the registry of the fixtures, behind a proxy.
-    let names = ["localhost", "127.0.0.1", "registry.example.com"].map(str::to_owned).to_vec();
+    // The last two are the registry of the fixtures and a public one, behind a proxy.
+    let names =
+        ["localhost", "127.0.0.1", "registry.example.com", "quay.io"].map(str::to_owned).to_vec();
     let params = CertificateParams::new(names).expect("parameters");
     let key = KeyPair::generate().expect("a key");
     let leaf = params.signed_by(&key, &issuer).expect("a certificate");

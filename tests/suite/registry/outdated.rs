@@ -84,10 +84,29 @@ fn newer_tags_and_moved_tags_are_found() {
     assert_eq!(seen.code, Some(1), "{}", seen.text());
     assert_eq!(bundle(&seen)["newest"], json!({ "version": "1.10.0", "tag": "v1.10.0" }));
     assert_eq!(bundle(&seen)["outdated"], true);
+    assert!(
+        run(&[]).stdout.contains("run `bundle2chart lock --upgrade lamp-operator --to v1.10.0`")
+    );
     project.assert_no_secret(&[&seen], &[USER.repeat(9).as_str()]);
     let seen = run(&["--offline"]);
     assert_eq!(seen.code, Some(2));
     assert!(seen.stderr.contains("error[offline]: cannot list the tags"), "{}", seen.stderr);
+
+    // `--to` edits the tag; without it, `lock --upgrade` resolves the one that is there.
+    let seen = project.run(&["lock", "--upgrade"]);
+    assert!(seen.stderr.contains("set another one with `bundle2chart lock --upgrade lamp"));
+    let set_tag = |names: &[&str], tag: &str| {
+        project.run(&[&["lock", "--upgrade"], names, &["--to", tag]].concat())
+    };
+    for (names, tag) in [(&["lamp-operator"][..], "not a tag"), (&["lamp"], "1"), (&[], "1")] {
+        assert_eq!(set_tag(names, tag).code, Some(2), "{names:?} {tag}");
+    }
+    let before = project.case.read("bundles.toml");
+    assert_eq!(set_tag(&["lamp-operator"], "1.9.0").code, Some(0));
+    assert_eq!(project.case.read("bundles.toml"), before.replace(":1.2\"", ":1.9.0\""));
+    assert!(project.case.read("bundles.lock").contains("/lamps/bundle:1.9.0"));
+    project.case.write("bundles.toml", &before);
+    assert_eq!(project.run(&["lock"]).code, Some(0));
 
     // A missing tag: those that are there, the newest versions first. A missing digest has no tags.
     let missing = |suffix: &str| {

@@ -1,0 +1,49 @@
+//! Setting the tag of an image.
+
+use super::quoted;
+use crate::config::{Config, Source};
+use crate::diag::suggest;
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::source::Reference;
+use std::path::PathBuf;
+
+/// Sets the tag of the image of the only bundle in `names`; returns the file that has its table, and
+/// its new text. Nothing is written.
+pub(crate) fn set_tag(
+    config: &mut Config,
+    names: &[String],
+    tag: &str,
+    diagnostics: &mut Diagnostics,
+) -> Option<(PathBuf, String)> {
+    let [name] = names else {
+        let message = "`--to` sets the tag of one bundle";
+        let hint = "write `--upgrade NAME --to TAG`";
+        diagnostics.push(Diagnostic::error(Code::UnknownBundle, message).hint(hint));
+        return None;
+    };
+    let known: Vec<String> = config.bundles.iter().map(|bundle| bundle.name.clone()).collect();
+    let Some(bundle) = config.bundles.iter_mut().find(|bundle| bundle.name == *name) else {
+        let message = format!("unknown bundle `{}`", name.escape_debug());
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let hint = suggest::hint(name, &known, "bundles");
+        diagnostics.push(Diagnostic::error(Code::UnknownBundle, message).hint(hint));
+        return None;
+    };
+    let Source::Image { reference, span } = &mut bundle.source else {
+        let message = format!("`{name}` has no tag: its source is not an image");
+        let hint = "edit `path`, or `version` and `channel` of a catalog";
+        diagnostics.push(
+            Diagnostic::error(Code::InvalidReference, message)
+                .at(Place::span(bundle.source.span().clone()))
+                .hint(hint),
+        );
+        return None;
+    };
+
+    let old = diagnostics.report(Reference::parse(reference))?;
+    *reference = format!("{}:{tag}", old.name);
+    diagnostics.report(Reference::parse(reference))?;
+    let mut text = span.source.text.clone();
+    text.replace_range(span.range.clone(), &quoted(reference));
+    Some((PathBuf::from(&span.source.name), text))
+}
