@@ -1,8 +1,8 @@
 //! Model serving: compiles a `[[serving]]` table to a chart, and checks the invariants of generated and
 //! third-party manifests.
 //!
-//! Everything of it is in this folder, and compiled with the feature `serving` only. What other modules
-//! use of it, `serving_disabled.rs` has without the feature.
+//! [`MODELS`] is what the program knows of it, with the feature `serving` only. The keys of models are
+//! in `config::serving`.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
