@@ -106,16 +106,18 @@ fn write_own(
     let mut arguments = Vec::new();
     for (service, secret) in servers {
         let (authority, certificate, key) = certificate(&format!("{service}.{NAMESPACE}.svc"));
-        life.cluster.control_plane.apply(
-            &json!({
-                "apiVersion": "v1",
-                "kind": "Secret",
-                "type": "kubernetes.io/tls",
-                "metadata": { "name": secret, "namespace": NAMESPACE },
-                "stringData": { "tls.crt": certificate, "tls.key": key },
-            })
-            .to_string(),
-        );
+        let object = json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "type": "kubernetes.io/tls",
+            "metadata": { "name": secret, "namespace": NAMESPACE },
+            "stringData": { "tls.crt": certificate, "tls.key": key },
+        });
+        // By another user than Helm's, whose objects are those of the release.
+        let list = format!("/api/v1/namespaces/{NAMESPACE}/secrets");
+        life.cluster.client.send("DELETE", &format!("{list}/{secret}"), None);
+        let answer = life.cluster.client.post(&list, &object);
+        assert!(answer.succeeded(), "{:?}", answer.body);
         let file: PathBuf = folder.path().join(format!("{service}.pem"));
         fs::write(&file, authority).expect("a file");
         let (deployment, _) = chart.workload();

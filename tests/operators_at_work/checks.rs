@@ -52,31 +52,17 @@ pub(crate) fn check(
         }
     }
 
-    for failure in create(installation, name, patience) {
-        fail(WEBHOOKS, failure);
+    let failures = create(installation, name, patience);
+    if failures.is_empty() {
+        if let Some((check, detail)) = undone(installation, name, patience) {
+            fail(check, detail);
+        }
+        if let Some(detail) = done_outside(installation, name) {
+            fail(WATCHED, detail);
+        }
     }
-    for resource in installation.operator.resources {
-        for namespace in installation.watch.namespaces() {
-            if let Some(missing) = missing_work(installation, resource, namespace, name, patience) {
-                fail(WORK, format!("{missing:?}\n{}", installation.logs()));
-            }
-            let status = || {
-                let object = installation.resource(resource, namespace, name)?;
-                object.pointer(resource.status).cloned()
-            };
-            if cluster.within(patience, status).is_none() {
-                let object = installation.resource(resource, namespace, name);
-                fail(STATUS, format!("{} {object:?}\n{}", resource.status, installation.logs()));
-            }
-        }
-        if let Some(outside) = installation.watch.outside() {
-            let is_done = |(_, uid): &(String, Option<String>)| uid.is_some();
-            let work = installation.work(resource, outside, name);
-            let object = installation.resource(resource, outside, name).unwrap_or_default();
-            if work.iter().any(is_done) || object.pointer(resource.status).is_some() {
-                fail(WATCHED, format!("{work:?} {object}"));
-            }
-        }
+    for failure in failures {
+        fail(WEBHOOKS, failure);
     }
     for (check, detail) in judge_requests(installation) {
         fail(check, detail);
@@ -95,6 +81,45 @@ pub(crate) fn deletes(installation: &Installation<'_>, patience: Duration) -> Ve
     vec![Broken { check: DELETED, detail: detail() }]
 }
 
+/// The first thing that the operator does not do for a custom resource.
+fn undone(
+    installation: &Installation<'_>,
+    name: &str,
+    patience: Duration,
+) -> Option<(&'static str, String)> {
+    for resource in installation.operator.resources {
+        for namespace in installation.watch.namespaces() {
+            if let Some(missing) = missing_work(installation, resource, namespace, name, patience) {
+                return Some((WORK, format!("{missing:?}\n{}", installation.logs())));
+            }
+            let status = || {
+                let object = installation.resource(resource, namespace, name)?;
+                object.pointer(resource.status).cloned()
+            };
+            if installation.cluster.within(patience, status).is_none() {
+                let object = installation.resource(resource, namespace, name);
+                let detail = format!("{} {object:?}\n{}", resource.status, installation.logs());
+                return Some((STATUS, detail));
+            }
+        }
+    }
+    None
+}
+
+/// What the operator does in a namespace that it does not watch.
+fn done_outside(installation: &Installation<'_>, name: &str) -> Option<String> {
+    let outside = installation.watch.outside()?;
+    for resource in installation.operator.resources {
+        let is_done = |(_, uid): &(String, Option<String>)| uid.is_some();
+        let work = installation.work(resource, outside, name);
+        let object = installation.resource(resource, outside, name).unwrap_or_default();
+        if work.iter().any(is_done) || object.pointer(resource.status).is_some() {
+            return Some(format!("{work:?} {object}"));
+        }
+    }
+    None
+}
+
 /// Creates the custom resources, and one that webhooks refuse; what went wrong.
 fn create(installation: &Installation<'_>, name: &str, patience: Duration) -> Vec<String> {
     let mut failures = Vec::new();
@@ -111,6 +136,7 @@ fn create(installation: &Installation<'_>, name: &str, patience: Duration) -> Ve
             };
             if installation.cluster.within(patience, create).is_none() {
                 failures.push(format!("{} in {namespace}: {answer}", resource.kind));
+                return failures;
             }
         }
     }

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Limit for an operator to do something on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+/// Limit for an operator to do something: on a busy machine it may lose its Lease and start again.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
 
 #[test]
 #[ignore = "needs Go 1.26: cargo test --test operators_at_work -- --ignored"]
@@ -61,10 +61,19 @@ fn run(operator: &Operator, test: &str) {
             failures: Vec::new(),
         };
         let all = Helm::all();
-        life.upgraded(&all[0]);
-        life.installed_in_each_mode(&all);
-        life.with_values(&all[0]);
-        life.with_certificates(&all[0]);
+        let part = std::env::var("PART").unwrap_or_default();
+        if part.is_empty() || part.contains('u') {
+            life.upgraded(&all[0]);
+        }
+        if part.is_empty() || part.contains('m') {
+            life.installed_in_each_mode(&all);
+        }
+        if part.is_empty() || part.contains('v') {
+            life.with_values(&all[0]);
+        }
+        if part.is_empty() || part.contains('c') {
+            life.with_certificates(&all[0]);
+        }
         assert!(life.failures.is_empty(), "{}", life.failures.join("\n"));
         table::check(operator, &life.rows);
     });
@@ -93,7 +102,8 @@ impl Life<'_> {
     fn record(&mut self, version: &str, watch: Watch, helm: &Helm, step: &str, broken: &[Broken]) {
         for Broken { check, detail } in broken {
             let mode = watch.install_mode();
-            self.failures.push(format!("{version}, {mode}, {step}: not {check}: {detail}"));
+            eprintln!("{version}, {mode}, {step}: not {check}: {detail}");
+            self.failures.push(format!("{version}, {mode}, {step}: not {check}"));
         }
         let missing: BTreeSet<&str> = broken.iter().map(|broken| broken.check).collect();
         eprintln!("{} {version} {watch:?} {step}: {missing:?}", self.operator.package);

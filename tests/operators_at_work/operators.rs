@@ -227,7 +227,7 @@ pub(crate) const CLOUDNATIVE_PG: Operator = Operator {
     ],
     image: "cloudnative-pg/cloudnative-pg",
     // Instances get the program of their architecture from the operator.
-    files: &["/manager", "/operator/manager_amd64"],
+    files: &["/manager", "/bin/manager_amd64"],
     has_leader: true,
     resources: &[Resource {
         kind: "Cluster",

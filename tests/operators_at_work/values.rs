@@ -53,7 +53,7 @@ fn values(installation: &Installation<'_>, chart: &Chart) -> Json {
             // Clients in pods use the address of the API server's Service.
             "noProxy": "$(KUBERNETES_SERVICE_HOST),.svc,.cluster.local",
         },
-        "pullSecret": { "dockerConfigJson": CREDENTIALS },
+        "pullSecret": { "name": "pull-secret", "dockerConfigJson": CREDENTIALS },
         "imageRegistries": { registry: REGISTRY },
     })
 }
