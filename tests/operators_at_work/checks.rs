@@ -108,7 +108,7 @@ fn undone(
 
 /// What the operator does in a namespace that it does not watch.
 fn done_outside(installation: &Installation<'_>, name: &str) -> Option<String> {
-    let outside = installation.watch.outside()?;
+    let outside = installation.outside()?;
     for resource in installation.operator.resources {
         let is_done = |(_, uid): &(String, Option<String>)| uid.is_some();
         let work = installation.work(resource, outside, name);
@@ -177,7 +177,7 @@ fn judge_requests(installation: &Installation<'_>) -> Vec<(&'static str, String)
     let is_inside = |namespace: &str| {
         own.iter().chain(installation.watch.namespaces()).any(|inside| *inside == namespace)
     };
-    let namespaced = match installation.watch.outside() {
+    let namespaced = match installation.outside() {
         Some(_) => namespaced_resources(installation),
         None => BTreeSet::new(),
     };

@@ -142,6 +142,11 @@ impl<'a> Installation<'a> {
         self.release.helm(&[&upgrade[..], arguments].concat()).expect_success();
     }
 
+    /// A namespace that the operator leaves alone.
+    pub(crate) fn outside(&self) -> Option<&'static str> {
+        self.watch.outside().filter(|_| self.operator.is_limited)
+    }
+
     /// Deployments of the release.
     pub(crate) fn deployments(&self) -> Vec<Json> {
         let all = self.cluster.list(&format!("/apis/apps/v1/namespaces/{NAMESPACE}/deployments"));

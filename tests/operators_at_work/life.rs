@@ -61,19 +61,10 @@ fn run(operator: &Operator, test: &str) {
             failures: Vec::new(),
         };
         let all = Helm::all();
-        let part = std::env::var("PART").unwrap_or_default();
-        if part.is_empty() || part.contains('u') {
-            life.upgraded(&all[0]);
-        }
-        if part.is_empty() || part.contains('m') {
-            life.installed_in_each_mode(&all);
-        }
-        if part.is_empty() || part.contains('v') {
-            life.with_values(&all[0]);
-        }
-        if part.is_empty() || part.contains('c') {
-            life.with_certificates(&all[0]);
-        }
+        life.upgraded(&all[0]);
+        life.installed_in_each_mode(&all);
+        life.with_values(&all[0]);
+        life.with_certificates(&all[0]);
         assert!(life.failures.is_empty(), "{}", life.failures.join("\n"));
         table::check(operator, &life.rows);
     });

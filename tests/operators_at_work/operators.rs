@@ -22,6 +22,9 @@ pub(crate) struct Operator {
     pub(crate) files: &'static [&'static str],
     /// Whether it elects a leader.
     pub(crate) has_leader: bool,
+    /// False if the bundle does not tell the operator which namespaces to watch: it works in all of them,
+    /// under OLM as well.
+    pub(crate) is_limited: bool,
     /// Custom resources that are created, in this order.
     pub(crate) resources: &'static [Resource],
     /// A change of the first custom resource that the operator's webhooks refuse.
@@ -97,6 +100,7 @@ pub(crate) const RABBITMQ: Operator = Operator {
     image: "rabbitmqoperator/cluster-operator",
     files: &["/manager"],
     has_leader: true,
+    is_limited: true,
     resources: &[Resource {
         kind: "RabbitmqCluster",
         plural: "rabbitmqclusters",
@@ -131,6 +135,7 @@ pub(crate) const GRAFANA: Operator = Operator {
     image: "grafana/grafana-operator",
     files: &["/ko-app/v5"],
     has_leader: true,
+    is_limited: true,
     resources: &[
         Resource {
             kind: "Grafana",
@@ -163,23 +168,17 @@ pub(crate) const PROMETHEUS: Operator = Operator {
         "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring",
         "github.com/prometheus-operator/prometheus-operator/pkg/client",
     ],
-    versions: &[
-        Version {
-            bundle: "0.65.1",
-            module: "v0.65.1",
-            sum: "h1:Krj59DoZURZfOKwJdtPssOrk5nN9TWElI0+foGXsesU=",
-            package: "./cmd/operator",
-        },
-        Version {
-            bundle: "0.70.0",
-            module: "v0.70.0",
-            sum: "h1:kMufKWvqJl08Kh0oue3VLmTsowYKKqCQJa7tqXo+DJI=",
-            package: "./cmd/operator",
-        },
-    ],
+    // The program of 0.65.1 refuses to run with the garbage collector of later Go versions.
+    versions: &[Version {
+        bundle: "0.70.0",
+        module: "v0.70.0",
+        sum: "h1:kMufKWvqJl08Kh0oue3VLmTsowYKKqCQJa7tqXo+DJI=",
+        package: "./cmd/operator",
+    }],
     image: "prometheus-operator/prometheus-operator",
     files: &["/bin/operator"],
     has_leader: false,
+    is_limited: false,
     resources: &[
         Resource {
             kind: "Prometheus",
@@ -229,6 +228,7 @@ pub(crate) const CLOUDNATIVE_PG: Operator = Operator {
     // Instances get the program of their architecture from the operator.
     files: &["/manager", "/bin/manager_amd64"],
     has_leader: true,
+    is_limited: true,
     resources: &[Resource {
         kind: "Cluster",
         plural: "clusters",

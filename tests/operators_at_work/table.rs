@@ -93,6 +93,10 @@ fn lines(operator: &Operator, rows: &[Row]) -> String {
         })
         .collect();
     let _ = write!(text, "{}.\n\n", resources.join(", "));
+    if !operator.is_limited {
+        text += "It works in all namespaces in each install mode, under OLM as well: the bundle does not tell \
+                 it which ones.\n\n";
+    }
     for denied in operator.denied {
         let _ = writeln!(
             text,

@@ -50,12 +50,18 @@ fn values(installation: &Installation<'_>, chart: &Chart) -> Json {
         "proxy": {
             "http": "http://proxy.example.com:3128",
             "https": "http://proxy.example.com:3128",
-            // Clients in pods use the address of the API server's Service.
-            "noProxy": "$(KUBERNETES_SERVICE_HOST),.svc,.cluster.local",
+            "noProxy": no_proxy(chart),
         },
         "pullSecret": { "name": "pull-secret", "dockerConfigJson": CREDENTIALS },
         "imageRegistries": { registry: REGISTRY },
     })
+}
+
+/// The value that the README of the chart recommends.
+fn no_proxy(chart: &Chart) -> String {
+    let readme = std::fs::read_to_string(chart.path.join("README.md")).expect("a README");
+    let row = readme.lines().find(|line| line.starts_with("| `proxy.noProxy`")).expect("a row");
+    row.split('`').nth_back(1).expect("an example").to_owned()
 }
 
 /// Values that the pods do not have.

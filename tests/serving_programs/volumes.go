@@ -93,11 +93,16 @@ func (p *pod) writeVolume(volume *core.Volume, folder string) (bool, error) {
 			return false, err
 		}
 	}
+	old, _ := os.Readlink(data)
 	if err := os.Symlink(filepath.Base(version), data+"_tmp"); err != nil {
 		return false, err
 	}
 	if err := os.Rename(data+"_tmp", data); err != nil {
 		return false, err
+	}
+	if old != "" {
+		// Programs that watch their files learn of the change by this.
+		_ = os.RemoveAll(filepath.Join(folder, old))
 	}
 	for name := range files {
 		first, _, _ := strings.Cut(name, "/")
