@@ -1,4 +1,4 @@
-//! What an operator does that is installed from its chart.
+//! Checks of an operator that is installed from its chart.
 
 use crate::installation::Installation;
 use crate::operators::Resource;
@@ -106,7 +106,7 @@ fn undone(
     None
 }
 
-/// What the operator does in a namespace that it does not watch.
+/// Work of the operator in a namespace that it does not watch.
 fn done_outside(installation: &Installation<'_>, name: &str) -> Option<String> {
     let outside = installation.outside()?;
     for resource in installation.operator.resources {

@@ -20,7 +20,7 @@ pub(crate) struct Operator {
     pub(crate) image: &'static str,
     /// Paths of the program in the image; the first is its ENTRYPOINT.
     pub(crate) files: &'static [&'static str],
-    /// Whether it elects a leader.
+    /// True if it elects a leader.
     pub(crate) has_leader: bool,
     /// False if the bundle does not tell the operator which namespaces to watch: it works in all of them,
     /// under OLM as well.
@@ -62,7 +62,7 @@ pub(crate) struct Resource {
 pub(crate) struct Refusal {
     /// A merge patch in JSON.
     pub(crate) patch: &'static str,
-    /// What the operator answers.
+    /// The answer of the operator.
     pub(crate) words: &'static str,
 }
 
