@@ -222,11 +222,11 @@ impl Life<'_> {
     }
 }
 
-/// A custom resource and the uids of its work, in each watched namespace.
-fn existing(
-    installation: &Installation<'_>,
-    name: &str,
-) -> Vec<(Json, Vec<(String, Option<String>)>)> {
+/// The spec of a custom resource, and the uids of its work.
+type Existing = (Json, Vec<(String, Option<String>)>);
+
+/// The custom resources of a name in each watched namespace.
+fn existing(installation: &Installation<'_>, name: &str) -> Vec<Existing> {
     let mut found = Vec::new();
     for resource in installation.operator.resources {
         for namespace in installation.watch.namespaces() {
@@ -239,10 +239,7 @@ fn existing(
 
 /// Fields of custom resources that another version of the operator changed, and objects that it created
 /// again.
-fn changed(
-    before: &[(Json, Vec<(String, Option<String>)>)],
-    after: &[(Json, Vec<(String, Option<String>)>)],
-) -> Vec<Broken> {
+fn changed(before: &[Existing], after: &[Existing]) -> Vec<Broken> {
     let mut broken = Vec::new();
     for ((old, work), (new, work_after)) in before.iter().zip(after) {
         if !objects::contains(new, old) || work != work_after {
