@@ -95,14 +95,19 @@ pub(crate) fn crds_of(operator: &Path) -> Option<PathBuf> {
     folder.is_dir().then_some(folder)
 }
 
-/// Examples of the operator's own resources: `alm-examples` of its bundle.
-pub(crate) fn examples(bundle: &Path) -> Vec<Json> {
-    let csv: Json = fs::read_dir(bundle.join("manifests"))
+/// The ClusterServiceVersion of a bundle.
+pub(crate) fn csv(bundle: &Path) -> Json {
+    fs::read_dir(bundle.join("manifests"))
         .expect("manifests")
         .map(|entry| entry.expect("an entry").path())
         .find(|path| path.to_string_lossy().contains("clusterserviceversion"))
         .map(|path| serde_yaml::from_str(&fs::read_to_string(path).expect("a text")).expect("YAML"))
-        .expect("a CSV");
+        .expect("a CSV")
+}
+
+/// Examples of the operator's own resources: `alm-examples` of its bundle.
+pub(crate) fn examples(bundle: &Path) -> Vec<Json> {
+    let csv = csv(bundle);
     let examples = csv["metadata"]["annotations"]["alm-examples"].as_str().unwrap_or("[]");
     serde_json::from_str(examples).expect("JSON")
 }

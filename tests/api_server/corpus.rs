@@ -6,11 +6,11 @@
 use crate::charts::{compiled, crds_of, examples, folders, label};
 use crate::control_plane::{Client, ControlPlane};
 use crate::custom_objects::{CustomObjects, delete_webhooks};
-use crate::helm::{Helm, Run};
+use crate::helm::Helm;
 use crate::install::{OTHERS, prepare};
 use crate::leftovers;
 use crate::lifecycle::{
-    Release, effects, kinds, named, observed, plan_commands, planned, report, settled_rules, shell,
+    Release, effects, expect, kinds, named, observed, planned, settled_rules, uninstall, upgrade,
 };
 use crate::shared::shared;
 use crate::table::{self, Row};
@@ -18,8 +18,6 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
-use std::time::Duration;
 use tempfile::TempDir;
 use walkdir::WalkDir;
 
@@ -182,37 +180,6 @@ fn lifecycle(
     let (left, _) = effects(&release.cluster.requests_since(begun), NAMESPACE);
     leftovers::delete_crds(release.cluster, &left);
     wrong
-}
-
-/// Uninstalls a release as the README of its chart says.
-fn uninstall(release: &Release<'_>, chart: &Path) -> Option<String> {
-    let readme = fs::read_to_string(chart.join("README.md")).expect("a README");
-    let section = readme.split("## Uninstall\n\n```sh\n").nth(1).expect("a section");
-    let commands = section.split("```").next().expect("a block").lines();
-    let [uninstall, others]: [Vec<&str>; 2] = ["helm uninstall operator ", "kubectl "]
-        .map(|start| commands.clone().filter(|command| command.starts_with(start)).collect());
-    assert_eq!(uninstall.len(), 1, "{section}");
-    let wrong = expect("uninstall", release.helm(&["uninstall", release.name]));
-    if !others.is_empty() {
-        // The controller may create ClusterRoles again until it has seen that they are deleted.
-        sleep(Duration::from_secs(1));
-    }
-    let script = others.join("\n");
-    wrong.or_else(|| expect(&script, shell(release.cluster, release.helm, chart, &script)))
-}
-
-/// The text of a step that failed.
-fn expect(step: &str, run: Run) -> Option<String> {
-    (!run.success).then(|| format!("{step}: {}", run.stderr))
-}
-
-/// Upgrades by the commands of the plan, as printed; returns the report.
-fn upgrade(release: &Release<'_>, old: &Path, new: &Path) -> (Json, Run) {
-    let report = report(old, new, release.namespace);
-    let script = format!("set -e\n{}", plan_commands(&report, release));
-    assert!(script.contains("helm upgrade "), "{script}");
-    let run = shell(release.cluster, release.helm, new, &script);
-    (report, run)
 }
 
 /// The release of the chart of CRDs that comes before the operator's, where there is one.

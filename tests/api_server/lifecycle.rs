@@ -6,8 +6,11 @@ use bundle2chart::diff::Identity;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
 
 /// A release on a cluster, managed with one Helm.
 pub(crate) struct Release<'a> {
@@ -196,7 +199,7 @@ pub(crate) fn settled_rules(cluster: &ControlPlane) {
         .filter(|role| role.get("aggregationRule").is_some())
         .any(|role| role["rules"].is_null())
     {
-        std::thread::sleep(std::time::Duration::from_secs(1));
+        sleep(Duration::from_secs(1));
     }
 }
 
@@ -249,6 +252,37 @@ pub(crate) fn for_release(commands: &str, name: &str, namespace: &str) -> String
         ("NAMESPACE", namespace),
     ];
     words.iter().fold(commands.to_owned(), |commands, (from, to)| commands.replace(from, to))
+}
+
+/// Uninstalls a release as the README of its chart says.
+pub(crate) fn uninstall(release: &Release<'_>, chart: &Path) -> Option<String> {
+    let readme = fs::read_to_string(chart.join("README.md")).expect("a README");
+    let section = readme.split("## Uninstall\n\n```sh\n").nth(1).expect("a section");
+    let commands = section.split("```").next().expect("a block").lines();
+    let [uninstall, others]: [Vec<&str>; 2] = ["helm uninstall operator ", "kubectl "]
+        .map(|start| commands.clone().filter(|command| command.starts_with(start)).collect());
+    assert_eq!(uninstall.len(), 1, "{section}");
+    let wrong = expect("uninstall", release.helm(&["uninstall", release.name]));
+    if !others.is_empty() {
+        // The controller may create ClusterRoles again until it has seen that they are deleted.
+        sleep(Duration::from_secs(1));
+    }
+    let script = others.join("\n");
+    wrong.or_else(|| expect(&script, shell(release.cluster, release.helm, chart, &script)))
+}
+
+/// The text of a step that failed.
+pub(crate) fn expect(step: &str, run: Run) -> Option<String> {
+    (!run.success).then(|| format!("{step}: {}", run.stderr))
+}
+
+/// Upgrades by the commands of the plan, as printed; returns the report.
+pub(crate) fn upgrade(release: &Release<'_>, old: &Path, new: &Path) -> (Json, Run) {
+    let report = report(old, new, release.namespace);
+    let script = format!("set -e\n{}", plan_commands(&report, release));
+    assert!(script.contains("helm upgrade "), "{script}");
+    let run = shell(release.cluster, release.helm, new, &script);
+    (report, run)
 }
 
 /// The effects of an upgrade by `bundle2chart diff`. CRDs in a folder of their own are no part of

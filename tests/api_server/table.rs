@@ -68,7 +68,8 @@ fn introduction() -> String {
          Packages of several versions live on: each upgrade is repeated, and after the rollback come an upgrade forward, the same\n\
          again, `helm uninstall`, another installation and an upgrade to the same. Only commands that README.md and UPGRADE.md\n\
          print are run in between. CI does this for a sample with Helm 4, `BUNDLE2CHART_LIVES=all` for all with every Helm.\n\
-         [Field ownership with Helm 4](field-ownership.md) has what is known of CRDs that came before a chart.\n\n\
+         [Field ownership with Helm 4](field-ownership.md) has what is known of CRDs that came before a chart, and\n\
+         [operators at work](operators-at-work.md) those whose programs ran from their charts.\n\n\
          This file is made by `tests/api_server`.\n",
         ControlPlane::version()
     )

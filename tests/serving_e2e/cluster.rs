@@ -27,16 +27,18 @@ const PICKER: Module = Module {
     version: "v0.10.0",
     sum: None,
     package: "./cmd/epp",
+    not_replaced: &[],
 };
 const ROUTING_PROXY: Module = Module { package: "./cmd/pd-sidecar", ..PICKER };
 const LWS: Module =
-    Module { path: "sigs.k8s.io/lws", version: "v0.9.0", sum: None, package: "./cmd" };
+    Module { package: "./cmd", path: "sigs.k8s.io/lws", version: "v0.9.0", ..PICKER };
 /// The module with the CRD of InferencePools, in the version that the picker requires.
 const INFERENCE_EXTENSION: Module = Module {
     path: "sigs.k8s.io/gateway-api-inference-extension",
     version: "v1.5.0",
     sum: None,
     package: "./cmd/epp",
+    not_replaced: &[],
 };
 
 /// Kinds without a controller here, whose CRDs have no schemas: group, version, plural and kind.

@@ -50,3 +50,14 @@ pub(crate) fn containers(pod: &Json) -> impl Iterator<Item = &Json> {
     let sidecars = items(pod, "/spec/initContainers").filter(|c| c["restartPolicy"] == "Always");
     sidecars.chain(items(pod, "/spec/containers"))
 }
+
+/// Returns true if a value has all fields of another one, with their values.
+#[allow(dead_code, reason = "for tests/operators_at_work")]
+pub(crate) fn contains(value: &Json, fields: &Json) -> bool {
+    match (value, fields) {
+        (Json::Object(value), Json::Object(fields)) => fields
+            .iter()
+            .all(|(key, field)| value.get(key).is_some_and(|value| contains(value, field))),
+        _ => value == fields,
+    }
+}

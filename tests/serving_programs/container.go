@@ -32,6 +32,8 @@ type container struct {
 	command []string
 	env     []string
 	mounts  []mount
+	// True if the image has its own files, and the container nothing else of this machine.
+	fromScratch bool
 
 	mutex     sync.Mutex
 	process   *os.Process
@@ -49,13 +51,9 @@ func newContainer(p *pod, spec core.Container) (*container, error) {
 	if program == nil {
 		return nil, fmt.Errorf("no program for the image %s", spec.Image)
 	}
-	hostname := p.object.Spec.Hostname
-	if hostname == "" {
-		hostname = p.object.Name
-	}
 	env := map[string]string{
 		"PATH":                    program.Path + ":" + systemPath,
-		"HOSTNAME":                hostname,
+		"HOSTNAME":                p.hostname(),
 		"KUBERNETES_SERVICE_HOST": serviceAddress,
 		"KUBERNETES_SERVICE_PORT": "443",
 	}
@@ -78,7 +76,7 @@ func newContainer(p *pod, spec core.Container) (*container, error) {
 	if len(command) == 0 {
 		command = program.Entrypoint
 	}
-	c := &container{pod: p, spec: spec}
+	c := &container{pod: p, spec: spec, fromScratch: len(program.Files) > 0}
 	for _, argument := range append(append([]string{}, command...), spec.Args...) {
 		c.command = append(c.command, expand(argument, env))
 	}
@@ -95,7 +93,7 @@ func newContainer(p *pod, spec core.Container) (*container, error) {
 		c.env = append(c.env, name+"="+value)
 	}
 	var err error
-	c.mounts, err = p.mounts(spec)
+	c.mounts, err = p.mounts(spec, program)
 	return c, err
 }
 
@@ -153,7 +151,7 @@ func (p *pod) value(variable core.EnvVar, spec core.Container) (string, bool, er
 			err = fmt.Errorf("couldn't find key %s in Secret %s", ref.Key, ref.Name)
 		}
 		if err != nil {
-			if ref.Optional != nil && *ref.Optional {
+			if isTrue(ref.Optional) {
 				return "", false, nil
 			}
 			return "", false, err
@@ -162,14 +160,16 @@ func (p *pod) value(variable core.EnvVar, spec core.Container) (string, bool, er
 	case from.ConfigMapKeyRef != nil:
 		ref := from.ConfigMapKeyRef
 		object, err := p.configMap(ref.Name)
-		if err != nil {
-			return "", false, err
+		if err == nil {
+			if value, found := object.Data[ref.Key]; found {
+				return value, true, nil
+			}
+			err = fmt.Errorf("couldn't find key %s in ConfigMap %s", ref.Key, ref.Name)
 		}
-		value, found := object.Data[ref.Key]
-		if !found {
-			return "", false, fmt.Errorf("couldn't find key %s in ConfigMap %s", ref.Key, ref.Name)
+		if isTrue(ref.Optional) {
+			return "", false, nil
 		}
-		return value, true, nil
+		return "", false, err
 	case from.ResourceFieldRef != nil:
 		name := strings.TrimPrefix(strings.TrimPrefix(from.ResourceFieldRef.Resource, "limits."), "requests.")
 		quantity := spec.Resources.Limits[core.ResourceName(name)]
@@ -236,7 +236,8 @@ func (c *container) start() (chan struct{}, error) {
 	defer output.Close()
 	pid := strconv.Itoa(c.pod.sandbox.Process.Pid)
 	root := filepath.Join(c.pod.folder, "root-"+c.spec.Name)
-	arguments := []string{"-t", pid, "-n", "unshare", "-m", "sh", "-c", mountScript(root, c.mounts), "sh"}
+	script := mountScript(root, c.fromScratch, c.mounts)
+	arguments := []string{"-t", pid, "-n", "unshare", "-m", "-u", "sh", "-c", script, c.pod.hostname()}
 	process := exec.Command("nsenter", append(arguments, c.command...)...)
 	process.Env, process.Dir = c.env, "/"
 	process.Stdout, process.Stderr = output, output

@@ -52,6 +52,9 @@ type program struct {
 	Entrypoint []string `json:"entrypoint"`
 	// A folder that precedes others in PATH.
 	Path string `json:"path"`
+	// Static programs of this machine by their path in the image. The root of its containers has nothing
+	// else; without any, it has the folders of this machine.
+	Files map[string]string `json:"files"`
 }
 
 type node struct {

@@ -1,4 +1,5 @@
-// Command serving_programs has the stand-ins of tests/serving_e2e:
+// Command serving_programs has the stand-ins of tests/serving_e2e, and the kubelet of
+// tests/operators_at_work:
 //
 //	serving_programs kubelet FOLDER              runs the pods of a cluster as processes
 //	serving_programs ask ADDRESS MODEL COUNT     sends requests as a Gateway does: ext_proc, then HTTP

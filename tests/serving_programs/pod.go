@@ -103,6 +103,7 @@ func (p *pod) create() error {
 	for _, c := range containers {
 		go c.run()
 	}
+	go p.refreshVolumes()
 	return nil
 }
 
@@ -231,6 +232,19 @@ func setCondition(status *core.PodStatus, kind core.PodConditionType, value bool
 // now returns the time as the API server stores it, in seconds.
 func now() meta.Time {
 	return meta.NewTime(time.Now().Truncate(time.Second))
+}
+
+// hostname returns the name that processes of the pod see.
+func (p *pod) hostname() string {
+	if p.object.Spec.Hostname != "" {
+		return p.object.Spec.Hostname
+	}
+	return p.object.Name
+}
+
+// isTrue returns the value of an optional field.
+func isTrue(value *bool) bool {
+	return value != nil && *value
 }
 
 // secret and configMap read what containers refer to.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -19,8 +20,9 @@ import (
 const probeTimeout = 5 * time.Second
 
 var probeClient = &http.Client{
-	Timeout:   probeTimeout,
-	Transport: &http.Transport{DisableKeepAlives: true},
+	Timeout: probeTimeout,
+	// The kubelet does not verify certificates either.
+	Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
 }
 
 // passes runs a probe against the pod's address; nil if there is none or it succeeds.
@@ -51,7 +53,11 @@ func (c *container) passesHTTP(get *core.HTTPGetAction) error {
 	if err != nil {
 		return err
 	}
-	answer, err := probeClient.Get("http://" + c.address(port) + get.Path)
+	scheme := "http"
+	if get.Scheme == core.URISchemeHTTPS {
+		scheme = "https"
+	}
+	answer, err := probeClient.Get(scheme + "://" + c.address(port) + get.Path)
 	if err != nil {
 		return err
 	}

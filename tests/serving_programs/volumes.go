@@ -1,17 +1,23 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	authentication "k8s.io/api/authentication/v1"
 	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// Time after which changes of Secrets and ConfigMaps are in containers; a minute and more in clusters.
+const refreshInterval = 2 * time.Second
 
 // mount is a file or folder that a container has at another path.
 type mount struct {
@@ -20,7 +26,7 @@ type mount struct {
 
 // mounts writes the volumes of a container whose content the cluster has: ConfigMaps, Secrets, tokens
 // and the downward API. Others have no content that a test reads.
-func (p *pod) mounts(spec core.Container) ([]mount, error) {
+func (p *pod) mounts(spec core.Container, program *program) ([]mount, error) {
 	hosts, resolver := filepath.Join(p.folder, "hosts"), filepath.Join(p.folder, "resolv.conf")
 	// The kubelet may have written the names of pods already.
 	if file, err := os.OpenFile(hosts, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644); err == nil {
@@ -32,35 +38,115 @@ func (p *pod) mounts(spec core.Container) ([]mount, error) {
 		return nil, err
 	}
 	mounts := []mount{{hosts, "/etc/hosts"}, {resolver, "/etc/resolv.conf"}}
+	for path, source := range program.Files {
+		mounts = append(mounts, mount{source, path})
+	}
 	for _, wanted := range spec.VolumeMounts {
 		volume := p.volume(wanted.Name)
 		if volume == nil {
 			return nil, fmt.Errorf("no volume %s", wanted.Name)
 		}
-		files, err := p.content(volume)
-		if err != nil {
-			return nil, err
-		}
-		if files == nil {
-			continue
-		}
-
 		folder := filepath.Join(p.folder, "volumes", volume.Name)
-		if err := os.MkdirAll(folder, 0o755); err != nil {
+		if volume.EmptyDir != nil && len(program.Files) > 0 {
+			if err := os.MkdirAll(folder, 0o755); err != nil {
+				return nil, err
+			}
+		} else if found, err := p.writeVolume(volume, folder); err != nil {
 			return nil, err
-		}
-		for name, content := range files {
-			file := filepath.Join(folder, name)
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-				return nil, err
-			}
-			if err := os.WriteFile(file, content, 0o644); err != nil {
-				return nil, err
-			}
+		} else if !found {
+			continue
 		}
 		mounts = append(mounts, mount{filepath.Join(folder, wanted.SubPath), wanted.MountPath})
 	}
 	return mounts, nil
+}
+
+// writeVolume writes the files of a volume as the kubelet does: behind a link that is replaced when
+// they change, so that readers see all old files or all new ones. Returns false for volumes without
+// content here.
+func (p *pod) writeVolume(volume *core.Volume, folder string) (bool, error) {
+	files, err := p.content(volume)
+	if err != nil || files == nil {
+		return false, err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return false, err
+	}
+	data := filepath.Join(folder, "..data")
+	if hasFiles(data, files) {
+		return true, nil
+	}
+
+	version, err := os.MkdirTemp(folder, "..version")
+	if err != nil {
+		return false, err
+	}
+	if err := os.Chmod(version, 0o755); err != nil {
+		return false, err
+	}
+	for name, content := range files {
+		file := filepath.Join(version, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return false, err
+		}
+		if err := os.WriteFile(file, content, 0o644); err != nil {
+			return false, err
+		}
+	}
+	old, _ := os.Readlink(data)
+	if err := os.Symlink(filepath.Base(version), data+"_tmp"); err != nil {
+		return false, err
+	}
+	if err := os.Rename(data+"_tmp", data); err != nil {
+		return false, err
+	}
+	if old != "" {
+		// Programs that watch their files learn of the change by this.
+		_ = os.RemoveAll(filepath.Join(folder, old))
+	}
+	for name := range files {
+		first, _, _ := strings.Cut(name, "/")
+		link := filepath.Join(folder, first)
+		if err := os.Symlink(filepath.Join("..data", first), link); err != nil && !os.IsExist(err) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// hasFiles returns true if a folder has these files with their content.
+func hasFiles(folder string, files map[string][]byte) bool {
+	if _, err := os.Stat(folder); err != nil {
+		return false
+	}
+	for name, content := range files {
+		found, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil || !bytes.Equal(found, content) {
+			return false
+		}
+	}
+	return true
+}
+
+// refreshVolumes writes Secrets and ConfigMaps again after they change, until the pod ends.
+func (p *pod) refreshVolumes() {
+	for ; ; time.Sleep(refreshInterval) {
+		p.mutex.Lock()
+		ending := p.ending
+		p.mutex.Unlock()
+		if ending {
+			return
+		}
+		for index := range p.object.Spec.Volumes {
+			volume := &p.object.Spec.Volumes[index]
+			folder := filepath.Join(p.folder, "volumes", volume.Name)
+			if _, err := os.Stat(folder); err != nil || volume.Secret == nil && volume.ConfigMap == nil {
+				continue
+			}
+			// One that is gone leaves the files as they are.
+			_, _ = p.writeVolume(volume, folder)
+		}
+	}
 }
 
 func (p *pod) volume(name string) *core.Volume {
@@ -77,9 +163,9 @@ func (p *pod) content(volume *core.Volume) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	switch {
 	case volume.ConfigMap != nil:
-		return files, p.addConfigMap(files, volume.ConfigMap.Name, volume.ConfigMap.Items)
+		return files, p.addConfigMap(files, volume.ConfigMap.Name, volume.ConfigMap.Items, volume.ConfigMap.Optional)
 	case volume.Secret != nil:
-		return files, p.addSecret(files, volume.Secret.SecretName, volume.Secret.Items)
+		return files, p.addSecret(files, volume.Secret.SecretName, volume.Secret.Items, volume.Secret.Optional)
 	case volume.DownwardAPI != nil:
 		return files, p.addFields(files, volume.DownwardAPI.Items)
 	case volume.Projected != nil:
@@ -96,9 +182,9 @@ func (p *pod) content(volume *core.Volume) (map[string][]byte, error) {
 func (p *pod) addProjection(files map[string][]byte, source core.VolumeProjection) error {
 	switch {
 	case source.ConfigMap != nil:
-		return p.addConfigMap(files, source.ConfigMap.Name, source.ConfigMap.Items)
+		return p.addConfigMap(files, source.ConfigMap.Name, source.ConfigMap.Items, source.ConfigMap.Optional)
 	case source.Secret != nil:
-		return p.addSecret(files, source.Secret.Name, source.Secret.Items)
+		return p.addSecret(files, source.Secret.Name, source.Secret.Items, source.Secret.Optional)
 	case source.DownwardAPI != nil:
 		return p.addFields(files, source.DownwardAPI.Items)
 	case source.ServiceAccountToken != nil:
@@ -129,8 +215,11 @@ func (p *pod) token(projection *core.ServiceAccountTokenProjection) (string, err
 	return answer.Status.Token, nil
 }
 
-func (p *pod) addConfigMap(files map[string][]byte, name string, items []core.KeyToPath) error {
+func (p *pod) addConfigMap(files map[string][]byte, name string, items []core.KeyToPath, optional *bool) error {
 	object, err := p.configMap(name)
+	if isTrue(optional) && errors.IsNotFound(err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -141,8 +230,11 @@ func (p *pod) addConfigMap(files map[string][]byte, name string, items []core.Ke
 	return addKeys(files, data, items)
 }
 
-func (p *pod) addSecret(files map[string][]byte, name string, items []core.KeyToPath) error {
+func (p *pod) addSecret(files map[string][]byte, name string, items []core.KeyToPath, optional *bool) error {
 	object, err := p.secret(name)
+	if isTrue(optional) && errors.IsNotFound(err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -179,19 +271,29 @@ func (p *pod) addFields(files map[string][]byte, items []core.DownwardAPIVolumeF
 	return nil
 }
 
-// mountScript returns a shell script that builds a root of bind mounts and runs "$@" in it: the
-// system's folders, an empty /run, and the mounts. Mounts at paths that the system does not have are
-// created in the new root only.
-func mountScript(root string, mounts []mount) string {
+// mountScript returns a shell script that builds a root of bind mounts and runs "$@" in it with the
+// hostname $0: the system's folders, or an empty root with devices and processes only; an empty /run;
+// and the mounts. Mounts at paths that the system does not have are created in the new root only.
+func mountScript(root string, fromScratch bool, mounts []mount) string {
 	lines := []string{
 		"set -e",
+		"echo $0 > /proc/sys/kernel/hostname",
 		"mkdir -p " + root,
 		"mount -t tmpfs tmpfs " + root,
-		"for folder in /*; do",
-		"  case $folder in /run) mkdir " + root + "/run; continue;; esac",
-		"  if [ -L $folder ]; then cp -a $folder " + root + "/",
-		"  elif [ -d $folder ]; then mkdir " + root + "$folder; mount --rbind $folder " + root + "$folder; fi",
+		"folders='/*'",
+	}
+	if fromScratch {
+		lines = append(lines, "folders='/dev /proc /sys'", "mkdir "+root+"/run "+root+"/tmp "+root+"/etc")
+	}
+	lines = append(lines,
+		"for folder in $folders; do",
+		"  case $folder in /run) mkdir "+root+"/run; continue;; esac",
+		"  if [ -L $folder ]; then cp -a $folder "+root+"/",
+		"  elif [ -d $folder ]; then mkdir "+root+"$folder; mount --rbind $folder "+root+"$folder; fi",
 		"done",
+	)
+	if fromScratch {
+		lines = append(lines, "mkdir "+root+"/var", "ln -s /run "+root+"/var/run")
 	}
 	for _, mount := range mounts {
 		target := path.Clean(mount.target)
@@ -201,7 +303,9 @@ func mountScript(root string, mounts []mount) string {
 		}
 		target = root + target
 		// A link at this path leads out of the new root, where nothing is mounted.
-		bind := "[ -e " + target + " ] || mkdir -p " + target + "; mount --bind " + mount.source + " " + target
+		create := "if [ -d " + mount.source + " ]; then mkdir -p " + target + "; else mkdir -p " +
+			path.Dir(target) + " && touch " + target + "; fi"
+		bind := "[ -e " + target + " ] || { " + create + "; }; mount --bind " + mount.source + " " + target
 		lines = append(lines, "[ -L "+target+" ] || { "+bind+"; }")
 	}
 	return strings.Join(append(lines, "exec chroot "+root+` "$@"`), "\n")

@@ -17,6 +17,7 @@ const CT: Module = Module {
     version: "v3.14.0",
     sum: Some("h1:OpvIyKdogEeeLK/LIWx3T/M4EC/mkYx4OUw64EODaB8="),
     package: "./ct",
+    not_replaced: &[],
 };
 
 /// The programs in Python that `ct lint` runs.

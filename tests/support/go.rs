@@ -106,6 +106,9 @@ pub(crate) struct Module {
     pub(crate) sum: Option<&'static str>,
     /// The package of the program in the module: `.` or `./NAME`.
     pub(crate) package: &'static str,
+    /// Modules that its go.mod replaces by folders, which the proxy does not serve with it: the version
+    /// that go.mod requires is used.
+    pub(crate) not_replaced: &'static [&'static str],
 }
 
 impl Module {
@@ -162,8 +165,15 @@ impl Module {
         }
 
         let target = target.to_str().ok_or("a path in other than UTF-8")?;
-        let options = ["build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", target];
-        go(&copy, &[&options[..], &[self.package]].concat()).map(drop)
+        let mut options =
+            vec!["build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", target];
+        for module in self.not_replaced {
+            go(&copy, &["mod", "edit", &format!("-dropreplace={module}")])?;
+            // Their sums are not in its go.sum.
+            options.push("-mod=mod");
+        }
+        options.push(self.package);
+        go(&copy, &options).map(drop)
     }
 }
 

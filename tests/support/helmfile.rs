@@ -15,6 +15,7 @@ const MODULE: Module = Module {
     version: "v1.8.0",
     sum: Some("h1:coUoYKmxceeLbm4y43dJ1Dh3crrwniAx8LtBxPcu7+Y="),
     package: ".",
+    not_replaced: &[],
 };
 
 /// helmfile with Helm, without any of the user's own settings.

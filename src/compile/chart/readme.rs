@@ -192,7 +192,7 @@ fn pull_secret(text: &mut String, unit: &Unit, description: &Description<'_>) {
     };
 
     text.push_str(
-        "To create it with the chart, use `--set-file pullSecret.dockerConfigJson=FILE` with the credentials file of \
+        "To create it with the chart, add `--set-file pullSecret.dockerConfigJson=FILE` with the credentials file of \
          `podman login` or `docker login`.\n",
     );
 }

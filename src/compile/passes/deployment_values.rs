@@ -60,8 +60,9 @@ const PROXIES: [Proxy; 3] = [
     Proxy {
         variable: "NO_PROXY",
         key: "noProxy",
+        // Clients in pods connect to the API server by its address.
         description: "Hosts without proxy; include the cluster's own, such as \
-            `.svc,.cluster.local`.",
+            `$(KUBERNETES_SERVICE_HOST),.svc,.cluster.local`.",
     },
 ];
 

@@ -9,9 +9,10 @@ use crate::ir::{
 use crate::overlay::namespace_value;
 use serde_json::json;
 
-/// Adds the pull secrets of the values to every ServiceAccount, and to the pods of Deployments
-/// whose ServiceAccount is not in the chart (such as `default`); and adds a Secret that is created
-/// if the values have its content.
+/// Adds the pull secrets of the values to every ServiceAccount, and to the pods of workloads whose
+/// ServiceAccount is not in the chart (such as `default`), or that have pull secrets of their own, with
+/// which those of the ServiceAccount are not used; and adds a Secret that is created if the values have
+/// its content.
 pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let accounts = unit.names("ServiceAccount");
     // The namespaces of objects that pull images, each with the phase of the first chart that needs
@@ -20,9 +21,9 @@ pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostic
     for object in &mut unit.objects {
         let holder = match object.kind() {
             "ServiceAccount" => Some(&mut object.root),
-            kind if WORKLOADS.contains(&kind) => {
-                object.pod_spec_mut().filter(|pod| !accounts.contains(account(pod)))
-            }
+            kind if WORKLOADS.contains(&kind) => object.pod_spec_mut().filter(|pod| {
+                !accounts.contains(account(pod)) || pod.contains_key("imagePullSecrets")
+            }),
             _ => None,
         };
         if let Some(holder) = holder {
@@ -164,6 +165,29 @@ mod tests {
             assert!(pod.contains_key("imagePullSecrets"), "{kind}");
             assert_eq!(unit.objects[1].kind(), "Secret", "{kind}");
         }
+    }
+
+    /// The API server copies the pull secrets of a ServiceAccount to pods without any only.
+    #[test]
+    fn pods_with_own_pull_secrets_get_those_of_the_values() {
+        let mut unit = crate::passes::sample::overlay(
+            "
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: operator}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: operator}
+spec: {template: {spec: {serviceAccountName: operator, imagePullSecrets: [{name: own}], containers: []}}}
+",
+        );
+        pull_secret(&mut unit, &Context::default(), &mut Diagnostics::new());
+        let deployment = unit.objects.iter().find(|object| object.kind() == "Deployment");
+        let pod = deployment.unwrap().pod_spec().unwrap();
+        let secrets = pod.get("imagePullSecrets").unwrap();
+        let Value::Seq(secrets) = secrets else { panic!("{secrets:?}") };
+        assert_eq!(secrets.len(), 3, "{secrets:?}");
     }
 
     #[test]

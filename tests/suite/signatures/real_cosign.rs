@@ -16,6 +16,7 @@ const COSIGN: Module = Module {
     version: "v3.0.2",
     sum: Some("h1:VZrEg/CnocVRgieYBSqklq3f/AkVgN3iAqwiQxeXgoc="),
     package: "./cmd/cosign",
+    not_replaced: &[],
 };
 
 /// Runs cosign in the folder of a case, with access to the registry.
