@@ -16,7 +16,6 @@ use crate::shared::shared;
 use crate::table::{self, Row};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use walkdir::WalkDir;
