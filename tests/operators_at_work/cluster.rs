@@ -5,6 +5,7 @@ use crate::control_plane::{Client, ControlPlane, Process};
 use crate::go;
 use crate::operators::{Operator, Version};
 use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -138,5 +139,7 @@ fn image(operator: &Operator, version: &Version, corpus: &Path) -> Json {
     let pattern = format!("(^|/){}$", regex::escape(&reference[start..]));
     let files: serde_json::Map<String, Json> =
         operator.files.iter().map(|path| ((*path).to_owned(), json!(program))).collect();
-    json!({ "image": pattern, "entrypoint": [operator.files[0]], "path": "", "files": files })
+    let env: BTreeMap<&str, &str> = operator.env.iter().copied().collect();
+    let entrypoint = [operator.files[0]];
+    json!({ "image": pattern, "entrypoint": entrypoint, "env": env, "path": "", "files": files })
 }

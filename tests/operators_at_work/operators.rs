@@ -20,6 +20,8 @@ pub(crate) struct Operator {
     pub(crate) image: &'static str,
     /// Paths of the program in the image; the first is its ENTRYPOINT.
     pub(crate) files: &'static [&'static str],
+    /// Variables of its environment in the image.
+    pub(crate) env: &'static [(&'static str, &'static str)],
     /// True if it elects a leader.
     pub(crate) has_leader: bool,
     /// False if the bundle does not tell the operator which namespaces to watch: it works in all of them,
@@ -99,6 +101,7 @@ pub(crate) const RABBITMQ: Operator = Operator {
     ],
     image: "rabbitmqoperator/cluster-operator",
     files: &["/manager"],
+    env: &[],
     has_leader: true,
     is_limited: true,
     resources: &[Resource {
@@ -134,6 +137,7 @@ pub(crate) const GRAFANA: Operator = Operator {
     }],
     image: "grafana/grafana-operator",
     files: &["/ko-app/v5"],
+    env: &[],
     has_leader: true,
     is_limited: true,
     resources: &[
@@ -168,15 +172,24 @@ pub(crate) const PROMETHEUS: Operator = Operator {
         "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring",
         "github.com/prometheus-operator/prometheus-operator/pkg/client",
     ],
-    // The program of 0.65.1 refuses to run with the garbage collector of later Go versions.
-    versions: &[Version {
-        bundle: "0.70.0",
-        module: "v0.70.0",
-        sum: "h1:kMufKWvqJl08Kh0oue3VLmTsowYKKqCQJa7tqXo+DJI=",
-        package: "./cmd/operator",
-    }],
+    versions: &[
+        Version {
+            bundle: "0.65.1",
+            module: "v0.65.1",
+            sum: "h1:Krj59DoZURZfOKwJdtPssOrk5nN9TWElI0+foGXsesU=",
+            package: "./cmd/operator",
+        },
+        Version {
+            bundle: "0.70.0",
+            module: "v0.70.0",
+            sum: "h1:kMufKWvqJl08Kh0oue3VLmTsowYKKqCQJa7tqXo+DJI=",
+            package: "./cmd/operator",
+        },
+    ],
     image: "prometheus-operator/prometheus-operator",
     files: &["/bin/operator"],
+    // 0.65.1 refuses the garbage collector of later versions of Go otherwise.
+    env: &[("ASSUME_NO_MOVING_GC_UNSAFE_RISK_IT_WITH", "go1.26")],
     has_leader: false,
     is_limited: false,
     resources: &[
@@ -227,6 +240,7 @@ pub(crate) const CLOUDNATIVE_PG: Operator = Operator {
     image: "cloudnative-pg/cloudnative-pg",
     // Instances get the program of their architecture from the operator.
     files: &["/manager", "/bin/manager_amd64"],
+    env: &[],
     has_leader: true,
     is_limited: true,
     resources: &[Resource {

@@ -57,6 +57,9 @@ func newContainer(p *pod, spec core.Container) (*container, error) {
 		"KUBERNETES_SERVICE_HOST": serviceAddress,
 		"KUBERNETES_SERVICE_PORT": "443",
 	}
+	for name, value := range program.Env {
+		env[name] = value
+	}
 	for _, source := range spec.EnvFrom {
 		if err := p.addAll(env, source); err != nil {
 			return nil, err

@@ -50,6 +50,8 @@ type program struct {
 	Image string `json:"image"`
 	// ENTRYPOINT of the image.
 	Entrypoint []string `json:"entrypoint"`
+	// ENV of the image.
+	Env map[string]string `json:"env"`
 	// A folder that precedes others in PATH.
 	Path string `json:"path"`
 	// Static programs of this machine by their path in the image. The root of its containers has nothing
