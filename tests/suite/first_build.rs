@@ -41,7 +41,8 @@ fn three_real_bundles_fit_a_screen() {
     assert!(text.contains(&format!("helm install {chart} --namespace")), "{text}");
 
     // The hint helps, and the second build has no next steps.
-    case.write("bundles.toml", config.replacen("\n\n", &format!("\n{stub}\n\n"), 1));
+    let name = "name = \"cert-manager-operator\"\n";
+    case.write("bundles.toml", config.replacen(name, &format!("{name}{stub}\n"), 1));
     let seen = case.run(&["build", "--replace"]);
     assert_eq!(seen.code, Some(0), "{}", seen.text());
     assert!(!seen.stderr.contains("stub-crds"), "{}", seen.stderr);
