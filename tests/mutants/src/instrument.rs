@@ -120,10 +120,13 @@ impl Writer<'_> {
                 self.unviable.insert(id, NO_BRANCH.to_owned());
                 continue;
             };
-            let part = |text: &str| vec![(id, text.replace("MUTANT", &self.is(id)))];
-            let place = self.offset(mutant.span.start)..self.offset(mutant.span.end);
-            let (before, after) = (part(&branch.before), part(&branch.after));
-            self.wraps.push(Wrap { place, rank: PART, before, after });
+            let is = self.is(id);
+            let part = |text: &str| vec![(id, text.replace("MUTANT", &is))];
+            for place in &mutant.places {
+                let place = self.offset(place.start)..self.offset(place.end);
+                let (before, after) = (part(&branch.before), part(&branch.after));
+                self.wraps.push(Wrap { place, rank: PART, before, after });
+            }
         }
     }
 
@@ -366,6 +369,7 @@ mod tests {
                 replacement: (*new).to_owned(),
                 function: None,
                 branch: None,
+                places: Vec::new(),
                 is_own: false,
             }
         };

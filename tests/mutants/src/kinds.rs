@@ -1,7 +1,11 @@
 //! Mutants of kinds that cargo-mutants does not have: an operand of `&&` or `||` dropped, a statement
-//! deleted, a literal changed.
+//! deleted, a literal changed, a row of a constant table deleted.
+//!
+//! A constant cannot call the switch: its mutants are branches where the same file uses it, with a
+//! second constant.
 
 use crate::list::{Branch, Function, Mutant, Position, Span};
+use std::collections::BTreeMap;
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 
@@ -11,9 +15,18 @@ use syn::visit::{self, Visit};
 /// The source cannot be parsed.
 pub fn mutants(file: &str, text: &str) -> Result<Vec<Mutant>, String> {
     let syntax = syn::parse_file(text).map_err(|error| format!("{file}: {error}"))?;
-    let mut finder = Finder { file, functions: Vec::new(), is_const: false, found: Vec::new() };
+    let mut finder = Finder { file, ..Finder::default() };
     if !is_test(&syntax.attrs) {
         finder.visit_file(&syntax);
+    }
+    for (id, name) in std::mem::take(&mut finder.of_constants) {
+        let is_unique = finder.constants.get(&name) == Some(&1);
+        let uses = finder.uses.get(&name).filter(|_| is_unique);
+        let mutant = &mut finder.found[id];
+        mutant.places = uses.cloned().unwrap_or_default();
+        if mutant.places.is_empty() {
+            mutant.branch = None;
+        }
     }
     finder.found.sort_by_key(|mutant| mutant.span.start);
     Ok(finder.found)
@@ -28,19 +41,50 @@ fn is_test(attributes: &[syn::Attribute]) -> bool {
     })
 }
 
+/// A constant around a place.
+#[derive(Clone)]
+struct Constant {
+    name: String,
+    kind: String,
+    value: proc_macro2::Span,
+}
+
+/// Length of the second constants of one constant, so that the program can be compiled.
+const LONGEST: usize = 200_000;
+
+#[derive(Default)]
 struct Finder<'f> {
     file: &'f str,
     /// Names of the functions around the place, the innermost last.
     functions: Vec<String>,
     /// A constant expression cannot call the switch.
     is_const: bool,
+    constant: Option<Constant>,
+    /// Length of the second constants of the constant around the place.
+    length: usize,
+    /// Number of constants by name.
+    constants: BTreeMap<String, usize>,
+    /// Places that use a constant, or a variable, by name.
+    uses: BTreeMap<String, Vec<Span>>,
+    /// Mutants of constants, with the name of the constant.
+    of_constants: Vec<(usize, String)>,
     found: Vec<Mutant>,
+}
+
+fn span(place: proc_macro2::Span) -> Span {
+    let at = |at: proc_macro2::LineColumn| Position { line: at.line, column: at.column + 1 };
+    Span { start: at(place.start()), end: at(place.end()) }
+}
+
+/// Returns Rust in one line without comments; none if a literal has several lines.
+fn one_line(text: &str) -> Option<String> {
+    let line = text.parse::<proc_macro2::TokenStream>().ok()?.to_string();
+    (!line.contains('\n')).then_some(line)
 }
 
 impl Finder<'_> {
     fn add(&mut self, genre: &str, change: &str, place: proc_macro2::Span, branch: (&str, &str)) {
-        let at = |at: proc_macro2::LineColumn| Position { line: at.line, column: at.column + 1 };
-        let span = Span { start: at(place.start()), end: at(place.end()) };
+        let span = span(place);
         let Position { line, column } = span.start;
         let function = self.functions.last();
         let within = function.map(|name| format!(" in {name}")).unwrap_or_default();
@@ -49,6 +93,7 @@ impl Finder<'_> {
             name: format!("{}:{line}:{column}: {change}{within}", self.file),
             file: self.file.to_owned(),
             genre: genre.to_owned(),
+            places: vec![span.clone()],
             span,
             replacement: String::new(),
             function: function.map(|_| Function { return_type: String::new() }),
@@ -92,13 +137,45 @@ impl Finder<'_> {
         }
     }
 
+    /// Adds a mutant of the constant around it, whose value has `new` instead of the bytes.
+    fn in_constant(
+        &mut self,
+        genre: &str,
+        change: &str,
+        place: proc_macro2::Span,
+        bytes: std::ops::Range<usize>,
+        new: &str,
+    ) {
+        self.add(genre, change, place, ("", ""));
+        let Some(Constant { name, kind, value }) = self.constant.clone() else { return };
+        let start = value.byte_range().start;
+        let mut text = value.source_text().unwrap_or_default();
+        text.replace_range(bytes.start - start..bytes.end - start, new);
+        let Some(text) = one_line(&text) else { return };
+        self.length += text.len();
+        if self.length > LONGEST {
+            return;
+        }
+        let id = self.found.len() - 1;
+        self.found[id].branch = Some(Branch {
+            before: format!("(*if MUTANT {{ const __M: {kind} = {text}; &__M }} else {{ &"),
+            after: " })".to_owned(),
+        });
+        self.of_constants.push((id, name));
+    }
+
     fn literal(&mut self, place: proc_macro2::Span, old: &str, new: &str, written: &str) {
         let change = format!("replace {old} with {new}");
+        if self.is_const {
+            self.in_constant("Literal", &change, place, place.byte_range(), written);
+            return;
+        }
         let before = format!("(if MUTANT {{ {written} }} else {{ ");
         self.add("Literal", &change, place, (&before, " })"));
     }
 
     fn function(&mut self, signature: &syn::Signature, block: &syn::Block) {
+        let constant = self.constant.take();
         let is_const = std::mem::replace(&mut self.is_const, signature.constness.is_some());
         self.functions.push(signature.ident.to_string());
         if matches!(signature.output, syn::ReturnType::Default) {
@@ -107,6 +184,18 @@ impl Finder<'_> {
         self.visit_block(block);
         self.functions.pop();
         self.is_const = is_const;
+        self.constant = constant;
+    }
+
+    fn item(&mut self, name: &syn::Ident, kind: &syn::Type, value: &syn::Expr) {
+        *self.constants.entry(name.to_string()).or_default() += 1;
+        let kind = one_line(&kind.span().source_text().unwrap_or_default());
+        let constant =
+            kind.map(|kind| Constant { name: name.to_string(), kind, value: value.span() });
+        let around = std::mem::replace(&mut self.constant, constant);
+        self.length = 0;
+        self.constant(Some(name), value);
+        self.constant = around;
     }
 
     fn constant(&mut self, name: Option<&syn::Ident>, value: &syn::Expr) {
@@ -152,6 +241,10 @@ fn is_effect(expression: &syn::Expr) -> bool {
         ),
         _ => false,
     }
+}
+
+fn is_written(node: &syn::Macro) -> bool {
+    ["write", "writeln"].iter().any(|name| node.path.is_ident(name))
 }
 
 /// Returns the arguments of a macro that has expressions; those of `matches!` before the pattern.
@@ -209,7 +302,7 @@ impl<'a> Visit<'a> for Finder<'_> {
 
     fn visit_item_const(&mut self, node: &'a syn::ItemConst) {
         if !is_test(&node.attrs) {
-            self.constant(Some(&node.ident), &node.expr);
+            self.item(&node.ident, &node.ty, &node.expr);
         }
     }
 
@@ -219,8 +312,30 @@ impl<'a> Visit<'a> for Finder<'_> {
 
     fn visit_item_static(&mut self, node: &'a syn::ItemStatic) {
         if !is_test(&node.attrs) {
-            self.constant(Some(&node.ident), &node.expr);
+            self.item(&node.ident, &node.ty, &node.expr);
         }
+    }
+
+    fn visit_expr_path(&mut self, node: &'a syn::ExprPath) {
+        if let (false, Some(name)) = (self.is_const, node.path.get_ident()) {
+            self.uses.entry(name.to_string()).or_default().push(span(node.span()));
+        }
+    }
+
+    /// A slice has one row less. An array has a number of them in its type.
+    fn visit_expr_array(&mut self, node: &'a syn::ExprArray) {
+        if self.constant.as_ref().is_some_and(|constant| !constant.kind.contains(';')) {
+            for (at, row) in node.elems.iter().enumerate() {
+                let end = match node.elems.get(at + 1) {
+                    Some(next) => next.span().byte_range().start,
+                    None => node.bracket_token.span.close().byte_range().start,
+                };
+                let change = format!("delete row {}", excerpt(row.span()));
+                let bytes = row.span().byte_range().start..end;
+                self.in_constant("Row", &change, row.span(), bytes, "");
+            }
+        }
+        visit::visit_expr_array(self, node);
     }
 
     fn visit_expr_const(&mut self, node: &'a syn::ExprConst) {
@@ -237,7 +352,9 @@ impl<'a> Visit<'a> for Finder<'_> {
     /// A closure runs later, such as that of `LazyLock::new` in a static.
     fn visit_expr_closure(&mut self, node: &'a syn::ExprClosure) {
         let is_const = std::mem::replace(&mut self.is_const, false);
+        let constant = self.constant.take();
         visit::visit_expr_closure(self, node);
+        self.constant = constant;
         self.is_const = is_const;
     }
 
@@ -254,10 +371,8 @@ impl<'a> Visit<'a> for Finder<'_> {
             syn::Stmt::Expr(expression, Some(_)) if is_effect(expression) => {
                 self.statement(node.span());
             }
-            syn::Stmt::Macro(it) if it.semi_token.is_some() => {
-                if ["write", "writeln"].iter().any(|name| it.mac.path.is_ident(name)) {
-                    self.statement(node.span());
-                }
+            syn::Stmt::Macro(it) if it.semi_token.is_some() && is_written(&it.mac) => {
+                self.statement(node.span());
             }
             _ => {}
         }
@@ -444,14 +559,37 @@ mod tests {
         assert_eq!(found(text), []);
     }
 
+    #[test]
+    fn constants_are_changed_where_they_are_used() {
+        let text = "const A: &[u8] = &[7, /* b */ 9]; fn f() { a(A) }";
+        let mutants = mutants("src/model/a.rs", text).expect("a source");
+        let mutants: Vec<Mutant> = mutants.into_iter().filter(|m| m.genre != "Statement").collect();
+        let written: Vec<String> = (0..mutants.len())
+            .map(|id| crate::instrument::file(text, &[id], &mutants).expect("a source").text)
+            .collect();
+        let expected =
+            ["[9]", "[8 , 9]", "[7 ,]", "[7 , 10]"].into_iter().enumerate().map(|(id, table)| {
+                format!(
+                    "const A: &[u8] = &[7, /* b */ 9]; fn f() {{ a((*if crate::__mutant({id}) \
+                     {{ const __M: & [u8] = & {table}; &__M }} else {{ &A }})) }}"
+                )
+            });
+        let plain = |text: &String| text.replace(' ', "");
+        let expected: Vec<String> = expected.map(|text| plain(&text)).collect();
+        assert_eq!(written.iter().map(plain).collect::<Vec<_>>(), expected);
+    }
+
     /// Each mutant of a small program compiles, and changes what the program returns.
     #[test]
     fn mutants_compile_and_change_the_result() {
         let text = r#"
+const RESERVED: &[u16] = &[9];
+static NAMES: [&str; 2] = ["zero", "one"];
+
 struct Pod { ports: Vec<u16>, host: bool, name: String }
 
 fn check(ports: &[u16]) -> Result<(), String> {
-    if ports.contains(&9) || ports.len() > 2 { Err(format!("{ports:?}")) } else { Ok(()) }
+    if ports.iter().any(|port| RESERVED.contains(port)) || ports.len() > 2 { Err(format!("{ports:?}")) } else { Ok(()) }
 }
 
 fn pod(host: Option<bool>, port: u16) -> Result<Pod, String> {
@@ -460,8 +598,11 @@ fn pod(host: Option<bool>, port: u16) -> Result<Pod, String> {
         pod.host = true;
     }
     pod.ports.push(port);
+    if port == 1 {
+        pod.name.push_str(NAMES[1]);
+    }
     if port == 0 {
-        pod.name.push_str("zero")
+        pod.name.push_str(NAMES[0])
     }
     check(&pod.ports)?;
     Ok(pod)
@@ -509,7 +650,7 @@ fn result() -> String {
         let missed = mutants.iter().zip(&ids).filter(|(_, id)| run(&id.to_string()) == usual);
         let missed: Vec<&str> = missed.map(|(mutant, _)| mutant.name.as_str()).collect();
         assert_eq!(missed, [""; 0]);
-        for genre in ["Operand", "Statement", "Literal"] {
+        for genre in ["Operand", "Statement", "Literal", "Row"] {
             assert!(mutants.iter().any(|mutant| mutant.genre == genre));
         }
         std::fs::remove_dir_all(&folder).expect("removed");

@@ -20,19 +20,22 @@ pub struct Mutant {
     /// The branch of a mutant of [`crate::kinds`]; none if a branch cannot be there.
     #[serde(skip)]
     pub branch: Option<Branch>,
+    /// Places of the branch: that of the mutant, or the uses of the constant that it is in.
+    #[serde(skip)]
+    pub places: Vec<Span>,
     /// Of [`crate::kinds`], not of cargo-mutants.
     #[serde(skip)]
     pub is_own: bool,
 }
 
-/// Text around the place of a mutant, where `MUTANT` is true if it is selected.
+/// Text around each place of a mutant, where `MUTANT` is true if it is selected.
 pub struct Branch {
     pub before: String,
     pub after: String,
 }
 
 /// Lines and columns, from 1; `end` is exclusive.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct Span {
     pub start: Position,
     pub end: Position,
