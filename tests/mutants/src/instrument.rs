@@ -53,12 +53,12 @@ pub fn file(text: &str, ids: &[usize], mutants: &[Mutant]) -> Result<Instrumente
     let starts: Vec<usize> =
         std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
     let mut places: BTreeMap<(Position, &str), Vec<usize>> = BTreeMap::new();
-    for id in ids {
+    for id in ids.iter().filter(|id| !mutants[**id].is_own) {
         let mutant = &mutants[*id];
         places.entry((mutant.span.start, mutant.genre.as_str())).or_default().push(*id);
     }
-    let package = &mutants[ids[0]].package;
-    let krate = if package == "bundle2chart-model" { "crate" } else { "bundle2chart_model" };
+    let is_model = mutants[ids[0]].file.starts_with("src/model/");
+    let krate = if is_model { "crate" } else { "bundle2chart_model" };
 
     let mut writer = Writer {
         text,
@@ -69,6 +69,7 @@ pub fn file(text: &str, ids: &[usize], mutants: &[Mutant]) -> Result<Instrumente
         wraps: Vec::new(),
         unviable: BTreeMap::new(),
     };
+    writer.own(ids);
     writer.bodies();
     writer.visit_file(&syntax);
     let mut unviable = writer.unviable;
@@ -109,6 +110,24 @@ impl Writer<'_> {
 
     fn is(&self, id: usize) -> String {
         format!("{}::__mutant({id})", self.krate)
+    }
+
+    /// Mutants that know their branch.
+    fn own(&mut self, ids: &[usize]) {
+        for id in ids.iter().copied().filter(|id| self.mutants[*id].is_own) {
+            let mutant = &self.mutants[id];
+            let Some(branch) = &mutant.branch else {
+                self.unviable.insert(id, NO_BRANCH.to_owned());
+                continue;
+            };
+            let is = self.is(id);
+            let part = |text: &str| vec![(id, text.replace("MUTANT", &is))];
+            for place in &mutant.places {
+                let place = self.offset(place.start)..self.offset(place.end);
+                let (before, after) = (part(&branch.before), part(&branch.after));
+                self.wraps.push(Wrap { place, rank: PART, before, after });
+            }
+        }
     }
 
     /// Function bodies: `return` before the first statement.
@@ -345,11 +364,13 @@ mod tests {
             Mutant {
                 name: format!("{place} -> {new}"),
                 file: "src/model/a.rs".to_owned(),
-                package: "bundle2chart-model".to_owned(),
                 genre: (*genre).to_owned(),
                 span: Span { start: at(start), end: at(start + place.len()) },
                 replacement: (*new).to_owned(),
                 function: None,
+                branch: None,
+                places: Vec::new(),
+                is_own: false,
             }
         };
         let mutants: Vec<Mutant> = changes.iter().map(mutant).collect();

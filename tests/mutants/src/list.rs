@@ -11,17 +11,31 @@ pub struct Mutant {
     pub name: String,
     /// Path in the checkout.
     pub file: String,
-    pub package: String,
-    /// Kind of change: `FnValue`, `BinaryOperator`, `MatchArm`, …
+    /// Kind of change: `FnValue`, `BinaryOperator`, `MatchArm`, …, `Operand`, `Statement`, `Literal`.
     pub genre: String,
     pub span: Span,
     /// New text; empty if the place is deleted.
     pub replacement: String,
     pub function: Option<Function>,
+    /// The branch of a mutant of [`crate::kinds`]; none if a branch cannot be there.
+    #[serde(skip)]
+    pub branch: Option<Branch>,
+    /// Places of the branch: that of the mutant, or the uses of the constant that it is in.
+    #[serde(skip)]
+    pub places: Vec<Span>,
+    /// Of [`crate::kinds`], not of cargo-mutants.
+    #[serde(skip)]
+    pub is_own: bool,
+}
+
+/// Text around each place of a mutant, where `MUTANT` is true if it is selected.
+pub struct Branch {
+    pub before: String,
+    pub after: String,
 }
 
 /// Lines and columns, from 1; `end` is exclusive.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct Span {
     pub start: Position,
     pub end: Position,
@@ -40,13 +54,14 @@ pub struct Function {
     pub return_type: String,
 }
 
-/// Returns the mutants of the files in .cargo/mutants.toml.
+/// Returns the mutants of files: those of cargo-mutants, and then those of [`crate::kinds`].
 ///
 /// # Errors
-/// cargo-mutants is not installed, or fails.
-pub fn mutants(root: &Path) -> Result<Vec<Mutant>, String> {
+/// cargo-mutants is not installed, or fails, or a file cannot be read.
+pub fn mutants(root: &Path, files: &[String]) -> Result<Vec<Mutant>, String> {
     let output = Command::new("cargo")
-        .args(["mutants", "--workspace", "--list", "--json"])
+        .args(["mutants", "--workspace", "--list", "--json", "--no-config"])
+        .args(files.iter().map(|file| format!("--file={file}")))
         .current_dir(root)
         .output()
         .map_err(|error| format!("cannot run cargo: {error}"))?;
@@ -54,6 +69,11 @@ pub fn mutants(root: &Path) -> Result<Vec<Mutant>, String> {
         let text = String::from_utf8_lossy(&output.stderr);
         return Err(format!("{text}hint: cargo install cargo-mutants --locked"));
     }
-    serde_json::from_slice(&output.stdout)
-        .map_err(|error| format!("cannot read the list of cargo-mutants: {error}"))
+    let mut mutants: Vec<Mutant> = serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("cannot read the list of cargo-mutants: {error}"))?;
+    for file in files {
+        let text = std::fs::read_to_string(root.join(file)).map_err(|e| format!("{file}: {e}"))?;
+        mutants.extend(crate::kinds::mutants(file, &text)?);
+    }
+    Ok(mutants)
 }

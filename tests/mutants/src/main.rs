@@ -7,28 +7,41 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "reads and writes files of the checkout")]
 
+mod accepted;
 mod build;
 mod instrument;
+mod kinds;
 mod list;
 mod report;
+mod since;
 mod tests;
 mod tree;
 mod unviable;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const USAGE: &str = "usage: bundle2chart-mutants [--seconds N] [--jobs N] [--work FOLDER] [NAME...]
+const USAGE: &str = "usage: bundle2chart-mutants [OPTION...] [NAME...]
 
-Tests the mutants that cargo-mutants lists for the files in .cargo/mutants.toml, or those whose name
-contains a NAME, and prints those that no test catches.
+Tests the mutants of the core, or those whose name contains a NAME, and prints those that no test
+catches. Fails if there is one that is not in tests/mutants/accepted.txt, or if one there is gone or
+caught.
 
-  --seconds N    stop after N seconds of tests for a mutant (60)
-  --jobs N       tests at a time (number of processors)
-  --work FOLDER  folder of the changed sources and their build (target/mutants)";
+  --folder FOLDER   sources to change, such as src/yaml (the core); can be repeated
+  --since REVISION  only lines that changed since REVISION, in all folders unless some are named
+  --list            only print the mutants
+  --seconds N       stop after N seconds of tests for a mutant (60)
+  --jobs N          tests at a time (number of processors)
+  --work FOLDER     folder of the changed sources and their build (target/mutants)";
+
+const CORE: [&str; 4] = ["src/bundle", "src/compile/olm", "src/compile/passes", "src/diff/rules"];
 
 /// Arguments of the program.
 struct Arguments {
+    folders: Vec<String>,
+    since: Option<String>,
+    list: bool,
     budget: Duration,
     jobs: usize,
     work: PathBuf,
@@ -43,10 +56,14 @@ fn root() -> PathBuf {
 
 fn arguments() -> Option<Arguments> {
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut work = None;
     let mut arguments = Arguments {
+        folders: Vec::new(),
+        since: None,
+        list: false,
         budget: Duration::from_secs(60),
         jobs,
-        work: root().join("target/mutants"),
+        work: PathBuf::new(),
         names: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
@@ -54,17 +71,49 @@ fn arguments() -> Option<Arguments> {
         match word.as_str() {
             "--seconds" => arguments.budget = Duration::from_secs(words.next()?.parse().ok()?),
             "--jobs" => arguments.jobs = words.next()?.parse().ok()?,
-            "--work" => arguments.work = words.next()?.into(),
+            "--work" => work = Some(words.next()?.into()),
+            "--folder" => arguments.folders.push(words.next()?),
+            "--since" => arguments.since = Some(words.next()?),
+            "--list" => arguments.list = true,
             _ if word.starts_with('-') => return None,
             _ => arguments.names.push(word),
         }
     }
+    if arguments.folders.is_empty() {
+        let folders: &[&str] = if arguments.since.is_some() { &["src"] } else { &CORE };
+        arguments.folders = folders.iter().map(|folder| (*folder).to_owned()).collect();
+    }
+    // Other files are instrumented, and the build with all mutants is kept.
+    let default = if arguments.since.is_some() { "target/mutants-since" } else { "target/mutants" };
+    arguments.work = work.unwrap_or_else(|| root().join(default));
     Some(arguments)
 }
 
 fn run(arguments: &Arguments) -> Result<bool, String> {
     let root = root();
-    let mutants = list::mutants(&root)?;
+    let accepted = fs::read_to_string(root.join("tests/mutants/accepted.txt"))
+        .map_err(|error| format!("tests/mutants/accepted.txt: {error}"))?;
+    let accepted = accepted::parse(&accepted)?;
+    let since = arguments.since.as_ref().map(|revision| since::lines(&root, revision));
+    let since = since.transpose()?;
+    let mut files = tree::sources(&root, &arguments.folders)?;
+    files.retain(|file| since.as_ref().is_none_or(|lines| lines.has_file(file)));
+    if files.is_empty() {
+        println!("no source changed");
+        return Ok(true);
+    }
+    let mutants = list::mutants(&root, &files)?;
+    let is_selected = |mutant: &list::Mutant| {
+        let names = &arguments.names;
+        (names.is_empty() || names.iter().any(|part| mutant.name.contains(part)))
+            && since.as_ref().is_none_or(|lines| lines.touch(mutant))
+    };
+    if arguments.list {
+        for mutant in mutants.iter().filter(|mutant| is_selected(mutant)) {
+            println!("{}", mutant.name);
+        }
+        return Ok(true);
+    }
     let tree = arguments.work.join("tree");
     tree::copy(&root, &tree)?;
 
@@ -81,19 +130,24 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     unviable::write(&arguments.work, &root, &mutants, &unviable)?;
 
     let selected: Vec<usize> = (0..mutants.len())
-        .filter(|id| !unviable.contains_key(id))
-        .filter(|id| {
-            let name = &mutants[*id].name;
-            arguments.names.is_empty() || arguments.names.iter().any(|part| name.contains(part))
-        })
+        .filter(|id| !unviable.contains_key(id) && is_selected(&mutants[*id]))
         .collect();
     if selected.is_empty() {
-        return Err("no mutant has such a name: `cargo mutants --list` prints them".to_owned());
+        println!("no mutant is selected");
+        return Ok(arguments.names.is_empty());
     }
     let reached = tests::reached(&programs, &arguments.work, arguments.jobs)?;
     let outcomes = tests::outcomes(&mutants, &selected, &reached, arguments.budget, arguments.jobs);
-    report::print(&mutants, &outcomes, &unviable, &arguments.names);
-    Ok(outcomes.values().all(|outcome| outcome.is_caught()))
+    let listed = accepted::of(&accepted, &mutants);
+    let is_whole = arguments.names.is_empty() && since.is_none();
+    report::print(&mutants, &outcomes, &unviable, &listed, is_whole);
+    let errors = accepted::errors(&accepted, &mutants, &files, &outcomes);
+    for error in &errors {
+        println!("{error}");
+    }
+    let is_fine =
+        |(id, outcome): (&usize, &tests::Outcome)| outcome.is_caught() || listed.contains_key(id);
+    Ok(errors.is_empty() && outcomes.iter().all(is_fine))
 }
 
 fn main() -> std::process::ExitCode {

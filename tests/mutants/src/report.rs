@@ -1,5 +1,6 @@
 //! Prints what was found.
 
+use crate::accepted::Accepted;
 use crate::instrument::NO_BRANCH;
 use crate::list::Mutant;
 use crate::tests::Outcome;
@@ -10,13 +11,19 @@ pub fn print(
     mutants: &[Mutant],
     outcomes: &BTreeMap<usize, Outcome>,
     unviable: &BTreeMap<usize, String>,
-    names: &[String],
+    accepted: &BTreeMap<usize, &Accepted>,
+    is_whole: bool,
 ) {
     println!();
-    let (mut caught, mut timeouts, mut missed) = (0, 0, 0);
+    let (mut caught, mut timeouts, mut missed, mut listed) = (0, 0, 0, 0);
     let mut folders: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for (id, outcome) in outcomes {
         let mutant = &mutants[*id];
+        if let Some(line) = accepted.get(id) {
+            listed += 1;
+            println!("accepted: {}: {}", mutant.name, line.reason);
+            continue;
+        }
         let folder: Vec<&str> = mutant.file.split('/').take(3).collect();
         let counts = folders.entry(folder.join("/")).or_default();
         counts.1 += 1;
@@ -37,7 +44,7 @@ pub fn print(
         }
     }
 
-    if names.is_empty() {
+    if is_whole {
         for (id, reason) in unviable {
             println!("unviable: {}: {reason}", mutants[*id].name);
         }
@@ -50,7 +57,7 @@ pub fn print(
     let not_written = unviable.values().filter(|reason| *reason == NO_BRANCH).count();
     println!(
         "{viable} mutants: {caught} caught ({} %), {timeouts} of them by timeout; {missed} missed; \
-         {} do not compile, {not_written} are no branches and not tested",
+         {listed} accepted, {} do not compile, {not_written} are no branches and not tested",
         percent(caught, viable),
         unviable.len() - not_written,
     );

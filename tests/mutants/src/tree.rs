@@ -23,6 +23,22 @@ fn write(path: &Path, content: &[u8]) -> Result<(), String> {
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
+/// Returns the sources in `folders` that are no tests.
+///
+/// # Errors
+/// Git fails, or a folder has none.
+pub fn sources(root: &Path, folders: &[String]) -> Result<Vec<String>, String> {
+    let is_test = |path: &str| path.split('/').any(|part| part == "tests" || part == "tests.rs");
+    let mut sources = git_files(root)?;
+    sources.retain(|path| is_instrumented(path) && !is_test(path) && root.join(path).exists());
+    let is_in = |path: &str, folder: &str| Path::new(path).starts_with(folder);
+    if let Some(folder) = folders.iter().find(|f| !sources.iter().any(|path| is_in(path, f))) {
+        return Err(format!("{folder} has no sources"));
+    }
+    sources.retain(|path| folders.iter().any(|folder| is_in(path, folder)));
+    Ok(sources)
+}
+
 /// Returns true for files that `instrument` writes.
 fn is_instrumented(path: &str) -> bool {
     path.starts_with("src/") && path.ends_with(".rs")
@@ -102,7 +118,9 @@ pub fn instrument(
             sites.insert(tree.join(&path), done.sites);
         }
         if path == MODEL {
-            text += &SWITCH.replace("NUMBER_OF_MUTANTS", &mutants.len().to_string());
+            // Rounded, because all crates are compiled again if this one changes.
+            let number = mutants.len().next_multiple_of(10_000).to_string();
+            text += &SWITCH.replace("NUMBER_OF_MUTANTS", &number);
         }
         write(&tree.join(&path), text.as_bytes())?;
     }
