@@ -145,7 +145,6 @@ fn lifecycle(
         bundle: format!("{} {version}", package.name),
         step: "install",
         objects: format!("{} created", created.len()),
-        size: run.success.then(|| release.size()),
         result: "yes".to_owned(),
     };
     if !run.success {
@@ -232,7 +231,6 @@ fn upgrades(
             bundle: format!("{} {step}", package.name),
             step: "upgrade",
             objects: format!("{plan}; {} custom objects", objects.count()),
-            size: Some(release.size()),
             result: "yes".to_owned(),
         });
         stored.extend(plan.stored.iter().cloned());

@@ -73,7 +73,6 @@ fn install(cluster: &ControlPlane, helm: &Helm, name: &str, namespace: &str, cha
         bundle: format!("{name} {}", version(chart)),
         step: "install",
         objects: format!("{} created", created.len()),
-        size: Some(release.size()),
         result: "yes".to_owned(),
     }
 }

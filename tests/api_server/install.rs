@@ -144,7 +144,6 @@ fn install_fixtures(cluster: &ControlPlane, helm: &Helm) -> Vec<Row> {
             bundle: format!("{name} {}", charts::label(&chart)),
             step: "install",
             objects: format!("{} created", created.len()),
-            size: Some(release.size()),
             result: "yes".to_owned(),
         });
         installed.push((release, chart, created));

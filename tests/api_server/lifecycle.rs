@@ -78,18 +78,6 @@ impl Release<'_> {
         };
         objects.into_iter().map(|object| (Identity::of(&object), settled(object))).collect()
     }
-
-    /// Bytes of the newest revision's Secret.
-    pub(crate) fn size(&self) -> usize {
-        let selector = format!("owner=helm,name={}", self.name);
-        let arguments = ["secrets", "--selector", &selector, "--namespace", self.namespace];
-        let secrets = self.cluster.get(&arguments);
-        let sizes =
-            secrets["items"].as_array().expect("a list").iter().map(|secret| {
-                secret["data"]["release"].as_str().map_or(0, |text| text.len() / 4 * 3)
-            });
-        sizes.max().unwrap_or_default()
-    }
 }
 
 /// Without what a server or its controllers write.

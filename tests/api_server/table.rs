@@ -20,8 +20,6 @@ pub(crate) struct Row {
     pub(crate) step: &'static str,
     /// Its effects on objects.
     pub(crate) objects: String,
-    /// Bytes of the release's Secret; nothing where there is none.
-    pub(crate) size: Option<usize>,
     /// `yes`, or why not.
     pub(crate) result: String,
 }
@@ -41,7 +39,7 @@ pub(crate) fn check(section: &str, versions: &[&str], of_helms: &[Vec<Row>]) {
     let mut expected = introduction();
     for name in SECTIONS {
         let old = content(&found, name);
-        let lines = if name == section { lines(versions, of_helms, old) } else { old.to_owned() };
+        let lines = if name == section { lines(versions, of_helms) } else { old.to_owned() };
         let _ = write!(expected, "\n## {name}\n\n{lines}");
     }
     if std::env::var_os("UPDATE").is_some() {
@@ -60,8 +58,8 @@ fn introduction() -> String {
          Charts of these bundles were installed on Kubernetes {} (etcd, kube-apiserver and kube-controller-manager, without\n\
          nodes) with default flags of each Helm. An upgrade passes if it changes exactly the objects that `bundle2chart diff` lists and\n\
          `helm rollback` restores the objects from before; an installation passes if `helm uninstall` leaves what the chart's\n\
-         README.md names and nothing else. Objects of each release are counted; the size is that of its Secret, of which a\n\
-         cluster takes 1 MiB. The awkward operator is installed without what its bundle holds to be refused.\n\n\
+         README.md names and nothing else. The awkward operator is installed without what its\n\
+         bundle holds to be refused.\n\n\
          Real bundles are upgraded by the commands of the plan, as `diff` prints them. Before each upgrade, one object of every\n\
          kind of the operator is created. After it, each object is there, unchanged and valid, or the report has a finding about\n\
          its CRD. Webhooks are removed meanwhile, because no operator answers them here.\n\n\
@@ -83,19 +81,14 @@ fn content<'a>(text: &'a str, section: &str) -> &'a str {
     &content[..content.find("\n## ").unwrap_or(content.len())]
 }
 
-fn lines(versions: &[&str], of_helms: &[Vec<Row>], old: &str) -> String {
-    let mut text = "| bundle | step | objects | size |".to_owned();
+fn lines(versions: &[&str], of_helms: &[Vec<Row>]) -> String {
+    let mut text = "| bundle | step | objects |".to_owned();
     for version in versions {
         let _ = write!(text, " Helm {version} |");
     }
-    let _ = write!(text, "\n|---|---|---|---|{}\n", "---|".repeat(versions.len()));
-    for (index, row) in of_helms[0].iter().enumerate() {
-        let Row { bundle, step, objects, size, .. } = row;
-        let start = format!("| {bundle} | {step} | {objects} | ");
-        let size = size.map(|size| size.div_ceil(1024)).map_or(String::new(), |size| {
-            format!("{} KiB", near(size, old, &start).unwrap_or(size))
-        });
-        let _ = write!(text, "{start}{size} |");
+    let _ = write!(text, "\n|---|---|---|{}\n", "---|".repeat(versions.len()));
+    for (index, Row { bundle, step, objects, .. }) in of_helms[0].iter().enumerate() {
+        let _ = write!(text, "| {bundle} | {step} | {objects} |");
         for rows in of_helms {
             let of_helm = rows.get(index).expect("as many rows");
             assert_eq!((&of_helm.bundle, of_helm.step), (bundle, *step));
@@ -105,12 +98,4 @@ fn lines(versions: &[&str], of_helms: &[Vec<Row>], old: &str) -> String {
         text.push('\n');
     }
     text
-}
-
-/// The size that the table has in this line, if it is about the same: a release holds the time, and
-/// is compressed.
-fn near(size: usize, old: &str, start: &str) -> Option<usize> {
-    let line = old.lines().find(|line| line.starts_with(start))?;
-    let found = line[start.len()..].split(' ').next()?.parse().ok()?;
-    (size.abs_diff(found) <= 1).then_some(found)
 }
