@@ -2,8 +2,8 @@
 
 use super::quoted;
 use crate::config::{Config, Source};
-use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::pipeline;
 use crate::source::Reference;
 use std::path::PathBuf;
 
@@ -21,14 +21,8 @@ pub(crate) fn set_tag(
         diagnostics.push(Diagnostic::error(Code::UnknownBundle, message).hint(hint));
         return None;
     };
-    let known: Vec<String> = config.bundles.iter().map(|bundle| bundle.name.clone()).collect();
-    let Some(bundle) = config.bundles.iter_mut().find(|bundle| bundle.name == *name) else {
-        let message = format!("unknown bundle `{}`", name.escape_debug());
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        let hint = suggest::hint(name, &known, "bundles");
-        diagnostics.push(Diagnostic::error(Code::UnknownBundle, message).hint(hint));
-        return None;
-    };
+    pipeline::select_bundles(config, names, diagnostics)?;
+    let bundle = config.bundles.iter_mut().find(|bundle| bundle.name == *name)?;
     let Source::Image { reference, span } = &mut bundle.source else {
         let message = format!("`{name}` has no tag: its source is not an image");
         let hint = "edit `path`, or `version` and `channel` of a catalog";
