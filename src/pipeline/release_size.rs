@@ -45,12 +45,12 @@ pub(super) fn check(
     diagnostics: &mut Diagnostics,
 ) {
     let small = charts.iter().filter(|chart| chart.release_bytes < chart::RELEASE_WARN);
-    for chart in small.filter(|chart| !chart.left_out.is_empty()) {
+    for chart in small.filter(|chart| chart.is_without_examples) {
         let message = format!(
-            "Chart.yaml of `{}` is without {}, because the release Secret would take {} % or more \
+            "Chart.yaml of `{}` is without `{}`, because the release Secret would take {} % or more \
                 of the {} bytes that Kubernetes allows",
             chart.name,
-            left_out(chart),
+            chart::CRDS_EXAMPLES,
             chart::release_percent(chart::RELEASE_WARN),
             chart::RELEASE_LIMIT
         );
@@ -71,9 +71,10 @@ pub(super) fn check(
 fn finding(chart: &Chart) -> Diagnostic {
     let (name, bytes, limit) = (&chart.name, chart.release_bytes, chart::RELEASE_LIMIT);
     let share = chart::release_percent(bytes);
-    let without = match left_out(chart) {
-        entries if entries.is_empty() => entries,
-        entries => format!(", without {entries} in Chart.yaml"),
+    let without = if chart.is_without_examples {
+        format!(", without `{}` in Chart.yaml", chart::CRDS_EXAMPLES)
+    } else {
+        String::new()
     };
     let takes = format!(
         "release Secret of `{name}` takes up to {bytes} bytes ({share} %) of the {limit} that \
@@ -84,13 +85,6 @@ fn finding(chart: &Chart) -> Diagnostic {
     } else {
         Diagnostic::warning(Code::ReleaseSize, takes)
     }
-}
-
-/// Returns the keys that are left out of Chart.yaml, joined by `and`.
-fn left_out(chart: &Chart) -> String {
-    let keys: Vec<String> =
-        chart.left_out.iter().map(|entry| format!("`{}`", entry.as_str())).collect();
-    keys.join(" and ")
 }
 
 /// Least reduction in bytes that a hint lists.
@@ -157,7 +151,7 @@ mod tests {
             version: semver::Version::new(1, 0, 0),
             files: BTreeMap::new(),
             release_bytes,
-            left_out: Vec::new(),
+            is_without_examples: false,
             crds_folder: None,
             gate_seconds: 0,
             stubs: Vec::new(),

@@ -9,7 +9,7 @@ const CAPABILITIES: [&str; 5] =
     ["Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot"];
 
 /// The annotation with examples of custom resources.
-pub(super) const CRDS_EXAMPLES: &str = "artifacthub.io/crdsExamples";
+pub const CRDS_EXAMPLES: &str = "artifacthub.io/crdsExamples";
 
 /// Returns the annotations of an operator that uses these images.
 pub(super) fn annotations(csv: &ClusterServiceVersion, images: &[String]) -> Map {

@@ -8,32 +8,13 @@ use crate::config::Maintainer;
 use crate::ir::{Map, Object, Value};
 use crate::yaml;
 
-/// An entry of Chart.yaml that only catalogs of charts show, and that may be large.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CatalogEntry {
-    /// The annotation with examples of custom resources.
-    CrdsExamples,
-}
-
-impl CatalogEntry {
-    /// All of them, in the order in which they are left out of large releases.
-    pub(super) const ALL: [CatalogEntry; 1] = [CatalogEntry::CrdsExamples];
-
-    /// Returns the key in Chart.yaml.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            CatalogEntry::CrdsExamples => artifact_hub::CRDS_EXAMPLES,
-        }
-    }
-}
-
-/// Returns Chart.yaml: versions, description and provenance, without timestamps and without the
-/// entries that are `left_out`.
+/// Returns Chart.yaml: versions, description and provenance, without timestamps, and
+/// the examples of custom resources if `with_examples`.
 pub(super) fn chart(
     description: &Description<'_>,
     part: Part,
     crds: &Crds,
-    left_out: &[CatalogEntry],
+    with_examples: bool,
 ) -> String {
     let csv = description.bundle.map(|bundle| &bundle.csv);
     let mut root = Map::new();
@@ -95,8 +76,8 @@ pub(super) fn chart(
         }
         annotations.extend(artifact_hub::annotations(csv, description.images));
     }
-    for entry in left_out {
-        annotations.shift_remove(entry.as_str());
+    if !with_examples {
+        annotations.shift_remove(artifact_hub::CRDS_EXAMPLES);
     }
     set("annotations", Value::from(annotations));
     plain(&root)

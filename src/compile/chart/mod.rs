@@ -24,13 +24,13 @@ mod switches;
 mod uninstall;
 pub mod values;
 
+pub use artifact_hub::CRDS_EXAMPLES;
 pub use budget::{
     LIMIT as RELEASE_LIMIT, WARN as RELEASE_WARN, percent as release_percent,
     share as release_share,
 };
 pub use chart_lock::{CHART_LOCK, CRDS_SUBCHART, chart_lock, is_written_by_helm};
 pub use generated::{Manifest, render_generated};
-pub use metadata::CatalogEntry;
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Watch};
@@ -53,8 +53,8 @@ pub struct Chart {
     pub files: BTreeMap<String, Vec<u8>>,
     /// Upper bound of the size of its release Secret in bytes; Helm's limit is [`RELEASE_LIMIT`].
     pub release_bytes: usize,
-    /// Entries of Chart.yaml that are left out because the release is large.
-    pub left_out: Vec<CatalogEntry>,
+    /// True if Chart.yaml is without the annotation with examples, because the release is large.
+    pub is_without_examples: bool,
     /// Folder of CRDs that Helm does not upgrade, with a trailing slash.
     pub crds_folder: Option<&'static str>,
     /// Names of its stub CRDs.
@@ -269,8 +269,8 @@ fn chart(
         files.insert(CHART_LOCK.to_owned(), lock);
     }
 
-    let with_all = metadata::chart(description, part, &crds, &[]);
-    files.insert("Chart.yaml".to_owned(), with_all);
+    let with_examples = metadata::chart(description, part, &crds, true);
+    files.insert("Chart.yaml".to_owned(), with_examples);
     files.insert("values.yaml".to_owned(), values::yaml(&unit.values));
     files.insert("values.schema.json".to_owned(), values::schema(unit, crds.are_in_subchart()));
 
@@ -300,25 +300,20 @@ fn chart(
     let gate_seconds = switches.map(overlay::switch_job_seconds).sum();
     files.append(&mut crds.files);
     let mut release_bytes = budget::release_bytes(&name, &files, unit, description.namespace);
-    let mut left_out = Vec::new();
+    let mut is_without_examples = false;
     // Catalogs can do without them; a release that does not fit cannot be installed.
-    for entry in CatalogEntry::ALL {
-        if release_bytes < RELEASE_WARN {
-            break;
+    if release_bytes >= RELEASE_WARN {
+        let text = metadata::chart(description, part, &crds, false);
+        is_without_examples = files.get("Chart.yaml") != Some(&text);
+        if is_without_examples {
+            files.insert("Chart.yaml".to_owned(), text);
+            release_bytes = budget::release_bytes(&name, &files, unit, description.namespace);
         }
-        left_out.push(entry);
-        let text = metadata::chart(description, part, &crds, &left_out);
-        if files.get("Chart.yaml") == Some(&text) {
-            left_out.pop();
-            continue;
-        }
-        files.insert("Chart.yaml".to_owned(), text);
-        release_bytes = budget::release_bytes(&name, &files, unit, description.namespace);
     }
 
     Chart {
         name,
-        left_out,
+        is_without_examples,
         version: description.version.clone(),
         files: files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),
         release_bytes,

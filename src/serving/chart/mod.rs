@@ -36,7 +36,7 @@ pub(super) fn chart(unit: &Unit, config: &ServingConfig) -> Chart {
     let release_bytes = budget::release_bytes(&config.name, &files, unit, &config.namespace);
     Chart {
         release_bytes,
-        left_out: Vec::new(),
+        is_without_examples: false,
         crds_folder: None,
         stubs: Vec::new(),
         namespaces: created_namespaces(unit, &config.namespace),
