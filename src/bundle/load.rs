@@ -258,6 +258,8 @@ pub(super) fn documents(
         }
         Err(problem) => {
             let is_manifest = file.starts_with(&format!("{}/", files.manifests_dir));
+            let line = text.lines().nth(problem.line.saturating_sub(1));
+            let is_template = line.is_some_and(|line| line.contains("{{"));
             let hint = match problem.cause {
                 Cause::Limit => "report this if it is a real bundle",
                 Cause::Tab => "replace the tab with spaces",
@@ -266,12 +268,7 @@ pub(super) fn documents(
                     "fix the file, or remove it if it is not a manifest: every file in the \
                      manifests directory is parsed as YAML or JSON"
                 }
-                Cause::Syntax
-                    if text
-                        .lines()
-                        .nth(problem.line - 1)
-                        .is_some_and(|line| line.contains("{{")) =>
-                {
+                Cause::Syntax if is_template => {
                     "write the value: manifests are YAML and not Helm templates; values come from \
                      the chart (`namespaces`, `[[bundle.switch]]`)"
                 }

@@ -58,7 +58,9 @@ fn read(paths: &[String], diagnostics: &mut Diagnostics) -> Vec<Manifest> {
         for (name, bytes) in source::manifests(path, &Limits::default(), diagnostics) {
             let start = diagnostics.mark();
             let objects = parse(&name, &bytes, diagnostics);
-            diagnostics.since(start).iter_mut().for_each(add_template_hint);
+            if name.contains("templates") || String::from_utf8_lossy(&bytes).contains("{{") {
+                diagnostics.since(start).iter_mut().for_each(add_template_hint);
+            }
             let values = serde_json::Value::Null;
             let release = Release { namespace: "", values: &values };
             manifests.extend(objects.iter().filter_map(|object| {
@@ -89,11 +91,9 @@ fn parse(name: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec<Object>
     objects
 }
 
-/// Adds a hint to errors in files that look like Helm templates.
+/// Adds a hint to an error in a file that looks like a Helm template.
 fn add_template_hint(diagnostic: &mut Diagnostic) {
-    let in_templates =
-        diagnostic.place.file.as_deref().is_some_and(|file| file.contains("templates"));
-    if diagnostic.severity == Severity::Error && in_templates {
+    if diagnostic.severity == Severity::Error {
         diagnostic.hint = Some(
             "render charts first: `helm template NAME CHART | bundle2chart check-serving -`"
                 .to_owned(),

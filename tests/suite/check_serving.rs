@@ -88,10 +88,15 @@ fn standard_input_is_a_set_of_manifests() {
 fn what_cannot_be_checked_is_exit_code_2() {
     let case = Case::new();
     case.write("chart/templates/pods.yaml", "{{- if .Values.x }}\nkind: A\n{{- end }}\n");
+    case.write(
+        "template.yaml",
+        "apiVersion: v1\nkind: A\nmetadata:\n  name: {{ .Release.Name }}\n",
+    );
     case.write("nothing.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n");
     let mut shown = String::new();
     for arguments in [
         &["check-serving", "chart"][..],
+        &["check-serving", "template.yaml"],
         &["check-serving", "nothing.yaml"],
         &["check-serving", "missing"],
         &["check-serving"],
