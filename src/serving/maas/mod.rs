@@ -12,6 +12,7 @@ mod tenant;
 
 use crate::config::serving::maas::MaasPlatform;
 use crate::ir::{Expr, Map, Object, Origin, Value};
+use bundle2chart_compile::models::Namespaces;
 use serde_json::{Value as Json, json};
 
 pub use additions::additions;
@@ -22,7 +23,7 @@ const API: &str = "maas.opendatahub.io/v1alpha1";
 
 /// Returns the objects of `[chart.maas]`. `namespace` returns the expression for a namespace that is
 /// the release's, or a value of the chart.
-pub fn platform(platform: &MaasPlatform, namespace: &dyn Fn(&str) -> Option<Expr>) -> Vec<Object> {
+pub fn platform(platform: &MaasPlatform, namespace: &Namespaces<'_>) -> Vec<Object> {
     let gateway = platform.gateway.iter().map(gateway::object);
     let database = platform.database.iter().flat_map(database::objects);
     let tenant = platform.tenant.iter().flat_map(|one| tenant::objects(one, platform.release));
