@@ -60,5 +60,7 @@ mod offline;
 mod once;
 #[path = "../support/schema_pairs.rs"]
 mod schema_pairs;
+#[path = "../support/sections.rs"]
+mod sections;
 #[path = "../support/shared.rs"]
 mod shared;

@@ -1,15 +1,10 @@
 //! docs/real-clusters.md: what was installed with which Helm, and what came of it.
 
-use crate::charts::root;
 use crate::control_plane::ControlPlane;
+use crate::sections;
 use std::fmt::Write as _;
-use std::fs;
-use std::sync::Mutex;
 
 const FILE: &str = "docs/real-clusters.md";
-
-/// Tests of both sections may run at once.
-static WRITING: Mutex<()> = Mutex::new(());
 
 /// A step that was taken with every Helm.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,24 +27,8 @@ const SECTIONS: [&str; 3] = ["Fixtures", "Examples", "Real bundles"];
 /// # Panics
 /// When they differ.
 pub(crate) fn check(section: &str, versions: &[&str], of_helms: &[Vec<Row>]) {
-    assert!(SECTIONS.contains(&section), "{section}");
-    let _guard = WRITING.lock();
-    let file = root().join(FILE);
-    let found = fs::read_to_string(&file).unwrap_or_default();
-    let mut expected = introduction();
-    for name in SECTIONS {
-        let old = content(&found, name);
-        let lines = if name == section { lines(versions, of_helms) } else { old.to_owned() };
-        let _ = write!(expected, "\n## {name}\n\n{lines}");
-    }
-    if std::env::var_os("UPDATE").is_some() {
-        fs::write(&file, &expected).expect("a file");
-    } else if found != expected {
-        panic!(
-            "{FILE} is out of date; write it with UPDATE=1 cargo test --test api_server -- --ignored\n{}",
-            content(&expected, section)
-        );
-    }
+    let lines = lines(versions, of_helms);
+    sections::check(FILE, &introduction(), &SECTIONS, section, &lines);
 }
 
 fn introduction() -> String {
@@ -71,14 +50,6 @@ fn introduction() -> String {
          This file is made by `tests/api_server`.\n",
         ControlPlane::version()
     )
-}
-
-/// The lines of a section.
-fn content<'a>(text: &'a str, section: &str) -> &'a str {
-    let heading = format!("\n## {section}\n\n");
-    let Some(start) = text.find(&heading) else { return "" };
-    let content = &text[start + heading.len()..];
-    &content[..content.find("\n## ").unwrap_or(content.len())]
 }
 
 fn lines(versions: &[&str], of_helms: &[Vec<Row>]) -> String {

@@ -49,5 +49,7 @@ mod objects;
 mod offline;
 #[path = "../support/once.rs"]
 mod once;
+#[path = "../support/sections.rs"]
+mod sections;
 #[path = "../support/shared.rs"]
 mod shared;

@@ -1,12 +1,11 @@
 //! docs/operators-at-work.md: which operators ran, and what was seen.
 
-use crate::charts::root;
 use crate::checks;
 use crate::control_plane::ControlPlane;
 use crate::operators::{self, Operator};
+use crate::sections;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs;
 
 const FILE: &str = "docs/operators-at-work.md";
 
@@ -33,27 +32,8 @@ pub(crate) struct Row {
 /// # Panics
 /// When they differ.
 pub(crate) fn check(operator: &Operator, rows: &[Row]) {
-    let file = root().join(FILE);
-    let found = fs::read_to_string(&file).unwrap_or_default();
-    let mut expected = introduction();
-    for other in ALL {
-        let lines = if other.package == operator.package {
-            lines(operator, rows)
-        } else {
-            content(&found, other.package).to_owned()
-        };
-        if !lines.is_empty() {
-            let _ = write!(expected, "\n## {}\n\n{lines}", other.package);
-        }
-    }
-    if std::env::var_os("UPDATE").is_some() {
-        fs::write(&file, &expected).expect("a file");
-    } else if found != expected {
-        panic!(
-            "{FILE} is out of date; write it with UPDATE=1 cargo test --test operators_at_work -- \
-             --ignored\n{expected}"
-        );
-    }
+    let names = ALL.map(|operator| operator.package);
+    sections::check(FILE, &introduction(), &names, operator.package, &lines(operator, rows));
 }
 
 fn introduction() -> String {
@@ -72,14 +52,6 @@ fn introduction() -> String {
          This file is made by `tests/operators_at_work`.\n",
         ControlPlane::version()
     )
-}
-
-/// The lines of a section.
-fn content<'a>(text: &'a str, section: &str) -> &'a str {
-    let heading = format!("\n## {section}\n\n");
-    let Some(start) = text.find(&heading) else { return "" };
-    let content = &text[start + heading.len()..];
-    &content[..content.find("\n## ").unwrap_or(content.len())]
 }
 
 fn lines(operator: &Operator, rows: &[Row]) -> String {
