@@ -44,19 +44,8 @@ pub struct Issuer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Config;
-    use crate::diag::{Diagnostics, SourceText, human};
     use crate::keys::CERTIFICATES;
-    use std::path::Path;
-    use std::sync::Arc;
-
-    fn read(text: &str) -> (Option<Config>, String) {
-        let name = "bundles.toml".to_owned();
-        let source = Arc::new(SourceText { name, text: text.to_owned() });
-        let mut found = Diagnostics::new();
-        let config = Config::parse(&source, Path::new("."), &mut found);
-        (config, human::render(&found, false))
-    }
+    use crate::tests::read;
 
     #[test]
     fn every_name_is_a_provider_and_the_first_is_the_default() {

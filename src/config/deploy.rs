@@ -136,19 +136,8 @@ pub struct Flux {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Config;
-    use crate::diag::{Diagnostics, SourceText, human};
     use crate::read::deploy::is_duration;
-    use std::path::Path;
-    use std::sync::Arc;
-
-    fn read(text: &str) -> (Option<Config>, String) {
-        let name = "bundles.toml".to_owned();
-        let source = Arc::new(SourceText { name, text: text.to_owned() });
-        let mut found = Diagnostics::new();
-        let config = Config::parse(&source, Path::new("."), &mut found);
-        (config, human::render(&found, false))
-    }
+    use crate::tests::read;
 
     const BUNDLE: &str = "[[bundle]]\nname = \"a\"\npath = \"a\"\n";
 

@@ -120,17 +120,23 @@ impl Table {
     /// Returns this table and those below it that have a key of this name, which is no table itself.
     pub(super) fn with_key(&'static self, name: &str) -> Vec<&'static Table> {
         let is_table = |key: &Key| matches!(key.kind, Kind::Table(_) | Kind::Tables(_));
-        let own = self.key(name).filter(|key| !is_table(key));
-        let mut found: Vec<&Table> = own.map(|_| self).into_iter().collect();
-        for key in self.keys {
-            let (Kind::Table(inner) | Kind::Tables(inner)) = key.kind else { continue };
-            for table in inner.with_key(name) {
-                if !found.iter().any(|other| other.header == table.header) {
-                    found.push(table);
-                }
+        let mut found: Vec<&Table> = Vec::new();
+        for table in self.all() {
+            let has_key = table.key(name).is_some_and(|key| !is_table(key));
+            if has_key && !found.iter().any(|other| other.header == table.header) {
+                found.push(table);
             }
         }
         found
+    }
+
+    /// Returns this table and those below it, as often as keys lead to them.
+    pub(super) fn all(&'static self) -> Vec<&'static Table> {
+        let inner = self.keys.iter().filter_map(|key| match key.kind {
+            Kind::Table(inner) | Kind::Tables(inner) => Some(inner),
+            _ => None,
+        });
+        std::iter::once(self).chain(inner.flat_map(Table::all)).collect()
     }
 
     /// Names the place of a key, for messages: "in `[[bundle]]`".

@@ -31,16 +31,11 @@ pub struct PodConfig {
 #[cfg(test)]
 mod tests {
     use crate::Config;
-    use crate::diag::{Diagnostics, SourceText, human};
-    use std::path::Path;
-    use std::sync::Arc;
 
     fn read(config: &str) -> (Option<Config>, String) {
-        let text = format!("[[bundle]]\nname = \"a\"\npath = \"a\"\n[bundle.config]\n{config}");
-        let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
-        let mut found = Diagnostics::new();
-        let config = Config::parse(&source, Path::new("."), &mut found);
-        (config, human::render(&found, false))
+        crate::tests::read(&format!(
+            "[[bundle]]\nname = \"a\"\npath = \"a\"\n[bundle.config]\n{config}"
+        ))
     }
 
     #[test]

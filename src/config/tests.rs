@@ -7,11 +7,16 @@ use std::sync::Arc;
 
 /// Returns the human-readable diagnostics of this file.
 fn shown(text: &str) -> String {
+    read(text).1
+}
+
+/// Returns the configuration, and the human-readable diagnostics.
+pub(crate) fn read(text: &str) -> (Option<Config>, String) {
     let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text: text.to_owned() });
     let mut found = Diagnostics::new();
     let config = Config::parse(&source, Path::new("."), &mut found);
     assert_eq!(config.is_none(), found.has_errors());
-    human::render(&found, false)
+    (config, human::render(&found, false))
 }
 
 fn parsed(text: &str) -> Config {

@@ -28,19 +28,8 @@ const OLM_WORDS: [(&str, &str); 6] = [
 ];
 
 /// The names of all keys: what is read must be declared.
-static KEYS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
-    let mut names = BTreeSet::new();
-    let mut tables = vec![&ROOT];
-    while let Some(table) = tables.pop() {
-        for key in table.keys {
-            names.insert(key.name);
-            if let Kind::Table(inner) | Kind::Tables(inner) = key.kind {
-                tables.push(inner);
-            }
-        }
-    }
-    names
-});
+static KEYS: LazyLock<BTreeSet<&str>> =
+    LazyLock::new(|| ROOT.all().iter().flat_map(|table| table.keys).map(|key| key.name).collect());
 
 /// Collects what is wrong with the file.
 pub(crate) struct Reader<'a> {
