@@ -192,7 +192,7 @@ model = \"hf://example/chat-{index}-8B\"
 allow-tags = true
 replicas = 2
 [serving.engine]
-image = \"vllm/vllm-openai:v0.23.0\"
+image = \"vllm/vllm-openai:v0.33.0\"
 startup-minutes = 30
 resources = {{ requests = {{ cpu = \"8\", memory = \"48Gi\" }}, limits = {{ memory = \"64Gi\" }} }}
 [serving.route]

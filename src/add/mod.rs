@@ -100,22 +100,16 @@ pub(crate) fn add(
     if let Some(existing) = config.bundles.iter().find(|bundle| bundle.name == chosen.name) {
         let name = &chosen.name;
         let message = format!("`{name}` is already in {}", path.display());
-        diagnostics.push(
-            Diagnostic::error(Code::DuplicateName, message)
-                .at(Place::span(existing.span.clone()))
-                .hint(format!(
-                    "set another name with `--name`, or run `bundle2chart remove {name}` first"
-                )),
-        );
+        diagnostics.push(Diagnostic::error(Code::DuplicateName, message).at(&existing.span).hint(
+            format!("set another name with `--name`, or run `bundle2chart remove {name}` first"),
+        ));
         return None;
     }
     settings.name.clone_from(&chosen.name);
     settings.namespace = Some(chosen.namespace.clone());
-    settings.watch = Some(chosen.watch.clone());
-    if request.watch.is_some() {
-        // That of the command line has no place in the file.
-        settings.watch_span = None;
-    }
+    // That of the command line has no place in the file.
+    let place = settings.watch_span().filter(|_| request.watch.is_none()).cloned();
+    settings.operator.watch = Some((chosen.watch.clone(), place));
     // The name is new, so no other package can have it.
     settings.package = None;
 
@@ -167,7 +161,7 @@ impl Chosen {
     ) -> Option<Self> {
         let name = request.name.clone().unwrap_or_else(|| bundle.package.clone());
         let namespace = request.namespace.as_deref().or(bundle.suggested_namespace());
-        let default = settings.watch.clone().or_else(|| olm::default_watch(&bundle.csv));
+        let default = settings.watch().cloned().or_else(|| olm::default_watch(&bundle.csv));
         let Some(watch) = request.watch.clone().or(default) else {
             let message = format!("`{name}` has no default install mode");
             diagnostics.push(

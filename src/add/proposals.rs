@@ -2,7 +2,7 @@
 
 use super::table::{Table, list, quoted};
 use crate::bundle::{Api, Bundle, Requirement};
-use crate::config::keys::CERTIFICATES;
+use crate::chart::FirstResource;
 use crate::config::{BundleConfig, CertificateProvider, Config, Source};
 use crate::diag::Code;
 use crate::ir::{Unit, Value};
@@ -50,6 +50,7 @@ pub(super) fn propose(subject: &Subject<'_>, table: &mut Table) {
                 pods fail with CreateContainerConfigError",
         );
     }
+    subject.operand(table);
 }
 
 impl Subject<'_> {
@@ -83,6 +84,18 @@ impl Subject<'_> {
         table.propose("exclude", &list(&filters), why);
     }
 
+    /// Comes after the other proposals, because its `[[bundle.overlay]]` ends the keys of `[[bundle]]`.
+    fn operand(&self, table: &mut Table) {
+        let first = FirstResource::of(&self.bundle.csv);
+        let first = first.filter(|first| first.is_short() && !first.yaml.contains("'''"));
+        if let Some(FirstResource { kind, yaml, .. }) = first {
+            let why = format!(
+                "the first custom resource, the example of a {kind} in the bundle: complete it for the chart of operands"
+            );
+            table.suggest_operand(&yaml, &why);
+        }
+    }
+
     fn auth_reader(&self, table: &mut Table) {
         if self.noticed.contains(&Code::AuthReaderMissing) {
             let why = "delegates authentication to the API server, whose settings everyone can \
@@ -104,14 +117,14 @@ impl Subject<'_> {
     fn cert_manager(&self) -> bool {
         let csv = &self.bundle.csv;
         let serves = !(csv.webhooks.is_empty() && csv.api_services.is_empty());
-        serves && self.settings.certificates == CertificateProvider::CertManager
+        serves && self.settings.certificates() == CertificateProvider::CertManager
     }
 
     fn certificates(&self, table: &mut Table) {
         if self.cert_manager() {
             let why = "issues the certificates of the webhooks and APIs; others: \"service-ca\" \
                 (OpenShift), \"helm\", \"existing-secret\", \"none\"";
-            table.propose("certificates", &quoted(CERTIFICATES[0]), why);
+            table.propose("certificates", &quoted(CertificateProvider::default().as_str()), why);
         }
     }
 
@@ -171,7 +184,7 @@ impl Subject<'_> {
 
     fn is_provided(&self, what: &str) -> bool {
         let own = self.bundle.requirements.provides.iter().map(Api::to_string);
-        self.settings.provided.iter().any(|provided| provided.text == what)
+        self.settings.settings.provided.iter().any(|provided| provided.text == what)
             || own.into_iter().any(|own| own == what)
     }
 
@@ -191,7 +204,7 @@ impl Subject<'_> {
     }
 
     fn pull_secret(&self, table: &mut Table) {
-        if self.settings.pull_secret.is_some() {
+        if !self.settings.settings.pull_secret().is_empty() {
             return;
         }
         let related = self.bundle.csv.object.at(&["spec", "relatedImages"]).and_then(Value::as_seq);

@@ -46,6 +46,14 @@ impl Table {
         let _ = writeln!(self.text, "# {}\n# {key} = {value}", escape::visible(why));
     }
 
+    /// Suggests an object for the chart of operands, as a comment.
+    pub(super) fn suggest_operand(&mut self, yaml: &str, why: &str) {
+        let lines = ["[[bundle.overlay]]", "phase = \"operand\"", "inline = '''"];
+        for line in [why].into_iter().chain(lines).chain(yaml.lines()).chain(["'''"]) {
+            self.note(line);
+        }
+    }
+
     /// Returns the text.
     pub(super) fn to_text(&self) -> String {
         self.text.clone()

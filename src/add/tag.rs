@@ -2,7 +2,7 @@
 
 use super::quoted;
 use crate::config::{Config, Source};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::pipeline;
 use crate::source::Reference;
 use std::path::PathBuf;
@@ -27,9 +27,7 @@ pub(crate) fn set_tag(
         let message = format!("`{name}` has no tag: its source is not an image");
         let hint = "edit `path`, or `version` and `channel` of a catalog";
         diagnostics.push(
-            Diagnostic::error(Code::InvalidReference, message)
-                .at(Place::span(bundle.source.span().clone()))
-                .hint(hint),
+            Diagnostic::error(Code::InvalidReference, message).at(bundle.source.span()).hint(hint),
         );
         return None;
     };

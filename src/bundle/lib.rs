@@ -27,6 +27,7 @@ pub use plain_schema::is_plain_schema;
 pub use position::Positions;
 pub use position::locate;
 pub use requirements::{Api, Dependency, Requirement, Requirements, served_apis};
+pub use type_walk::MissingField;
 pub use typed::{TypeCheck, TypeMismatch, api_version, check_object, checked_kinds};
 
 use crate::ir::{Object, UpgradeEdges};

@@ -77,3 +77,53 @@ fn sorted(value: Json) -> Json {
         other => other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Origin;
+    use crate::sample;
+
+    /// Returns the annotation of a CSV with this one and a file with these properties.
+    fn annotation(own: Json, file: &str) -> Json {
+        let csv = Value::from(&json!({"metadata": {"annotations": {ANNOTATION: own}}}));
+        let Value::Map(root) = csv else { panic!("a map") };
+        let mut csv = Object::new(*root, Origin::Stub);
+        annotate(&mut csv, &sample::files(&[], &[(FILE, file)]));
+        Release::LITERAL.object(&csv).expect("an object")["metadata"]["annotations"][ANNOTATION]
+            .clone()
+    }
+
+    #[test]
+    fn properties_are_spelled_as_go_does() {
+        let one = |value: &str| format!("properties: [{{type: t, value: {value}}}]");
+        for (value, spelled) in [
+            ("'a<b>&c'", r#""a\u003cb\u003e\u0026c""#),
+            (r#""\u2028\u2029""#, r#""\u2028\u2029""#),
+            ("'\"é\\'", r#""\"é\\""#),
+            ("{b: [{d: 1, c: null}], a: 1.5}", r#"{"a":1.5,"b":[{"c":null,"d":1}]}"#),
+            ("null", "null"),
+        ] {
+            let expected = format!(r#"[{{"type":"t","value":{spelled}}}]"#);
+            assert_eq!(annotation(json!(null), &one(value)), json!(expected), "{value}");
+        }
+    }
+
+    #[test]
+    fn properties_of_the_file_come_after_those_of_the_annotation() {
+        let own = r#"[{"type":"o","value":1,"more":2}]"#;
+        let file = "properties: [{type: t}, {value: 2}]";
+        let (kept, added) = (r#"{"type":"o","value":1}"#, r#"{"type":"t","value":null}"#);
+        for (own, file, expected) in [
+            (json!(own), file, json!(format!("[{kept},{added}]"))),
+            (json!(own), "properties: []", json!(format!("[{kept}]"))),
+            (json!("null"), file, json!(format!("[{added}]"))),
+            (json!("[]"), "properties: null", json!("[]")),
+            (json!("{}"), file, json!("{}")),
+            (json!("no JSON"), file, json!("no JSON")),
+            (json!(own), "", json!(own)),
+        ] {
+            assert_eq!(annotation(own.clone(), file), expected, "{own} {file}");
+        }
+    }
+}

@@ -128,13 +128,19 @@ fn check<T: ApiType>(mut json: Json) -> TypeCheck {
 /// `T`.
 fn unknown_fields<T: ApiType>(json: &Json) -> Option<Vec<Vec<Step>>> {
     let mut found = Vec::new();
-    serde_ignored::deserialize::<_, _, T>(json, |path| found.push(steps(&path))).ok()?;
+    read::<T>(json, &mut |path| found.push(steps(&path)))?;
     Some(found)
 }
 
 /// Returns the findings about `json` that need the value of `T`; none if `json` does not match `T`.
 fn findings<T: ApiType>(json: &Json) -> Findings {
-    T::deserialize(json).map(|typed| walk(&typed, json)).unwrap_or_default()
+    read::<T>(json, &mut |_| ()).map(|typed| walk(&typed, json)).unwrap_or_default()
+}
+
+/// Reads `json` as `T`, and calls `unknown` for entries that are not fields of `T`. Types have others in
+/// them, which the compiler reads with the same functions only if the type of `unknown` is the same.
+fn read<T: ApiType>(json: &Json, unknown: &mut dyn FnMut(serde_ignored::Path<'_>)) -> Option<T> {
+    serde_ignored::deserialize(json, unknown).ok()
 }
 
 fn steps(path: &serde_ignored::Path<'_>) -> Vec<Step> {
@@ -164,7 +170,7 @@ pub(super) fn mismatches<T: ApiType>(mut json: Json) -> Vec<TypeMismatch> {
     let mut found: Vec<TypeMismatch> = Vec::new();
     drop_nulls(&mut json);
     // Nearly all fit, and the indented text of a large CRD is many times that.
-    if let Ok(typed) = T::deserialize(&json) {
+    if let Some(typed) = read::<T>(&json, &mut |_| ()) {
         return walk(&typed, &json).mismatches;
     }
     while found.len() < MOST {

@@ -289,7 +289,7 @@ pub(super) fn not_locked(
         } else {
             format!("{path} has no entry for `{name}`")
         };
-        diagnostics.push(stale(message).at(Place::span(bundle.span.clone())));
+        diagnostics.push(stale(message).at(&bundle.span));
     }
 
     // A renamed bundle is missing and unused: one error is enough.

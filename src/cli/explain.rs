@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::output::Output;
-use crate::diag::Explanation;
+use crate::diag::{Explanation, suggest};
 use crate::diff::rules;
 
 /// Explain a diagnostic code or a code of a diff finding.
@@ -31,7 +31,7 @@ impl Explain {
         }
 
         let names: Vec<&str> = explanations.iter().map(|explanation| explanation.code).collect();
-        let near = similar::get_close_matches(name.as_str(), &names, 3, 0.6);
+        let near = suggest::nearest_of(name, &names, 3);
         let hint = match near.as_slice() {
             [] => "run `bundle2chart explain` to list all codes".to_owned(),
             near => format!("did you mean {}?", near.join(" or ")),

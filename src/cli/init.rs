@@ -12,8 +12,6 @@ required-version = ">=0.1"
 
 # Defaults of all bundles.
 [defaults]
-# Leave annotations out of pods that nothing reads at run time, such as alm-examples.
-strip-annotations = true
 # Pull secret that every ServiceAccount refers to.
 # pull-secret = "my-pull-secret"
 

@@ -3,7 +3,6 @@
 use super::access::access;
 use super::output::Output;
 use super::{Exit, Global};
-use crate::config::keys::CERTIFICATES;
 use crate::config::{BundleConfig, CertificateProvider, Network, Source, Watch};
 use crate::diag::Diagnostics;
 use crate::escape;
@@ -31,7 +30,7 @@ pub(super) struct Inspect {
     #[arg(long, value_name = "WATCH", value_parser = watch)]
     watch: Option<Watch>,
     /// Source of the certificates for webhooks and APIServices.
-    #[arg(long, value_name = "PROVIDER", default_value = CERTIFICATES[0], value_parser = PossibleValuesParser::new(CERTIFICATES))]
+    #[arg(long, value_name = "PROVIDER", default_value = CertificateProvider::NAMES[0], value_parser = PossibleValuesParser::new(CertificateProvider::NAMES))]
     certificates: String,
 }
 
@@ -77,8 +76,8 @@ impl Inspect {
         let name = loaded.as_ref().map_or("manifests", |bundle| bundle.package.as_str());
         let mut settings = BundleConfig::new(name, source);
         settings.namespace.clone_from(&self.namespace);
-        settings.watch.clone_from(&self.watch);
-        settings.certificates = CertificateProvider::named(&self.certificates).unwrap_or_default();
+        settings.operator.watch = self.watch.clone().map(|watch| (watch, None));
+        settings.operator.certificates = CertificateProvider::named(&self.certificates);
         let compiled = match &loaded {
             Some(loaded) => {
                 pipeline::compile_loaded(loaded.clone(), &files, &settings, &mut diagnostics)
@@ -97,7 +96,7 @@ impl Inspect {
             return Exit::Clean;
         }
         let objects = compiled.as_ref().map(|compiled| compiled.unit.objects.as_slice());
-        let watch = settings.watch.as_ref();
+        let watch = settings.watch();
         output.list(&inspect::report(
             loaded.as_ref(),
             objects.unwrap_or_default(),

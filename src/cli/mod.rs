@@ -77,6 +77,19 @@ fn reporting(
     exit
 }
 
+/// [`reporting`] of a command whose result has a format.
+fn reporting_as(
+    format: Format,
+    output: &mut Output,
+    command: impl FnOnce(&mut Output, &mut Diagnostics) -> Option<Exit>,
+) -> Exit {
+    // Diagnostics for programs would be between the lines of the result.
+    if format == Format::Json {
+        output.keep_stdout_for_result();
+    }
+    reporting(output, command)
+}
+
 /// Reads the configuration, whose files locate diagnostics from now on; `None` after an error.
 fn configuration(
     global: &Global,
@@ -97,6 +110,15 @@ fn configuration_and_lock(
     let config = configuration(global, output, diagnostics)?;
     let lock = diagnostics.report(lock_file::read(&lock_file::path_of(&global.config)))?;
     Some((config, lock))
+}
+
+/// The format of a command's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Human-readable text.
+    Text,
+    /// A JSON object.
+    Json,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -2,13 +2,12 @@
 
 use super::access::access;
 use super::output::Output;
-use super::{Exit, Global};
+use super::{Exit, Format, Global};
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::outdated::{Status, json, text};
 use crate::pipeline;
 use crate::source::SourceResolver;
-use clap::ValueEnum;
 
 /// Show which locked bundles have newer versions.
 ///
@@ -28,20 +27,11 @@ pub(super) struct Outdated {
     exit_code: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// A table, then upgrade paths, moved tags and deprecations.
-    Text,
-    /// A JSON object for bots.
-    Json,
-}
-
 impl Outdated {
     pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        if self.format == Format::Json {
-            output.keep_stdout_for_result();
-        }
-        super::reporting(output, |output, diagnostics| self.outdated(global, output, diagnostics))
+        super::reporting_as(self.format, output, |output, diagnostics| {
+            self.outdated(global, output, diagnostics)
+        })
     }
 
     fn outdated(

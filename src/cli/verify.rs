@@ -3,20 +3,19 @@
 use super::access::access;
 use super::build::not_locked;
 use super::output::Output;
-use super::{Exit, Global};
+use super::{Exit, Format, Global};
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::lock;
 use crate::source::SourceResolver;
 use crate::verify::{self, Subject, json, text};
-use clap::ValueEnum;
 use std::path::PathBuf;
 
 /// Check that a chart is byte for byte what its bundle compiles to.
 ///
 /// Compiles the chart again from bundles.toml, bundles.lock and the locked bundle, compares all
-/// files, and exits with 1 if anything differs. Nothing is written. Bundles that are vendored or
-/// cached need no network: add `--offline`.
+/// files, shows the first difference of each, and exits with 1 if anything differs. Nothing is
+/// written. Bundles that are vendored or cached need no network: add `--offline`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Verify {
     /// A chart directory, a .tgz, a chart in the output directory (NAME for the highest version, or
@@ -31,20 +30,11 @@ pub(super) struct Verify {
     out: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// One line, or the files that differ with the first difference of each.
-    Text,
-    /// A JSON object.
-    Json,
-}
-
 impl Verify {
     pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        if self.format == Format::Json {
-            output.keep_stdout_for_result();
-        }
-        super::reporting(output, |output, diagnostics| self.verify(global, output, diagnostics))
+        super::reporting_as(self.format, output, |output, diagnostics| {
+            self.verify(global, output, diagnostics)
+        })
     }
 
     fn verify(

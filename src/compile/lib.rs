@@ -13,10 +13,12 @@ pub mod deploy;
 pub mod field_ownership;
 pub mod images;
 pub mod kubectl;
+pub mod layout;
 pub mod models;
 pub mod olm;
 pub mod overlay;
 pub mod passes;
+pub mod permissions;
 
 use bundle2chart_bundle as bundle;
 use bundle2chart_config as config;

@@ -43,7 +43,7 @@ pub(super) fn read(
         let message = format!("`include` matches {} files; the limit is {FILE_LIMIT}", files.len());
         let hint = "check that these are the right directories";
         let fault = Diagnostic::error(Code::ConfigUnreadable, message).hint(hint);
-        diagnostics.push(fault.at(Place::span(span.clone())));
+        diagnostics.push(fault.at(span));
         return Vec::new();
     }
 
@@ -82,7 +82,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 fn unmatched(pattern: &str, span: &Span) -> Diagnostic {
     let message = format!("`{pattern}` in `include` matches no file");
     Diagnostic::warning(Code::IncludeUnmatched, message)
-        .at(Place::span(span.clone()))
+        .at(span)
         .hint("fix the pattern, which is relative to the directory of this file, or remove it")
 }
 

@@ -1,39 +1,23 @@
 //! The reader of `bundles.toml`: text comes in, a checked [`Config`] and what is wrong goes out.
 //!
-//! Each table has a file with a function for it. They have a [`Reader`] in common, which checks the
-//! TOML tree against the tables of keys and collects what is wrong, and the rules of single
-//! [`values`]; [`check`] has the rules for several bundles together.
+//! [`tables`](super::tables) has a file for each table. [`Reader`] checks the TOML tree against their
+//! keys and collects what is wrong; [`check`] has the rules for several bundles together.
 
-mod after;
-mod bundle;
-mod certificates;
-mod chart;
 pub(crate) mod check;
-pub(crate) mod defaults;
-pub(super) mod deploy;
-mod ignore;
-mod lints;
-mod mirror;
-mod network;
-mod operands;
-mod output;
-pub(crate) mod overlay;
-pub(crate) mod pods;
-pub(crate) mod reader;
-mod ready;
-mod registry;
-mod switches;
-pub(crate) mod values;
-mod verify;
 
-use super::keys::{BUNDLE, CHART, DEFAULTS, INCLUDED, OUTPUT, ROOT};
-use super::{BundleConfig, Config, Layout, Output, ServingConfig, Toggles};
+use super::declare::{Declared, Form};
+use super::reader::{Fields, Known, Reader};
+use super::tables::chart::ChartTable;
+use super::tables::deploy::DeployTable;
+use super::tables::operands::check_namespaces;
+use super::tables::root::{Included, Root};
+use super::tables::settings::Defaults;
+use super::tables::{deploy, mirror, registry, verify};
+use super::{BundleConfig, Config, ServingConfig, Text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
 use crate::serving;
 use check::Draft;
-use defaults::Settings;
-use reader::{Fields, Located, Reader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use toml::de::{DeTable, Error};
 
@@ -83,11 +67,11 @@ impl Config {
             trees.push(tree);
         }
 
-        let mut reader = Reader { source, found };
+        let (defaults, known) = (Defaults::default(), Known::default());
+        let mut reader = Reader { source, base, defaults, known, found };
         let files = sources.iter().copied().zip(trees.iter().map(|tree| tree.get_ref()));
         let is_toml = !reader.found.has_errors();
-        let config =
-            is_toml.then(|| config(&mut reader, &files.collect::<Vec<_>>(), base)).flatten();
+        let config = is_toml.then(|| config(&mut reader, &files.collect::<Vec<_>>())).flatten();
 
         // The trees are sorted by key; people read the files from the top.
         let start = diagnostics.mark();
@@ -161,47 +145,33 @@ fn unclosed_string(text: &str, end: usize) -> Option<std::ops::Range<usize>> {
 type File<'t> = (&'t Arc<SourceText>, &'t DeTable<'t>);
 
 /// Reads the main file and the included ones, which come after it.
-fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>], base: &Path) -> Option<Config> {
+fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>]) -> Option<Config> {
     let (main, included) = files.split_first()?;
     let (main_source, tree) = *main;
-    let root = reader.fields(&ROOT, first_line(main_source), tree);
-    if let Some(at) = root.text("required-version") {
-        required_version(reader, at);
+    let root = reader.fields(Root::TABLE, first_line(main_source), tree);
+    let table = Root::of(reader, &root);
+    if let Some(wanted) = table.as_ref().and_then(|table| table.required_version.as_ref()) {
+        required_version(reader, wanted);
     }
-    let mut defaults = Settings::default();
-    if let Some((table, header)) = root.table("defaults") {
-        let fields = reader.fields(&DEFAULTS, header, table);
-        defaults = defaults::settings(reader, &fields, &DEFAULTS, Toggles::default());
+    if let Some(table) = &table {
+        reader.defaults = table.defaults.clone();
     }
-    let mut output =
-        Some(Output { dir: PathBuf::from("out"), layout: Layout::default(), keep: None });
-    if let Some((table, header)) = root.table("output") {
-        let fields = reader.fields(&OUTPUT, header, table);
-        output = output::read(reader, &fields, base);
-    }
-    let mirrors = mirror::read(reader, &root);
-    let registries = registry::read(reader, &root);
-    let network = network::read(reader, &root);
-    let verifications = verify::read(reader, &root);
-    let lints = lints::read(reader, &root);
-    let ignore = ignore::read(reader, &root);
 
     let has_tables = |(_, tree): &File<'_>| TABLES.iter().any(|key| tree.contains_key(*key));
-    if let (false, Some(key)) = (files.iter().any(has_tables), ROOT.key("bundle")) {
-        reader.missing(&ROOT, &root.header, key);
+    if let (false, Some(key)) = (files.iter().any(has_tables), Root::TABLE.key("bundle")) {
+        reader.missing(Root::TABLE, &root.header, key);
     }
     let mut parts = vec![(main_source, root)];
     for (source, tree) in included {
         reader.source = source;
-        parts.push((source, reader.fields(&INCLUDED, first_line(source), tree)));
+        parts.push((source, reader.fields(Included::TABLE, first_line(source), tree)));
     }
-    let mut read = tables(reader, &parts, &defaults);
+    let mut read = tables(reader, &parts);
     if let Some(tables) = &mut read {
         serving::resolve(reader, tables);
     }
     reader.source = main_source;
     let Tables { drafts, bundles, servings } = read?;
-    let (_, root) = parts.into_iter().next()?;
     check::names(reader, &drafts);
     check::dependencies(reader, &drafts);
     let charts: Vec<_> = bundles
@@ -210,19 +180,33 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>], base: &Path) -> Optio
         .chain(servings.iter().map(|serving| (serving.name.as_str(), &serving.span)))
         .collect();
     check::companions(reader, &bundles, &charts);
-    bundles.iter().for_each(|bundle| operands::namespaces(reader, bundle));
-    let output = output?;
-    check::outputs(reader, &output, &bundles, &charts, &mirrors);
-    let deploy = deploy::read(reader, &root, &output, &bundles, &servings);
+    bundles.iter().for_each(|bundle| check_namespaces(reader, bundle));
+
+    let table = table?;
+    let mirrors = mirror::used(reader, table.mirror);
+    let registries = registry::distinct(reader, table.registry);
+    let verifications = verify::distinct(reader, table.verify);
+    check::outputs(reader, &table.output, &bundles, &charts, &mirrors);
+    reader.known = Known {
+        charts: charts.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        models: servings
+            .iter()
+            .map(|model| (model.name.clone(), model.namespace.clone()))
+            .collect(),
+        output: table.output.clone(),
+    };
+    let (_, root) = parts.first()?;
+    let deploy = DeployTable::find(reader, root, "deploy").unwrap_or_default();
+    deploy::check(reader, &deploy, &root.place("deploy"), &bundles);
     Some(Config {
-        base: base.to_owned(),
-        output,
+        base: reader.base.to_owned(),
+        output: table.output,
         mirrors,
         registries,
-        network,
+        network: table.network,
         verifications,
-        lints,
-        ignore,
+        lints: table.lints,
+        ignore: table.ignore,
         deploy,
         bundles,
         servings,
@@ -233,20 +217,20 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>], base: &Path) -> Optio
 fn tables<'a>(
     reader: &mut Reader<'a>,
     parts: &[(&'a Arc<SourceText>, Fields<'a>)],
-    defaults: &Settings,
 ) -> Option<Tables> {
     let all = |key: &'static str| {
         parts.iter().flat_map(move |(source, fields)| {
-            fields.tables(key).into_iter().map(move |(table, header)| (*source, table, header))
+            let items = fields.items(key);
+            items.filter_map(move |item| Some((*source, item.get_ref().as_table()?, item.span())))
         })
     };
     let count = TABLES.iter().map(|key| all(key).count()).sum::<usize>();
-    let first_part = parts.first();
-    if let (0, Some((_, range))) = (count, first_part.and_then(|(_, root)| root.texts("bundle"))) {
-        reader.source = first_part?.0;
+    let first_part = parts.first().filter(|(_, root)| root.has("bundle"));
+    if let (0, Some((source, root))) = (count, first_part) {
+        reader.source = source;
         reader.error(
             Code::MissingKey,
-            &range,
+            &root.place("bundle"),
             "the configuration has no bundle",
             "add a `[[bundle]]` with a `name` and an `image` or a `path`",
         );
@@ -262,23 +246,21 @@ fn tables<'a>(
     let mut read = Tables::default();
     for (source, table, header) in all("bundle") {
         reader.source = source;
-        let fields = reader.fields(&BUNDLE, header, table);
-        let (draft, bundle) = bundle::read(reader, &fields, defaults);
-        read.drafts.push(draft);
-        read.bundles.extend(bundle);
+        let fields = reader.fields(BundleConfig::TABLE, header, table);
+        read.drafts.push(draft(reader, &fields));
+        read.bundles.extend(BundleConfig::of(reader, &fields));
     }
     for (source, table, header) in all("chart") {
         reader.source = source;
-        let fields = reader.fields(&CHART, header, table);
-        let (draft, chart) = chart::read(reader, &fields, defaults);
-        read.drafts.push(draft);
-        read.bundles.extend(chart);
+        let fields = reader.fields(ChartTable::TABLE, header, table);
+        read.drafts.push(draft(reader, &fields));
+        read.bundles.extend(ChartTable::of(reader, &fields));
     }
     for (source, table, header) in all("serving") {
         reader.source = source;
-        let (draft, model) = serving::read(reader, (table, header), defaults);
-        read.drafts.push(draft);
-        read.servings.extend(model);
+        let fields = reader.fields(ServingConfig::TABLE, header, table);
+        read.drafts.push(draft(reader, &fields));
+        read.servings.extend(ServingConfig::of(reader, &fields));
     }
 
     // Bundles and charts as people read them; the tree has them by key.
@@ -288,28 +270,27 @@ fn tables<'a>(
 }
 
 /// Returns the names of a table that are checked against those of all others.
-pub(crate) fn draft(reader: &Reader<'_>, fields: &Fields<'_>) -> Draft {
-    let at = |(text, range): Located<&str>| (text.to_owned(), reader.span(range));
-    let (depends_on, _) = fields.texts("depends-on").unwrap_or_default();
-    Draft {
-        name: fields.text("name").map(at),
-        depends_on: depends_on.into_iter().map(at).collect(),
-    }
+fn draft(reader: &Reader<'_>, fields: &Fields<'_>) -> Draft {
+    let name = fields.text("name").map(|(text, range)| (text.to_owned(), reader.span(range)));
+    let depends_on = fields
+        .items("depends-on")
+        .filter_map(|item| Some((item.get_ref().as_str()?.to_owned(), reader.span(item.span()))));
+    Draft { name, depends_on: depends_on.collect() }
 }
 
 /// Checks that this bundle2chart version may build the file.
-fn required_version(reader: &mut Reader<'_>, (text, range): Located<&str>) {
+fn required_version(reader: &mut Reader<'_>, Text { text, span }: &Text) {
     let own = env!("CARGO_PKG_VERSION");
     match (semver::VersionReq::parse(text), semver::Version::parse(own)) {
-        (Err(error), _) => reader.error(
+        (Err(error), _) => reader.error_at(
             Code::InvalidValue,
-            &range,
+            span,
             format!("invalid version requirement in `required-version`: {error}"),
             format!("write a requirement such as `required-version = \">={own}\"`"),
         ),
-        (Ok(requirement), Ok(version)) if !requirement.matches(&version) => reader.error(
+        (Ok(requirement), Ok(version)) if !requirement.matches(&version) => reader.error_at(
             Code::RequiredVersion,
-            &range,
+            span,
             format!("this is bundle2chart {own}, but the configuration requires {requirement}"),
             "install a matching version, or change `required-version`; other errors in this \
                 file may be caused by the version difference",

@@ -1,6 +1,8 @@
 //! The JSON schema of `bundles.toml`, for editors.
 
-use super::keys::{Kind, ROOT, Table, WATCHED_NAMESPACE};
+use super::declare::{Declared, Kind, Table};
+use super::forms::NAMESPACE;
+use super::tables::root::Root;
 use serde_json::{Map, Value, json};
 
 /// Returns the schema (draft-07) of `bundles.toml`, from the same table of keys that the reader
@@ -9,7 +11,7 @@ use serde_json::{Map, Value, json};
 /// It is a little looser than the reader: rules across tables, filters and `chart-version` in
 /// full are checked only there.
 pub fn json_schema() -> Value {
-    let mut schema = table(&ROOT);
+    let mut schema = table(Root::TABLE);
     let head = json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "bundles.toml of bundle2chart",
@@ -86,7 +88,7 @@ fn kind(kind: Kind) -> Value {
                 { "enum": ["all", "own"] },
                 {
                     "type": "array",
-                    "items": string(Some(WATCHED_NAMESPACE)),
+                    "items": string(Some(NAMESPACE)),
                     "minItems": 1,
                     "uniqueItems": true,
                 },
@@ -132,7 +134,7 @@ mod tests {
     #[test]
     fn the_schema_follows_the_tables() {
         let schema = json_schema();
-        covered(&ROOT, &schema);
+        covered(Root::TABLE, &schema);
         assert_eq!(schema["$schema"], "http://json-schema.org/draft-07/schema#");
         let bundle = &schema["properties"]["bundle"]["items"];
         assert_eq!(bundle["required"], json!(["name"]));
@@ -143,9 +145,9 @@ mod tests {
 
     #[test]
     fn defaults_are_keys_of_bundles_too() {
-        use super::super::keys::{BUNDLE, DEFAULTS};
-        for key in DEFAULTS.keys {
-            let own = BUNDLE.key(key.name).unwrap();
+        use super::super::tables::{bundle::BundleConfig, settings::Defaults};
+        for key in Defaults::TABLE.keys {
+            let own = BundleConfig::TABLE.key(key.name).unwrap();
             assert_eq!(kind(own.kind), kind(key.kind), "{}", key.name);
         }
     }
@@ -158,11 +160,12 @@ mod tests {
         use std::sync::Arc;
 
         let accepts = |key: &str, value: &str| {
-            let pattern = super::super::keys::BUNDLE.key(key).and_then(|key| match key.kind {
-                Kind::String(pattern) => pattern,
-                Kind::StringOrFalse(pattern) => Some(pattern),
-                _ => None,
-            });
+            let pattern =
+                super::super::BundleConfig::TABLE.key(key).and_then(|key| match key.kind {
+                    Kind::String(pattern) => pattern,
+                    Kind::StringOrFalse(pattern) => Some(pattern),
+                    _ => None,
+                });
             // These regular expressions are close enough to those of ECMA 262.
             let by_schema = regex::Regex::new(pattern.unwrap()).unwrap().is_match(value);
             let name = if key == "name" { value } else { "a" };

@@ -65,18 +65,25 @@ fn defaults_are_resolved() {
     let [lws, cert_manager] = config.bundles.as_slice() else { panic!("two bundles") };
 
     let texts = |filters: &[Filter]| filters.iter().map(|f| f.text.clone()).collect::<Vec<_>>();
-    assert_eq!(texts(&lws.exclude), [".kind == \"Route\"", ".kind == \"Job\""]);
-    assert_eq!(lws.pull_secret.as_deref(), Some("redhat-pull-secret"));
-    assert_eq!((lws.watch.clone(), lws.crds), (Some(Watch::Own), Some(CrdPlacement::Templates)));
-    assert!(lws.toggles.auth_reader && lws.chart_version.is_none() && lws.namespace.is_none());
+    assert_eq!(texts(&lws.settings.exclude), [".kind == \"Route\"", ".kind == \"Job\""]);
+    assert_eq!(lws.settings.pull_secret(), "redhat-pull-secret");
+    assert_eq!(
+        (lws.watch(), lws.settings.crds),
+        (Some(&Watch::Own), Some(CrdPlacement::Templates))
+    );
+    assert!(
+        lws.operator.auth_reader == Some(true)
+            && lws.chart_version.is_none()
+            && lws.namespace.is_none()
+    );
     assert_eq!(lws.depends_on, ["cert-manager"]);
     assert_eq!(lws.span.line_column().0, 14);
     assert!(matches!(&lws.source, Source::Image { reference, .. } if reference.ends_with(":1.0")));
 
-    assert_eq!(cert_manager.pull_secret, None);
-    assert_eq!(cert_manager.crds, Some(CrdPlacement::Crds));
+    assert_eq!(cert_manager.settings.pull_secret(), "");
+    assert_eq!(cert_manager.settings.crds, Some(CrdPlacement::Crds));
     let watched = Watch::Namespaces(vec!["a".to_owned(), "b".to_owned()]);
-    assert_eq!(cert_manager.watch, Some(watched));
+    assert_eq!(cert_manager.watch(), Some(&watched));
     assert_eq!(cert_manager.chart_version.as_ref().map(ToString::to_string).unwrap(), "1.2.3-rc.1");
     assert!(matches!(&cert_manager.source, Source::Path { path, .. } if path.starts_with("..")));
 }

@@ -235,6 +235,18 @@ const DEFAULTS: &[(Scope, &str, &str)] = &[
     (Schema, "properties", "{}"),
 ];
 
+/// Returns true for a field that only the API server writes: it ignores what a manifest has there, such
+/// as one that was made of what `kubectl get` printed.
+pub(super) fn is_of_the_server(id: &Identity, edit: &Edit) -> bool {
+    match edit.path.steps() {
+        [Step::Key(metadata), Step::Key(key)] => {
+            metadata == "metadata" && key == "creationTimestamp"
+        }
+        [Step::Key(status), ..] => status == "status" && id.kind == "CustomResourceDefinition",
+        _ => false,
+    }
+}
+
 /// Returns true if an edit only writes out a default of the Kubernetes API, or leaves it out, or
 /// writes an equal quantity in another way.
 ///

@@ -2,8 +2,10 @@
 //! write the same change set.
 //!
 //! [`compare`] pairs the objects ([`identity`]), computes the edits of each pair ([`tree`]) without
-//! those that write out a default ([`defaults`]), classifies every edit ([`rules`]) and builds the upgrade plan ([`plan`]). Secrets are redacted before the
-//! comparison ([`redact`]), so that no renderer can print them.
+//! those that the API server ignores or that write out a default ([`defaults`]), or follow from
+//! Chart.yaml ([`version_metadata`]), classifies every edit ([`rules`]) and builds the upgrade plan
+//! ([`plan`]). Secrets are redacted before the comparison ([`redact`]), so that no renderer can print
+//! them.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -22,6 +24,7 @@ pub mod summary;
 pub mod tree;
 pub mod values;
 mod values_schema;
+mod version_metadata;
 
 pub use crate::ir::field_path::{self as path, Path};
 pub use crate::ir::{Identity, Ignore, Pattern};
@@ -184,6 +187,9 @@ pub struct ChangeSet {
     pub ignored: Vec<Ignored>,
     /// Patterns of [`Options::only`] that match no object of the two sides.
     pub unknown: Vec<String>,
+    /// Objects whose only differences follow from the name and version of the chart: recommended
+    /// labels, and the version annotation of CRDs. The upgrade changes them in the cluster.
+    pub version_only: Vec<Identity>,
     /// Number of objects without differences.
     pub unchanged: usize,
     /// Upgrade plan, in order.
@@ -204,6 +210,14 @@ impl ChangeSet {
     /// Returns true without differences and findings.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()
+    }
+
+    /// Returns the counts of objects without changes of their own: `12 relabelled, 3 unchanged`.
+    fn without_changes(&self) -> String {
+        match self.version_only.len() {
+            0 => format!("{} unchanged", self.unchanged),
+            more => format!("{more} relabelled, {} unchanged", self.unchanged),
+        }
     }
 
     fn sort(&mut self) {
@@ -257,13 +271,19 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
     let pairs = Pairs::of(&old, &new);
     let sides = rules::Sides::new(&old, &new, &pairs);
     let mut objects = Vec::new();
+    let mut version_only = Vec::new();
     let mut unchanged = 0;
     let mut edited = BTreeSet::new();
     for pair in &pairs.list {
+        let mut follows_version = false;
         let edits = match (pair.old, pair.new) {
             (Some(old), Some(new)) => {
                 let mut edits = tree::edits(old, new);
+                edits.retain(|edit| !defaults::is_of_the_server(&pair.id, edit));
                 edits.retain(|edit| !defaults::is_default(&pair.id, old, new, edit));
+                let all = edits.len();
+                edits.retain(|edit| !version_metadata::follows_version(edit));
+                follows_version = edits.len() < all;
                 edits
             }
             (old, new) => vec![Edit {
@@ -274,7 +294,10 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
             }],
         };
         if edits.is_empty() {
-            unchanged += 1;
+            match follows_version {
+                true => version_only.push(pair.id.clone()),
+                false => unchanged += 1,
+            }
             continue;
         }
         edited.insert(&pair.id);
@@ -313,6 +336,7 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
         objects,
         ignored: Vec::new(),
         unknown,
+        version_only,
         unchanged,
         plan: Vec::new(),
     };

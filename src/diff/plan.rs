@@ -2,7 +2,7 @@
 
 use super::group::{Group, groups};
 use super::rules::{self, Sides};
-use super::{Action, ChangeSet, Finding, ObjectChange, is_description};
+use super::{Action, ChangeSet, Finding, Identity, ObjectChange, is_description};
 use crate::escape::shell::in_quotes;
 use crate::kubectl::{adopt_crds, make_helm_owner};
 use indexmap::IndexSet;
@@ -180,7 +180,7 @@ fn storage(set: &ChangeSet, sides: &Sides<'_>) -> Step {
         if !kept.flags.is_empty() {
             let patch = in_quotes(&Json::Array(kept.flags).to_string());
             step.commands.push(format!("kubectl patch crd {crd} --type=json --patch {patch}"));
-            if !is_outside_release(object, sides) {
+            if !is_outside_release(&object.id, sides) {
                 // Or the upgrade conflicts with this change of `spec.versions` (Helm 4).
                 step.commands.push(make_helm_owner(&format!("crd {crd}")));
             }
@@ -237,8 +237,8 @@ impl<'c> KeptVersion<'c> {
 
 /// Returns images of changed objects that the old side does not use.
 fn images(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
-    let here: BTreeSet<&super::Identity> = set.objects.iter().map(|object| &object.id).collect();
-    let all = |side: &super::Side, here: Option<&BTreeSet<&super::Identity>>| {
+    let here: BTreeSet<&Identity> = set.objects.iter().map(|object| &object.id).collect();
+    let all = |side: &super::Side, here: Option<&BTreeSet<&Identity>>| {
         let mut images = BTreeSet::new();
         for (id, object) in
             side.objects.iter().filter(|(id, _)| here.is_none_or(|h| h.contains(id)))
@@ -292,10 +292,10 @@ fn mentioned(text: &str, is_named: bool) -> impl Iterator<Item = String> {
 }
 
 /// Returns true for CRDs outside of the release, in folders that `helm upgrade` ignores.
-fn is_outside_release(object: &ObjectChange, sides: &Sides<'_>) -> bool {
+fn is_outside_release(id: &Identity, sides: &Sides<'_>) -> bool {
     let chart = sides.new.chart.as_ref();
-    let placement = chart.and_then(|chart| chart.crds.get(&object.id.name));
-    object.id.kind == "CustomResourceDefinition" && placement != Some(&super::Placement::Templates)
+    let placement = chart.and_then(|chart| chart.crds.get(&id.name));
+    id.kind == "CustomResourceDefinition" && placement != Some(&super::Placement::Templates)
 }
 
 /// Returns the step for CRDs outside of the release.
@@ -304,7 +304,7 @@ fn is_outside_release(object: &ObjectChange, sides: &Sides<'_>) -> bool {
 /// existing CRDs; hence `kubectl create` for added ones.
 fn crds(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     let here = |object: &&ObjectChange| {
-        object.action != Action::Removed && is_outside_release(object, sides)
+        object.action != Action::Removed && is_outside_release(&object.id, sides)
     };
     let found: Vec<&ObjectChange> = set.objects.iter().filter(here).collect();
     let items = found.iter().map(|crd| format!("{} ({})", crd.id.name, crd.action.as_str()));
@@ -341,12 +341,11 @@ fn take_over(set: &ChangeSet) -> Step {
 fn delete(set: &ChangeSet) -> Step {
     let found = objects(set, StepKind::Delete);
     let fixed = found.iter().filter(|(_, findings)| rules::has_immutable_field(findings));
-    let fixed: Vec<&super::Identity> = fixed.map(|(object, _)| &object.id).collect();
-    let found: Vec<&super::Identity> = found.iter().map(|(object, _)| &object.id).collect();
-    let holds_data = |id: &&&super::Identity| {
-        ["PersistentVolumeClaim", "PersistentVolume"].contains(&id.kind.as_str())
-    };
-    let item = |id: &&super::Identity| match holds_data(&id) {
+    let fixed: Vec<&Identity> = fixed.map(|(object, _)| &object.id).collect();
+    let found: Vec<&Identity> = found.iter().map(|(object, _)| &object.id).collect();
+    let holds_data =
+        |id: &&&Identity| ["PersistentVolumeClaim", "PersistentVolume"].contains(&id.kind.as_str());
+    let item = |id: &&Identity| match holds_data(&id) {
         true => format!("{id}: deletes its data, copy it first"),
         false => id.to_string(),
     };
@@ -391,7 +390,7 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
             .iter()
             .filter(|o| {
                 !is_description(&o.id)
-                    && !is_outside_release(o, sides)
+                    && !is_outside_release(&o.id, sides)
                     && o.action.as_str() == action
             })
             .count()
@@ -411,7 +410,13 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
         )]
     };
 
-    let items: Vec<String> = items.into_iter().chain(version_only(sides)).collect();
+    let version_only = set.version_only.iter().filter(|id| !is_outside_release(id, sides));
+    let version_only = match version_only.count() {
+        0 => None,
+        1 => Some("labels or annotations of 1 object follow the version".to_owned()),
+        more => Some(format!("labels or annotations of {more} objects follow the version")),
+    };
+    let items: Vec<String> = items.into_iter().chain(version_only).collect();
     let mut step = Step::new(StepKind::Upgrade, items);
     if sides.new.chart.is_some() {
         // Helm refuses objects that exist without its labels.
@@ -422,22 +427,6 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     }
 
     step
-}
-
-/// Returns an item for CRDs of the release that change only in the version annotation.
-fn version_only(sides: &Sides<'_>) -> Option<String> {
-    let crds = sides.new.objects.iter().filter(|(id, object)| {
-        let version = |side: &super::Side| side.crd_versions.get(&id.name).cloned();
-        id.kind == "CustomResourceDefinition"
-            && sides.old.objects.get(id) == Some(object)
-            && version(sides.new).is_some()
-            && version(sides.new) != version(sides.old)
-    });
-    match crds.count() {
-        0 => None,
-        1 => Some("1 CRD with a new version annotation only".to_owned()),
-        more => Some(format!("{more} CRDs with a new version annotation only")),
-    }
 }
 
 /// Returns the workloads whose pod template changes.

@@ -1,7 +1,7 @@
 //! One side of a comparison: the objects of a chart or a bundle.
 
 use super::Identity;
-use crate::ir::{CRD_REPLACES, CRD_VERSION, UpgradeEdges};
+use crate::ir::UpgradeEdges;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -125,9 +125,6 @@ pub struct Side {
     /// Objects that are there more than once, and true if with other content: then the first one is
     /// compared.
     pub duplicates: Vec<(Identity, bool)>,
-    /// Operator versions of CRDs by name, from an annotation. It changes with each chart version, so
-    /// it is removed from the objects.
-    pub crd_versions: BTreeMap<String, String>,
 }
 
 impl Side {
@@ -143,9 +140,7 @@ impl Side {
             Side { label: label.into(), chart, namespace: namespace.to_owned(), ..Side::default() };
         for mut object in objects {
             release_namespace(&mut object, namespace);
-            let version = take_crd_version(&mut object);
             let id = Identity::of(&object);
-            side.crd_versions.extend(version.map(|version| (id.name.clone(), version)));
             match side.objects.entry(id) {
                 Entry::Vacant(free) => {
                     free.insert(object);
@@ -223,22 +218,6 @@ impl ChartFacts {
         }
         object
     }
-}
-
-/// Removes and returns the annotation of a CRD with the operator version.
-fn take_crd_version(object: &mut Json) -> Option<String> {
-    if object.get("kind").and_then(Json::as_str) != Some("CustomResourceDefinition") {
-        return None;
-    }
-    let metadata = object.get_mut("metadata")?.as_object_mut()?;
-    let annotations = metadata.get_mut("annotations")?.as_object_mut()?;
-    // It changes with every release and says nothing about the API.
-    annotations.shift_remove(CRD_REPLACES);
-    let version = annotations.shift_remove(CRD_VERSION)?;
-    if annotations.is_empty() {
-        metadata.shift_remove("annotations");
-    }
-    version.as_str().map(str::to_owned)
 }
 
 /// Removes `metadata.namespace` if it is the release namespace, so that objects with and without it

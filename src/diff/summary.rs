@@ -55,7 +55,11 @@ impl<'s> Summary<'s> {
     /// Returns what to do about the upgrade, and why.
     fn verdict(&self, set: &ChangeSet) -> String {
         let Some(class) = self.class else {
-            return format!("no differences in {} objects", set.unchanged);
+            let relabelled = match set.version_only.len() {
+                0 => String::new(),
+                more => format!(", {more} relabelled"),
+            };
+            return format!("no differences in {} objects{relabelled}", set.unchanged);
         };
         let mut harms: Vec<Harm> =
             self.of_class(class).filter_map(|(_, group)| group.rule.harm).collect();

@@ -4,6 +4,7 @@
 
 mod apis;
 mod mutations;
+mod pod_security;
 mod principles;
 mod runs;
 mod samples;
@@ -248,8 +249,22 @@ fn config_map(name: &str, data: Json) -> Json {
 /// A rule, a pair that it is about, and a pair that looks like it and is not.
 type Case = (&'static str, [Of; 2], [Of; 2]);
 
+/// The cases by subject.
+fn subjects() -> [(&'static str, Vec<Case>); 8] {
+    [
+        ("crds", crds()),
+        ("schemas", schemas()),
+        ("rbac", rbac()),
+        ("workloads", workloads()),
+        ("webhooks", webhooks()),
+        ("services", services()),
+        ("charts", charts()),
+        ("objects", objects()),
+    ]
+}
+
 fn cases() -> Vec<Case> {
-    [crds(), schemas(), rbac(), workloads(), webhooks(), services(), charts(), objects()].concat()
+    subjects().into_iter().flat_map(|(_, cases)| cases).collect()
 }
 
 #[test]
@@ -286,16 +301,32 @@ fn findings(title: &str, set: &ChangeSet) -> String {
     text
 }
 
+/// Returns the findings of both directions as text.
+fn both_directions(title: &str, [old, new]: [Side; 2]) -> String {
+    let options = Options::default();
+    findings(&format!("{title}:"), &compare(old.clone(), new.clone(), &options))
+        + &findings("  reversed:", &compare(new, old, &options))
+}
+
+/// Compares findings with a snapshot for each subject, so that each one shows one thing.
+fn assert_findings<T>(
+    kind: &str,
+    subjects: impl IntoIterator<Item = (&'static str, Vec<T>)>,
+    shown: impl Fn(T) -> String,
+) {
+    for (subject, cases) in subjects {
+        let text: String = cases.into_iter().map(&shown).collect();
+        insta::assert_snapshot!(format!("{kind}_of_{subject}"), text);
+    }
+}
+
 /// Codes say that a rule applies; this says what else does, and in which words.
 #[test]
 fn findings_of_all_pairs() {
-    let mut shown = String::new();
-    for (code, [old, new], [near_old, near_new]) in cases() {
-        shown += &findings(&format!("{code}:"), &diff(old.clone(), new.clone()));
-        shown += &findings("  reversed:", &diff(new, old));
-        shown += &findings("  near miss:", &diff(near_old, near_new));
-    }
-    insta::assert_snapshot!(shown);
+    assert_findings("pairs", subjects(), |(code, [old, new], [near_old, near_new])| {
+        both_directions(code, [side(old), side(new)])
+            + &findings("  near miss:", &diff(near_old, near_new))
+    });
 }
 
 /// All pairs of sides of these tests, in both directions.

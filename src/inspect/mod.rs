@@ -2,8 +2,6 @@
 
 mod attention;
 mod gates;
-mod layout;
-mod rules;
 
 use crate::bundle::{Bundle, Requirement};
 use crate::config::Watch;
@@ -12,6 +10,7 @@ use crate::escape::Lines;
 use crate::images;
 use crate::ir::{Map, Number, Object, Value};
 use crate::olm;
+use bundle2chart_compile::{layout, permissions};
 use std::collections::BTreeMap;
 
 /// Returns the report of a bundle, or of manifests without one. `objects` are the compiled objects,
@@ -40,7 +39,8 @@ pub(crate) fn report(
     }
     contents(&mut text, bundle, objects);
     if let Some(bundle) = bundle {
-        permissions(&mut text, bundle);
+        section(&mut text, "Permissions");
+        text.append(permissions::of_csv(&bundle.csv));
         webhooks(&mut text, bundle);
     }
     custom_resources(&mut text, bundle, objects);
@@ -129,30 +129,6 @@ fn contents(text: &mut Lines, bundle: Option<&Bundle>, objects: &[Object]) {
         names.sort_unstable();
         let lead = format!("  {kind:<width$}  {:>2}  ", names.len());
         text.push(layout::cut(&lead, &names));
-    }
-}
-
-fn permissions(text: &mut Lines, bundle: &Bundle) {
-    let csv = &bundle.csv;
-    section(text, "Permissions");
-    for (permissions, scope) in
-        [(&csv.cluster_permissions, "cluster-wide"), (&csv.permissions, "in watched namespaces")]
-    {
-        // Operators of several programs often give all of them the same.
-        let mut same: Vec<(Vec<&str>, &Value)> = Vec::new();
-        for permission in permissions {
-            match same.iter_mut().find(|(_, rules)| **rules == permission.rules) {
-                Some((accounts, _)) => accounts.push(&permission.service_account),
-                None => same.push((vec![permission.service_account.as_str()], &permission.rules)),
-            }
-        }
-        for (accounts, rules) in same {
-            text.push(format!("  {} {scope}", crate::diag::listed(&accounts, 3)));
-            text.append(rules::lines(rules.as_seq().unwrap_or_default(), 4));
-        }
-    }
-    if csv.permissions.is_empty() && csv.cluster_permissions.is_empty() {
-        text.push("  none: the CSV has no permissions");
     }
 }
 

@@ -3,14 +3,14 @@
 use super::{Decisions, Locked};
 use crate::bundle::{Bundle, Permission};
 use crate::config::{BundleConfig, Watch};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::Value;
 use crate::olm;
 
 impl Decisions {
     /// Returns the effective decisions of a bundle: those of bundles.toml, else the bundle's own.
     pub(super) fn of(config: &BundleConfig, bundle: &Bundle) -> Self {
-        let watch = config.watch.clone().or_else(|| olm::default_watch(&bundle.csv));
+        let watch = config.watch().cloned().or_else(|| olm::default_watch(&bundle.csv));
         Decisions { package: bundle.package.clone(), watch }
     }
 }
@@ -30,7 +30,7 @@ pub(super) fn check(
         // A different operator is reported as such; its install mode is not a change of this one.
         return;
     }
-    if let (Some(before), None) = (watch, &config.watch)
+    if let (Some(before), None) = (watch, config.watch())
         // Without a default, compiling reports that `watch` is missing.
         && let Some(now) = olm::default_watch(&bundle.csv)
         && *before != now
@@ -55,7 +55,7 @@ fn other_package(
             entry.csv
         ),
     )
-    .at(Place::span(config.source.span().clone()))
+    .at(config.source.span())
     .hint(format!(
         "use another bundle name for another operator; if the operator was renamed, write package \
             = \"{}\"",
@@ -87,7 +87,7 @@ fn other_watch(before: &Watch, now: &Watch, config: &BundleConfig, bundle: &Bund
             csv.name(),
         ),
     )
-    .at(Place::span(config.span.clone()))
+    .at(&config.span)
     .related(csv.place(".spec.install.spec.permissions"), in_rbac(now, &csv.permissions))
     .hint(choices)
 }

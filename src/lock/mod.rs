@@ -13,7 +13,7 @@ pub use file::{parse, path_of, read, write};
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, Config, Source, VersionRequest, Watch};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::UpgradeEdges;
 use crate::source::{BundleFiles, ImageIdentity, Pin, digest_of_parts};
 
@@ -180,8 +180,7 @@ impl Locked {
     ) {
         let name = &self.name;
         let stale = |message: String, hint: String| {
-            let place = Place::span(config.source.span().clone());
-            Diagnostic::error(Code::LockStale, message).at(place).hint(hint)
+            Diagnostic::error(Code::LockStale, message).at(config.source.span()).hint(hint)
         };
         if let Bytes::Embedded { digest, .. } = &self.bytes
             && (files.image.is_some() || files.digest() != *digest)
@@ -279,8 +278,8 @@ impl Lock {
             .filter_map(|bundle| {
                 let new = entries.iter().find(|entry| entry.name == bundle.name);
                 let mut entry = new.or_else(|| self.entry(bundle)).cloned()?;
-                if entry.decisions.watch.is_some() && bundle.watch.is_some() {
-                    entry.decisions.watch.clone_from(&bundle.watch);
+                if entry.decisions.watch.is_some() && bundle.watch().is_some() {
+                    entry.decisions.watch.clone_from(&bundle.watch().cloned());
                 }
                 Some(entry)
             })

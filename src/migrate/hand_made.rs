@@ -9,7 +9,8 @@ use crate::add::{self, quoted};
 use crate::config::{BundleConfig, Config, STUBS, Watch};
 use crate::diag::{Diagnostics, Severity, listed};
 use crate::diff::{Identity, Placement, Side};
-use crate::ir::{Object, Origin, Phase, Release, Value};
+use crate::ir::{Object, Origin, Phase, RELEASE_LABELS, Release, Value};
+use crate::olm::{AUTH_READER, auth_reader_name};
 use crate::pipeline::operand::{self, Operands};
 use crate::pipeline::{self, Compiled};
 use crate::source::chart as charts;
@@ -55,7 +56,6 @@ pub(crate) fn hand_made(
         theirs: chart.objects.into_values().collect(),
         namespace: String::new(),
         pull_secret: None,
-        strip_annotations: false,
         table: String::new(),
         diagnostics,
     };
@@ -100,8 +100,6 @@ struct Migration<'a> {
     namespace: String,
     /// Name of the pull secret of its ServiceAccounts.
     pull_secret: Option<String>,
-    /// True if its pods lack the annotations that only catalogs read.
-    strip_annotations: bool,
     /// The table so far.
     table: String,
     diagnostics: &'a mut Diagnostics,
@@ -162,13 +160,6 @@ impl Migration<'_> {
         }
     }
 
-    /// Returns true if pods of a Deployment have an annotation.
-    fn has_annotation(&self, key: &str) -> bool {
-        let deployments = self.theirs.iter().filter(|object| object["kind"] == "Deployment");
-        let mut pods = deployments.map(|object| &object["spec"]["template"]["metadata"]);
-        pods.any(|metadata| metadata["annotations"].get(key).is_some())
-    }
-
     /// Compiles the bundle for the namespace of the chart's Deployment.
     fn compile(
         &mut self,
@@ -189,14 +180,43 @@ impl Migration<'_> {
 
         settings.name.clone_from(&self.name);
         settings.namespace = Some(self.namespace.clone());
-        settings.watch = settings.watch.or_else(|| olm::default_watch(&loaded.csv));
+        let default = || olm::default_watch(&loaded.csv).map(|watch| (watch, None));
+        settings.operator.watch = settings.operator.watch.or_else(default);
         settings.package = None;
-        settings.toggles.strip_annotations |= !self.has_annotation("alm-examples");
-        self.strip_annotations = settings.toggles.strip_annotations;
         let compiled = pipeline::compile_loaded(loaded, &files, &settings, self.diagnostics);
         // What the build says of the bundle.
         self.diagnostics.retain_since(start, |found| found.severity == Severity::Error);
         compiled
+    }
+
+    /// Takes out the binding that `auth-reader` makes for the accounts of Deployments; true if there is one.
+    fn auth_reader(&mut self, compiled: &Compiled) -> bool {
+        let deployments = compiled.unit.objects.iter().filter(|o| o.kind() == "Deployment");
+        let accounts: BTreeSet<&str> = deployments.map(Object::account).collect();
+        let own = [&*self.namespace, operand::NAMESPACE];
+        let is_auth_reader = |object: &Json| {
+            let subjects = object["subjects"].as_array().map(Vec::as_slice).unwrap_or_default();
+            object["kind"] == "RoleBinding"
+                && object["metadata"]["namespace"] == "kube-system"
+                && object["roleRef"]["name"] == AUTH_READER
+                && subjects.iter().all(|subject| {
+                    subject["kind"] == "ServiceAccount"
+                        && subject["namespace"].as_str().is_some_and(|name| own.contains(&name))
+                        && subject["name"].as_str().is_some_and(|name| accounts.contains(name))
+                })
+        };
+        let found: Vec<Json> =
+            self.theirs.extract_if(.., |object| is_auth_reader(object)).collect();
+        for binding in &found {
+            let label = label(&self.identity(binding));
+            let names = accounts.iter().map(|account| auth_reader_name(&self.name, account));
+            let names: Vec<String> = names.map(|name| format!("RoleBinding/{name}")).collect();
+            let message =
+                format!("becomes `auth-reader`, and has another name: {}", names.join(", "));
+            let hint = "nothing is lost: Helm replaces it during the upgrade";
+            left_out(self.file, &label, message, hint, self.diagnostics);
+        }
+        !found.is_empty()
     }
 
     /// Writes the keys of the table.
@@ -206,6 +226,7 @@ impl Migration<'_> {
         compiled: &Compiled,
         placements: &BTreeSet<Placement>,
     ) {
+        let reads_settings = self.auth_reader(compiled);
         self.table = add::table(&self.name, source);
         let mut set = |key: &str, value: &str| {
             let _ = writeln!(self.table, "{key} = {value}");
@@ -215,8 +236,8 @@ impl Migration<'_> {
         if let Some(name) = &self.pull_secret {
             set("pull-secret", &quoted(name));
         }
-        if self.strip_annotations {
-            set("strip-annotations", "true");
+        if reads_settings {
+            set("auth-reader", "true");
         }
         // CRDs that Helm does not own stay where they are: it would not adopt them.
         if placements.contains(&Placement::Crds) {
@@ -299,7 +320,7 @@ impl Migration<'_> {
             return String::new();
         }
 
-        let mut object = theirs.clone();
+        let mut object = without_release_labels(theirs);
         if id.namespace.is_empty()
             && let Some(metadata) = object["metadata"].as_object_mut()
         {
@@ -315,20 +336,9 @@ impl Migration<'_> {
     /// Returns the patch that gives the bundle's object what the chart's has beyond it.
     fn patch(&mut self, id: &Identity, ours: &Json, theirs: &Json) -> String {
         let label = label(id);
-        let (mut ours, mut theirs) = (ours.clone(), theirs.clone());
-        // The identities are the same, and hand-made charts set it for cluster-scoped objects, too.
-        for object in [&mut ours, &mut theirs] {
-            if let Some(metadata) = object["metadata"].as_object_mut() {
-                metadata.shift_remove("namespace");
-            }
-        }
-        let own_secret = json!({"name": self.pull_secret});
-        if let Some(secrets) = ours["imagePullSecrets"].as_array_mut() {
-            secrets.retain(|secret| *secret != own_secret);
-        }
-        let changes = Changes::of(&ours, &theirs);
-
         if id.kind == "CustomResourceDefinition" {
+            // The rest is the server's, or Helm's.
+            let changes = Changes::of(&ours["spec"], &theirs["spec"]);
             let count = changes.assignments.len() + changes.lacking.len();
             if count > 0 {
                 let places = match count {
@@ -343,6 +353,19 @@ impl Migration<'_> {
             }
             return String::new();
         }
+        let (mut ours, mut theirs) = (without_release_labels(ours), without_release_labels(theirs));
+        // The identities are the same, and hand-made charts set it for cluster-scoped objects, too.
+        for object in [&mut ours, &mut theirs] {
+            if let Some(metadata) = object["metadata"].as_object_mut() {
+                metadata.shift_remove("namespace");
+            }
+        }
+        let own_secret = json!({"name": self.pull_secret});
+        if let Some(secrets) = ours["imagePullSecrets"].as_array_mut() {
+            secrets.retain(|secret| *secret != own_secret);
+        }
+        let changes = Changes::of(&ours, &theirs);
+
         if !changes.lacking.is_empty() {
             let message = format!("lacks {}, which the new chart has", changes.lacking.join(", "));
             let hint = "to remove it, write a `[[bundle.patch]]` with `del(…)`";
@@ -360,6 +383,19 @@ impl Migration<'_> {
             inline::literal(&program)
         )
     }
+}
+
+/// Returns an object without the labels that Helm recommends, which the new chart sets itself.
+fn without_release_labels(object: &Json) -> Json {
+    let mut object = object.clone();
+    let Some(metadata) = object["metadata"].as_object_mut() else { return object };
+    if let Some(labels) = metadata.get_mut("labels").and_then(Json::as_object_mut) {
+        labels.retain(|label, _| !RELEASE_LABELS.contains(&label.as_str()));
+        if labels.is_empty() {
+            metadata.shift_remove("labels");
+        }
+    }
+    object
 }
 
 fn label(id: &Identity) -> String {

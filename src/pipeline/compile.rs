@@ -5,7 +5,7 @@ use super::gates;
 use super::models;
 use crate::bundle::{self, Bundle};
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Filter, Manifests, Source, Watch};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
+use crate::diag::{Code, Diagnostic, Diagnostics, Severity};
 use crate::ir::{
     Expr, Object, Origin, ReadPaths, Release, Unit, UpgradeEdges, ValueSpec, label_fault,
 };
@@ -105,7 +105,7 @@ fn run_stages(
         version: bundle.csv.version.clone(),
         crd_version,
         replaces_later: replaces_later(&bundle),
-        watch: config.watch.clone().or_else(|| olm::default_watch(&bundle.csv)),
+        watch: config.watch().cloned().or_else(|| olm::default_watch(&bundle.csv)),
         bundle: Some(bundle),
     };
     let compiled = adapt(input, files, config, diagnostics)?;
@@ -217,9 +217,9 @@ fn adapt(
             namespaces,
             operand_namespaces: config.operands.namespaces.clone(),
             scopes: config.scopes.clone(),
-            pull_secret: config.pull_secret.clone(),
             crds,
-            toggles: config.toggles,
+            settings: config.settings.clone(),
+            operator: config.operator.clone(),
         },
         diagnostics,
     );
@@ -260,8 +260,7 @@ pub(super) fn check_package(config: &BundleConfig, bundle: &Bundle, diagnostics:
         ),
     };
 
-    let place = Place::span(wanted.span.clone());
-    diagnostics.push(Diagnostic::error(Code::PackageMismatch, message).at(place).hint(hint));
+    diagnostics.push(Diagnostic::error(Code::PackageMismatch, message).at(&wanted.span).hint(hint));
 }
 
 /// The objects that the filters of the configuration keep, as its patches change them.
@@ -278,7 +277,7 @@ fn filter_and_patch(
     namespace: &str,
     diagnostics: &mut Diagnostics,
 ) -> Option<Selected> {
-    let filters = || config.include.iter().chain(&config.exclude);
+    let filters = || config.settings.include.iter().chain(&config.settings.exclude);
     let patches = config
         .patches
         .iter()
@@ -296,7 +295,7 @@ fn filter_and_patch(
     let values = serde_json::Value::Null;
     let release = Release { namespace, values: &values };
 
-    let (include, exclude) = (&config.include, &config.exclude);
+    let (include, exclude) = (&config.settings.include, &config.settings.exclude);
     let Filtered { objects, include_hits, exclude_hits } =
         passes::filter(objects, include, exclude, &release, &mut session, diagnostics)?;
     let hits = filters().cloned().zip(include_hits.into_iter().chain(exclude_hits)).collect();
@@ -339,7 +338,7 @@ fn placement(
     config: &BundleConfig,
     diagnostics: &mut Diagnostics,
 ) -> CrdPlacement {
-    if let Some(placement) = config.crds {
+    if let Some(placement) = config.settings.crds {
         return placement;
     }
     let mut apart = overlay::kept_apart(objects);

@@ -1,7 +1,7 @@
 //! Gates against the objects of their chart: a gate on an object that is not there never opens.
 
 use crate::config::{BundleConfig, Gate};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{LASTING_WORKLOADS, Object, Unit};
 
 /// Reports gates on objects that the chart should contain, but does not.
@@ -38,6 +38,6 @@ fn missing(gate: &Gate, same_kind: &[&Object]) -> Diagnostic {
         gate.target.kind, gate.target.name
     );
     Diagnostic::error(Code::GateObject, message)
-        .at(Place::span(gate.span.clone()))
+        .at(&gate.span)
         .hint(format!("use one that it has: {}", crate::diag::listed(&names, 5)))
 }

@@ -1,6 +1,6 @@
 //! The compiler of models, which a build without the feature `serving` does not have.
 
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
+use crate::diag::{Code, Diagnostic, Diagnostics, Span};
 use bundle2chart_compile::models::ModelCompiler;
 
 /// The compiler of `[[serving]]` and `[chart.maas]`.
@@ -26,7 +26,7 @@ pub(super) fn compiler(
         let message = format!("`{table}`: this build of bundle2chart has no serving charts");
         diagnostics.push(
             Diagnostic::error(Code::InvalidValue, message)
-                .at(Place::span(span.clone()))
+                .at(span)
                 .hint("use a build with the feature `serving`, which is on by default"),
         );
     }
@@ -58,7 +58,7 @@ namespaces = [\"models\"]
 [[serving]]
 name = \"qwen3-8b\"
 model = \"hf://Qwen/Qwen3-8B\"
-engine = { image = \"vllm/vllm-openai:v0.23.0\" }
+engine = { image = \"vllm/vllm-openai:v0.33.0\" }
 ";
         let text = SourceText { name: "bundles.toml".to_owned(), text: text.to_owned() };
         let mut diagnostics = Diagnostics::new();

@@ -2,7 +2,7 @@
 
 use crate::chart::{self, Chart};
 use crate::config::{BundleConfig, CrdPlacement};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics};
 
 /// Keys of bundles.toml that make a release smaller.
 struct Remedy {
@@ -15,22 +15,25 @@ struct Remedy {
 const REMEDIES: [Remedy; 5] = [
     Remedy {
         written: "strip-descriptions = true",
-        apply: |config| config.toggles.strip_descriptions = true,
+        apply: |config| config.settings.strip_descriptions = Some(true),
     },
     Remedy {
         written: "crds = \"separate\"",
-        apply: |config| config.crds = Some(CrdPlacement::Separate),
+        apply: |config| config.settings.crds = Some(CrdPlacement::Separate),
     },
     Remedy {
         written: "crds = \"subchart\"",
-        apply: |config| config.crds = Some(CrdPlacement::Subchart),
+        apply: |config| config.settings.crds = Some(CrdPlacement::Subchart),
     },
-    Remedy { written: "crds = \"crds\"", apply: |config| config.crds = Some(CrdPlacement::Crds) },
+    Remedy {
+        written: "crds = \"crds\"",
+        apply: |config| config.settings.crds = Some(CrdPlacement::Crds),
+    },
     Remedy {
         written: "crds = \"separate\" and strip-descriptions = true",
         apply: |config| {
-            config.crds = Some(CrdPlacement::Separate);
-            config.toggles.strip_descriptions = true;
+            config.settings.crds = Some(CrdPlacement::Separate);
+            config.settings.strip_descriptions = Some(true);
         },
     },
 ];
@@ -55,7 +58,7 @@ pub(super) fn check(
             chart::RELEASE_LIMIT
         );
         let note = Diagnostic::note(Code::ReleaseSize, message);
-        diagnostics.push(note.at(Place::span(config.span.clone())));
+        diagnostics.push(note.at(&config.span));
     }
 
     let large: Vec<&Chart> =
@@ -64,7 +67,7 @@ pub(super) fn check(
 
     let hint = hint(largest, config, compile);
     for chart in large {
-        diagnostics.push(finding(chart).at(Place::span(config.span.clone())).hint(&hint));
+        diagnostics.push(finding(chart).at(&config.span).hint(&hint));
     }
 }
 
@@ -102,7 +105,8 @@ fn hint(
     for Remedy { written, apply } in REMEDIES {
         let mut changed = config.clone();
         apply(&mut changed);
-        let settings = |config: &BundleConfig| (config.crds, config.toggles.strip_descriptions);
+        let settings =
+            |config: &BundleConfig| (config.settings.crds, config.settings.strip_descriptions);
         // A combination is worth its cost only where one setting is not enough.
         let combines = written.contains(" and ");
         if settings(&changed) == settings(config) || combines && !fitting.is_empty() {
@@ -167,8 +171,9 @@ mod tests {
         let span = Span::new(&Arc::new(source), 0..0);
         let config = BundleConfig::new("lamps", Source::Path { path: "bundle".to_owned(), span });
         let compile = |changed: &BundleConfig| {
-            let stripped = if changed.toggles.strip_descriptions { 9_500 } else { 0 };
-            let moved = if changed.crds.is_some() { 500 } else { 0 };
+            let stripped =
+                if changed.settings.strip_descriptions == Some(true) { 9_500 } else { 0 };
+            let moved = if changed.settings.crds.is_some() { 500 } else { 0 };
             vec![chart(1_363_000 - stripped - moved)]
         };
         let hint = hint(1_363_000, &config, compile);

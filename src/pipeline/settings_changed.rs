@@ -34,7 +34,7 @@ pub fn watch_changed(
     bundles: &[BundleConfig],
 ) -> Option<Diagnostic> {
     let name = chart.dir.iter().next()?.to_str()?;
-    let bundle = bundles.iter().find(|bundle| bundle.name == name && bundle.watch.is_none())?;
+    let bundle = bundles.iter().find(|bundle| bundle.name == name && bundle.watch().is_none())?;
     let now = annotation(chart.files.get("Chart.yaml")?, WATCH)?;
     let read = |folder: &Path| annotation(&chart_yaml(folder)?, WATCH);
 
@@ -69,7 +69,7 @@ fn watch_error(bundle: &BundleConfig, chart: &Path, before: &str, now: &str) -> 
     };
 
     Diagnostic::error(Code::WatchChanged, message)
-        .at(Place::span(bundle.span.clone()))
+        .at(&bundle.span)
         .hint(format!("write {keep}watch = {} to accept", toml(now)))
 }
 

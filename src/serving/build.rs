@@ -1,6 +1,8 @@
 //! Builds objects from JSON, with expressions for values that Helm fills in.
 
-use crate::ir::{Condition, Expr, Map, Object, Origin, Part, Value, ValueSpec, ValuesPath};
+use crate::ir::{
+    Condition, Expr, Map, Object, Origin, Part, Value, ValueSpec, ValuesPath, map, value,
+};
 use serde_json::{Value as Json, json};
 
 /// Origin of serving objects.
@@ -8,16 +10,12 @@ const ORIGIN: Origin = Origin::Added("serving");
 
 /// Creates a namespaced object in the release namespace.
 pub(super) fn object(api_version: &str, kind: &str, name: &str, labels: &Json) -> Object {
-    let mut metadata = Map::new();
-    metadata.insert("name".to_owned(), Value::text(name));
-    metadata.insert("namespace".to_owned(), Expr::ReleaseNamespace.into());
-    if labels.as_object().is_some_and(|labels| !labels.is_empty()) {
-        metadata.insert("labels".to_owned(), labels.into());
-    }
-    let mut root = Map::new();
-    root.insert("apiVersion".to_owned(), Value::text(api_version));
-    root.insert("kind".to_owned(), Value::text(kind));
-    root.insert("metadata".to_owned(), metadata.into());
+    let labels = labels.as_object().filter(|labels| !labels.is_empty()).map(|_| labels);
+    let root = map! {
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {"name": name, "namespace": Expr::ReleaseNamespace, "labels": ?labels},
+    };
     Object::new(root, ORIGIN)
 }
 
@@ -34,11 +32,6 @@ pub(super) fn cluster_object(kind: &str, name: Value, labels: &Json) -> Object {
 pub(super) fn with(mut object: Object, key: &str, value: impl Into<Value>) -> Object {
     object.root.insert(key.to_owned(), value.into());
     object
-}
-
-/// Creates a map.
-pub(super) fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
-    Value::map(entries)
 }
 
 /// Returns a name with the release namespace, such as `TEXT-NAMESPACE-TEXT`.
@@ -71,13 +64,7 @@ impl Values {
             return;
         }
         let description = description.to_owned();
-        self.0.push(ValueSpec {
-            path: path.clone(),
-            default,
-            schema,
-            documented_default: None,
-            description,
-        });
+        self.0.push(ValueSpec::new(path.clone(), default, schema, description));
     }
 
     /// Declares a number of replicas.
@@ -184,8 +171,7 @@ impl Values {
         let path = ValuesPath::new(path.iter().copied());
         let schema = json!({"type": "object", "additionalProperties": {"type": "string"}});
         self.declare(&path, default, schema, description);
-        let entries = Map::from_iter([(path.to_string(), Expr::Entries(path.clone()).into())]);
-        entries.into()
+        value!({(path.to_string()): Expr::Entries(path.clone())})
     }
 
     /// Declares the image pull secrets.

@@ -1,12 +1,12 @@
 //! Pods of the engine: containers, probes, volumes, and the routing sidecar. What depends on the model
 //! server is in `model_server`.
 
-use super::build::{Values, map};
+use super::build::Values;
 use super::model_server::{self, mounted};
 use super::topology::{SUPERVISOR_PORT, Servers, Workload};
 use super::{pod_fields, presets};
 use crate::config::serving::{Model, ServingConfig, Topology, Tracing};
-use crate::ir::{Map, Value};
+use crate::ir::{Map, Value, map, value};
 use serde_json::{Value as Json, json};
 
 /// Port for KV cache events.
@@ -48,12 +48,14 @@ fi
 /// Returns the pod template.
 pub(super) fn template(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
     let role = workload.role.as_str();
-    let mut metadata = Map::new();
-    metadata.insert("labels".to_owned(), labels(workload, pod != Pod::Headless).into());
     let description = format!("Additional annotations for the {role} pods.");
-    metadata
-        .insert("annotations".to_owned(), values.annotations(&[role, "annotations"], &description));
-    map([("metadata", metadata.into()), ("spec", spec(workload, pod, values))])
+    value!({
+        "metadata": {
+            "labels": labels(workload, pod != Pod::Headless),
+            "annotations": values.annotations(&[role, "annotations"], &description),
+        },
+        "spec": spec(workload, pod, values),
+    })
 }
 
 /// Returns the labels of pods. Only pods with a server have the labels of the pool's selector.
@@ -77,20 +79,17 @@ pub(super) fn labels(workload: &Workload<'_>, serving: bool) -> Json {
 
 fn spec(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
     let config = workload.config;
-    let mut spec = Map::new();
-    let mut set = |key: &str, value: Value| {
-        spec.insert(key.to_owned(), value);
+    let has_sidecar = workload.has_sidecar() && pod != Pod::Headless;
+    let mut spec = map! {
+        "serviceAccountName": &config.name,
+        "automountServiceAccountToken": false,
+        // A Service named like a variable of the engine would set it (vllm#34199).
+        "enableServiceLinks": false,
+        "imagePullSecrets": values.pull_secrets(config.pull_secret.as_deref()),
+        "terminationGracePeriodSeconds": 130,
+        "initContainers": ?has_sidecar.then(|| vec![sidecar(workload, values)]),
+        "containers": [container(workload, pod, values)],
     };
-    set("serviceAccountName", Value::text(&config.name));
-    set("automountServiceAccountToken", false.into());
-    // A Service named like a variable of the engine would set it (vllm#34199).
-    set("enableServiceLinks", false.into());
-    set("imagePullSecrets", values.pull_secrets(config.pull_secret.as_deref()));
-    set("terminationGracePeriodSeconds", 130i64.into());
-    if workload.has_sidecar() && pod != Pod::Headless {
-        set("initContainers", Value::Seq(vec![sidecar(workload, values)]));
-    }
-    set("containers", Value::Seq(vec![container(workload, pod, values)]));
     scheduling(workload, values, &mut spec);
     spec.insert("volumes".to_owned(), volumes(workload).into());
     spec.into()
@@ -142,7 +141,8 @@ pub(super) fn devices<'a>(workload: &Workload<'a>) -> Vec<(&'a str, u32)> {
     let accelerator = &workload.config.accelerator;
     let mut devices: Vec<(&str, u32)> = Vec::new();
     devices.extend(accelerator.resource.map(|name| (name, workload.units())));
-    devices.extend(accelerator.rdma.map(|rdma| (rdma.resource, workload.units())));
+    let number = accelerator.rdma_devices.unwrap_or_else(|| workload.units());
+    devices.extend(accelerator.rdma.map(|rdma| (rdma.resource, number)));
     devices
 }
 
@@ -353,7 +353,8 @@ pub(super) fn events_block_size(config: &ServingConfig) -> u32 {
 /// Returns the routing sidecar of decode pods: an init container with restartPolicy Always.
 fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
     let config = workload.config;
-    let default = config.sidecar_image.as_deref().or(config.profile.sidecar_image);
+    let own = config.prefill.as_ref().and_then(|prefill| prefill.sidecar_image.as_deref());
+    let default = own.or(config.profile.sidecar_image);
     let image = values.text(
         &["sidecar", "image"],
         default.unwrap_or_default(),
@@ -382,12 +383,9 @@ fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
         "limits": {"memory": "1Gi"},
     });
 
-    let env = match &config.tracing {
-        Some(tracing) => {
-            Json::Array(trace_variables(tracing, &format!("{}-routing", workload.name())))
-        }
-        None => json!([]),
-    };
+    let env = config.tracing.as_ref().map(|tracing| {
+        Json::Array(trace_variables(tracing, &format!("{}-routing", workload.name())))
+    });
     // The proxy forwards the request, so that it is ready only if it reaches its engine.
     let ready = json!({
         "httpGet": {"path": "/v1/models", "port": "routing-0"},
@@ -395,30 +393,22 @@ fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
         "timeoutSeconds": 5,
         "failureThreshold": 3,
     });
-
-    let mut container = map([
-        ("name", "routing-proxy".into()),
-        ("image", image),
-        ("args", Value::texts(args)),
-        ("restartPolicy", "Always".into()),
-        ("readinessProbe", ready.into()),
-        ("ports", Json::Array(ports).into()),
-        ("resources", values.resources(&["sidecar", "resources"], &resources, &[])),
-        (
-            "securityContext",
-            json!({
-                "allowPrivilegeEscalation": false,
-                "runAsNonRoot": true,
-                "capabilities": {"drop": ["ALL"]},
-                "seccompProfile": {"type": "RuntimeDefault"},
-            })
-            .into(),
-        ),
-    ]);
-    if let Some(container) = container.as_map_mut().filter(|_| config.tracing.is_some()) {
-        container.insert("env".to_owned(), env.into());
-    }
-    container
+    value!({
+        "name": "routing-proxy",
+        "image": image,
+        "args": Value::texts(args),
+        "restartPolicy": "Always",
+        "readinessProbe": ready,
+        "ports": Json::Array(ports),
+        "resources": values.resources(&["sidecar", "resources"], &resources, &[]),
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "runAsNonRoot": true,
+            "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "env": ?env,
+    })
 }
 
 /// Returns the templates of a group.

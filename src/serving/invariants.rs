@@ -6,6 +6,7 @@
 use super::rules;
 use super::view::{Manifest, View};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
+use std::collections::BTreeSet;
 
 /// A rule for a set of manifests.
 pub struct Invariant {
@@ -40,6 +41,8 @@ pub(super) struct Finding {
     pub(super) code: Option<Code>,
     /// Overrides reason and source.
     pub(super) why: Option<(&'static str, &'static str)>,
+    /// True if it says that objects are missing from the file, so that errors about it may be false.
+    pub(super) is_incomplete: bool,
     pub(super) message: String,
     /// Index of the manifest.
     pub(super) owner: usize,
@@ -66,6 +69,7 @@ impl Found {
             field: None,
             code: None,
             why: None,
+            is_incomplete: false,
             message: message.into(),
             owner,
             path: path.into(),
@@ -93,8 +97,6 @@ macro_rules! invariants {
 invariants! {
     ServingPoolShape Error "epp.failure-mode" "InferencePool CRD"
         rules::pool::shape, "the API server rejects the pool";
-    ServingPoolEmpty Error "name" "GAIE InferencePool API"
-        rules::pool::empty, "a pool without pods returns 503";
     ServingPoolPorts Error "topology" "llm-d#1855"
         rules::pool::ports_open, "requests to closed ports fail";
     ServingHeadlessSelected Error "topology" "llm-d-router#220"
@@ -149,6 +151,8 @@ invariants! {
         rules::group::startup, "leader and workers wait for each other";
     ServingGroup Error "topology" "lws webhook"
         rules::group::webhook, "the API server rejects the object";
+    ServingGroup Error "topology" "LeaderWorkerSet API, vLLM's launch script"
+        rules::group::members, "the group waits for members, or has none";
     ServingLeaderAddress Note "topology" "lws#746"
         rules::group::leader_address, "the group restarts if a worker starts before the leader";
     ServingSidecar Error "prefill" "llm-d-router#329"
@@ -189,6 +193,8 @@ invariants! {
         rules::pod::service_links, "the engine fails to start";
     ServingPod Error "engine" "Kubernetes API"
         rules::pod::mounts, "the API server rejects the pod";
+    ServingPod Error "engine" "Kubernetes API, types"
+        rules::pod::types, "the API server rejects the object";
     ServingPod Error "engine.resources" "Kubernetes API"
         rules::pod::resources, "the API server rejects the pod";
     ServingPod Error "engine.env" "Kubernetes API"
@@ -196,11 +202,13 @@ invariants! {
     ServingSelector Error "name" "Kubernetes API"
         rules::selector::workloads, "the API server rejects the object";
     ServingSelector Error "name" "Kubernetes API, Services"
-        rules::selector::services, "connections to the Service fail";
-    ServingSelector Error "monitoring" "prometheus-operator API"
-        rules::selector::monitors, "there are no metrics, without an error";
+        rules::selector::ports, "connections fail";
+    ServingSelector Error "name" "Kubernetes API, selectors"
+        rules::selector::nothing, "the object has no effect, without an error";
     ServingGateway Error "route" "Gateway API, ParentReference and BackendRef"
         rules::gateway::routes, "the route has no effect";
+    ServingGateway Error "network-policy" "Kubernetes API, NetworkPolicies"
+        rules::transfer::policies, "requests do not reach the pods";
     ServingPickerFlags Error "epp.flags" "llm-d-router, servers of the picker"
         rules::picker_server::server, "the picker fails to start, or gateways cannot connect to it";
     ServingAutoscaler Error "autoscaling" "Kubernetes API"
@@ -211,6 +219,10 @@ invariants! {
         rules::extras::destination, "Istio does not trust the picker";
     ServingKserve Error "dp" "kserve#4946"
         rules::kserve::parallelism, "KServe rejects the service, or creates pods that wait for others";
+    ServingKserve Error "model" "KServe, storage of models"
+        rules::kserve::model, "the model is not downloaded";
+    ServingKserve Error "engine" "KServe, presets"
+        rules::kserve::container, "the server does not have the arguments";
     ServingTwice Warning "name" "llm-d-router chart, names of objects"
         rules::set::twice, "one of them overwrites the other";
     ServingRoute Warning "route" "Gateway API, HTTPRouteRule"
@@ -261,10 +273,23 @@ pub(super) fn check(
     diagnostics: &mut Diagnostics,
 ) {
     let start = diagnostics.mark();
+    let mut all: Vec<(&Invariant, Found)> = Vec::new();
     for invariant in INVARIANTS.iter().filter(|invariant| wanted(invariant)) {
         let mut found = Found::default();
         (invariant.check)(view, &mut found);
+        all.push((invariant, found));
+    }
+    let file = |finding: &Finding| manifests[finding.owner].place.file.as_deref();
+    let each = all.iter().flat_map(|(_, found)| &found.0);
+    let incomplete: BTreeSet<Option<&str>> =
+        each.filter(|finding| finding.is_incomplete).map(file).collect();
+
+    for (invariant, found) in all {
         for finding in found.0 {
+            let is_error = finding.severity.unwrap_or(invariant.severity) == Severity::Error;
+            if is_error && incomplete.contains(&file(&finding)) {
+                continue;
+            }
             let manifest = &manifests[finding.owner];
             let mut place = manifest.place.clone().object(manifest.label());
             if let Some(path) = Some(&finding.path).filter(|path| !path.is_empty()) {

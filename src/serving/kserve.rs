@@ -1,15 +1,15 @@
 //! `form = "kserve"`: one LLMInferenceService, from which the KServe controller creates workloads,
 //! picker, pool and route.
 
-use super::build::{Values, map, object, with};
+use super::build::{Values, object, with};
 use super::model_server::{self, model_argument};
 use super::topology::{Role, SERVING_PORT, Workload};
 use super::{engine, presets, route};
 use crate::config::serving::{
     Adapter, AdapterSource, Autoscaling, EngineKind, Model, RouteConfig, ServingConfig, Topology,
 };
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::ir::{Map, Object, Value};
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::ir::{Map, Object, Value, map, value};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
 /// `apiVersion` of LLMInferenceServices.
@@ -21,7 +21,6 @@ pub(super) fn service(
     workloads: &[Workload<'_>],
     values: &mut Values,
 ) -> Object {
-    let mut spec = Map::new();
     let uri = match &config.model {
         Model::HuggingFace(repository) => format!("hf://{repository}"),
         Model::Image(image) => format!("oci://{image}"),
@@ -33,7 +32,7 @@ pub(super) fn service(
     if !config.adapters.is_empty() {
         model["lora"] = adapters(config);
     }
-    spec.insert("model".to_owned(), (&model).into());
+    let mut spec = map! {"model": model};
     for workload in workloads {
         let shape = part(workload, values);
         match workload.role {
@@ -44,14 +43,13 @@ pub(super) fn service(
         }
     }
 
-    spec.insert("router".to_owned(), router(config, values));
-    if let Some(tracing) = &config.tracing {
-        let tracing = json!({
+    let tracing = config.tracing.as_ref().map(|tracing| {
+        json!({
             "exporterEndpoint": tracing.endpoint,
             "samplerArg": engine::trace_ratio(tracing),
-        });
-        spec.insert("tracing".to_owned(), (&tracing).into());
-    }
+        })
+    });
+    spec.extend(map! {"router": router(config, values), "tracing": ?tracing});
     let labels = json!({"app.kubernetes.io/part-of": config.name});
     with(object(API, "LLMInferenceService", &config.name, &labels), "spec", Value::from(spec))
 }
@@ -74,43 +72,31 @@ fn adapters(config: &ServingConfig) -> Json {
 
 /// Returns gateway, route and picker.
 fn router(config: &ServingConfig, values: &mut Values) -> Value {
-    let mut scheduler = Map::new();
-    if config.written("epp.replicas").is_some() {
-        scheduler.insert("replicas".to_owned(), i64::from(config.epp.replicas).into());
-    }
-    let mut container = Map::new();
-    if let Some(image) = &config.epp.image {
-        let image = values.text(&["epp", "image"], image, "Image of the endpoint picker.");
-        container.insert("image".to_owned(), image);
-    }
-    if let Some(resources) = &config.epp.resources {
-        let resources = values.resources(&["epp", "resources"], resources, &[]);
-        container.insert("resources".to_owned(), resources);
-    }
-    if !container.is_empty() {
+    let image = config
+        .epp
+        .image
+        .as_ref()
+        .map(|image| values.text(&["epp", "image"], image, "Image of the endpoint picker."));
+    let resources = config.epp.resources.as_ref();
+    let resources =
+        resources.map(|resources| values.resources(&["epp", "resources"], resources, &[]));
+    let template = (image.is_some() || resources.is_some()).then(|| {
         // The name by which the controller merges it into the container of its preset.
-        container.insert("name".to_owned(), "main".into());
-        let template = map([("containers", Value::Seq(vec![container.into()]))]);
-        scheduler.insert("template".to_owned(), template);
-    }
-    if config.epp.config.is_some() || config.epp.preset.is_some() {
-        let inline = json!({"inline": presets::config_of(config)});
-        scheduler.insert("config".to_owned(), (&inline).into());
-    }
+        value!({"containers": [{"image": ?image, "resources": ?resources, "name": "main"}]})
+    });
+    let has_config = config.epp.config.is_some() || config.epp.preset.is_some();
+    let inline = has_config.then(|| json!({"inline": presets::config_of(config)}));
+    let replicas = config.written("epp.replicas").map(|_| config.epp.replicas);
 
     let route = config.route.as_ref();
-    let mut router = map([
-        ("route", (&route.map_or(json!({}), |route| http_route(config, route))).into()),
-        ("scheduler", scheduler.into()),
-    ]);
-    if let (Some(route), Some(router)) = (route, router.as_map_mut()) {
-        let mut reference = json!({"name": route.gateway});
-        if let Some(namespace) = &route.gateway_namespace {
-            reference["namespace"] = json!(namespace);
-        }
-        router.insert("gateway".to_owned(), (&json!({"refs": [reference]})).into());
-    }
-    router
+    let gateway = route.map(|route| {
+        value!({"refs": [{"name": &route.gateway, "namespace": ?&route.gateway_namespace}]})
+    });
+    value!({
+        "route": route.map_or(json!({}), |route| http_route(config, route)),
+        "scheduler": {"replicas": ?replicas, "template": ?template, "config": ?inline},
+        "gateway": ?gateway,
+    })
 }
 
 /// Keys of `route` that replace the rules of KServe's route.
@@ -152,26 +138,14 @@ fn scaling(scaling: &Autoscaling) -> Json {
 fn part(workload: &Workload<'_>, values: &mut Values) -> Map {
     let shape = workload.shape;
     let role = workload.role.as_str();
-    let mut part = Map::new();
     let config = workload.config;
-    match config.autoscaling.as_ref().filter(|_| workload.role == Role::Decode) {
-        Some(autoscaling) => {
-            part.insert("scaling".to_owned(), (&scaling(autoscaling)).into());
-        }
-        None => {
-            let description = format!("Number of {role} replicas.");
-            let replicas = values.count(&[role, "replicas"], shape.replicas, &description);
-            part.insert("replicas".to_owned(), replicas);
-        }
-    }
-    if let Some(labels) = config.pod.0.get("labels") {
-        part.insert("labels".to_owned(), labels.into());
-    }
+    let autoscaling = config.autoscaling.as_ref().filter(|_| workload.role == Role::Decode);
+    let replicas = autoscaling.is_none().then(|| {
+        let description = format!("Number of {role} replicas.");
+        values.count(&[role, "replicas"], shape.replicas, &description)
+    });
     // With prefill the pods' connector combines both.
-    if let Some(size) = config.engine.kv_offload.filter(|_| !workload.disaggregated) {
-        let offloading = json!({"cpu": format!("{size}Gi")});
-        part.insert("kvCacheOffloading".to_owned(), (&offloading).into());
-    }
+    let offloaded = config.engine.kv_offload.filter(|_| !workload.disaggregated);
 
     let mut parallelism = json!({"tensor": shape.tp});
     if shape.pp > 1 {
@@ -186,13 +160,15 @@ fn part(workload: &Workload<'_>, values: &mut Values) -> Map {
     if shape.expert_parallel {
         parallelism["expert"] = json!(true);
     }
-    part.insert("parallelism".to_owned(), (&parallelism).into());
-    part.insert("template".to_owned(), pod(workload, values));
-    if shape.topology != Topology::Single {
-        part.insert("worker".to_owned(), pod(workload, values));
+    map! {
+        "scaling": ?autoscaling.map(scaling),
+        "replicas": ?replicas,
+        "labels": ?config.pod.0.get("labels"),
+        "kvCacheOffloading": ?offloaded.map(|size| json!({"cpu": format!("{size}Gi")})),
+        "parallelism": parallelism,
+        "template": pod(workload, values),
+        "worker": ?(shape.topology != Topology::Single).then(|| pod(workload, values)),
     }
-
-    part
 }
 
 fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
@@ -200,14 +176,9 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
     let role = workload.role.as_str();
     let default = workload.shape.resources.clone().unwrap_or(json!({}));
     let devices = engine::devices(workload);
-    let mut container = Map::new();
-    container.insert("name".to_owned(), "main".into());
+    let args = &workload.shape.args;
     let description = "Engine image of all pods.";
-    container
-        .insert("image".to_owned(), values.text(&["image"], &config.engine.image, description));
-    if !workload.shape.args.is_empty() {
-        container.insert("args".to_owned(), Value::texts(workload.shape.args.clone()));
-    }
+    let image = values.text(&["image"], &config.engine.image, description);
 
     let mut env = config.engine.env.clone();
     env.extend(config.engine.token_secret.as_deref().map(engine::token_variable));
@@ -220,16 +191,19 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
             }
         }
     }
-    if !env.is_empty() {
-        container.insert("env".to_owned(), (&Json::Array(env)).into());
-    }
-    container
-        .insert("resources".to_owned(), values.resources(&[role, "resources"], &default, &devices));
-    let mut pod = Map::new();
-    pod.insert("imagePullSecrets".to_owned(), values.pull_secrets(config.pull_secret.as_deref()));
-    // A Service named like a variable of the engine would set it (vllm#34199).
-    pod.insert("enableServiceLinks".to_owned(), false.into());
-    pod.insert("containers".to_owned(), Value::Seq(vec![container.into()]));
+    let container = value!({
+        "name": "main",
+        "image": image,
+        "args": ?(!args.is_empty()).then(|| Value::texts(args)),
+        "env": ?(!env.is_empty()).then_some(Json::Array(env)),
+        "resources": values.resources(&[role, "resources"], &default, &devices),
+    });
+    let mut pod = map! {
+        "imagePullSecrets": values.pull_secrets(config.pull_secret.as_deref()),
+        // A Service named like a variable of the engine would set it (vllm#34199).
+        "enableServiceLinks": false,
+        "containers": [container],
+    };
     engine::scheduling(workload, values, &mut pod);
     pod.into()
 }
@@ -293,9 +267,7 @@ pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
     let mut report = |key: &str, hint: &str| {
         let message = format!("`{key}` is not supported with `form = \"kserve\"`");
         diagnostics.push(
-            Diagnostic::error(Code::ServingProfile, message)
-                .at(Place::span(config.place(key).clone()))
-                .hint(hint),
+            Diagnostic::error(Code::ServingProfile, message).at(config.place(key)).hint(hint),
         );
     };
     for (keys, hint) in NOT_OURS {

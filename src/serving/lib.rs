@@ -52,6 +52,7 @@ use config::serving::profile::{self, Profile};
 use std::collections::BTreeMap;
 use topology::Workload;
 use view::kserve::Derived;
+use view::pods::Program;
 use view::{View, pods};
 
 pub use manifest_files::{Checked, check_files};
@@ -187,8 +188,8 @@ pub fn collisions(models: &[(&ServingConfig, Unit)], diagnostics: &mut Diagnosti
             let message = format!("chart of `{}` also has {}", first.name, manifest.label());
             diagnostics.push(
                 Diagnostic::error(Code::ServingTwice, message)
-                    .at(Place::span(config.place(field).clone()))
-                    .related(Place::span(first.place(field).clone()), "first defined here")
+                    .at(config.place(field))
+                    .related(first.place(field), "first defined here")
                     .hint(format!("give each model its own `namespace`, or {hint}")),
             );
         }
@@ -271,7 +272,12 @@ pub fn check_manifests(
     diagnostics: &mut Diagnostics,
 ) {
     let derived = Derived::new(manifests);
-    let view = View::new(manifests, &derived, profile, None);
+    let mut view = View::new(manifests, &derived, profile, None);
+    // A chart of ours says which program is in its image; of others, only known images do.
+    let engines = view.templates.iter_mut().filter_map(|template| template.engine.as_mut());
+    for engine in engines.filter(|engine| engine.unjudged.is_some()) {
+        engine.program = Program::Other;
+    }
     invariants::check(&view, manifests, |_| true, &|_, _, place| place, diagnostics);
 }
 

@@ -55,7 +55,18 @@ pub fn check_files(
 fn read(paths: &[String], diagnostics: &mut Diagnostics) -> Vec<Manifest> {
     let mut manifests = Vec::new();
     for path in paths {
-        for (name, bytes) in source::manifests(path, &Limits::default(), diagnostics) {
+        let files = source::manifests(path, &Limits::default(), diagnostics);
+        let charts = charts(&files);
+        for chart in &charts {
+            let message = format!("`{chart}` is a chart: its templates are no manifests");
+            let hint =
+                format!("render it: `helm template NAME {chart} | bundle2chart check-serving -`");
+            let error = Diagnostic::error(Code::ManifestSyntax, message).hint(hint);
+            diagnostics.push(error.at(Place::file(chart.clone())));
+        }
+        let is_in_chart =
+            |name: &str| charts.iter().any(|chart| name.starts_with(&format!("{chart}/")));
+        for (name, bytes) in files.into_iter().filter(|(name, _)| !is_in_chart(name)) {
             let start = diagnostics.mark();
             let objects = parse(&name, &bytes, diagnostics);
             if name.contains("templates") || String::from_utf8_lossy(&bytes).contains("{{") {
@@ -71,6 +82,18 @@ fn read(paths: &[String], diagnostics: &mut Diagnostics) -> Vec<Manifest> {
         }
     }
     manifests
+}
+
+/// Returns the directories with a Chart.yaml, without those in other charts.
+fn charts(files: &[(String, Vec<u8>)]) -> Vec<String> {
+    let folders = files.iter().filter_map(|(name, _)| name.strip_suffix("/Chart.yaml"));
+    let mut charts: Vec<String> = Vec::new();
+    for folder in folders.collect::<std::collections::BTreeSet<_>>() {
+        if !charts.iter().any(|chart| folder.starts_with(&format!("{chart}/"))) {
+            charts.push(folder.to_owned());
+        }
+    }
+    charts
 }
 
 /// Parses a file. If it is not YAML because of placeholders that another tool was to replace, they are

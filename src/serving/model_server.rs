@@ -4,12 +4,14 @@
 mod sglang;
 mod vllm;
 
-use super::engine::Pod;
+use super::engine::{BLOCK_SIZE, EVENTS_PORT, Pod};
 use super::releases::image;
-use super::topology::{Role, Workload};
+use super::topology::{Role, SERVING_PORT, Workload};
+use super::view::flags::Flags;
+use super::{pod_fields, presets};
 use crate::config::serving::{EngineKind, Model, ServingConfig};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 pub(super) use vllm::transfer_config;
 
@@ -49,6 +51,43 @@ pub(super) struct ModelServer {
     pub(super) block_size_flag: &'static str,
     /// First segments of the paths that it serves.
     pub(super) paths: &'static [&'static str],
+}
+
+/// Arguments that keys set, with the key; `port` is set by the chart.
+const OWNED: [(&str, &str); 5] = [
+    ("data-parallel-size", "dp"),
+    ("pipeline-parallel-size", "pp"),
+    ("port", ""),
+    ("served-model-name", "served-name"),
+    ("tensor-parallel-size", "tp"),
+];
+
+/// Reports arguments that change what a key says, so that other objects do not fit.
+fn owned(workload: &Workload<'_>, diagnostics: &mut Diagnostics) {
+    let config = workload.config;
+    let flags = Flags::parse(&workload.shape.args);
+    for (flag, key) in OWNED.iter().filter(|(flag, _)| flags.has(flag)) {
+        let own = workload.role == Role::Prefill && config.written("prefill.args").is_some();
+        let place = config.place(if own { "prefill.args" } else { "engine.args" });
+        let value = flags.text(flag).unwrap_or("VALUE");
+        let value = if key.len() == 2 { value.to_owned() } else { format!("{value:?}") };
+        let (message, hint) = match *key {
+            "" => (
+                format!("`--{flag}` in `args`: the chart sets the ports"),
+                "remove it: pool, probes and sidecar have the port of the chart".to_owned(),
+            ),
+            key => (
+                format!("`--{flag}` in `args` is what the key `{key}` sets"),
+                format!("remove it, and write `{key} = {value}`"),
+            ),
+        };
+        let warning = Diagnostic::warning(Code::ServingEngineFlags, message).at(place).hint(hint);
+        let is_known =
+            |known: &Diagnostic| known.message == warning.message && known.place == warning.place;
+        if !diagnostics.iter().any(is_known) {
+            diagnostics.push(warning);
+        }
+    }
 }
 
 /// Returns the arguments of a key for a pod; none if the key is not set.
@@ -112,6 +151,7 @@ pub(super) fn check(
                 );
             }
         }
+        owned(workload, diagnostics);
     }
 
     let image = &config.engine.image;
@@ -126,8 +166,11 @@ pub(super) fn check(
             other.name, server.name
         );
         let hint = format!("write `kind = \"{}\"` in `engine`, or use another image", other.key);
-        let place = Place::span(config.place("engine.image").clone());
-        diagnostics.push(Diagnostic::error(Code::InvalidValue, message).at(place).hint(hint));
+        diagnostics.push(
+            Diagnostic::error(Code::InvalidValue, message)
+                .at(config.place("engine.image"))
+                .hint(hint),
+        );
     }
 }
 
@@ -160,10 +203,61 @@ fn flag_if(condition: bool, name: &str) -> Vec<String> {
     if condition { vec![format!("--{name}")] } else { Vec::new() }
 }
 
+/// Returns the argument for pipeline parallelism.
+fn pipeline_stages(workload: &Workload<'_>, _: Pod) -> Vec<String> {
+    match workload.shape.pp {
+        0 | 1 => Vec::new(),
+        stages => flag("pipeline-parallel-size", stages),
+    }
+}
+
+/// Returns the argument with which an engine reads models in a bucket.
+fn load_format(workload: &Workload<'_>, _: Pod) -> Vec<String> {
+    match workload.config.model {
+        Model::Bucket(_) => flag("load-format", "runai_streamer"),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the arguments for LoRA adapters, given the flags for the number of slots and for the list.
+fn adapters(workload: &Workload<'_>, slots: &str, list: &str) -> Vec<String> {
+    let config = workload.config;
+    if config.adapters.is_empty() {
+        return Vec::new();
+    }
+    let mut args = vec!["--enable-lora".to_owned()];
+    // Every slot needs memory of the device, so more adapters take turns.
+    args.extend(flag(slots, config.adapters.len().min(8)));
+    args.extend(config.adapter_rank.iter().flat_map(|rank| flag("max-lora-rank", rank)));
+    args.push(format!("--{list}"));
+    let path = pod_fields::adapter_path;
+    args.extend(config.adapters.iter().map(|one| format!("{}={}", one.name, path(one))));
+    args
+}
+
+/// Returns the arguments with which an engine publishes the events of its KV cache, given the flag for
+/// the size of a block, and the engine's own settings.
+fn events(workload: &Workload<'_>, block_size: &str, mut settings: Json) -> Vec<String> {
+    let config = workload.config;
+    if !presets::is_precise(config) {
+        return Vec::new();
+    }
+    let mut args = Vec::new();
+    if presets::block_size(config).is_none() {
+        args.extend(flag(block_size, BLOCK_SIZE));
+    }
+    settings["publisher"] = json!("zmq");
+    settings["endpoint"] = json!(format!("tcp://*:{EVENTS_PORT}"));
+    settings["topic"] = json!(format!("kv@$(POD_IP):{SERVING_PORT}@{}", config.served_name));
+    args.extend(flag("kv-events-config", settings));
+    args
+}
+
 #[cfg(test)]
 mod tests {
     use super::ALL;
-    use crate::config::serving::keys::{ENGINES, SERVING};
+    use crate::config::declare::Declared;
+    use crate::config::serving::{EngineKind, ServingConfig};
 
     #[test]
     fn tables_have_the_same_keys_in_the_same_order() {
@@ -172,7 +266,7 @@ mod tests {
             .map(|(_, server)| server.arguments.iter().map(|(key, _)| *key).collect())
             .collect();
         assert_eq!(keys[0], keys[1]);
-        assert_eq!(ALL.iter().map(|(_, server)| server.key).collect::<Vec<_>>(), ENGINES);
+        assert_eq!(ALL.iter().map(|(_, server)| server.key).collect::<Vec<_>>(), EngineKind::NAMES);
     }
 
     #[test]
@@ -180,7 +274,7 @@ mod tests {
         for (_, server) in &ALL {
             for limit in server.limits {
                 let first = limit.key.split('.').next().unwrap_or_default();
-                assert!(SERVING.key(first).is_some(), "{}", limit.key);
+                assert!(ServingConfig::TABLE.key(first).is_some(), "{}", limit.key);
                 assert!(limit.message.contains(server.name), "{}", limit.message);
             }
         }

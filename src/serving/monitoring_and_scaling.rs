@@ -1,10 +1,10 @@
 //! Monitors, network policies, disruption budgets and autoscalers.
 
-use super::build::{map, object, with};
+use super::build::{object, with};
 use super::topology::{Role, Workload};
 use super::{model_server, picker, route};
 use crate::config::serving::{Autoscaling, Monitoring, NetworkPolicy, ServingConfig, Topology};
-use crate::ir::{Expr, Object, Part, Value};
+use crate::ir::{Expr, Object, Part, Value, value};
 use serde_json::{Value as Json, json};
 
 /// Returns the optional objects: monitors, network policies, disruption budgets, autoscalers.
@@ -22,6 +22,19 @@ pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec
     if let Some(scaling) = &config.autoscaling {
         let workload = workloads.iter().find(|workload| workload.role == Role::Decode);
         objects.extend(workload.map(|workload| autoscaler(workload, scaling)));
+        if scaling.gke {
+            let interval = config.monitoring.as_ref().map_or("10s", |own| &own.interval);
+            let monitor = |workload| {
+                let api = "monitoring.googleapis.com/v1";
+                pod_monitor(
+                    (api, "PodMonitoring", "endpoints"),
+                    workload,
+                    interval,
+                    &labels(config),
+                )
+            };
+            objects.extend(workloads.iter().map(monitor));
+        }
     }
     objects
 }
@@ -44,47 +57,48 @@ fn monitors(
     }
     let api = "monitoring.coreos.com/v1";
     let name = picker::name(config);
-    let spec = map([
-        (
-            "endpoints",
-            (&json!([{
-                "interval": monitoring.interval,
-                "port": "http-metrics",
-                "path": "/metrics",
-                "authorization": {
-                    "credentials": {"key": "token", "name": picker::metrics_secret(config)},
-                },
-            }]))
-                .into(),
-        ),
-        ("jobLabel", "app.kubernetes.io/name".into()),
-        (
-            "namespaceSelector",
-            map([("matchNames", Value::Seq(vec![crate::ir::Expr::ReleaseNamespace.into()]))]),
-        ),
-        ("selector", (&json!({"matchLabels": {"app.kubernetes.io/name": name}})).into()),
-    ]);
+    let spec = value!({
+        "endpoints": [{
+            "interval": &monitoring.interval,
+            "port": "http-metrics",
+            "path": "/metrics",
+            "authorization": {
+                "credentials": {"key": "token", "name": picker::metrics_secret(config)},
+            },
+        }],
+        "jobLabel": "app.kubernetes.io/name",
+        "namespaceSelector": {"matchNames": [Expr::ReleaseNamespace]},
+        "selector": {"matchLabels": {"app.kubernetes.io/name": &name}},
+    });
     let monitor = object(api, "ServiceMonitor", &format!("{name}-monitor"), &own);
     let mut objects = vec![with(monitor, "spec", spec)];
-    for workload in workloads {
-        let ports: Vec<String> = (0..workload.port_count().min(64))
-            .map(|rank| if rank == 0 { "engine".to_owned() } else { format!("rank-{rank}") })
-            .collect();
-        let endpoints: Vec<Json> = ports
-            .iter()
-            .map(|port| json!({"port": port, "path": "/metrics", "interval": monitoring.interval}))
-            .collect();
-        // Headless pods have no metrics; only pods with a server have the label.
-        let spec = json!({
-            "selector": {"matchLabels": {
-                "app": config.name,
-                "app.kubernetes.io/name": workload.name(),
-            }},
-            "podMetricsEndpoints": endpoints,
-        });
-        objects.push(with(object(api, "PodMonitor", &workload.name(), &engine), "spec", &spec));
-    }
+    let kind = (api, "PodMonitor", "podMetricsEndpoints");
+    let monitor = |workload| pod_monitor(kind, workload, &monitoring.interval, &engine);
+    objects.extend(workloads.iter().map(monitor));
     objects
+}
+
+/// Returns the object by which the metrics of engines are collected: of this `apiVersion` and kind, with
+/// the ports at this key.
+fn pod_monitor(
+    (api, kind, key): (&str, &str, &str),
+    workload: &Workload<'_>,
+    interval: &str,
+    labels: &Json,
+) -> Object {
+    let port = |rank| if rank == 0 { "engine".to_owned() } else { format!("rank-{rank}") };
+    let endpoints: Vec<Json> = (0..workload.port_count().min(64))
+        .map(|rank| json!({"port": port(rank), "path": "/metrics", "interval": interval}))
+        .collect();
+    // Headless pods have no metrics; only pods with a server have the label.
+    let spec = json!({
+        "selector": {"matchLabels": {
+            "app": workload.config.name,
+            "app.kubernetes.io/name": workload.name(),
+        }},
+        key: endpoints,
+    });
+    with(object(api, kind, &workload.name(), labels), "spec", &spec)
 }
 
 fn policies(
@@ -97,7 +111,7 @@ fn policies(
             numbers.iter().map(|port| json!({"protocol": "TCP", "port": port})).collect();
         (&Json::Array(ports)).into()
     };
-    let rule = |from: Vec<Value>, to: Value| map([("from", Value::Seq(from)), ("ports", to)]);
+    let rule = |from: Vec<Value>, to: Value| value!({"from": from, "ports": to});
     let mut serving: Vec<u16> = Vec::new();
     for workload in workloads {
         serving.extend(workload.ports());
@@ -113,7 +127,7 @@ fn policies(
     let same = json!({"podSelector": {"matchLabels": {"app.kubernetes.io/part-of": config.name}}});
     let mut engine = vec![
         // Pods of a group use dynamic ports, and the picker scrapes metrics.
-        map([("from", Value::Seq(vec![(&same).into()]))]),
+        value!({"from": [same]}),
         rule(route::peers(&policy.gateways), ports(&serving)),
     ];
     let mut picking = vec![rule(route::peers(&policy.gateways), ports(&[picker::PICKER_PORT]))];
@@ -123,11 +137,11 @@ fn policies(
     }
     let api = "networking.k8s.io/v1";
     let spec = |selector: Json, ingress: Vec<Value>| {
-        map([
-            ("podSelector", (&json!({"matchLabels": selector})).into()),
-            ("policyTypes", Value::texts(["Ingress"])),
-            ("ingress", Value::Seq(ingress)),
-        ])
+        value!({
+            "podSelector": {"matchLabels": selector},
+            "policyTypes": ["Ingress"],
+            "ingress": ingress,
+        })
     };
     let engine_pods = json!({
         "app.kubernetes.io/part-of": config.name,
@@ -205,21 +219,19 @@ fn autoscaler(workload: &Workload<'_>, scaling: &Autoscaling) -> Object {
         Part::ReleaseNamespace,
         Part::Text(format!("\",model_name=\"{}\"}})", config.served_name)),
     ]);
-    let metadata = map([
-        ("serverAddress", Value::text(scaling.prometheus.clone().unwrap_or_default())),
-        ("query", query.into()),
-        ("threshold", Value::text(scaling.waiting.to_string())),
-    ]);
-    let trigger = map([
-        ("type", "prometheus".into()),
-        ("metricType", "AverageValue".into()),
-        ("metadata", metadata),
-    ]);
-    let spec = map([
-        ("scaleTargetRef", (&target).into()),
-        ("minReplicaCount", i64::from(scaling.min).into()),
-        ("maxReplicaCount", i64::from(scaling.max).into()),
-        ("triggers", Value::Seq(vec![trigger])),
-    ]);
+    let spec = value!({
+        "scaleTargetRef": target,
+        "minReplicaCount": scaling.min,
+        "maxReplicaCount": scaling.max,
+        "triggers": [{
+            "type": "prometheus",
+            "metricType": "AverageValue",
+            "metadata": {
+                "serverAddress": scaling.prometheus.as_deref().unwrap_or_default(),
+                "query": query,
+                "threshold": scaling.waiting.to_string(),
+            },
+        }],
+    });
     with(object("keda.sh/v1alpha1", "ScaledObject", &name, &labels(config)), "spec", spec)
 }

@@ -1,9 +1,10 @@
 //! Endpoint picker: Deployment, Service, configuration and RBAC.
 
-use super::build::{Values, cluster_object, map, object, with, with_namespace};
+use super::build::{Values, cluster_object, object, with, with_namespace};
+use super::releases::{VLLM, image};
 use super::{engine, model_server, presets};
 use crate::config::serving::ServingConfig;
-use crate::ir::{Expr, Map, Object, Value};
+use crate::ir::{Expr, Object, Value, map, value};
 use crate::yaml;
 use serde_json::{Value as Json, json};
 
@@ -57,8 +58,7 @@ fn file_name(config: &ServingConfig) -> String {
 
 fn config_map(config: &ServingConfig, name: &str, labels: &Json) -> Object {
     let text = yaml::plain_value(&Value::from(&presets::config_of(config))).unwrap_or_default();
-    let data = Map::from_iter([(file_name(config), Value::text(text))]);
-    with(object("v1", "ConfigMap", name, labels), "data", Value::from(data))
+    with(object("v1", "ConfigMap", name, labels), "data", map! {(file_name(config)): text})
 }
 
 fn service(name: &str, labels: &Json) -> Object {
@@ -127,114 +127,91 @@ fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Va
     if let Some(tracing) = &config.tracing {
         env.extend(engine::trace_variables(tracing, name));
     }
-    let container = map([
-        ("name", "epp".into()),
-        ("image", values.text(&["epp", "image"], image, "Image of the endpoint picker.")),
-        ("args", args(config)),
-        ("resources", values.resources(&["epp", "resources"], &default, &[])),
-        (
-            "ports",
-            (&json!([
-                {"name": "grpc", "containerPort": PICKER_PORT},
-                {"name": "grpc-health", "containerPort": HEALTH_PORT},
-                {"name": "metrics", "containerPort": METRICS_PORT},
-            ]))
-                .into(),
-        ),
-        (
-            "livenessProbe",
-            (&json!({
-                "grpc": {"port": HEALTH_PORT, "service": alive},
-                "initialDelaySeconds": 5,
-                "periodSeconds": 10,
-            }))
-                .into(),
-        ),
-        (
-            "readinessProbe",
-            (&json!({"grpc": {"port": HEALTH_PORT, "service": ready}, "periodSeconds": 2})).into(),
-        ),
-        ("env", (&Json::Array(env)).into()),
-        (
-            "securityContext",
-            (&json!({
-                "allowPrivilegeEscalation": false,
-                "capabilities": {"drop": ["ALL"]},
-                "runAsNonRoot": true,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            }))
-                .into(),
-        ),
-        (
-            "volumeMounts",
-            (&json!([{"name": "plugins-config-volume", "mountPath": "/config"}])).into(),
-        ),
-    ]);
-    let mut pod = Map::new();
-    let mut set = |key: &str, value: Value| {
-        pod.insert(key.to_owned(), value);
-    };
-    set("serviceAccountName", Value::text(name));
-    set("enableServiceLinks", false.into());
-    set("imagePullSecrets", values.pull_secrets(config.pull_secret.as_deref()));
-    // The same as for the engine pods that finish its requests.
-    set("terminationGracePeriodSeconds", 130i64.into());
-    let mut containers = vec![container];
-    if presets::is_precise(config) {
-        containers.push(tokenizer(config, values));
-    }
-    set("containers", Value::Seq(containers));
-    set(
-        "nodeSelector",
-        values.whole(
-            &["epp", "nodeSelector"],
-            json!({}),
-            json!({"type": "string"}),
-            "Node selector of the endpoint picker.",
-        ),
-    );
-    set(
-        "tolerations",
-        values.whole(
-            &["epp", "tolerations"],
-            json!([]),
-            json!({"type": "object"}),
-            "Tolerations of the endpoint picker.",
-        ),
-    );
+    let mut containers = vec![value!({
+        "name": "epp",
+        "image": values.text(&["epp", "image"], image, "Image of the endpoint picker."),
+        "args": args(config),
+        "resources": values.resources(&["epp", "resources"], &default, &[]),
+        "ports": [
+            {"name": "grpc", "containerPort": PICKER_PORT},
+            {"name": "grpc-health", "containerPort": HEALTH_PORT},
+            {"name": "metrics", "containerPort": METRICS_PORT},
+        ],
+        "livenessProbe": {
+            "grpc": {"port": HEALTH_PORT, "service": alive},
+            "initialDelaySeconds": 5,
+            "periodSeconds": 10,
+        },
+        "readinessProbe": {"grpc": {"port": HEALTH_PORT, "service": ready}, "periodSeconds": 2},
+        "env": Json::Array(env),
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "capabilities": {"drop": ["ALL"]},
+            "runAsNonRoot": true,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "volumeMounts": [{"name": "plugins-config-volume", "mountPath": "/config"}],
+    })];
+    let pull_secrets = values.pull_secrets(config.pull_secret.as_deref());
     let mut volumes = vec![json!({"name": "plugins-config-volume", "configMap": {"name": name}})];
     if presets::is_precise(config) {
+        containers.push(tokenizer(config, values));
         volumes.push(json!({"name": "tokenizer-cache", "emptyDir": {}}));
     }
-    set("volumes", (&Json::Array(volumes)).into());
     let mut labels = labels.clone();
     labels["llm-d.ai/igw-mode"] = json!(SELECTOR);
-    let mut metadata = Map::new();
-    let pod_labels = json!({
-        SELECTOR: name,
-        "llm-d.ai/igw-mode": SELECTOR,
-        "app.kubernetes.io/part-of": config.name,
+    let mut whole = |key: &str, default: Json, kind: &str, description: &str| {
+        values.whole(&["epp", key], default, json!({"type": kind}), description)
+    };
+    let pod = value!({
+        "serviceAccountName": name,
+        "enableServiceLinks": false,
+        "imagePullSecrets": pull_secrets,
+        // The same as for the engine pods that finish its requests.
+        "terminationGracePeriodSeconds": 130,
+        "containers": containers,
+        "nodeSelector":
+            whole("nodeSelector", json!({}), "string", "Node selector of the endpoint picker."),
+        "tolerations":
+            whole("tolerations", json!([]), "object", "Tolerations of the endpoint picker."),
+        "volumes": Json::Array(volumes),
     });
-    metadata.insert("labels".to_owned(), (&pod_labels).into());
     let description = "Additional annotations for the endpoint picker pods.";
-    metadata
-        .insert("annotations".to_owned(), values.annotations(&["epp", "annotations"], description));
-    let spec = map([
-        ("replicas", i64::from(config.epp.replicas).into()),
+    let spec = value!({
+        "replicas": config.epp.replicas,
         // With leader election a rolling update waits for a pod that never becomes ready (GAIE#1619).
-        ("strategy", (&json!({"type": "Recreate"})).into()),
-        ("selector", (&json!({"matchLabels": {SELECTOR: name}})).into()),
-        ("template", map([("metadata", metadata.into()), ("spec", pod.into())])),
-    ]);
+        "strategy": {"type": "Recreate"},
+        "selector": {"matchLabels": {SELECTOR: name}},
+        "template": {
+            "metadata": {
+                "labels": {
+                    SELECTOR: name,
+                    "llm-d.ai/igw-mode": SELECTOR,
+                    "app.kubernetes.io/part-of": &config.name,
+                },
+                "annotations": values.annotations(&["epp", "annotations"], description),
+            },
+            "spec": pod,
+        },
+    });
     with(object("apps/v1", "Deployment", name, &labels), "spec", spec)
+}
+
+/// Returns the release of vLLM that tokenizes prompts for an engine: its own, because others may make other
+/// tokens of a prompt, or the newest if it is unknown or has no `vllm launch render` (vllm#36166).
+fn tokenizer_release(image: &str) -> &'static str {
+    let releases = &VLLM.releases;
+    let (own, first) = (image::release(image, VLLM.key, releases), releases.find("0.18.0"));
+    let own = releases.index(own).filter(|own| Some(*own) >= releases.index(first));
+    own.map_or(releases.newest(), |own| releases.name(own))
 }
 
 /// Returns the container that renders prompts to tokens as the engine does.
 fn tokenizer(config: &ServingConfig, values: &mut Values) -> Value {
-    let usual = "vllm/vllm-openai-cpu:v0.23.0";
-    let image = config.epp.tokenizer_image.as_deref().unwrap_or(usual);
+    let usual = || format!("vllm/vllm-openai-cpu:v{}", tokenizer_release(&config.engine.image));
+    let image = config.epp.tokenizer_image.clone().unwrap_or_else(usual);
     let description = "Image of the tokenizer in the endpoint picker pods.";
-    let image = values.text(&["epp", "tokenizerImage"], image, description);
+    let image = values.text(&["epp", "tokenizerImage"], &image, description);
     let mut env = vec![
         json!({"name": "HOME", "value": "/var/cache/tokenizer"}),
         json!({"name": "HF_HUB_CACHE", "value": "/var/cache/tokenizer/huggingface"}),
@@ -254,51 +231,39 @@ fn tokenizer(config: &ServingConfig, values: &mut Values) -> Value {
         format!("--served-model-name={}", config.served_name),
         format!("--port={}", presets::TOKENIZER_PORT),
     ];
-    map([
-        ("name", "tokenizer".into()),
-        ("image", image),
-        ("command", Value::texts(["vllm", "launch", "render"])),
-        ("args", Value::texts(args)),
-        ("env", (&Json::Array(env)).into()),
-        (
-            "ports",
-            (&json!([{"name": "tokenizer", "containerPort": presets::TOKENIZER_PORT}])).into(),
-        ),
-        (
-            "resources",
-            (&json!({"requests": {"cpu": "4", "memory": "8Gi"}, "limits": {"memory": "8Gi"}}))
-                .into(),
-        ),
-        ("startupProbe", (&probe(10, 60)).into()),
-        ("readinessProbe", (&probe(5, 3)).into()),
-        (
-            "securityContext",
-            (&json!({
-                "allowPrivilegeEscalation": false,
-                "capabilities": {"drop": ["ALL"]},
-                "seccompProfile": {"type": "RuntimeDefault"},
-            }))
-                .into(),
-        ),
-        (
-            "volumeMounts",
-            (&json!([{"name": "tokenizer-cache", "mountPath": "/var/cache/tokenizer"}])).into(),
-        ),
-    ])
+    value!({
+        "name": "tokenizer",
+        "image": image,
+        "command": ["vllm", "launch", "render"],
+        "args": Value::texts(args),
+        "env": Json::Array(env),
+        "ports": [{"name": "tokenizer", "containerPort": presets::TOKENIZER_PORT}],
+        "resources": {
+            "requests": {"cpu": "4", "memory": "8Gi"},
+            "limits": {"memory": "8Gi"},
+        },
+        "startupProbe": probe(10, 60),
+        "readinessProbe": probe(5, 3),
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "volumeMounts": [{"name": "tokenizer-cache", "mountPath": "/var/cache/tokenizer"}],
+    })
 }
 
 /// Returns a Role and its RoleBinding to the picker's ServiceAccount.
 fn granted(name: &str, binding: &str, account: &str, labels: &Json, rules: &Json) -> [Object; 2] {
     let api = "rbac.authorization.k8s.io/v1";
-    let subject = map([
-        ("kind", "ServiceAccount".into()),
-        ("name", Value::text(account)),
-        ("namespace", Expr::ReleaseNamespace.into()),
-    ]);
     let reference = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name});
-    let bound =
-        with(object(api, "RoleBinding", binding, labels), "subjects", Value::Seq(vec![subject]));
+    let bound = with(object(api, "RoleBinding", binding, labels), "subjects", subjects(account));
     [with(object(api, "Role", name, labels), "rules", rules), with(bound, "roleRef", &reference)]
+}
+
+/// Returns the subjects of a binding to a ServiceAccount of the release.
+fn subjects(account: &str) -> Value {
+    value!([{"kind": "ServiceAccount", "name": account, "namespace": Expr::ReleaseNamespace}])
 }
 
 fn rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Object> {
@@ -354,25 +319,16 @@ fn metrics_rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Obje
         {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
     ]);
 
-    let subject = map([
-        ("kind", "ServiceAccount".into()),
-        ("name", Value::text(name)),
-        ("namespace", Expr::ReleaseNamespace.into()),
-    ]);
-
-    let reference = map([
-        ("apiGroup", "rbac.authorization.k8s.io".into()),
-        ("kind", "ClusterRole".into()),
-        ("name", cluster_name()),
-    ]);
-
+    let reference = value!({
+        "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": cluster_name(),
+    });
     let binding = cluster_object("ClusterRoleBinding", cluster_name(), labels);
     let mut secret = object("v1", "Secret", &metrics_secret(config), labels);
     let annotations = json!({"kubernetes.io/service-account.name": name});
     secret.metadata_mut().insert("annotations".to_owned(), (&annotations).into());
     vec![
         with(cluster_object("ClusterRole", cluster_name(), labels), "rules", &rules),
-        with(with(binding, "subjects", Value::Seq(vec![subject])), "roleRef", reference),
+        with(with(binding, "subjects", subjects(name)), "roleRef", reference),
         with(secret, "type", "kubernetes.io/service-account-token"),
     ]
 }

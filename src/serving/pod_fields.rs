@@ -339,11 +339,12 @@ impl Pods<'_> {
 #[cfg(test)]
 mod tests {
     use super::ROWS;
-    use crate::config::serving::keys::POD;
+    use crate::config::declare::Declared;
+    use crate::config::serving::PodTable;
 
     #[test]
     fn every_key_has_a_field() {
-        let keys: Vec<&str> = POD.keys.iter().map(|key| key.name).collect();
+        let keys: Vec<&str> = PodTable::TABLE.keys.iter().map(|key| key.name).collect();
         let rows: Vec<&str> = ROWS.iter().map(|row| row.key).collect();
         assert_eq!(rows[..keys.len()], keys);
     }

@@ -24,7 +24,7 @@ pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec
         "endpointPickerRef": {
             "name": picker::name(config),
             "port": {"number": picker::PICKER_PORT},
-            "failureMode": config.epp.failure_mode,
+            "failureMode": config.epp.failure_mode.as_str(),
         },
     });
 

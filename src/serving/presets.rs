@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 /// Returns the name of the preset in use.
 pub(super) fn name_of(config: &ServingConfig) -> &str {
     match &config.epp.preset {
-        Some(preset) => preset,
+        Some(preset) => preset.as_str(),
         None if config.prefill.is_some() => "prefill-decode",
         None => "default",
     }

@@ -1,9 +1,9 @@
 //! HTTPRoute from a Gateway to the pool, and provider-specific objects.
 
-use super::build::{map, object, with};
+use super::build::{object, with};
 use super::{model_server, picker, pool, topology};
 use crate::config::serving::{RouteConfig, ServingConfig};
-use crate::ir::{Expr, Map, Object, Part, Value};
+use crate::ir::{Expr, Object, Part, Value, value};
 use serde_json::{Value as Json, json};
 
 /// Returns the objects of the route.
@@ -110,7 +110,7 @@ fn destination_rule(config: &ServingConfig) -> Object {
         Part::Text(".svc.cluster.local".to_owned()),
     ]);
     let policy = json!({"tls": {"mode": "SIMPLE", "insecureSkipVerify": true}});
-    let spec = map([("host", host.into()), ("trafficPolicy", (&policy).into())]);
+    let spec = value!({"host": host, "trafficPolicy": policy});
     let name = picker::name(config);
     let api = "networking.istio.io/v1beta1";
     with(object(api, "DestinationRule", &name, &labels(config)), "spec", spec)
@@ -192,11 +192,8 @@ pub(super) fn peers(namespaces: &[String]) -> Vec<Value> {
     namespaces
         .iter()
         .map(|namespace| {
-            let labels = Map::from_iter([(
-                "kubernetes.io/metadata.name".to_owned(),
-                Value::text(namespace),
-            )]);
-            map([("namespaceSelector", map([("matchLabels", labels.into())]))])
+            let labels = json!({"kubernetes.io/metadata.name": namespace});
+            value!({"namespaceSelector": {"matchLabels": labels}})
         })
         .collect()
 }

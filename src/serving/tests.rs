@@ -17,9 +17,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-const IMAGE: &str = "example.com/vllm-openai:v0.23.0@sha256:0000000000000000000000000000000000000000000000000000000000000000";
+const IMAGE: &str = "example.com/vllm-openai:v0.33.0@sha256:0000000000000000000000000000000000000000000000000000000000000000";
 const PICKER: &str = "example.com/llm-d-router-endpoint-picker:v0.10.0@sha256:0000000000000000000000000000000000000000000000000000000000000000";
 const SIDECAR: &str = "example.com/llm-d-router-disagg-sidecar:v0.10.0@sha256:0000000000000000000000000000000000000000000000000000000000000000";
+
+/// Requests of `engine`, without which a note asks for them.
+const REQUESTS: &str = "resources.requests = { cpu = \"8\", memory = \"96Gi\" }\n";
 
 /// One pod a replica, and all that can be asked for.
 const SINGLE: &str = r#"
@@ -105,7 +108,7 @@ epp = { image = "PICKER" }
 "#;
 
 fn read(table: &str) -> (Option<ServingConfig>, String) {
-    read_without_engine(&format!("engine.image = \"IMAGE\"\n{table}"))
+    read_without_engine(&format!("engine.image = \"IMAGE\"\nengine.{REQUESTS}{table}"))
 }
 
 /// Reads a model from a table that has the engine, too.
@@ -203,10 +206,10 @@ fn every_invariant_has_a_change_that_breaks_it() {
         assert!(broken.contains(&invariant.code), "nothing breaks {invariant:?}");
         assert!(!invariant.reason.is_empty() && !invariant.source.is_empty());
         // The field is a key of the table.
-        let mut table = &crate::config::serving::keys::SERVING;
+        let mut table = <ServingConfig as crate::config::declare::Declared>::TABLE;
         for part in invariant.field.split('.') {
             let key = table.key(part).unwrap_or_else(|| panic!("no key {}", invariant.field));
-            if let crate::config::keys::Kind::Table(inner) = key.kind {
+            if let crate::config::declare::Kind::Table(inner) = key.kind {
                 table = inner;
             }
         }
@@ -235,6 +238,7 @@ fn mistakes_in_the_configuration() {
         "engine.args = [\"--max-modle-len=4096\"]\n",
         "engine.args = [\"--gpu-memory-utilization=90\", \"--tool-call-parser=hermess\"]\n",
         "engine.args = [\"--kv-transfer-config={kv_role: kv_both}\"]\n",
+        "engine.args = [\"--port=9000\", \"--tensor-parallel-size=4\", \"--served-model-name=chat\"]\n",
         "engine.args = [\"--swap-space=4\"]\nprefill = { args = [\"--dtype=bf16\"], sidecar-image = \"SIDECAR\" }\n",
         "engine.env = [{ name = \"VLLM_ATTENTION_BACKEND\", value = \"FLASHMLA\" }]\ntp = 4\naccelerator = { per-node = 2 }\n",
         "epp = { image = \"PICKER\", flags = { enable-prof = false }, config = { featureGates = [\"dataLayer\"], plugins = [{ type = \"prefix-cache-scorer\", parameters = { blockSize = 64 } }] } }\n",

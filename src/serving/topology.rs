@@ -2,7 +2,7 @@
 
 use super::view::can_be_several;
 use super::{model_server, presets};
-use crate::config::serving::{Cache, Model, ServingConfig, Shape, Topology};
+use crate::config::serving::{AccessMode, Cache, Model, ServingConfig, Shape, Topology};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use serde_json::Value as Json;
 
@@ -142,7 +142,7 @@ pub(super) fn check(
         let message = "`replicas` and `autoscaling` are both set";
         diagnostics.push(
             Diagnostic::error(Code::ServingAutoscaler, message)
-                .at(Place::span(span.clone()))
+                .at(span)
                 .hint("remove `replicas`, and use `min` of `autoscaling`"),
         );
     }
@@ -156,7 +156,7 @@ pub(super) fn check(
         let message = format!("{} picker replicas without leader election", config.epp.replicas);
         diagnostics.push(
             Diagnostic::error(Code::ServingPickerReplicas, message)
-                .at(Place::span(config.place("epp.flags").clone()))
+                .at(config.place("epp.flags"))
                 .hint("remove the flag, or use one replica"),
         );
     }
@@ -167,7 +167,7 @@ pub(super) fn check(
         let message = format!("API profile {} does not support prefill", config.profile.name);
         diagnostics.push(
             Diagnostic::error(Code::ServingProfile, message)
-                .at(Place::span(config.place("prefill").clone()))
+                .at(config.place("prefill"))
                 .hint("use a profile with a routing sidecar: `api = \"llm-d-0.10\"`"),
         );
     }
@@ -176,7 +176,7 @@ pub(super) fn check(
         let message = "DisaggregatedSet needs groups, but a role has single pods";
         diagnostics.push(
             Diagnostic::error(Code::ServingGroupSize, message)
-                .at(Place::span(config.place("disaggregated-set").clone()))
+                .at(config.place("disaggregated-set"))
                 .hint("use a topology with groups for both roles, or remove `disaggregated-set`"),
         );
     }
@@ -186,7 +186,7 @@ pub(super) fn check(
             format!("API profile {} does not support DisaggregatedSets", config.profile.name);
         diagnostics.push(
             Diagnostic::error(Code::ServingProfile, message)
-                .at(Place::span(config.place("disaggregated-set").clone()))
+                .at(config.place("disaggregated-set"))
                 .hint("use a newer `api`, or remove `disaggregated-set`"),
         );
     }
@@ -199,8 +199,8 @@ fn check_additions(
     diagnostics: &mut Diagnostics,
 ) {
     let mut report = |key: &str, message: &str, hint: &str| {
-        let place = Place::span(config.place(key).clone());
-        diagnostics.push(Diagnostic::error(Code::InvalidValue, message).at(place).hint(hint));
+        diagnostics
+            .push(Diagnostic::error(Code::InvalidValue, message).at(config.place(key)).hint(hint));
     };
 
     if config.cache.is_some() && !matches!(config.model, Model::HuggingFace(_)) {
@@ -211,7 +211,7 @@ fn check_additions(
         let is_one = workloads.len() == 1
             && workloads.iter().all(|one| !one.is_group() && one.shape.replicas <= 1)
             && config.autoscaling.is_none();
-        if access_mode == "ReadWriteOnce" && !is_one {
+        if *access_mode == AccessMode::ReadWriteOnce && !is_one {
             let hint = "use a StorageClass with `access-mode = \"ReadWriteMany\"`";
             report("cache", "`ReadWriteOnce` is for one node, but the model has more pods", hint);
         }

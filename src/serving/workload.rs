@@ -1,11 +1,11 @@
 //! Workload objects: Deployments, LeaderWorkerSets and DisaggregatedSets.
 
-use super::build::{Values, map, object, with};
+use super::build::{Values, object, with};
 use super::engine::{self, Pod};
 use super::pod_fields;
 use super::topology::{Role, Workload};
 use crate::config::serving::{Cache, ServingConfig};
-use crate::ir::{Map, Object, Value};
+use crate::ir::{Object, Value, map, value};
 use serde_json::{Value as Json, json};
 
 /// Returns the workloads and their ServiceAccount.
@@ -61,11 +61,11 @@ fn cache(config: &ServingConfig, labels: &Json, values: &mut Values) -> Option<O
     let description = "StorageClass of the volume for downloaded models; empty for the default.";
     let class = storage_class.as_deref().unwrap_or_default();
     let class = values.optional_text(&["cache", "storageClass"], class, description);
-    let spec = map([
-        ("accessModes", Value::texts([access_mode.as_str()])),
-        ("storageClassName", class),
-        ("resources", map([("requests", map([("storage", size)]))])),
-    ]);
+    let spec = value!({
+        "accessModes": [access_mode.as_str()],
+        "storageClassName": class,
+        "resources": {"requests": {"storage": size}},
+    });
     let name = pod_fields::cache_claim(config)?;
     Some(with(object("v1", "PersistentVolumeClaim", &name, labels), "spec", spec))
 }
@@ -82,46 +82,44 @@ fn replicas(workload: &Workload<'_>, values: &mut Values) -> Option<Value> {
 }
 
 fn deployment(workload: &Workload<'_>, values: &mut Values) -> Object {
-    let mut spec = Map::new();
-    if let Some(replicas) = replicas(workload, values) {
-        spec.insert("replicas".to_owned(), replicas);
-    }
     // Pulling the image and loading a large model takes longer than the default ten minutes.
     let deadline = i64::from(workload.config.engine.startup_minutes) * 60 + 900;
-    spec.insert("progressDeadlineSeconds".to_owned(), deadline.into());
-    // There are rarely free accelerators for an additional pod.
-    let strategy =
-        json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}});
-    spec.insert("strategy".to_owned(), strategy.into());
-    let selector = json!({"matchLabels": {"app.kubernetes.io/name": workload.name()}});
-    spec.insert("selector".to_owned(), selector.into());
-    spec.insert("template".to_owned(), engine::template(workload, Pod::Every, values));
+    let spec = value!({
+        "replicas": ?replicas(workload, values),
+        "progressDeadlineSeconds": deadline,
+        // There are rarely free accelerators for an additional pod.
+        "strategy": {
+            "type": "RollingUpdate",
+            "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1},
+        },
+        "selector": {"matchLabels": {"app.kubernetes.io/name": workload.name()}},
+        "template": engine::template(workload, Pod::Every, values),
+    });
     let object = object("apps/v1", "Deployment", &workload.name(), &labels_of(workload));
-    with(object, "spec", Value::from(spec))
+    with(object, "spec", spec)
 }
 
 /// Returns the spec of a LeaderWorkerSet.
 fn group(workload: &Workload<'_>, values: &mut Values) -> Value {
-    let mut spec = Map::new();
-    if let Some(replicas) = replicas(workload, values) {
-        spec.insert("replicas".to_owned(), replicas);
-    }
-    // The leader is ready only after its workers have joined, so they must not wait for it.
-    spec.insert("startupPolicy".to_owned(), "LeaderCreated".into());
-    let mut template = Map::new();
-    template.insert("size".to_owned(), i64::from(workload.shape.nodes).into());
-    template.insert("restartPolicy".to_owned(), "RecreateGroupOnPodRestart".into());
+    let replicas = replicas(workload, values);
+    let mut template = map! {
+        "size": workload.shape.nodes,
+        "restartPolicy": "RecreateGroupOnPodRestart",
+    };
     for pod in engine::templates(workload) {
         let key = if *pod == Pod::Leader { "leaderTemplate" } else { "workerTemplate" };
         template.insert(key.to_owned(), engine::template(workload, *pod, values));
     }
-    spec.insert("leaderWorkerTemplate".to_owned(), template.into());
-    let rollout = json!({
-        "type": "RollingUpdate",
-        "rollingUpdateConfiguration": {"maxUnavailable": 1, "maxSurge": 0},
-    });
-    spec.insert("rolloutStrategy".to_owned(), rollout.into());
-    spec.into()
+    value!({
+        "replicas": ?replicas,
+        // The leader is ready only after its workers have joined, so they must not wait for it.
+        "startupPolicy": "LeaderCreated",
+        "leaderWorkerTemplate": template,
+        "rolloutStrategy": {
+            "type": "RollingUpdate",
+            "rollingUpdateConfiguration": {"maxUnavailable": 1, "maxSurge": 0},
+        },
+    })
 }
 
 /// Returns a DisaggregatedSet, which rolls both roles out together.
@@ -133,7 +131,7 @@ fn disaggregated_set(workloads: &[Workload<'_>], values: &mut Values) -> Option<
         if let Some(spec) = spec.as_map_mut() {
             spec.shift_remove("rolloutStrategy");
         }
-        roles.push(map([("name", workload.role.as_str().into()), ("spec", spec)]));
+        roles.push(value!({"name": workload.role.as_str(), "spec": spec}));
     }
     let labels = json!({
         "app.kubernetes.io/name": config.name,
@@ -142,5 +140,5 @@ fn disaggregated_set(workloads: &[Workload<'_>], values: &mut Values) -> Option<
     });
     let api_version = config.profile.disaggregated_set?;
     let object = object(api_version, "DisaggregatedSet", &config.name, &labels);
-    Some(with(object, "spec", map([("roles", Value::Seq(roles))])))
+    Some(with(object, "spec", value!({"roles": roles})))
 }

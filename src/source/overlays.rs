@@ -3,7 +3,7 @@
 use super::SourceResolver;
 use super::yaml_files::{self, Input};
 use crate::config::{Overlay, OverlaySource};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
+use crate::diag::{Code, Diagnostic, Diagnostics, Span};
 use crate::ir::Phase;
 use std::path::Path;
 
@@ -52,7 +52,7 @@ fn read(
         let text = match &overlay.source {
             OverlaySource::Path(path) => {
                 let read = yaml_files::read(path, base, limit, OVERLAY)
-                    .map_err(|problem| Box::new(problem.at(Place::span(span.clone()))));
+                    .map_err(|problem| Box::new(problem.at(&span)));
                 for (name, content) in diagnostics.report(read).unwrap_or_default() {
                     if let Some(first) = files.iter().find(|file| file.name == name) {
                         diagnostics.push(twice(&name, &span, &first.span));
@@ -81,7 +81,7 @@ fn read(
 
 fn twice(name: &str, span: &Span, first: &Span) -> Diagnostic {
     Diagnostic::error(Code::OverlayUnreadable, format!("`{name}` is in two overlays"))
-        .at(Place::span(span.clone()))
-        .related(Place::span(first.clone()), "the other overlay")
+        .at(span)
+        .related(first, "the other overlay")
         .hint("remove one of the overlays: an object can be in the chart only once")
 }

@@ -4,7 +4,7 @@ use super::limits::Limits;
 use super::yaml_files::{self, Input};
 use super::{BundleFiles, sha256};
 use crate::config::{Manifests, VendoredFile};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
+use crate::diag::{Code, Diagnostic, Diagnostics, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -28,7 +28,7 @@ pub(super) fn read(
                     files.add(name, content, &path.span, diagnostics);
                 }
             }
-            Err(problem) => diagnostics.push(problem.at(Place::span(path.span.clone()))),
+            Err(problem) => diagnostics.push(problem.at(&path.span)),
         }
     }
     for vendored in &manifests.vendored {
@@ -59,8 +59,8 @@ impl<'c> Files<'c> {
         if let Some((_, first)) = self.contents.get(&name) {
             let message = format!("`{name}` is in the chart twice");
             let diagnostic = Diagnostic::error(Code::ManifestsUnreadable, message)
-                .at(Place::span(span.clone()))
-                .related(Place::span((*first).clone()), "the first time")
+                .at(span)
+                .related(*first, "the first time")
                 .hint(
                     "keep vendored files in a directory of their own, outside of those in \
                      `manifests`, or list only one of the two paths",
@@ -89,9 +89,7 @@ fn verified(
             Some(command) => format!("download and commit it: {command}"),
             None => "check the path, which is relative to bundles.toml".to_owned(),
         };
-        Diagnostic::error(Code::ManifestsUnreadable, message)
-            .at(Place::span(vendored.span.clone()))
-            .hint(hint)
+        Diagnostic::error(Code::ManifestsUnreadable, message).at(&vendored.span).hint(hint)
     };
     let target = base.join(path);
     if !target.is_file() {
@@ -121,7 +119,7 @@ fn verified(
     };
     diagnostics.push(
         Diagnostic::error(Code::VendoredDigest, message)
-            .at(Place::span(vendored.digest_span.clone()))
+            .at(&vendored.digest_span)
             .hint(format!("{restore} after a review of the change write digest = \"{digest}\"")),
     );
     None

@@ -315,7 +315,7 @@ fn no_layout(shown: &str, path: &Path, span: &Span) -> Fatal {
         )
     };
     Diagnostic::error(Code::SourceNotFound, format!("the mirror directory `{shown}` {what}"))
-        .at(Place::span(span.clone()))
+        .at(span)
         .hint(hint)
         .into()
 }

@@ -35,3 +35,6 @@ mod role_names;
 mod schema_pairs;
 #[path = "../support/shared.rs"]
 mod shared;
+#[path = "../support/unchecked.rs"]
+#[allow(dead_code, reason = "for tests/unchecked.rs")]
+mod unchecked;

@@ -261,7 +261,7 @@ const AWKWARD: [Awkward; 7] = [
         );
         folder
     }),
-    ("no properties", Some("no-properties"), || {
+    ("no properties", Some("catalog-annotations"), || {
         let folder = with_webhook("");
         folder.write("bundle/metadata/properties.yaml", "properties: []\n");
         folder

@@ -161,7 +161,7 @@ fn fate(client: &Client, crd: &str, list: &str, path: &str, object: &Json) -> Op
     // As a manifest in Git has it. What is valid is in conflict with the object that is there.
     let mut again = object.clone();
     again["metadata"] = json!({ "name": object["metadata"]["name"] });
-    let answer_again = client.post(&format!("{list}?dryRun=All"), &again);
+    let answer_again = create(client, &format!("{list}?dryRun=All"), &again);
     if answer_again.status != 409 {
         return Some(Fate::Lost(format!("refused: {}", answer_again.body["message"])));
     }
@@ -174,16 +174,18 @@ fn fate(client: &Client, crd: &str, list: &str, path: &str, object: &Json) -> Op
     (before != after).then(|| Fate::Differs(format!("{crd} was {before} and is {after}")))
 }
 
-/// Creates an object as soon as its kind is served.
+/// Creates an object as soon as its kind is served, and webhooks that were deleted are no longer called:
+/// the server learns of both a moment later.
 fn create(client: &Client, list: &str, object: &Json) -> Answer {
-    for _ in 0..100 {
+    for _ in 0..300 {
         let answer = client.post(list, object);
-        if answer.status != 404 {
+        let message = answer.body["message"].as_str().unwrap_or_default();
+        if answer.status != 404 && !message.contains("failed calling webhook") {
             return answer;
         }
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
-    panic!("{list} is not served");
+    panic!("{list} is not served, or a webhook is still called");
 }
 
 /// The classes of all findings about a CRD.

@@ -1,12 +1,13 @@
 //! The examples are installed with every Helm, where the shared test data has the CRDs that they need.
 
-use crate::charts::{self, folders, label, root, version};
+use crate::charts::{self, folders, label, version};
 use crate::control_plane::ControlPlane;
 use crate::gates::shell;
 use crate::helm::Helm;
 use crate::install::{apply_crds, prepare, wait_for_crds};
 use crate::lifecycle::{Release, effects};
 use crate::llm_platform;
+use crate::serving_examples;
 use crate::shared::shared;
 use crate::table::{self, Row};
 use serde_json::{Value as Json, json};
@@ -15,6 +16,7 @@ use std::path::Path;
 /// Kinds of charts that serve models, whose CRDs are not in the shared data.
 const MORE: &[(&str, &str, &str, &str)] = &[
     ("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject"),
+    ("monitoring.googleapis.com", "v1", "podmonitorings", "PodMonitoring"),
     ("networking.gke.io", "v1", "gcpbackendpolicies", "GCPBackendPolicy"),
     ("networking.gke.io", "v1", "healthcheckpolicies", "HealthCheckPolicy"),
     ("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule"),
@@ -52,7 +54,7 @@ fn serving_and_llm_platform() {
             .kubectl(&["apply", "--server-side", "--force-conflicts", "--filename", utf8(&crds)])
             .expect_success();
         wait_for_crds(&cluster);
-        for chart in folders(&root().join("examples/serving/out")) {
+        for chart in folders(serving_examples::charts()) {
             let (name, chart) = (label(&chart), folders(&chart).pop().expect("a version"));
             of_helm.push(install(&cluster, helm, &name, "serving", &chart));
         }

@@ -2,7 +2,7 @@
 
 use crate::charts;
 use crate::control_plane::ControlPlane;
-use crate::helm::{Helm, Run};
+use crate::helm::Helm;
 use crate::leftovers;
 use crate::lifecycle::{Release, effects, kinds};
 use crate::table::{self, Row};
@@ -82,23 +82,6 @@ pub(crate) fn installable(helm: &Helm, chart: &Path, folder: &Path) -> PathBuf {
     let helm_4 = helm.version.starts_with("4.");
     let faults = FAULTS.iter().chain(if helm_4 { HELM_4_FAULTS } else { &[] });
     charts::copy(chart, &folder.join(charts::label(chart)), &faults.copied().collect::<Vec<_>>())
-}
-
-/// `helm COMMAND NAME CHART --namespace NAMESPACE` with Helm's own defaults.
-pub(crate) fn run(
-    cluster: &ControlPlane,
-    helm: &Helm,
-    command: &str,
-    (name, namespace): (&str, &str),
-    chart: &Path,
-) -> Run {
-    let mut arguments = vec![command, name, "--namespace", namespace];
-    if command == "install" {
-        arguments.push("--create-namespace");
-    }
-    let chart = chart.to_str().expect("UTF-8");
-    arguments.push(chart);
-    helm.run_on(&cluster.kubeconfig(), arguments)
 }
 
 /// In the order of the committed helmfile, with the examples that operators ship; and uninstalled in

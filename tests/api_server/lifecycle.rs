@@ -50,8 +50,18 @@ impl Release<'_> {
         self.helm.run_on(&self.cluster.kubeconfig(), all)
     }
 
-    /// `helm COMMAND NAME CHART`.
+    /// `helm COMMAND NAME CHART`, once the server has the APIs that the chart requires: it shows those of
+    /// a chart a moment after its installation.
     pub(crate) fn run(&self, command: &str, chart: &Path) -> Run {
+        self.cluster.wait_for("an API of another chart", || {
+            let run = self.run_once(command, chart);
+            let is_early = run.stderr.contains("which this cluster does not have");
+            (!is_early).then_some(run)
+        })
+    }
+
+    /// `helm COMMAND NAME CHART`.
+    pub(crate) fn run_once(&self, command: &str, chart: &Path) -> Run {
         let chart = chart.to_str().expect("UTF-8");
         match command {
             "install" => self.helm(&[command, self.name, chart, "--create-namespace"]),
@@ -89,8 +99,6 @@ pub(crate) fn settled(mut object: Json) -> Json {
     }
     if let Some(annotations) = metadata.get_mut("annotations").and_then(Json::as_object_mut) {
         annotations.remove("deployment.kubernetes.io/revision");
-        // The version of the chart that a CRD is from, which is no change of the CRD.
-        annotations.remove("bundle2chart/version");
     }
     // Another address when a Service is created again.
     if object["kind"] == "Service" && object["spec"]["clusterIP"] != "None" {
@@ -277,14 +285,16 @@ pub(crate) fn upgrade(release: &Release<'_>, old: &Path, new: &Path) -> (Json, R
 /// a release.
 pub(crate) fn planned(report: &Json, namespace: &str, known: &BTreeSet<String>) -> Effect {
     let mut effect = Effect::default();
+    let id = |id: &Json| {
+        let text = |key: &str| id[key].as_str().unwrap_or_default();
+        // The report leaves the release namespace out, as it does for cluster scope.
+        let label = identified(text("kind"), text("namespace"), text("name"));
+        let here = identified(text("kind"), namespace, text("name"));
+        if known.contains(&here) && text("namespace").is_empty() { here } else { label }
+    };
+    let version_only = report["version_only"].as_array().expect("objects").iter().map(id);
+    effect.changed.extend(version_only.filter(|id| known.contains(id)));
     for object in report["objects"].as_array().expect("objects") {
-        let id = |id: &Json| {
-            let text = |key: &str| id[key].as_str().unwrap_or_default();
-            // The report leaves the release namespace out, as it does for cluster scope.
-            let label = identified(text("kind"), text("namespace"), text("name"));
-            let here = identified(text("kind"), namespace, text("name"));
-            if known.contains(&here) && text("namespace").is_empty() { here } else { label }
-        };
         // What is no object of the cluster.
         if object["id"]["group"] == "bundle2chart" {
             continue;

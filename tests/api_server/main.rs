@@ -58,9 +58,16 @@ mod object_faults;
 mod offline;
 #[path = "../support/once.rs"]
 mod once;
+#[path = "../../src/compile/passes/lint/refused_samples.rs"]
+mod refused_samples;
 #[path = "../support/schema_pairs.rs"]
 mod schema_pairs;
 #[path = "../support/sections.rs"]
 mod sections;
+#[path = "../support/serving_examples.rs"]
+mod serving_examples;
 #[path = "../support/shared.rs"]
 mod shared;
+#[path = "../support/unchecked.rs"]
+#[allow(dead_code, reason = "for tests/unchecked.rs")]
+mod unchecked;

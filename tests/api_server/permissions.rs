@@ -2,11 +2,12 @@
 //! ServiceAccounts, to every resource that the server has. What the CSV grants succeeds, everything
 //! else is refused. What would change something is sent with `dryRun=All`.
 
-use crate::charts::{self, Release};
+use crate::charts;
 use crate::control_plane::{Client, ControlPlane};
 use crate::grants::{Grant, Watch, granted, grants};
 use crate::helm::Helm;
-use crate::install::{installable, prepare, run};
+use crate::install::{installable, prepare};
+use crate::lifecycle::Release;
 use crate::requests::{Place, Target, discover, mentioned};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -68,9 +69,10 @@ fn what_a_csv_grants_and_nothing_else() {
     let unprivileged = cluster.client_of("elsewhere", "unprivileged");
 
     let fixtures = charts::fixtures();
-    for Release { name, namespace, chart, .. } in &fixtures {
+    for charts::Release { name, namespace, chart, .. } in &fixtures {
         let chart = installable(&helm, chart, &temporary.path().join(name));
-        run(&cluster, &helm, "install", (name, namespace), &chart).expect_success();
+        let release = Release { cluster: &cluster, helm: &helm, name, namespace };
+        release.run("install", &chart).expect_success();
     }
     delete_bindings_of_everybody(&cluster);
     let resources = discover(&unprivileged);
@@ -80,7 +82,7 @@ fn what_a_csv_grants_and_nothing_else() {
     let (mut sent, mut allowed, mut leaders, mut reviewers) = (0, 0, 0, 0);
     // What any account may do, by request.
     let mut everybody: BTreeMap<String, bool> = BTreeMap::new();
-    for Release { name, namespace, bundle, .. } in &fixtures {
+    for charts::Release { name, namespace, bundle, .. } in &fixtures {
         let Some(bundle) = bundle else { continue };
         for (account, mut grants) in grants(bundle, namespace, &watch(name)) {
             let own = grants.clone();

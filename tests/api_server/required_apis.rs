@@ -3,19 +3,20 @@
 use crate::charts;
 use crate::control_plane::ControlPlane;
 use crate::helm::Helm;
-use crate::install;
+use crate::lifecycle::Release;
 
 #[test]
 #[ignore = "needs Go 1.26: cargo test --test api_server -- --ignored"]
 fn an_install_without_cert_manager_stops_and_creates_nothing() {
     let cluster = ControlPlane::start();
-    let release = charts::fixtures().into_iter().find(|r| r.name == "toll-bridge-operator");
-    let release = release.expect("a fixture with certificates");
+    let fixture = charts::fixtures().into_iter().find(|r| r.name == "toll-bridge-operator");
+    let charts::Release { name, namespace, chart, .. } = fixture.expect("it has certificates");
     let mark = cluster.audit_mark();
 
     for helm in Helm::all() {
-        let name = (release.name.as_str(), release.namespace.as_str());
-        let run = install::run(&cluster, &helm, "install", name, &release.chart);
+        let release =
+            Release { cluster: &cluster, helm: &helm, name: &name, namespace: &namespace };
+        let run = release.run_once("install", &chart);
         assert!(!run.success, "Helm {} installed it", helm.version);
         assert!(
             run.stderr.contains(
@@ -29,8 +30,9 @@ fn an_install_without_cert_manager_stops_and_creates_nothing() {
     }
 
     // Not even the namespace was created.
-    let touched = cluster.requests_since(mark).into_iter().find(|request| {
-        request.namespace == release.namespace || request.name == release.namespace
-    });
+    let touched = cluster
+        .requests_since(mark)
+        .into_iter()
+        .find(|request| request.namespace == namespace || request.name == namespace);
     assert_eq!(touched, None);
 }

@@ -3,8 +3,8 @@
 use crate::charts::compiled;
 use crate::control_plane::ControlPlane;
 use crate::helm::Helm;
-use crate::install::run;
 use crate::lamp;
+use crate::lifecycle::Release;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -32,7 +32,8 @@ fn service_account_name() {
     let new = compiled(&bundle(&new, ""), "", &new.join("case")).expect("a chart");
     for helm in Helm::all() {
         let namespace = format!("lamps-{}", helm.version.replace('.', "-"));
-        let release = ("lamps", namespace.as_str());
+        let release =
+            Release { cluster: &cluster, helm: &helm, name: "lamps", namespace: &namespace };
         let account = || {
             let deployment =
                 cluster.get(&["deployment", "lamp-operator", "--namespace", &namespace]);
@@ -42,19 +43,17 @@ fn service_account_name() {
         };
         let both = |name: &str| (name.to_owned(), name.to_owned());
 
-        run(&cluster, &helm, "install", release, &old).expect_success();
+        release.run("install", &old).expect_success();
         assert_eq!(account(), both("default"), "Helm {}", helm.version);
-        run(&cluster, &helm, "upgrade", release, &new).expect_success();
+        release.run("upgrade", &new).expect_success();
         assert_eq!(account(), both("lamp-operator"), "Helm {}", helm.version);
-        let rollback = ["rollback", "lamps", "1", "--namespace", &namespace];
-        helm.run_on(&cluster.kubeconfig(), rollback).expect_success();
+        release.helm(&["rollback", "lamps", "1"]).expect_success();
         assert_eq!(account(), both("default"), "Helm {}", helm.version);
         // Upgrading to the old chart is another way back.
-        run(&cluster, &helm, "upgrade", release, &new).expect_success();
-        run(&cluster, &helm, "upgrade", release, &old).expect_success();
+        release.run("upgrade", &new).expect_success();
+        release.run("upgrade", &old).expect_success();
         assert_eq!(account(), both("default"), "Helm {}", helm.version);
-        let uninstall = ["uninstall", "lamps", "--namespace", &namespace];
-        helm.run_on(&cluster.kubeconfig(), uninstall).expect_success();
+        release.helm(&["uninstall", "lamps"]).expect_success();
         // It stays, and belongs to the release of this namespace.
         cluster.kubectl(&["delete", "crd", "lamps.light.example.com"]).expect_success();
     }

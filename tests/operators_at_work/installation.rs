@@ -331,11 +331,12 @@ impl<'a> Installation<'a> {
         found
     }
 
-    /// Requests of the operator's ServiceAccounts since the last check.
+    /// Requests of the operator's pods since the last check. Pods of a former version may still ask for
+    /// what its roles no longer allow, and their watches are logged when they end.
     pub(crate) fn requests(&self) -> Vec<crate::control_plane::Request> {
-        let accounts = format!("system:serviceaccount:{NAMESPACE}:");
+        let pods = self.pods();
         let mut requests = self.cluster.control_plane.requests_since(self.mark);
-        requests.retain(|request| request.user.starts_with(&accounts));
+        requests.retain(|request| pods.iter().any(|pod| name(pod) == request.pod));
         requests
     }
 

@@ -53,3 +53,6 @@ mod once;
 mod sections;
 #[path = "../support/shared.rs"]
 mod shared;
+#[path = "../support/unchecked.rs"]
+#[allow(dead_code, reason = "for tests/unchecked.rs")]
+mod unchecked;

@@ -3,7 +3,6 @@
 use crate::go::{self, Module};
 use crate::helm::Helm;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// An operator in one or two versions.
 #[derive(Debug)]
@@ -286,21 +285,15 @@ impl Operator {
         go::module_program(self.package, &module)
     }
 
-    /// Builds and downloads all that its tests run; false where Go is missing, which is said.
+    /// Builds and downloads all that its tests run.
     ///
     /// # Panics
-    /// When a program cannot be built, or Go is missing and `CI` is set.
-    pub(crate) fn build_programs(&self) -> bool {
-        if Command::new("go").arg("version").output().is_err() {
-            assert!(std::env::var_os("CI").is_none(), "Go is missing");
-            eprintln!("not checked: Go is missing");
-            return false;
-        }
+    /// When Go is missing, or a program cannot be built.
+    pub(crate) fn build_programs(&self) {
         Helm::all();
         for version in self.versions {
             self.program(version);
         }
-        true
     }
 
     /// Returns the newest version.

@@ -48,6 +48,7 @@ const SCHEMALESS: &[(&str, &str, &str, &str)] = &[
     ("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject"),
     ("monitoring.coreos.com", "v1", "podmonitors", "PodMonitor"),
     ("monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor"),
+    ("monitoring.googleapis.com", "v1", "podmonitorings", "PodMonitoring"),
     ("networking.gke.io", "v1", "gcpbackendpolicies", "GCPBackendPolicy"),
     ("networking.gke.io", "v1", "healthcheckpolicies", "HealthCheckPolicy"),
     ("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule"),

@@ -4,6 +4,7 @@ use crate::cluster::Cluster;
 use crate::namespaces;
 use crate::promises::{self, Broken};
 use crate::release::{NAMESPACE, Release, all_objects, values};
+use crate::serving_examples;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -39,9 +40,8 @@ fn examples() {
 
 /// The charts of examples, by name.
 pub(crate) fn charts() -> Vec<(String, PathBuf)> {
-    let out = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/serving/out");
     let mut charts = Vec::new();
-    for entry in fs::read_dir(out).expect("the examples") {
+    for entry in fs::read_dir(serving_examples::charts()).expect("the examples") {
         let folder = entry.expect("an entry").path();
         let Ok(versions) = fs::read_dir(&folder) else { continue };
         let name = folder.file_name().expect("a name").to_string_lossy().into_owned();

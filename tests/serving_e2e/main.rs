@@ -31,3 +31,5 @@ mod go;
 mod helm;
 #[path = "../support/once.rs"]
 mod once;
+#[path = "../support/serving_examples.rs"]
+mod serving_examples;

@@ -287,6 +287,7 @@ pub(crate) fn all_objects(cluster: &Cluster) -> BTreeSet<String> {
         ("apis/llm-d.ai/v1alpha2", "inferenceobjectives"),
         ("apis/monitoring.coreos.com/v1", "podmonitors"),
         ("apis/monitoring.coreos.com/v1", "servicemonitors"),
+        ("apis/monitoring.googleapis.com/v1", "podmonitorings"),
         ("apis/networking.gke.io/v1", "gcpbackendpolicies"),
         ("apis/networking.gke.io/v1", "healthcheckpolicies"),
         ("apis/networking.istio.io/v1beta1", "destinationrules"),

@@ -61,7 +61,7 @@ fn tables() -> Vec<(String, String)> {
             let mut table = format!(
                 "[[serving]]\nname = \"{name}\"\nmodel = \"hf://example/model\"\nallow-tags = true\n\
                  topology = \"{topology}\"\n{shape}\n{keys}\n\n\
-                 [serving.engine]\nimage = \"vllm/vllm-openai:v0.23.0\"\n\n{more}\n"
+                 [serving.engine]\nimage = \"vllm/vllm-openai:v0.33.0\"\n\n{more}\n"
             );
             if with_prefill {
                 let _ = write!(table, "\n[serving.prefill]\ntopology = \"{topology}\"\n{shape}\n");

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bundle2chart::config::{BundleConfig, CertificateProvider, Issuer};
 use bundle2chart::diag::Diagnostics;
-use bundle2chart::ir::Release;
+use bundle2chart::ir::{RELEASE_NAME, Release};
 use bundle2chart::output::{self, ChartFiles};
 use bundle2chart::pipeline::{self, Compiled};
 use bundle2chart::source::{self, Limits};
@@ -37,8 +37,8 @@ fn compiled(certificates: CertificateProvider, issuer: Option<Issuer>) -> (Bundl
     let mut diagnostics = Diagnostics::new();
     let files = source::fetch(&source, base, &[], &Limits::default(), &mut diagnostics);
     let mut config = BundleConfig::new("toll-bridge-operator", source);
-    config.certificates = certificates;
-    config.issuer = issuer;
+    config.operator.certificates = Some(certificates);
+    config.operator.issuer = issuer;
     let files = files.expect("the fixture");
     let compiled = pipeline::compile(&files, &config, &mut diagnostics);
     (config, compiled.unwrap_or_else(|| panic!("{diagnostics:?}")))
@@ -169,7 +169,7 @@ fn a_client_accepts_what_helm_generates() {
     for helm in Helm::all() {
         helm.lint(&folder, &[]).expect_success();
         let render =
-            || documents(&helm.template("release", &folder, NAMESPACE, &[]).expect_success());
+            || documents(&helm.template(RELEASE_NAME, &folder, NAMESPACE, &[]).expect_success());
         let objects = render();
         let mut bundles = Vec::new();
         objects.iter().for_each(|object| ca_bundles(object, &mut bundles));
@@ -226,7 +226,7 @@ fn api_server(objects: Vec<Json>, mut secrets: Vec<Json>) -> String {
         // As Helm marks what it has installed.
         secret["metadata"]["labels"]["app.kubernetes.io/managed-by"] = json!("Helm");
         secret["metadata"]["annotations"] = json!({
-            "meta.helm.sh/release-name": "release",
+            "meta.helm.sh/release-name": RELEASE_NAME,
             "meta.helm.sh/release-namespace": NAMESPACE,
         });
     }
@@ -279,9 +279,9 @@ fn an_upgrade_keeps_the_certificate() {
             let kubeconfig = kubeconfig.to_str().expect("UTF-8");
             let more =
                 ["--dry-run=server", "--disable-openapi-validation", "--kubeconfig", kubeconfig];
-            documents(&helm.template("release", &folder, NAMESPACE, &more).expect_success())
+            documents(&helm.template(RELEASE_NAME, &folder, NAMESPACE, &more).expect_success())
         };
-        let offline = helm.template("release", &folder, NAMESPACE, &[]).expect_success();
+        let offline = helm.template(RELEASE_NAME, &folder, NAMESPACE, &[]).expect_success();
         let kinds = documents(&offline);
         let installed = render(&api_server(kinds.clone(), Vec::new()));
         let upgraded = render(&api_server(kinds.clone(), secrets(&installed)));
@@ -360,7 +360,8 @@ fn a_chart_with_an_existing_secret_says_which() {
     let own = json!({"certificates": {"toll-bridge-gatekeeper": {"secretName": "mine", "caBundle": "PEM"}}});
     std::fs::write(&values, own.to_string()).expect("values");
     let more = ["--values", values.to_str().expect("UTF-8")];
-    let objects = documents(&helm.template("release", &folder, NAMESPACE, &more).expect_success());
+    let objects =
+        documents(&helm.template(RELEASE_NAME, &folder, NAMESPACE, &more).expect_success());
     let mut bundles = Vec::new();
     objects.iter().for_each(|object| ca_bundles(object, &mut bundles));
     assert_eq!(bundles.len(), 3, "the APIService's is not set");
@@ -380,5 +381,5 @@ fn a_chart_with_an_existing_secret_says_which() {
         assert_eq!(names, [secret, secret], "{deployment}");
     }
     let unnamed = r#"certificates.toll-bridge-counter.secretName="#;
-    assert!(!helm.template("release", &folder, NAMESPACE, &["--set", unnamed]).success);
+    assert!(!helm.template(RELEASE_NAME, &folder, NAMESPACE, &["--set", unnamed]).success);
 }

@@ -1,4 +1,4 @@
-//! chart-testing accepts the committed charts: `ct lint` checks Chart.yaml by its schema and the style of
+//! chart-testing accepts the committed charts and those of models: `ct lint` checks Chart.yaml by its schema and the style of
 //! YAML files, and runs `helm dependency build` and `helm lint`.
 //!
 //! The test is ignored because it builds `ct`: `cargo test --test suite -- --ignored chart_testing::`
@@ -6,6 +6,7 @@
 use crate::support::go::Module;
 use crate::support::helm::Helm;
 use crate::support::once::{create_once, tools_dir};
+use crate::support::serving_examples;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -58,14 +59,14 @@ fn linters(tools: &Path) -> PathBuf {
     folder
 }
 
-/// Copies the committed charts below `to`; returns their folders.
+/// Copies the committed charts and those of models below `to`; returns their folders.
 fn charts(to: &Path) -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("out");
     let mut found = Vec::new();
-    for out in ["out", "examples/serving/out"] {
-        for entry in WalkDir::new(root.join(out)).sort_by_file_name() {
+    for (name, out) in [("operators", &*committed), ("models", serving_examples::charts())] {
+        for entry in WalkDir::new(out).sort_by_file_name() {
             let entry = entry.expect("an entry");
-            let copy = to.join(entry.path().strip_prefix(root).expect("below"));
+            let copy = to.join(name).join(entry.path().strip_prefix(out).expect("below"));
             if entry.file_type().is_dir() {
                 fs::create_dir_all(copy).expect("a folder");
                 continue;

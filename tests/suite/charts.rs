@@ -8,7 +8,7 @@ use crate::support::rendered::{documents, object_differences};
 use bundle2chart::chart::render_generated;
 use bundle2chart::config::{BundleConfig, Config, CrdPlacement};
 use bundle2chart::diag::Diagnostics;
-use bundle2chart::ir::{Release, Unit, Value, value_keys};
+use bundle2chart::ir::{RELEASE_NAME, Release, Unit, Value, value_keys};
 use bundle2chart::output::{self, ChartFiles};
 use bundle2chart::pipeline::{self, Compiled};
 use bundle2chart::source::{self, Access, Limits, SourceResolver};
@@ -233,14 +233,14 @@ fn rendered_part(
     let archive = helm.package(folder, &packages);
     let texts = releases(chart).map(|(namespace, _, set)| {
         let arguments = if set { vec!["--values", values] } else { vec![] };
-        let text = helm.template("release", folder, namespace, &arguments).expect_success();
-        let packed = helm.template("release", &archive, namespace, &arguments);
+        let text = helm.template(RELEASE_NAME, folder, namespace, &arguments).expect_success();
+        let packed = helm.template(RELEASE_NAME, &archive, namespace, &arguments);
         assert!(packed.expect_success() == text, "{what}: the package renders otherwise");
         text
     });
 
     for unknown in UNKNOWN_KEYS {
-        let run = helm.template("release", folder, ELSEWHERE, &["--set", unknown]);
+        let run = helm.template(RELEASE_NAME, folder, ELSEWHERE, &["--set", unknown]);
         assert!(!run.success, "{what} takes {unknown}");
         assert!(run.stderr.contains("ddition"), "{what} {unknown}: {}", run.stderr);
     }
@@ -255,7 +255,7 @@ fn rendered_part(
         ("crds.global.x=1", subchart),
         ("global.x=1", true),
     ] {
-        let run = helm.template("release", folder, ELSEWHERE, &["--set", known]);
+        let run = helm.template(RELEASE_NAME, folder, ELSEWHERE, &["--set", known]);
         assert_eq!(run.success, taken, "{what} {known}: {}", run.stderr);
     }
     texts
@@ -316,7 +316,7 @@ fn what_an_operator_has_is_not_given_twice() {
             let key = &keys(&chart, "Deployment")[name];
             let with = |settings: Json| {
                 let set = format!("deployments={}", json!({ (key): settings }));
-                helm.template("release", &chart.folder, ELSEWHERE, &["--set-json", &set])
+                helm.template(RELEASE_NAME, &chart.folder, ELSEWHERE, &["--set-json", &set])
             };
             if let Some(taken) = taken {
                 let run = with(json!({"extraEnv": [{"name": taken, "value": "x"}]}));

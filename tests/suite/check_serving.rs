@@ -13,7 +13,7 @@ spec:
     spec:
       containers:
       - name: engine
-        image: vllm/vllm-openai:v0.23.0@sha256:0000000000000000000000000000000000000000000000000000000000000000
+        image: vllm/vllm-openai:v0.33.0@sha256:0000000000000000000000000000000000000000000000000000000000000000
         command: [vllm, serve]
         args: [example/model, --tensor-parallel-size=2]
         resources: {limits: {nvidia.com/gpu: 2}}
@@ -109,6 +109,58 @@ fn what_cannot_be_checked_is_exit_code_2() {
 
 /// A file of half a kilobyte must not fill the machine: the limits of memory and time are those of
 /// every run.
+/// Templates are not YAML: one error for a chart in place of one for each of its files.
+#[test]
+fn a_chart_is_one_error() {
+    let case = Case::new();
+    case.write("charts/chat/Chart.yaml", "apiVersion: v2\nname: chat\nversion: 0.1.0\n");
+    case.write("charts/chat/values.yaml", "replicas: 1\n");
+    for name in ["a", "b"] {
+        let path = format!("charts/chat/templates/{name}.yaml");
+        case.write(&path, PODS.replace("name: chat", "name: {{ .Release.Name }}"));
+    }
+    let seen = case.run(&["check-serving", "charts"]);
+    assert_eq!((seen.code, seen.text().matches("error[").count()), (Some(2), 1), "{}", seen.text());
+    let hint = "`helm template NAME charts/chat | bundle2chart check-serving -`";
+    assert!(seen.text().contains(hint), "{}", seen.text());
+}
+
+#[test]
+fn a_command_that_is_not_followed_is_a_note() {
+    let case = Case::new();
+    case.write("pods.yaml", PODS.replace("[vllm, serve]", "[./start.sh]"));
+    let seen = case.run(&["check-serving", "pods.yaml"]);
+    assert!(
+        seen.text().contains("because its command `./start.sh` is not followed"),
+        "{}",
+        seen.text()
+    );
+}
+
+#[test]
+fn images_of_no_known_release_are_a_note() {
+    for (tag, judge) in [
+        ("v99.0.0", "are judged by vLLM 0.33.0, the newest known release"),
+        ("latest", "are judged by no release: it names no release of vLLM"),
+    ] {
+        let case = Case::new();
+        let image = format!("vllm/vllm-openai:{tag}");
+        case.write("pods.yaml", PODS.replace("vllm/vllm-openai:v0.33.0", &image));
+        case.write(
+            "bundles.toml",
+            format!(
+                "[[serving]]\nname = \"chat\"\nmodel = \"pvc://models/chat\"\nallow-tags = true\n\
+                 engine = {{ image = \"{image}\" }}\nprefill = {{}}\n"
+            ),
+        );
+        for arguments in [&["check-serving", "pods.yaml"][..], &["build"]] {
+            let seen = case.run(arguments);
+            let notes = seen.text().matches(judge).count();
+            assert_eq!(notes, 1, "{tag} {arguments:?}\n{}", seen.text());
+        }
+    }
+}
+
 #[test]
 fn variables_that_multiply_are_not_expanded() {
     let doubling = "a=$a$a; ".repeat(28);

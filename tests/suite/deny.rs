@@ -2,6 +2,7 @@
 //! fuzz targets, of the mutation tests and of the second registry client.
 
 use crate::support::cargo_program;
+use crate::support::unchecked::not_checked;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -42,7 +43,7 @@ fn cargo_deny_finds_nothing() {
     // This command reports no finding, so it fails only if the database cannot be fetched.
     let (is_fetched, why) = run(".", &["fetch", "db"]);
     if !is_fetched {
-        println!("not checked: advisories and yanked versions, without their database: {why}");
+        not_checked(&format!("advisories and yanked versions, without their database: {why}"));
         return;
     }
     for workspace in WORKSPACES {

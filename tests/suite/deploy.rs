@@ -341,7 +341,7 @@ model = "hf://example/NAME"
 form = "kserve"
 namespace = "models"
 allow-tags = true
-engine = { image = "registry.example.com/vllm:v0.23.0" }
+engine = { image = "registry.example.com/vllm:v0.33.0" }
 [serving.maas]
 subscriptions = [{ name = "all", groups = ["system:authenticated"], token-limits = [{ limit = 1000, window = "1m" }] }]
 "#;

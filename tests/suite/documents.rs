@@ -11,6 +11,7 @@ mod values;
 use crate::support::deviations;
 use bundle2chart::config::schema::json_schema;
 use bundle2chart::diag::{Code, Explanation};
+use serde_json::Value as Json;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -118,7 +119,60 @@ Generated from `src/serving/invariants.rs`.
     for (what, why) in bundle2chart::serving::invariants::NOT_CHECKED {
         let _ = writeln!(text, "| {what} | {why} |");
     }
+    text.push_str(
+        "\n## Known releases\n\nGenerated from `src/serving/releases/data/`.\n\n\
+         | program | first | newest | read on |\n|---|---|---|---|\n",
+    );
+    for (program, table) in known_releases() {
+        let versions = table["versions"].as_array().expect("versions");
+        let [first, newest] =
+            [versions.first(), versions.last()].map(|one| one.expect("a version"));
+        let cells = [first, newest, &table["read"]].map(|cell| cell.as_str().expect("text"));
+        let _ = writeln!(text, "| {program} | {} |", cells.join(" | "));
+    }
     up_to_date("docs/invariants.md", &text);
+}
+
+/// Returns the tables of facts about releases, with the names of their programs.
+fn known_releases() -> [(&'static str, Json); 10] {
+    let data = |name: &str| -> Json {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/serving/releases/data");
+        let text = fs::read_to_string(folder.join(name)).expect("a table");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let kinds = data("kinds.json");
+    [
+        ("vLLM", data("vllm.json")),
+        ("SGLang", data("sglang.json")),
+        ("endpoint picker of llm-d-router", data("picker-llm-d.json")),
+        ("endpoint picker of gateway-api-inference-extension", data("picker-gie.json")),
+        ("routing sidecar of llm-d-router", data("sidecar.json")),
+        ("CRDs of llm-d-router", kinds["llm-d-router"].clone()),
+        ("CRDs of gateway-api-inference-extension", kinds["gie"].clone()),
+        ("CRDs of LeaderWorkerSet", kinds["lws"].clone()),
+        ("CRDs of KServe", kinds["kserve"].clone()),
+        ("CRDs of Open Data Hub's KServe", kinds["odh-kserve"].clone()),
+    ]
+}
+
+#[test]
+fn samples_have_the_newest_releases() {
+    let [(_, vllm), (_, sglang), ..] = known_releases();
+    for (file, quote) in [
+        ("docs/serving.md", '"'),
+        ("examples/llm-platform/models/granite.toml", '"'),
+        ("examples/serving/bundles.toml", '"'),
+        ("schema/bundles.schema.json", '`'),
+    ] {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file));
+        let text = text.expect("a file");
+        for (image, table) in [("vllm/vllm-openai", &vllm), ("lmsysorg/sglang", &sglang)] {
+            let newest = table["versions"].as_array().and_then(|all| all.last()?.as_str());
+            for rest in text.split(&format!("{quote}{image}:v")).skip(1) {
+                assert_eq!(rest.split([quote, '@']).next(), newest, "{file}: {image}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use crate::support::command::Case;
 use crate::support::shared::shared;
 
-/// Lines of a terminal window.
-const SCREEN: usize = 42;
+/// Lines of a small terminal window.
+const SCREEN: usize = 25;
 
 #[test]
 fn three_real_bundles_fit_a_screen() {

@@ -63,6 +63,7 @@ fn pod_config(root: &Path) -> PodConfig {
         node_selector: Some(json["nodeSelector"].clone()),
         affinity: Some(json["affinity"].clone()),
         annotations: serde_json::from_value(json["annotations"].clone()).expect("annotations"),
+        proxy: None,
     }
 }
 

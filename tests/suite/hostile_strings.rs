@@ -4,7 +4,9 @@
 use crate::support::helm::Helm;
 use crate::support::rendered::{differences, documents};
 use base64::Engine as _;
-use bundle2chart::ir::{Condition, Expr, Map, Object, Origin, Part, Release, Value, ValuesPath};
+use bundle2chart::ir::{
+    Condition, Expr, Map, Object, Origin, Part, RELEASE_NAME, Release, Value, ValuesPath,
+};
 use bundle2chart::yaml;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -249,7 +251,7 @@ fn every_helm_renders_exactly_the_tree() {
         for namespace in ["home", "on"] {
             let release = Release { namespace, values: &values };
             let expected = release.object(&object).expect("no condition");
-            let text = helm.template("release", &chart, namespace, &[]).expect_success();
+            let text = helm.template(RELEASE_NAME, &chart, namespace, &[]).expect_success();
             let read = documents(&text);
             assert_eq!(read.len(), 1);
             for (reader, read) in

@@ -405,7 +405,7 @@ fn control_characters_that_server_side_apply_loses() {
     ] {
         let said = warnings_of(&with_manifest(&format!("{map}  {data}\n")));
         let expected = format!("warning[control-character]: ConfigMap/odd has {told}");
-        assert!(said.starts_with(&expected), "{data}: {said}");
+        assert!(said.contains(&expected), "{data}: {said}");
     }
     for data in ["\\0", "\\x01", "\\x1b", "\\ufeff", "\\u202e", "\\u2028", "\\U000e0001", "\\xa0"] {
         let case = with_manifest(&format!("{map}  a: \"x{data}y\"\n"));

@@ -46,7 +46,7 @@ name = "granite"
 model = "hf://ibm-granite/granite-3.3-8b-instruct"
 form = "kserve"
 namespace = "models"
-engine = { image = "registry.example.com/vllm:v0.23.0@sha256:0000000000000000000000000000000000000000000000000000000000000000" }
+engine = { image = "registry.example.com/vllm:v0.33.0@sha256:0000000000000000000000000000000000000000000000000000000000000000" }
 [serving.maas]
 [[serving.maas.subscriptions]]
 name = "free"

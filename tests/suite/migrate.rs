@@ -124,7 +124,10 @@ fn hand_made(case: &Case) {
     }
     case.write("chart/Chart.yaml", "apiVersion: v2\nname: lamps\nversion: 0.1.0\n");
     case.write("chart/values.yaml", "namespace: light\nconfig: {}\n");
-    case.write("chart/crds/lamps.yaml", CRD);
+    // As `kubectl get` prints it.
+    let time = "metadata:\n  creationTimestamp: \"2025-01-01T00:00:00Z\"";
+    let crd = CRD.replacen("metadata:", time, 1);
+    case.write("chart/crds/lamps.yaml", format!("{crd}\nstatus:\n  storedVersions: [v1]\n"));
     case.write("chart/hooks/presync.yaml", "kind: Job\n");
     case.write(
         "chart/templates/deployment.yaml",
@@ -173,6 +176,34 @@ metadata:
 data:
   colors: \"{{ .Values.namespace }}: '''red'''\"
 ---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: lamps-read-settings
+  namespace: kube-system
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: extension-apiserver-authentication-reader
+subjects:
+- kind: ServiceAccount
+  name: lamp-operator
+  namespace: {{ .Values.namespace }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: others-read-settings
+  namespace: kube-system
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: extension-apiserver-authentication-reader
+subjects:
+- apiGroup: rbac.authorization.k8s.io
+  kind: User
+  name: lamp-operator
+---
 apiVersion: v1
 kind: Secret
 metadata:
@@ -198,7 +229,9 @@ fn a_hand_made_chart_becomes_overlays_and_patches() {
         "watch = \"all\"\n",
         "pull-secret = \"lamp-pull\"\n",
         "crds = \"crds\"\n",
-        "strip-annotations = true\n",
+        "auth-reader = true\n",
+        // A user of the same name is no account.
+        "# RoleBinding/others-read-settings in kube-system of the hand-made chart\n[[bundle.overlay]]\n",
         "[[bundle.overlay]]\n",
         "match = '.kind == \"Deployment\" and .metadata.name == \"lamp-operator\"'\n",
         ".[\"spec\"][\"replicas\"] = 2",
@@ -208,6 +241,8 @@ fn a_hand_made_chart_becomes_overlays_and_patches() {
     for left_out in ["Secret/lamp-key", "ClusterRole", "ports", "hooks/presync.yaml"] {
         assert!(seen.stderr.contains(left_out), "{left_out}\n{}", seen.stderr);
     }
+    assert!(!seen.text().contains("CustomResourceDefinition"), "{}", seen.text());
+    assert!(!seen.stdout.contains("lamps-read-settings"), "{}", seen.text());
     let all = format!("{}{}", seen.text(), case.read("bundles.toml"));
     assert!(!all.contains("swordfish"), "{all}");
 

@@ -5,6 +5,7 @@
 
 #![cfg(unix)]
 
+use crate::support::unchecked::not_checked;
 use bundle2chart::diag::Diagnostics;
 use bundle2chart::output::{Changes, ChartFiles, DeploymentFiles, compare, write};
 use std::collections::BTreeMap;
@@ -304,7 +305,7 @@ fn namespace() -> Option<Vec<&'static str>> {
 #[cfg(target_os = "linux")]
 fn with_mounts(script: &str) -> Option<String> {
     let Some(way) = namespace() else {
-        eprintln!("not checked: mounts need root, a user namespace or sudo without a password");
+        not_checked("mounts, which need root, a user namespace or sudo without a password");
         return None;
     };
     let home = tempfile::tempdir().unwrap();

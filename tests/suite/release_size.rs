@@ -147,8 +147,8 @@ fn is_what_helm_stores() {
         config.output.layout = Layout::Flat;
         config.bundles.retain(|configured| configured.name == bundle);
         for configured in &mut config.bundles {
-            configured.crds = Some(crds);
-            configured.toggles.strip_descriptions = strip;
+            configured.settings.crds = Some(crds);
+            configured.settings.strip_descriptions = Some(strip);
             // Hooks would wait for what this cluster does not do, and operands are another release.
             configured.operands = Operands::default();
             configured.overlays.clear();

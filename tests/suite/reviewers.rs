@@ -87,67 +87,53 @@ fn chart_yaml_says_who_maintains_the_chart_and_what_the_operator_is() {
 }
 
 #[test]
-fn labels_and_annotations_are_chosen_in_bundles_toml() {
+fn documents_have_the_first_custom_resource_and_the_permissions_that_inspect_prints() {
     let case = described();
     assert_eq!(case.run(&["build"]).code, Some(0));
-    let plain = template(&case, &[]);
-    let deployment = |objects: &[Json]| -> Json {
-        objects.iter().find(|object| object["kind"] == "Deployment").expect("one").clone()
-    };
-    assert_eq!(
-        plain.iter().filter(|o| o["metadata"]["labels"]["helm.sh/chart"].is_string()).count(),
-        0
-    );
-    let annotations = "/spec/template/metadata/annotations";
-    assert!(deployment(&plain).pointer(annotations).expect("some").get("alm-examples").is_some());
+    let example = "apiVersion: light.example.com/v1\nkind: Lamp\nmetadata:\n  name: a\n";
+    let readme = case.read(&format!("{CHART}/README.md"));
+    assert!(readme.contains(&format!("```yaml\n{example}```\n")), "{readme}");
+    let notes = case.read(&format!("{CHART}/templates/NOTES.txt"));
+    assert!(notes.contains(&format!(" -f - <<'EOF'\n{example}EOF\n")), "{notes}");
+    let inspected = case.run(&["inspect", "bundle"]).stdout;
+    let permissions = inspected.split("\nPermissions\n").nth(1).expect("a section");
+    let permissions = permissions.split("\n\n").next().expect("lines");
+    assert!(readme.contains(&format!("```text\n{permissions}\n```\n")), "{permissions}\n{readme}");
 
-    case.write(
-        "bundles.toml",
-        format!("{CONFIG}strip-annotations = true\nrelease-labels = true\n"),
-    );
-    assert_eq!(case.run(&["build", "--replace"]).code, Some(0));
-    let labelled = template(&case, &[]);
-    assert_eq!(labelled.len(), plain.len());
-    for object in labelled.iter().filter(|object| object["kind"] != "CustomResourceDefinition") {
+    // The proposal of `add` is a comment; without the # it is a chart of operands.
+    case.write("bundles.toml", "");
+    assert_eq!(case.run(&["add", "bundle"]).code, Some(0));
+    let text = case.read("bundles.toml");
+    let (table, operand) = text.split_once("# [[bundle.overlay]]\n").expect("a proposal");
+    let operand: Vec<&str> = operand.lines().filter_map(|line| line.strip_prefix("# ")).collect();
+    let operand = operand.join("\n");
+    case.write("bundles.toml", format!("{table}[[bundle.overlay]]\n{operand}\n"));
+    let seen = case.run(&["build", "--replace"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    assert!(case.path("out/lamp-operator-operands/1.2.3/templates/lamp-a.yaml").is_file());
+    let readme = case.read(&format!("{CHART}/README.md"));
+    assert!(!readme.contains("First custom resource"), "{readme}");
+}
+
+#[test]
+fn objects_have_the_recommended_labels_and_pods_only_what_they_read() {
+    let case = described();
+    assert_eq!(case.run(&["build"]).code, Some(0));
+    let objects = template(&case, &[]);
+    for object in objects.iter().filter(|object| object["kind"] != "CustomResourceDefinition") {
         let labels = &object["metadata"]["labels"];
-        assert_eq!(labels["app.kubernetes.io/instance"], "bright", "{object:#}");
+        assert_eq!(labels["app.kubernetes.io/name"], "lamp-operator", "{object:#}");
+        assert_eq!(labels["app.kubernetes.io/instance"], "bright");
         assert_eq!(labels["app.kubernetes.io/managed-by"], "Helm");
         assert_eq!(labels["app.kubernetes.io/version"], "1.2.3");
         assert_eq!(labels["helm.sh/chart"], "lamp-operator-1.2.3");
     }
-    let deployment = deployment(&labelled);
-    let left = deployment.pointer(annotations).expect("OLM's own").as_object().expect("a map");
-    assert!(left.keys().all(|key| key.starts_with("olm.")), "{left:?}");
-    assert_eq!(
-        deployment["spec"]["template"]["metadata"]["labels"],
-        json!({"app": "lamp-operator"})
-    );
-}
 
-#[test]
-fn the_test_of_a_chart_may_read_its_workloads_only() {
-    let case = described();
-    assert_eq!(case.run(&["build"]).code, Some(0));
-    let is_test = |object: &&Json| object["metadata"]["annotations"]["helm.sh/hook"] == "test";
-    assert_eq!(template(&case, &[]).iter().filter(is_test).count(), 0);
-
-    let all = template(&case, &["--set", "tests.image=copies/kubectl:1"]);
-    let tests: Vec<&Json> = all.iter().filter(is_test).collect();
-    let kind = |kind: &str| *tests.iter().find(|object| object["kind"] == kind).expect(kind);
-    assert_eq!(tests.len(), 4);
-    assert_eq!(
-        kind("Role")["rules"],
-        json!([{
-            "apiGroups": ["apps"], "resources": ["deployments"],
-            "resourceNames": ["lamp-operator"], "verbs": ["get", "list", "watch"],
-        }])
-    );
-    let pod = &kind("Pod")["spec"];
-    assert_eq!(pod["containers"][0]["image"], "copies/kubectl:1");
-    let arguments = json!(["rollout", "status", "deployment/lamp-operator", "--timeout=5m"]);
-    assert_eq!(pod["containers"][0]["args"], arguments);
-    assert_eq!(pod["serviceAccountName"], kind("ServiceAccount")["metadata"]["name"]);
-    assert_eq!(kind("RoleBinding")["subjects"][0]["namespace"], "light");
+    let deployment = objects.iter().find(|object| object["kind"] == "Deployment").expect("one");
+    let pod = &deployment["spec"]["template"]["metadata"];
+    let annotations = pod["annotations"].as_object().expect("OLM's own");
+    assert!(annotations.keys().all(|key| key.starts_with("olm.")), "{annotations:?}");
+    assert_eq!(pod["labels"], json!({"app": "lamp-operator"}));
 }
 
 #[test]

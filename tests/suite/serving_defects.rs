@@ -42,6 +42,9 @@ const PD: &str = "prefill-decode";
 const KSERVE: &str = "kserve";
 const OTHERS: &str = "controllers";
 
+/// The place for one more object.
+const ANOTHER: &str = "apiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n";
+
 #[rustfmt::skip]
 const DEFECTS: &[Change] = &[
     // Connectors of prefill and decode.
@@ -55,13 +58,20 @@ const DEFECTS: &[Change] = &[
     defect("connector", OTHERS, "--disaggregation-mode decode", "--disaggregation-mode prefill", "serving-transfer"),
     defect("connector", OTHERS, "--disaggregation-mode prefill", "", "serving-transfer"),
     defect("connector", OTHERS, "--disaggregation-transfer-backend mooncake", "--disaggregation-transfer-backend nixl", "serving-transfer"),
+    // Checks of vLLM when it starts.
+    defect("engine start", PD, "command: [vllm, serve]\n        args:\n", "args:\n        - vllm\n        - serve\n", "serving-engine-flags"),
+    defect("engine start", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - --enable-auto-tool-choice\n", "serving-engine-flags"),
+    defect("engine start", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - --no-enable-chunked-prefill\n        - --max-num-batched-tokens=2048\n        - --max-model-len=8192\n", "serving-engine-flags"),
+    defect("engine start", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - --quantization=int4-awq\n", "serving-engine-flags"),
+    defect("engine start", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - --quantization=modelopt_mixed_fp8\n", "serving-engine-flags"),
     // NIXL side channel.
     defect("side channel", PD, "        - {name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: status.podIP}}} # prefill\n", "", "serving-transfer"),
     defect("side channel", PD, "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: status.podIP}}} # prefill", "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, value: localhost}", "serving-transfer"),
     defect("side channel", PD, "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: status.podIP}}} # decode", "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, value: 0.0.0.0}", "serving-transfer"),
     defect("side channel", PD, "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: status.podIP}}} # prefill", "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: metadata.name}}}", "serving-transfer"),
     defect("side channel", PD, r#"{name: VLLM_NIXL_SIDE_CHANNEL_PORT, value: "5600"} # prefill"#, r#"{name: VLLM_NIXL_SIDE_CHANNEL_PORT, value: "8000"}"#, "serving-transfer"),
-    defect("side channel", PD, r#"{name: VLLM_NIXL_SIDE_CHANNEL_PORT, value: "5600"} # prefill"#, r#"{name: VLLM_NIXL_SIDE_CHANNEL_PORT, value: "560000"}"#, "serving-transfer"),
+    defect("side channel", PD, r#"{name: VLLM_NIXL_SIDE_CHANNEL_PORT, value: "5600"} # prefill"#, r#"{name: VLLM_NIXL_SIDE_CHANNEL_PORT, value: "560000"}"#, "serving-engine-flags"),
+    defect("side channel", PD, r#"{name: VLLM_NIXL_SIDE_CHANNEL_PORT, value: "5600"} # prefill"#, r#"{name: VLLM_PORT, value: "tcp://10.0.0.1:8000"}"#, "serving-engine-flags"),
     defect("side channel", PD, ", {port: 5600}]", "]", "serving-transfer"),
     defect("side channel", KSERVE, "        - {name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: status.podIP}}} # prefill\n", "", "serving-transfer"),
     // LoRA adapters and rewrites.
@@ -75,6 +85,7 @@ const DEFECTS: &[Change] = &[
     defect("prefix cache", PD, r#"'{"enable_kv_cache_events":true,"#, r#"'{"enable_kv_cache_events":false,"#, "serving-prefix-cache"),
     defect("prefix cache", PD, "tcp://*:5556\",\"topic\":\"kv@$(POD_IP)", "tcp://*:5557\",\"topic\":\"kv@$(POD_IP)", "serving-prefix-cache"),
     defect("prefix cache", PD, "socketPort: 5556", "socketPort: 5557", "serving-prefix-cache"),
+    defect("prefix cache", PD, "kv@$(POD_IP)@example/chat-8B", "kv@$(POD_IP)@example/chat-7B", "serving-prefix-cache"),
     defect("prefix cache", PD, "topicFilter: \"kv@\"", "topicFilter: \"cache@\"", "serving-prefix-cache"),
     defect("prefix cache", PD, r#"{name: PYTHONHASHSEED, value: "7"} # decode"#, r#"{name: PYTHONHASHSEED, value: "8"}"#, "serving-prefix-cache"),
     defect("prefix cache", PD, r#"hashSeed: "7""#, r#"hashSeed: "42""#, "serving-prefix-cache"),
@@ -111,6 +122,12 @@ const DEFECTS: &[Change] = &[
     defect("pod", ONE, "{name: adapters, mountPath: /adapters}", "{name: adapters, mountPath: /dev/shm}", "serving-pod"),
     defect("pod", ONE, "memory: 32Gi", "memory: 32G1", "serving-pod"),
     defect("pod", ONE, "memory: 64Gi", "memory: 64 Gi", "serving-pod"),
+    defect("pod", ONE, "emptyDir: {medium: Memory}", "emptyDir: {medium: Memory, sizeLimit: 10 GB}", "serving-pod"),
+    defect("pod", ONE, "emptyDir: {medium: Memory}", "emptyDir: {medium: Memory, sizelimit: 10Gi}", "serving-pod"),
+    defect("pod", ONE, "{path: /health, port: http}}", "{path: /health, port: http}, successThreshold: 2}", "serving-pod"),
+    defect("pod", ONE, "      - name: vllm\n", "      - name: \"\"\n", "serving-pod"),
+    defect("pod", ONE, "{name: http, containerPort: 8000}", "{name: http, containerPort: \"8000\"}", "serving-pod"),
+    defect("pod", ONE, "    port: 8000\n", "    port: 8000\n  mode: 7\n", "serving-pod"),
     defect("pod", ONE, "{name: shm, mountPath: /dev/shm}", "{name: sham, mountPath: /dev/shm}", "serving-pod"),
     defect("pod", ONE, "      - {name: adapters, persistentVolumeClaim: {claimName: adapters}}\n", "", "serving-pod"),
     defect("pod", ONE, "{name: hf-token, key: HF_TOKEN}", "{name: hf-token, key: token}", "serving-pod"),
@@ -146,6 +163,16 @@ const DEFECTS: &[Change] = &[
     defect("selector", ONE, "endpoints: [{port: http-metrics,", "endpoints: [{port: metrics,", "serving-selector"),
     defect("selector", ONE, "  selector: {matchLabels: {app: chat-epp}}\n  endpoints", "  selector: {matchLabels: {app: chat-ep}}\n  endpoints", "serving-selector"),
     defect("selector", PD, "podMetricsEndpoints: [{port: http}]", "podMetricsEndpoints: [{port: web}]", "serving-selector"),
+    // Objects that select nothing of pods that they are meant for.
+    defect("nothing", ONE, "  selector: {app: chat}\n", "  selector: {app.kubernetes.io/name: chat}\n", "serving-selector"),
+    defect("nothing", ONE, "  selector: {app: chat}\n", "  selector: {app: chat, tier: model}\n", "serving-selector"),
+    defect("nothing", ONE, "  selector: {matchLabels: {app: chat}}\n  podMetricsEndpoints", "  selector: {matchLabels: {model: large}}\n  podMetricsEndpoints", "serving-selector"),
+    defect("nothing", ONE, "  selector: {matchLabels: {app: chat}}\n  podMetricsEndpoints", "  selector: {matchExpressions: [{key: app, operator: In, values: [model]}]}\n  podMetricsEndpoints", "serving-selector"),
+    defect("nothing", ONE, "  selector: {matchLabels: {app: chat-epp}}\n  endpoints", "  selector: {matchLabels: {component: picker}}\n  endpoints", "serving-selector"),
+    defect("nothing", ONE, "  selector: {matchLabels: {app: chat}}\n  targetPorts", "  selector: {matchLabels: {model: large}}\n  targetPorts", "serving-pool-empty"),
+    defect("nothing", ONE, ANOTHER, "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: chat-pdb, namespace: models}\nspec: {maxUnavailable: 1, selector: {matchLabels: {model: large}}}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-selector"),
+    defect("nothing", ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: chat, namespace: models}\nspec: {podSelector: {matchLabels: {model: large}}}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-selector"),
+    defect("nothing", ONE, ANOTHER, "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: chat, namespace: models}\nspec: {scaleTargetRef: {name: model}}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-autoscaler"),
     // The picker.
     defect("picker", ONE, "--pool-name=chat,", "--pool-name=chats,", "serving-picker-pool"),
     defect("picker", ONE, "--pool-namespace=models", "--pool-namespace=default", "serving-picker-pool"),
@@ -165,6 +192,16 @@ const DEFECTS: &[Change] = &[
     defect("picker", ONE, "failureMode: FailOpen}\n", "failureMode: FailOpen}\n  targetPortNumber: 8000\n", "serving-pool-shape"),
     defect("picker", KSERVE, "plugins: [{pluginRef: decode-filter}, {pluginRef: queue-scorer}]", "plugins: [{pluginRef: decode-filter}, {pluginRef: queue}]", "serving-picker-config"),
     defect("picker", KSERVE, "  prefill:\n    replicas: 2", "  prefil:\n    replicas: 2", "serving-api"),
+    defect("picker", KSERVE, "parameters: {deciders: {prefill: always-disagg-pd-decider}}", "parameters: {deciderPluginName: never}", "serving-picker-config"),
+    defect("picker", KSERVE, "          - name: prefill\n", "          - name: prefil\n", "serving-picker-config"),
+    defect("picker", KSERVE, "parameters: {deciders: {prefill: always-disagg-pd-decider}}", "parameters: {deciders: {prefill: always-disagg-pd-decider}, prefillProfile: first}", "serving-picker-config"),
+    defect("length", PD, "--max-model-len=8192", "--max-model-len=4096", "serving-pair"),
+    // KServe.
+    defect("kserve", KSERVE, "uri: hf://", "uri: huggingface://", "serving-kserve"),
+    defect("kserve", KSERVE, "uri: hf://example", "uri: example", "serving-kserve"),
+    defect("kserve", KSERVE, "scheduler:", "schedular:", "serving-api"),
+    defect("kserve", KSERVE, "- name: main\n        image: ", "- name: server\n        image: ", "serving-kserve"),
+    defect("kserve", KSERVE, "parallelism: {tensor: 2}", "parallelism: {tensor: 2, tensorParallel: 2}", "serving-api"),
     // Routes and Gateways.
     defect("route", ONE, "parentRefs: [{name: inference,", "parentRefs: [{name: inferance,", "serving-gateway"),
     defect("route", ONE, "sectionName: web", "sectionName: https", "serving-gateway"),
@@ -173,6 +210,12 @@ const DEFECTS: &[Change] = &[
     defect("route", ONE, "backendRefs: [{name: chat, port: 80}]", "backendRefs: [{name: chat, port: 8000}]", "serving-gateway"),
     defect("route", ONE, "backendRefs: [{name: chat, port: 80}]", "backendRefs: [{name: chat}]", "serving-gateway"),
     defect("route", ONE, "backendRefs: [{group: inference.networking.k8s.io, kind: InferencePool, name: chat}]", "backendRefs: [{group: inference.networking.k8s.io, kind: InferencePool, name: chats}]", "serving-pool-missing"),
+    defect("route", ONE, "backendRefs: [{name: chat, port: 80}]", "backendRefs: [{name: chat, port: 80, weight: 0}]", "serving-gateway"),
+    defect("route", ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat}}, ingress: [{ports: [{port: 9000}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-gateway"),
+    defect("route", ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, ingress: [{ports: [{port: 9003}, {port: metrics}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-gateway"),
+    // Claims.
+    defect("claim", ONE, ANOTHER, "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: adapters, namespace: models}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 9Gi}}}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-pod"),
+    defect("claim", ONE, ANOTHER, "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: weights, namespace: models}\nspec: {accessModes: [ReadOnlyMany], resources: {requests: {storage: 9Gi}}}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-pod"),
     // What the sidecar and the pool connect to.
     defect("ports", PD, "--model-server-port=8200", "--model-server-port=8201", "serving-sidecar"),
     defect("ports", PD, "targetPorts: [{number: 8000}]", "targetPorts: [{number: 8001}]", "serving-pool-ports"),
@@ -182,6 +225,7 @@ const DEFECTS: &[Change] = &[
 #[rustfmt::skip]
 const SOUND: &[Change] = &[
     sound(PD, r#""kv_role":"kv_producer""#, r#""kv_role":"kv_both""#),
+    sound(PD, "--max-model-len=8192", "--max-model-len=16384"),
     sound(PD, r#"{"kv_connector":"NixlConnector","kv_role":"kv_consumer"}"#, r#"{"kv_connector":"MultiConnector","kv_role":"kv_both","kv_connector_extra_config":{"connectors":[{"kv_connector":"NixlConnector","kv_role":"kv_both"},{"kv_connector":"OffloadingConnector","kv_role":"kv_both"}]}}"#),
     // A connector of one's own, and one that a sidecar of one's own knows.
     sound(PD, r#"{"kv_connector":"NixlConnector","kv_role":"kv_consumer"}"#, r#"{"kv_connector":"OwnConnector","kv_role":"kv_consumer","kv_connector_module_path":"own"}"#),
@@ -211,18 +255,41 @@ const SOUND: &[Change] = &[
     sound(ONE, "{name: hf-token, key: HF_TOKEN}", "{name: another-secret, key: token}"),
     sound(ONE, "memory: 64Gi", "memory: 68719476736"),
     sound(ONE, "requests: {cpu: \"4\", memory: 32Gi, nvidia.com/gpu: \"2\"}", "requests: {cpu: 4000m, memory: 32Gi}"),
+    sound(ONE, "        - --enable-lora\n", "        - --enable-lora\n        - --quantization=fp8\n"),
+    sound(ONE, "        - --enable-lora\n", "        - --enable-lora\n        - --quantization=modelopt_mixed\n"),
     sound(ONE, "memory: 64Gi", "memory: ${MEMORY}"),
+    sound(ONE, "replicas: 3", "replicas: ${REPLICAS}"),
+    sound(ONE, "      serviceAccountName: chat\n", "      serviceAccountName: chat\n      terminationGracePeriodSeconds: ${SECONDS}\n"),
+    sound(ONE, "emptyDir: {medium: Memory}", "emptyDir: {medium: Memory, sizeLimit: 10Gi}"),
+    sound(ONE, "{path: /v1/models, port: http}}\n", "{path: /v1/models, port: http}, successThreshold: 2}\n"),
     sound(ONE, "[vllm, serve, example/chat-14B]", "[/usr/bin/vllm, serve, example/chat-14B]"),
     sound(ONE, "readinessProbe: {grpc: {port: 9003, service: inference-extension}}", "readinessProbe: {httpGet: {port: metrics, path: /healthz}}"),
     sound(ONE, "targetPort: http}", "targetPort: 8000}"),
     // Services and monitors of other applications.
     sound(ONE, "  selector: {app: chat}\n  ports:\n  - {name: http, port: 80, targetPort: http}", "  selector: {app: redis}\n  ports:\n  - {name: http, port: 80, targetPort: 6379}"),
     sound(ONE, "podMetricsEndpoints: [{port: http,", "podMetricsEndpoints: [{portNumber: 8000,"),
+    // Objects for pods that are not in the manifests, or that a controller labels; and all pods.
+    sound(ONE, ANOTHER, "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: chat-redis, namespace: models}\nspec: {maxUnavailable: 1, selector: {matchLabels: {app: redis}}}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
+    sound(ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: chat, namespace: models}\nspec: {podSelector: {matchExpressions: [{key: app, operator: Exists}]}, ingress: [{}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
+    sound(ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: chat, namespace: models}\nspec: {podSelector: {}, ingress: [{}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
+    sound(ONE, ANOTHER, "apiVersion: v1\nkind: Service\nmetadata: {name: chat-router, namespace: models}\nspec: {selector: {app: chat, component: router}, ports: [{port: 80, targetPort: 9000}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
+    sound(ONE, ANOTHER, "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: chat, namespace: gateways}\nspec: {scaleTargetRef: {name: gateway}}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
+    sound(ONE, "  selector: {matchLabels: {app: chat}}\n  podMetricsEndpoints", "  selector: {matchLabels: {ray.io/cluster: chat}}\n  podMetricsEndpoints"),
+    // Controllers add labels to the pods of their kinds; and a kind that is not read may create the pods.
+    sound(OTHERS, "apiVersion: ray.io/v1\n", "apiVersion: v1\nkind: Service\nmetadata: {name: chat, namespace: models}\nspec: {selector: {storm-service-name: chat}, ports: [{port: 8000}]}\n---\napiVersion: ray.io/v1\n"),
+    sound(ONE, "kind: Service\nmetadata: {name: chat, namespace: models, labels: {app: chat}}\nspec:\n  selector: {app: chat}\n", "kind: Service\nmetadata: {name: chat, namespace: models}\nspec:\n  selector: {engine: chat}\n  ports: [{port: 80, targetPort: http}]\n---\napiVersion: serving.example.com/v1\nkind: Engine\nmetadata: {name: chat, namespace: models}\nspec:\n  image: example.com/engine:1\n"),
     sound(ONE, "--cert-path=/certs", "--tracing=false"),
     sound(ONE, "--metrics-port=9090, ", ""),
     sound(ONE, "sectionName: web", "port: 80"),
+    sound(ONE, "backendRefs: [{name: chat, port: 80}]", "backendRefs: [{name: chat, port: 80, weight: 0}, {name: chat, port: 80, weight: 1}]"),
+    sound(ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat}}, ingress: [{ports: [{port: http}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
+    sound(ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, ingress: [{ports: [{port: 9000, endPort: 9100}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
+    sound(ONE, ANOTHER, "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: adapters, namespace: models}\nspec: {accessModes: [ReadWriteOnce, ReadOnlyMany], resources: {requests: {storage: 9Gi}}}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
     sound(ONE, "  - {name: web, port: 80, protocol: HTTP}", "  - {name: web, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}"),
     sound(KSERVE, "livenessProbe: {initialDelaySeconds: 120, periodSeconds: 30}", "livenessProbe: {httpGet: {path: /health, port: 8000, scheme: HTTPS}}"),
+    sound(KSERVE, "parameters: {deciders: {prefill: always-disagg-pd-decider}}", "parameters: {deciderPluginName: always-disagg-pd-decider}"),
+    sound(KSERVE, "uri: hf://", "uri: oci://"),
+    sound(KSERVE, "uri: hf://", "uri: ${SOURCE}"),
     sound(KSERVE, "    gateway: {}\n", "    gateway: {refs: [{name: \"${GATEWAY}\", namespace: gateways}]}\n"),
     sound(OTHERS, "--disaggregation-transfer-backend mooncake\n              ports", "\n              ports"),
 ];
@@ -232,7 +299,14 @@ fn stack(name: &str) -> String {
     fs::read_to_string(folder.join(format!("{name}.yaml"))).expect("a stack")
 }
 
+/// Returns the findings without notes, which say what is not known, such as the version of an image of a
+/// vendor.
 fn check(name: &str, text: &str) -> Diagnostics {
+    let known = |diagnostic: &Diagnostic| diagnostic.severity != Severity::Note;
+    all_found(name, text).into_iter().filter(known).collect()
+}
+
+fn all_found(name: &str, text: &str) -> Diagnostics {
     let protected = placeholders::protect(text.as_bytes());
     let bytes = protected.as_deref().unwrap_or(text.as_bytes());
     let mut found = Diagnostics::new();
@@ -247,11 +321,9 @@ fn check(name: &str, text: &str) -> Diagnostics {
             place: object.place(),
         })
         .collect();
-    // Notes say what is not known, such as the version of an image of a vendor.
-    let known = |diagnostic: &Diagnostic| diagnostic.severity != Severity::Note;
     let mut found = Diagnostics::new();
     serving::check_manifests(&manifests, profile::newest(), &mut found);
-    found.into_iter().filter(known).collect()
+    found
 }
 
 fn changed(change: &Change) -> String {
@@ -294,6 +366,303 @@ fn defects_are_found() {
     }
     assert!(DEFECTS.len() >= 60);
     assert!(missed.is_empty(), "{missed}{recall:#?}");
+}
+
+/// Facts about the releases of vLLM and SGLang say nothing about forks and other programs under the same
+/// command: they get a note in place of errors.
+#[test]
+fn engines_of_other_images_are_not_judged() {
+    let image = "vllm/vllm-openai:v0.33.0@";
+    let flag = "--host=0.0.0.0";
+    let other = "--flag-of-the-fork";
+    assert!(stack(ONE).contains(image) && stack(ONE).contains(flag));
+    let of_upstream = stack(ONE).replace(flag, other);
+    assert!(check(ONE, &of_upstream).has_errors());
+
+    for fork in
+        ["vllm-openai-fork:v0.23.0", "vllm-openai:v0.33.0-cu129-cache-v0.4.1", "vllm-openai:own"]
+    {
+        let fork = format!("registry.example.com/team/{fork}@");
+        let found = all_found(ONE, &of_upstream.replace(image, &fork));
+        assert!(!found.has_errors(), "{}", human::render(&found, false));
+        let notes =
+            found.iter().filter(|d| d.message.contains("is not checked, because its image"));
+        assert_eq!(notes.count(), 1, "{}", human::render(&found, false));
+    }
+    for copy in
+        ["mirror/vllm-openai:v0.33.0-cu129", "vllm/vllm-openai:own", "mirror/vllm-openai:latest"]
+    {
+        let copy = format!("registry.example.com/{copy}@");
+        let found = all_found(ONE, &of_upstream.replace(image, &copy));
+        assert!(found.has_errors(), "{copy}\n{}", human::render(&found, false));
+    }
+
+    let diffusion = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: painter}
+spec:
+  selector: {matchLabels: {app: painter}}
+  template:
+    metadata: {labels: {app: painter}}
+    spec:
+      containers:
+      - name: server
+        image: docker.io/lmsysorg/sglang:v0.5.13@sha256:0000000000000000000000000000000000000000000000000000000000000000
+        command: [sglang, serve]
+        args: [--model-path=/models, --num-gpus=2, --backend=sglang]
+";
+    let found = all_found("painter", diffusion);
+    assert!(!found.has_errors(), "{}", human::render(&found, false));
+    assert!(human::render(&found, false).contains("it is SGLang's diffusion server"));
+}
+
+/// Kinds of other projects distribute the ranks of an engine over pods, and pickers may be elsewhere.
+#[test]
+fn parts_of_other_projects_are_not_judged() {
+    let group = "\
+apiVersion: workload.example.com/v1
+kind: ModelServing
+metadata: {name: chat}
+spec:
+  roles:
+  - name: chat
+    entryTemplate:
+      spec:
+        containers:
+        - name: engine
+          image: vllm/vllm-openai:v0.33.0
+          command: [vllm, serve, example/chat, --tensor-parallel-size=2, --pipeline-parallel-size=2]
+          resources: {limits: {nvidia.com/gpu: 2}}
+          volumeMounts: [{name: shm, mountPath: /dev/shm}]
+        volumes: [{name: shm, emptyDir: {medium: Memory}}]
+";
+    let pool = "\
+---
+apiVersion: inference.networking.k8s.io/v1
+kind: InferencePool
+metadata: {name: chat}
+spec:
+  selector: {matchLabels: {app: chat}}
+  targetPorts: [{number: 8000}]
+  endpointPickerRef: {name: chat-epp, port: {number: 9002}}
+---
+apiVersion: inference.networking.x-k8s.io/v1alpha2
+kind: InferenceObjective
+metadata: {name: chat}
+spec: {priority: 1, poolRef: {name: chat}}
+";
+    let found = all_found("group", &format!("{group}{pool}"));
+    assert!(!found.has_errors(), "{}", human::render(&found, false));
+    let found = all_found("pods", &group.replace("entryTemplate", "template"));
+    assert!(found.has_errors(), "{}", human::render(&found, false));
+    // A rank with its own number is alone in its pod.
+    let flags = "--tensor-parallel-size=2, --data-parallel-size=4, --data-parallel-rank=1";
+    let ranks = group.replace("--tensor-parallel-size=2, --pipeline-parallel-size=2", flags);
+    let found = all_found("ranks", &ranks.replace("entryTemplate", "template"));
+    assert!(!found.has_errors(), "{}", human::render(&found, false));
+}
+
+/// A group whose pods form a Ray cluster with the launch script of vLLM's images.
+const RAY: &str = "\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: chat}
+spec:
+  leaderWorkerTemplate:
+    size: 2
+    leaderTemplate:
+      spec:
+        containers:
+        - name: leader
+          image: vllm/vllm-openai:v0.15.0@sha256:0000000000000000000000000000000000000000000000000000000000000000
+          command: [sh, -c, \"bash multi-node-serving.sh leader --ray_cluster_size=$(LWS_GROUP_SIZE); vllm serve example/chat --tensor-parallel-size 4 --pipeline-parallel-size 2 --data-parallel-rpc-port 13345\"]
+          resources: {limits: {nvidia.com/gpu: 4}}
+          volumeMounts: [{name: shm, mountPath: /dev/shm}]
+        volumes: [{name: shm, emptyDir: {medium: Memory}}]
+    workerTemplate:
+      spec:
+        containers:
+        - name: worker
+          image: vllm/vllm-openai:v0.15.0@sha256:0000000000000000000000000000000000000000000000000000000000000000
+          command: [sh, -c, \"bash multi-node-serving.sh worker --ray_address=$(LWS_LEADER_ADDRESS)\"]
+          resources: {limits: {nvidia.com/gpu: \"4\"}}
+          volumeMounts: [{name: shm, mountPath: /dev/shm}]
+        volumes: [{name: shm, emptyDir: {medium: Memory}}]
+";
+
+#[test]
+fn members_of_groups() {
+    let found = check("group", RAY);
+    assert!(!found.has_errors(), "{}", human::render(&found, false));
+    for (from, to, message) in [
+        (
+            "ray_address=$(LWS_LEADER_ADDRESS)",
+            "ray_address=$(LWS_LEADER_ADRESS)",
+            "sets no variable `LWS_LEADER_ADRESS`",
+        ),
+        (
+            "ray_address=$(LWS_LEADER_ADDRESS)",
+            "ray_address=$(LWS_LEADERADDRESS) LWS_LEADERADDRESS=x",
+            "",
+        ),
+        ("=$(LWS_GROUP_SIZE)", "=4", "Ray waits for 4 pods, but groups have 2"),
+        ("=$(LWS_GROUP_SIZE)", "=2", ""),
+        ("gpu: \"4\"", "gpu: 2", "workers have 2 devices for 4 ranks"),
+        ("gpu: \"4\"", "gpu: 8", ""),
+        (
+            "rpc-port 13345",
+            "rpc-port 8000",
+            "`--data-parallel-rpc-port` is also the port of a server",
+        ),
+    ] {
+        assert!(RAY.contains(from), "{from}");
+        let found = check("group", &RAY.replace(from, to));
+        let shown = human::render(&found, false);
+        assert_eq!(found.has_errors(), !message.is_empty(), "{from} -> {to}\n{shown}");
+        assert!(shown.contains(message), "{from} -> {to}\n{shown}");
+    }
+}
+
+#[test]
+fn chips_of_a_topology() {
+    let pods = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat}
+spec:
+  selector: {matchLabels: {app: chat}}
+  template:
+    metadata: {labels: {app: chat}}
+    spec:
+      nodeSelector: {cloud.google.com/gke-tpu-accelerator: tpu-v6e-slice, cloud.google.com/gke-tpu-topology: 2x4}
+      containers:
+      - name: vllm
+        image: vllm/vllm-tpu:v0.15.0
+        command: [vllm, serve, example/chat, --tensor-parallel-size=8]
+        resources: {limits: {google.com/tpu: 8}}
+";
+    for (topology, is_sound) in [("2x4", true), ("4x4", true), ("2x2", false), ("${SHAPE}", true)] {
+        let found = human::render(&check("tpu", &pods.replace("2x4", topology)), false);
+        assert_eq!(!found.contains("chips, but"), is_sound, "{topology}\n{found}");
+    }
+}
+
+/// The sidecar tells both engines the bootstrap port of prefill.
+#[test]
+fn bootstrap_ports() {
+    let pods = |role: &str, port: u32, args: &str, sidecar: &str| {
+        format!(
+            "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {role}}}
+spec:
+  selector: {{matchLabels: {{app: {role}}}}}
+  template:
+    metadata: {{labels: {{app: {role}, llm-d.ai/role: {role}}}}}
+    spec:
+      initContainers: [{sidecar}]
+      containers:
+      - name: sglang
+        image: lmsysorg/sglang:v0.5.13@sha256:0000000000000000000000000000000000000000000000000000000000000000
+        command: [python3, -m, sglang.launch_server]
+        args: [--model-path=example/chat, --host=0.0.0.0, --port={port}, --disaggregation-mode={role}{args}]
+---
+"
+        )
+    };
+    let stack = |args: &str, env: &str| {
+        let sidecar = format!(
+            "{{name: routing-proxy, image: ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.10.0, \
+             restartPolicy: Always, args: [--port=8000, --model-server-port=8200, \
+             --kv-connector=sglang, --secure-proxy=false], env: [{env}]}}"
+        );
+        let prefill = pods("prefill", 8000, args, "");
+        format!("{prefill}{}", pods("decode", 8200, "", &sidecar))
+    };
+    let other = "{name: SGLANG_BOOTSTRAP_PORT, value: \"9001\"}";
+    for (args, env, is_sound) in [
+        ("", "", true),
+        (", --disaggregation-bootstrap-port=9001", "", false),
+        (", --disaggregation-bootstrap-port=9001", other, true),
+        ("", other, false),
+        ("", "{name: SGLANG_BOOTSTRAP_PORT, value: \"8000\"}", true),
+    ] {
+        let found = human::render(&check("sglang", &stack(args, env)), false);
+        assert_eq!(
+            !found.contains("sidecar uses bootstrap port"),
+            is_sound,
+            "{args} {env}\n{found}"
+        );
+    }
+}
+
+/// A base has references that only its overlays complete: kustomize generated a ConfigMap, and did not
+/// write its name where the base has another.
+#[test]
+fn incomplete_kustomizations_get_a_note() {
+    let base = |config_map: &str| {
+        format!(
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: {config_map}}}
+data: {{MODEL_ID: a/b}}
+---
+apiVersion: v1
+kind: Service
+metadata: {{name: vllm}}
+spec: {{selector: {{app: vllm}}, ports: [{{port: 8000}}]}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: vllm}}
+spec:
+  selector: {{matchLabels: {{app: vllm}}}}
+  template:
+    metadata: {{labels: {{app: vllm}}}}
+    spec:
+      containers:
+      - name: server
+        image: vllm/vllm-openai:v0.33.0
+        args: [--model=$(MODEL_ID)]
+        env:
+        - {{name: MODEL_ID, valueFrom: {{configMapKeyRef: {{name: runtime, key: MODEL_ID}}}}}}
+"
+        )
+    };
+    let found = all_found("base", &base("server-c7h2662dg4"));
+    let shown = human::render(&found, false);
+    assert!(!found.has_errors(), "{shown}");
+    assert_eq!(shown.matches("incomplete: Deployment/vllm references").count(), 1, "{shown}");
+
+    // Without a generated name it is a mistake, and so is the name of the Service.
+    let found = check("whole", &base("server"));
+    let codes: Vec<&str> = found.iter().map(|found| found.code.as_str()).collect();
+    assert!(
+        codes.contains(&"serving-pod") && codes.contains(&"serving-service-links"),
+        "{codes:?}"
+    );
+}
+
+/// The published manifests have no error but these.
+#[test]
+fn published_stacks_have_no_false_error() {
+    let Some(folder) = shared::shared("serving/stacks/published") else { return };
+    let mut errors = Vec::new();
+    let mut count = 0;
+    for file in fs::read_dir(&folder).expect("a folder") {
+        let path = file.expect("a file").path();
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
+        let text = fs::read_to_string(&path).expect("a text");
+        let found = all_found(&name, &text);
+        count += 1;
+        let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
+        errors.extend(found.iter().filter(is_error).map(|d| format!("{name}: {}", d.message)));
+    }
+    assert_eq!(count, 169);
+    assert!(errors.is_empty(), "{errors:#?}");
 }
 
 #[test]

@@ -48,6 +48,7 @@ fn flags_of_annotated_configurations() {
         },
         "env": {"VLLM_OLD": [".."]},
         "tool_parsers": {"hermes": [".."]},
+        "quantizations": {"awq": [".."], "gguf": [".."]},
     });
     let sources = [
         (
@@ -59,6 +60,10 @@ fn flags_of_annotated_configurations() {
              @config\n\
              class ModelConfig:\n    mode: Mode = \"auto\"\n    max_model_len: int | None = None\n    \
              sizes: list[int] | None = None\n    eager: bool = False\n    inner: Inner | None = None\n",
+        ),
+        (
+            "vllm/model_executor/layers/quantization/__init__.py",
+            "from typing import Literal\nQuantizationMethods = Literal[\"awq\", \"mxfp4\"]\n",
         ),
         (
             "vllm/engine/arg_utils.py",
@@ -100,6 +105,8 @@ fn flags_of_annotated_configurations() {
     assert_eq!(flags["hosts"]["1.2.0.."]["nargs"], "append");
     assert_eq!(table["env"], json!({"VLLM_NEW": ["1.2.0.."], "VLLM_OLD": ["..1.1.0"]}));
     assert_eq!(table["tool_parsers"], json!({"hermes": [".."]}));
+    let methods = json!({"awq": [".."], "gguf": ["..1.1.0"], "mxfp4": ["1.2.0.."]});
+    assert_eq!(table["quantizations"], methods);
     assert!(
         shown.contains("flags: - gone") && shown.contains("tool_parsers: carried over"),
         "{shown}"
@@ -247,4 +254,68 @@ fn plugins_of_a_picker() {
     assert!(shown.contains("plugins: label-filter carried over in part, not read"), "{shown}");
     assert_eq!(table["flags"]["zap-encoder"], json!({"..": {"type": "str"}}));
     assert_eq!(table["flags"]["ports"], json!({"0.11.0..": {"type": "list"}}));
+}
+
+/// All versions of a CRD count, and its presets; free-form values have any fields, as have pods.
+#[test]
+fn fields_of_custom_resources() {
+    let crd = "\
+spec:
+  names:
+    kind: WidgetServiceConfig
+  versions:
+  - name: v1alpha1
+    schema:
+      openAPIV3Schema:
+        properties:
+          spec:
+            description: |-
+              Fields such as
+                size:
+                  are described.
+            properties:
+              size:
+                type: integer
+              parts:
+                items:
+                  properties:
+                    color:
+                      description: 'A color: one of
+                        red:'
+                      type: string
+                    type:
+                      type: string
+                  type: object
+                type: array
+            type: object
+  - name: v1
+    schema:
+      openAPIV3Schema:
+        properties:
+          spec:
+            properties:
+              labels:
+                additionalProperties:
+                  type: string
+                type: object
+              template:
+                properties:
+                  containers:
+                    type: array
+                  initContainers:
+                    type: array
+                type: object
+            type: object
+";
+    let before = json!({"WidgetService": {"size": null, "old": null}});
+    let (table, shown) = update("fields", "1.0.0", &before, &[("crds/widgets.yaml", crd)]);
+    let fields = json!({
+        "labels": null,
+        "old": null,
+        "parts": {"color": null, "type": null},
+        "size": null,
+        "template": "PodSpec",
+    });
+    assert_eq!(table, json!({"WidgetService": fields}));
+    assert!(shown.starts_with("WidgetService: "), "{shown}");
 }

@@ -56,7 +56,7 @@ const OURS: &[(&str, &str)] = &[("istio", "HTTPRoute"), ("prometheus", "PodMonit
 fn ours(table: &str) -> Vec<Json> {
     let text = format!(
         "[[serving]]\nname = \"qwen3-8b\"\nmodel = \"hf://Qwen/Qwen3-8B\"\n\
-         engine = {{ image = \"vllm/vllm-openai:v0.23.0\" }}\n{table}"
+         engine = {{ image = \"vllm/vllm-openai:v0.33.0\" }}\n{table}"
     );
     let source = Arc::new(SourceText { name: "bundles.toml".to_owned(), text });
     let mut found = Diagnostics::new();

@@ -5,6 +5,7 @@ use crate::support::command::Case;
 use crate::support::helm::Helm;
 use crate::support::lamp::CSV_FILE;
 use crate::support::parallel::in_parallel;
+use crate::support::serving_examples;
 use regex::Regex;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
@@ -16,19 +17,19 @@ use walkdir::WalkDir;
 /// Names on the way to a value.
 type Keys = Vec<String>;
 
-/// The charts of bundles and of models, as committed.
+/// The committed charts of bundles, and the charts of models.
 fn charts() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let of = |folder: &str| {
-        WalkDir::new(root.join(folder)).sort_by_file_name().into_iter().filter_map(|entry| {
+    let below = |folder: &Path| {
+        WalkDir::new(folder).sort_by_file_name().into_iter().filter_map(|entry| {
             let path = entry.expect("an entry").into_path();
             let chart = path.parent().expect("a folder").to_owned();
             let own = !chart.components().any(|part| part.as_os_str() == "charts");
             (path.ends_with("Chart.yaml") && own).then_some(chart)
         })
     };
-    let charts: Vec<PathBuf> = of("out").chain(of("examples/serving/out")).collect();
-    assert!(charts.len() >= 13, "{charts:?}");
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("out");
+    let charts: Vec<PathBuf> = below(&committed).chain(below(serving_examples::charts())).collect();
+    assert!(charts.len() >= 22, "{charts:?}");
     charts
 }
 

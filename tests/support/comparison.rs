@@ -2,7 +2,8 @@
 
 use super::role_names::rename_roles;
 use bundle2chart::bundle::check_object;
-use bundle2chart::ir::{Object, Origin, Release, Value};
+use bundle2chart::ir::{Object, Origin, RELEASE_NAME, Release, Value};
+use bundle2chart::olm;
 use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,6 +72,10 @@ impl Comparison {
         }
         for object in &mut actual {
             kept(object, &expected, &mut used);
+            release_labels(object, &expected, &mut used);
+        }
+        for object in &mut expected {
+            catalog_annotations(object, &actual, &mut used);
         }
         operator_condition(&mut actual, &expected, &mut used);
 
@@ -231,6 +236,51 @@ fn kept(object: &mut Json, expected: &[Json], used: &mut BTreeSet<&'static str>)
     }
 }
 
+/// Removes the labels that Helm recommends where OLM has none.
+fn release_labels(object: &mut Json, expected: &[Json], used: &mut BTreeSet<&'static str>) {
+    let theirs = expected.iter().find(|theirs| label(theirs) == label(object));
+    let theirs = theirs.and_then(|theirs| theirs.pointer("/metadata/labels"));
+    let Some(metadata) = object["metadata"].as_object_mut() else { return };
+    let Some(labels) = metadata.get_mut("labels").and_then(Json::as_object_mut) else { return };
+    let values = [
+        ("app.kubernetes.io/name", "operator"),
+        ("app.kubernetes.io/instance", RELEASE_NAME),
+        ("app.kubernetes.io/managed-by", "Helm"),
+    ];
+    let before = labels.len();
+    labels.retain(|key, value| {
+        let added = match key.as_str() {
+            "app.kubernetes.io/version" => true,
+            "helm.sh/chart" => value.as_str().is_some_and(|v| v.starts_with("operator-")),
+            key => values.iter().any(|row| row.0 == key && row.1 == *value),
+        };
+        !added || theirs.is_some_and(|theirs| theirs.get(key).is_some())
+    });
+    if labels.len() < before {
+        used.insert("release-labels");
+    }
+    if labels.is_empty() && theirs.is_none() {
+        metadata.remove("labels");
+    }
+}
+
+/// Removes the annotations of OLM's pods that only catalogs read, where ours do not have them.
+fn catalog_annotations(object: &mut Json, actual: &[Json], used: &mut BTreeSet<&'static str>) {
+    const OF_PODS: &str = "/spec/template/metadata/annotations";
+    let ours = actual.iter().find(|ours| label(ours) == label(object));
+    let ours = ours.and_then(|ours| ours.pointer(OF_PODS));
+    let Some(annotations) = object.pointer_mut(OF_PODS).and_then(Json::as_object_mut) else {
+        return;
+    };
+    let before = annotations.len();
+    annotations.retain(|key, _| {
+        !olm::is_descriptive(key) || ours.is_some_and(|ours| ours.get(key).is_some())
+    });
+    if annotations.len() < before {
+        used.insert("catalog-annotations");
+    }
+}
+
 /// Corrects OLM's errors around certificates.
 fn certificates(object: &mut Json, used: &mut BTreeSet<&'static str>) {
     let webhooks = object.get_mut("webhooks").and_then(Json::as_array_mut);
@@ -252,12 +302,6 @@ fn certificates(object: &mut Json, used: &mut BTreeSet<&'static str>) {
     if let Some(name) = name.filter(|name| name.as_str().is_some_and(|name| name.len() > 64)) {
         *name = json!(name.as_str().expect("a string")[..64]);
         used.insert("common-name");
-    }
-    if let Some(annotations) = object.pointer_mut("/spec/template/metadata/annotations")
-        && annotations["olm.properties"] == "null"
-    {
-        annotations.as_object_mut().expect("annotations").remove("olm.properties");
-        used.insert("no-properties");
     }
     let Some(pod) = object.pointer_mut("/spec/template/spec").and_then(Json::as_object_mut) else {
         return;

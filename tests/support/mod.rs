@@ -1,6 +1,5 @@
 //! Shared parts of the test programs: programs to run, inputs to build and comparisons.
 
-pub(crate) mod api_schemas;
 pub(crate) mod cargo_program;
 pub(crate) mod command;
 pub(crate) mod comparison;
@@ -22,4 +21,6 @@ pub(crate) mod operating_system;
 pub(crate) mod parallel;
 pub(crate) mod rendered;
 pub(crate) mod role_names;
+pub(crate) mod serving_examples;
 pub(crate) mod shared;
+pub(crate) mod unchecked;

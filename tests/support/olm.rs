@@ -30,8 +30,8 @@ pub(crate) fn compile(
     let compiled = files.and_then(|files| {
         let mut config = BundleConfig::new("operator", source);
         config.namespace = Some(NAMESPACE.to_owned());
-        config.watch = watch;
-        config.certificates = certificates;
+        config.operator.watch = watch.map(|watch| (watch, None));
+        config.operator.certificates = Some(certificates);
         config.pods = pods;
         pipeline::compile(&files, &config, &mut diagnostics)
     });

@@ -1,17 +1,20 @@
 //! Test data that is not part of the project.
 
-#![allow(clippy::print_stderr, reason = "says what was not checked")]
-
+use super::unchecked::not_checked;
 use std::path::PathBuf;
 
-/// The folder `name` of the shared test data, or nothing where the data is absent, which is said.
+/// The folder `name` of the shared test data, or nothing where there is no such data, which is said.
+///
+/// # Panics
+/// When there is such data, but not this folder.
 pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     let root = std::env::var_os("BUNDLE2CHART_SHARED")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
-    let folder = root.join(name);
-    if folder.exists() {
-        return Some(folder);
+    if !root.exists() {
+        not_checked(&format!("real bundles, because there is no folder {}", root.display()));
+        return None;
     }
-    eprintln!("not checked: there is no {}", folder.display());
-    None
+    let folder = root.join(name);
+    assert!(folder.exists(), "there is no {}", folder.display());
+    Some(folder)
 }

@@ -82,12 +82,15 @@ fn target_ports_default_to_the_port_of_the_service() {
     for field in ["", "targetPort: null", "targetPort: 0", "targetPort: ''"] {
         assert_eq!(target_port(field), Ok(Value::from(8443)), "{field}");
     }
-    assert_eq!(target_port("targetPort: 9443"), Ok(Value::from(9443)));
+    for port in [1, 9443, 65_535] {
+        assert_eq!(target_port(&format!("targetPort: {port}")), Ok(Value::from(port)));
+    }
     assert_eq!(target_port("targetPort: webhook"), Ok(Value::text("webhook")));
 
     let path = ".spec.webhookdefinitions[0].targetPort";
     for (field, message) in [
-        ("targetPort: 70000", "is 70000, but ports are from 1 to 65535"),
+        ("targetPort: -1", "is -1, but ports are from 1 to 65535"),
+        ("targetPort: 65536", "is 65536, but ports are from 1 to 65535"),
         ("targetPort: []", "must be an integer or a string, but it is a list"),
     ] {
         assert_eq!(target_port(field), Err(vec![format!("10 `{path}` {message}")]), "{field}");

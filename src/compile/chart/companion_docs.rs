@@ -40,7 +40,7 @@ pub(super) fn crds(
 
     if !crds.sizes().is_empty() {
         readme.push_str("\n## CustomResourceDefinitions\n");
-        if description.config.toggles.strip_descriptions {
+        if description.config.settings.strip_descriptions == Some(true) {
             readme.push_str(STRIPPED);
         }
         crd_docs::of_chart(&mut readme, crds, &name, namespace);

@@ -25,7 +25,7 @@ pub(super) fn section(
     }
 
     text.push_str("\n## CustomResourceDefinitions\n");
-    if description.config.toggles.strip_descriptions {
+    if description.config.settings.strip_descriptions == Some(true) {
         text.push_str(STRIPPED);
     }
     let chart = Part::Crds.name(description.config);

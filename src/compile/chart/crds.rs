@@ -5,7 +5,6 @@ use crate::config::CrdPlacement;
 use crate::ir::{Object, Origin, Unit, ValueSpec, ValuesPath};
 use crate::passes::crds_enabled;
 use crate::yaml::{self, CRD_VERSION_TEMPLATE, crd_template};
-use serde_json::json;
 use std::collections::BTreeMap;
 
 /// Template folder of the CRD subchart.
@@ -123,12 +122,9 @@ pub(super) fn allow_downgrade() -> ValuesPath {
 }
 
 fn allow_downgrade_value() -> ValueSpec {
-    ValueSpec {
-        path: allow_downgrade(),
-        default: json!(false),
-        schema: json!({"type": "boolean"}),
-        documented_default: None,
-        description: "Allow downgrades of CRDs that a newer version of the operator installed"
-            .to_owned(),
-    }
+    ValueSpec::switch(
+        allow_downgrade(),
+        false,
+        "Allow downgrades of CRDs that a newer version of the operator installed",
+    )
 }

@@ -5,7 +5,7 @@ use super::crds::Crds;
 use super::{Description, Part, artifact_hub};
 use crate::bundle::{Bundle, ClusterServiceVersion};
 use crate::config::Maintainer;
-use crate::ir::{Map, Object, Value};
+use crate::ir::{Map, Object, Value, map, value};
 use crate::yaml;
 
 /// Returns Chart.yaml: versions, description and provenance, without timestamps, and
@@ -39,19 +39,17 @@ pub(super) fn chart(
     set("type", "application".into());
 
     csv.into_iter().flat_map(of_csv).for_each(|(key, value)| set(key, value));
-    if !description.config.maintainers.is_empty() {
-        set("maintainers", maintainers(&description.config.maintainers));
+    if !description.config.maintainers().is_empty() {
+        set("maintainers", maintainers(description.config.maintainers()));
     }
 
     if crds.are_in_subchart() {
-        let mut dependency = vec![
-            ("name", Value::text(CRDS_SUBCHART)),
-            ("version", Value::text(description.version.to_string())),
-        ];
-        if crds.are_templates() {
-            dependency.push(("condition", Value::text(CRDS_CONDITION)));
-        }
-        set("dependencies", Value::Seq(vec![Value::map(dependency)]));
+        let dependency = value!({
+            "name": CRDS_SUBCHART,
+            "version": description.version.to_string(),
+            "condition": ?crds.are_templates().then_some(CRDS_CONDITION),
+        });
+        set("dependencies", vec![dependency].into());
     }
 
     let mut annotations = annotations(description);
@@ -65,7 +63,7 @@ pub(super) fn chart(
         }
         annotations.extend(description.bundle.map(upgrade_facts).unwrap_or_default());
     }
-    if description.config.toggles.strip_descriptions {
+    if description.config.settings.strip_descriptions == Some(true) {
         annotations.insert("bundle2chart/descriptions".to_owned(), Value::text("stripped"));
     }
     // Artifact Hub's annotations come last: they have texts of the bundle with several lines.
@@ -136,28 +134,25 @@ fn icon(csv: &Object) -> Option<String> {
 /// Returns Chart.yaml of the CRD subchart.
 pub(super) fn crds_chart(description: &Description<'_>) -> String {
     let name = &description.config.name;
-    plain(&Map::from_iter([
-        ("apiVersion".to_owned(), "v2".into()),
-        ("name".to_owned(), Value::text(CRDS_SUBCHART)),
-        ("version".to_owned(), Value::text(description.version.to_string())),
-        ("description".to_owned(), Value::text(format!("CustomResourceDefinitions of {name}"))),
-        ("type".to_owned(), "application".into()),
-    ]))
+    plain(&map! {
+        "apiVersion": "v2",
+        "name": CRDS_SUBCHART,
+        "version": description.version.to_string(),
+        "description": format!("CustomResourceDefinitions of {name}"),
+        "type": "application",
+    })
 }
 
 fn annotations(description: &Description<'_>) -> Map {
     let Some(bundle) = description.bundle else {
-        let manifests = ("bundle2chart/manifests".to_owned(), Value::text(description.origin));
-        return Map::from_iter([manifests]);
+        return map! {"bundle2chart/manifests": description.origin};
     };
-    let mut annotations = Map::from_iter([
-        ("bundle2chart/bundle".to_owned(), Value::text(description.origin)),
-        ("bundle2chart/package".to_owned(), Value::text(&bundle.package)),
-        ("bundle2chart/csv".to_owned(), Value::text(bundle.csv.name())),
-    ]);
-    if let Some(image) = &bundle.image {
-        annotations.insert("bundle2chart/digest".to_owned(), Value::text(&image.digest));
-    }
+    let mut annotations = map! {
+        "bundle2chart/bundle": description.origin,
+        "bundle2chart/package": &bundle.package,
+        "bundle2chart/csv": bundle.csv.name(),
+        "bundle2chart/digest": ?bundle.image.as_ref().map(|image| &image.digest),
+    };
     if let Some(maximum) = &bundle.requirements.max_openshift {
         annotations.insert("bundle2chart/max-openshift-version".to_owned(), Value::text(maximum));
     }
@@ -197,8 +192,7 @@ pub fn maintainers(maintainers: &[Maintainer]) -> Value {
 
 fn maintainer(maintainer: &Maintainer) -> Value {
     let Maintainer { name, email, url } = maintainer;
-    let fields = [("name", Some(name)), ("email", email.as_ref()), ("url", url.as_ref())];
-    Value::map(fields.into_iter().filter_map(|(key, text)| Some((key, Value::text(text?)))))
+    value!({"name": name, "email": ?email, "url": ?url})
 }
 
 /// Returns the YAML of a map without expressions, which cannot fail.

@@ -10,9 +10,9 @@ mod cluster_scope;
 mod companion_docs;
 mod crd_docs;
 mod crds;
+mod first_resource;
 mod gates;
 mod generated;
-pub mod helm_test;
 pub mod manifest;
 pub mod metadata;
 mod named_templates;
@@ -30,6 +30,7 @@ pub use budget::{
     share as release_share,
 };
 pub use chart_lock::{CHART_LOCK, CRDS_SUBCHART, chart_lock, is_written_by_helm};
+pub use first_resource::FirstResource;
 pub use generated::{Manifest, render_generated};
 
 use crate::bundle::Bundle;
@@ -249,17 +250,9 @@ fn chart(
 ) -> Chart {
     let name = part.name(description.config);
     let mut crds = crds::place(&mut unit, part, description.crds);
-    let tests = match part {
-        Part::Main => helm_test::add(&mut unit, &name),
-        Part::Crds | Part::Operands => BTreeMap::new(),
-    };
     let unit = &unit;
-    let mut files: BTreeMap<String, String> = BTreeMap::new();
-    for (path, text) in manifest::templates(unit.objects.iter().filter(|o| !crds.holds(o))) {
-        files.insert(path, text);
-    }
+    let mut files = manifest::templates(unit.objects.iter().filter(|o| !crds.holds(o)));
     files.extend(named_templates::files(unit));
-    files.extend(tests);
     if let Some(template) = required_apis::template(unit, &name, providers) {
         files.insert(REQUIRED_APIS.to_owned(), template);
     }

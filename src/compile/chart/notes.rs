@@ -2,7 +2,7 @@
 
 use super::crds::Crds;
 use super::readme::watched;
-use super::{Companions, Description, Part, crd_docs};
+use super::{Companions, Description, Part, crd_docs, first_resource};
 use crate::config::Layout;
 use crate::ir::{Expr, LASTING_WORKLOADS, Origin, PULL_SECRET, Unit, Value};
 use crate::yaml::{escape, in_text};
@@ -60,6 +60,9 @@ pub(super) fn notes(
             "\nWhen the operator is ready, install its custom resources from the folder with the charts:\n  \
              helm upgrade --install {operands} {folder} --namespace {{{{ .Release.Namespace }}}}\n"
         );
+    }
+    if let Some(first) = first_resource::of_chart(description, companions) {
+        first_resource::notes(&mut text, &first);
     }
     if companions.crds {
         let _ = write!(

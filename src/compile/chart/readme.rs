@@ -3,11 +3,12 @@
 use super::crds::Crds;
 use super::notes::pull_namespaces;
 use super::{
-    AfterInstall, Companions, Description, Part, crd_docs, gates, helm_test, steps, uninstall,
+    AfterInstall, Companions, Description, Part, crd_docs, first_resource, gates, steps, uninstall,
 };
-use crate::config::{CertificateProvider, KUBECTL_IMAGE, Layout, Source, Watch};
+use crate::config::{CertificateProvider, Layout, Source, Watch};
 use crate::escape::markdown::{self, code, sentence};
 use crate::ir::{Expr, ObjectId, Unit, Value, ValuesPath};
+use crate::permissions;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -55,13 +56,16 @@ pub(super) fn readme(
         let _ = write!(text, "\nThe operator watches {}.\n", watched(watch));
     }
 
+    if let Some(first) = first_resource::of_chart(description, companions) {
+        first_resource::section(&mut text, &first, description.namespace);
+    }
     warnings(&mut text, description);
     certificate_section(&mut text, unit, description);
     steps::section(&mut text, &next.steps, description.namespace);
     gates::section(&mut text, &next.gates, description.namespace);
     contents(&mut text, unit);
+    permission_section(&mut text, description);
     values(&mut text, unit);
-    test_section(&mut text, unit, description);
     crd_docs::section(&mut text, unit, description, crds, companions);
     uninstall::section(&mut text, unit, description, companions);
 
@@ -78,6 +82,17 @@ pub(super) fn readme(
     text
 }
 
+/// Appends the permissions of the operator, as `inspect` prints them.
+fn permission_section(text: &mut String, description: &Description<'_>) {
+    let Some(bundle) = description.bundle else { return };
+    let lines = permissions::of_csv(&bundle.csv);
+    let fence = markdown::fence(lines.as_str().lines());
+    let _ = write!(
+        text,
+        "\n## Permissions\n\nSensitive ones are marked with `!`.\n\n{fence}text\n{lines}{fence}\n"
+    );
+}
+
 /// Appends the warnings of the build.
 fn warnings(text: &mut String, description: &Description<'_>) {
     if description.warnings.is_empty() {
@@ -87,24 +102,6 @@ fn warnings(text: &mut String, description: &Description<'_>) {
     for warning in description.warnings {
         let _ = writeln!(text, "- {}", markdown::text(warning));
     }
-}
-
-/// Appends the commands of `helm test`.
-fn test_section(text: &mut String, unit: &Unit, description: &Description<'_>) {
-    if !unit.values.iter().any(|value| value.path == helm_test::image()) {
-        return;
-    }
-    let (name, namespace) = (&description.config.name, description.namespace);
-    let _ = write!(
-        text,
-        "\n## Test\n\n`helm test` waits for the rollout of the workloads. The value `tests.image` enables it, because the \
-         image is not part of the bundle.\n\n\
-         ```sh\n\
-         helm upgrade {name} . --namespace {namespace} --reuse-values --set tests.image={}\n\
-         helm test {name} --namespace {namespace}\n\
-         ```\n",
-        KUBECTL_IMAGE
-    );
 }
 
 /// Returns the watched namespaces as the object of a sentence.
@@ -240,14 +237,14 @@ fn certificate_section(text: &mut String, unit: &Unit, description: &Description
         return;
     }
     let config = description.config;
-    let issuer = match &config.issuer {
+    let issuer = match &config.operator.issuer {
         Some(issuer) => {
             format!(" The {} {} signs them and must exist first.", issuer.kind, code(&issuer.name))
         }
         None => String::new(),
     };
 
-    let provider = match config.certificates {
+    let provider = match config.certificates() {
         CertificateProvider::CertManager => format!(
             "cert-manager issues the certificates and injects the CA bundle. Install it before this chart: without the \
              API `cert-manager.io/v1` the installation fails.{issuer}"

@@ -65,7 +65,7 @@ pub(super) fn missing(
     }
 
     Diagnostic::error(Code::DependencyMissing, message)
-        .at(Place::span(own.config.span.clone()))
+        .at(&own.config.span)
         .related(dependency.place.clone(), "the dependency")
         .hint(hint)
 }
@@ -93,7 +93,7 @@ pub(super) fn missing_apis(
     });
     message.extend(other_version);
     let mut diagnostic = Diagnostic::error(Code::DependencyMissing, message)
-        .at(Place::span(own.config.span.clone()))
+        .at(&own.config.span)
         .hint(to_add(own, "NAME", None, &names));
     for (_, dependency) in apis.iter().take(MOST_NAMES) {
         diagnostic = diagnostic.related(dependency.place.clone(), "the dependency");
@@ -115,7 +115,7 @@ pub(super) fn order(
         Code::DependencyOrder,
         format!("`{name}` requires {need} from `{provider}`, which is not in its `depends-on`"),
     )
-    .at(Place::span(own.config.span.clone()))
+    .at(&own.config.span)
     .hint(format!("add {}", list("depends-on", &own.config.depends_on, &[provider.as_str()])));
     match declared {
         Some(place) => note.related(place.clone(), "the dependency"),
@@ -133,7 +133,7 @@ pub(super) fn cert_manager(own: &Member<'_>) -> Diagnostic {
             certificates"
         ),
     )
-    .at(Place::span(own.config.span.clone()))
+    .at(&own.config.span)
     .hint(format!(
         "if the cluster has cert-manager, write {}; otherwise install it first or set \
             `certificates`",
@@ -170,7 +170,7 @@ fn to_add(own: &Member<'_>, name: &str, package: Option<&str>, provided: &[&str]
 
 fn or_provided(own: &Member<'_>, provided: &[&str]) -> String {
     // Entries of `[defaults]` stay there.
-    let known = &own.config.provided;
+    let known = &own.config.settings.provided;
     let known: Vec<String> = known
         .iter()
         .filter(|entry| {

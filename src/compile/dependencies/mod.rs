@@ -40,7 +40,7 @@ impl<'c> Member<'c> {
             package: bundle.package.clone(),
             version: bundle.csv.version.clone(),
             requirements: bundle.requirements.clone(),
-            cert_manager: config.certificates == CertificateProvider::CertManager && serves,
+            cert_manager: config.certificates() == CertificateProvider::CertManager && serves,
             uses: Vec::new(),
             crds,
         }
@@ -79,7 +79,7 @@ pub fn check(members: &[Member<'_>], diagnostics: &mut Diagnostics) {
 
     // `provided` is often in `[defaults]`, so each entry is judged once, after all bundles.
     let mut reported = BTreeSet::new();
-    for Text { text, span } in members.iter().flat_map(|member| &member.config.provided) {
+    for Text { text, span } in members.iter().flat_map(|member| &member.config.settings.provided) {
         let start = start_of(span);
         if !used.contains(&start) && reported.insert(start) {
             diagnostics.push(
@@ -87,7 +87,7 @@ pub fn check(members: &[Member<'_>], diagnostics: &mut Diagnostics) {
                     Code::UnusedSetting,
                     format!("no bundle depends on `{text}`, which is in `provided`"),
                 )
-                .at(Place::span(span.clone()))
+                .at(span)
                 .hint("fix the entry, or remove it"),
             );
         }
@@ -257,7 +257,8 @@ impl<'m> Checker<'m, '_> {
 
     /// Returns true if `provided` has the requirement, and marks the entry as used.
     fn provided(&mut self, wanted: &str) -> bool {
-        let entries = self.own().config.provided.iter().filter(|entry| entry.text == wanted);
+        let entries =
+            self.own().config.settings.provided.iter().filter(|entry| entry.text == wanted);
         let starts: Vec<Start<'m>> = entries.map(|entry| start_of(&entry.span)).collect();
         self.used.extend(&starts);
         !starts.is_empty()

@@ -1,7 +1,7 @@
 //! CRDs that several bundles of a configuration ship, as the ACK controllers do.
 
 use super::Member;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, quoted};
+use crate::diag::{Code, Diagnostic, Diagnostics, quoted};
 use std::collections::BTreeMap;
 
 /// Reports a warning for each bundle whose CRDs an earlier one also ships: Helm refuses to install
@@ -38,7 +38,7 @@ fn warning(member: &Member<'_>, owner: &str, crds: &[&str]) -> Diagnostic {
             "{these} {names} {verb} also in `{owner}`: Helm refuses to install objects that another release owns"
         ),
     )
-    .at(Place::span(member.config.span.clone()))
+    .at(&member.config.span)
     .hint(format!(
         "ship each CRD in one bundle; in the others write exclude = ['{filter}']"
     ))

@@ -1,9 +1,9 @@
 //! Argo CD: an ApplicationSet whose steps are the levels, or Applications with sync waves; and an
 //! ApplicationSet that discovers models.
 
-use super::{Plan, Planned, document, join, present};
+use super::{Plan, Planned, document, filled, join};
 use crate::config::{ArgoCd, ArgoStyle, Deploy, Discovery, IgnoreDifference, OwnApplication};
-use crate::ir::Value;
+use crate::ir::{Value, value};
 use crate::kubectl::Gate;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -117,17 +117,13 @@ fn health_checks(plan: &Plan<'_>, argocd: &ArgoCd) -> Option<String> {
         head.extend(unseen.into_iter().map(|gate| format!("- {gate}")));
     }
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
-    let metadata = Value::map([
-        ("name", Value::from(SETTINGS)),
-        ("namespace", Value::text(&argocd.namespace)),
-    ]);
-    let body = vec![
-        ("apiVersion", "v1".into()),
-        ("kind", "ConfigMap".into()),
-        ("metadata", metadata),
-        ("data", Value::map(data)),
-    ];
-    Some(document(&head, body))
+    let body = value!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": SETTINGS, "namespace": &argocd.namespace},
+        "data": Value::map(data),
+    });
+    Some(document(&head, &body))
 }
 
 /// Returns the health check of a kind, in Lua. Objects without a gate are healthy, as without it.
@@ -204,18 +200,15 @@ fn discovered_set(
         .chain(flux)
         .filter_map(|dir| dir.split('/').next())
         .collect();
-    let everything = Value::map([("path", Value::text(join(&deploy.charts, "*")))]);
-    let excluded = others.into_iter().map(|dir| {
-        Value::map([("path", Value::text(join(&deploy.charts, dir))), ("exclude", true.into())])
-    });
-    let generator = Value::map([(
-        "git",
-        Value::map([
-            ("repoURL", Value::text(&argocd.repo)),
-            ("revision", Value::text(&argocd.revision)),
-            ("directories", Value::Seq(std::iter::once(everything).chain(excluded).collect())),
-        ]),
-    )]);
+    let everything = value!({"path": join(&deploy.charts, "*")});
+    let excluded =
+        others.into_iter().map(|dir| value!({"path": join(&deploy.charts, dir), "exclude": true}));
+    let directories: Vec<Value> = std::iter::once(everything).chain(excluded).collect();
+    let generator = value!({"git": {
+        "repoURL": &argocd.repo,
+        "revision": &argocd.revision,
+        "directories": directories,
+    }});
 
     let chart = Chart {
         name: "{{.path.basename}}",
@@ -235,7 +228,7 @@ fn discovered_set(
         metadata: metadata_of(&name, argocd, waves),
         generator,
         strategy: None,
-        applications: Value::map([("name", Value::from("{{.path.basename}}"))]),
+        applications: value!({"name": "{{.path.basename}}"}),
         spec: chart.spec(deploy, argocd, true),
     };
     set.document()
@@ -255,27 +248,23 @@ struct ApplicationSet<'a> {
 
 impl ApplicationSet<'_> {
     fn document(self) -> String {
-        let template = Value::map([("metadata", self.applications), ("spec", self.spec)]);
-        let spec = present([
-            ("goTemplate", Some(true.into())),
-            ("goTemplateOptions", Some(Value::texts(["missingkey=error"]))),
-            ("generators", Some(Value::Seq(vec![self.generator]))),
-            ("strategy", self.strategy),
-            // As for Applications of an Application of Applications: the objects of a chart are kept
-            // when its entry or directory is removed, because the operator must be running while its
-            // objects are deleted.
-            ("syncPolicy", Some(Value::map([("preserveResourcesOnDeletion", true.into())]))),
-            ("template", Some(template)),
-        ]);
-        document(
-            &self.comments,
-            vec![
-                ("apiVersion", "argoproj.io/v1alpha1".into()),
-                ("kind", "ApplicationSet".into()),
-                ("metadata", self.metadata),
-                ("spec", spec),
-            ],
-        )
+        let body = value!({
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "ApplicationSet",
+            "metadata": self.metadata,
+            "spec": {
+                "goTemplate": true,
+                "goTemplateOptions": ["missingkey=error"],
+                "generators": [self.generator],
+                "strategy": ?self.strategy,
+                // As for Applications of an Application of Applications: the objects of a chart are
+                // kept when its entry or directory is removed, because the operator must be running
+                // while its objects are deleted.
+                "syncPolicy": {"preserveResourcesOnDeletion": true},
+                "template": {"metadata": self.applications, "spec": self.spec},
+            },
+        });
+        document(&self.comments, &body)
     }
 }
 
@@ -284,30 +273,23 @@ fn application_set(releases: &[&Planned<'_>], deploy: &Deploy, argocd: &ArgoCd) 
     let elements = releases.iter().map(|planned| {
         let release = planned.release;
         let values = if release.stubs.is_empty() { "" } else { WITHOUT_HOOK };
-        present([
-            ("name", Some(Value::text(&release.name))),
-            ("namespace", Some(Value::text(&release.namespace))),
-            ("path", Some(Value::text(join(&deploy.charts, &release.dir)))),
-            ("values", some_have_stubs.then(|| values.into())),
-            ("wave", Some(Value::text(planned.level.to_string()))),
-        ])
+        value!({
+            "name": &release.name,
+            "namespace": &release.namespace,
+            "path": join(&deploy.charts, &release.dir),
+            "values": ?some_have_stubs.then_some(values),
+            "wave": planned.level.to_string(),
+        })
     });
-    let generator =
-        Value::map([("list", Value::map([("elements", Value::Seq(elements.collect()))]))]);
+    let generator = value!({"list": {"elements": elements.collect::<Vec<_>>()}});
     let levels: BTreeSet<usize> = releases.iter().map(|planned| planned.level).collect();
     let steps = levels.into_iter().map(|level| {
-        let expression = Value::map([
-            ("key", WAVE_LABEL.into()),
-            ("operator", "In".into()),
-            ("values", Value::texts([level.to_string()])),
-        ]);
-        Value::map([("matchExpressions", Value::Seq(vec![expression]))])
+        value!({"matchExpressions": [
+            {"key": WAVE_LABEL, "operator": "In", "values": [level.to_string()]},
+        ]})
     });
     // The controller of ApplicationSets reads these as Go templates.
-    let metadata = Value::map([
-        ("name", "{{.name}}".into()),
-        ("labels", Value::map([(WAVE_LABEL, "{{.wave}}".into())])),
-    ]);
+    let metadata = value!({"name": "{{.name}}", "labels": {WAVE_LABEL: "{{.wave}}"}});
     let stubs = releases.iter().flat_map(|planned| &planned.release.stubs);
     let chart = Chart {
         name: "{{.name}}",
@@ -317,10 +299,8 @@ fn application_set(releases: &[&Planned<'_>], deploy: &Deploy, argocd: &ArgoCd) 
         stubs: stubs.map(String::as_str).collect(),
         own: None,
     };
-    let strategy = Value::map([
-        ("type", "RollingSync".into()),
-        ("rollingSync", Value::map([("steps", Value::Seq(steps.collect()))])),
-    ]);
+    let steps: Vec<Value> = steps.collect();
+    let strategy = value!({"type": "RollingSync", "rollingSync": {"steps": steps}});
     let without = if argocd.prune {
         "without it, all charts are synced at once."
     } else {
@@ -355,55 +335,43 @@ fn application(planned: &Planned<'_>, deploy: &Deploy, argocd: &ArgoCd) -> Strin
         stubs: release.stubs.iter().map(String::as_str).collect(),
         own: own_application(argocd, &release.name),
     };
-    document(
-        &[],
-        vec![
-            ("apiVersion", "argoproj.io/v1alpha1".into()),
-            ("kind", "Application".into()),
-            ("metadata", metadata_of(&release.name, argocd, wave)),
-            ("spec", chart.spec(deploy, argocd, true)),
-        ],
-    )
+    let body = value!({
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": metadata_of(&release.name, argocd, wave),
+        "spec": chart.spec(deploy, argocd, true),
+    });
+    document(&[], &body)
 }
 
 /// Returns the Application of Applications.
 fn root(deploy: &Deploy, argocd: &ArgoCd) -> String {
     let path = join(&deploy.charts, &format!("{}/{APPLICATIONS}", argocd.dir));
-    let spec = Value::map([
-        ("project", Value::text(&argocd.project)),
-        ("source", source(argocd, &path, None)),
-        // Applications are objects of the cluster that Argo CD itself runs in.
-        (
-            "destination",
-            Value::map([
-                ("server", "https://kubernetes.default.svc".into()),
-                ("namespace", Value::text(&argocd.namespace)),
-            ]),
-        ),
-        ("syncPolicy", Value::map([("automated", automated(argocd.prune))])),
-    ]);
-    document(
-        &[
-            "Sync waves follow `depends-on`. Argo CD only waits for Applications if its settings",
-            "have the health check resource.customizations.health.argoproj.io_Application.",
-        ],
-        vec![
-            ("apiVersion", "argoproj.io/v1alpha1".into()),
-            ("kind", "Application".into()),
-            ("metadata", metadata_of(&argocd.name, argocd, None)),
-            ("spec", spec),
-        ],
-    )
+    let body = value!({
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": metadata_of(&argocd.name, argocd, None),
+        "spec": {
+            "project": &argocd.project,
+            "source": source(argocd, &path, None),
+            // Applications are objects of the cluster that Argo CD itself runs in.
+            "destination": {
+                "server": "https://kubernetes.default.svc",
+                "namespace": &argocd.namespace,
+            },
+            "syncPolicy": {"automated": automated(argocd.prune)},
+        },
+    });
+    let head = [
+        "Sync waves follow `depends-on`. Argo CD only waits for Applications if its settings",
+        "have the health check resource.customizations.health.argoproj.io_Application.",
+    ];
+    document(&head, &body)
 }
 
 fn metadata_of(name: &str, argocd: &ArgoCd, wave: Option<usize>) -> Value {
-    let waves = wave
-        .map(|wave| Value::map([("argocd.argoproj.io/sync-wave", Value::text(wave.to_string()))]));
-    present([
-        ("name", Some(Value::text(name))),
-        ("namespace", Some(Value::text(&argocd.namespace))),
-        ("annotations", waves),
-    ])
+    let waves = wave.map(|wave| value!({"argocd.argoproj.io/sync-wave": wave.to_string()}));
+    value!({"name": name, "namespace": &argocd.namespace, "annotations": ?waves})
 }
 
 /// A chart as its Application names it.
@@ -425,59 +393,44 @@ impl Chart<'_> {
             let files = values.files(self.name).into_iter();
             Value::texts(files.map(|file| format!("/{}", join(&values.in_repository, &file))))
         });
-        let helm = present([
-            ("releaseName", Some(Value::text(self.name))),
-            ("ignoreMissingValueFiles", values.as_ref().map(|_| true.into())),
-            ("valueFiles", values),
-            ("values", self.values.map(Value::text)),
-        ]);
+        let helm = value!({
+            "releaseName": self.name,
+            "ignoreMissingValueFiles": ?values.as_ref().map(|_| true),
+            "valueFiles": ?values,
+            "values": ?self.values,
+        });
         let prune = self.own.map_or(argocd.prune, |own| own.prune);
         let place = if argocd.destination.contains("://") { "server" } else { "name" };
-        let backoff = Value::map([
-            ("duration", Value::from("10s")),
-            ("factor", 2.into()),
-            ("maxDuration", "3m".into()),
-        ]);
-        Value::map([
-            ("project", Value::text(&argocd.project)),
-            ("source", source(argocd, self.path, Some(helm))),
-            (
-                "destination",
-                Value::map([
-                    (place, Value::text(&argocd.destination)),
-                    ("namespace", Value::text(self.namespace)),
-                ]),
-            ),
-            (
-                "syncPolicy",
-                present([
-                    ("automated", automatic.then(|| automated(prune))),
-                    ("syncOptions", Some(Value::texts(SYNC_OPTIONS.iter().copied()))),
-                    // Webhooks take a moment to answer after their Deployment is ready.
-                    ("retry", Some(Value::map([("limit", 10.into()), ("backoff", backoff)]))),
-                ]),
-            ),
-            ("ignoreDifferences", self.ignored(argocd)),
-        ])
+        value!({
+            "project": &argocd.project,
+            "source": source(argocd, self.path, Some(helm)),
+            "destination": {place: &argocd.destination, "namespace": self.namespace},
+            "syncPolicy": {
+                "automated": ?automatic.then(|| automated(prune)),
+                "syncOptions": Value::texts(SYNC_OPTIONS.iter().copied()),
+                // Webhooks take a moment to answer after their Deployment is ready.
+                "retry": {
+                    "limit": 10,
+                    "backoff": {"duration": "10s", "factor": 2, "maxDuration": "3m"},
+                },
+            },
+            "ignoreDifferences": self.ignored(argocd),
+        })
     }
 
     fn ignored(&self, argocd: &ArgoCd) -> Value {
         let always = WRITTEN_BY_OTHERS.iter().map(|(group, kind, path)| {
-            Value::map([
-                ("group", Value::from(*group)),
-                ("kind", (*kind).into()),
-                ("jqPathExpressions", Value::texts([*path])),
-            ])
+            value!({"group": *group, "kind": *kind, "jqPathExpressions": [*path]})
         });
         // Argo CD cannot look up whether a CRD exists. For ignored differences it keeps the live
         // state, so that a real CRD is not changed.
         let stubs = self.stubs.iter().map(|name| {
-            Value::map([
-                ("group", Value::from("apiextensions.k8s.io")),
-                ("kind", "CustomResourceDefinition".into()),
-                ("name", Value::text(*name)),
-                ("jsonPointers", Value::texts(["/spec"])),
-            ])
+            value!({
+                "group": "apiextensions.k8s.io",
+                "kind": "CustomResourceDefinition",
+                "name": *name,
+                "jsonPointers": ["/spec"],
+            })
         });
         let own = self.own.iter().flat_map(|own| &own.ignore);
         let configured = argocd.ignore.iter().chain(own).map(configured);
@@ -486,26 +439,26 @@ impl Chart<'_> {
 }
 
 fn source(argocd: &ArgoCd, path: &str, helm: Option<Value>) -> Value {
-    present([
-        ("repoURL", Some(Value::text(&argocd.repo))),
-        ("targetRevision", Some(Value::text(&argocd.revision))),
-        ("path", Some(Value::text(path))),
-        ("helm", helm),
-    ])
+    value!({
+        "repoURL": &argocd.repo,
+        "targetRevision": &argocd.revision,
+        "path": path,
+        "helm": ?helm,
+    })
 }
 
 fn automated(prune: bool) -> Value {
-    Value::map([("prune", prune.into()), ("selfHeal", true.into())])
+    value!({"prune": prune, "selfHeal": true})
 }
 
 fn configured(ignore: &IgnoreDifference) -> Value {
-    let texts = |list: &[String]| (!list.is_empty()).then(|| Value::texts(list));
-    present([
-        ("group", (!ignore.group.is_empty()).then(|| Value::text(&ignore.group))),
-        ("kind", Some(Value::text(&ignore.kind))),
-        ("name", ignore.name.as_ref().map(Value::text)),
-        ("namespace", ignore.namespace.as_ref().map(Value::text)),
-        ("jsonPointers", texts(&ignore.json_pointers)),
-        ("jqPathExpressions", texts(&ignore.jq_paths)),
-    ])
+    let texts = |list: &[String]| filled(list.iter().map(Value::text).collect());
+    value!({
+        "group": ?Some(&ignore.group).filter(|group| !group.is_empty()),
+        "kind": &ignore.kind,
+        "name": ?&ignore.name,
+        "namespace": ?&ignore.namespace,
+        "jsonPointers": ?texts(&ignore.json_pointers),
+        "jqPathExpressions": ?texts(&ignore.jq_paths),
+    })
 }

@@ -1,9 +1,9 @@
 //! Flux: a HelmRelease for each chart, and the list of them. With gates, also a Kustomization for each
 //! chart, which waits for them: a HelmRelease depends on other HelmReleases only.
 
-use super::{Plan, Planned, Release, document, join, present};
+use super::{Plan, Planned, Release, document, filled, join};
 use crate::config::{Deploy, Flux};
-use crate::ir::Value;
+use crate::ir::{Value, value};
 use crate::kubectl::{Gate, Step};
 use std::collections::BTreeMap;
 
@@ -40,17 +40,12 @@ pub(super) fn files(plan: &Plan<'_>, deploy: &Deploy, flux: &Flux) -> BTreeMap<S
     let listed = if has_gates { STEPS } else { RELEASES };
     let names =
         plan.releases.iter().map(|planned| format!("{listed}/{}.yaml", planned.release.name));
-    files.insert(
-        format!("{}/kustomization.yaml", flux.dir),
-        document(
-            &[],
-            vec![
-                ("apiVersion", "kustomize.config.k8s.io/v1beta1".into()),
-                ("kind", "Kustomization".into()),
-                ("resources", Value::texts(names)),
-            ],
-        ),
-    );
+    let list = value!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": Value::texts(names),
+    });
+    files.insert(format!("{}/kustomization.yaml", flux.dir), document(&[], &list));
     files
 }
 
@@ -58,20 +53,19 @@ pub(super) fn files(plan: &Plan<'_>, deploy: &Deploy, flux: &Flux) -> BTreeMap<S
 fn kustomization(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String {
     let release = planned.release;
     let folder = format!("{}/{RELEASES}/{}", flux.dir, release.name);
-    let own = [
-        ("apiVersion", Value::from("helm.toolkit.fluxcd.io/v2")),
-        ("kind", "HelmRelease".into()),
-        ("name", Value::text(&release.name)),
-        ("namespace", Value::text(&flux.namespace)),
-    ];
-    let mut checks = vec![Value::map(own)];
+    let mut checks = vec![value!({
+        "apiVersion": "helm.toolkit.fluxcd.io/v2",
+        "kind": "HelmRelease",
+        "name": &release.name,
+        "namespace": &flux.namespace,
+    })];
     for gate in &release.gates {
-        let check = present([
-            ("apiVersion", Some(Value::text(gate.target.api_version()))),
-            ("kind", Some(Value::text(&gate.target.kind))),
-            ("name", Some(Value::text(&gate.target.name))),
-            ("namespace", gate.namespace(&release.namespace).map(Value::text)),
-        ]);
+        let check = value!({
+            "apiVersion": gate.target.api_version(),
+            "kind": &gate.target.kind,
+            "name": &gate.target.name,
+            "namespace": ?gate.namespace(&release.namespace),
+        });
         // Several gates may await the same object.
         if !checks.contains(&check) {
             checks.push(check);
@@ -81,46 +75,43 @@ fn kustomization(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String 
     // The release's own time, and then that of the longest gate: Flux checks all at the same time.
     let longest = release.gates.iter().map(|gate| gate.timeout).max();
     let more = longest.map(|seconds| format!("{seconds}s")).unwrap_or_default();
-    let timeout = format!("{}{more}", release_timeout(release, flux));
-    let needs = planned.needs.iter().map(|need| Value::map([("name", Value::text(&need.name))]));
-
-    let source = Value::map([
-        ("kind", Value::from("GitRepository")),
-        ("name", Value::text(&flux.source_name)),
-        ("namespace", Value::text(&flux.source_namespace)),
-    ]);
-    let spec = present([
-        ("interval", Some(Value::text(&flux.interval))),
-        ("retryInterval", Some(RETRY_INTERVAL.into())),
-        ("timeout", Some(Value::text(timeout))),
-        ("path", Some(Value::text(format!("./{}", join(&deploy.charts, &folder))))),
-        // The Kustomization that applies this one decides what is removed.
-        ("prune", Some(true.into())),
-        ("sourceRef", Some(source)),
-        ("dependsOn", (!planned.needs.is_empty()).then(|| Value::Seq(needs.collect()))),
-        ("healthChecks", Some(Value::Seq(checks))),
-        ("healthCheckExprs", (!expressions.is_empty()).then_some(Value::Seq(expressions))),
-    ]);
+    let body = value!({
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+        "kind": "Kustomization",
+        "metadata": {"name": &release.name, "namespace": &flux.namespace},
+        "spec": {
+            "interval": &flux.interval,
+            "retryInterval": RETRY_INTERVAL,
+            "timeout": format!("{}{more}", release_timeout(release, flux)),
+            "path": format!("./{}", join(&deploy.charts, &folder)),
+            // The Kustomization that applies this one decides what is removed.
+            "prune": true,
+            "sourceRef": source(flux),
+            "dependsOn": ?needs(planned),
+            "healthChecks": checks,
+            "healthCheckExprs": ?filled(expressions),
+        },
+    });
     let head: &[&str] = if release.gates.iter().all(Gate::has_health_check) {
         &[]
     } else {
         &["healthCheckExprs requires Flux 2.5 or later."]
     };
-    document(
-        head,
-        vec![
-            ("apiVersion", "kustomize.toolkit.fluxcd.io/v1".into()),
-            ("kind", "Kustomization".into()),
-            (
-                "metadata",
-                Value::map([
-                    ("name", Value::text(&release.name)),
-                    ("namespace", Value::text(&flux.namespace)),
-                ]),
-            ),
-            ("spec", spec),
-        ],
-    )
+    document(head, &body)
+}
+
+/// Returns the reference to the repository of the charts.
+fn source(flux: &Flux) -> Value {
+    value!({
+        "kind": "GitRepository",
+        "name": &flux.source_name,
+        "namespace": &flux.source_namespace,
+    })
+}
+
+/// Returns the releases that a release needs, for `dependsOn`.
+fn needs(planned: &Planned<'_>) -> Option<Vec<Value>> {
+    filled(planned.needs.iter().map(|need| value!({"name": &need.name})).collect())
 }
 
 /// Returns the health checks of kinds that Flux does not know: one for each kind, as its API has it.
@@ -137,11 +128,7 @@ fn expressions(gates: &[Gate]) -> Vec<Value> {
             [gate] => gate.cel(),
             gates => gates.iter().map(one).collect::<Vec<_>>().join(" && "),
         };
-        Value::map([
-            ("apiVersion", Value::text(api_version)),
-            ("kind", Value::text(kind)),
-            ("current", Value::text(current)),
-        ])
+        value!({"apiVersion": api_version, "kind": kind, "current": current})
     });
     expressions.collect()
 }
@@ -167,59 +154,37 @@ fn helm_release(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String {
         Value::texts(std::iter::once(own).chain(files))
     });
     let strategy = if values.is_some() { "Revision" } else { "ChartVersion" };
-    let chart = present([
-        ("chart", Some(Value::text(format!("./{chart_path}")))),
-        (
-            "sourceRef",
-            Some(Value::map([
-                ("kind", Value::from("GitRepository")),
-                ("name", Value::text(&flux.source_name)),
-                ("namespace", Value::text(&flux.source_namespace)),
-            ])),
-        ),
-        ("interval", Some(Value::text(&flux.interval))),
-        // A chart changes only with its version, but files of values change without it.
-        ("reconcileStrategy", Some(strategy.into())),
-        ("ignoreMissingValuesFiles", values.as_ref().map(|_| true.into())),
-        ("valuesFiles", values),
-    ]);
-    let needs = planned.needs.iter().map(|need| Value::map([("name", Value::text(&need.name))]));
-    let remediation = Value::map([("retries", RETRIES.into())]);
     // Without a word Flux would leave CRDs of crds/ directories at the version that was installed
     // first.
-    let crds = ("crds", release.crds.map(|_| Value::from("CreateReplace")));
-    let spec = present([
-        ("interval", Some(Value::text(&flux.interval))),
-        ("timeout", Some(Value::text(release_timeout(release, flux)))),
-        // As `helm install` would name and keep it.
-        ("releaseName", Some(Value::text(&release.name))),
-        ("targetNamespace", Some(Value::text(&release.namespace))),
-        ("storageNamespace", Some(Value::text(&release.namespace))),
-        ("dependsOn", (!planned.needs.is_empty()).then(|| Value::Seq(needs.collect()))),
-        ("chart", Some(Value::map([("spec", chart)]))),
-        (
-            "install",
-            Some(present([
-                ("createNamespace", Some(planned.creates_namespace.into())),
-                crds.clone(),
-                ("remediation", Some(remediation.clone())),
-            ])),
-        ),
-        ("upgrade", Some(present([crds, ("remediation", Some(remediation))]))),
-    ]);
-    document(
-        &[],
-        vec![
-            ("apiVersion", "helm.toolkit.fluxcd.io/v2".into()),
-            ("kind", "HelmRelease".into()),
-            (
-                "metadata",
-                Value::map([
-                    ("name", Value::text(&release.name)),
-                    ("namespace", Value::text(&flux.namespace)),
-                ]),
-            ),
-            ("spec", spec),
-        ],
-    )
+    let crds = release.crds.map(|_| "CreateReplace");
+    let body = value!({
+        "apiVersion": "helm.toolkit.fluxcd.io/v2",
+        "kind": "HelmRelease",
+        "metadata": {"name": &release.name, "namespace": &flux.namespace},
+        "spec": {
+            "interval": &flux.interval,
+            "timeout": release_timeout(release, flux),
+            // As `helm install` would name and keep it.
+            "releaseName": &release.name,
+            "targetNamespace": &release.namespace,
+            "storageNamespace": &release.namespace,
+            "dependsOn": ?needs(planned),
+            "chart": {"spec": {
+                "chart": format!("./{chart_path}"),
+                "sourceRef": source(flux),
+                "interval": &flux.interval,
+                // A chart changes only with its version, but files of values change without it.
+                "reconcileStrategy": strategy,
+                "ignoreMissingValuesFiles": ?values.as_ref().map(|_| true),
+                "valuesFiles": ?values,
+            }},
+            "install": {
+                "createNamespace": planned.creates_namespace,
+                "crds": ?crds,
+                "remediation": {"retries": RETRIES},
+            },
+            "upgrade": {"crds": ?crds, "remediation": {"retries": RETRIES}},
+        },
+    });
+    document(&[], &body)
 }

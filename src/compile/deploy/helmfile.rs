@@ -1,10 +1,9 @@
 //! A helmfile: releases with `needs`, and hooks for what Helm does not do itself.
 
-use super::{Plan, Planned, Release, document, join, present};
+use super::{Plan, Planned, Release, document, filled, join};
 use crate::config::Deploy;
-use crate::ir::Value;
+use crate::ir::{Value, value};
 use crate::kubectl::Namespaces;
-use serde_json::json;
 
 /// Seconds that a release may take to become ready.
 const TIMEOUT: u64 = 600;
@@ -39,24 +38,25 @@ pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
         ]);
     }
     let server_side = deploy.server_side;
-    let defaults = present([
-        ("createNamespace", Some(true.into())),
-        ("wait", Some(true.into())),
-        ("timeout", Some(seconds(TIMEOUT))),
+    let defaults = value!({
+        "createNamespace": true,
+        "wait": true,
+        "timeout": TIMEOUT,
         // All that a chart depends on is in its directory. `helm dependency build`, which helmfile
         // runs otherwise, would leave a Chart.lock there, with the time in it.
-        ("skipDeps", Some(true.into())),
+        "skipDeps": true,
         // `helmfile apply` asks for the differences of all releases before it installs any, when
         // kinds that they use may not be there yet. Helm still asks the cluster about each.
-        ("disableValidation", Some(true.into())),
+        "disableValidation": true,
         // Helm 4 would apply the CRDs of crds/ directories once more, and stop at conflicts with
         // kubectl.
-        ("skipCRDs", by_kubectl.then(|| true.into())),
-        ("serverSide", server_side.then(|| "true".into())),
-        ("forceConflicts", server_side.then(|| true.into())),
-    ]);
-    let releases = plan.releases.iter().map(|planned| release(planned, deploy)).collect();
-    document(&head, vec![("helmDefaults", defaults), ("releases", Value::Seq(releases))])
+        "skipCRDs": ?by_kubectl.then_some(true),
+        "serverSide": ?server_side.then_some("true"),
+        "forceConflicts": ?server_side.then_some(true),
+    });
+    let releases: Vec<Value> =
+        plan.releases.iter().map(|planned| release(planned, deploy)).collect();
+    document(&head, &value!({"helmDefaults": defaults, "releases": releases}))
 }
 
 fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
@@ -70,13 +70,13 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
             files.map(|file| Value::text(join(&values.from_output, &file)))
         })
         .collect();
-    let missing = (!files.is_empty()).then(|| "Info".into());
+    let missing = (!files.is_empty()).then_some("Info");
     // Hooks of helmfile carry out the steps.
-    let no_job = Value::map([("after", Value::map([("hook", false.into())]))]);
-    let no_job = (!release.steps.is_empty()).then_some(no_job);
+    let no_job = (!release.steps.is_empty()).then(|| value!({"after": {"hook": false}}));
     let values: Vec<Value> = no_job.into_iter().chain(files).collect();
     // A name alone would be looked for in the namespace of the release that needs it.
-    let needs = planned.needs.iter().map(|need| format!("{}/{}", need.namespace, need.name));
+    let needs = planned.needs.iter();
+    let needs = needs.map(|need| Value::from(format!("{}/{}", need.namespace, need.name)));
     let mut hooks: Vec<Value> =
         planned.needs.iter().flat_map(|need| waits(need, "presync")).collect();
     hooks.extend(release.crds.into_iter().flat_map(|folder| {
@@ -92,22 +92,18 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
     hooks.extend(waits(release, "postsync"));
     // Helm waits for the Jobs of switches. Hooks of helmfile cannot replace them, because only values
     // say whether a switch is on.
-    let timeout = (release.gate_seconds > 0).then(|| seconds(TIMEOUT + release.gate_seconds));
-    present([
-        ("name", Some(Value::text(&release.name))),
-        ("namespace", Some(Value::text(&release.namespace))),
-        ("chart", Some(Value::text(&chart))),
-        ("createNamespace", (!planned.creates_namespace).then(|| false.into())),
-        ("timeout", timeout),
-        ("missingFileHandler", missing),
-        ("values", (!values.is_empty()).then_some(Value::Seq(values))),
-        ("needs", (!planned.needs.is_empty()).then(|| Value::texts(needs))),
-        ("hooks", (!hooks.is_empty()).then_some(Value::Seq(hooks))),
-    ])
-}
-
-fn seconds(number: u64) -> Value {
-    Value::from(&json!(number))
+    let timeout = (release.gate_seconds > 0).then_some(TIMEOUT + release.gate_seconds);
+    value!({
+        "name": &release.name,
+        "namespace": &release.namespace,
+        "chart": &chart,
+        "createNamespace": ?(!planned.creates_namespace).then_some(false),
+        "timeout": ?timeout,
+        "missingFileHandler": ?missing,
+        "values": ?filled(values),
+        "needs": ?filled(needs.collect()),
+        "hooks": ?filled(hooks),
+    })
 }
 
 /// Returns hooks that wait for the gates of a release.
@@ -129,10 +125,6 @@ fn hook(
     command: &str,
     arguments: impl IntoIterator<Item = impl Into<String>>,
 ) -> Value {
-    Value::map([
-        ("events", Value::texts([event])),
-        ("showlogs", true.into()),
-        ("command", command.into()),
-        ("args", Value::texts(arguments)),
-    ])
+    let arguments = Value::texts(arguments);
+    value!({"events": [event], "showlogs": true, "command": command, "args": arguments})
 }

@@ -3,7 +3,7 @@
 use super::{BundleImages, Image, Use, UseKind};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::escape::{self, Lines};
-use crate::ir::{Map, Value};
+use crate::ir::{Map, Value, map, value};
 use crate::source::Reference;
 use crate::yaml;
 use serde_json::{Value as Json, json};
@@ -112,14 +112,12 @@ pub fn skopeo(bundles: &[BundleImages], diagnostics: &mut Diagnostics) -> String
 /// Formats the images for `oc mirror --v2 --config`.
 pub fn image_set(bundles: &[BundleImages], diagnostics: &mut Diagnostics) -> String {
     let references = references(bundles, diagnostics);
-    let images = references.keys().map(|name| Value::map([("name", Value::text(name))]));
-    let mirror = Value::map([("additionalImages", Value::Seq(images.collect()))]);
-    let root = Map::from_iter([
-        ("apiVersion".to_owned(), "mirror.openshift.io/v2alpha1".into()),
-        ("kind".to_owned(), "ImageSetConfiguration".into()),
-        ("mirror".to_owned(), mirror),
-    ]);
-    plain(&root)
+    let images: Vec<Value> = references.keys().map(|name| value!({"name": name})).collect();
+    plain(&map! {
+        "apiVersion": "mirror.openshift.io/v2alpha1",
+        "kind": "ImageSetConfiguration",
+        "mirror": {"additionalImages": images},
+    })
 }
 
 /// Creates an ImageDigestMirrorSet that makes nodes pull from `mirror`, a host with an optional
@@ -147,16 +145,14 @@ pub fn mirror_set(bundles: &[BundleImages], mirror: &str, diagnostics: &mut Diag
         let mut mirrors = vec![format!("{mirror}/{path}")];
         // A port cannot be part of a path, and skopeo cannot copy such an image there.
         mirrors.extend((!host.contains(':')).then(|| format!("{mirror}/{name}")));
-        Value::map([("mirrors", Value::texts(mirrors)), ("source", Value::text(name))])
+        value!({"mirrors": Value::texts(mirrors), "source": name})
     });
-    let spec = Value::map([("imageDigestMirrors", Value::Seq(mirrors.collect()))]);
-    let root = Map::from_iter([
-        ("apiVersion".to_owned(), "config.openshift.io/v1".into()),
-        ("kind".to_owned(), "ImageDigestMirrorSet".into()),
-        ("metadata".to_owned(), Value::map([("name", Value::text("bundle2chart"))])),
-        ("spec".to_owned(), spec),
-    ]);
-    plain(&root)
+    plain(&map! {
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "ImageDigestMirrorSet",
+        "metadata": {"name": "bundle2chart"},
+        "spec": {"imageDigestMirrors": mirrors.collect::<Vec<_>>()},
+    })
 }
 
 /// An image to copy, and the place of its first use.

@@ -4,7 +4,7 @@
 //! allow every editor of a namespace to use the operator.
 
 use crate::bundle::Bundle;
-use crate::ir::{Map, Object, Origin, Value};
+use crate::ir::{Object, Origin, Value, map, value};
 
 /// The aggregated roles with their verbs.
 const ROLES: [(&str, &[&str]); 3] = [
@@ -25,13 +25,13 @@ pub(super) fn roles(bundle: &Bundle, crds: &[Object]) -> Vec<Object> {
         let Some((plural, group)) = owned.name.split_once('.') else { continue };
         let prefix = format!("{}-{}", owned.name, owned.version);
         objects.extend(api_roles(&prefix, group, plural, &crd.origin));
-        let rule = Value::map([
-            // `kubectl explain` and consoles read the CRD itself.
-            ("verbs", Value::texts(["get"])),
-            ("apiGroups", Value::texts(["apiextensions.k8s.io"])),
-            ("resources", Value::texts(["customresourcedefinitions"])),
-            ("resourceNames", Value::texts([owned.name.as_str()])),
-        ]);
+        // `kubectl explain` and consoles read the CRD itself.
+        let rule = value!({
+            "verbs": ["get"],
+            "apiGroups": ["apiextensions.k8s.io"],
+            "resources": ["customresourcedefinitions"],
+            "resourceNames": [&owned.name],
+        });
         objects.push(role(format!("{prefix}-crdview"), "view", rule, &crd.origin));
     }
     for service in &csv.api_services {
@@ -50,30 +50,19 @@ pub(super) fn roles(bundle: &Bundle, crds: &[Object]) -> Vec<Object> {
 
 fn api_roles(prefix: &str, group: &str, plural: &str, origin: &Origin) -> [Object; 3] {
     ROLES.map(|(suffix, verbs)| {
-        let rule = Value::map([
-            ("verbs", Value::texts(verbs.iter().copied())),
-            ("apiGroups", Value::texts([group])),
-            ("resources", Value::texts([plural])),
-        ]);
+        let verbs = Value::texts(verbs.iter().copied());
+        let rule = value!({"verbs": verbs, "apiGroups": [group], "resources": [plural]});
         role(format!("{prefix}-{suffix}"), suffix, rule, origin)
     })
 }
 
 fn role(name: String, aggregate_to: &str, rule: Value, origin: &Origin) -> Object {
     let label = format!("rbac.authorization.k8s.io/aggregate-to-{aggregate_to}");
-    Object::new(
-        Map::from_iter([
-            ("apiVersion".to_owned(), Value::text("rbac.authorization.k8s.io/v1")),
-            ("kind".to_owned(), Value::text("ClusterRole")),
-            (
-                "metadata".to_owned(),
-                Value::map([
-                    ("name", Value::text(name)),
-                    ("labels", Value::map([(label, Value::text("true"))])),
-                ]),
-            ),
-            ("rules".to_owned(), Value::Seq(vec![rule])),
-        ]),
-        origin.clone(),
-    )
+    let root = map! {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": name, "labels": {label: "true"}},
+        "rules": [rule],
+    };
+    Object::new(root, origin.clone())
 }

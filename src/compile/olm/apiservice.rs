@@ -7,7 +7,7 @@ use super::certificate::Certificates;
 use super::rbac::role_base;
 use super::webhook_server::Server;
 use crate::bundle::Bundle;
-use crate::ir::{Expr, Map, Object, Value};
+use crate::ir::{Expr, Object, Value, map, value};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -32,27 +32,22 @@ pub(super) fn objects(
         }
 
         for service in services {
-            let mut spec = Map::from_iter([
-                ("group".to_owned(), Value::text(&service.group)),
-                ("version".to_owned(), Value::text(&service.version)),
-                // OLM v0's priorities: above those of CRDs (1000, 100), so that the group is
-                // preferred to them.
-                ("groupPriorityMinimum".to_owned(), Value::from(2000)),
-                ("versionPriority".to_owned(), Value::from(15)),
-                ("service".to_owned(), server.reference(None, service.port)),
-            ]);
-            if let Some(bundle) = certificates.ca_bundle(server) {
-                spec.insert("caBundle".to_owned(), bundle);
-            }
-            let mut object = Object::new(
-                Map::from_iter([
-                    ("apiVersion".to_owned(), Value::text("apiregistration.k8s.io/v1")),
-                    ("kind".to_owned(), Value::text("APIService")),
-                    ("metadata".to_owned(), Value::map([("name", Value::text(service.name()))])),
-                    ("spec".to_owned(), Value::from(spec)),
-                ]),
-                service.origin.clone(),
-            );
+            let root = map! {
+                "apiVersion": "apiregistration.k8s.io/v1",
+                "kind": "APIService",
+                "metadata": {"name": service.name()},
+                "spec": {
+                    "group": &service.group,
+                    "version": &service.version,
+                    // OLM v0's priorities: above those of CRDs (1000, 100), so that the group is
+                    // preferred to them.
+                    "groupPriorityMinimum": 2000,
+                    "versionPriority": 15,
+                    "service": server.reference(None, service.port),
+                    "caBundle": ?certificates.ca_bundle(server),
+                },
+            };
+            let mut object = Object::new(root, service.origin.clone());
             certificates.annotate_client(server, &mut object);
             objects.push(object);
         }
@@ -65,6 +60,9 @@ pub(super) fn objects(
     objects
 }
 
+/// The Role of Kubernetes in kube-system for reading the API server's authentication settings.
+pub const AUTH_READER: &str = "extension-apiserver-authentication-reader";
+
 /// Returns the name of the binding that lets an account read the API server's authentication
 /// settings.
 pub fn auth_reader_name(chart: &str, account: &str) -> String {
@@ -74,67 +72,49 @@ pub fn auth_reader_name(chart: &str, account: &str) -> String {
 /// Delegated authentication and authorisation.
 fn delegation(chart: &str, server: &Server<'_>) -> [Object; 2] {
     let delegator = format!("{}-system:auth-delegator", role_base(chart, &server.service));
-    let reader = Value::map([
-        ("name", Value::text(auth_reader_name(chart, server.account()))),
+    let reader = value!({
+        "name": auth_reader_name(chart, server.account()),
         // The API server publishes its CA for client certificates in a ConfigMap there.
-        ("namespace", Value::text("kube-system")),
-    ]);
+        "namespace": "kube-system",
+    });
     [
         binding(
             "ClusterRoleBinding",
-            Value::map([("name", Value::text(delegator))]),
+            value!({"name": delegator}),
             ["ClusterRole", "system:auth-delegator"],
             server,
         ),
-        binding(
-            "RoleBinding",
-            reader,
-            ["Role", "extension-apiserver-authentication-reader"],
-            server,
-        ),
+        binding("RoleBinding", reader, ["Role", AUTH_READER], server),
     ]
 }
 
 /// Creates the Role and RoleBinding for the Deployment's account to read its own certificate.
 fn secret_reader(server: &Server<'_>, secret: Value) -> [Object; 2] {
-    let rule = Value::map([
-        ("verbs", Value::texts(["get"])),
-        ("apiGroups", Value::texts([""])),
-        ("resources", Value::texts(["secrets"])),
-        ("resourceNames", Value::Seq(vec![secret])),
-    ]);
-    let role = Object::new(
-        Map::from_iter([
-            ("apiVersion".to_owned(), Value::text(format!("{RBAC}/v1"))),
-            ("kind".to_owned(), Value::text("Role")),
-            ("metadata".to_owned(), server.metadata(&server.secret)),
-            ("rules".to_owned(), Value::Seq(vec![rule])),
-        ]),
-        server.origin.clone(),
-    );
+    let rule = value!({
+        "verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": [secret],
+    });
+    let role = map! {
+        "apiVersion": format!("{RBAC}/v1"),
+        "kind": "Role",
+        "metadata": server.metadata(&server.secret),
+        "rules": [rule],
+    };
+    let role = Object::new(role, server.origin.clone());
     let metadata = server.metadata(&server.secret);
     [role, binding("RoleBinding", metadata, ["Role", &server.secret], server)]
 }
 
 fn binding(kind: &str, metadata: Value, role: [&str; 2], server: &Server<'_>) -> Object {
-    let subject = Value::map([
-        ("kind", Value::text("ServiceAccount")),
-        ("name", Value::text(server.account())),
-        ("namespace", Value::Expr(Expr::ReleaseNamespace)),
-    ]);
-    let reference = Value::map([
-        ("apiGroup", Value::text(RBAC)),
-        ("kind", Value::text(role[0])),
-        ("name", Value::text(role[1])),
-    ]);
-    Object::new(
-        Map::from_iter([
-            ("apiVersion".to_owned(), Value::text(format!("{RBAC}/v1"))),
-            ("kind".to_owned(), Value::text(kind)),
-            ("metadata".to_owned(), metadata),
-            ("roleRef".to_owned(), reference),
-            ("subjects".to_owned(), Value::Seq(vec![subject])),
-        ]),
-        server.origin.clone(),
-    )
+    let root = map! {
+        "apiVersion": format!("{RBAC}/v1"),
+        "kind": kind,
+        "metadata": metadata,
+        "roleRef": {"apiGroup": RBAC, "kind": role[0], "name": role[1]},
+        "subjects": [{
+            "kind": "ServiceAccount",
+            "name": server.account(),
+            "namespace": Expr::ReleaseNamespace,
+        }],
+    };
+    Object::new(root, server.origin.clone())
 }

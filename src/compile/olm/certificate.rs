@@ -9,7 +9,7 @@ use crate::config::{CertificateProvider, Issuer};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{
     CertificateField, CertificatePiece, Condition, Expr, Map, Object, Part, Value, ValueSpec,
-    ValuesPath,
+    ValuesPath, map, value,
 };
 use serde_json::json;
 
@@ -47,51 +47,40 @@ impl Certificates<'_> {
 
     fn cert_manager(&self, server: &Server<'_>) -> Vec<Object> {
         let object = |kind: &str, name: &str, spec: Value| {
-            Object::new(
-                Map::from_iter([
-                    ("apiVersion".to_owned(), Value::text("cert-manager.io/v1")),
-                    ("kind".to_owned(), Value::text(kind)),
-                    ("metadata".to_owned(), server.metadata(name)),
-                    ("spec".to_owned(), spec),
-                ]),
-                server.origin.clone(),
-            )
+            let root = map! {
+                "apiVersion": "cert-manager.io/v1",
+                "kind": kind,
+                "metadata": server.metadata(name),
+                "spec": spec,
+            };
+            Object::new(root, server.origin.clone())
         };
 
         let mut objects = Vec::new();
         let issuer = match self.issuer {
             Some(issuer) => {
-                let group = issuer.group.as_ref().map(|group| ("group", Value::text(group)));
-                let name =
-                    [("name", Value::text(&issuer.name)), ("kind", Value::text(&issuer.kind))];
-                Value::map(name.into_iter().chain(group))
+                value!({"name": &issuer.name, "kind": &issuer.kind, "group": ?&issuer.group})
             }
             None => {
                 // As OLM's generator, which creates a self-signed issuer for each certificate.
                 let name = name_with_suffix(&server.secret, "selfsigned-issuer");
-                let spec = Value::map([("selfSigned", Value::from(Map::new()))]);
-                objects.push(object("Issuer", &name, spec));
-                Value::map([("name", Value::text(name))])
+                objects.push(object("Issuer", &name, value!({"selfSigned": {}})));
+                value!({"name": name})
             }
         };
 
-        let spec = Value::map([
-            ("secretName", Value::text(&server.secret)),
-            ("commonName", Expr::Truncated(host(server, ""), LONGEST_COMMON_NAME).into()),
-            (
-                "dnsNames",
-                Value::Seq(
-                    ["", ".svc", ".svc.cluster.local"]
-                        .map(|end| Expr::Concat(host(server, end)).into())
-                        .to_vec(),
-                ),
-            ),
-            ("usages", Value::texts(["server auth"])),
+        let names = ["", ".svc", ".svc.cluster.local"];
+        let names = names.map(|end| Value::Expr(Expr::Concat(host(server, end)))).to_vec();
+        let spec = value!({
+            "secretName": &server.secret,
+            "commonName": Expr::Truncated(host(server, ""), LONGEST_COMMON_NAME),
+            "dnsNames": names,
+            "usages": ["server auth"],
             // As OLM's generator for cert-manager: 2 years, renewed a day before the end.
-            ("duration", Value::text("17520h0m0s")),
-            ("renewBefore", Value::text("24h0m0s")),
-            ("issuerRef", issuer),
-        ]);
+            "duration": "17520h0m0s",
+            "renewBefore": "24h0m0s",
+            "issuerRef": issuer,
+        });
 
         objects.push(object("Certificate", &server.secret, spec));
         objects
@@ -165,31 +154,27 @@ impl Certificates<'_> {
         }
 
         vec![
-            ValueSpec {
-                path: values_path(server, "secretName"),
-                default: json!(server.secret),
-                schema: json!({
+            ValueSpec::new(
+                values_path(server, "secretName"),
+                json!(server.secret),
+                json!({
                     "type": "string",
                     "maxLength": 253,
                     "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
                 }),
-                documented_default: None,
-                description: format!(
+                format!(
                     "Name of a Secret in the release namespace with `tls.crt` and `tls.key`: the \
-                        certificate of Service/{}, for the DNS name SERVICE.NAMESPACE.svc.",
+                certificate of Service/{}, for the DNS name SERVICE.NAMESPACE.svc.",
                     server.service
                 ),
-            },
-            ValueSpec {
-                path: values_path(server, "caBundle"),
-                default: json!(""),
-                schema: json!({"type": "string"}),
-                documented_default: None,
-                description: "PEM of the CA that signed this certificate, injected as CA bundle \
-                    for the API server; pass it with `--set-file`. Without it, inject the CA \
-                    bundle by other means."
-                    .to_owned(),
-            },
+            ),
+            ValueSpec::text(
+                values_path(server, "caBundle"),
+                "",
+                "PEM of the CA that signed this certificate, injected as CA bundle for the API \
+                server; pass it with `--set-file`. Without it, inject the CA bundle by other \
+                means.",
+            ),
         ]
     }
 
@@ -237,14 +222,17 @@ impl Certificates<'_> {
         for (name, _, files) in VOLUMES {
             // Servers generated by apiserver-builder look for apiserver.crt, those of controller-
             // runtime for tls.crt: the keys of the Secret are mapped to both.
-            let items = ["tls.crt", "tls.key"].into_iter().zip(files).map(|(key, path)| {
-                Value::map([("key", Value::text(key)), ("path", Value::text(path))])
-            });
-            let source = Value::map([
-                ("secretName", secret.clone()),
-                ("items", items.collect::<Vec<_>>().into()),
-            ]);
-            volumes.push(Value::map([("name", Value::text(name)), ("secret", source)]));
+            let [certificate, key] = files;
+            volumes.push(value!({
+                "name": name,
+                "secret": {
+                    "secretName": secret.clone(),
+                    "items": [
+                        {"key": "tls.crt", "path": certificate},
+                        {"key": "tls.key", "path": key},
+                    ],
+                },
+            }));
         }
     }
 }
@@ -269,21 +257,15 @@ fn generated(server: &Server<'_>, field: CertificateField) -> Value {
 
 /// Returns the Secret that Helm fills.
 fn secret(server: &Server<'_>) -> Object {
-    Object::new(
-        Map::from_iter([
-            ("apiVersion".to_owned(), Value::text("v1")),
-            ("kind".to_owned(), Value::text("Secret")),
-            ("metadata".to_owned(), server.metadata(&server.secret)),
-            ("type".to_owned(), Value::text("kubernetes.io/tls")),
-            (
-                "data".to_owned(),
-                Value::map(
-                    CertificateField::ALL.map(|field| (field.as_str(), generated(server, field))),
-                ),
-            ),
-        ]),
-        server.origin.clone(),
-    )
+    let fields = CertificateField::ALL.map(|field| (field.as_str(), generated(server, field)));
+    let root = map! {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": server.metadata(&server.secret),
+        "type": "kubernetes.io/tls",
+        "data": Value::map(fields),
+    };
+    Object::new(root, server.origin.clone())
 }
 
 fn annotate(object: &mut Object, key: &str, value: Value) {
@@ -333,8 +315,7 @@ fn mount_into(container: &mut Map, replaced: &[String], always: bool) {
     mounts.retain(|mount| !replaced.iter().any(|name| Some(name.as_str()) == text(mount, "name")));
     for (name, path, _) in VOLUMES {
         if always || had.iter().any(|had| had == path) {
-            let mount = [("name", Value::text(name)), ("mountPath", Value::text(path))];
-            mounts.push(Value::map(mount));
+            mounts.push(value!({"name": name, "mountPath": path}));
         }
     }
 }

@@ -279,10 +279,10 @@ fn configures(resource: &str) -> bool {
 fn required_fields(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     for webhook in &bundle.csv.webhooks {
         let has = |key: &str| match webhook.definition.get(key) {
-            None | Some(Value::Null) => false,
             Some(Value::Text(text)) => !text.is_empty(),
             Some(Value::Seq(items)) => !items.is_empty(),
-            Some(_) => true,
+            // Values of other types are errors before.
+            _ => false,
         };
         // `spec.conversion` of a CRD has no such field.
         let side_effects = webhook.kind != WebhookKind::Conversion;

@@ -2,16 +2,17 @@
 
 use super::Targets;
 use super::certificate::Certificates;
+use super::pod_annotations::copied_to_pods;
 use super::webhook_server::Server;
 use crate::bundle::{Bundle, Permission, StrategyDeployment};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::ir::{Expr, Map, Object, Origin, Value};
+use crate::ir::{Expr, Map, Object, Origin, Value, map, value};
 
 /// Returns the Deployment of a strategy entry.
 ///
 /// OLM: operator-controller, bundle deployment generator. The pod template gets the CSV's
-/// annotations, overlaid by its own, then `olm.targetNamespaces` and `olm.operatorNamespace`;
-/// `revisionHistoryLimit` is 1. `OPERATOR_CONDITION_NAME` is OLM v0's, and set only for operators
+/// annotations ([`copied_to_pods`]), overlaid by its own, then `olm.targetNamespaces` and
+/// `olm.operatorNamespace`; `revisionHistoryLimit` is 1. `OPERATOR_CONDITION_NAME` is OLM v0's, and set only for operators
 /// that may read OperatorConditions.
 pub(super) fn deployment(
     bundle: &Bundle,
@@ -19,14 +20,6 @@ pub(super) fn deployment(
     targets: &Targets,
     serves: Option<(&Server<'_>, &Certificates<'_>)>,
 ) -> Object {
-    let mut metadata = Map::from_iter([
-        ("name".to_owned(), Value::text(&entry.name)),
-        ("namespace".to_owned(), Value::Expr(Expr::ReleaseNamespace)),
-    ]);
-    if let Some(label) = &entry.label {
-        metadata.insert("labels".to_owned(), label.clone());
-    }
-
     let mut spec = entry.spec.as_map().cloned().unwrap_or_default();
     // As OLM: one replaced ReplicaSet is kept.
     spec.insert("revisionHistoryLimit".to_owned(), Value::from(1));
@@ -39,17 +32,12 @@ pub(super) fn deployment(
 
     // Operators read their namespaces from these annotations through the downward API.
     let own = template_metadata.get("annotations").and_then(Value::as_map).cloned();
-    let mut annotations = bundle
-        .csv
-        .object
-        .at(&["metadata", "annotations"])
-        .and_then(Value::as_map)
-        .cloned()
-        .unwrap_or_default();
+    let of_csv = bundle.csv.object.at(&["metadata", "annotations"]).and_then(Value::as_map);
+    let mut annotations = of_csv.map(|of_csv| copied_to_pods(of_csv, template)).unwrap_or_default();
     annotations.extend(own.unwrap_or_default());
     annotations.insert("olm.targetNamespaces".to_owned(), targets.annotation());
     annotations.insert("olm.operatorNamespace".to_owned(), Value::Expr(Expr::ReleaseNamespace));
-    template_metadata.insert("annotations".to_owned(), Value::from(annotations));
+    template.map_at("metadata").insert("annotations".to_owned(), Value::from(annotations));
 
     if operator_condition_rule(bundle).is_some() {
         name_operator_condition(template, bundle.csv.name());
@@ -58,15 +46,17 @@ pub(super) fn deployment(
         certificates.mount(server, template);
     }
 
-    Object::new(
-        Map::from_iter([
-            ("apiVersion".to_owned(), Value::text("apps/v1")),
-            ("kind".to_owned(), Value::text("Deployment")),
-            ("metadata".to_owned(), Value::from(metadata)),
-            ("spec".to_owned(), Value::from(spec)),
-        ]),
-        entry.origin.clone(),
-    )
+    let root = map! {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {
+            "name": &entry.name,
+            "namespace": Expr::ReleaseNamespace,
+            "labels": ?entry.label.clone(),
+        },
+        "spec": spec,
+    };
+    Object::new(root, entry.origin.clone())
 }
 
 /// Returns the permission of the CSV for OperatorConditions, if any.
@@ -115,7 +105,7 @@ fn name_operator_condition(template: &mut Map, csv_name: &str) {
     for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
         let env = container.list_at("env");
         if !env.iter().any(|entry| entry.get("name").and_then(Value::as_str) == Some(NAME)) {
-            env.push(Value::map([("name", Value::text(NAME)), ("value", Value::text(csv_name))]));
+            env.push(value!({"name": NAME, "value": csv_name}));
         }
     }
 }

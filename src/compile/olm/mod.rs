@@ -11,14 +11,16 @@ mod definitions;
 mod deployment;
 mod kinds;
 mod overrides;
+mod pod_annotations;
 mod rbac;
 mod targets;
 mod validate;
 mod webhook;
 mod webhook_server;
 
-pub use apiservice::auth_reader_name;
+pub use apiservice::{AUTH_READER, auth_reader_name};
 pub use kinds::{supported_kinds, supported_scope};
+pub use pod_annotations::is_descriptive;
 pub use rbac::role_base;
 pub use targets::{Targets, default_watch};
 
@@ -69,13 +71,13 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>, diagnostics: &mut Diagn
     // Cluster-wide names derive from that of the chart.
     let chart = config.name.as_str();
     let certificates =
-        Certificates { provider: config.certificates, issuer: config.issuer.as_ref() };
+        Certificates { provider: config.certificates(), issuer: config.operator.issuer.as_ref() };
     let mut lowered = Lowered::default();
     let objects = &mut lowered.objects;
     objects.extend(rbac::service_accounts(bundle, &shipped));
     objects.extend(rbac::permissions(bundle, &shipped, chart, &targets));
     objects.extend(rbac::cluster_permissions(bundle, &shipped, chart));
-    if config.toggles.aggregate_roles {
+    if config.operator.aggregate_roles == Some(true) {
         objects.extend(aggregate::roles(bundle, &crds));
     }
 

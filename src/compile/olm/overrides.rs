@@ -193,24 +193,72 @@ mod tests {
         assert_eq!(deployment["spec"]["template"]["metadata"], expected);
     }
 
+    /// Every setting of a subscription: what pods and containers have is replaced by name, added to, or
+    /// replaced as a whole.
     #[test]
-    fn tolerations_and_env_sources_are_added_once() {
+    fn settings_reach_the_pods_and_all_their_containers() {
         let [old, new] = ["old", "new"].map(|key| json!({"key": key, "operator": "Exists"}));
         let [own, added] = ["own", "added"].map(|name| json!({"configMapRef": {"name": name}}));
+        let named = |name: &str, value: &str| json!({"name": name, "value": value});
+        let volume = |name: &str, source: &str| json!({"name": name, source: {}});
+        let mount = |path: &str| json!({"name": "data", "mountPath": path});
+        let resources = json!({"limits": {"memory": "1Gi"}});
+        let affinity = json!({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "zone"}]}});
         let config = PodConfig {
-            tolerations: vec![old.clone(), new.clone()],
+            env: vec![named("LEVEL", "debug"), named("NEW", "1")],
             env_from: vec![own.clone(), added.clone()],
+            volumes: vec![volume("data", "hostPath"), volume("more", "emptyDir")],
+            volume_mounts: vec![mount("/new"), mount("/again")],
+            tolerations: vec![old.clone(), new.clone()],
+            resources: Some(resources.clone()),
+            node_selector: Some(json!({"disk": "ssd"})),
+            affinity: Some(affinity.clone()),
             ..PodConfig::default()
         };
-        let containers = json!([{"name": "manager", "envFrom": [own]}, {"name": "proxy"}]);
-        let pod = json!({"tolerations": [old], "containers": containers});
-        let containers = json!([
-            {"name": "manager", "envFrom": [own, added]},
-            {"name": "proxy", "envFrom": [own, added]},
-        ]);
+        let pod = json!({
+            "volumes": [volume("data", "emptyDir"), volume("kept", "emptyDir")],
+            "tolerations": [old],
+            "nodeSelector": {"disk": "any", "arch": "any"},
+            "initContainers": [{"name": "first"}],
+            "containers": [
+                {
+                    "name": "manager",
+                    "env": [named("LEVEL", "info"), named("KEPT", "1")],
+                    "envFrom": [own],
+                    "volumeMounts": [mount("/old")],
+                    "resources": {"limits": {"cpu": "1"}},
+                },
+                {"name": "proxy"},
+            ],
+        });
         assert_eq!(
             applied(&config, &json!({}), &pod)["spec"]["template"]["spec"],
-            json!({"tolerations": [old, new], "containers": containers})
+            json!({
+                "volumes": [
+                    volume("data", "hostPath"), volume("kept", "emptyDir"), volume("more", "emptyDir"),
+                ],
+                "tolerations": [old, new],
+                "nodeSelector": {"disk": "ssd"},
+                "initContainers": [{"name": "first"}],
+                "containers": [
+                    {
+                        "name": "manager",
+                        "env": [named("LEVEL", "debug"), named("KEPT", "1"), named("NEW", "1")],
+                        "envFrom": [own, added],
+                        "volumeMounts": [mount("/new"), mount("/again")],
+                        "resources": resources,
+                    },
+                    {
+                        "name": "proxy",
+                        "env": [named("LEVEL", "debug"), named("NEW", "1")],
+                        "envFrom": [own, added],
+                        "volumeMounts": [mount("/new"), mount("/again")],
+                        "resources": resources,
+                    },
+                ],
+                "affinity": affinity,
+            })
         );
     }
 }

@@ -7,7 +7,7 @@
 use super::Targets;
 use super::targets::Target;
 use crate::bundle::{Bundle, Permission};
-use crate::ir::{Expr, Map, Object, Origin, Value};
+use crate::ir::{Expr, Map, Object, Origin, Value, map, value};
 use indexmap::IndexMap;
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ pub(super) fn service_accounts(bundle: &Bundle, shipped: &[Object]) -> Vec<Objec
     accounts
         .into_iter()
         .map(|(name, origin)| {
-            let metadata = [("name", Value::text(name)), ("namespace", Target::Release.value())];
+            let metadata = value!({"name": name, "namespace": Target::Release.value()});
             object("v1", "ServiceAccount", metadata, Map::new(), origin)
         })
         .collect()
@@ -52,18 +52,15 @@ pub(super) fn permissions(
         if *targets == Targets::All {
             let mut rules = permission.rules.as_seq().unwrap_or_default().to_vec();
             // As OLM: an operator that watches all namespaces lists them.
-            rules.push(Value::map([
-                ("verbs", Value::texts(["get", "list", "watch"])),
-                ("apiGroups", Value::texts([""])),
-                ("resources", Value::texts(["namespaces"])),
-            ]));
+            rules.push(value!({
+                "verbs": ["get", "list", "watch"], "apiGroups": [""], "resources": ["namespaces"],
+            }));
             objects.extend(cluster_role(&role, &binding, permission, Value::Seq(rules)));
             continue;
         }
         for target in targets.role_namespaces() {
-            let metadata =
-                |name: &str| [("name", Value::text(name)), ("namespace", target.value())];
-            let rules = Map::from_iter([("rules".to_owned(), permission.rules.clone())]);
+            let metadata = |name: &str| value!({"name": name, "namespace": target.value()});
+            let rules = map! {"rules": permission.rules.clone()};
             let api = "rbac.authorization.k8s.io/v1";
             objects.push(object(api, "Role", metadata(&role), rules, &permission.origin));
             let body = binding_body("Role", &role, permission);
@@ -90,53 +87,27 @@ pub(super) fn cluster_permissions(bundle: &Bundle, shipped: &[Object], chart: &s
 
 fn cluster_role(role: &str, binding: &str, permission: &Permission, rules: Value) -> [Object; 2] {
     let api = "rbac.authorization.k8s.io/v1";
-    let rules = Map::from_iter([("rules".to_owned(), rules)]);
     let origin = &permission.origin;
+    let bound = binding_body("ClusterRole", role, permission);
     [
-        object(api, "ClusterRole", [("name", Value::text(role))], rules, origin),
-        object(
-            api,
-            "ClusterRoleBinding",
-            [("name", Value::text(binding))],
-            binding_body("ClusterRole", role, permission),
-            origin,
-        ),
+        object(api, "ClusterRole", value!({"name": role}), map! {"rules": rules}, origin),
+        object(api, "ClusterRoleBinding", value!({"name": binding}), bound, origin),
     ]
 }
 
 fn binding_body(role_kind: &str, role: &str, permission: &Permission) -> Map {
-    Map::from_iter([
-        (
-            "roleRef".to_owned(),
-            Value::map([
-                ("apiGroup", Value::text(RBAC)),
-                ("kind", Value::text(role_kind)),
-                ("name", Value::text(role)),
-            ]),
-        ),
-        (
-            "subjects".to_owned(),
-            Value::Seq(vec![Value::map([
-                ("kind", Value::text("ServiceAccount")),
-                ("name", Value::text(&permission.service_account)),
-                ("namespace", Value::Expr(Expr::ReleaseNamespace)),
-            ])]),
-        ),
-    ])
+    map! {
+        "roleRef": {"apiGroup": RBAC, "kind": role_kind, "name": role},
+        "subjects": [{
+            "kind": "ServiceAccount",
+            "name": &permission.service_account,
+            "namespace": Expr::ReleaseNamespace,
+        }],
+    }
 }
 
-fn object<const N: usize>(
-    api_version: &str,
-    kind: &str,
-    metadata: [(&str, Value); N],
-    body: Map,
-    origin: &Origin,
-) -> Object {
-    let mut root = Map::from_iter([
-        ("apiVersion".to_owned(), Value::text(api_version)),
-        ("kind".to_owned(), Value::text(kind)),
-        ("metadata".to_owned(), Value::map(metadata)),
-    ]);
+fn object(api_version: &str, kind: &str, metadata: Value, body: Map, origin: &Origin) -> Object {
+    let mut root = map! {"apiVersion": api_version, "kind": kind, "metadata": metadata};
     root.extend(body);
     Object::new(root, origin.clone())
 }

@@ -3,7 +3,7 @@
 use super::Options;
 use crate::bundle::{ClusterServiceVersion, InstallMode};
 use crate::config::Watch;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Expr, Part, Value};
 
 /// The namespaces that an operator watches, checked against its install modes.
@@ -72,16 +72,14 @@ impl Targets {
             let error = Diagnostic::error(Code::InstallModeUnsupported, message).hint(hint(csv));
             let modes = csv.place(".spec.installModes");
             // The key is what can be changed; the command line has no place.
-            diagnostics.push(match &options.config.watch_span {
-                Some(span) => {
-                    error.at(Place::span(span.clone())).related(modes, "the bundle's install modes")
-                }
+            diagnostics.push(match options.config.watch_span() {
+                Some(span) => error.at(span).related(modes, "the bundle's install modes"),
                 None => error.at(modes),
             });
             false
         };
 
-        match options.config.watch.clone().or_else(|| default_watch(csv)) {
+        match options.config.watch().cloned().or_else(|| default_watch(csv)) {
             None => {
                 let message = if csv.install_modes.is_empty() {
                     "the operator supports no install mode".to_owned()

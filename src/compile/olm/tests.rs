@@ -1,6 +1,6 @@
 use super::*;
 use crate::bundle::{load, locate, sample};
-use crate::config::{Toggles, Watch};
+use crate::config::{CertificateProvider, Watch};
 use crate::ir::Release;
 use crate::source::{self, BundleFiles};
 use serde_json::{Value as Json, json};
@@ -94,7 +94,8 @@ fn of_kind<'o>(objects: &'o [Json], kind: &str) -> Vec<&'o Json> {
 fn target_namespaces(modes: &[&str], watch: &Watch) -> Result<Json, Vec<String>> {
     let modes: String = modes.iter().map(|m| format!("{{type: {m}, supported: true}}, ")).collect();
     let (bundle, _) = bundle(&[&csv(&format!("  installModes: [{modes}]\n"))]);
-    let config = BundleConfig { watch: Some(watch.clone()), ..config() };
+    let mut config = config();
+    config.operator.watch = Some((watch.clone(), None));
     let mut diagnostics = Diagnostics::new();
     let targets = Targets::choose(&bundle.csv, &options(&config), &mut diagnostics);
     let release = Release { namespace: "widget-system", values: &Json::Null };
@@ -192,7 +193,8 @@ fn webhooks_select_the_watched_namespaces() {
         (Watch::Own, Some(json!(["widget-system"]))),
         (namespaces(&["a", "widget-system"]), Some(json!(["a", "widget-system"]))),
     ] {
-        let config = BundleConfig { watch: Some(watch.clone()), ..config() };
+        let mut config = config();
+        config.operator.watch = Some((watch.clone(), None));
         let (objects, found) = lowered(&[&csv], &config);
         let configurations = of_kind(&objects, "ValidatingWebhookConfiguration");
         let [configuration] = configurations.as_slice() else { panic!("{found:?}") };
@@ -244,36 +246,6 @@ fn operators_that_read_operator_conditions_get_the_name_of_theirs() {
             {"name": "proxy", "env": [own]},
             {"name": "other", "env": [{"name": "OPERATOR_CONDITION_NAME", "value": "other"}]},
         ])
-    );
-}
-
-#[test]
-fn roles_of_owned_crds_are_aggregated() {
-    let spec = "  customresourcedefinitions:
-    owned: [{name: widgets.example.com, kind: Widget, version: v1}]
-";
-    let csv = csv(&format!("{ALL_NAMESPACES}{spec}"));
-    let toggles = Toggles { aggregate_roles: true, ..Toggles::default() };
-    let config = BundleConfig { toggles, ..config() };
-    let manifests = [csv.as_str(), &crd("widgets.example.com", "")];
-    let (objects, found) = lowered(&manifests, &config);
-    assert!(found.is_empty(), "{found:?}");
-    let roles: Vec<_> = of_kind(&objects, "ClusterRole")
-        .into_iter()
-        .map(|role| (&role["metadata"], &role["rules"][0]["verbs"]))
-        .collect();
-    let expected = |suffix: &str, target: &str| {
-        let label = format!("rbac.authorization.k8s.io/aggregate-to-{target}");
-        json!({"name": format!("widgets.example.com-v1-{suffix}"), "labels": {label: "true"}})
-    };
-    assert_eq!(
-        roles,
-        [
-            (&expected("admin", "admin"), &json!(["*"])),
-            (&expected("edit", "edit"), &json!(["create", "update", "patch", "delete"])),
-            (&expected("view", "view"), &json!(["get", "list", "watch"])),
-            (&expected("crdview", "view"), &json!(["get"])),
-        ]
     );
 }
 
@@ -374,18 +346,6 @@ fn names_of_csvs_have_at_most_63_characters() {
 }
 
 #[test]
-fn permissions_need_a_deployment() {
-    assert_eq!(messages(&[&csv(ALL_NAMESPACES)]), [""; 0]);
-    for list in ["permissions", "clusterPermissions"] {
-        let spec = format!("  install:\n    spec:\n      {list}: [{{rules: []}}]\n");
-        assert_eq!(
-            messages(&[&csv(&format!("{ALL_NAMESPACES}{spec}"))]),
-            ["0.yaml:8 the ClusterServiceVersion has permissions but no Deployment"]
-        );
-    }
-}
-
-#[test]
 fn owned_crds_have_the_kind_and_version_of_the_csv() {
     let owned = |fields: &str| {
         let spec = format!(
@@ -405,4 +365,313 @@ fn owned_crds_have_the_kind_and_version_of_the_csv() {
         owned(", kind: Widget, version: v2"),
         ["0.yaml:8 the CSV owns version v2 of `widgets.example.com`, but the CRD has v1"]
     );
+}
+
+/// An operator with what real bundles have: webhooks of two Deployments, an aggregated API server,
+/// a CRD that is described twice and converted, several permissions of an account, and shipped
+/// objects with the names that are made here.
+const OPERATOR: &str = "
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: widget-operator.v1.0.0}
+spec:
+  version: 1.0.0
+  installModes: [{type: AllNamespaces, supported: true}]
+  customresourcedefinitions:
+    owned:
+    - {name: widgets.example.com, kind: Widget, version: v1}
+    - {name: widgets.example.com, kind: Widget, version: v1}
+  apiservicedefinitions:
+    owned:
+    - {group: metrics.example.com, version: v1, kind: Use, name: uses, deploymentName: metrics.api, containerPort: 5443}
+  webhookdefinitions:
+  - type: ValidatingAdmissionWebhook
+    generateName: vwidgets.example.com
+    deploymentName: widget-operator
+    containerPort: 9443
+    targetPort: webhook
+    admissionReviewVersions: [v1]
+    sideEffects: None
+    matchPolicy: Exact
+    failurePolicy: Fail
+    timeoutSeconds: 7
+    objectSelector: {matchLabels: {app: widget}}
+    webhookPath: /validate
+    reinvocationPolicy: Never
+    rules: [{apiGroups: [example.com], apiVersions: [v1], operations: [CREATE], resources: [widgets]}]
+  - type: MutatingAdmissionWebhook
+    generateName: mwidgets.example.com
+    deploymentName: widget-operator
+    containerPort: 443
+    admissionReviewVersions: [v1]
+    sideEffects: None
+    reinvocationPolicy: IfNeeded
+  - type: ConversionWebhook
+    generateName: cwidgets.example.com
+    deploymentName: widget-operator
+    admissionReviewVersions: [v1]
+    conversionCRDs: [widgets.example.com]
+  install:
+    strategy: deployment
+    spec:
+      permissions:
+      - {serviceAccountName: default, rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]}
+      - {serviceAccountName: widget-operator, rules: [{apiGroups: [''], resources: [secrets], verbs: [get]}]}
+      clusterPermissions:
+      - {serviceAccountName: widget-operator, rules: [{apiGroups: [example.com], resources: [widgets], verbs: ['*']}]}
+      - {serviceAccountName: widget-operator, rules: [{apiGroups: [apps], resources: [deployments], verbs: [list]}]}
+      - {serviceAccountName: shipped, rules: [{apiGroups: [apps], resources: [replicasets], verbs: [list]}]}
+      deployments:
+      - name: widget-operator
+        label: {app: widget}
+        spec:
+          selector: {matchLabels: {app: widget}}
+          template:
+            metadata: {creationTimestamp: null, labels: {app: widget, tier: control}}
+            spec:
+              serviceAccountName: widget-operator
+              volumes: [{name: old, secret: {secretName: old}}, {name: kept, emptyDir: {}}]
+              initContainers:
+              - {name: first, image: a, volumeMounts: [{name: early, mountPath: /apiserver.local.config/certificates}]}
+              containers:
+              - {name: manager, image: a, volumeMounts: [{name: old, mountPath: /tmp/k8s-webhook-server/serving-certs/}]}
+      - name: metrics.api
+        spec:
+          selector: {matchExpressions: [{key: app, operator: Exists}]}
+          template:
+            metadata: {labels: {app: metrics}}
+            spec: {containers: [{name: api, image: a}]}
+";
+
+/// Returns shipped objects with the names of what is made for [`OPERATOR`].
+fn shipped() -> String {
+    let rbac = "rbac.authorization.k8s.io/v1";
+    let objects = [
+        ("v1", "ServiceAccount", "shipped"),
+        (rbac, "Role", "widget-operator-clusterrole"),
+        (rbac, "RoleBinding", "widget-operator-clusterrolebinding-2"),
+        (rbac, "ClusterRole", "widget-operator-role"),
+        (rbac, "ClusterRoleBinding", "widget-operator-rolebinding-2"),
+        ("v1", "ConfigMap", "widget-operator-role-3"),
+    ];
+    let object = |(api, kind, name): (&str, &str, &str)| {
+        format!("{{apiVersion: {api}, kind: {kind}, metadata: {{name: {name}}}}}\n---\n")
+    };
+    let service = "{apiVersion: v1, kind: Service, metadata: {name: widget-operator-service}, \
+                   spec: {ports: [{name: metrics, port: 8080}, {port: 8081}, {port: 443}]}}\n";
+    objects.map(object).concat() + service
+}
+
+/// Objects are one JSON each, in their order.
+#[test]
+fn objects_of_an_operator() {
+    let mut config = config();
+    config.operator.aggregate_roles = Some(true);
+    let manifests = [OPERATOR, &crd("widgets.example.com", ""), &shipped()];
+    let (objects, found) = lowered(&manifests, &config);
+    let objects: Vec<String> = objects.iter().map(|object| format!("{object}\n")).collect();
+    insta::assert_snapshot!(format!("{}\n{}", found.join("\n"), objects.concat()));
+}
+
+/// Each fault of a bundle is reported with its place and remedy.
+#[test]
+fn faults_of_bundles() {
+    let rest = |rest: &str| csv(&format!("{ALL_NAMESPACES}{rest}"));
+    let served = |rest: &str| csv(&format!("{ALL_NAMESPACES}{rest}{DEPLOYMENT}"));
+    let api =
+        |of: &str| format!("    - {{group: example.com, version: v1, deploymentName: {of}}}\n");
+    let apis = |of: &[&str]| {
+        let entries: String = of.iter().map(|of| api(of)).collect();
+        format!("  apiservicedefinitions:\n    owned:\n{entries}")
+    };
+    let webhook = |kind: &str, of: &str, rest: &str| {
+        format!(
+            "  - {{type: {kind}, generateName: w.example.com, deploymentName: {of}, \
+             admissionReviewVersions: [v1]{rest}}}\n"
+        )
+    };
+    let webhooks = |entries: &[String]| format!("  webhookdefinitions:\n{}", entries.concat());
+    let validating = "ValidatingAdmissionWebhook";
+    let owned = |fields: &str| {
+        format!("  customresourcedefinitions: {{owned: [{{name: widgets.example.com{fields}}}]}}\n")
+    };
+    let images = |images: &[&str]| {
+        let images = images.iter().map(|image| format!("{{name: a, image: '{image}'}}"));
+        format!("  relatedImages: [{}]\n", images.collect::<Vec<_>>().join(", "))
+    };
+    let annotated = |key: &str| {
+        let metadata = format!("v1.0.0, annotations: {{{key}: ''}}");
+        csv(ALL_NAMESPACES).replacen("v1.0.0", &metadata, 1)
+    };
+    let lists = ["permissions", "clusterPermissions"];
+    let [permissions, cluster_permissions] = lists.map(|list| {
+        rest(&format!("  install: {{spec: {{{list}: [{{serviceAccountName: a, rules: []}}]}}}}\n"))
+    });
+    let deployment =
+        |name: &str| DEPLOYMENT.replace("name: widget-operator", &format!("name: {name}"));
+    let long = "w".repeat(64);
+    let two = crd("widgets.example.com", "").replace("true}]", "true}, {name: v2}]");
+    let crd = crd("widgets.example.com", "");
+    let converts = format!(
+        "{}{}",
+        owned(""),
+        webhooks(&[
+            webhook(
+                "ConversionWebhook",
+                "widget-operator",
+                ", conversionCRDs: [widgets.example.com, other.example.com]"
+            ),
+            webhook(
+                "ConversionWebhook",
+                "widget-operator",
+                ", conversionCRDs: [widgets.example.com]"
+            )
+        ])
+    );
+
+    let mut shown = String::new();
+    for (what, manifests) in [
+        ("no install mode", vec![csv("")]),
+        (
+            "several install modes",
+            vec![csv(
+                "  installModes: [{type: MultiNamespace, supported: true}, {type: SingleNamespace, supported: true}]\n",
+            )],
+        ),
+        (
+            "conversion in one namespace",
+            vec![
+                csv(&format!(
+                    "  installModes: [{{type: OwnNamespace, supported: true}}, {{type: AllNamespaces, supported: true}}]\n{converts}{DEPLOYMENT}"
+                )),
+                crd.clone(),
+            ],
+        ),
+        (
+            "webhook of no deployment",
+            vec![rest(&webhooks(&[webhook(validating, "lost", ", sideEffects: None")]))],
+        ),
+        (
+            "APIService of another deployment",
+            vec![rest(&format!("{}{}", apis(&["lost"]), DEPLOYMENT))],
+        ),
+        (
+            "two servers of a version",
+            vec![served(&format!("{}{}", apis(&["widget-operator", "lost"]), ""))],
+        ),
+        (
+            "invalid names of webhooks and groups",
+            vec![served(&format!(
+                "{}{}",
+                webhooks(&[webhook(validating, "widget-operator", ", sideEffects: None")])
+                    .replace("w.example", "W.example"),
+                apis(&["widget-operator"]).replace("group: example", "group: Example")
+            ))],
+        ),
+        (
+            "duplicate webhooks",
+            vec![served(&webhooks(&[
+                webhook(validating, "widget-operator", ", sideEffects: None"),
+                webhook(validating, "widget-operator", ""),
+            ]))],
+        ),
+        ("invalid conversion", vec![served(&converts), crd.clone()]),
+        (
+            "no review versions",
+            vec![served(
+                &webhooks(&[webhook("ConversionWebhook", "widget-operator", "")])
+                    .replace("[v1]", "[]"),
+            )],
+        ),
+        (
+            "two target ports",
+            vec![served(&webhooks(&[
+                webhook(validating, "widget-operator", ", sideEffects: None"),
+                webhook(
+                    "MutatingAdmissionWebhook",
+                    "widget-operator",
+                    ", sideEffects: None, targetPort: web",
+                ),
+            ]))],
+        ),
+        (
+            "digit before a Service",
+            vec![rest(&format!(
+                "{}{}",
+                webhooks(&[webhook(validating, "7.widgets", ", sideEffects: None")]),
+                deployment("7.widgets")
+            ))],
+        ),
+        ("long name", vec![csv(ALL_NAMESPACES).replace("widget-operator.v1.0.0", &long)]),
+        ("permissions without a deployment", vec![permissions]),
+        ("cluster permissions without a deployment", vec![cluster_permissions]),
+        ("another kind", vec![rest(&owned(", kind: Gadget")), crd.clone()]),
+        ("another version", vec![rest(&owned(", kind: Widget, version: v3")), two]),
+        ("an invalid image", vec![rest(&images(&["a b"]))]),
+        (
+            "many invalid images",
+            vec![rest(&images(&["example.com/a:1", "a b", "b c", "c d", "d e", "e f"]))],
+        ),
+        ("operatorgroup", vec![annotated("olm.operatorgroup")]),
+        ("operatornamespace", vec![annotated("olm.operatornamespace")]),
+        ("Properties", vec![annotated("olm.Properties")]),
+        ("skiprange", vec![annotated("olm.skiprange")]),
+        ("targetnamespaces", vec![annotated("olm.targetnamespaces")]),
+        ("known annotation", vec![annotated("olm.skipRange")]),
+    ] {
+        let manifests: Vec<&str> = manifests.iter().map(String::as_str).collect();
+        let (mut bundle, files) = bundle(&manifests);
+        let mut diagnostics = Diagnostics::new();
+        let (config, start) = (config(), diagnostics.mark());
+        lower(&mut bundle, &options(&config), &mut diagnostics);
+        locate(diagnostics.since(start), &files);
+        shown += &format!("{what}:\n");
+        for found in diagnostics.iter() {
+            let at = |place: &crate::diag::Place| {
+                let (line, path) = (place.line.unwrap_or_default(), place.path.as_deref());
+                format!("{line} {}", path.or(place.object.as_deref()).unwrap_or_default())
+            };
+            shown += &format!(
+                "  {}[{}] {}: {}\n",
+                found.severity.as_str(),
+                found.code.as_str(),
+                at(&found.place),
+                found.message
+            );
+            for (place, relation) in &found.related {
+                shown += &format!("    {}: {relation}\n", at(place));
+            }
+            shown += &format!("    hint: {}\n", found.hint.as_deref().unwrap_or_default());
+        }
+    }
+    insta::assert_snapshot!(shown);
+}
+
+/// Without a certificate there is a warning; a Secret of the user has values.
+#[test]
+fn certificates_that_users_provide() {
+    let webhooks = "  webhookdefinitions:
+  - type: ValidatingAdmissionWebhook
+    generateName: w.example.com
+    deploymentName: widget-operator
+    admissionReviewVersions: [v1]
+    sideEffects: None
+";
+    let manifest = csv(&format!("{ALL_NAMESPACES}{webhooks}{DEPLOYMENT}"));
+    let mut shown = String::new();
+    for provider in [CertificateProvider::ExistingSecret, CertificateProvider::None] {
+        let mut config = config();
+        config.operator.certificates = Some(provider);
+        let mut diagnostics = Diagnostics::new();
+        let (mut bundle, _) = bundle(&[&manifest]);
+        let values = lower(&mut bundle, &options(&config), &mut diagnostics).values;
+        for value in values {
+            shown += &format!(
+                "{:?} {} {}: {}\n",
+                value.path, value.default, value.schema, value.description
+            );
+        }
+        shown.extend(diagnostics.iter().map(|found| format!("{found:?}\n")));
+    }
+    insta::assert_snapshot!(shown);
 }

@@ -7,7 +7,7 @@ use super::Targets;
 use super::certificate::Certificates;
 use super::webhook_server::Server;
 use crate::bundle::{Bundle, WebhookDescription, WebhookKind};
-use crate::ir::{Map, Object, Value};
+use crate::ir::{Object, Value, map, value};
 
 /// Fields of a definition that an admission webhook has under the same name.
 const FIELDS: [&str; 7] = [
@@ -51,10 +51,10 @@ fn configuration(
         WebhookKind::Mutating => "MutatingWebhookConfiguration",
         _ => "ValidatingWebhookConfiguration",
     };
-    let mut body = Map::from_iter([
-        ("name".to_owned(), Value::text(name(webhook))),
-        ("clientConfig".to_owned(), client_config(webhook, server, certificates)),
-    ]);
+    let mut body = map! {
+        "name": name(webhook),
+        "clientConfig": client_config(webhook, server, certificates),
+    };
     let policy = ["reinvocationPolicy"];
     // Only mutating webhooks have this field.
     let own = if webhook.kind == WebhookKind::Mutating { policy.as_slice() } else { &[] };
@@ -66,24 +66,19 @@ fn configuration(
 
     // As OLM: objects in other namespaces are not the operator's.
     if let Some(namespaces) = targets.watched() {
-        let expression = Value::map([
-            ("key", Value::text("kubernetes.io/metadata.name")),
-            ("operator", Value::text("In")),
-            ("values", Value::Seq(namespaces)),
-        ]);
-        let selector = Value::map([("matchExpressions", Value::Seq(vec![expression]))]);
+        let selector = value!({"matchExpressions": [
+            {"key": "kubernetes.io/metadata.name", "operator": "In", "values": namespaces},
+        ]});
         body.insert("namespaceSelector".to_owned(), selector);
     }
 
-    let mut object = Object::new(
-        Map::from_iter([
-            ("apiVersion".to_owned(), Value::text("admissionregistration.k8s.io/v1")),
-            ("kind".to_owned(), Value::text(kind)),
-            ("metadata".to_owned(), Value::map([("name", Value::text(name(webhook)))])),
-            ("webhooks".to_owned(), Value::Seq(vec![Value::from(body)])),
-        ]),
-        webhook.origin.clone(),
-    );
+    let root = map! {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": kind,
+        "metadata": {"name": name(webhook)},
+        "webhooks": [body],
+    };
+    let mut object = Object::new(root, webhook.origin.clone());
 
     certificates.annotate_client(server, &mut object);
     object
@@ -99,11 +94,10 @@ fn client_config(
         WebhookKind::Conversion => Some(webhook.path.as_deref().unwrap_or("/")),
         _ => webhook.path.as_deref(),
     };
-    let mut config = Map::from_iter([("service".to_owned(), server.reference(path, webhook.port))]);
-    if let Some(bundle) = certificates.ca_bundle(server) {
-        config.insert("caBundle".to_owned(), bundle);
-    }
-    Value::from(config)
+    value!({
+        "service": server.reference(path, webhook.port),
+        "caBundle": ?certificates.ca_bundle(server),
+    })
 }
 
 /// Configures the conversion webhook of a CRD: replaces `spec.conversion`.
@@ -121,16 +115,13 @@ pub(super) fn convert(
         {
             // OLM has one field for the review versions of all types of webhooks.
             let versions = webhook.definition.get("admissionReviewVersions").cloned();
-            let conversion = Value::map([
-                ("strategy", Value::text("Webhook")),
-                (
-                    "webhook",
-                    Value::map([
-                        ("clientConfig", client_config(webhook, server, certificates)),
-                        ("conversionReviewVersions", versions.unwrap_or(Value::Seq(Vec::new()))),
-                    ]),
-                ),
-            ]);
+            let conversion = value!({
+                "strategy": "Webhook",
+                "webhook": {
+                    "clientConfig": client_config(webhook, server, certificates),
+                    "conversionReviewVersions": versions.unwrap_or(value!([])),
+                },
+            });
             if let Some(spec) = crd.root.get_mut("spec").and_then(Value::as_map_mut) {
                 spec.insert("conversion".to_owned(), conversion);
             }

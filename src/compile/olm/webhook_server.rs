@@ -4,7 +4,7 @@
 
 use crate::bundle::{ApiServiceDescription, Bundle, StrategyDeployment, WebhookDescription};
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Expr, Map, Number, Object, Origin, Value, account, value_keys};
+use crate::ir::{Expr, Map, Number, Object, Origin, Value, account, map, value, value_keys};
 
 /// Longest name of a Service and of a label's value (RFC 1035, section 2.3.1).
 const LONGEST_NAME: usize = 63;
@@ -164,46 +164,31 @@ impl Server<'_> {
             .cloned()
             .unwrap_or_else(|| Value::from(Map::new()));
         let ports = self.ports.iter().map(|(port, target)| {
-            Value::map([
-                // A Service with several ports must name them.
-                ("name", Value::text(port.to_string())),
-                ("port", Value::from(*port)),
-                ("targetPort", target.clone()),
-            ])
+            // A Service with several ports must name them.
+            value!({"name": port.to_string(), "port": *port, "targetPort": target.clone()})
         });
-        let spec =
-            Value::map([("ports", ports.collect::<Vec<_>>().into()), ("selector", selector)]);
-
-        Object::new(
-            Map::from_iter([
-                ("apiVersion".to_owned(), Value::text("v1")),
-                ("kind".to_owned(), Value::text("Service")),
-                ("metadata".to_owned(), self.metadata(&self.service)),
-                ("spec".to_owned(), spec),
-            ]),
-            self.origin.clone(),
-        )
+        let root = map! {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": self.metadata(&self.service),
+            "spec": {"ports": ports.collect::<Vec<_>>(), "selector": selector},
+        };
+        Object::new(root, self.origin.clone())
     }
 
     /// `metadata` of an object of this name in the release namespace.
     pub(super) fn metadata(&self, name: &str) -> Value {
-        Value::map([
-            ("name", Value::text(name)),
-            ("namespace", Value::Expr(Expr::ReleaseNamespace)),
-        ])
+        value!({"name": name, "namespace": Expr::ReleaseNamespace})
     }
 
     /// `service` of a client's configuration, with a port from 1 to 65535.
     pub(super) fn reference(&self, path: Option<&str>, port: i64) -> Value {
-        let mut service = Map::from_iter([
-            ("name".to_owned(), Value::text(&self.service)),
-            ("namespace".to_owned(), Value::Expr(Expr::ReleaseNamespace)),
-        ]);
-        if let Some(path) = path {
-            service.insert("path".to_owned(), Value::text(path));
-        }
-        service.insert("port".to_owned(), Value::from(port));
-        Value::from(service)
+        value!({
+            "name": &self.service,
+            "namespace": Expr::ReleaseNamespace,
+            "path": ?path,
+            "port": port,
+        })
     }
 
     /// Returns the ports of another Service that this one does not have: number, and name if any.

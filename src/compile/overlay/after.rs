@@ -2,12 +2,11 @@
 //! Argo CD and Flux carry out.
 
 use super::hook_job::{AWAIT, CHANGE, Container, Context, Event, HookJob, Rules, START};
-use super::{Definitions, scope_of};
+use super::scope_of;
 use crate::config::{BundleConfig, KUBECTL_IMAGE, OPERANDS_SUFFIX, StepAfter, Target};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Condition, Object, Phase, Scope, Scopes, ValueSpec, ValuesPath};
 use crate::kubectl::{Namespaces, Step};
-use serde_json::json;
 
 /// Name suffix of the Job and of what it needs.
 const SUFFIX: &str = "-after";
@@ -49,10 +48,7 @@ pub fn after(
     if config.after.is_empty() {
         return (Vec::new(), Vec::new());
     }
-    let definitions = Definitions::of(objects.iter());
-    let mut scopes = config.scopes.clone();
-    scopes.extend(definitions.scopes());
-    let context = Context { config, namespaces, definitions: &definitions, scopes: &scopes };
+    let context = Context::new(config, namespaces, objects);
     let start = diagnostics.mark();
     for step in &config.after {
         check(step, &context, objects, diagnostics);
@@ -69,15 +65,12 @@ pub fn after(
             made.extend(context.objects(&job(&steps, phase, &context)));
         }
     }
-    let value = ValueSpec {
-        path: by_hook(),
-        default: json!(true),
-        schema: json!({"type": "boolean"}),
-        documented_default: None,
-        description: "Carry out the steps after the installation with a hook Job. Set to false if \
-            they are carried out otherwise, for example by helmfile."
-            .to_owned(),
-    };
+    let value = ValueSpec::switch(
+        by_hook(),
+        true,
+        "Carry out the steps after the installation with a hook Job. Set to false if \
+                they are carried out otherwise, for example by helmfile.",
+    );
     (made, vec![value])
 }
 
@@ -105,11 +98,7 @@ fn check(
             object.label()
         );
         let hint = "change it with `patch`, or in its overlay: steps are for objects that operators create";
-        diagnostics.push(
-            Diagnostic::error(Code::StepAfter, message)
-                .at(Place::span(step.span.clone()))
-                .hint(hint),
-        );
+        diagnostics.push(Diagnostic::error(Code::StepAfter, message).at(&step.span).hint(hint));
     }
 }
 

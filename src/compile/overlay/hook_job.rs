@@ -3,9 +3,9 @@
 
 use super::{Definitions, namespace_value, scope_of};
 use crate::config::{BundleConfig, Target};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span};
+use crate::diag::{Code, Diagnostic, Diagnostics, Span};
 use crate::ir::{
-    Condition, Expr, Object, Origin, Phase, Scope, Scopes, Value, ValueSpec, ValuesPath,
+    Condition, Expr, Object, Origin, Phase, Scope, Scopes, Value, ValueSpec, ValuesPath, map, value,
 };
 use crate::kubectl::{USER, container_security, pod_security};
 use serde_json::{Value as Json, json};
@@ -22,16 +22,13 @@ fn user() -> ValuesPath {
 /// Returns the value with the user of the pods. OpenShift refuses one that is not in the range of the
 /// namespace, and selects one if there is none.
 pub fn user_value() -> ValueSpec {
-    ValueSpec {
-        path: user(),
-        default: json!(USER),
-        schema: json!({"type": ["integer", "null"], "minimum": 1}),
-        documented_default: None,
-        description:
-            "User ID in the pods of hook Jobs, which run kubectl. Set to null on OpenShift, \
-            which selects one."
-                .to_owned(),
-    }
+    ValueSpec::new(
+        user(),
+        json!(USER),
+        json!({"type": ["integer", "null"], "minimum": 1}),
+        "User ID in the pods of hook Jobs, which run kubectl. Set to null on \
+                OpenShift, which selects one.",
+    )
 }
 
 /// The time at which a hook Job runs.
@@ -98,8 +95,8 @@ pub(super) struct Context<'a> {
     pub(super) config: &'a BundleConfig,
     /// Namespaces that mean the release namespace.
     pub(super) namespaces: &'a [String],
-    pub(super) definitions: &'a Definitions<'a>,
-    pub(super) scopes: &'a Scopes,
+    definitions: Definitions<'a>,
+    scopes: Scopes,
 }
 
 /// The scope of permissions.
@@ -123,10 +120,22 @@ pub(super) const CHANGE: &[&str] = &["get", "patch"];
 /// Verbs for an object that is awaited.
 pub(super) const AWAIT: &[&str] = &["get", "list", "watch"];
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// Creates the context of a chart with these objects.
+    pub(super) fn new(
+        config: &'a BundleConfig,
+        namespaces: &'a [String],
+        objects: &'a [Object],
+    ) -> Self {
+        let definitions = Definitions::of(objects.iter());
+        let mut scopes = config.scopes.clone();
+        scopes.extend(definitions.scopes());
+        Context { config, namespaces, definitions, scopes }
+    }
+
     /// Returns the scope of an object; one with a namespace is namespaced.
     pub(super) fn scope(&self, target: &Target) -> Option<Scope> {
-        let known = scope_of(&target.group, &target.kind, self.scopes);
+        let known = scope_of(&target.group, &target.kind, &self.scopes);
         known.or(target.namespace.as_ref().map(|_| Scope::Namespaced))
     }
 
@@ -160,8 +169,7 @@ impl Context<'_> {
             _ => return,
         };
 
-        let place = Place::span(span.clone());
-        diagnostics.push(Diagnostic::error(code, message).at(place).hint(hint));
+        diagnostics.push(Diagnostic::error(code, message).at(span).hint(hint));
     }
 
     /// Returns the namespace if it is another than that of the release.
@@ -307,25 +315,20 @@ impl Context<'_> {
 
     fn container(&self, container: &Container<'_>, variables: &BTreeMap<String, String>) -> Value {
         let env = variables.iter().map(|(namespace, variable)| {
-            Value::map([
-                ("name", Value::text(variable)),
-                ("value", self.namespace(Some(namespace))),
-            ])
+            value!({"name": variable, "value": self.namespace(Some(namespace))})
         });
-        let env = (!variables.is_empty()).then(|| Value::Seq(env.collect()));
-        let resources = json!({
-            "requests": {"cpu": "10m", "memory": "64Mi"},
-            "limits": {"memory": "256Mi"},
-        });
-        let entries = [
-            ("name", Some(Value::text(&container.name))),
-            ("image", Some(Value::text(container.image))),
-            ("command", Some(Value::texts(["/bin/sh", "-c", &container.script]))),
-            ("env", env),
-            ("securityContext", Some(Value::from(&container_security()))),
-            ("resources", Some(Value::from(&resources))),
-        ];
-        Value::map(entries.into_iter().filter_map(|(key, value)| Some((key, value?))))
+        let env: Vec<Value> = env.collect();
+        value!({
+            "name": &container.name,
+            "image": container.image,
+            "command": ["/bin/sh", "-c", &container.script],
+            "env": ?(!env.is_empty()).then_some(env),
+            "securityContext": container_security(),
+            "resources": {
+                "requests": {"cpu": "10m", "memory": "64Mi"},
+                "limits": {"memory": "256Mi"},
+            },
+        })
     }
 
     /// Returns an object of a Job with this content. `namespace` is `None` for cluster-scoped
@@ -338,13 +341,12 @@ impl Context<'_> {
         namespace: Option<Option<&str>>,
         content: Json,
     ) -> Object {
-        let mut metadata = vec![("name", Value::text(&job.name))];
-        metadata.extend(namespace.map(|namespace| ("namespace", self.namespace(namespace))));
-        let mut root = crate::ir::Map::from_iter([
-            ("apiVersion".to_owned(), Value::text(api_version)),
-            ("kind".to_owned(), Value::text(kind)),
-            ("metadata".to_owned(), Value::map(metadata)),
-        ]);
+        let namespace = namespace.map(|namespace| self.namespace(namespace));
+        let mut root = map! {
+            "apiVersion": api_version,
+            "kind": kind,
+            "metadata": {"name": &job.name, "namespace": ?namespace},
+        };
         for (key, value) in content.as_object().into_iter().flatten() {
             root.insert(key.clone(), Value::from(value));
         }

@@ -2,7 +2,8 @@
 
 use crate::config::{Account, Operands};
 use crate::ir::{
-    ClusterObject, Condition, Expr, Map, Object, Origin, Phase, Value, ValueSpec, ValuesPath,
+    ClusterObject, Condition, Expr, Map, OPERANDS, Object, Origin, Phase, Value, ValueSpec,
+    ValuesPath, map, value,
 };
 use serde_json::json;
 
@@ -24,31 +25,26 @@ pub fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
         let mut object = made(namespace_object(name));
         object.when = Some(Condition::Set(create_namespaces()));
         objects.push(object);
-        values.push(ValueSpec {
-            path: namespace_value(name),
-            default: json!(namespace),
-            schema: json!({
+        values.push(ValueSpec::new(
+            namespace_value(name),
+            json!(namespace),
+            json!({
                 "type": "string",
                 "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
                 "maxLength": 63,
             }),
-            documented_default: None,
-            description: "Namespace of the operator's operands. Do not change it if the operator \
-                hard-codes it."
-                .to_owned(),
-        });
+            "Namespace of the operator's operands. Do not change it if the operator \
+                hard-codes it.",
+        ));
     }
 
     if !objects.is_empty() {
-        values.push(ValueSpec {
-            path: create_namespaces(),
-            default: json!(true),
-            schema: json!({"type": "boolean"}),
-            documented_default: None,
-            description: "Create these namespaces. They are kept on uninstall, because they may \
-                contain other objects; set to false if they exist already."
-                .to_owned(),
-        });
+        values.push(ValueSpec::switch(
+            create_namespaces(),
+            true,
+            "Create these namespaces. They are kept on uninstall, because they may contain \
+                other objects; set to false if they exist already.",
+        ));
     }
 
     objects.extend(operands.accounts.iter().map(account_object));
@@ -56,24 +52,20 @@ pub fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
 }
 
 fn made(root: Map) -> Object {
-    let mut object = Object::new(root, Origin::Added("operands"));
+    let mut object = Object::new(root, Origin::Added(OPERANDS));
     object.phase = Phase::Before;
     object
 }
 
 fn root(kind: &str, metadata: Value) -> Map {
-    Map::from_iter([
-        ("apiVersion".to_owned(), Value::text("v1")),
-        ("kind".to_owned(), Value::text(kind)),
-        ("metadata".to_owned(), metadata),
-    ])
+    map! {"apiVersion": "v1", "kind": kind, "metadata": metadata}
 }
 
 fn namespace_object(name: &str) -> Map {
-    let metadata = Value::map([
-        ("name", Value::from(Expr::Text(namespace_value(name)))),
-        ("annotations", Value::map([("helm.sh/resource-policy", Value::text("keep"))])),
-    ]);
+    let metadata = value!({
+        "name": Expr::Text(namespace_value(name)),
+        "annotations": {"helm.sh/resource-policy": "keep"},
+    });
     root("Namespace", metadata)
 }
 
@@ -86,25 +78,25 @@ fn account_object(account: &Account) -> Object {
         Some(name) => Expr::Text(namespace_value(name)),
         None => Expr::ReleaseNamespace,
     };
-    let mut metadata =
-        vec![("name", Value::text(&account.name)), ("namespace", Value::from(namespace.clone()))];
+    let mut metadata = map! {"name": &account.name, "namespace": namespace.clone()};
     if let Some(adoption) = &account.adopted_by {
         let namespace = match &adoption.namespace {
             Some(namespace) => Value::text(namespace),
             None => Value::from(Expr::ReleaseNamespace),
         };
-        let labels = Value::map([("app.kubernetes.io/managed-by", Value::text("Helm"))]);
-        let annotations = Value::map([
-            ("helm.sh/hook", Value::text("pre-install")),
-            // Argo CD runs hooks on each sync, and by default deletes the objects of the previous
-            // run.
-            ("argocd.argoproj.io/hook-delete-policy", Value::text("HookFailed")),
-            ("meta.helm.sh/release-name", Value::text(&adoption.release)),
-            ("meta.helm.sh/release-namespace", namespace),
-        ]);
-        metadata.extend([("labels", labels), ("annotations", annotations)]);
+        metadata.extend(map! {
+            "labels": {"app.kubernetes.io/managed-by": "Helm"},
+            "annotations": {
+                "helm.sh/hook": "pre-install",
+                // Argo CD runs hooks on each sync, and by default deletes the objects of the
+                // previous run.
+                "argocd.argoproj.io/hook-delete-policy": "HookFailed",
+                "meta.helm.sh/release-name": &adoption.release,
+                "meta.helm.sh/release-namespace": namespace,
+            },
+        });
     }
-    let mut object = made(root("ServiceAccount", Value::map(metadata)));
+    let mut object = made(root("ServiceAccount", metadata.into()));
     object.when = account.adopted_by.as_ref().map(|_| {
         Condition::Missing(ClusterObject {
             api_version: "v1",

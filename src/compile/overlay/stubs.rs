@@ -7,9 +7,8 @@
 
 use crate::config::{STUBS, Text};
 use crate::ir::{
-    ClusterObject, Condition, Map, Object, Origin, Phase, Unit, Value, ValueSpec, ValuesPath,
+    ClusterObject, Condition, Object, Origin, Phase, Unit, Value, ValueSpec, ValuesPath, value,
 };
-use serde_json::json;
 
 /// OpenShift's cluster configuration. Operators read the platform from it; here its status is not a
 /// subresource, because users write it.
@@ -139,13 +138,7 @@ fn hook() -> ValuesPath {
 }
 
 fn values() -> Vec<ValueSpec> {
-    let value = |path, description: &str| ValueSpec {
-        path,
-        default: json!(true),
-        schema: json!({"type": "boolean"}),
-        documented_default: None,
-        description: description.to_owned(),
-    };
+    let value = |path, description: &str| ValueSpec::switch(path, true, description);
     vec![
         value(enabled(), "Create the stub CRDs that are missing in the cluster"),
         value(
@@ -168,15 +161,15 @@ fn stub(name: &str) -> Option<Object> {
     object.phase = Phase::Before;
 
     let only_as_hook = |text: &str| Value::when(Condition::Set(hook()), Value::text(text));
-    let annotations = Map::from_iter([
+    let annotations = value!({
         // If the hook is disabled, deleting or pruning might delete the real CRD with all its
         // objects.
-        ("argocd.argoproj.io/sync-options".to_owned(), Value::text("Delete=false,Prune=false")),
-        ("helm.sh/resource-policy".to_owned(), Value::text("keep")),
-        ("argocd.argoproj.io/hook".to_owned(), only_as_hook("Skip")),
-        ("helm.sh/hook".to_owned(), only_as_hook("pre-install,pre-upgrade")),
-    ]);
-    object.metadata_mut().insert("annotations".to_owned(), Value::from(annotations));
+        "argocd.argoproj.io/sync-options": "Delete=false,Prune=false",
+        "helm.sh/resource-policy": "keep",
+        "argocd.argoproj.io/hook": only_as_hook("Skip"),
+        "helm.sh/hook": only_as_hook("pre-install,pre-upgrade"),
+    });
+    object.metadata_mut().insert("annotations".to_owned(), annotations);
     let missing = Condition::Missing(ClusterObject {
         api_version: "apiextensions.k8s.io/v1",
         kind: "CustomResourceDefinition",

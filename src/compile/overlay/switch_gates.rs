@@ -2,13 +2,11 @@
 //! the switch are applied. Only values decide whether a switch is on, so the chart itself waits, and
 //! with it Helm, helmfile, Argo CD and Flux.
 
-use super::Definitions;
 use super::hook_job::{AWAIT, Container, Context, Event, HookJob, Rules, START};
 use crate::config::{BundleConfig, KUBECTL_IMAGE, OPERANDS_SUFFIX, Switch};
 use crate::diag::{Code, Diagnostics};
 use crate::ir::{Condition, Object, Phase, ValueSpec, ValuesPath};
 use crate::kubectl::{Gate, Namespaces};
-use serde_json::json;
 
 /// Returns the value that says whether Jobs wait for the gates of switches.
 fn by_hook() -> ValuesPath {
@@ -41,10 +39,7 @@ pub fn switch_gates(
     if switches.is_empty() {
         return (Vec::new(), Vec::new());
     }
-    let definitions = Definitions::of(objects.iter());
-    let mut scopes = config.scopes.clone();
-    scopes.extend(definitions.scopes());
-    let context = Context { config, namespaces, definitions: &definitions, scopes: &scopes };
+    let context = Context::new(config, namespaces, objects);
     let start = diagnostics.mark();
     for gate in switches.iter().flat_map(|switch| &switch.gates) {
         let unknown = "the permissions to wait for it are";
@@ -55,16 +50,12 @@ pub fn switch_gates(
     }
 
     let made = switches.iter().flat_map(|switch| context.objects(&job(switch, &context))).collect();
-    let value = ValueSpec {
-        path: by_hook(),
-        default: json!(true),
-        schema: json!({"type": "boolean"}),
-        documented_default: None,
-        description:
-            "Wait for the gates of switches that are on with hook Jobs, before their custom \
-            resources are applied."
-                .to_owned(),
-    };
+    let value = ValueSpec::switch(
+        by_hook(),
+        true,
+        "Wait for the gates of switches that are on with hook Jobs, before their \
+                custom resources are applied.",
+    );
     (made, vec![value])
 }
 

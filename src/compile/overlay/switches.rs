@@ -40,18 +40,18 @@ pub fn switches(switches: &[Switch], objects: &mut [Object]) -> Vec<ValueSpec> {
         };
     }
 
-    let value = |(index, switch): (usize, &Switch)| ValueSpec {
-        path: Switch::value(&switch.name),
-        default: json!(false),
-        schema: json!({"type": "boolean"}),
-        documented_default: None,
-        description: match index.checked_sub(1).and_then(|before| switches.get(before)) {
-            Some(before) => format!(
-                "Turn on the switch `{}`; `{}` must be on. README.md has the gates.",
-                switch.name, before.name
-            ),
-            None => format!("Turn on the switch `{}`. README.md has the gates.", switch.name),
-        },
+    let value = |(index, switch): (usize, &Switch)| {
+        ValueSpec::switch(
+            Switch::value(&switch.name),
+            false,
+            match index.checked_sub(1).and_then(|before| switches.get(before)) {
+                Some(before) => format!(
+                    "Turn on the switch `{}`; `{}` must be on. README.md has the gates.",
+                    switch.name, before.name
+                ),
+                None => format!("Turn on the switch `{}`. README.md has the gates.", switch.name),
+            },
+        )
     };
     switches.iter().enumerate().map(value).collect()
 }

@@ -2,8 +2,8 @@
 
 use super::Context;
 use crate::diag::Diagnostics;
-use crate::ir::{Expr, Map, Object, Origin, Unit, Value};
-use crate::olm::auth_reader_name;
+use crate::ir::{Expr, Object, Origin, Unit, map};
+use crate::olm::{AUTH_READER, auth_reader_name};
 use std::collections::BTreeSet;
 
 /// Allows the ServiceAccount of every Deployment to read the API server's authentication
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// with delegated authentication (for example with library-go's controller command) exit on startup
 /// without it.
 pub(super) fn auth_reader(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
-    if !context.toggles.auth_reader {
+    if context.operator.auth_reader != Some(true) {
         return;
     }
     let accounts: BTreeSet<String> = unit
@@ -32,33 +32,20 @@ pub(super) fn auth_reader(unit: &mut Unit, context: &Context, _: &mut Diagnostic
 /// Returns a RoleBinding to the Role that Kubernetes creates for reading the request headers and CA
 /// of the aggregation layer. It must be in kube-system, where the Role and its ConfigMap are.
 fn role_binding(chart: &str, account: &str) -> Object {
-    let root = Map::from_iter([
-        ("apiVersion".to_owned(), Value::text("rbac.authorization.k8s.io/v1")),
-        ("kind".to_owned(), Value::text("RoleBinding")),
-        (
-            "metadata".to_owned(),
-            Value::map([
-                ("name", Value::text(auth_reader_name(chart, account))),
-                ("namespace", Value::text("kube-system")),
-            ]),
-        ),
-        (
-            "roleRef".to_owned(),
-            Value::map([
-                ("apiGroup", Value::text("rbac.authorization.k8s.io")),
-                ("kind", Value::text("Role")),
-                ("name", Value::text("extension-apiserver-authentication-reader")),
-            ]),
-        ),
-        (
-            "subjects".to_owned(),
-            Value::Seq(vec![Value::map([
-                ("kind", Value::text("ServiceAccount")),
-                ("name", Value::text(account)),
-                ("namespace", Value::Expr(Expr::ReleaseNamespace)),
-            ])]),
-        ),
-    ]);
-
+    let root = map! {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": auth_reader_name(chart, account), "namespace": "kube-system"},
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "Role",
+            "name": AUTH_READER,
+        },
+        "subjects": [{
+            "kind": "ServiceAccount",
+            "name": account,
+            "namespace": Expr::ReleaseNamespace,
+        }],
+    };
     Object::new(root, Origin::Added("auth-reader"))
 }

@@ -137,4 +137,36 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn names_of_each_kind() {
+        let rbac = "rbac.authorization.k8s.io/v1";
+        let path = "it is not a valid path segment";
+        let service = "Service names must not have dots and must start with a letter";
+        let subdomain = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
+            characters, '-' or '.', and must start and end with an alphanumeric character";
+        for (api_version, kind, name, why) in [
+            (rbac, "Role", "system:A b", ""),
+            (rbac, "Role", ".", path),
+            (rbac, "Role", "..", path),
+            (rbac, "Role", "...", ""),
+            (rbac, "Role", "a/b", path),
+            (rbac, "Role", "a%b", path),
+            ("v1", "Service", "a-1", ""),
+            ("v1", "Service", "a.b", service),
+            ("v1", "Service", "1a", service),
+            ("v1", "Service", "A", subdomain),
+            ("v1", "ConfigMap", "1.a", ""),
+            ("v1", "ConfigMap", "a_b", subdomain),
+        ] {
+            let manifest = format!(
+                "{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: '{name}'}}}}"
+            );
+            let mut diagnostics = Diagnostics::new();
+            check_names(&mut sample::bundle(&manifest), &Context::default(), &mut diagnostics);
+            let message = format!("error: invalid {kind} name `{name}`: {why}");
+            let expected = if why.is_empty() { Vec::new() } else { vec![message] };
+            assert_eq!(sample::messages(&diagnostics), expected, "{name}");
+        }
+    }
 }

@@ -4,7 +4,8 @@ use super::Context;
 use super::controller_fields::targets;
 use crate::diag::Diagnostics;
 use crate::ir::{
-    Condition, Expr, Map, Object, Origin, Release, Unit, Value, ValueSpec, ValuesPath, value_keys,
+    Condition, Expr, Map, Object, Origin, Release, Unit, Value, ValueSpec, ValuesPath, value,
+    value_keys,
 };
 use serde_json::{Value as Json, json};
 
@@ -72,22 +73,13 @@ impl Proxy {
     }
 
     fn value(&self) -> ValueSpec {
-        ValueSpec {
-            path: self.path(),
-            default: json!(""),
-            schema: json!({"type": "string"}),
-            documented_default: None,
-            description: self.description.to_owned(),
-        }
+        ValueSpec::text(self.path(), "", self.description)
     }
 
     /// Returns the environment variable, present if the value is set.
     fn variable(&self) -> Value {
-        let fields = [
-            ("name".to_owned(), Value::text(self.variable)),
-            ("value".to_owned(), Expr::Text(self.path()).into()),
-        ];
-        Value::when(Condition::Set(self.path()), Value::from(Map::from_iter(fields)))
+        let variable = value!({"name": self.variable, "value": Expr::Text(self.path())});
+        Value::when(Condition::Set(self.path()), variable)
     }
 }
 
@@ -107,13 +99,7 @@ impl Settings {
 
     fn declare(&mut self, path: &ValuesPath, default: Json, schema: Json, description: &str) {
         let description = description.to_owned();
-        self.values.push(ValueSpec {
-            path: path.clone(),
-            default,
-            schema,
-            documented_default: None,
-            description,
-        });
+        self.values.push(ValueSpec::new(path.clone(), default, schema, description));
     }
 
     fn deployment(&mut self, spec: &mut Map) {

@@ -38,10 +38,10 @@ pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
     let copies =
         hosts.iter().map(|host| ((*host).to_owned(), json!(format!("mirror.example.com/{host}"))));
     let example: Json = copies.collect();
-    unit.values.push(ValueSpec {
-        path: ValuesPath::new([IMAGE_REGISTRIES]),
-        default: json!({}),
-        schema: json!({
+    unit.values.push(ValueSpec::new(
+        ValuesPath::new([IMAGE_REGISTRIES]),
+        json!({}),
+        json!({
             "type": "object",
             "propertyNames": {"pattern": format!("^{HOST}$")},
             "additionalProperties": {
@@ -50,14 +50,13 @@ pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
             },
             "examples": [example],
         }),
-        documented_default: None,
-        description: format!(
-            "Registry rewrites, with an optional path, such as `quay.io: mirror.example.com/quay`. \
-                Repositories, tags and digests are kept. Images of this chart are from {}; other \
-                keys have no effect.",
+        format!(
+            "Registry rewrites, with an optional path, such as `quay.io: \
+                mirror.example.com/quay`. Repositories, tags and digests are kept. Images of \
+                this chart are from {}; other keys have no effect.",
             hosts.iter().map(|host| format!("`{host}`")).collect::<Vec<_>>().join(", ")
         ),
-    });
+    ));
 
     let mut names: Vec<(&str, String)> = names.into_iter().collect();
     // By key, as people look for them in values.yaml.

@@ -4,7 +4,6 @@ use super::Context;
 use crate::config::CrdPlacement;
 use crate::diag::Diagnostics;
 use crate::ir::{CRD_REPLACES, CRD_VERSION, Condition, Origin, Phase, Unit, ValueSpec, ValuesPath};
-use serde_json::json;
 
 /// Adds `helm.sh/resource-policy: keep` to every CRD that is a template (by configuration, or
 /// because it contains an expression): deleting a CRD would delete all its custom resources. Adds
@@ -52,13 +51,10 @@ pub(super) fn keep_crds(unit: &mut Unit, context: &Context, _: &mut Diagnostics)
 
 /// Returns the value that leaves out the CRDs.
 pub(crate) fn crds_enabled() -> ValueSpec {
-    ValueSpec {
-        path: ValuesPath::new(["crds", "enabled"]),
-        default: json!(true),
-        schema: json!({"type": "boolean"}),
-        documented_default: None,
-        description: "Install the CRDs with the release. Set to false if they are installed \
-            separately: existing CRDs in the cluster are kept and no longer upgraded"
-            .to_owned(),
-    }
+    ValueSpec::switch(
+        ValuesPath::new(["crds", "enabled"]),
+        true,
+        "Install the CRDs with the release. Set to false if they are installed \
+                separately: existing CRDs in the cluster are kept and no longer upgraded",
+    )
 }

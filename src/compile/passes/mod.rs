@@ -21,13 +21,12 @@ mod release_labels;
 mod sample;
 mod service_account_name;
 mod service_account_values;
-mod strip_annotations;
 mod strip_descriptions;
 
 pub use filter::{Filtered, filter, unused_filters};
 pub(crate) use keep_crds::crds_enabled;
 
-use crate::config::{CrdPlacement, Toggles};
+use crate::config::{CrdPlacement, OperatorSettings, Settings};
 use crate::diag::Diagnostics;
 use crate::ir::{Expr, Scopes, Unit};
 use crate::overlay::namespace_value;
@@ -52,12 +51,12 @@ pub struct Context {
     pub operand_namespaces: BTreeMap<String, String>,
     /// Scopes of kinds that neither Kubernetes nor a CRD of the unit says.
     pub scopes: Scopes,
-    /// Default name of the pull secret.
-    pub pull_secret: Option<String>,
     /// Placement of CRDs.
     pub crds: CrdPlacement,
-    /// Boolean settings.
-    pub toggles: Toggles,
+    /// Settings of all charts.
+    pub settings: Settings,
+    /// Settings of operators.
+    pub operator: OperatorSettings,
 }
 
 impl Context {
@@ -74,9 +73,8 @@ impl Context {
 type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
-const PASSES: [Pass; 17] = [
+const PASSES: [Pass; 16] = [
     check_types::check_types,
-    strip_annotations::strip_annotations,
     assign_namespaces::assign_namespaces,
     namespace::namespace,
     controller_fields::controller_fields,

@@ -313,6 +313,50 @@ metadata: {{name: webhook-service}}
     }
 
     #[test]
+    fn subjects_of_the_chart_are_in_the_release_namespace() {
+        let account = |rest: &str| format!("{{kind: ServiceAccount{rest}}}");
+        let group = |name: &str| format!("{{kind: Group, name: '{name}'}}");
+        for kind in ["RoleBinding", "ClusterRoleBinding"] {
+            for (subject, key, expected) in [
+                // Of a namespace that the bundle calls its own, of the chart, and of its pods.
+                (account(", name: other, namespace: widget-system"), "namespace", "widgets"),
+                (account(", name: shipped, namespace: elsewhere"), "namespace", "widgets"),
+                (account(", name: pods, namespace: elsewhere"), "namespace", "widgets"),
+                (account(", name: other, namespace: elsewhere"), "namespace", "elsewhere"),
+                (account(", name: other, namespace: ''"), "namespace", "widgets"),
+                (account(", name: other"), "namespace", "widgets"),
+                (
+                    group("system:serviceaccounts:widget-lab"),
+                    "name",
+                    "system:serviceaccounts:widgets",
+                ),
+                (group("system:serviceaccounts:other"), "name", "system:serviceaccounts:other"),
+                (group("widget-system"), "name", "widget-system"),
+                ("{kind: User, name: shipped}".to_owned(), "name", "shipped"),
+            ] {
+                let (binding, _) = rewritten(&mut sample::bundle(&format!(
+                    "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {kind}
+metadata: {{name: a}}
+subjects: [{subject}]
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {{name: shipped}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: a}}
+spec: {{template: {{spec: {{serviceAccountName: pods}}}}}}
+"
+                )));
+                assert_eq!(binding["subjects"][0][key], expected, "{kind} {subject}");
+            }
+        }
+    }
+
+    #[test]
     fn hosts_are_rewritten_in_workloads_and_reported_elsewhere() {
         let host = "http://cache.widget-system.svc:8080";
         let template = |kind: &str| {

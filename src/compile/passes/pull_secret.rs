@@ -4,7 +4,7 @@ use super::Context;
 use crate::diag::Diagnostics;
 use crate::ir::{
     Condition, Expr, Map, Object, Origin, PULL_SECRET, Phase, Unit, Value, ValueSpec, ValuesPath,
-    WORKLOADS, account,
+    WORKLOADS, account, map, value,
 };
 use crate::overlay::namespace_value;
 use serde_json::json;
@@ -48,7 +48,7 @@ pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostic
         namespaces.retain(|(namespace, _)| always.iter().all(|(known, _)| known != namespace));
         let secrets = always.into_iter().chain(namespaces);
         unit.objects.extend(secrets.map(|(namespace, phase)| secret(namespace, phase)));
-        unit.values.extend(values(context.pull_secret.as_deref().unwrap_or_default()));
+        unit.values.extend(values(context.settings.pull_secret()));
         unit.constraints.push(content_needs_name());
     }
 }
@@ -57,7 +57,7 @@ fn add(holder: &mut Map) {
     let list = holder.list_at("imagePullSecrets");
     list.push(Value::when(
         Condition::Set(secret_name()),
-        Value::map([("name", Value::Expr(Expr::Text(secret_name())))]),
+        value!({"name": Expr::Text(secret_name())}),
     ));
     list.push(Value::Expr(Expr::Values(ValuesPath::new(["imagePullSecrets"]))));
 }
@@ -71,22 +71,13 @@ fn secret_content() -> ValuesPath {
 }
 
 fn secret(namespace: Value, phase: Phase) -> Object {
-    let root = Map::from_iter([
-        ("apiVersion".to_owned(), Value::text("v1")),
-        ("kind".to_owned(), Value::text("Secret")),
-        (
-            "metadata".to_owned(),
-            Value::map([
-                ("name", Value::Expr(Expr::Text(secret_name()))),
-                ("namespace", namespace),
-            ]),
-        ),
-        ("type".to_owned(), Value::text("kubernetes.io/dockerconfigjson")),
-        (
-            "data".to_owned(),
-            Value::map([(".dockerconfigjson", Value::Expr(Expr::Base64(secret_content())))]),
-        ),
-    ]);
+    let root = map! {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": Expr::Text(secret_name()), "namespace": namespace},
+        "type": "kubernetes.io/dockerconfigjson",
+        "data": {".dockerconfigjson": Expr::Base64(secret_content())},
+    };
     let mut secret = Object::new(root, Origin::Added(PULL_SECRET));
     secret.phase = phase;
     // Without content the Secret is the user's, under the same name.
@@ -103,29 +94,23 @@ fn content_needs_name() -> serde_json::Value {
 /// Returns the values of the pull secret; `name` is the default of its name.
 fn values(name: &str) -> [ValueSpec; 3] {
     [
-        ValueSpec {
-            path: secret_name(),
-            default: json!(name),
-            schema: json!({"type": "string", "maxLength": 253, "pattern": "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$"}),
-            documented_default: None,
-            description: "Name of the image pull secret for all ServiceAccounts of the chart; \
-                empty for none. It must exist in their namespaces, unless `dockerConfigJson` is \
-                set."
-                .to_owned(),
-        },
-        ValueSpec {
-            path: secret_content(),
-            default: json!(""),
-            schema: json!({"type": "string"}),
-            documented_default: None,
-            description: "Content of a Docker config.json. If set, the chart creates the pull \
-                secret; pass it with `--set-file` and do not commit it to Git."
-                .to_owned(),
-        },
-        ValueSpec {
-            path: ValuesPath::new(["imagePullSecrets"]),
-            default: json!([]),
-            schema: json!({
+        ValueSpec::new(
+            secret_name(),
+            json!(name),
+            json!({"type": "string", "maxLength": 253, "pattern": "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$"}),
+            "Name of the image pull secret for all ServiceAccounts of the chart; empty for \
+                none. It must exist in their namespaces, unless `dockerConfigJson` is set.",
+        ),
+        ValueSpec::text(
+            secret_content(),
+            "",
+            "Content of a Docker config.json. If set, the chart creates the pull secret; \
+                pass it with `--set-file` and do not commit it to Git.",
+        ),
+        ValueSpec::new(
+            ValuesPath::new(["imagePullSecrets"]),
+            json!([]),
+            json!({
                 "type": "array",
                 "items": {
                     "type": "object",
@@ -134,11 +119,9 @@ fn values(name: &str) -> [ValueSpec; 3] {
                     "additionalProperties": false
                 }
             }),
-            documented_default: None,
-            description: "Additional image pull secrets that exist in the release namespace, as a \
-                list of `name: …`."
-                .to_owned(),
-        },
+            "Additional image pull secrets that exist in the release namespace, as a list \
+                of `name: …`.",
+        ),
     ]
 }
 

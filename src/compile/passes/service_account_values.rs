@@ -19,14 +19,12 @@ pub(super) fn service_account_values(unit: &mut Unit, context: &Context, _: &mut
         if unit.values.iter().any(|value| value.path == path) {
             continue;
         }
-        unit.values.push(ValueSpec {
+        unit.values.push(ValueSpec::new(
             path,
-            default: json!({}),
+            json!({}),
             schema,
-            documented_default: None,
-            description: "Additional annotations for this ServiceAccount, for example for cloud \
-                workload identity."
-                .to_owned(),
-        });
+            "Additional annotations for this ServiceAccount, for example for cloud \
+                workload identity.",
+        ));
     }
 }

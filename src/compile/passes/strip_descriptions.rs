@@ -7,7 +7,7 @@ use crate::ir::{Map, Unit, Value};
 /// Removes `description` from every schema of every CRD, when the configuration wants that. A
 /// property that is called `description` stays.
 pub(super) fn strip_descriptions(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
-    if !context.toggles.strip_descriptions {
+    if context.settings.strip_descriptions != Some(true) {
         return;
     }
     let crds = unit.objects.iter_mut().filter(|o| o.kind() == "CustomResourceDefinition");
@@ -60,7 +60,6 @@ fn strip_some(value: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Toggles;
     use crate::ir::Release;
     use crate::passes::sample;
     use crate::yaml;
@@ -125,8 +124,8 @@ spec:
   - schema: {{openAPIV3Schema: {{description: A widget., type: object}}}}
 "
             ));
-            let toggles = Toggles { strip_descriptions, ..Toggles::default() };
-            let context = Context { toggles, ..Context::default() };
+            let mut context = Context::default();
+            context.settings.strip_descriptions = Some(strip_descriptions);
             super::strip_descriptions(&mut unit, &context, &mut Diagnostics::new());
             let object = Release::LITERAL.object(&unit.objects[0]).unwrap();
             object["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone()

@@ -1,10 +1,9 @@
 //! Rules for several bundles together: names, dependencies and output directories.
 
-use super::reader::Reader;
-use super::values::plain;
 use crate::diag::suggest;
-use crate::diag::{Code, Diagnostic, Place, Span};
-use crate::keys::NAME_LIMIT;
+use crate::diag::{Code, Diagnostic, Span};
+use crate::forms::{NAME_LIMIT, plain};
+use crate::reader::Reader;
 use crate::{BundleConfig, Mirror, MirrorTarget, Output, OverlaySource, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -28,8 +27,8 @@ pub(super) fn names(reader: &mut Reader<'_>, drafts: &[Draft]) {
             Some(earlier) => {
                 let message = format!("two charts have the name `{name}`");
                 let diagnostic = Diagnostic::error(Code::DuplicateName, message)
-                    .at(Place::span(span.clone()))
-                    .related(Place::span((*earlier).clone()), "first defined here")
+                    .at(span)
+                    .related(*earlier, "first defined here")
                     .hint("rename one of them: the name is used for the chart and its directory");
                 reader.found.push(diagnostic);
             }
@@ -47,7 +46,7 @@ pub(super) fn companions(
     for bundle in bundles {
         for (suffix, why) in bundle.companions() {
             let name = format!("{}{suffix}", bundle.name);
-            let place = Place::span(bundle.span.clone());
+            let place = &bundle.span;
 
             // Helm: release names have at most 53 characters, and releases are named as their charts.
             if name.len() > NAME_LIMIT {
@@ -68,7 +67,7 @@ pub(super) fn companions(
                 );
                 let diagnostic = Diagnostic::error(Code::DuplicateName, message)
                     .at(place)
-                    .related(Place::span((*other).clone()), "the other chart")
+                    .related(*other, "the other chart")
                     .hint("rename one of them");
                 reader.found.push(diagnostic);
             }
@@ -187,8 +186,8 @@ pub(super) fn outputs(
                 output.dir.join(chart).display(),
             );
             let diagnostic = Diagnostic::error(Code::OverlappingOutput, message)
-                .at(Place::span(span.clone()))
-                .related(Place::span(chart_span.clone()), "the table of the chart")
+                .at(span)
+                .related(chart_span, "the table of the chart")
                 .hint("move one of them, or change `dir` in `[output]`");
             reader.found.push(diagnostic);
         }

@@ -8,7 +8,7 @@ pub const RDMA_NAMES: &[&str] = &["ib", "roce", "efa"];
 pub struct Rdma {
     /// Name in bundles.toml.
     pub name: &'static str,
-    /// Resource of its device plugin; pods request one per accelerator.
+    /// Resource of its device plugin.
     pub resource: &'static str,
     /// Environment variables of the engine.
     pub env: &'static [(&'static str, &'static str)],

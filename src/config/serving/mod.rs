@@ -1,24 +1,123 @@
-//! The configuration of models: tables of bundles.toml come in, checked types go out.
-//!
-//! `[[serving]]` is read by [`read`], `[chart.maas]` and `maas` by [`maas`]. [`keys`] has the tables of
-//! their keys. They use the reader of `config`, which calls them for its tables.
+//! `[[serving]]`: a model, and `[chart.maas]` and `maas`: models as a service.
 
 pub mod accelerators;
-pub mod keys;
+pub mod engine;
 pub mod maas;
+pub mod picker;
+pub mod pods;
 pub mod profile;
-mod read;
+pub mod traffic;
 
+pub use engine::{Accelerator, EngineConfig, EngineKind, Shape, Topology, Vendor};
 pub(crate) use maas::references::resolve;
-pub(crate) use read::read;
+pub use picker::{FailureMode, PickerConfig, Preset};
+pub use pods::{AccessMode, Adapter, AdapterSource, Cache, PodFields, PodTable, Tracing};
+pub use traffic::{Autoscaling, GatewayProvider, Monitoring, NetworkPolicy, RouteConfig};
 
-use crate::diag::Span;
-use crate::{Maintainer, PatchConfig};
-use accelerators::{Rdma, Tpu};
+use crate::PatchConfig;
+use crate::declare::{Flat, Form, Header, Key, Kind, OrDefault, OrEmpty, table, words};
+use crate::diag::{Code, Span};
+use crate::forms::{ChartVersion, Integer, Listed, Name, Namespace, PullSecret, Rule};
+use crate::reader::{Fields, Reader, items};
+use crate::tables::maintainer::Maintainer;
+use crate::tables::overlay::{FilterProgram, PatchProgram};
+use engine::{AcceleratorTable, PrefillTable};
 use maas::MaasModel;
-use profile::Profile;
-use serde_json::{Map as JsonMap, Value as Json};
+use picker::{Objectives, Rewrite};
+use pods::{Annotations, CacheTable, Labels};
+use profile::ProfileName;
 use std::collections::BTreeMap;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use traffic::MetricName;
+
+table! {
+    /// A model to serve: one chart with the engine, the endpoint picker, the InferencePool and the
+    /// route.
+    pub struct ServingConfig at "[[serving]]", checked by complete as ServingConfig {
+        /// Name of the chart and of the pool: lower-case letters, digits and dashes, starting with a
+        /// letter, at most 40 characters.
+        name: ModelName;
+        /// Source of the model: `hf://ORGANISATION/NAME`, `oci://IMAGE` with the files in /models,
+        /// `pvc://CLAIM/FOLDER`, or `s3://BUCKET/FOLDER`.
+        model: Model;
+        /// Model name in requests. Default: `ORGANISATION/NAME` for hf, else `name`.
+        served_name: MetricName = String::new();
+        /// API profile: API versions, flags and images. Default: the newest.
+        profile as "api": ProfileName;
+        /// Allow images in this table to be pinned by tag only, although tags can move. Default:
+        /// false.
+        allow_tags: bool;
+        /// `llm-d` (default): plain objects; `kserve`: an LLMInferenceService, from which KServe
+        /// creates the rest.
+        kserve as "form": KserveForm;
+        /// Version of the chart. Default: 0.1.0.
+        chart_version: ChartVersion = semver::Version::new(0, 1, 0);
+        /// Suggested namespace in the chart's README and NOTES. Default: `models`.
+        namespace: Namespace = "models".to_owned();
+        /// Name of the image pull secret of all pods. Default: none. A value of the chart.
+        pull_secret: PullSecret = None;
+        maintainers: Vec<Maintainer>;
+        /// Names of bundles and models in this file that must be installed before this one, such as
+        /// the LeaderWorkerSet operator.
+        depends_on: Vec<Listed>;
+        engine: EngineConfig;
+        pod: OrEmpty<PodTable>;
+        /// Additional labels of all objects.
+        labels: OrDefault<Labels>;
+        /// Annotations of the engine's ServiceAccount, for cloud identities. A value of the chart.
+        service_account_annotations: OrDefault<Annotations>;
+        /// LocalQueue of Kueue that admits the engine pods. Default: none.
+        queue: Option<Namespace>;
+        cache: Option<CacheTable>;
+        /// LoRA adapters: `{ name = "…", source = "hf://ORGANISATION/NAME" }`, or a source
+        /// `pvc://CLAIM/FOLDER`. Requests select them by name; with SGLang by `MODEL:NAME`.
+        adapters: Vec<Adapter>;
+        /// Maximum rank of the adapters. Default: the engine's, 16.
+        adapter_rank: Option<Integer<1, 512>>, needs ["adapters"];
+        tracing: Option<Tracing>;
+        accelerator: OrEmpty<AcceleratorTable>;
+        /// The pods that answer.
+        decode: Flat<Shape>;
+        prefill: Option<PrefillTable>;
+        /// Deploy prefill and decode as one DisaggregatedSet, which rolls out together. Default:
+        /// false.
+        disaggregated_set: bool, needs ["prefill"];
+        epp: OrEmpty<PickerConfig>;
+        route: Option<RouteConfig>;
+        maas: Option<MaasModel>;
+        /// InferenceObjectives: name and priority (an integer).
+        objectives: OrDefault<Objectives>;
+        /// Model aliases: `{ model = "…", targets = [{ model = "…", weight = 1 }] }`.
+        rewrites: Vec<Rewrite>;
+        monitoring: Option<Monitoring>;
+        network_policy: Option<NetworkPolicy>;
+        autoscaling: Option<Autoscaling>;
+        /// Maximum number of evicted pods at a time, as PodDisruptionBudgets. Default: no budgets.
+        disruption_budget: Option<Integer<1, 1_000>>;
+        patches as "patch": Vec<ServingPatch>;
+        /// The table's header.
+        span: Header;
+        /// The span of each key, by its path such as `engine.args`.
+        spans: KeySpans;
+    }
+}
+
+table! {
+    /// A change to the objects of the chart. The changed objects are checked like all others.
+    pub struct ServingPatch at "[[serving.patch]]", checked by serving_patch as PatchConfig {
+        /// A jq filter: objects that match it are patched.
+        matches as "match": FilterProgram;
+        /// A jq program that returns the changed object, for example
+        /// `.spec.template.spec.priorityClassName = "system-cluster-critical"`.
+        patch: PatchProgram;
+    }
+}
+
+words! {
+    /// True for an LLMInferenceService.
+    KserveForm = "llm-d" or "kserve";
+}
 
 /// The source of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,306 +132,199 @@ pub enum Model {
     Bucket(String),
 }
 
-/// The topology of an engine: the distribution over pods.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Topology {
-    /// A replica is one pod.
-    #[default]
-    Single,
-    /// Groups; vLLM's own processes.
-    Mp,
-    /// Groups; Ray.
-    Ray,
-    /// Groups; ranks behind the leader's port.
-    DpInternal,
-    /// Groups; ranks of a pod behind its port.
-    DpHybrid,
-    /// Groups; each rank has a port.
-    DpExternal,
+fn serving_patch(table: ServingPatch, _: &mut Reader<'_>, _: &Fields<'_>) -> Option<PatchConfig> {
+    Some(PatchConfig { matches: table.matches, patch: table.patch })
 }
 
-/// Pods of one role.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Shape {
-    /// The topology.
-    pub topology: Topology,
-    /// Pods, or groups.
-    pub replicas: u32,
-    /// Pods of a group.
-    pub nodes: u32,
-    /// Tensor parallelism.
-    pub tp: u32,
-    /// Pipeline parallelism.
-    pub pp: u32,
-    /// Data parallelism, over the pods of a group.
-    pub dp: u32,
-    /// True if experts are distributed over all ranks.
-    pub expert_parallel: bool,
-    /// More arguments of the engine.
-    pub args: Vec<String>,
-    /// Requests and limits without accelerators.
-    pub resources: Option<Json>,
+/// Completes a model from its other keys and `[defaults]`, and checks its keys together.
+fn complete(
+    mut model: ServingConfig,
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+) -> Option<ServingConfig> {
+    if !fields.has("served-name") {
+        model.served_name = match &model.model {
+            Model::HuggingFace(repository) => repository.clone(),
+            _ => model.name.clone(),
+        };
+    }
+    if !fields.has("pull-secret") {
+        model.pull_secret = reader.defaults.settings.pull_secret.clone().flatten();
+    }
+    if !fields.has("maintainers") {
+        model.maintainers = reader.defaults.settings.maintainers.clone().unwrap_or_default();
+    }
+
+    model.decode.args.clone_from(&model.engine.args);
+    model.decode.resources.clone_from(&model.engine.resources);
+    let written = |key: &str| model.spans.contains_key(key);
+    let has = ["topology", "args", "resources"].map(|key| written(&format!("prefill.{key}")));
+    if let (Some(prefill), [topology, args, resources]) = (&mut model.prefill, has) {
+        if !topology {
+            prefill.topology = model.decode.topology;
+        }
+        if !args {
+            prefill.args.clone_from(&model.decode.args);
+        }
+        if !resources {
+            prefill.resources.clone_from(&model.decode.resources);
+        }
+    }
+
+    let own_gateways = model.spans.contains_key("network-policy.gateway-namespaces");
+    if let (Some(policy), Some(route)) = (&mut model.network_policy, &model.route)
+        && !own_gateways
+    {
+        policy.gateways.extend(route.gateway_namespace.clone());
+    }
+    check_policy(&model, reader);
+    check_autoscaling(&model, reader);
+    check_adapters(&model, reader);
+    if let Some(maas) = &model.maas {
+        maas::check(reader, &model, maas);
+    }
+    Some(model)
 }
 
-/// `engine.kind`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EngineKind {
-    /// vLLM.
-    #[default]
-    Vllm,
-    /// SGLang.
-    Sglang,
+fn check_policy(model: &ServingConfig, reader: &mut Reader<'_>) {
+    let Some(policy) = &model.network_policy else { return };
+    let place = model.place("network-policy");
+    if model.route.as_ref().is_some_and(|route| route.provider == GatewayProvider::Gke) {
+        let message = "a NetworkPolicy cannot allow GKE Gateways, because they have no pods";
+        let hint = "remove `network-policy`, or write one by hand for the IP ranges of your load \
+            balancers";
+        reader.error_at(Code::InvalidValue, place, message, hint);
+    }
+    let is_scraped = model.monitoring.is_some() || model.written("autoscaling").is_some();
+    if policy.monitoring.is_empty() && is_scraped {
+        let message = "this NetworkPolicy blocks Prometheus, which `monitoring` and `autoscaling` \
+            need";
+        let hint = "add its namespace: `monitoring-namespaces = [\"monitoring\"]`";
+        reader.error_at(Code::InvalidValue, place, message, hint);
+    }
 }
 
-/// `engine`
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct EngineConfig {
-    /// The program in the image.
-    pub kind: EngineKind,
-    /// Reference of the image.
-    pub image: String,
-    /// Variables.
-    pub env: Vec<Json>,
-    /// Size of /dev/shm.
-    pub shared_memory: Option<String>,
-    /// Secret with HF_TOKEN.
-    pub token_secret: Option<String>,
-    /// Linux capabilities.
-    pub capabilities: Vec<String>,
-    /// Minutes that loading may take.
-    pub startup_minutes: u32,
-    /// Labels of nodes.
-    pub node_selector: Option<Json>,
-    /// Tolerations.
-    pub tolerations: Vec<Json>,
-    /// GiB of CPU memory for KV caches.
-    pub kv_offload: Option<u32>,
+fn check_autoscaling(model: &ServingConfig, reader: &mut Reader<'_>) {
+    let Some(scaling) = &model.autoscaling else { return };
+    if scaling.keda && scaling.prometheus.is_none() && !model.kserve {
+        let hint = "add it: `prometheus = \"http://prometheus.monitoring:9090\"`";
+        let message = "`keda` requires the URL of Prometheus";
+        reader.error_at(Code::MissingKey, model.place("autoscaling"), message, hint);
+    }
 }
 
-/// `pod`: fields of the Kubernetes API by key of bundles.toml.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PodFields(pub BTreeMap<&'static str, Json>);
-
-/// `cache`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cache {
-    /// An existing claim.
-    Claim(String),
-    /// A claim that the chart creates.
-    Created {
-        /// Requested storage.
-        size: String,
-        /// Storage class; the cluster's default if missing.
-        storage_class: Option<String>,
-        /// `ReadWriteMany` or `ReadWriteOnce`.
-        access_mode: String,
-    },
+fn check_adapters(model: &ServingConfig, reader: &mut Reader<'_>) {
+    for (index, adapter) in model.adapters.iter().enumerate() {
+        let earlier = model.adapters.iter().take(index).map(|adapter| &adapter.name);
+        if earlier.chain([&model.served_name]).any(|name| *name == adapter.name) {
+            let message = format!("the model name `{}` is used twice", adapter.name);
+            let hint = "give each adapter a name that differs from `served-name`";
+            reader.error_at(Code::InvalidValue, model.place("adapters"), message, hint);
+        }
+    }
 }
 
-/// The source of a LoRA adapter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AdapterSource {
-    /// Hugging Face: `ORGANISATION/NAME`.
-    HuggingFace(String),
-    /// A PersistentVolumeClaim, and a directory in it (may be empty).
-    Claim(String, String),
+/// The name of a model: `NAME-prefill-0-99` and what LeaderWorkerSets add to it must stay a DNS label
+/// of 63 characters.
+pub struct ModelName;
+
+impl Rule for ModelName {
+    const PATTERN: Option<&'static str> = Name::PATTERN;
+
+    fn fault(key: &Key, text: &str) -> Option<(String, String)> {
+        /// Longest name.
+        const LIMIT: usize = 40;
+        let letter = text.starts_with(|c: char| c.is_ascii_lowercase());
+        let message = format!("`{text}` is not a valid name for a model");
+        let hint = format!(
+            "start with a letter and use at most {LIMIT} characters: the names of LeaderWorkerSets \
+                and their pods must be DNS labels"
+        );
+        let own = text.len() > LIMIT || !letter;
+        Name::fault(key, text).or_else(|| own.then_some((message, hint)))
+    }
 }
 
-/// An item of `adapters`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Adapter {
-    /// The model name in requests.
-    pub name: String,
-    /// Its source.
-    pub source: AdapterSource,
+impl Form for Model {
+    type Value = Model;
+    const KIND: Kind = Kind::String(Some("^(hf|oci|pvc|s3)://[^\\s]+$"));
+
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Model> {
+        let text = value.get_ref().as_str()?;
+        let found = source(text);
+        if found.is_none() {
+            let message = format!("invalid model source `{text}`");
+            let hint = "write `hf://ORGANISATION/NAME`, `oci://IMAGE`, `pvc://CLAIM/FOLDER` or \
+                `s3://BUCKET/FOLDER`";
+            reader.error(Code::InvalidValue, &value.span(), message, hint);
+        }
+        found
+    }
 }
 
-/// `tracing`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tracing {
-    /// URL of the collector.
-    pub endpoint: String,
-    /// Percentage of requests.
-    pub percent: u32,
+/// Returns the source of a model that a text names.
+fn source(text: &str) -> Option<Model> {
+    let rest = |scheme: &str| text.strip_prefix(scheme).filter(|rest| !rest.is_empty());
+    if text.contains(char::is_whitespace) {
+        None
+    } else if let Some(rest) = rest("hf://") {
+        let parts: Vec<&str> = rest.split('/').collect();
+        let whole = parts.len() == 2 && parts.iter().all(|part| !part.is_empty());
+        whole.then(|| Model::HuggingFace(rest.to_owned()))
+    } else if let Some(rest) = rest("oci://") {
+        Some(Model::Image(rest.to_owned()))
+    } else if let Some(rest) = rest("pvc://") {
+        let (claim, folder) = rest.split_once('/').unwrap_or((rest, ""));
+        let inside = !folder.split('/').any(|part| part == "..");
+        (inside && !claim.is_empty()).then(|| Model::Claim(claim.to_owned(), folder.to_owned()))
+    } else {
+        rest("s3://").map(|_| Model::Bucket(text.to_owned()))
+    }
 }
 
-/// `accelerator`
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Accelerator {
-    /// Name of the resource; none for CPUs.
-    pub resource: Option<&'static str>,
-    /// Units of the device resource per pod; default: the number that its ranks need.
-    pub per_node: Option<u32>,
-    /// Devices in a unit.
-    pub devices_per_unit: u32,
-    /// The TPU generation, for node selectors.
-    pub tpu: Option<&'static Tpu>,
-    /// The network for transfers between pods.
-    pub rdma: Option<&'static Rdma>,
-    /// A ResourceClaimTemplate in place of the device resource.
-    pub claim_template: Option<String>,
+/// No key: the spans of all keys, by their paths; items of lists of tables have their numbers.
+pub struct KeySpans;
+
+impl Form for KeySpans {
+    type Value = BTreeMap<String, Span>;
+    const KIND: Kind = Kind::Boolean;
+    const KEYS: Option<&'static [Key]> = Some(&[]);
+
+    fn find(reader: &mut Reader<'_>, fields: &Fields<'_>, _: &str) -> Option<Self::Value> {
+        let mut spans = BTreeMap::new();
+        for (key, value) in fields.all() {
+            note(reader, key.name, (key, value), &mut spans);
+        }
+        Some(spans)
+    }
 }
 
-/// `epp`
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PickerConfig {
-    /// Name of a preset.
-    pub preset: Option<String>,
-    /// A configuration custom.
-    pub config: Option<Json>,
-    /// Image.
-    pub image: Option<String>,
-    /// Pods.
-    pub replicas: u32,
-    /// `FailOpen` or `FailClose`.
-    pub failure_mode: String,
-    /// More flags.
-    pub flags: JsonMap<String, Json>,
-    /// Requests and limits.
-    pub resources: Option<Json>,
-    /// Image of the tokenizer.
-    pub tokenizer_image: Option<String>,
-    /// Additional fields of the pods.
-    pub pod: PodFields,
-}
-
-/// `route`
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RouteConfig {
-    /// Name of the Gateway.
-    pub gateway: String,
-    /// Namespace of the Gateway; the release namespace if missing.
-    pub gateway_namespace: Option<String>,
-    /// Class of the Gateway, if the chart creates it.
-    pub gateway_class: Option<String>,
-    /// `none`, `istio` or `gke`.
-    pub provider: String,
-    /// Host names.
-    pub hosts: Vec<String>,
-    /// Prefixes of paths, never empty.
-    pub paths: Vec<String>,
-    /// Header with the model's name.
-    pub model_header: Option<String>,
-    /// A duration of the Gateway API.
-    pub request_timeout: String,
-    /// True if an AuthPolicy requires a token.
-    pub auth: bool,
-}
-
-/// `monitoring`
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Monitoring {
-    /// A duration of Prometheus.
-    pub interval: String,
-    /// Labels of the monitors.
-    pub labels: JsonMap<String, Json>,
-}
-
-/// `network-policy`
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NetworkPolicy {
-    /// Namespaces of Gateways' pods; that of the release when empty.
-    pub gateways: Vec<String>,
-    /// Namespaces of Prometheus.
-    pub monitoring: Vec<String>,
-}
-
-/// `autoscaling`
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Autoscaling {
-    /// True for a KEDA ScaledObject, false for a HorizontalPodAutoscaler.
-    pub keda: bool,
-    /// Least replicas.
-    pub min: u32,
-    /// Most replicas.
-    pub max: u32,
-    /// Waiting requests for each replica.
-    pub waiting: u32,
-    /// Address of Prometheus.
-    pub prometheus: Option<String>,
-    /// True if pod metrics have the names of Google Cloud Managed Service for Prometheus.
-    pub gke: bool,
-    /// Name of the pod metric.
-    pub metric: Option<String>,
-}
-
-/// `[[serving]]`
-#[derive(Clone, Debug)]
-pub struct ServingConfig {
-    /// Name of the chart and the pool.
-    pub name: String,
-    /// The source of the model.
-    pub model: Model,
-    /// The model name in requests.
-    pub served_name: String,
-    /// Versions of APIs.
-    pub profile: &'static Profile,
-    /// True for an LLMInferenceService.
-    pub kserve: bool,
-    /// True if images can be pinned by tag only.
-    pub allow_tags: bool,
-    /// Version of the chart.
-    pub chart_version: semver::Version,
-    /// Namespace for texts.
-    pub namespace: String,
-    /// Maintainers of the chart.
-    pub maintainers: Vec<Maintainer>,
-    /// Pull secret of all pods.
-    pub pull_secret: Option<String>,
-    /// The model server.
-    pub engine: EngineConfig,
-    /// Additional fields of the engine pods.
-    pub pod: PodFields,
-    /// Additional labels of all objects.
-    pub labels: JsonMap<String, Json>,
-    /// Annotations of the engine's ServiceAccount.
-    pub service_account_annotations: JsonMap<String, Json>,
-    /// Kueue's LocalQueue.
-    pub queue: Option<String>,
-    /// Volume for downloaded models.
-    pub cache: Option<Cache>,
-    /// LoRA adapters.
-    pub adapters: Vec<Adapter>,
-    /// Maximum rank of the adapters.
-    pub adapter_rank: Option<u32>,
-    /// Traces.
-    pub tracing: Option<Tracing>,
-    /// Changes of the objects.
-    pub patches: Vec<PatchConfig>,
-    /// The accelerator.
-    pub accelerator: Accelerator,
-    /// The pods that answer.
-    pub decode: Shape,
-    /// The pods that only read prompts.
-    pub prefill: Option<Shape>,
-    /// Image of the routing sidecar.
-    pub sidecar_image: Option<String>,
-    /// True if prefill and decode are one DisaggregatedSet.
-    pub disaggregated_set: bool,
-    /// The endpoint picker.
-    pub epp: PickerConfig,
-    /// The route.
-    pub route: Option<RouteConfig>,
-    /// Access and limits of models as a service.
-    pub maas: Option<MaasModel>,
-    /// Priorities by name.
-    pub objectives: BTreeMap<String, i64>,
-    /// Rewrites of names, as in the API.
-    pub rewrites: Vec<(String, Vec<(String, u32)>)>,
-    /// Monitors.
-    pub monitoring: Option<Monitoring>,
-    /// Network policies.
-    pub network_policy: Option<NetworkPolicy>,
-    /// Autoscaling of the decoding pods.
-    pub autoscaling: Option<Autoscaling>,
-    /// Pods that may be evicted at a time.
-    pub disruption_budget: Option<u32>,
-    /// Bundles and models that must be ready before this one.
-    pub depends_on: Vec<String>,
-    /// The table's header.
-    pub span: Span,
-    /// The span of each key, by its path such as `engine.args`.
-    pub spans: BTreeMap<String, Span>,
+/// Notes the span of a value at `path`, and of those in it.
+fn note(
+    reader: &Reader<'_>,
+    path: &str,
+    (key, value): (&Key, &Spanned<DeValue<'_>>),
+    spans: &mut BTreeMap<String, Span>,
+) {
+    spans.insert(path.to_owned(), reader.span(value.span()));
+    let Some(table) = key.kind.table() else { return };
+    let mut inner = |path: &str, tree: &DeTable<'_>| {
+        for (name, value) in tree {
+            if let Some(key) = table.key(name.get_ref()) {
+                note(reader, &format!("{path}.{}", key.name), (key, value), spans);
+            }
+        }
+    };
+    match value.get_ref().as_table() {
+        Some(tree) => inner(path, tree),
+        None => {
+            for (number, tree) in
+                items(value).filter_map(|item| item.get_ref().as_table()).enumerate()
+            {
+                inner(&format!("{path}.{number}"), tree);
+            }
+        }
+    }
 }
 
 impl ServingConfig {

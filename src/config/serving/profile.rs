@@ -3,6 +3,11 @@
 //! Sources: the releases of gateway-api-inference-extension (whose picker and objects moved to
 //! llm-d-router after 1.4), llm-d-router and lws.
 
+use crate::declare::{Form, Key, Kind};
+use crate::reader::Reader;
+use toml::Spanned;
+use toml::de::DeValue;
+
 /// A set of compatible versions.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Profile {
@@ -104,6 +109,23 @@ pub fn newest() -> &'static Profile {
 /// Returns the profile with this name.
 pub fn named(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|profile| profile.name == name)
+}
+
+/// The name of a profile.
+pub struct ProfileName;
+
+impl Form for ProfileName {
+    type Value = &'static Profile;
+    const KIND: Kind = Kind::OneOf(NAMES);
+    const REQUIRED: bool = false;
+
+    fn read(_: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<&'static Profile> {
+        named(value.get_ref().as_str()?)
+    }
+
+    fn missing() -> Option<&'static Profile> {
+        Some(newest())
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 //! All content is in the page itself; the script only filters. The content security policy allows
 //! only the page's own style and script, by digest.
 
-use super::{Sign, fields, is_short, lines, more_like, title, totals, values as values_of};
+use super::{
+    Sign, code_in_html, fields, is_short, lines, more_like, title, totals, values as values_of,
+};
 use crate::escape::html as text;
 use crate::group::{Group, Place, label};
 use crate::summary::Summary;
@@ -316,18 +318,5 @@ fn plan(set: &ChangeSet, prefix: &str, page: &mut String) {
 
 /// Returns a sentence as HTML, with text in backticks as `<code>`.
 fn with_code(sentence: &str) -> String {
-    let safe = text(sentence);
-    let pieces: Vec<&str> = safe.split('`').collect();
-    if pieces.len().is_multiple_of(2) {
-        return safe;
-    }
-    let mut out = String::new();
-    for (index, piece) in pieces.iter().enumerate() {
-        if index % 2 == 1 {
-            let _ = write!(out, "<code>{piece}</code>");
-        } else {
-            out.push_str(piece);
-        }
-    }
-    out
+    code_in_html(&text(sentence))
 }

@@ -33,6 +33,7 @@ pub fn document(set: &ChangeSet) -> Json {
         "findings": findings.map(|(index, found)| group(found, important(index))).collect::<Vec<_>>(),
         "counts": counts,
         "unchanged": set.unchanged,
+        "version_only": set.version_only.iter().map(identity).collect::<Vec<_>>(),
         "objects": set.objects.iter().map(object).collect::<Vec<_>>(),
         "ignored": set.ignored.iter().map(|ignored| json!({
             "path": ignored.pattern,
@@ -125,7 +126,7 @@ pub fn schema() -> Json {
         "type": "object",
         "required": [
             "format", "old", "new", "values", "verdict", "findings", "counts", "unchanged",
-            "objects", "ignored", "plan",
+            "version_only", "objects", "ignored", "plan",
         ],
         "additionalProperties": false,
         "properties": {
@@ -156,6 +157,12 @@ pub fn schema() -> Json {
                 "info": count("Number of informational findings."),
             })),
             "unchanged": count("Number of objects without differences."),
+            "version_only": {
+                "type": "array",
+                "items": {"$ref": "#/definitions/identity"},
+                "description": "Objects that the upgrade changes only in labels and annotations that follow from the \
+                    name and version of the chart, also those that `--only` and ignored paths leave out.",
+            },
             "objects": list(closed(&["id", "action", "class", "changes"], json!({
                 "id": {"$ref": "#/definitions/identity"},
                 "from": {"$ref": "#/definitions/identity"},

@@ -1,7 +1,7 @@
 //! Markdown format for pull requests: the first screen, one fold per finding; limited to the size of a
 //! comment.
 
-use super::{fields, headline, lines, more_like, title, totals, values};
+use super::{code_in_html, fields, headline, lines, more_like, title, totals, values};
 use crate::escape::markdown::{code, sentence};
 use crate::escape::{self, markdown};
 use crate::group::{Group, Place, label};
@@ -268,19 +268,6 @@ fn fold(group: &Group<'_>, detail: Detail, shown: &mut HashMap<*const Change, St
     }
     text.push_str("\n</details>\n\n");
     text
-}
-
-/// Returns the text of a summary with what is in backquotes as code. The text is already escaped.
-fn code_in_html(text: &str) -> String {
-    let pieces: Vec<&str> = text.split('`').collect();
-    if pieces.len().is_multiple_of(2) {
-        return text.to_owned();
-    }
-    let piece = |(index, piece): (usize, &&str)| match index % 2 {
-        1 => format!("<code>{piece}</code>"),
-        _ => (*piece).to_owned(),
-    };
-    pieces.iter().enumerate().map(piece).collect()
 }
 
 /// Returns the first `most` fields or paths of the places in an object.

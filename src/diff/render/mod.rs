@@ -17,7 +17,8 @@ use crate::ir::{Map, Value};
 use crate::yaml;
 use indexmap::IndexMap;
 use serde_json::Value as Json;
-use similar::{ChangeTag, TextDiff};
+use similar::algorithms::{Capture, Compact, Replace, myers};
+use similar::{ChangeTag, group_diff_ops};
 use std::collections::HashSet;
 
 /// Side of a line of a value.
@@ -39,6 +40,19 @@ impl Sign {
             Sign::Both => " ",
         }
     }
+}
+
+/// Returns escaped HTML with text in backticks as `<code>`, if all backticks are in pairs.
+pub(super) fn code_in_html(html: &str) -> String {
+    let pieces: Vec<&str> = html.split('`').collect();
+    if pieces.len().is_multiple_of(2) {
+        return html.to_owned();
+    }
+    let piece = |(index, piece): (usize, &&str)| match index % 2 {
+        1 => format!("<code>{piece}</code>"),
+        _ => (*piece).to_owned(),
+    };
+    pieces.iter().enumerate().map(piece).collect()
 }
 
 /// Maximum product of the line counts of two texts that are compared line by line.
@@ -103,12 +117,17 @@ fn differing_lines(old: &str, new: &str) -> Vec<(Sign, String)> {
         all.extend(new.lines().map(|line| (Sign::New, line.to_owned())));
         return all;
     }
-    let diff = TextDiff::from_lines(old, new);
-    for (index, group) in diff.grouped_ops(CONTEXT).iter().enumerate() {
+    let old: Vec<&str> = old.split_inclusive('\n').collect();
+    let new: Vec<&str> = new.split_inclusive('\n').collect();
+    let mut found = Compact::new(Replace::new(Capture::new()), &old, &new);
+    // One algorithm: `TextDiff` is compiled with all of them.
+    let Ok(()) = myers::diff(&mut found, &old, 0..old.len(), &new, 0..new.len());
+    let found = found.into_inner().into_inner().into_ops();
+    for (index, group) in group_diff_ops(found, CONTEXT).iter().enumerate() {
         if index > 0 {
             all.push((Sign::Both, "…".to_owned()));
         }
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+        for change in group.iter().flat_map(|op| op.iter_changes(&old, &new)) {
             let sign = match change.tag() {
                 ChangeTag::Delete => Sign::Old,
                 ChangeTag::Insert => Sign::New,
@@ -185,7 +204,7 @@ pub(super) fn objects(set: &ChangeSet) -> String {
         true => String::new(),
         false => format!(" ({})", actions.join(", ")),
     };
-    format!("{total} {noun}{actions}, {} unchanged", set.unchanged)
+    format!("{total} {noun}{actions}, {}", set.without_changes())
 }
 
 /// Returns a finding in one line: `crd-enum-narrowed: reason (extent)`, without the class.

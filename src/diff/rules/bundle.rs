@@ -8,24 +8,31 @@ use crate::Finding;
 use serde_json::Value as Json;
 
 rules! {
+    /// Install mode no longer supported.
+    ///
+    /// The vendor no longer supports the operator in this mode, and OLM would refuse the upgrade
+    /// there. If the chart uses the mode, its watched namespaces change, which is reported
+    /// separately.
     MODE_REMOVED "install-mode-removed" Risky(Unavailable)
-        "Install mode no longer supported."
-        "The vendor no longer supports the operator in this mode, and OLM would refuse the upgrade there. If the chart uses the mode, its watched namespaces change, which is reported separately."
         "Check which namespaces your installations watch.";
-    MODE_ADDED "install-mode-added" Info
-        "Install mode added."
-        "The operator may be installed in another mode, too.";
+    /// Install mode added.
+    ///
+    /// The operator may be installed in another mode, too.
+    MODE_ADDED "install-mode-added" Info;
+    /// Dependency added.
+    ///
+    /// The operator needs another operator or API. OLM installs dependencies, Helm does not.
     DEPENDENCY "dependency-added" Breaking(Unavailable Provide)
-        "Dependency added."
-        "The operator needs another operator or API. OLM installs dependencies, Helm does not."
         "Install the dependency before the upgrade.";
+    /// Version range of a dependency changed.
+    ///
+    /// The installed version of the dependency may be outside of the new range.
     DEPENDENCY_CHANGED "dependency-changed" Risky(Unavailable Provide)
-        "Version range of a dependency changed."
-        "The installed version of the dependency may be outside of the new range."
         "Compare the range with the installed version.";
+    /// Dependency removed.
+    ///
+    /// The operator no longer needs it.
     DEPENDENCY_REMOVED "dependency-removed" Info
-        "Dependency removed."
-        "The operator no longer needs it."
         "Remove it, if nothing else needs it.";
 }
 

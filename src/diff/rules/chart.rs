@@ -11,51 +11,69 @@ use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};
 
 rules! {
+    /// Value removed from the chart.
+    ///
+    /// A chart with a closed schema rejects unknown values, so an upgrade with the old values file
+    /// fails. Other charts ignore the value, so it has no effect.
     VALUE_REMOVED "value-removed" Breaking(UpgradeFails Values)
-        "Value removed from the chart."
-        "A chart with a closed schema rejects unknown values, so an upgrade with the old values file fails. Other charts ignore the value, so it has no effect."
         "Remove the value from your values files and look for its replacement.";
+    /// Value of the chart renamed.
+    ///
+    /// The old name is rejected or ignored.
     VALUE_MOVED "value-renamed" Breaking(UpgradeFails Values)
-        "Value of the chart renamed."
-        "The old name is rejected or ignored."
         "Rename it in your values files.";
+    /// Image override removed from the chart.
+    ///
+    /// The chart no longer uses the image, so there is nothing to override. A values file with the
+    /// override is rejected.
     VALUE_OF_IMAGE "image-value-removed" Info
-        "Image override removed from the chart."
-        "The chart no longer uses the image, so there is nothing to override. A values file with the override is rejected."
         "Remove the value from your values files.";
+    /// Type of a value changed.
+    ///
+    /// Values of the old type are rejected or rendered wrong.
     VALUE_TYPE "value-type-changed" Breaking(UpgradeFails Values)
-        "Type of a value changed."
-        "Values of the old type are rejected or rendered wrong."
         "Change the value in your values files.";
+    /// Schema of a value allows less.
+    ///
+    /// Helm checks values against values.schema.json of the chart before it renders anything, so an
+    /// upgrade with a value that the new schema rejects fails.
     VALUE_NARROWED "value-narrowed" Breaking(UpgradeFails Values)
-        "Schema of a value allows less."
-        "Helm checks values against values.schema.json of the chart before it renders anything, so an upgrade with a value that the new schema rejects fails."
         "Check the value in your values files.";
-    VALUE_DEFAULT "value-default-changed" Info
-        "Default of a value changed."
-        "It affects releases that do not set the value; the changes of objects are listed separately.";
-    VALUE_ADDED "value-added" Info
-        "Value added to the chart."
-        "The new version has an additional option.";
+    /// Default of a value changed.
+    ///
+    /// It affects releases that do not set the value; the changes of objects are listed separately.
+    VALUE_DEFAULT "value-default-changed" Info;
+    /// Value added to the chart.
+    ///
+    /// The new version has an additional option.
+    VALUE_ADDED "value-added" Info;
+    /// CRD moved from templates/ to crds/.
+    ///
+    /// The CRD is no longer part of the release, so Helm deletes it on the upgrade, with all
+    /// objects of its kind, unless it has the annotation `helm.sh/resource-policy: keep` in the
+    /// cluster.
     CRDS_LEFT "crd-placement-left-templates" Breaking(DataLost BackUp Keep)
-        "CRD moved from templates/ to crds/."
-        "The CRD is no longer part of the release, so Helm deletes it on the upgrade, with all objects of its kind, unless it has the annotation `helm.sh/resource-policy: keep` in the cluster."
         "Check that the CRD in the cluster has the annotation `helm.sh/resource-policy: keep`; otherwise set it with the old chart first.";
+    /// CRD moved from templates/ to crds/ and is kept.
+    ///
+    /// The CRD has the annotation `helm.sh/resource-policy: keep`, so Helm does not delete it.
+    /// `helm upgrade` no longer updates it.
     CRDS_KEPT "crd-placement-kept" Info
-        "CRD moved from templates/ to crds/ and is kept."
-        "The CRD has the annotation `helm.sh/resource-policy: keep`, so Helm does not delete it. `helm upgrade` no longer updates it."
         "Replace the CRD with kubectl before each upgrade.";
+    /// CRD moved from crds/ to templates/.
+    ///
+    /// The existing CRD has no Helm ownership metadata, so Helm rejects the upgrade.
     CRDS_ENTERED "crd-placement-entered-templates" Breaking(UpgradeFails TakeOver)
-        "CRD moved from crds/ to templates/."
-        "The existing CRD has no Helm ownership metadata, so Helm rejects the upgrade."
         "Run the commands of the plan: they replace the CRD, which also removes obsolete fields, make Helm the only owner of its fields, and upgrade with `--take-ownership` (Helm 3.17 or later).";
+    /// Supported Kubernetes versions changed.
+    ///
+    /// Helm rejects the upgrade on clusters with an unsupported version.
     KUBE "kube-version-changed" Risky(UpgradeFails Provide)
-        "Supported Kubernetes versions changed."
-        "Helm rejects the upgrade on clusters with an unsupported version."
         "Check the Kubernetes versions of your clusters.";
-    VERSION "chart-version-changed" Info counted
-        "Version of the chart changed."
-        "Every upgrade changes it.";
+    /// Version of the chart changed.
+    ///
+    /// Every upgrade changes it.
+    VERSION "chart-version-changed" Info counted;
 }
 
 pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {

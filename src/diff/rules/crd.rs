@@ -8,77 +8,105 @@ use crate::{Finding, Placement};
 use serde_json::Value as Json;
 
 rules! {
+    /// CustomResourceDefinition removed.
+    ///
+    /// The new version no longer serves this API. Deleting the CRD deletes all of its objects; Helm
+    /// deletes CRDs in templates/ without `helm.sh/resource-policy: keep`, and keeps CRDs in crds/.
     REMOVED "crd-removed" Breaking(DataLost BackUp Fix)
-        "CustomResourceDefinition removed."
-        "The new version no longer serves this API. Deleting the CRD deletes all of its objects; Helm deletes CRDs in templates/ without `helm.sh/resource-policy: keep`, and keeps CRDs in crds/."
         "Look for a replacement, and migrate or delete the objects before the CRD is deleted.";
+    /// CustomResourceDefinition added.
+    ///
+    /// The new version serves an additional API.
     ADDED "crd-added" Info
-        "CustomResourceDefinition added."
-        "The new version serves an additional API."
         "If it is in crds/, create it before the upgrade, because `helm upgrade` does not. If it is a template, nothing.";
+    /// Scope of an API changed.
+    ///
+    /// The scope of a CRD is immutable. The CRD must be deleted, with all of its objects.
     SCOPE "crd-scope-changed" Breaking(DataLost BackUp Fix)
-        "Scope of an API changed."
-        "The scope of a CRD is immutable. The CRD must be deleted, with all of its objects."
         "Export the objects, delete the CRD, upgrade, and create the objects again.";
+    /// Kind or plural of an API changed.
+    ///
+    /// The API server rejects the update: kind and plural of an established CRD are immutable.
+    /// Clients use both, RBAC rules the plural.
     NAMES "crd-names-changed" Breaking(ApiRemoved Fix)
-        "Kind or plural of an API changed."
-        "The API server rejects the update: kind and plural of an established CRD are immutable. Clients use both, RBAC rules the plural."
         "Change manifests, clients and RBAC rules that use the old name.";
+    /// Served version of an API removed.
+    ///
+    /// Manifests and clients that use the version fail. The API server also rejects the new CRD
+    /// while `status.storedVersions` contains the version.
     VERSION_REMOVED "crd-version-removed" Breaking(ApiRemoved Fix Storage)
-        "Served version of an API removed."
-        "Manifests and clients that use the version fail. The API server also rejects the new CRD while `status.storedVersions` contains the version."
         "Migrate manifests and clients to a version that both sides serve before the upgrade.";
+    /// Storage version of an API removed.
+    ///
+    /// Objects in etcd have this version, and `status.storedVersions` contains it: the API server
+    /// rejects the new CRD until all objects are stored in another version.
     STORED_REMOVED "crd-stored-version-removed" Breaking(DataLost BackUp Storage)
-        "Storage version of an API removed."
-        "Objects in etcd have this version, and `status.storedVersions` contains it: the API server rejects the new CRD until all objects are stored in another version."
         "Before the upgrade, set another storage version, rewrite all objects (for example with the storage version migrator), and remove the old version from `status.storedVersions`.";
+    /// Unserved version of an API removed.
+    ///
+    /// No client uses the version, but objects may still be stored in it: the API server rejects
+    /// the new CRD while `status.storedVersions` contains it.
     UNSERVED_REMOVED "crd-unserved-version-removed" Risky(UpgradeFails Storage)
-        "Unserved version of an API removed."
-        "No client uses the version, but objects may still be stored in it: the API server rejects the new CRD while `status.storedVersions` contains it."
         "Check `status.storedVersions` of the CRD in every cluster. If it contains the version, rewrite all objects and remove the version before the upgrade.";
+    /// Version of an API no longer served.
+    ///
+    /// Manifests and clients that use the version fail; stored objects can be read in other
+    /// versions.
     NOT_SERVED "crd-version-not-served" Breaking(ApiRemoved Fix)
-        "Version of an API no longer served."
-        "Manifests and clients that use the version fail; stored objects can be read in other versions."
         "Migrate manifests and clients to a served version before the upgrade.";
+    /// Storage version of an API changed.
+    ///
+    /// New writes use the new version; existing objects keep the old version until their next
+    /// write. After that, the old operator may not understand them, so a rollback is not safe.
     STORAGE_MOVED "crd-storage-moved" Risky(Unavailable BackUp)
-        "Storage version of an API changed."
-        "New writes use the new version; existing objects keep the old version until their next write. After that, the old operator may not understand them, so a rollback is not safe."
         "Back up the objects. Rewrite them after the upgrade, so that a later release can remove the old version.";
+    /// Version of an API added.
+    ///
+    /// The API server serves an additional version.
     VERSION_ADDED "crd-version-added" Info
-        "Version of an API added."
-        "The API server serves an additional version."
         "Nothing now; plan the migration.";
+    /// Version of an API deprecated.
+    ///
+    /// Requests with the version return a warning, and a later release will remove it.
     DEPRECATED "crd-version-deprecated" Info
-        "Version of an API deprecated."
-        "Requests with the version return a warning, and a later release will remove it."
         "Plan the migration of manifests and clients to another version.";
+    /// Conversion between versions changed.
+    ///
+    /// While the conversion webhook is unavailable, objects cannot be read or written in versions
+    /// other than the storage version.
     CONVERSION "crd-conversion-changed" Risky(Unavailable Watch)
-        "Conversion between versions changed."
-        "While the conversion webhook is unavailable, objects cannot be read or written in versions other than the storage version."
         "Check that the webhook's Service and certificate exist before the CRD is applied.";
+    /// Conversion webhook between versions removed.
+    ///
+    /// Without it, the API server changes only `apiVersion`: fields that differ between the
+    /// versions are pruned or rejected when an object is read or written in another version than it
+    /// is stored in.
     CONVERSION_REMOVED "crd-conversion-removed" Breaking(DataLost Fix)
-        "Conversion webhook between versions removed."
-        "Without it, the API server changes only `apiVersion`: fields that differ between the versions are pruned or rejected when an object is read or written in another version than it is stored in."
         "Migrate all objects and clients to the storage version before the upgrade.";
+    /// Short name or singular of an API removed.
+    ///
+    /// `kubectl` commands and scripts with the name fail. The API itself is the same.
     SHORT_NAME "crd-short-name-removed" Risky(ApiRemoved)
-        "Short name or singular of an API removed."
-        "`kubectl` commands and scripts with the name fail. The API itself is the same."
         "Change the commands to the plural.";
+    /// Selectable field of an API removed.
+    ///
+    /// The API server rejects field selectors with the field.
     SELECTABLE "crd-selectable-field-removed" Breaking(ApiRemoved Fix)
-        "Selectable field of an API removed."
-        "The API server rejects field selectors with the field."
         "Change clients that select by the field.";
+    /// Scale subresource of an API changed.
+    ///
+    /// Autoscalers read and write other fields, or do not find the pods without a label selector.
     SCALE "crd-scale-changed" Risky(ApiRemoved)
-        "Scale subresource of an API changed."
-        "Autoscalers read and write other fields, or do not find the pods without a label selector."
         "Check HorizontalPodAutoscalers that scale objects of the API.";
+    /// Unknown fields are pruned.
+    ///
+    /// The API server removes unknown fields of an object on its next write.
     PRESERVE "crd-unknown-fields-pruned" Risky(DataLost BackUp)
-        "Unknown fields are pruned."
-        "The API server removes unknown fields of an object on its next write."
         "Look for fields in your objects that the schema does not have.";
+    /// Subresource of an API removed.
+    ///
+    /// Clients that use the status or scale subresource fail.
     SUBRESOURCE "crd-subresource-removed" Breaking(ApiRemoved Fix)
-        "Subresource of an API removed."
-        "Clients that use the status or scale subresource fail."
         "Check which controllers and autoscalers use it.";
 }
 

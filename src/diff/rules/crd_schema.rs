@@ -20,105 +20,146 @@ use location::{START, SchemaLocation, SchemaPart, locate};
 use serde_json::Value as Json;
 
 rules! {
+    /// Field removed from an API.
+    ///
+    /// The API server removes the field from an object on its next write, and rejects it with
+    /// strict field validation.
     PROPERTY_REMOVED "crd-property-removed" Breaking(DataLost BackUp)
-        "Field removed from an API."
-        "The API server removes the field from an object on its next write, and rejects it with strict field validation."
         "Look for objects and manifests that use the field, and for its replacement.";
+    /// Type of a field changed.
+    ///
+    /// Objects with the old type are rejected on their next write, until the field is changed.
     TYPE "crd-type-changed" Breaking(Rejected Fix)
-        "Type of a field changed."
-        "Objects with the old type are rejected on their next write, until the field is changed."
         "Change the field in all objects and manifests.";
+    /// Values of a field no longer allowed.
+    ///
+    /// Objects with such a value are rejected when the field is next written.
     ENUM "crd-enum-narrowed" Breaking(Rejected Fix)
-        "Values of a field no longer allowed."
-        "Objects with such a value are rejected when the field is next written."
         "Look for objects and manifests that use the values.";
+    /// Range of a field narrowed.
+    ///
+    /// Objects outside of the range are rejected when the field is next written.
     RANGE "crd-range-narrowed" Breaking(Rejected Fix)
-        "Range of a field narrowed."
-        "Objects outside of the range are rejected when the field is next written."
         "Look for objects and manifests outside of the range.";
+    /// Field became required.
+    ///
+    /// Objects and manifests without the field are rejected.
     REQUIRED "crd-required-added" Breaking(Rejected Fix)
-        "Field became required."
-        "Objects and manifests without the field are rejected."
         "Add the field to all objects and manifests before the upgrade.";
+    /// Pattern of a field refuses values that were allowed.
+    ///
+    /// The finding names one of them. Objects that do not match the pattern are rejected when the
+    /// field is next written.
     PATTERN "crd-pattern-added" Breaking(Rejected Fix)
-        "Pattern of a field refuses values that were allowed."
-        "The finding names one of them. Objects that do not match the pattern are rejected when the field is next written."
         "Check the field in all objects and manifests.";
+    /// Pattern of a field changed.
+    ///
+    /// The new pattern may reject values that the old one allowed; these two are too large to be
+    /// compared.
     PATTERN_CHANGED "crd-pattern-changed" Risky(Rejected)
-        "Pattern of a field changed."
-        "The new pattern may reject values that the old one allowed; these two are too large to be compared."
         "Check the field in all objects and manifests against the new pattern.";
+    /// Format of a field changed.
+    ///
+    /// The API server validates the format: values without it are rejected, as with a new pattern.
     FORMAT "crd-format-changed" Breaking(Rejected Fix)
-        "Format of a field changed."
-        "The API server validates the format: values without it are rejected, as with a new pattern."
         "Check the field in all objects and manifests.";
+    /// Default of a field changed.
+    ///
+    /// Objects without the field get the new value, including existing ones, because the API server
+    /// applies defaults when it reads an object.
     DEFAULT "crd-default-changed" Risky(Behaviour)
-        "Default of a field changed."
-        "Objects without the field get the new value, including existing ones, because the API server applies defaults when it reads an object."
         "Set the field explicitly where you need the old default.";
+    /// Default added to a field.
+    ///
+    /// Objects without the field, including existing ones, get this value. It usually is the
+    /// operator's previous behavior.
     DEFAULT_ADDED "crd-default-added" Info
-        "Default added to a field."
-        "Objects without the field, including existing ones, get this value. It usually is the operator's previous behavior."
         "Check that the default fits your objects.";
+    /// Default of a field violates its own schema.
+    ///
+    /// The API server rejects the CRD, and with it the upgrade.
     DEFAULT_REFUSED "crd-default-refused" Breaking(UpgradeFails Fix)
-        "Default of a field violates its own schema."
-        "The API server rejects the CRD, and with it the upgrade."
         "Report it to the vendor; correct the default in a patch of the CRD.";
+    /// Validation rule added to an API.
+    ///
+    /// Objects that violate the rule are rejected on their next write, as with a new pattern; since
+    /// Kubernetes 1.30 only if the part with the rule changes (CRDValidationRatcheting).
     VALIDATION "crd-validation-added" Breaking(Rejected Fix)
-        "Validation rule added to an API."
-        "Objects that violate the rule are rejected on their next write, as with a new pattern; since Kubernetes 1.30 only if the part with the rule changes (CRDValidationRatcheting)."
         "Check existing objects and manifests against the rule.";
+    /// Validation rule on changes of a field added.
+    ///
+    /// A rule with `oldSelf` is checked only when an object changes, so existing objects stay
+    /// valid; updates of the field may be rejected.
     TRANSITION "crd-transition-rule-added" Risky(Rejected)
-        "Validation rule on changes of a field added."
-        "A rule with `oldSelf` is checked only when an object changes, so existing objects stay valid; updates of the field may be rejected."
         "Check whether you change the field of existing objects.";
-    NEW_FIELDS "crd-validation-of-new-fields" Info
-        "Validation rule of new fields added."
-        "The rule is only about fields that the old version did not have, so existing objects do not violate it.";
+    /// Validation rule of new fields added.
+    ///
+    /// The rule is only about fields that the old version did not have, so existing objects do not
+    /// violate it.
+    NEW_FIELDS "crd-validation-of-new-fields" Info;
+    /// Null no longer allowed for a field.
+    ///
+    /// Manifests that set the field to null are rejected, or the null is removed.
     NULLABLE "crd-null-refused" Breaking(Rejected Fix)
-        "Null no longer allowed for a field."
-        "Manifests that set the field to null are rejected, or the null is removed."
         "Remove the field where it is null.";
+    /// Unknown fields below a field are pruned.
+    ///
+    /// The API server removes unknown fields of an object on its next write.
     PRUNED "crd-free-fields-pruned" Breaking(DataLost BackUp)
-        "Unknown fields below a field are pruned."
-        "The API server removes unknown fields of an object on its next write."
         "Look for fields below this one that the schema does not have.";
+    /// Merge keys of a list changed.
+    ///
+    /// Lists with duplicates in the new keys are rejected, and server-side apply merges items
+    /// differently.
     LIST_KEYS "crd-list-keys-changed" Breaking(Rejected Fix)
-        "Merge keys of a list changed."
-        "Lists with duplicates in the new keys are rejected, and server-side apply merges items differently."
         "Check the list in all objects.";
+    /// Items of a list must be unique.
+    ///
+    /// Lists of type set reject duplicate items, and lists of type map reject items with the same
+    /// keys: objects with duplicates are rejected on their next write.
     UNIQUE "crd-list-unique" Breaking(Rejected Fix)
-        "Items of a list must be unique."
-        "Lists of type set reject duplicate items, and lists of type map reject items with the same keys: objects with duplicates are rejected on their next write."
         "Look for duplicates in the list in all objects and manifests.";
+    /// List type or map type of a field changed.
+    ///
+    /// Server-side apply merges or replaces the field differently; which objects are valid stays
+    /// the same.
     LIST_TYPE "crd-list-type-changed" Risky(Rejected)
-        "List type or map type of a field changed."
-        "Server-side apply merges or replaces the field differently; which objects are valid stays the same."
         "Check which other field managers write to this field.";
+    /// Combination of schemas (allOf, anyOf, oneOf, not) refuses more.
+    ///
+    /// Objects that do not fit the combination are rejected on their next write. A change of
+    /// `oneOf` or `not` counts as one that refuses more, unless it is removed.
     COMBINATION "crd-combination-narrowed" Breaking(Rejected Fix)
-        "Combination of schemas (allOf, anyOf, oneOf, not) refuses more."
-        "Objects that do not fit the combination are rejected on their next write. A change of `oneOf` or `not` counts as one that refuses more, unless it is removed."
         "Check existing objects and manifests against the schemas.";
+    /// Schema changed in a way that no rule classifies.
+    ///
+    /// Rare keywords may tighten or loosen validation, and CEL rules may not compile with another
+    /// type.
     CHANGED "crd-schema-changed" Risky(Rejected)
-        "Schema changed in a way that no rule classifies."
-        "Rare keywords may tighten or loosen validation, and CEL rules may not compile with another type."
         "Compare the two schemas.";
+    /// Status field removed, or its type changed.
+    ///
+    /// The new operator writes the status, so it is consistent. Dashboards, scripts and other
+    /// operators that read it may fail.
     STATUS "crd-status-field-changed" Risky(ClientsAffected)
-        "Status field removed, or its type changed."
-        "The new operator writes the status, so it is consistent. Dashboards, scripts and other operators that read it may fail."
         "Check which clients read the field.";
-    STATUS_CHECKED "crd-status-checked" Info
-        "Validation of a status field changed."
-        "The new operator writes the status, so it is consistent.";
-    PROPERTY_ADDED "crd-property-added" Info
-        "Field added to an API."
-        "The field is optional; existing objects stay valid.";
-    LOOSENED "crd-loosened" Info
-        "Validation of an API loosened."
-        "Valid objects stay valid. After a rollback, the old version may reject objects that the new one allowed.";
-    UNSERVED "crd-unserved-version-changed" Info
-        "Schema of an unserved version changed."
-        "No client can use the version.";
+    /// Validation of a status field changed.
+    ///
+    /// The new operator writes the status, so it is consistent.
+    STATUS_CHECKED "crd-status-checked" Info;
+    /// Field added to an API.
+    ///
+    /// The field is optional; existing objects stay valid.
+    PROPERTY_ADDED "crd-property-added" Info;
+    /// Validation of an API loosened.
+    ///
+    /// Valid objects stay valid. After a rollback, the old version may reject objects that the new
+    /// one allowed.
+    LOOSENED "crd-loosened" Info;
+    /// Schema of an unserved version changed.
+    ///
+    /// No client can use the version.
+    UNSERVED "crd-unserved-version-changed" Info;
 }
 
 pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {

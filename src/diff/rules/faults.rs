@@ -14,65 +14,89 @@ use crate::{Finding, Identity, Rule, Side};
 use std::collections::{BTreeMap, BTreeSet};
 
 rules! {
+    /// Pods need an object that nothing creates.
+    ///
+    /// Without a Secret, ConfigMap or PersistentVolumeClaim that is not optional, containers do not
+    /// start; without its ServiceAccount or PriorityClass, a pod is not created.
     MISSING "object-missing" Breaking(Unavailable Provide)
-        "Pods need an object that nothing creates."
-        "Without a Secret, ConfigMap or PersistentVolumeClaim that is not optional, containers do not start; without its ServiceAccount or PriorityClass, a pod is not created."
         "Create the object before the upgrade.";
+    /// Pull secret that nothing creates.
+    ///
+    /// The kubelet ignores a missing pull secret, so pods start only if their registry needs none.
     PULL_SECRET "pull-secret-missing" Risky(Unavailable Provide)
-        "Pull secret that nothing creates."
-        "The kubelet ignores a missing pull secret, so pods start only if their registry needs none."
         "Create the Secret before the upgrade if the registry needs it.";
+    /// Key of a ConfigMap or Secret that does not exist.
+    ///
+    /// Containers with a reference to a missing key do not start (CreateContainerConfigError).
     KEY "config-key-missing" Breaking(Unavailable Provide)
-        "Key of a ConfigMap or Secret that does not exist."
-        "Containers with a reference to a missing key do not start (CreateContainerConfigError)."
         "Add the key, or make the reference optional.";
+    /// Named port that no container has.
+    ///
+    /// A probe with the port fails, so its container restarts or is never ready; a Service has no
+    /// endpoints for the port.
     PORT "port-unknown" Breaking(Unavailable Fix)
-        "Named port that no container has."
-        "A probe with the port fails, so its container restarts or is never ready; a Service has no endpoints for the port."
         "Add the port to the container, or use its number.";
+    /// Port that no container declares or mentions.
+    ///
+    /// Declared ports are only documentation, so a program may listen on it anyway; but neither the
+    /// ports, arguments nor environment of the pod have this number any more.
     UNDECLARED "port-undeclared" Risky(Unavailable)
-        "Port that no container declares or mentions."
-        "Declared ports are only documentation, so a program may listen on it anyway; but neither the ports, arguments nor environment of the pod have this number any more."
         "Check which port the program listens on.";
+    /// New Service without pods in the chart.
+    ///
+    /// It has no endpoints unless an operator or a user creates pods with its labels.
     SELECTS_NONE "service-selects-nothing" Risky(Unavailable)
-        "New Service without pods in the chart."
-        "It has no endpoints unless an operator or a user creates pods with its labels."
         "Check what creates the pods.";
+    /// Service no longer selects pods of the chart.
+    ///
+    /// It has no endpoints, so its clients cannot connect.
     NO_PODS "service-without-pods" Breaking(Unavailable Fix)
-        "Service no longer selects pods of the chart."
-        "It has no endpoints, so its clients cannot connect."
         "Check the labels of the pods and the selector.";
+    /// Webhook or aggregated API without its Service.
+    ///
+    /// The API server cannot call it: matching requests fail, unless `failurePolicy` is Ignore.
     BACKEND "backend-missing" Breaking(RequestsBlocked Fix)
-        "Webhook or aggregated API without its Service."
-        "The API server cannot call it: matching requests fail, unless `failurePolicy` is Ignore."
         "Create the Service and its port, or remove the configuration.";
+    /// Container runs as root and must not.
+    ///
+    /// The kubelet does not start a container with user 0 under `runAsNonRoot: true`
+    /// (CreateContainerConfigError).
     ROOT "root-not-allowed" Breaking(Unavailable Fix)
-        "Container runs as root and must not."
-        "The kubelet does not start a container with user 0 under `runAsNonRoot: true` (CreateContainerConfigError)."
         "Set another `runAsUser`, or `runAsNonRoot: false`.";
+    /// Selector of a workload does not match its pods.
+    ///
+    /// The API server rejects the workload.
     LABELS "selector-mismatch" Breaking(UpgradeFails Fix)
-        "Selector of a workload does not match its pods."
-        "The API server rejects the workload."
         "Add the labels of the selector to the pod template.";
+    /// Resource request above its limit.
+    ///
+    /// The API server rejects pods whose request is above the limit.
     ABOVE_LIMIT "request-above-limit" Breaking(UpgradeFails Fix)
-        "Resource request above its limit."
-        "The API server rejects pods whose request is above the limit."
         "Raise the limit, or lower the request.";
+    /// Pods without a token for the Kubernetes API.
+    ///
+    /// The ServiceAccount has permissions, but with `automountServiceAccountToken: false` the pods
+    /// cannot authenticate.
     TOKEN "api-token-missing" Breaking(Unavailable Fix)
-        "Pods without a token for the Kubernetes API."
-        "The ServiceAccount has permissions, but with `automountServiceAccountToken: false` the pods cannot authenticate."
         "Mount the token, or check that the program does not use the API.";
+    /// Leader election without permission for Leases.
+    ///
+    /// A replica that cannot create and update its Lease never becomes leader, and reconciles
+    /// nothing.
     LEASE "lease-not-allowed" Breaking(Unavailable Fix)
-        "Leader election without permission for Leases."
-        "A replica that cannot create and update its Lease never becomes leader, and reconciles nothing."
         "Bind a Role with get, create and update of `leases.coordination.k8s.io`.";
+    /// Operator may no longer list or watch its own custom resources.
+    ///
+    /// Without list its caches do not synchronize, and without watch they do not learn of changes,
+    /// so it reconciles nothing.
     OWN_API "own-api-not-readable" Breaking(Unavailable Fix)
-        "Operator may no longer list or watch its own custom resources."
-        "Without list its caches do not synchronize, and without watch they do not learn of changes, so it reconciles nothing."
         "Bind a role with list and watch of the resource.";
+    /// Field set that a controller of the cluster owns.
+    ///
+    /// After the controller has set the field, each `helm upgrade` of Helm 4 fails with a conflict
+    /// (`conflict with "…"`), because server-side apply does not overwrite fields of another field
+    /// manager.
     CONTROLLED "controller-field-added" Breaking(UpgradeFails Fix)
-        "Field set that a controller of the cluster owns."
-        "After the controller has set the field, each `helm upgrade` of Helm 4 fails with a conflict (`conflict with \"…\"`), because server-side apply does not overwrite fields of another field manager."
         "Leave the field out of the chart, or upgrade with `--force-conflicts` each time.";
 }
 

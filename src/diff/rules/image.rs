@@ -6,33 +6,46 @@ use crate::{Finding, Rule};
 use serde_json::Value as Json;
 
 rules! {
+    /// Registry or repository of an image changed.
+    ///
+    /// Pull secrets, mirrors, allow lists and network rules may cover only the old repository.
+    /// Risky, because pods do not start where the new one is out of reach.
     REGISTRY "image-registry-changed" Risky(Behaviour)
-        "Registry or repository of an image changed."
-        "Pull secrets, mirrors, allow lists and network rules may cover only the old repository. Risky, because pods do not start where the new one is out of reach."
         "Before the upgrade, mirror the image and check that the pull secret has access.";
+    /// Image of a container changed.
+    ///
+    /// Another tag or digest of the same repository, as in every upgrade: the pods restart with the
+    /// new image.
     IMAGE "image-changed" Info
-        "Image of a container changed."
-        "Another tag or digest of the same repository, as in every upgrade: the pods restart with the new image."
         "Mirror the image before the upgrade if clusters cannot reach its registry.";
+    /// Older version of an image.
+    ///
+    /// The tag is an earlier version than before. Programs may not understand data that the later
+    /// version has written.
     OLDER "image-older" Risky(Behaviour)
-        "Older version of an image."
-        "The tag is an earlier version than before. Programs may not understand data that the later version has written."
         "Check that the vendor intends the downgrade.";
+    /// Image no longer pinned.
+    ///
+    /// A tag can move to another image without a change of the chart, and `latest` is meant to.
     UNPINNED "image-unpinned" Risky(Behaviour)
-        "Image no longer pinned."
-        "A tag can move to another image without a change of the chart, and `latest` is meant to."
         "Pin the image with a value or a patch, or ask the vendor for a digest.";
+    /// Registry or repository of an operand image changed.
+    ///
+    /// Pull secrets, mirrors and allow lists may cover only the old repository. Risky, because
+    /// operands do not start where the new one is out of reach.
     OPERAND_REGISTRY "operand-registry-changed" Risky(Behaviour)
-        "Registry or repository of an operand image changed."
-        "Pull secrets, mirrors and allow lists may cover only the old repository. Risky, because operands do not start where the new one is out of reach."
         "Mirror the image before the upgrade.";
+    /// Operand image changed.
+    ///
+    /// Another tag or digest of the same repository: the operator restarts its operands with the
+    /// new image after the upgrade.
     OPERAND_IMAGE "operand-image-changed" Info
-        "Operand image changed."
-        "Another tag or digest of the same repository: the operator restarts its operands with the new image after the upgrade."
         "Mirror the image before the upgrade if clusters cannot reach its registry.";
+    /// Operand version removed.
+    ///
+    /// The operator has a list of images by version, and no longer has one for this version. Custom
+    /// resources that request it cannot be reconciled.
     OPERAND_VERSION "operand-version-removed" Risky(Unavailable)
-        "Operand version removed."
-        "The operator has a list of images by version, and no longer has one for this version. Custom resources that request it cannot be reconciled."
         "Check which version your custom resources request, and upgrade them first.";
 }
 

@@ -98,16 +98,24 @@ macro_rules! rules {
     (@counted counted) => { true };
     (@option) => { None };
     (@option $value:expr) => { Some($value) };
-    ($($name:ident $code:literal $class:ident $(($harm:ident $($step:ident)*))? $($counted:ident)?
-        $title:literal $explanation:literal $($todo:literal)?;)*) => {
-        $(pub(in crate::rules) static $name: $crate::Rule = $crate::Rule {
+    ($(
+        #[doc = $title:literal]
+        #[doc = $blank:literal]
+        $(#[doc = $explanation:literal])+
+        $name:ident $code:literal $class:ident $(($harm:ident $($step:ident)*))? $($counted:ident)?
+            $($todo:literal)?;
+    )*) => {
+        $(#[doc = $title]
+        #[doc = $blank]
+        $(#[doc = $explanation])+
+        pub(in crate::rules) static $name: $crate::Rule = $crate::Rule {
             code: $code,
             class: $crate::Class::$class,
             harm: $crate::rules::rules!(@option $($crate::harm::Harm::$harm)?),
             steps: &[$($($crate::plan::StepKind::$step),*)?],
             counted: $crate::rules::rules!(@counted $($counted)?),
-            title: $title,
-            explanation: $explanation,
+            title: $title.trim_ascii_start(),
+            explanation: concat!($($explanation),+).trim_ascii_start(),
             todo: $crate::rules::rules!(@option $($todo)?),
         };)*
         pub(in crate::rules) static TABLE: &[&$crate::Rule] = &[$(&$name),*];

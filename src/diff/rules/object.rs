@@ -9,94 +9,131 @@ use serde_json::Value as Json;
 use std::collections::HashSet;
 
 rules! {
+    /// Object removed that other objects still reference.
+    ///
+    /// The references fail: pods do not start without their ConfigMap, Secret or ServiceAccount,
+    /// webhooks fail without their Service.
     REFERENCED "object-removed-referenced" Breaking(Unavailable Fix)
-        "Object removed that other objects still reference."
-        "The references fail: pods do not start without their ConfigMap, Secret or ServiceAccount, webhooks fail without their Service."
         "Check what creates the object now; if nothing does, create it yourself before the upgrade.";
+    /// Object with data removed.
+    ///
+    /// Helm deletes the object on the upgrade, with its data unless a reclaim policy retains it.
     DATA "data-removed" Breaking(DataLost BackUp)
-        "Object with data removed."
-        "Helm deletes the object on the upgrade, with its data unless a reclaim policy retains it."
         "Before the upgrade, back up the data, or set the annotation `helm.sh/resource-policy: keep`.";
+    /// Object removed from the chart and kept in the cluster.
+    ///
+    /// The object has the annotation `helm.sh/resource-policy: keep`, so Helm neither deletes nor
+    /// manages it.
     KEPT "object-kept" Info
-        "Object removed from the chart and kept in the cluster."
-        "The object has the annotation `helm.sh/resource-policy: keep`, so Helm neither deletes nor manages it."
         "Delete it when nothing uses it any more.";
+    /// Workload removed.
+    ///
+    /// The upgrade deletes its pods.
     WORKLOAD_REMOVED "workload-removed" Risky(Unavailable)
-        "Workload removed."
-        "The upgrade deletes its pods."
         "Check what replaces it.";
+    /// Service removed.
+    ///
+    /// Clients outside of this chart that use its DNS name fail, as with the removal of one of its
+    /// ports.
     SERVICE_REMOVED "service-removed" Breaking(Unavailable Fix)
-        "Service removed."
-        "Clients outside of this chart that use its DNS name fail, as with the removal of one of its ports."
         "Look for clients: Ingresses, monitoring, other namespaces.";
+    /// Ingress or route removed.
+    ///
+    /// Its addresses are no longer routed; clients outside of the cluster cannot connect.
     EXPOSURE_REMOVED "route-removed" Breaking(Unavailable Fix)
-        "Ingress or route removed."
-        "Its addresses are no longer routed; clients outside of the cluster cannot connect."
         "Create your own before the upgrade, or change the clients.";
+    /// Aggregated API removed.
+    ///
+    /// The API server no longer serves the group version of the APIService: clients and autoscalers
+    /// that use it fail.
     API_REMOVED "api-service-removed" Breaking(ApiRemoved Fix)
-        "Aggregated API removed."
-        "The API server no longer serves the group version of the APIService: clients and autoscalers that use it fail."
         "Look for clients of the API.";
+    /// ConfigMap or Secret removed.
+    ///
+    /// Nothing in the chart references it, but operators read ConfigMaps and Secrets through the
+    /// API, and users mount them.
     CONFIG_REMOVED "config-removed" Risky(Unavailable)
-        "ConfigMap or Secret removed."
-        "Nothing in the chart references it, but operators read ConfigMaps and Secrets through the API, and users mount them."
         "Check what reads it.";
+    /// ServiceAccount removed.
+    ///
+    /// Operators create pods with ServiceAccounts of their chart, and users bind roles to them.
+    /// Pods with a missing ServiceAccount are not created.
     ACCOUNT_REMOVED "service-account-removed" Risky(Unavailable)
-        "ServiceAccount removed."
-        "Operators create pods with ServiceAccounts of their chart, and users bind roles to them. Pods with a missing ServiceAccount are not created."
         "Check which pods use it.";
+    /// Class of the cluster removed.
+    ///
+    /// Pods, claims and ingresses that name a PriorityClass, StorageClass, IngressClass or
+    /// RuntimeClass are rejected, or wait, without it.
     CLASS_REMOVED "class-removed" Risky(Unavailable)
-        "Class of the cluster removed."
-        "Pods, claims and ingresses that name a PriorityClass, StorageClass, IngressClass or RuntimeClass are rejected, or wait, without it."
         "Look for objects that name it.";
+    /// PodDisruptionBudget or autoscaler removed.
+    ///
+    /// Drains of nodes may evict all pods at once, or the number of replicas no longer follows the
+    /// load.
     AVAILABILITY_REMOVED "availability-removed" Risky(Unavailable)
-        "PodDisruptionBudget or autoscaler removed."
-        "Drains of nodes may evict all pods at once, or the number of replicas no longer follows the load."
         "Create your own if you need it.";
+    /// Custom resource removed.
+    ///
+    /// Its operator deletes what it made for it: certificates, monitoring, workloads.
     CUSTOM_REMOVED "custom-resource-removed" Risky(Unavailable)
-        "Custom resource removed."
-        "Its operator deletes what it made for it: certificates, monitoring, workloads."
         "Check what its operator created for it.";
+    /// Object of a kind that the chart did not have and does not define.
+    ///
+    /// Helm rejects the release if the cluster does not serve the kind: another operator or the
+    /// cluster must provide its CRD.
     NEEDS_API "api-needed" Risky(UpgradeFails Provide)
-        "Object of a kind that the chart did not have and does not define."
-        "Helm rejects the release if the cluster does not serve the kind: another operator or the cluster must provide its CRD."
         "Check that your clusters have the CRD.";
+    /// Aggregated API added.
+    ///
+    /// While its Service does not answer, requests for the API fail, and so do the deletion of
+    /// namespaces and the discovery of all APIs.
     API_ADDED "api-service-added" Risky(RequestsBlocked)
-        "Aggregated API added."
-        "While its Service does not answer, requests for the API fail, and so do the deletion of namespaces and the discovery of all APIs."
         "Check that its Service is ready after the upgrade.";
+    /// Quota, limit range or admission policy added.
+    ///
+    /// The API server rejects objects that exceed or violate it, also those of others in its scope.
     LIMITS_ADDED "quota-added" Risky(Rejected)
-        "Quota, limit range or admission policy added."
-        "The API server rejects objects that exceed or violate it, also those of others in its scope."
         "Check which objects it applies to.";
+    /// Object renamed.
+    ///
+    /// The content is nearly the same. Helm creates the new object and deletes the old one; nothing
+    /// refers to the old name: no field names objects of the kind, or all objects that did are in
+    /// the chart and name the new one. Otherwise a rename is reported as the removal that it
+    /// contains.
     RENAMED "object-renamed" Info
-        "Object renamed."
-        "The content is nearly the same. Helm creates the new object and deletes the old one; nothing refers to the old name: no field names objects of the kind, or all objects that did are in the chart and name the new one. Otherwise a rename is reported as the removal that it contains."
         "Nothing, unless your own scripts use the old name.";
+    /// Object removed.
+    ///
+    /// Helm deletes it on the upgrade.
     REMOVED "object-removed" Info
-        "Object removed."
-        "Helm deletes it on the upgrade."
         "Nothing, unless something outside of this chart uses it.";
-    ADDED "object-added" Info
-        "Object added."
-        "Helm creates it on the upgrade, and fails if an object with this name exists outside of the release.";
+    /// Object added.
+    ///
+    /// Helm creates it on the upgrade, and fails if an object with this name exists outside of the
+    /// release.
+    ADDED "object-added" Info;
+    /// API version of an object changed.
+    ///
+    /// The object stays the same. The cluster must serve the new version.
     API_VERSION "api-version-changed" Info
-        "API version of an object changed."
-        "The object stays the same. The cluster must serve the new version."
         "Check that your clusters serve the new version.";
-    DESCRIPTION "description-changed" Info counted
-        "Description changed."
-        "Descriptions do not affect behavior.";
+    /// Description changed.
+    ///
+    /// Descriptions do not affect behavior.
+    DESCRIPTION "description-changed" Info counted;
+    /// Labels or annotations changed.
+    ///
+    /// They matter only to selectors and to tools that read them.
     METADATA "metadata-changed" Info counted
-        "Labels or annotations changed."
-        "They matter only to selectors and to tools that read them."
         "Nothing, unless your own selectors or tools use them.";
-    ORDER "order-changed" Info counted
-        "Order of list items changed."
-        "The items are the same.";
-    CHANGED "field-changed" Info
-        "Field changed."
-        "No rule classifies the change as a risk.";
+    /// Order of list items changed.
+    ///
+    /// The items are the same.
+    ORDER "order-changed" Info counted;
+    /// Field changed.
+    ///
+    /// No rule classifies the change as a risk.
+    CHANGED "field-changed" Info;
 }
 
 pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {

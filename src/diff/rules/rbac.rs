@@ -22,53 +22,68 @@ pub(in crate::rules) use holdings::{Bindings, EffectivePermissions, Renames};
 use holdings::{Holder, Scope, bound, subject_name, subjects};
 
 rules! {
+    /// RBAC widened: privilege escalation.
+    ///
+    /// `bind` and `escalate` on roles, `impersonate`, and `create` on `serviceaccounts/token` allow
+    /// a subject to obtain any permission.
     ESCALATION "rbac-escalation" Risky(Escalation Access)
-        "RBAC widened: privilege escalation."
-        "`bind` and `escalate` on roles, `impersonate`, and `create` on `serviceaccounts/token` allow a subject to obtain any permission."
         "Check why the operator needs it; it is equivalent to cluster-admin.";
+    /// RBAC widened: access to Secrets.
+    ///
+    /// Secrets contain the credentials of all workloads in their namespace, or in the cluster.
     SECRETS "rbac-secrets" Risky(Escalation Access)
-        "RBAC widened: access to Secrets."
-        "Secrets contain the credentials of all workloads in their namespace, or in the cluster."
         "Check which Secrets the operator needs, and whether resourceNames or a namespace could limit the access.";
+    /// RBAC widened: wildcard.
+    ///
+    /// A wildcard also includes future resources and verbs.
     WILDCARD "rbac-wildcard" Risky(Escalation Access)
-        "RBAC widened: wildcard."
-        "A wildcard also includes future resources and verbs."
         "Check why the operator needs a wildcard.";
+    /// RBAC widened: from some namespaces to all.
+    ///
+    /// A ClusterRoleBinding applies in all namespaces.
     CLUSTER_SCOPE "rbac-cluster-scope" Risky(PermissionsChanged Access)
-        "RBAC widened: from some namespaces to all."
-        "A ClusterRoleBinding applies in all namespaces."
         "Check that the operator is meant to watch all namespaces.";
+    /// RBAC widened: additional permissions.
+    ///
+    /// A subject has verbs or resources that it did not have in the old version.
     WIDENED "rbac-widened" Risky(PermissionsChanged Access)
-        "RBAC widened: additional permissions."
-        "A subject has verbs or resources that it did not have in the old version."
         "Review the additional permissions; the operator's release notes should explain them.";
+    /// RBAC widened: role bound to another subject.
+    ///
+    /// The subject has all permissions of the role.
     SUBJECT "rbac-subject-added" Risky(PermissionsChanged Access)
-        "RBAC widened: role bound to another subject."
-        "The subject has all permissions of the role."
         "Check the subject.";
+    /// RBAC narrowed: permissions of a workload or user lost.
+    ///
+    /// Effective permissions, over all roles and bindings. The vendor removes what the new version
+    /// does not need; requests that it still makes fail with Forbidden.
     LOST "rbac-lost" Risky(PermissionsChanged)
-        "RBAC narrowed: permissions of a workload or user lost."
-        "Effective permissions, over all roles and bindings. The vendor removes what the new version does not need; requests that it still makes fail with Forbidden."
         "Check the operator's log for `forbidden` after the upgrade, and your own use of the role.";
+    /// RBAC narrowed: role that the chart does not bind.
+    ///
+    /// The operator binds the role for its operands, or users do. Without the role or its
+    /// permissions, these subjects fail with Forbidden.
     UNBOUND "rbac-unbound-role-narrowed" Risky(PermissionsChanged)
-        "RBAC narrowed: role that the chart does not bind."
-        "The operator binds the role for its operands, or users do. Without the role or its permissions, these subjects fail with Forbidden."
         "Look for bindings of the role in your clusters.";
+    /// RBAC widened: role aggregated into view, edit or admin.
+    ///
+    /// Everyone with the aggregated role in a namespace, or in the cluster, gets the permissions.
     AGGREGATED "rbac-aggregated" Risky(Escalation)
-        "RBAC widened: role aggregated into view, edit or admin."
-        "Everyone with the aggregated role in a namespace, or in the cluster, gets the permissions."
         "Check that users of these roles may have the permissions.";
+    /// RBAC narrowed: role no longer aggregated.
+    ///
+    /// Users with view, edit or admin lose the permissions of the role.
     UNAGGREGATED "rbac-aggregation-removed" Risky(PermissionsChanged)
-        "RBAC narrowed: role no longer aggregated."
-        "Users with view, edit or admin lose the permissions of the role."
         "Bind the role to the users who need it.";
+    /// RBAC narrowed: permissions of an unused subject removed.
+    ///
+    /// No workload of the new version uses the ServiceAccount.
     NARROWED "rbac-narrowed" Info
-        "RBAC narrowed: permissions of an unused subject removed."
-        "No workload of the new version uses the ServiceAccount."
         "Nothing, unless you use the ServiceAccount for something else.";
-    SAME "rbac-rewritten" Info counted
-        "RBAC rewritten without a change of permissions."
-        "Rules were regrouped, or moved between roles of the same subjects.";
+    /// RBAC rewritten without a change of permissions.
+    ///
+    /// Rules were regrouped, or moved between roles of the same subjects.
+    SAME "rbac-rewritten" Info counted;
 }
 
 /// Permissions and subjects of a role on both sides, shared by all of its edits.

@@ -5,17 +5,26 @@ use crate::Finding;
 use crate::field_ownership::{immutable, stored_default};
 
 rules! {
+    /// Immutable field changed.
+    ///
+    /// The API server rejects the update, and the upgrade fails half-way.
     IMMUTABLE "immutable-field" Breaking(UpgradeFails Delete)
-        "Immutable field changed."
-        "The API server rejects the update, and the upgrade fails half-way."
         "Delete the object before the upgrade, which recreates it; expect downtime.";
+    /// Change rejected because of a default that the API server stored.
+    ///
+    /// The API server added a field that the old chart does not have, such as `rollingUpdate` of a
+    /// Deployment's strategy, and rejects it next to the new value. Server-side apply, the default
+    /// of Helm 4, keeps fields that no manifest had, so the upgrade fails, also with
+    /// `--force-conflicts` and with `null` in the manifest. Helm 3 and `--server-side=false` remove
+    /// the field.
     DEFAULT "stored-default-refused" Breaking(UpgradeFails Delete)
-        "Change rejected because of a default that the API server stored."
-        "The API server added a field that the old chart does not have, such as `rollingUpdate` of a Deployment's strategy, and rejects it next to the new value. Server-side apply, the default of Helm 4, keeps fields that no manifest had, so the upgrade fails, also with `--force-conflicts` and with `null` in the manifest. Helm 3 and `--server-side=false` remove the field."
         "With Helm 4, delete the object without its pods before the upgrade, which recreates it and adopts the pods.";
+    /// Rollback rejected by the API server.
+    ///
+    /// The upgrade makes a ConfigMap or Secret immutable, or makes the API server add a field, such
+    /// as `rollingUpdate` of a Deployment's strategy, which it rejects next to the old value. Helm
+    /// 4 keeps such fields, so `helm rollback` fails, also with `--force-conflicts`.
     ROLLBACK "rollback-refused" Risky(UpgradeFails BackUp)
-        "Rollback rejected by the API server."
-        "The upgrade makes a ConfigMap or Secret immutable, or makes the API server add a field, such as `rollingUpdate` of a Deployment's strategy, which it rejects next to the old value. Helm 4 keeps such fields, so `helm rollback` fails, also with `--force-conflicts`."
         "Before a rollback, delete the object (a workload without its pods: `kubectl delete --cascade=orphan`).";
 }
 

@@ -8,32 +8,40 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
 rules! {
+    /// Port of a Service removed.
+    ///
+    /// Clients that use the port cannot connect.
     PORT "service-port-changed" Breaking(Unavailable Fix)
-        "Port of a Service removed."
-        "Clients that use the port cannot connect."
         "Change the port in clients, Ingresses and monitoring.";
-    PORT_ADDED "service-port-added" Info
-        "Port of a Service added."
-        "The Service exposes an additional port.";
+    /// Port of a Service added.
+    ///
+    /// The Service exposes an additional port.
+    PORT_ADDED "service-port-added" Info;
+    /// Port of a Service renamed.
+    ///
+    /// ServiceMonitors, Ingresses and service meshes may reference a port by name.
     PORT_RENAMED "service-port-renamed" Risky(Unavailable)
-        "Port of a Service renamed."
-        "ServiceMonitors, Ingresses and service meshes may reference a port by name."
         "Change references to the old name.";
+    /// Selector of a Service changed.
+    ///
+    /// The Service has no endpoints until pods with the new labels are ready, and it also selects
+    /// other pods with these labels.
     SELECTOR "service-selector-changed" Risky(Unavailable Watch)
-        "Selector of a Service changed."
-        "The Service has no endpoints until pods with the new labels are ready, and it also selects other pods with these labels."
         "Watch the Service's endpoints during the upgrade.";
+    /// NetworkPolicy added.
+    ///
+    /// Traffic of the selected pods is dropped unless a policy allows it.
     POLICY_ADDED "network-policy-added" Risky(Unavailable Watch)
-        "NetworkPolicy added."
-        "Traffic of the selected pods is dropped unless a policy allows it."
         "Check that monitoring, webhooks, DNS and the API server can still reach the pods.";
+    /// NetworkPolicy removed.
+    ///
+    /// Pods that no other policy selects accept all traffic.
     POLICY_REMOVED "network-policy-removed" Risky(Escalation)
-        "NetworkPolicy removed."
-        "Pods that no other policy selects accept all traffic."
         "Create your own policy if you rely on the isolation.";
+    /// NetworkPolicy changed.
+    ///
+    /// Traffic that is no longer allowed is dropped.
     POLICY_NARROWED "network-policy-changed" Risky(Unavailable Watch)
-        "NetworkPolicy changed."
-        "Traffic that is no longer allowed is dropped."
         "Check which clients connect to the pods.";
 }
 

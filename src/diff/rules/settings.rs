@@ -14,13 +14,17 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::{HashMap, HashSet};
 
 rules! {
+    /// Content of a ConfigMap or Secret changed.
+    ///
+    /// Programs read their settings from ConfigMaps and Secrets, as from arguments: they enable and
+    /// disable features, and set addresses.
     CONFIG "config-changed" Risky(Behaviour)
-        "Content of a ConfigMap or Secret changed."
-        "Programs read their settings from ConfigMaps and Secrets, as from arguments: they enable and disable features, and set addresses."
         "Check the changed settings.";
-    CONFIG_TUNED "config-tuned" Info
-        "Settings for logging, versions or images in a ConfigMap changed, or none."
-        "Only the level or format of logs, a version or an image differs; or the text says the same in another form, or a file is new, which nothing reads unless another change says so.";
+    /// Settings for logging, versions or images in a ConfigMap changed, or none.
+    ///
+    /// Only the level or format of logs, a version or an image differs; or the text says the same
+    /// in another form, or a file is new, which nothing reads unless another change says so.
+    CONFIG_TUNED "config-tuned" Info;
 }
 
 /// A setting of a program.

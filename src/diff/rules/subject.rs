@@ -6,21 +6,30 @@ use crate::{Finding, Side, values};
 use serde_json::json;
 
 rules! {
+    /// Different packages compared.
+    ///
+    /// The report describes no upgrade: installed over the old chart, the new chart deletes the old
+    /// operator and leaves its custom resources without a controller.
     PACKAGE "package-changed" Breaking(DataLost Fix)
-        "Different packages compared."
-        "The report describes no upgrade: installed over the old chart, the new chart deletes the old operator and leaves its custom resources without a controller."
         "Compare two versions of the same package.";
+    /// Downgrade: the new version is earlier than the old one.
+    ///
+    /// Operators migrate their stored objects, and few can read objects of a later version. In the
+    /// report, added means removed by the later version.
     DOWNGRADE "downgrade" Risky(DataLost)
-        "Downgrade: the new version is earlier than the old one."
-        "Operators migrate their stored objects, and few can read objects of a later version. In the report, added means removed by the later version."
         "Swap the two sides, unless you want a downgrade.";
+    /// Helm rejects your values.
+    ///
+    /// Helm checks values against values.schema.json of the new chart before it renders anything,
+    /// so the upgrade with these values fails.
     REFUSED "given-value-refused" Breaking(UpgradeFails Values)
-        "Helm rejects your values."
-        "Helm checks values against values.schema.json of the new chart before it renders anything, so the upgrade with these values fails."
         "Fix the values.";
+    /// The vendor's upgrade path has a version in between.
+    ///
+    /// OLM would install the versions in between first (`replaces`, `skips` and `olm.skipRange` of
+    /// the new version do not include the old one). They may migrate objects, which the new version
+    /// then does not.
     SKIPPED "upgrade-path-skipped" Risky(Unavailable)
-        "The vendor's upgrade path has a version in between."
-        "OLM would install the versions in between first (`replaces`, `skips` and `olm.skipRange` of the new version do not include the old one). They may migrate objects, which the new version then does not."
         "Upgrade one version after the other, or ask the vendor whether versions may be skipped.";
 }
 

@@ -13,13 +13,17 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
 rules! {
+    /// Operator watches fewer namespaces.
+    ///
+    /// Custom resources in the other namespaces are no longer reconciled: changes of them have no
+    /// effect, and their deletion hangs on finalizers.
     NARROWED "watch-narrowed" Breaking(Unavailable Fix)
-        "Operator watches fewer namespaces."
-        "Custom resources in the other namespaces are no longer reconciled: changes of them have no effect, and their deletion hangs on finalizers."
         "Set `watch` to the namespaces with custom resources, or install the operator there.";
+    /// Operator watches more namespaces.
+    ///
+    /// It also reconciles custom resources there, which another installation of the operator may
+    /// already do, and has roles there.
     WIDENED "watch-widened" Risky(PermissionsChanged)
-        "Operator watches more namespaces."
-        "It also reconciles custom resources there, which another installation of the operator may already do, and has roles there."
         "Check that no other installation watches these namespaces, and that the operator may access them.";
 }
 

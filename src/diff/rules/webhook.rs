@@ -11,57 +11,76 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 rules! {
+    /// Webhook intercepts requests for built-in resources.
+    ///
+    /// While the webhook is unavailable, pods, namespaces or workloads of all users may not be
+    /// created or changed; a deadlock can stop the whole cluster.
     CORE "webhook-on-core-added" Risky(RequestsBlocked Watch)
-        "Webhook intercepts requests for built-in resources."
-        "While the webhook is unavailable, pods, namespaces or workloads of all users may not be created or changed; a deadlock can stop the whole cluster."
         "Check that its selectors exclude kube-system and its own namespace.";
+    /// Webhook added.
+    ///
+    /// With failurePolicy Fail, matching requests fail while the webhook is unavailable.
     ADDED "webhook-added" Risky(RequestsBlocked Watch)
-        "Webhook added."
-        "With failurePolicy Fail, matching requests fail while the webhook is unavailable."
         "Check that the operator is ready before objects of these kinds are applied.";
+    /// Webhook removed.
+    ///
+    /// Its validation or defaulting no longer happens: objects that it rejected are accepted, and
+    /// fields that it set stay empty. Risky, because policies may rely on it.
     REMOVED "webhook-removed" Risky(RequestsBlocked)
-        "Webhook removed."
-        "Its validation or defaulting no longer happens: objects that it rejected are accepted, and fields that it set stay empty. Risky, because policies may rely on it."
         "Check what the webhook did, and whether something replaces it.";
+    /// Failure policy of a webhook changed to Fail.
+    ///
+    /// Matching objects cannot be written while the webhook is unavailable.
     POLICY "webhook-policy-hardened" Risky(RequestsBlocked Watch)
-        "Failure policy of a webhook changed to Fail."
-        "Matching objects cannot be written while the webhook is unavailable."
         "Run the webhook with more than one replica.";
+    /// Failure policy of a webhook changed to Ignore.
+    ///
+    /// While the webhook is unavailable, matching objects are written without its validation and
+    /// defaulting. Risky, because policies may rely on it, as with a removed webhook.
     RELAXED "webhook-policy-relaxed" Risky(RequestsBlocked)
-        "Failure policy of a webhook changed to Ignore."
-        "While the webhook is unavailable, matching objects are written without its validation and defaulting. Risky, because policies may rely on it, as with a removed webhook."
         "Check whether something relies on the webhook.";
+    /// Webhook rules widened.
+    ///
+    /// More requests depend on the webhook.
     WIDENED "webhook-rules-widened" Risky(RequestsBlocked Watch)
-        "Webhook rules widened."
-        "More requests depend on the webhook."
         "Check the additional resources and operations.";
+    /// Webhook intercepts fewer requests.
+    ///
+    /// For the requests that it no longer intercepts it is removed: its validation or defaulting no
+    /// longer happens. Risky, because policies may rely on it.
     NARROWED "webhook-narrowed" Risky(RequestsBlocked)
-        "Webhook intercepts fewer requests."
-        "For the requests that it no longer intercepts it is removed: its validation or defaulting no longer happens. Risky, because policies may rely on it."
         "Check what the webhook did for these requests.";
+    /// Selector or match condition of a webhook removed.
+    ///
+    /// Without the namespace selector, object selector or match condition the webhook intercepts
+    /// more requests.
     SELECTOR "webhook-selector-removed" Risky(RequestsBlocked Watch)
-        "Selector or match condition of a webhook removed."
-        "Without the namespace selector, object selector or match condition the webhook intercepts more requests."
         "Check that system namespaces are still excluded.";
+    /// Timeout of a webhook raised.
+    ///
+    /// While the webhook is unavailable, every matching request blocks for the timeout.
     TIMEOUT "webhook-timeout-raised" Risky(RequestsBlocked)
-        "Timeout of a webhook raised."
-        "While the webhook is unavailable, every matching request blocks for the timeout."
         "Check clients with short timeouts.";
+    /// Timeout of a webhook lowered.
+    ///
+    /// A call that takes longer fails: the request is refused with failurePolicy Fail, and passes
+    /// without the webhook with Ignore.
     TIMEOUT_LOWERED "webhook-timeout-lowered" Risky(RequestsBlocked)
-        "Timeout of a webhook lowered."
-        "A call that takes longer fails: the request is refused with failurePolicy Fail, and passes without the webhook with Ignore."
         "Compare the timeout with the latency of the webhook in your clusters.";
+    /// Service, path or URL of a webhook changed.
+    ///
+    /// Requests go to another endpoint. While it does not answer, they fail or are not validated.
     TARGET "webhook-target-changed" Risky(RequestsBlocked)
-        "Service, path or URL of a webhook changed."
-        "Requests go to another endpoint. While it does not answer, they fail or are not validated."
         "Check that the endpoint is ready after the upgrade.";
+    /// Review version of a webhook removed.
+    ///
+    /// The API server sends the first version that it knows, and calls fail if it knows none.
     REVIEW "webhook-review-version-removed" Risky(RequestsBlocked)
-        "Review version of a webhook removed."
-        "The API server sends the first version that it knows, and calls fail if it knows none."
         "Check that your clusters support one of the remaining versions.";
+    /// Webhook has side effects.
+    ///
+    /// Dry-run requests that match the webhook fail.
     EFFECTS "webhook-side-effects" Risky(RequestsBlocked)
-        "Webhook has side effects."
-        "Dry-run requests that match the webhook fail."
         "Expect `kubectl diff` and server-side dry runs to fail.";
 }
 
@@ -344,11 +363,9 @@ fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
             // cert-manager and operators write `caBundle`, so charts leave it out or have a
             // placeholder.
             let target = |webhook: &Json| {
-                let config = webhook.get("clientConfig");
+                let config = webhook.get("clientConfig").and_then(Json::as_object);
                 let mut config = config.cloned().unwrap_or_default();
-                if let Some(config) = config.as_object_mut() {
-                    config.shift_remove("caBundle");
-                }
+                config.shift_remove("caBundle");
                 config
             };
             if target(before) != target(after) {

@@ -12,55 +12,72 @@ use crate::{Finding, Identity};
 use serde_json::Value as Json;
 
 rules! {
+    /// Container added.
+    ///
+    /// Another program runs with the ServiceAccount and volumes of the pod.
     CONTAINER_ADDED "container-added" Risky(Behaviour)
-        "Container added."
-        "Another program runs with the ServiceAccount and volumes of the pod."
         "Mirror its image, and check its purpose.";
+    /// Container removed.
+    ///
+    /// Its function, such as an authenticating proxy, is gone or has moved to another container.
     CONTAINER_REMOVED "container-removed" Risky(Behaviour Watch)
-        "Container removed."
-        "Its function, such as an authenticating proxy, is gone or has moved to another container."
         "Check what replaces it, and review your settings for it.";
+    /// Command of a container changed.
+    ///
+    /// Another program runs, or the same program in another way.
     COMMAND "command-changed" Risky(Behaviour)
-        "Command of a container changed."
-        "Another program runs, or the same program in another way."
         "Check your debug wrappers, probes and policies that depend on the old command.";
+    /// Arguments of a container changed.
+    ///
+    /// Arguments enable and disable features, and set addresses.
     ARGS "args-changed" Risky(Behaviour)
-        "Arguments of a container changed."
-        "Arguments enable and disable features, and set addresses."
         "Check the added and removed flags.";
-    ARGS_TUNED "args-tuned" Info
-        "Arguments for logging, versions or images changed."
-        "Only the level or format of logs, or the version that the program reports, differs.";
+    /// Arguments for logging, versions or images changed.
+    ///
+    /// Only the level or format of logs, or the version that the program reports, differs.
+    ARGS_TUNED "args-tuned" Info;
+    /// Environment variable added or changed.
+    ///
+    /// Variables enable and disable features, and set addresses, as arguments do.
     ENV "env-changed" Risky(Behaviour)
-        "Environment variable added or changed."
-        "Variables enable and disable features, and set addresses, as arguments do."
         "Check the variable.";
-    ENV_TUNED "env-tuned" Info
-        "Environment variable for logging, versions or images changed."
-        "Only the level or format of logs, a version or an image differs, or the variable is empty, or tells the container about its own pod.";
+    /// Environment variable for logging, versions or images changed.
+    ///
+    /// Only the level or format of logs, a version or an image differs, or the variable is empty,
+    /// or tells the container about its own pod.
+    ENV_TUNED "env-tuned" Info;
+    /// Environment variable removed.
+    ///
+    /// The container uses its own default.
     ENV_REMOVED "env-removed" Risky(Behaviour)
-        "Environment variable removed."
-        "The container uses its own default."
         "Check whether the default fits.";
+    /// Old and new pods run at the same time during rollouts.
+    ///
+    /// With `Recreate`, the old pods end before the new ones start. Without leader election, two of
+    /// them now act at once, and volumes that only one node can mount keep the new pod waiting.
     OVERLAP "rollout-overlaps" Risky(Behaviour)
-        "Old and new pods run at the same time during rollouts."
-        "With `Recreate`, the old pods end before the new ones start. Without leader election, two of them now act at once, and volumes that only one node can mount keep the new pod waiting."
         "Check that the program tolerates a second one.";
+    /// ServiceAccount of pods changed.
+    ///
+    /// Your own roles, pull secrets and cloud identities of the old ServiceAccount no longer apply.
     ACCOUNT "service-account-changed" Risky(PermissionsChanged)
-        "ServiceAccount of pods changed."
-        "Your own roles, pull secrets and cloud identities of the old ServiceAccount no longer apply."
         "Bind them to the new ServiceAccount.";
+    /// Volumes or volume mounts changed.
+    ///
+    /// Containers see other files. Claims that are no longer mounted, missing Secrets and host
+    /// paths are found separately.
     VOLUME "volume-changed" Info
-        "Volumes or volume mounts changed."
-        "Containers see other files. Claims that are no longer mounted, missing Secrets and host paths are found separately."
         "Nothing, unless you add volumes yourself.";
+    /// Mount removed or changed for the same image.
+    ///
+    /// A new image knows where its files are. The image is the same, so it looks for them at the
+    /// old path.
     MOUNT "mount-moved" Risky(Unavailable)
-        "Mount removed or changed for the same image."
-        "A new image knows where its files are. The image is the same, so it looks for them at the old path."
         "Check which paths the program reads and writes.";
+    /// Source of a volume changed.
+    ///
+    /// Containers find other content at the same place, as if the files had changed.
     SOURCE "volume-source-changed" Risky(Behaviour)
-        "Source of a volume changed."
-        "Containers find other content at the same place, as if the files had changed."
         "Compare the two sources.";
 }
 

@@ -13,33 +13,45 @@ use serde_json::Value as Json;
 use std::collections::HashSet;
 
 rules! {
+    /// Privileges of a container widened.
+    ///
+    /// A privileged container, or one that can become root, can take over the node. Namespaces with
+    /// the restricted or baseline Pod Security Standard reject it.
     PRIVILEGED "pod-privileged" Risky(Escalation)
-        "Privileges of a container widened."
-        "A privileged container, or one that can become root, can take over the node. Namespaces with the restricted or baseline Pod Security Standard reject it."
         "Check why the container needs this, and whether your namespaces admit it.";
+    /// Linux capability added to a container.
+    ///
+    /// Capabilities grant parts of root's privileges.
     CAPABILITY "pod-capability" Risky(Escalation)
-        "Linux capability added to a container."
-        "Capabilities grant parts of root's privileges."
         "Check why the container needs this, and whether your namespaces admit it.";
+    /// Hardening of pods or containers removed.
+    ///
+    /// A writable root file system, a missing seccomp or AppArmor profile, an unmasked `/proc`, users
+    /// of the node or a token of the API server help an attacker.
     HARDENING "pod-hardening-lost" Risky(Escalation)
-        "Hardening of a container removed."
-        "A writable root file system or a missing seccomp profile helps an attacker."
         "Check whether the policies of your cluster require the hardening.";
+    /// Access of pods to their node widened.
+    ///
+    /// Host network, processes, files, ports and kernel parameters bypass the isolation of pods. The
+    /// baseline and restricted Pod Security Standards reject them.
     HOST "pod-host-access" Risky(Escalation)
-        "Access of pods to their node widened."
-        "Host network, processes, files and ports bypass the isolation of pods. The baseline and restricted Pod Security Standards reject them."
         "Check why the pods need this, and whether your namespaces admit it.";
+    /// Container must not run as root any more.
+    ///
+    /// Without `runAsUser`, the kubelet rejects images whose USER is root or a name
+    /// (CreateContainerConfigError).
     NOT_ROOT "run-as-non-root-required" Risky(Unavailable)
-        "Container must not run as root any more."
-        "Without `runAsUser`, the kubelet rejects images whose USER is root or a name (CreateContainerConfigError)."
         "Check that the image has a numeric USER; if not, set `runAsUser`.";
+    /// User or group of pods with a PersistentVolumeClaim changed.
+    ///
+    /// Files on the volume belong to the old user or group, so the new one may not be able to read
+    /// them.
     USER "pod-user-changed" Risky(Unavailable)
-        "User or group of pods with a PersistentVolumeClaim changed."
-        "Files on the volume belong to the old user or group, so the new one may not be able to read them."
         "Check the permissions of the files on the volume.";
+    /// Pods no longer mount a PersistentVolumeClaim.
+    ///
+    /// The data stays in the claim, but the new pods do not see it.
     CLAIM "volume-claim-unused" Risky(DataLost)
-        "Pods no longer mount a PersistentVolumeClaim."
-        "The data stays in the claim, but the new pods do not see it."
         "Check where the data is now; migrate it if needed.";
 }
 
@@ -82,7 +94,7 @@ pub(super) fn add_findings(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Fi
     let by_whom: HashSet<(&str, &str)> =
         before.iter().map(|fact| (fact.what.as_str(), fact.who.as_str())).collect();
     let known = |fact: &Fact| {
-        let new_here = !fact.who.is_empty() && !had.contains(&fact.who);
+        let new_here = pair.old.is_none() || !fact.who.is_empty() && !had.contains(&fact.who);
         // Defaults of a new container are news only if the other containers do not have them.
         let by_default = fact.rule == &PRIVILEGED && fact.what != "is privileged";
         let of_another = || before.iter().any(|other| other.what == fact.what);
@@ -102,10 +114,10 @@ pub(super) fn add_findings(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Fi
             claims_and_users(old, new, &base, &near, judged);
         }
     }
-    for fact in spec(new) {
-        if known(&fact) {
-            continue;
-        }
+    let mut facts = spec(new);
+    facts.retain(|fact| !known(fact));
+    join_capabilities(&mut facts);
+    for fact in facts {
         let path: Vec<Step> = base.iter().chain(&fact.path).cloned().collect();
         let near = near.to(&path);
         if let Some(findings) = near.and_then(|at| judged.get_mut(at)) {
@@ -116,6 +128,27 @@ pub(super) fn add_findings(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Fi
             findings.push(found(fact.rule, text));
         }
     }
+}
+
+/// Joins the default capabilities that a container keeps into one fact.
+fn join_capabilities(facts: &mut Vec<Fact>) {
+    let mut joined: Vec<Fact> = Vec::new();
+    for fact in facts.drain(..) {
+        let name = fact.what.strip_prefix(KEEPS);
+        match joined.last_mut().filter(|last| last.who == fact.who && last.what.starts_with(KEEPS))
+        {
+            Some(last) if let Some(name) = name => {
+                last.what += ", ";
+                last.what += name;
+            }
+            _ => joined.push(fact),
+        }
+    }
+    let all = format!("{KEEPS}{}", DEFAULT_CAPABILITIES.join(", "));
+    for fact in joined.iter_mut().filter(|fact| fact.what == all) {
+        fact.what = "keeps the default capabilities".to_owned();
+    }
+    *facts = joined;
 }
 
 /// Adds the findings about PersistentVolumeClaims that are no longer mounted, and about users and
@@ -169,99 +202,259 @@ fn key(key: &str) -> Step {
     Step::Key(key.to_owned())
 }
 
-fn of_pod(what: String, path: Vec<Step>) -> Fact {
-    Fact { rule: &HOST, who: String::new(), what, usual: false, path }
+/// A privilege that a pod or container has, or lacks a field against.
+struct Privilege {
+    rule: &'static Rule,
+    /// Field of the pod, or of the container's `securityContext`.
+    field: &'static str,
+    what: &'static str,
+    /// See [`Fact::usual`].
+    usual: bool,
+    has: fn(&Fields<'_>) -> bool,
+}
+
+impl Privilege {
+    const fn rare(
+        rule: &'static Rule,
+        field: &'static str,
+        what: &'static str,
+        has: fn(&Fields<'_>) -> bool,
+    ) -> Self {
+        Privilege { rule, field, what, usual: false, has }
+    }
+
+    const fn usual(
+        rule: &'static Rule,
+        field: &'static str,
+        what: &'static str,
+        has: fn(&Fields<'_>) -> bool,
+    ) -> Self {
+        Privilege { rule, field, what, usual: true, has }
+    }
+}
+
+/// Privileges of pods.
+static OF_PODS: &[Privilege] = &[
+    Privilege::rare(&HOST, "hostNetwork", "pods use the network of their node", |pod| {
+        is_true(pod.own("hostNetwork"))
+    }),
+    Privilege::rare(&HOST, "hostPID", "pods see the processes of their node", |pod| {
+        is_true(pod.own("hostPID"))
+    }),
+    Privilege::rare(&HOST, "hostIPC", "pods share memory with their node", |pod| {
+        is_true(pod.own("hostIPC"))
+    }),
+    Privilege::rare(
+        &HOST,
+        "shareProcessNamespace",
+        "containers see the processes of each other",
+        |pod| is_true(pod.own("shareProcessNamespace")),
+    ),
+    Privilege::usual(&HARDENING, "hostUsers", "users of pods are users of their node", |pod| {
+        !is_false(pod.own("hostUsers"))
+    }),
+    Privilege::usual(
+        &HARDENING,
+        "automountServiceAccountToken",
+        "pods get the token of their ServiceAccount",
+        |pod| !is_false(pod.own("automountServiceAccountToken")),
+    ),
+];
+
+/// Privileges of containers. Fields that both have are those of the container, else of its pod.
+static OF_CONTAINERS: &[Privilege] = &[
+    Privilege::rare(&PRIVILEGED, "privileged", "is privileged", |context| {
+        is_true(context.own("privileged"))
+    }),
+    Privilege::rare(
+        &PRIVILEGED,
+        "allowPrivilegeEscalation",
+        "may gain privileges (allowPrivilegeEscalation)",
+        |context| !is_false(context.own("allowPrivilegeEscalation")),
+    ),
+    Privilege::rare(&PRIVILEGED, "runAsUser", "may run as root", |context| {
+        context.user() == Some(0) && !context.is_not_root()
+    }),
+    // Without both, the image's USER decides, which is root unless it says otherwise.
+    Privilege::rare(&PRIVILEGED, "runAsNonRoot", "may run as root", |context| {
+        context.user().is_none() && !context.is_not_root()
+    }),
+    Privilege::usual(
+        &HARDENING,
+        "readOnlyRootFilesystem",
+        "may write to its root file system",
+        |context| !is_true(context.own("readOnlyRootFilesystem")),
+    ),
+    Privilege::usual(&HARDENING, "seccompProfile", "has no seccomp profile", |context| {
+        let profile = context.either("seccompProfile").and_then(|profile| profile.get("type"));
+        profile.is_none_or(|kind| kind == "Unconfined")
+    }),
+    // Without the field, the runtime has a profile.
+    Privilege::rare(&HARDENING, "appArmorProfile", "has no AppArmor profile", |context| {
+        let profile = context.either("appArmorProfile").and_then(|profile| profile.get("type"));
+        profile.is_some_and(|kind| kind == "Unconfined")
+    }),
+    Privilege::rare(&HARDENING, "procMount", "sees an unmasked /proc", |context| {
+        context.own("procMount").is_some_and(|kind| kind == "Unmasked")
+    }),
+    Privilege::rare(&HOST, "windowsOptions", "is a process of its Windows node", |context| {
+        let options = context.either("windowsOptions");
+        is_true(options.and_then(|options| options.get("hostProcess")))
+    }),
+    Privilege::usual(
+        &NOT_ROOT,
+        "runAsNonRoot",
+        "must not run as root, and has no runAsUser",
+        |context| context.user().is_none() && context.is_not_root(),
+    ),
+];
+
+/// SELinux types that the baseline Pod Security Standard admits.
+const SELINUX_TYPES: [&str; 5] =
+    ["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
+
+/// Kernel parameters of a pod alone, which the baseline Pod Security Standard admits.
+const SYSCTLS: [&str; 10] = [
+    "kernel.shm_rmid_forced",
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.ip_local_reserved_ports",
+    "net.ipv4.ip_unprivileged_port_start",
+    "net.ipv4.ping_group_range",
+    "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_keepalive_intvl",
+    "net.ipv4.tcp_keepalive_probes",
+    "net.ipv4.tcp_keepalive_time",
+    "net.ipv4.tcp_syncookies",
+];
+
+/// Capabilities of a container that drops none, in containerd.
+const DEFAULT_CAPABILITIES: [&str; 14] = [
+    "AUDIT_WRITE",
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "FOWNER",
+    "FSETID",
+    "KILL",
+    "MKNOD",
+    "NET_BIND_SERVICE",
+    "NET_RAW",
+    "SETFCAP",
+    "SETGID",
+    "SETPCAP",
+    "SETUID",
+    "SYS_CHROOT",
+];
+
+/// Start of facts about one of these, before its name.
+const KEEPS: &str = "keeps the default capabilities ";
+
+/// Fields of a pod, or of the `securityContext` of a container and of its pod.
+struct Fields<'a> {
+    own: Option<&'a Json>,
+    pod: Option<&'a Json>,
+}
+
+impl<'a> Fields<'a> {
+    fn own(&self, field: &str) -> Option<&'a Json> {
+        self.own?.get(field).filter(|value| !value.is_null())
+    }
+
+    fn either(&self, field: &str) -> Option<&'a Json> {
+        let of_pod = || self.pod?.get(field).filter(|value| !value.is_null());
+        self.own(field).or_else(of_pod)
+    }
+
+    fn user(&self) -> Option<i64> {
+        self.either("runAsUser").and_then(Json::as_i64)
+    }
+
+    fn is_not_root(&self) -> bool {
+        is_true(self.either("runAsNonRoot"))
+    }
 }
 
 /// Returns the privileges of a pod and its containers.
 fn facts(spec: &Json) -> Vec<Fact> {
     let mut facts = Vec::new();
-    for (field, what) in [
-        ("hostNetwork", "pods use the network of their node"),
-        ("hostPID", "pods see the processes of their node"),
-        ("hostIPC", "pods share memory with their node"),
-        ("shareProcessNamespace", "containers see the processes of each other"),
-    ] {
-        if is_true(spec.get(field)) {
-            facts.push(of_pod(what.to_owned(), vec![key(field)]));
+    let items = |list: &str| spec.get(list).and_then(Json::as_array).into_iter().flatten();
+    let mut of_pod = |rule, what: String, usual, path| {
+        facts.push(Fact { rule, who: String::new(), what, usual, path });
+    };
+    let fields = Fields { own: Some(spec), pod: None };
+    for Privilege { rule, field, what, usual, has } in OF_PODS {
+        if has(&fields) {
+            of_pod(rule, (*what).to_owned(), *usual, vec![key(field)]);
         }
     }
-
-    let items = |list: &str| spec.get(list).and_then(Json::as_array).into_iter().flatten();
     for volume in items("volumes") {
         if let Some(path) = at(volume, &["hostPath", "path"]).and_then(Json::as_str) {
-            let path_in_pod = vec![key("volumes"), named(volume)];
-            facts.push(of_pod(format!("pods mount `{path}` of their node"), path_in_pod));
+            let what = format!("pods mount `{path}` of their node");
+            of_pod(&HOST, what, false, vec![key("volumes"), named(volume)]);
+        }
+    }
+    let pod = spec.get("securityContext");
+    let sysctls = pod.and_then(|pod| pod.get("sysctls")).and_then(Json::as_array);
+    for sysctl in sysctls.into_iter().flatten() {
+        let name = sysctl.get("name").and_then(Json::as_str).unwrap_or_default();
+        if !SYSCTLS.contains(&name) {
+            let what = format!("pods set the kernel parameter `{name}`");
+            of_pod(&HOST, what, false, vec![key("securityContext"), key("sysctls")]);
         }
     }
 
-    let pod = spec.get("securityContext");
     for list in ["containers", "initContainers"] {
         for container in items(list) {
-            let path = [key(list), named(container)];
-            let mut fact = |rule, what: String, rest: &[&str], usual| {
-                let name = container.get("name").and_then(Json::as_str).unwrap_or_default();
-                facts.push(Fact {
-                    rule,
-                    who: name.to_owned(),
-                    what,
-                    usual,
-                    path: path.iter().cloned().chain(rest.iter().map(|k| key(k))).collect(),
-                });
-            };
-            let own = container.get("securityContext");
-            let either = |field: &str| {
-                own.and_then(|own| own.get(field)).or_else(|| pod.and_then(|pod| pod.get(field)))
-            };
-            let sc = |field| ["securityContext", field];
-            if is_true(own.and_then(|own| own.get("privileged"))) {
-                fact(&PRIVILEGED, "is privileged".to_owned(), &sc("privileged"), false);
-            }
-            let escalates = own.and_then(|own| own.get("allowPrivilegeEscalation"));
-            // The default is true.
-            if escalates.and_then(Json::as_bool) != Some(false) {
-                let text = "may gain privileges (allowPrivilegeEscalation)".to_owned();
-                fact(&PRIVILEGED, text, &sc("allowPrivilegeEscalation"), false);
-            }
-            let user = either("runAsUser").and_then(Json::as_i64);
-            // Without both, the image's USER decides, which is root unless it says otherwise.
-            let not_root = is_true(either("runAsNonRoot")) || user.is_some_and(|user| user != 0);
-            if !not_root {
-                let field = if user == Some(0) { "runAsUser" } else { "runAsNonRoot" };
-                fact(&PRIVILEGED, "may run as root".to_owned(), &sc(field), false);
-            }
-            for added in super::texts(own.and_then(|own| at(own, &["capabilities", "add"]))) {
-                let text = format!("has the capability {added}");
-                fact(&CAPABILITY, text, &["securityContext", "capabilities", "add"], false);
-            }
-            let dropped = super::texts(own.and_then(|own| at(own, &["capabilities", "drop"])));
-            // The runtime's default set includes NET_RAW and others that operators do not need.
-            if !dropped.iter().any(|name| name.eq_ignore_ascii_case("ALL")) {
-                let text = "keeps the default capabilities".to_owned();
-                fact(&CAPABILITY, text, &["securityContext", "capabilities", "drop"], true);
-            }
-            if !is_true(own.and_then(|own| own.get("readOnlyRootFilesystem"))) {
-                let text = "may write to its root file system".to_owned();
-                fact(&HARDENING, text, &sc("readOnlyRootFilesystem"), true);
-            }
-            let profile = either("seccompProfile").and_then(|profile| profile.get("type"));
-            if profile.is_none_or(|kind| kind == "Unconfined") {
-                let text = "has no seccomp profile".to_owned();
-                fact(&HARDENING, text, &sc("seccompProfile"), true);
-            }
-            if user.is_none() && is_true(either("runAsNonRoot")) {
-                let text = "must not run as root, and has no runAsUser".to_owned();
-                fact(&NOT_ROOT, text, &sc("runAsNonRoot"), true);
-            }
-            for port in container.get("ports").and_then(Json::as_array).into_iter().flatten() {
-                if let Some(number) = port.get("hostPort").and_then(Json::as_i64).filter(|n| *n > 0)
-                {
-                    fact(&HOST, format!("uses port {number} of the node"), &["ports"], false);
-                }
-            }
+            let context = Fields { own: container.get("securityContext"), pod };
+            of_container(list, container, &context, &mut facts);
         }
     }
     facts
+}
+
+fn of_container(list: &str, container: &Json, context: &Fields<'_>, facts: &mut Vec<Fact>) {
+    let name = container.get("name").and_then(Json::as_str).unwrap_or_default();
+    let mut fact = |rule, what: String, usual, path: &[&str]| {
+        let start = [key(list), named(container)].into_iter();
+        let path = start.chain(path.iter().map(|step| key(step))).collect();
+        facts.push(Fact { rule, who: name.to_owned(), what, usual, path });
+    };
+    for Privilege { rule, field, what, usual, has } in OF_CONTAINERS {
+        if has(context) {
+            fact(rule, (*what).to_owned(), *usual, &["securityContext", field]);
+        }
+    }
+
+    let capabilities = |list| {
+        let capabilities = context.own("capabilities");
+        super::texts(capabilities.and_then(|capabilities| capabilities.get(list)))
+    };
+    for added in capabilities("add") {
+        let what = format!("has the capability {added}");
+        fact(&CAPABILITY, what, false, &["securityContext", "capabilities", "add"]);
+    }
+    let dropped = capabilities("drop");
+    let drops = |name: &str| dropped.iter().any(|dropped| dropped.eq_ignore_ascii_case(name));
+    for kept in DEFAULT_CAPABILITIES.iter().filter(|name| !drops("ALL") && !drops(name)) {
+        let what = format!("{KEEPS}{kept}");
+        fact(&CAPABILITY, what, true, &["securityContext", "capabilities", "drop"]);
+    }
+
+    let labels = context.either("seLinuxOptions");
+    for label in ["user", "role", "type"] {
+        let value = labels.and_then(|labels| labels.get(label)).and_then(Json::as_str);
+        let is_usual = |value: &&str| {
+            if label == "type" { SELINUX_TYPES.contains(value) } else { value.is_empty() }
+        };
+        if let Some(value) = value.filter(|value| !is_usual(value)) {
+            let what = format!("runs with the SELinux {label} {value}");
+            fact(&HARDENING, what, false, &["securityContext", "seLinuxOptions"]);
+        }
+    }
+    for port in container.get("ports").and_then(Json::as_array).into_iter().flatten() {
+        if let Some(number) = port.get("hostPort").and_then(Json::as_i64).filter(|n| *n > 0) {
+            fact(&HOST, format!("uses port {number} of the node"), false, &["ports"]);
+        }
+    }
 }
 
 fn named(item: &Json) -> Step {
@@ -271,4 +464,8 @@ fn named(item: &Json) -> Step {
 
 fn is_true(value: Option<&Json>) -> bool {
     value.and_then(Json::as_bool).unwrap_or_default()
+}
+
+fn is_false(value: Option<&Json>) -> bool {
+    value.and_then(Json::as_bool) == Some(false)
 }

@@ -45,33 +45,31 @@ fn schemas(title: &'static str, old: Json, new: Json, given: Json) -> Sample {
     pair(title, [with_schema(old, json!({})), with_schema(new, given)])
 }
 
+/// The samples by subject.
+fn subjects() -> [(&'static str, Vec<Sample>); 13] {
+    [
+        ("added_objects", objects::added_objects()),
+        ("removed_objects", objects::removed_objects()),
+        ("pods", workloads::pods()),
+        ("permissions", access::permissions()),
+        ("crd_fields", crds::crd_fields()),
+        ("schema_keywords", crds::schema_keywords()),
+        ("admission", access::admission()),
+        ("containers", workloads::containers()),
+        ("objects_created_elsewhere", objects::created_elsewhere()),
+        ("renamed_accounts", objects::renamed_accounts()),
+        ("packages", facts::packages()),
+        ("chart_values", facts::chart_values()),
+        ("bundles", facts::bundles()),
+    ]
+}
+
 /// Returns all samples.
 pub(super) fn all() -> Vec<Sample> {
-    let all = [
-        objects::added_objects(),
-        objects::removed_objects(),
-        workloads::pods(),
-        access::permissions(),
-        crds::crd_fields(),
-        crds::schema_keywords(),
-        access::admission(),
-        workloads::containers(),
-        objects::created_elsewhere(),
-        objects::renamed_accounts(),
-        facts::packages(),
-        facts::chart_values(),
-        facts::bundles(),
-    ];
-    all.into_iter().flatten().collect()
+    subjects().into_iter().flat_map(|(_, samples)| samples).collect()
 }
 
 #[test]
 fn findings_of_samples() {
-    let mut shown = String::new();
-    for (title, [old, new]) in all() {
-        let set = compare(old.clone(), new.clone(), &Options::default());
-        shown += &findings(&format!("{title}:"), &set);
-        shown += &findings("  reversed:", &compare(new, old, &Options::default()));
-    }
-    insta::assert_snapshot!(shown);
+    assert_findings("samples", subjects(), |(title, sides)| both_directions(title, sides));
 }

@@ -5,7 +5,6 @@ use crate::escape;
 use annotate_snippets::{
     Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet,
 };
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,9 +12,9 @@ use std::sync::Arc;
 /// terminal.
 const WIDTH: usize = 120;
 
-/// Returns `diagnostics` in order, each with an empty line after it, then the notes of each bundle
-/// together, and a last line that counts them; empty when there is none. With `colour`, ANSI escapes
-/// are added and nothing else.
+/// Returns `diagnostics` in order, each with an empty line after it, then the warnings and notes of each
+/// bundle together, and a last line that counts them; empty when there is none. With `colour`, ANSI
+/// escapes are added and nothing else.
 pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
     if diagnostics.is_empty() {
         return String::new();
@@ -25,7 +24,7 @@ pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
         escape::painted(&without_empty_excerpt(&renderer.render(groups))).to_string()
     };
     let shown: Vec<Diagnostic> = diagnostics.iter().map(visible).collect();
-    let (notes, others): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
+    let (brief, others): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
         shown.iter().partition(|found| is_brief(found));
 
     let mut text = String::new();
@@ -34,19 +33,22 @@ pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
         text.push_str("\n\n");
     }
     let mut bundles: Vec<&str> = Vec::new();
-    for bundle in notes.iter().filter_map(|note| note.place.bundle.as_deref()) {
+    for bundle in brief.iter().filter_map(|found| found.place.bundle.as_deref()) {
         if !bundles.contains(&bundle) {
             bundles.push(bundle);
         }
     }
-    for bundle in bundles {
-        let of_bundle = |note: &&&Diagnostic| note.place.bundle.as_deref() == Some(bundle);
-        let notes: Vec<&Diagnostic> = notes.iter().filter(of_bundle).copied().collect();
+    for bundle in &bundles {
+        let of_bundle = |found: &&&Diagnostic| found.place.bundle.as_deref() == Some(bundle);
+        let found: Vec<&Diagnostic> = brief.iter().filter(of_bundle).copied().collect();
         text.push_str(&format!("{bundle}:\n"));
-        for note in by_code(&notes) {
-            text.push_str(&paint(&groups(&note)));
-            text.push('\n');
+        for found in by_code(&found) {
+            for line in paint(&groups(&found)).lines() {
+                text.push_str(&format!("  {line}\n"));
+            }
         }
+    }
+    if !bundles.is_empty() {
         text.push('\n');
     }
     text.push_str(&count(diagnostics));
@@ -54,36 +56,49 @@ pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
     text
 }
 
-/// Returns true for notes about bundles, which are shown without the object and the path: the message
-/// and the line in the file are enough for information, and a build has many.
+/// Returns true for warnings and notes about bundles, which take a line and one for the hint: a build
+/// has many.
 fn is_brief(found: &Diagnostic) -> bool {
-    found.severity == Severity::Note
+    found.severity != Severity::Error
         && found.place.bundle.is_some()
         && found.place.span.is_none()
         && found.related.is_empty()
 }
 
-/// Returns the notes of a bundle with those of the same code together, each hint once, after the last
-/// note with it.
-fn by_code(notes: &[&Diagnostic]) -> Vec<Diagnostic> {
-    let mut codes: Vec<_> = notes.iter().map(|note| note.code).collect();
-    codes.dedup();
-    let mut seen = BTreeSet::new();
-    codes.retain(|code| seen.insert(*code));
-
+/// Returns the findings of a bundle, the worst first, with those of the same code together, the place
+/// in the message, and each hint once, after the last finding with it.
+fn by_code(found: &[&Diagnostic]) -> Vec<Diagnostic> {
+    let mut rest: Vec<&Diagnostic> = found.to_vec();
+    rest.sort_by_key(|found| found.severity);
     let mut sorted: Vec<Diagnostic> = Vec::new();
-    for code in codes {
-        for note in notes.iter().filter(|note| note.code == code) {
-            let Place { file, line, column, .. } = note.place.clone();
-            let place = Place { file, line, column, ..Place::default() };
+    while let Some(first) = rest.first() {
+        let code = first.code;
+        for found in rest.extract_if(.., |found| found.code == code) {
             let previous = sorted.last_mut().filter(|previous| previous.code == code);
-            if let Some(previous) = previous.filter(|previous| previous.hint == note.hint) {
+            if let Some(previous) = previous.filter(|previous| previous.hint == found.hint) {
                 previous.hint = None;
             }
-            sorted.push(Diagnostic { place, ..(*note).clone() });
+            let message = format!("{}{}", found.message, object_and_place(found));
+            sorted.push(Diagnostic { place: Place::default(), message, ..found.clone() });
         }
     }
     sorted
+}
+
+/// Returns the object, unless the message names it, and the place, in brackets.
+fn object_and_place(found: &Diagnostic) -> String {
+    let Place { file, line, column, object, path, .. } = &found.place;
+    let is_unnamed = |object: &&String| {
+        let name = object.split_once('/').map_or(object.as_str(), |(_, name)| name);
+        !found.message.contains(name)
+    };
+    let numbers = [line, column].into_iter().flatten().map(|number| format!(":{number}"));
+    let place = match file {
+        Some(file) => Some(numbers.fold(file.clone(), |place, number| place + &number)),
+        None => path.clone(),
+    };
+    let known: Vec<String> = object.iter().filter(is_unnamed).cloned().chain(place).collect();
+    if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) }
 }
 
 /// Removes the line ` |` that the renderer writes below the message of a finding without a place.
@@ -303,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_are_together_by_bundle_and_code() {
+    fn warnings_and_notes_are_together_by_bundle_and_code() {
         let note = |bundle: &str, code, line, hint: &str| {
             let place = Place { bundle: Some(bundle.to_owned()), ..Place::file("csv.yaml") };
             let place = place.at(line, 1).object("Deployment/a").path(".spec");
@@ -321,30 +336,19 @@ mod tests {
         ];
         let found = Diagnostics::from_iter(found);
         insta::assert_snapshot!(render(&found, false), @r#"
-        warning[openshift-only]: line 5
-        --> csv.yaml:5:1
-         = bundle: lws
-         = object: Deployment/a
-         = path: .spec
-         = hint: e
-
         lws:
-        note[openshift-only]: line 1
-        --> csv.yaml:1:1
-        note[openshift-only]: line 4
-        --> csv.yaml:4:1
-         = hint: a
-        note[openshift-only]: line 6
-        --> csv.yaml:6:1
-         = hint: f
-        note[auth-reader-missing]: line 2
-        --> csv.yaml:2:1
-         = hint: b
-
+          warning[openshift-only]: line 5 (Deployment/a, csv.yaml:5:1)
+           = hint: e
+          note[openshift-only]: line 1 (Deployment/a, csv.yaml:1:1)
+          note[openshift-only]: line 4 (Deployment/a, csv.yaml:4:1)
+           = hint: a
+          note[openshift-only]: line 6 (Deployment/a, csv.yaml:6:1)
+           = hint: f
+          note[auth-reader-missing]: line 2 (Deployment/a, csv.yaml:2:1)
+           = hint: b
         eso:
-        note[openshift-only]: line 3
-        --> csv.yaml:3:1
-         = hint: c
+          note[openshift-only]: line 3 (Deployment/a, csv.yaml:3:1)
+           = hint: c
 
         1 warning, 5 notes
         "#);

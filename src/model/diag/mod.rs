@@ -137,6 +137,12 @@ impl Place {
     }
 }
 
+impl From<&Span> for Place {
+    fn from(span: &Span) -> Self {
+        Place::span(span.clone())
+    }
+}
+
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -182,14 +188,14 @@ impl Diagnostic {
     }
 
     /// Sets the place.
-    pub fn at(mut self, place: Place) -> Self {
-        self.place = place;
+    pub fn at(mut self, place: impl Into<Place>) -> Self {
+        self.place = place.into();
         self
     }
 
     /// Adds another place that matters and why.
-    pub fn related(mut self, place: Place, why: impl Into<String>) -> Self {
-        self.related.push((place, why.into()));
+    pub fn related(mut self, place: impl Into<Place>, why: impl Into<String>) -> Self {
+        self.related.push((place.into(), why.into()));
         self
     }
 

@@ -1,6 +1,7 @@
 //! Suggestions for misspelled words.
 
-use similar::get_close_matches;
+use similar::algorithms::{Capture, myers};
+use similar::diff_ratio;
 use std::collections::BTreeSet;
 
 /// Minimum similarity (0 to 1) for a suggestion.
@@ -14,7 +15,24 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         .iter()
         .copied()
         .find(|candidate| plain(candidate) == plain(word))
-        .or_else(|| get_close_matches(word, known, 1, LIKENESS).first().copied())
+        .or_else(|| nearest_of(word, known, 1).first().copied())
+}
+
+/// Returns the known words that are near to `word`, the nearest first, and of equally near ones the first.
+pub fn nearest_of<'a>(word: &str, known: &[&'a str], most: usize) -> Vec<&'a str> {
+    let rated = known.iter().map(|known| (likeness(word, known), *known));
+    let mut near: Vec<(f32, &str)> = rated.filter(|(rate, _)| *rate >= LIKENESS).collect();
+    near.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    near.into_iter().map(|(_, known)| known).take(most).collect()
+}
+
+/// Returns the share of letters (0 to 1) that both words have in the same order.
+fn likeness(one: &str, other: &str) -> f32 {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let mut found = Capture::new();
+    // One algorithm: `get_close_matches` is compiled with all of them.
+    let Ok(()) = myers::diff(&mut found, &one, 0..one.len(), &other, 0..other.len());
+    diff_ratio(found.ops(), one.len(), other.len())
 }
 
 /// Returns the known names that share words with `name`: those that contain all its words, as

@@ -22,6 +22,7 @@ mod value;
 mod value_keys;
 mod version_range;
 
+pub use crate::{map, value};
 pub use expr::{
     CertificateField, CertificatePiece, ClusterObject, Condition, Expr, IMAGE_REGISTRIES, IMAGES,
     ImageReference, Part, ValuesPath,
@@ -31,8 +32,8 @@ pub use map::{Entry, Iter, IterMut, Map};
 pub use names::dns_subdomain;
 pub use names::{is_label, is_label_value, label_fault};
 pub use object::{
-    CRD_REPLACES, CRD_VERSION, LASTING_WORKLOADS, Object, ObjectId, Origin, PULL_SECRET, Phase,
-    WORKLOADS, account,
+    CRD_REPLACES, CRD_VERSION, LASTING_WORKLOADS, OPERANDS, Object, ObjectId, Origin, PULL_SECRET,
+    Phase, RELEASE_LABELS, VERSION_METADATA, WORKLOADS, account,
 };
 pub use path::{Step, path_of, push_key, steps};
 pub use pattern::{Ignore, Pattern};

@@ -6,6 +6,22 @@ use crate::diag::Place;
 /// The reason in [`Origin::Added`] for Secrets that pods pull images with.
 pub const PULL_SECRET: &str = "pull secret";
 
+/// The reason in [`Origin::Added`] for the namespaces and ServiceAccounts of operands.
+pub const OPERANDS: &str = "operands";
+
+/// The labels that Helm recommends: name, instance, managed-by, and those of the version.
+pub const RELEASE_LABELS: [&str; 5] = [
+    "app.kubernetes.io/name",
+    "app.kubernetes.io/instance",
+    "app.kubernetes.io/managed-by",
+    "app.kubernetes.io/version",
+    "helm.sh/chart",
+];
+
+/// Labels and annotations whose values follow from the version of the chart.
+pub const VERSION_METADATA: [&str; 4] =
+    [RELEASE_LABELS[3], RELEASE_LABELS[4], CRD_VERSION, CRD_REPLACES];
+
 /// The annotation of a CRD with the version that it is from, a semantic version.
 pub const CRD_VERSION: &str = "bundle2chart/version";
 

@@ -1,7 +1,7 @@
 //! A compilation unit: the objects of one chart and their values.
 
 use super::{Object, ValuesPath};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 
 /// The objects of one chart and the values that they read.
@@ -28,6 +28,33 @@ pub struct ValueSpec {
     pub schema: Json,
     /// The description: one or two sentences.
     pub description: String,
+}
+
+impl ValueSpec {
+    /// A value whose default documents itself.
+    pub fn new(
+        path: ValuesPath,
+        default: impl Into<Json>,
+        schema: Json,
+        description: impl Into<String>,
+    ) -> Self {
+        let (default, description) = (default.into(), description.into());
+        ValueSpec { path, default, documented_default: None, schema, description }
+    }
+
+    /// A boolean.
+    pub fn switch(path: ValuesPath, default: bool, description: impl Into<String>) -> Self {
+        ValueSpec::new(path, default, json!({"type": "boolean"}), description)
+    }
+
+    /// A string of any form.
+    pub fn text(
+        path: ValuesPath,
+        default: impl Into<Json>,
+        description: impl Into<String>,
+    ) -> Self {
+        ValueSpec::new(path, default, json!({"type": "string"}), description)
+    }
 }
 
 impl Unit {

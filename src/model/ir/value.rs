@@ -276,11 +276,17 @@ impl From<bool> for Value {
     }
 }
 
-impl From<i64> for Value {
-    fn from(value: i64) -> Self {
-        Value::Number(Number::Int(value))
-    }
+macro_rules! from_integers {
+    ($($integer:ty)*) => {
+        $(impl From<$integer> for Value {
+            fn from(value: $integer) -> Self {
+                Value::Number(Number::Int(value.into()))
+            }
+        })*
+    };
 }
+
+from_integers!(i32 i64 u16 u32);
 
 impl From<Expr> for Value {
     fn from(expr: Expr) -> Self {
@@ -304,4 +310,68 @@ impl From<serde_json::Value> for Value {
             Json::Object(map) => Value::map(map.into_iter().map(|(k, v)| (k, Value::from(v)))),
         }
     }
+}
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Value::Number(i64::try_from(value).map_or(Number::Uint(value), Number::Int))
+    }
+}
+
+impl From<&String> for Value {
+    fn from(text: &String) -> Self {
+        Value::text(text)
+    }
+}
+
+/// Builds a [`Value`](crate::ir::Value) as `json!` builds JSON. Leaves are all that converts to a
+/// value, such as an expression. An entry with a `?` before its value is left out if that is `None`.
+#[macro_export]
+macro_rules! value {
+    (@map $map:ident) => {};
+    (@map $map:ident $key:tt: {$($inner:tt)*} $(, $($rest:tt)*)?) => {
+        $map.insert(String::from($key), $crate::value!({$($inner)*}));
+        $crate::value!(@map $map $($($rest)*)?);
+    };
+    (@map $map:ident $key:tt: [$($inner:tt)*] $(, $($rest:tt)*)?) => {
+        $map.insert(String::from($key), $crate::value!([$($inner)*]));
+        $crate::value!(@map $map $($($rest)*)?);
+    };
+    (@map $map:ident $key:tt: ?$value:expr $(, $($rest:tt)*)?) => {
+        if let Some(value) = $value {
+            $map.insert(String::from($key), $crate::ir::Value::from(value));
+        }
+        $crate::value!(@map $map $($($rest)*)?);
+    };
+    (@map $map:ident $key:tt: $value:expr $(, $($rest:tt)*)?) => {
+        $map.insert(String::from($key), $crate::ir::Value::from($value));
+        $crate::value!(@map $map $($($rest)*)?);
+    };
+    (@seq $items:ident) => {};
+    (@seq $items:ident {$($inner:tt)*} $(, $($rest:tt)*)?) => {
+        $items.push($crate::value!({$($inner)*}));
+        $crate::value!(@seq $items $($($rest)*)?);
+    };
+    (@seq $items:ident $value:expr $(, $($rest:tt)*)?) => {
+        $items.push($crate::ir::Value::from($value));
+        $crate::value!(@seq $items $($($rest)*)?);
+    };
+    ({$($entries:tt)*}) => { $crate::ir::Value::from($crate::map!($($entries)*)) };
+    ([$($items:tt)*]) => {{
+        #[allow(unused_mut, clippy::vec_init_then_push, reason = "items may have conditions")]
+        let mut items: Vec<$crate::ir::Value> = Vec::new();
+        $crate::value!(@seq items $($items)*);
+        $crate::ir::Value::from(items)
+    }};
+}
+
+/// Builds a [`Map`](crate::ir::Map) of the entries, as [`value!`](crate::value) does.
+#[macro_export]
+macro_rules! map {
+    ($($entries:tt)*) => {{
+        #[allow(unused_mut, reason = "without entries")]
+        let mut map = $crate::ir::Map::new();
+        $crate::value!(@map map $($entries)*);
+        map
+    }};
 }

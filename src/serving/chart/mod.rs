@@ -6,10 +6,13 @@ mod request_test;
 use super::monitoring_and_scaling::{pod_metric, waiting_metric};
 use super::topology::{self, Role, Servers, Workload};
 use super::{images_of, picker};
-use crate::config::serving::{AdapterSource, Cache, Model, ServingConfig, Topology};
+use crate::config::serving::{
+    AdapterSource, Cache, GatewayProvider, Model, ServingConfig, Topology,
+};
 use crate::images;
-use crate::ir::{Map, Unit, Value};
+use crate::ir::{Unit, map};
 use crate::yaml::{self, escape};
+use bundle2chart_compile::chart::metadata::maintainers;
 use bundle2chart_compile::chart::required_apis::{self, Providers, REQUIRED_APIS};
 use bundle2chart_compile::chart::{
     Chart, HELMIGNORE, artifact_hub, budget, created_namespaces, manifest, readme, values,
@@ -57,32 +60,27 @@ fn engine_version(image: &str) -> &str {
 }
 
 fn metadata(unit: &Unit, config: &ServingConfig) -> String {
-    let mut root = Map::new();
-    let mut set = |key: &str, value: Value| {
-        root.insert(key.to_owned(), value);
-    };
-    set("apiVersion", "v2".into());
-    set("name", Value::text(&config.name));
-    set("version", Value::text(config.chart_version.to_string()));
     let version = engine_version(&config.engine.image);
-    if !version.is_empty() {
-        set("appVersion", Value::text(version));
-    }
-    set("description", Value::text(format!("Serves the model {}", config.served_name)));
-    set("type", "application".into());
     // 1.30 for native sidecars and `sleep` in preStop, 1.35 for image volumes.
     let minimum = if matches!(config.model, Model::Image(_)) { "1.35" } else { "1.30" };
-    set("kubeVersion", Value::text(format!(">={minimum}.0-0")));
-    if !config.maintainers.is_empty() {
-        set("maintainers", bundle2chart_compile::chart::metadata::maintainers(&config.maintainers));
-    }
-    let mut annotations = Map::new();
-    annotations.insert("bundle2chart/model".to_owned(), Value::text(&config.served_name));
-    annotations.insert("bundle2chart/api".to_owned(), Value::text(config.profile.name));
+    let mut annotations = map! {
+        "bundle2chart/model": &config.served_name,
+        "bundle2chart/api": config.profile.name,
+    };
     // The license of the model's files is not known here.
-    let images = images::pulled(&images_of(unit, config));
-    annotations.extend(artifact_hub::images_of(&images));
-    set("annotations", annotations.into());
+    annotations.extend(artifact_hub::images_of(&images::pulled(&images_of(unit, config))));
+    let maintainers = (!config.maintainers.is_empty()).then(|| maintainers(&config.maintainers));
+    let root = map! {
+        "apiVersion": "v2",
+        "name": &config.name,
+        "version": config.chart_version.to_string(),
+        "appVersion": ?Some(version).filter(|version| !version.is_empty()),
+        "description": format!("Serves the model {}", config.served_name),
+        "type": "application",
+        "kubeVersion": format!(">={minimum}.0-0"),
+        "maintainers": ?maintainers,
+        "annotations": annotations,
+    };
     yaml::plain(&root).unwrap_or_default()
 }
 
@@ -314,7 +312,7 @@ fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
             (Some(class), _) => format!("the GatewayClass `{class}`"),
             (None, _) => format!("the Gateway `{}`", route.gateway),
         });
-        if route.provider == "istio" {
+        if route.provider == GatewayProvider::Istio {
             needed.push(
                 "Istio with ENABLE_GATEWAY_API_INFERENCE_EXTENSION=true in istiod".to_owned(),
             );

@@ -4,11 +4,11 @@
 //! all part of the test. It is a hook, which Helm creates for `helm test` only, and rendered only if the
 //! values name its image, because it is none of the model's, and the URL of the Gateway.
 
-use crate::config::serving::{RouteConfig, ServingConfig};
-use crate::ir::{Condition, Expr, Unit, Value, ValueSpec, ValuesPath};
+use crate::config::serving::{GatewayProvider, RouteConfig, ServingConfig};
+use crate::ir::{Condition, Expr, Unit, Value, ValueSpec, ValuesPath, map, value};
 use crate::kubectl::{container_security, pod_security};
 use crate::route::is_of_the_engine;
-use bundle2chart_compile::chart::helm_test;
+use crate::yaml;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -30,13 +30,26 @@ pub(super) fn add(unit: &mut Unit, config: &ServingConfig) -> BTreeMap<String, S
     unit.values.extend(values(config, route));
 
     let name = format!("{}-test", config.name);
-    let mut test = helm_test::hook("v1", "Pod", &name, [("spec", pod(config, route))]);
-    test.when = Some(Condition::All(vec![Condition::Set(image()), Condition::Set(url())]));
-    helm_test::files(&[test])
+    let test = map! {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": &name,
+            "namespace": Expr::ReleaseNamespace,
+            "annotations": {
+                "helm.sh/hook": "test",
+                "helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded",
+            },
+        },
+        "spec": pod(config, route),
+    };
+    let when = Condition::All(vec![Condition::Set(image()), Condition::Set(url())]);
+    let template = yaml::template(&test, Some(&when));
+    BTreeMap::from([(format!("templates/tests/pod-{name}.yaml"), template)])
 }
 
 fn image() -> ValuesPath {
-    helm_test::image()
+    ValuesPath::new(["tests", "image"])
 }
 
 fn url() -> ValuesPath {
@@ -44,12 +57,8 @@ fn url() -> ValuesPath {
 }
 
 fn values(config: &ServingConfig, route: &RouteConfig) -> [ValueSpec; 2] {
-    let text = |path: ValuesPath, default: String, description: String| ValueSpec {
-        path,
-        default: json!(default),
-        documented_default: None,
-        schema: json!({"type": "string"}),
-        description,
+    let text = |path: ValuesPath, default: String, description: String| {
+        ValueSpec::text(path, json!(default), description)
     };
     [
         text(
@@ -81,7 +90,7 @@ pub(super) fn completions(config: &ServingConfig, route: &RouteConfig) -> String
 /// Returns the URL with Istio's Service for a Gateway, which has the name of the Gateway and its class;
 /// empty for other implementations, whose Services have other names or do not exist.
 fn default_url(config: &ServingConfig, route: &RouteConfig) -> String {
-    if route.provider != "istio" {
+    if route.provider != GatewayProvider::Istio {
         return String::new();
     }
     let class = route.gateway_class.as_deref().unwrap_or("istio");
@@ -118,26 +127,22 @@ fn pod(config: &ServingConfig, route: &RouteConfig) -> Value {
     let body = json!({"model": config.served_name, "prompt": "Hello", "max_tokens": 1});
     arguments.extend(["--data".to_owned(), body.to_string()]);
 
-    let mut container = helm_test::object_of(&json!({
-        "name": "request",
-        "securityContext": container_security(),
-    }));
-    container.insert("image".to_owned(), Expr::Text(image()).into());
     let mut arguments: Vec<Value> = arguments.into_iter().map(Value::text).collect();
     arguments.push(Expr::Text(url()).into());
-    container.insert("args".to_owned(), Value::Seq(arguments));
-    let mut pod = helm_test::object_of(&json!({
+    let mount = json!([{"name": "token", "mountPath": TOKENS, "readOnly": true}]);
+    value!({
         "restartPolicy": "Never",
         "automountServiceAccountToken": false,
         "securityContext": pod_security(),
-    }));
-    if route.auth {
-        let mount = json!([{"name": "token", "mountPath": TOKENS, "readOnly": true}]);
-        container.insert("volumeMounts".to_owned(), mount.into());
-        pod.insert("volumes".to_owned(), token_volume(&config.name).into());
-    }
-    pod.insert("containers".to_owned(), Value::Seq(vec![container.into()]));
-    pod.into()
+        "volumes": ?route.auth.then(|| token_volume(&config.name)),
+        "containers": [{
+            "name": "request",
+            "securityContext": container_security(),
+            "image": Expr::Text(image()),
+            "args": arguments,
+            "volumeMounts": ?route.auth.then_some(mount),
+        }],
+    })
 }
 
 /// Returns the volume with a token for the audience of the AuthPolicy.

@@ -2,7 +2,7 @@
 //!
 //! In come a model's `maas` and a chart's `[chart.maas]`; out go their objects, and [`additions`] to the
 //! documents of the chart. The names that
-//! MaaS' controller looks up are in `serving/config/maas`.
+//! MaaS' controller looks up are in `config/serving/maas`.
 
 mod additions;
 mod database;
@@ -11,7 +11,7 @@ mod model;
 mod tenant;
 
 use crate::config::serving::maas::MaasPlatform;
-use crate::ir::{Expr, Map, Object, Origin, Value};
+use crate::ir::{Expr, Object, Origin, Value, map};
 use bundle2chart_compile::models::Namespaces;
 use serde_json::{Value as Json, json};
 
@@ -51,20 +51,18 @@ impl PlatformObject {
     /// Returns the object, with an expression for its namespace if there is one.
     fn object(self, namespace: Option<Expr>, labels: &Json) -> Object {
         let namespace = namespace.map_or_else(|| Value::from(self.namespace), Value::from);
-        let mut metadata = vec![
-            ("name", Value::from(self.name)),
-            ("namespace", namespace),
-            ("labels", labels.into()),
-        ];
-        if !self.annotations.is_null() {
-            metadata.push(("annotations", (&self.annotations).into()));
-        }
-        let root = Map::from_iter([
-            ("apiVersion".to_owned(), Value::text(self.api_version)),
-            ("kind".to_owned(), Value::text(self.kind)),
-            ("metadata".to_owned(), Value::map(metadata)),
-            ("spec".to_owned(), (&self.spec).into()),
-        ]);
+        let annotations = Some(self.annotations).filter(|annotations| !annotations.is_null());
+        let root = map! {
+            "apiVersion": self.api_version,
+            "kind": self.kind,
+            "metadata": {
+                "name": self.name,
+                "namespace": namespace,
+                "labels": labels,
+                "annotations": ?annotations,
+            },
+            "spec": self.spec,
+        };
         Object::new(root, Origin::Added("maas"))
     }
 }

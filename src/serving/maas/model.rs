@@ -1,10 +1,10 @@
 //! The objects that register a model: MaaSModelRef, MaaSAuthPolicy and MaaSSubscriptions.
 
-use super::super::build::{map, object, with};
+use super::super::build::{object, with};
 use super::API;
 use crate::config::serving::ServingConfig;
 use crate::config::serving::maas::{MaasModel, MaasSubscription};
-use crate::ir::{Expr, Object, Value};
+use crate::ir::{Expr, Object, Value, value};
 use serde_json::{Value as Json, json};
 
 /// Tells KServe that requests are authenticated, so that it does not attach a policy that admits
@@ -13,8 +13,7 @@ const AUTHENTICATED: &str = "security.opendatahub.io/enable-auth";
 
 /// Sets the annotations of the LLMInferenceService of a governed model.
 pub(crate) fn annotate(service: &mut Object) {
-    let annotations = Value::map([(AUTHENTICATED, Value::text("true"))]);
-    service.metadata_mut().insert("annotations".to_owned(), annotations);
+    service.metadata_mut().insert("annotations".to_owned(), value!({AUTHENTICATED: "true"}));
 }
 
 /// Returns the objects. The reference is in the namespace of the model, because the controller looks
@@ -31,10 +30,11 @@ pub(crate) fn objects(config: &ServingConfig, maas: &MaasModel) -> Vec<Object> {
         object
     };
     let groups = maas.groups();
-    let access = map([
-        ("modelRefs", Value::Seq(vec![model_reference(config, [])])),
-        ("subjects", map([("groups", (&group_references(&groups)).into())])),
-    ]);
+    let model = value!({"name": &config.name, "namespace": Expr::ReleaseNamespace});
+    let access = value!({
+        "modelRefs": [model],
+        "subjects": {"groups": group_references(&groups)},
+    });
     let access = in_tenant("MaaSAuthPolicy", &config.name, access);
     let subscriptions = maas.subscriptions.iter().map(|subscription| {
         let name = format!("{}-{}", config.name, subscription.name);
@@ -49,18 +49,15 @@ fn limits(config: &ServingConfig, subscription: &MaasSubscription) -> Value {
         .iter()
         .map(|limit| json!({"limit": limit.limit, "window": limit.window}))
         .collect();
-    let limits = ("tokenRateLimits", Value::from(&Json::Array(limits)));
-    map([
-        ("owner", map([("groups", (&group_references(&subscription.groups)).into())])),
-        ("priority", i64::from(subscription.priority).into()),
-        ("modelRefs", Value::Seq(vec![model_reference(config, [limits])])),
-    ])
-}
-
-/// Returns the name and namespace of the MaaSModelRef, with other fields.
-fn model_reference<const N: usize>(config: &ServingConfig, more: [(&str, Value); N]) -> Value {
-    let own = [("name", Value::text(&config.name)), ("namespace", Expr::ReleaseNamespace.into())];
-    Value::map(own.into_iter().chain(more))
+    value!({
+        "owner": {"groups": group_references(&subscription.groups)},
+        "priority": subscription.priority,
+        "modelRefs": [{
+            "name": &config.name,
+            "namespace": Expr::ReleaseNamespace,
+            "tokenRateLimits": Json::Array(limits),
+        }],
+    })
 }
 
 fn group_references<S: AsRef<str>>(groups: &[S]) -> Json {

@@ -1,12 +1,14 @@
 //! SGLang. Source: `ServerArgs` and the HTTP server of SGLang 0.5.23, and the connector `sglang` of
 //! llm-d-router 0.10.
 
-use super::{Limit, ModelServer, Probes, flag, flag_if, model_argument};
-use crate::config::serving::{Model, Topology};
-use crate::engine::{BLOCK_SIZE, EVENTS_PORT, Pod};
+use super::{
+    Limit, ModelServer, Probes, adapters, events, flag, flag_if, load_format, model_argument,
+    pipeline_stages,
+};
+use crate::config::serving::Topology;
+use crate::engine::Pod;
 use crate::releases::{SGLANG, image};
-use crate::topology::{Role, SERVING_PORT, Workload};
-use crate::{pod_fields, presets};
+use crate::topology::{Role, Workload};
 use serde_json::json;
 
 /// Port on which the pods of a group meet; SGLang uses the next six, too.
@@ -34,19 +36,13 @@ pub(super) static SERVER: ModelServer = ModelServer {
             .concat(),
         }),
         ("tp", |workload, _| flag("tensor-parallel-size", tensor_parallel_size(workload))),
-        ("pp", |workload, _| match workload.shape.pp {
-            0 | 1 => Vec::new(),
-            stages => flag("pipeline-parallel-size", stages),
-        }),
+        ("pp", pipeline_stages),
         ("topology", topology),
         ("expert-parallel", |workload, _| match workload.shape.expert_parallel {
             true => flag("expert-parallel-size", workload.shape.tp * workload.shape.dp),
             false => Vec::new(),
         }),
-        ("load-format", |workload, _| match workload.config.model {
-            Model::Bucket(_) => flag("load-format", "runai_streamer"),
-            _ => Vec::new(),
-        }),
+        ("load-format", load_format),
         ("prefill", |workload, _| match (workload.disaggregated, workload.role) {
             (false, _) => Vec::new(),
             (true, Role::Decode) => flag("disaggregation-mode", "decode"),
@@ -58,9 +54,9 @@ pub(super) static SERVER: ModelServer = ModelServer {
         }),
         // Its index makes a pod a worker.
         ("workers", |_, _| Vec::new()),
-        ("adapters", adapters),
+        ("adapters", |workload, _| adapters(workload, "max-loras-per-batch", "lora-paths")),
         ("engine.kv-offload", offloading),
-        ("epp.preset", events),
+        ("epp.preset", |workload, _| events(workload, "page-size", json!({}))),
         ("tracing", |workload, _| match &workload.config.tracing {
             Some(tracing) => {
                 let (_, address) = tracing.endpoint.split_once("://").unwrap_or_default();
@@ -180,21 +176,6 @@ fn topology(workload: &Workload<'_>, _: Pod) -> Vec<String> {
     args
 }
 
-fn adapters(workload: &Workload<'_>, _: Pod) -> Vec<String> {
-    let config = workload.config;
-    if config.adapters.is_empty() {
-        return Vec::new();
-    }
-    let mut args = vec!["--enable-lora".to_owned()];
-    // Every slot needs memory of the device, so more adapters take turns.
-    args.extend(flag("max-loras-per-batch", config.adapters.len().min(8)));
-    args.extend(config.adapter_rank.iter().flat_map(|rank| flag("max-lora-rank", rank)));
-    args.push("--lora-paths".to_owned());
-    let path = pod_fields::adapter_path;
-    args.extend(config.adapters.iter().map(|one| format!("{}={}", one.name, path(one))));
-    args
-}
-
 /// Returns the gigabytes (not gibibytes) of CPU memory for each rank of a pod.
 fn gigabytes_per_rank(workload: &Workload<'_>) -> u64 {
     let gibibytes = u64::from(workload.config.engine.kv_offload.unwrap_or_default());
@@ -209,22 +190,4 @@ fn offloading(workload: &Workload<'_>, _: Pod) -> Vec<String> {
     }
     [flag_if(true, "enable-hierarchical-cache"), flag("hicache-size", gigabytes_per_rank(workload))]
         .concat()
-}
-
-fn events(workload: &Workload<'_>, _: Pod) -> Vec<String> {
-    let config = workload.config;
-    if !presets::is_precise(config) {
-        return Vec::new();
-    }
-    let mut args = Vec::new();
-    if presets::block_size(config).is_none() {
-        args.extend(flag("page-size", BLOCK_SIZE));
-    }
-    let events = json!({
-        "publisher": "zmq",
-        "endpoint": format!("tcp://*:{EVENTS_PORT}"),
-        "topic": format!("kv@$(POD_IP):{SERVING_PORT}@{}", config.served_name),
-    });
-    args.extend(flag("kv-events-config", events));
-    args
 }

@@ -1,10 +1,12 @@
 //! vLLM.
 
-use super::{ModelServer, Probes, flag, flag_if, model_argument};
-use crate::config::serving::{Model, Topology};
-use crate::engine::{BLOCK_SIZE, EVENTS_PORT, Pod};
-use crate::topology::{RANKS_PORT, Role, SERVING_PORT, SUPERVISOR_PORT, Workload};
-use crate::{pod_fields, presets};
+use super::{
+    ModelServer, Probes, adapters, events, flag, flag_if, load_format, model_argument,
+    pipeline_stages,
+};
+use crate::config::serving::Topology;
+use crate::engine::Pod;
+use crate::topology::{RANKS_PORT, Role, SUPERVISOR_PORT, Workload};
 use serde_json::{Value as Json, json};
 
 /// Port of the NIXL side channel.
@@ -23,23 +25,19 @@ pub(super) static SERVER: ModelServer = ModelServer {
             _ => flag("port", workload.engine_port()),
         }),
         ("tp", |workload, _| flag("tensor-parallel-size", workload.shape.tp)),
-        ("pp", |workload, _| match workload.shape.pp {
-            0 | 1 => Vec::new(),
-            stages => flag("pipeline-parallel-size", stages),
-        }),
+        ("pp", pipeline_stages),
         ("topology", topology),
         ("expert-parallel", |workload, _| {
             flag_if(workload.shape.expert_parallel, "enable-expert-parallel")
         }),
-        ("load-format", |workload, _| match workload.config.model {
-            Model::Bucket(_) => flag("load-format", "runai_streamer"),
-            _ => Vec::new(),
-        }),
+        ("load-format", load_format),
         ("prefill", transfer),
         ("workers", |_, pod| flag_if(pod == Pod::Headless, "headless")),
-        ("adapters", adapters),
+        ("adapters", |workload, _| adapters(workload, "max-loras", "lora-modules")),
         ("engine.kv-offload", offloading),
-        ("epp.preset", events),
+        ("epp.preset", |workload, _| {
+            events(workload, "block-size", json!({"enable_kv_cache_events": true}))
+        }),
         ("tracing", |workload, _| match &workload.config.tracing {
             Some(tracing) => flag("otlp-traces-endpoint", &tracing.endpoint),
             None => Vec::new(),
@@ -145,21 +143,6 @@ fn transfer(workload: &Workload<'_>, _: Pod) -> Vec<String> {
     }
 }
 
-fn adapters(workload: &Workload<'_>, _: Pod) -> Vec<String> {
-    let config = workload.config;
-    if config.adapters.is_empty() {
-        return Vec::new();
-    }
-    let mut args = vec!["--enable-lora".to_owned()];
-    // Every slot needs memory of the device, so more adapters take turns.
-    args.extend(flag("max-loras", config.adapters.len().min(8)));
-    args.extend(config.adapter_rank.iter().flat_map(|rank| flag("max-lora-rank", rank)));
-    args.push("--lora-modules".to_owned());
-    let path = pod_fields::adapter_path;
-    args.extend(config.adapters.iter().map(|one| format!("{}={}", one.name, path(one))));
-    args
-}
-
 fn offloading(workload: &Workload<'_>, _: Pod) -> Vec<String> {
     let bytes = offloaded_bytes(workload).filter(|_| !workload.disaggregated);
     let Some(bytes) = bytes else { return Vec::new() };
@@ -169,25 +152,6 @@ fn offloading(workload: &Workload<'_>, _: Pod) -> Vec<String> {
         rest => format!("{}.{:03}", mebibytes / 1024, rest * 1000 / 1024),
     };
     [flag("kv-offloading-size", size), flag("kv-offloading-backend", "native")].concat()
-}
-
-fn events(workload: &Workload<'_>, _: Pod) -> Vec<String> {
-    let config = workload.config;
-    if !presets::is_precise(config) {
-        return Vec::new();
-    }
-    let mut args = Vec::new();
-    if presets::block_size(config).is_none() {
-        args.extend(flag("block-size", BLOCK_SIZE));
-    }
-    let events = json!({
-        "enable_kv_cache_events": true,
-        "publisher": "zmq",
-        "endpoint": format!("tcp://*:{EVENTS_PORT}"),
-        "topic": format!("kv@$(POD_IP):{SERVING_PORT}@{}", config.served_name),
-    });
-    args.extend(flag("kv-events-config", events));
-    args
 }
 
 fn variables(workload: &Workload<'_>) -> Vec<Json> {

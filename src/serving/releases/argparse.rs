@@ -441,11 +441,12 @@ impl<'t> Line<'t> {
     /// Judges values that are registered names.
     fn registered(&mut self, flag: &str, name: &str, value: &str) {
         let names = match flag {
+            "quantization" => &self.table.quantizations,
             "reasoning-parser" => &self.table.reasoning_parsers,
             "tool-call-parser" => &self.table.tool_parsers,
             _ => return,
         };
-        if self.has_plugins || names.names(None).is_empty() || value.is_empty() {
+        if self.has_plugins || names.names(None).is_empty() || matches!(value, "" | "None") {
             return;
         }
         let noun = format!("`{name}` value");

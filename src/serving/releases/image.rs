@@ -1,5 +1,6 @@
 //! The program and release in an image, from its reference.
 
+use super::super::view::pods::is_placeholder;
 use super::spans::{Release, Releases};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -45,6 +46,27 @@ pub(crate) fn is_of(image: &str, program: &str) -> bool {
     named.chain(vendors).any(|name| is_named(repository, name))
 }
 
+/// Returns true if facts about the releases of a program hold for the image: it is one of the program's,
+/// or a bare name that another tool replaces. Forks and images of others may have other flags, ports and
+/// files under the same command; their tags name what they add: `v0.10.0-cu128-nixl-v0.4.1`.
+pub(crate) fn is_judged(image: &str, program: &str) -> bool {
+    let Reference { repository, tag } = parse(image);
+    let is_name = !image.contains(['/', ':', '@']);
+    let organization = repository.rsplit('/').nth(1).unwrap_or_default();
+    let is_own = ["", program, "vllm-project", "ascend"].contains(&organization);
+    let platforms =
+        ["cu", "x86", "aarch64", "arm64", "amd64", "ubuntu", "rocm", "cpu", "xpu", "py"];
+    let mut parts = tag.split('-');
+    let version = parts.next().unwrap_or_default().trim_start_matches('v');
+    let is_version = version.split('.').all(|part| part.bytes().all(|b| b.is_ascii_digit()));
+    let is_plain = (is_version || matches!(tag, "latest" | "nightly"))
+        && parts.all(|part| platforms.iter().any(|name| part.starts_with(name)));
+    // Names with their organization, and those of vendors, are theirs at any tag.
+    let named = IMAGES.named.get(program).into_iter().flatten();
+    let is_bare = named.filter(|name| !name.contains('/')).any(|name| is_named(repository, name));
+    is_name || is_placeholder(image) || is_of(image, program) && (!is_bare || is_own || is_plain)
+}
+
 /// Returns the release of a program that the image names.
 pub(crate) fn release(image: &str, program: &str, releases: &Releases) -> Release {
     let Reference { repository, tag } = parse(image);
@@ -56,10 +78,10 @@ pub(crate) fn release(image: &str, program: &str, releases: &Releases) -> Releas
             tag.strip_prefix(known.as_str())
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         });
-        return known.map_or(Release::Unknown, |(_, version)| releases.find(version));
-    }
-
-    if is_of(image, program) {
+        if let Some((_, version)) = known {
+            return releases.find(version);
+        }
+    } else if is_of(image, program) {
         return releases.find(version_of(tag, &[]));
     }
     // Vendors write the program's version into tags: `rocm6.4.1_vllm_0.9.1_20250702`.

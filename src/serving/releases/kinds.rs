@@ -45,7 +45,10 @@ static PROJECTS: LazyLock<Vec<Project>> = LazyLock::new(|| {
     names.iter().filter_map(project).collect()
 });
 
-/// Returns the verdicts on `apiVersion`, kind and the first level of `spec` of an object. `version` is
+/// The fields in `spec` of kinds, of all releases together: a map, or null if they are not known.
+static FIELDS: LazyLock<Json> = LazyLock::new(|| super::table(include_str!("data/fields.json")));
+
+/// Returns the verdicts on `apiVersion`, kind and the fields of `spec` of an object. `version` is
 /// the release of the project that has the kind, if the manifests tell it.
 pub(crate) fn judge(object: &Json, version: &dyn Fn(&str) -> Option<String>) -> Vec<Verdict> {
     let text = |key: &str| object.get(key).and_then(Json::as_str).unwrap_or_default();
@@ -99,7 +102,8 @@ fn other_version(project: &Project, release: Release, kind: &str) -> Option<Stri
     of_kind.min_by_key(|version| (version.len(), *version)).map(str::to_owned)
 }
 
-/// Judges required paths and the first level of `spec`, as all releases that may run have them.
+/// Judges required paths and the first level of `spec`, as all releases that may run have them, and the
+/// fields below it, as any release has them.
 fn shape(judge: &mut Judge<'_>, object: &Json, found: &[&Served], key: &str) {
     let is_missing = |path: &str| {
         let pointer = format!("/{}", path.replace('.', "/"));
@@ -117,14 +121,43 @@ fn shape(judge: &mut Judge<'_>, object: &Json, found: &[&Served], key: &str) {
         }
     }
 
+    let kind = key.rsplit(' ').next().unwrap_or_default();
     let spec = object.get("spec").and_then(Json::as_object);
-    for name in spec.into_iter().flat_map(serde_json::Map::keys) {
+    for (name, value) in spec.into_iter().flatten() {
         let is_known = |served: &&Served| served.spec.is_empty() || served.spec.contains_key(name);
-        if !found.iter().any(is_known) {
+        let below = &FIELDS[kind.trim_end_matches("Config")][name.as_str()];
+        let path = format!(".spec.{name}");
+        if found.iter().any(is_known) {
+            unknown(judge, value, below, &path, key);
+        } else {
             let known: Vec<&str> = last.spec.keys().map(String::as_str).collect();
             let message = format!("`spec` of `{key}` has no field `{name}` in {}", judge.title());
             let hint = crate::diag::suggest::hint(name, &known, "fields");
-            judge.push(Kind::Ignored, &format!(".spec.{name}"), message, hint);
+            judge.push(Kind::Ignored, &path, message, hint);
+        }
+    }
+}
+
+/// Judges the fields of a value by those that are known.
+fn unknown(judge: &mut Judge<'_>, json: &Json, fields: &Json, path: &str, key: &str) {
+    if let Some(items) = json.as_array() {
+        for (index, item) in items.iter().enumerate() {
+            unknown(judge, item, fields, &format!("{path}[{index}]"), key);
+        }
+        return;
+    }
+    let (Some(map), Some(fields)) = (json.as_object(), fields.as_object()) else { return };
+    for (name, value) in map {
+        let mut inner = path.to_owned();
+        crate::ir::push_key(&mut inner, name);
+        match fields.get(name) {
+            Some(fields) => unknown(judge, value, fields, &inner, key),
+            None => {
+                let known: Vec<&str> = fields.keys().map(String::as_str).collect();
+                let message = format!("`{path}` of `{key}` has no field `{name}`");
+                let hint = crate::diag::suggest::hint(name, &known, "fields");
+                judge.push(Kind::Ignored, &inner, message, hint);
+            }
         }
     }
 }

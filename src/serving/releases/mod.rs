@@ -126,6 +126,7 @@ pub(super) struct Engine {
     pub(super) env: Named<()>,
     pub(super) kv_connectors: Named<()>,
     pub(super) ec_connectors: Named<()>,
+    pub(super) quantizations: Named<()>,
     pub(super) reasoning_parsers: Named<()>,
     pub(super) tool_parsers: Named<()>,
     /// Abilities of its parser.
@@ -202,6 +203,7 @@ fn engine(
         env: names("env"),
         kv_connectors: names("kv_connectors"),
         ec_connectors: names("ec_connectors"),
+        quantizations: names("quantizations"),
         reasoning_parsers: names("reasoning_parsers"),
         tool_parsers: names("tool_parsers"),
         behaviors: names("behaviors"),

@@ -5,6 +5,7 @@
     update.py sglang       0.5.24 DIRECTORY   (contains the package `sglang`)
     update.py picker-llm-d 0.11.0 DIRECTORY   (Go sources of llm-d-router)
     update.py sidecar      0.11.0 DIRECTORY   (the same)
+    update.py fields       0.21.0 DIRECTORY   (CRDs of KServe or LeaderWorkerSet, as controller-gen writes them)
 
 `--data FOLDER` writes other tables, `--dry-run` only prints the changes. Releases are added in order:
 the new one must follow the last one of the table.
@@ -16,6 +17,7 @@ unknown form; a new plugin is `open` then: its parameters are not judged until t
 
 import argparse
 import ast
+import datetime
 import json
 import pathlib
 import re
@@ -354,6 +356,10 @@ class Vllm:
             names = self.connectors(f"vllm/distributed/{folder}/factory.py")
             if names:
                 facts[section] = names
+        module = self.package.module("vllm.model_executor.layers.quantization")
+        methods = module and self.package.look(module, "QuantizationMethods")
+        for hint in self.package.hints(*methods) if methods else ():
+            facts["quantizations"] = dict.fromkeys(hint[1] if hint[0] == "literal" else ())
         return facts
 
     def connectors(self, path):
@@ -693,7 +699,67 @@ def find(root, folders):
     raise SystemExit(f"{root}: no flags in {', '.join(folders)}")
 
 
+# --- CRDs ------------------------------------------------------------------------------------
+
+
+def crd(text):
+    """Returns the maps of a CRD; those of its versions become one."""
+    root, open_maps, skipped = {}, [], None
+    for line in text.splitlines():
+        bare = line.lstrip(" ")
+        indent = len(line) - len(bare)
+        if not bare or (skipped is not None and indent > skipped):
+            continue
+        skipped = None
+        while bare.startswith("- "):
+            bare, indent = bare[2:], indent + 2
+        while open_maps and open_maps[-1][0] >= indent:
+            open_maps.pop()
+        found = re.fullmatch(r"([\w$./-]+):(.*)", bare)
+        if found and not found[2]:
+            parent = open_maps[-1][1] if open_maps else root
+            open_maps.append((indent, parent.setdefault(found[1], {})))
+        elif found:
+            # Texts go on in lines with more indentation.
+            skipped = indent
+            (open_maps[-1][1] if open_maps else root).setdefault(found[1], found[2].strip())
+    return root
+
+
+def schema_fields(schema):
+    """Returns the fields of a schema; "PodSpec" for that of a pod, `None` for any."""
+    while "items" in schema and isinstance(schema["items"], dict) and "properties" not in schema:
+        schema = schema["items"]
+    fields = schema.get("properties")
+    if not fields or "x-kubernetes-preserve-unknown-fields" in schema:
+        return None
+    if {"containers", "initContainers"} <= fields.keys():
+        return "PodSpec"
+    return {name: schema_fields(inner) for name, inner in sorted(fields.items()) if isinstance(inner, dict)}
+
+
+def either(one, other):
+    if not (isinstance(one, dict) and isinstance(other, dict)):
+        return one if one == other else None
+    both = {name: either(one[name], other[name]) for name in one.keys() & other.keys()}
+    return dict(sorted({**other, **one, **both}.items()))
+
+
+def add_fields(table, root):
+    """Adds the fields in `spec` of all kinds in CRDs to the table, and returns the changes."""
+    for file in sorted(pathlib.Path(root).rglob("*.yaml")):
+        found = crd(file.read_text()).get("spec", {})
+        # Presets have the fields of their services.
+        kind = found.get("names", {}).get("kind", "").removesuffix("Config")
+        schema = found.get("versions", {}).get("schema", {}).get("openAPIV3Schema", {})
+        spec = schema_fields(schema.get("properties", {}).get("spec", {}))
+        if kind and spec:
+            table[kind] = either(table.get(kind, spec), spec)
+            yield f"{kind}: {len(json.dumps(table[kind]))} characters"
+
+
 READERS = {
+    "fields": add_fields,
     "vllm": lambda root: Vllm(root).facts(),
     "sglang": lambda root: Sglang(root).facts(),
     "sidecar": sidecar,
@@ -712,11 +778,18 @@ def main():
 
     path = given.data / f"{given.table}.json"
     table = json.loads(path.read_text())
+    if given.table == "fields":
+        # CRDs keep their fields: those of all releases are one table.
+        print("\n".join(add_fields(table, given.sources)))
+        if not given.dry_run:
+            write(path, table)
+        return
     facts = READERS[given.table](given.sources)
     if not facts["flags"]:
         sys.exit(f"{given.sources}: no flags found; has the form of the sources changed?")
     partly = carry_plugins(table, facts["plugins"]) if "plugins" in facts else []
     changes = add_release(table, given.version, facts)
+    table["read"] = datetime.date.today().isoformat()
     changes.extend(f"plugins: {name} carried over in part, not read" for name in partly)
     print("\n".join(changes))
     if not given.dry_run:

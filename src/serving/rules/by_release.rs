@@ -7,7 +7,7 @@ use super::super::releases::verdict::{Kind, Verdict};
 use super::super::releases::{
     self, GIE, LLM_D, SGLANG, SIDECAR, VLLM, argparse, go_flags, image, kinds, variables,
 };
-use super::super::view::pods::{Program, Template, list, text};
+use super::super::view::pods::{Program, Template, is_placeholder, list, text};
 use super::super::view::{Picker, View};
 use crate::diag::Severity;
 use serde_json::Value as Json;
@@ -29,6 +29,12 @@ enum Subject {
 
 const ALL: [Subject; 5] =
     [Subject::Engine, Subject::Sidecar, Subject::PickerFlags, Subject::PickerConfig, Subject::Api];
+
+/// Name of the routing sidecar in messages.
+const SIDECAR_NAME: &str = "llm-d's routing sidecar";
+
+/// Path of the picker's container.
+const PICKER_PATH: &str = ".spec.template.spec.containers[0]";
 
 /// A verdict with its place.
 #[derive(Debug)]
@@ -105,13 +111,69 @@ fn judged(view: &View<'_>) -> Vec<Judged> {
     judged
 }
 
+/// Returns the facts about a program's releases.
+fn table_of(program: Program) -> Option<&'static releases::Engine> {
+    match program {
+        Program::Vllm => Some(&VLLM),
+        Program::Sglang => Some(&SGLANG),
+        Program::HuggingFace | Program::Other => None,
+    }
+}
+
+/// Reports images that name no release of the tables, and the release that judges them instead.
+pub(super) fn other_releases(view: &View<'_>, found: &mut Found) {
+    let mut report = |owner: usize,
+                      path: String,
+                      field,
+                      image: &str,
+                      (program, newest),
+                      release| {
+        if !image.contains([':', '@']) || is_placeholder(image) {
+            return;
+        }
+        let message = match release {
+            Release::Listed(_) => return,
+            Release::Later => format!(
+                "settings of `{image}` are judged by {program} {newest}, the newest known release"
+            ),
+            Release::Unknown => format!(
+                "settings of `{image}` are judged by no release: it names no release of {program}"
+            ),
+        };
+        let hint = "set a tag with a known release, or read the notes of the release";
+        found.push(owner, path, message, hint).field = Some(field);
+    };
+
+    for template in &view.templates {
+        let engine = template.engine.as_ref().filter(|engine| engine.flags.is_some());
+        if let Some((engine, table)) = engine.and_then(|one| Some((one, table_of(one.program)?))) {
+            let image = text(engine.container, "image");
+            let release = image::release(image, table.key, &table.releases);
+            let names = (table.program, table.releases.newest());
+            let path = template.path_of(engine.container);
+            report(template.owner, path, "engine.image", image, names, release);
+        }
+        if let Some(sidecar) = &template.sidecar {
+            let image = text(sidecar.container, "image");
+            let names = (SIDECAR_NAME, SIDECAR.releases.newest());
+            let path = template.path_of(sidecar.container);
+            let release = sidecar_release(view, image);
+            report(template.owner, path, "prefill.sidecar-image", image, names, release);
+        }
+    }
+    for picker in &view.pickers {
+        let image = text(picker.container, "image");
+        let (table, release) = picker_table(view, picker);
+        if image::is_of(image, table.key) {
+            let names = (table.program, table.releases.newest());
+            report(picker.owner, PICKER_PATH.to_owned(), "epp.image", image, names, release);
+        }
+    }
+}
+
 fn engine_of(template: &Template<'_>) -> Vec<Judged> {
     let Some(engine) = &template.engine else { return Vec::new() };
-    let table = match engine.program {
-        Program::Vllm => &*VLLM,
-        Program::Sglang => &*SGLANG,
-        _ => return Vec::new(),
-    };
+    let Some(table) = table_of(engine.program) else { return Vec::new() };
     let Some(flags) = &engine.flags else { return Vec::new() };
     let image = text(engine.container, "image");
     // vLLM-Omni has flags and versions of its own.
@@ -165,9 +227,7 @@ fn engine_of(template: &Template<'_>) -> Vec<Judged> {
 fn sidecar_of(view: &View<'_>, template: &Template<'_>) -> Vec<Judged> {
     let Some(sidecar) = &template.sidecar else { return Vec::new() };
     let table = &*SIDECAR;
-    let image = text(sidecar.container, "image");
-    let release =
-        or_profile(view, image::release(image, "sidecar", &table.releases), &table.releases);
+    let release = sidecar_release(view, text(sidecar.container, "image"));
 
     let values: [(&str, &Named<()>); 5] = [
         ("connector", &table.kv_connectors),
@@ -177,7 +237,7 @@ fn sidecar_of(view: &View<'_>, template: &Template<'_>) -> Vec<Judged> {
         ("tls-insecure-skip-verify", &table.tls_stages),
     ];
     let program = GoProgram {
-        program: "llm-d's routing sidecar",
+        program: SIDECAR_NAME,
         key: "sidecar",
         releases: &table.releases,
         flags: &table.flags,
@@ -194,6 +254,11 @@ fn sidecar_of(view: &View<'_>, template: &Template<'_>) -> Vec<Judged> {
         verdict,
     };
     go_flags::judge(program, release, &sidecar.flags.raw).into_iter().map(judged).collect()
+}
+
+fn sidecar_release(view: &View<'_>, image: &str) -> Release {
+    let releases = &SIDECAR.releases;
+    or_profile(view, image::release(image, "sidecar", releases), releases)
 }
 
 /// Returns the release of a generated chart's profile if the image names none.
@@ -263,7 +328,7 @@ fn flags_of(view: &View<'_>, picker: &Picker<'_>) -> Vec<Judged> {
         .map(|verdict| Judged {
             subject: Subject::PickerFlags,
             owner: picker.owner,
-            path: ".spec.template.spec.containers[0].args".to_owned(),
+            path: format!("{PICKER_PATH}.args"),
             field: "epp.flags",
             verdict,
         })

@@ -98,16 +98,50 @@ fn references(config: &Json, report: &mut Report<'_>) {
         let hint = "add a plugin such as `disagg-profile-handler`".to_owned();
         report(".schedulingProfiles", message, hint);
     }
+    unused_profiles(config, report);
     for plugin in list(config, "plugins") {
         let name = Some(text(plugin, "name")).filter(|name| !name.is_empty());
         let name = name.unwrap_or(text(plugin, "type"));
-        let deciders = plugin.pointer("/parameters/deciders").and_then(Json::as_object);
-        for decider in deciders.into_iter().flatten().filter_map(|(_, value)| value.as_str()) {
+        let parameters = plugin.get("parameters").unwrap_or(&Json::Null);
+        let of = |json: &'_ Json| json.as_object().cloned().unwrap_or_default().into_iter();
+        let deciders = of(parameters.get("deciders").unwrap_or(&Json::Null));
+        // The form of releases before 0.10, which later ones accept.
+        let by_name =
+            of(parameters).filter(|(key, _)| key.to_lowercase().ends_with("deciderpluginname"));
+        for (_, decider) in deciders.chain(by_name) {
+            let Some(decider) = decider.as_str() else { continue };
             if !types.contains_key(decider) {
                 let message =
                     format!("`{name}` references decider `{decider}`, which does not exist");
                 report(".plugins", message, suggest::hint(decider, &names, "plugins"));
             }
+        }
+    }
+}
+
+/// Reports profiles that the only handler of profiles, that of disaggregation, does not run.
+fn unused_profiles(config: &Json, report: &mut Report<'_>) {
+    let plugins = list(config, "plugins");
+    let is_handler = |plugin: &&Json| {
+        let kind = text(plugin, "type");
+        !plugins::is_known(kind) || plugins::is_profile_handler(kind)
+    };
+    let handlers: Vec<&Json> = plugins.iter().filter(is_handler).collect();
+    let [handler] = handlers[..] else { return };
+    if !matches!(text(handler, "type"), "disagg-profile-handler" | "pd-profile-handler") {
+        return;
+    }
+    let used = ["encode", "prefill", "decode"].map(|role| {
+        let said = |pointer: &str| handler.pointer(&format!("/parameters/{pointer}"))?.as_str();
+        said(&format!("{role}Profile")).or(said(&format!("profiles/{role}"))).unwrap_or(role)
+    });
+    for (index, profile) in list(config, "schedulingProfiles").iter().enumerate() {
+        let name = text(profile, "name");
+        if !name.is_empty() && !used.contains(&name) {
+            let message =
+                format!("profile `{name}` is not one that `{}` runs", text(handler, "type"));
+            let place = format!(".schedulingProfiles[{index}].name");
+            report(&place, message, suggest::hint(name, &used, "profiles"));
         }
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn devices_of(view: &View<'_>, pod: &Json, units: u32) -> u32 {
 }
 
 /// Returns the ranks per pod; `None` if unknown.
-fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32> {
+pub(super) fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32> {
     let flags = engine.flags.as_ref()?;
     let tp = engine.number("tensor-parallel-size", 1)?;
     let pp = engine.number("pipeline-parallel-size", 1)?;
@@ -36,17 +36,20 @@ fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32> {
         let nodes = engine.number("nnodes", 1)?;
         return tp.checked_mul(pp)?.checked_mul(replicas).map(|all| all / nodes.max(1));
     }
-    if engine.program == Program::Other {
-        return None;
-    }
-    // The Hugging Face server spreads models over all devices by itself.
-    if engine.program == Program::HuggingFace && !flags.has("tensor-parallel-size") {
+    // The Hugging Face server spreads models over all devices by itself, and another one may.
+    let spreads = matches!(engine.program, Program::HuggingFace | Program::Other);
+    let says = flags.has("tensor-parallel-size") && !flags.has("enable-dp-attention");
+    if spreads && !says {
         return None;
     }
     let tp = tp.checked_mul(engine.number("prefill-context-parallel-size", 1)?)?;
     if flags.text("data-parallel-backend") == Some("ray") {
         // Ray places the ranks.
         return None;
+    }
+    // With this flag the pod runs one rank.
+    if flags.has("data-parallel-rank") {
+        return tp.checked_mul(pp);
     }
     if flags.has("data-parallel-size-local") {
         return tp.checked_mul(pp)?.checked_mul(engine.number("data-parallel-size-local", 1)?);
@@ -66,10 +69,16 @@ pub(crate) fn devices(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let Some(engine) = &template.engine else { continue };
         let Some((resource, units)) = accelerators(engine.container) else { continue };
-        // A service adds arguments to its runtime.
-        if view.manifests[template.owner].kind().ends_with("ServingRuntime") {
+        // A service adds arguments to its runtime, and ranks may be on several pods of a group.
+        let path = &template.path;
+        let in_group = template.part == Part::Single
+            && (path.contains(".entryTemplate")
+                || path.contains(".workerTemplate")
+                || path.contains("GroupSpec") && engine.uses_ray());
+        if in_group || view.manifests[template.owner].kind().ends_with("ServingRuntime") {
             continue;
         }
+        topology(template, resource, units, found);
         let Some(ranks) = ranks(engine, template) else { continue };
         let devices = devices_of(view, template.spec, units);
         if devices != ranks {
@@ -86,6 +95,28 @@ pub(crate) fn devices(view: &View<'_>, found: &mut Found) {
                 finding.field = Some("prefill");
             }
         }
+    }
+}
+
+/// Reports pods or groups whose TPU chips are not those of the topology of their nodes.
+fn topology(template: &Template<'_>, resource: &str, units: u32, found: &mut Found) {
+    let label = "cloud.google.com/gke-tpu-topology";
+    let said = template.spec.get("nodeSelector").and_then(|selector| selector.get(label)?.as_str());
+    let Some(said) = said.filter(|_| resource == "google.com/tpu") else { return };
+    let sides: Option<Vec<u32>> = said.split('x').map(|side| side.parse().ok()).collect();
+    let chips = sides.and_then(|sides| sides.into_iter().try_fold(1, u32::checked_mul));
+    let Some(chips) = chips else { return };
+    let fits = match template.part {
+        Part::Single => units <= chips,
+        Part::Leader | Part::Worker => units.checked_mul(template.size) == Some(chips),
+    };
+    if !fits {
+        let message = format!(
+            "topology {said} has {chips} chips, but {} × {units} are requested",
+            template.size
+        );
+        let hint = "request the chips of a node in each pod, and all nodes of the slice in a group";
+        found.push(template.owner, format!("{}.nodeSelector", template.spec_path), message, hint);
     }
 }
 
@@ -412,6 +443,16 @@ pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
                 );
                 found.push(prefill.owner, &path, message, "use the same value for both");
             }
+        }
+        let length = |engine: &Engine<'_>| engine.number("max-model-len", 0).filter(|n| *n > 0);
+        if let (Some(most), Some(wanted)) = (length(other), length(one))
+            && most < wanted
+        {
+            let message = format!(
+                "`--max-model-len` is {most} for prefill, but {wanted} for decode: prefill rejects \
+                 longer prompts"
+            );
+            found.push(prefill.owner, &path, message, "use the same value for both");
         }
         let transfers = |flags: &super::super::view::flags::Flags| flags.has("kv-transfer-config");
         if transfers(first) != transfers(second) {

@@ -1,46 +1,70 @@
 //! Invariants of autoscalers, disruption budgets and Istio DestinationRules.
 
 use super::super::invariants::Found;
-use super::super::view::pods::{Part, Template, text};
+use super::super::view::pods::{Part, Template, is_placeholder, text};
 use super::super::view::{Manifest, View};
 use crate::diag::Severity;
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks that every autoscaler has an existing target that no other one scales.
 pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
+    // KEDA's default kind is Deployment.
+    let target = |scaler: &Manifest| {
+        let target = scaler.json.pointer("/spec/scaleTargetRef")?;
+        let kind = Some(text(target, "kind")).filter(|k| !k.is_empty()).unwrap_or("Deployment");
+        Some((scaler.namespace().to_owned(), kind.to_owned(), text(target, "name").to_owned()))
+    };
+    let scalers = || SCALERS.iter().flat_map(|kind| view.of_kind(kind));
+    let scaled: BTreeSet<usize> = scalers()
+        .filter_map(|(_, scaler)| {
+            let (_, kind, name) = target(scaler)?;
+            Some(view.named(&kind, &name, scaler)?.0)
+        })
+        .collect();
+    let engines = view.templates.iter().filter(|template| template.engine.is_some());
+    let unscaled: BTreeSet<usize> =
+        engines.map(|template| template.owner).filter(|owner| !scaled.contains(owner)).collect();
+    let namespaces: BTreeSet<&str> =
+        unscaled.iter().map(|owner| view.manifests[*owner].namespace()).collect();
+
     let mut seen: BTreeMap<(String, String, String), String> = BTreeMap::new();
-    for kind in ["HorizontalPodAutoscaler", "ScaledObject"] {
-        for (owner, scaler) in view.of_kind(kind) {
-            let Some(target) = scaler.json.pointer("/spec/scaleTargetRef") else { continue };
-            let path = ".spec.scaleTargetRef";
-            let name = text(target, "name");
-            // KEDA's default.
-            let kind = Some(text(target, "kind")).filter(|k| !k.is_empty()).unwrap_or("Deployment");
-            let label = format!("{kind}/{name}");
-            let key = (scaler.namespace().to_owned(), kind.to_owned(), name.to_owned());
-            if let Some(other) = seen.insert(key, scaler.label()) {
-                let message = format!("{} and {other} both scale {label}", scaler.label());
-                found.push(owner, path, message, "remove one of them");
-            }
-            let Some((number, scaled)) = view.named(kind, name, scaler) else {
+    for (owner, scaler) in scalers() {
+        let path = ".spec.scaleTargetRef";
+        let Some(key) = target(scaler) else { continue };
+        let (_, kind, name) = key.clone();
+        let label = format!("{kind}/{name}");
+        // A VariantAutoscaling works together with the autoscaler that reads its metric.
+        let is_variant = scaler.kind() == "VariantAutoscaling";
+        if let Some(other) =
+            Some(key).filter(|_| !is_variant).and_then(|key| seen.insert(key, scaler.label()))
+        {
+            let message = format!("{} and {other} both scale {label}", scaler.label());
+            found.push(owner, path, message, "remove one of them");
+        }
+        let Some((number, target)) = view.named(&kind, &name, scaler) else {
+            // The target may be in other manifests, unless these have an engine that nothing scales.
+            let is_meant = namespaces.iter().any(|namespace| scaler.may_be_in(namespace));
+            if is_meant && !is_placeholder(&name) {
                 let message = format!("{} scales {label}, which does not exist", scaler.label());
                 found.push(owner, path, message, "fix the kind and name");
-                continue;
-            };
-            if view.picker_of(number).is_some() {
-                let message = format!("{} scales the picker {label}", scaler.label());
-                let hint = "raise its resources instead: the picker is stateful";
-                found.push(owner, path, message, hint).severity = Some(Severity::Warning);
-            } else if scaled.json.pointer("/spec/replicas").is_some() {
-                let message = format!("{label} sets replicas, but is scaled by {}", scaler.label());
-                let hint = "remove `replicas`, otherwise every upgrade resets it";
-                found.push(number, ".spec.replicas", message, hint).severity =
-                    Some(Severity::Warning);
             }
+            continue;
+        };
+        if view.picker_of(number).is_some() {
+            let message = format!("{} scales the picker {label}", scaler.label());
+            let hint = "raise its resources instead: the picker is stateful";
+            found.push(owner, path, message, hint).severity = Some(Severity::Warning);
+        } else if target.json.pointer("/spec/replicas").is_some() && !is_variant {
+            let message = format!("{label} sets replicas, but is scaled by {}", scaler.label());
+            let hint = "remove `replicas`, otherwise every upgrade resets it";
+            found.push(number, ".spec.replicas", message, hint).severity = Some(Severity::Warning);
         }
     }
 }
+
+/// Kinds with a `scaleTargetRef`.
+const SCALERS: [&str; 3] = ["HorizontalPodAutoscaler", "ScaledObject", "VariantAutoscaling"];
 
 /// Checks that disruption budgets allow evictions.
 pub(crate) fn disruption(view: &View<'_>, found: &mut Found) {

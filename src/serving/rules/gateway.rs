@@ -19,6 +19,13 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
             parent_of(view, route, owner, parent, &path, found);
         }
         for (rule_index, rule) in list(spec, "rules").iter().enumerate() {
+            let backends = list(rule, "backendRefs");
+            let is_off = |backend: &Json| backend.get("weight").and_then(Json::as_u64) == Some(0);
+            if !backends.is_empty() && backends.iter().all(is_off) {
+                let message = format!("all backends of a rule of {} have weight 0", route.label());
+                let path = format!(".spec.rules[{rule_index}].backendRefs");
+                found.push(owner, path, message, "give a backend a weight of 1 or more");
+            }
             for (index, backend) in list(rule, "backendRefs").iter().enumerate() {
                 let path = format!(".spec.rules[{rule_index}].backendRefs[{index}]");
                 backend_of(view, route, owner, backend, &path, found);

@@ -2,7 +2,9 @@
 
 use super::super::invariants::Found;
 use super::super::view::View;
-use super::super::view::pods::{Part, Template, list, text};
+use super::super::view::pods::{Engine, Part, Template, accelerators, commands, list, text};
+use super::engine::{devices_of, ranks};
+use super::join::leader_of;
 use crate::diag::suggest;
 use serde_json::Value as Json;
 
@@ -159,4 +161,70 @@ pub(crate) fn leader_address(view: &View<'_>, found: &mut Found) {
             }
         }
     }
+}
+
+/// Variables that LeaderWorkerSet adds to containers.
+const VARIABLES: &[&str] = &["LWS_GROUP_SIZE", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX"];
+
+/// Checks the variables of groups, the size of their Ray cluster, and the devices of its workers.
+pub(crate) fn members(view: &View<'_>, found: &mut Found) {
+    let of_group = |template: &&Template<'_>| template.part != Part::Single && !template.completed;
+    for template in view.templates.iter().filter(of_group) {
+        let size = template.size;
+        for (container, path) in template.containers() {
+            for name in misspelt(container) {
+                let message = format!("LeaderWorkerSet sets no variable `{name}`");
+                let hint = suggest::hint(name, VARIABLES, "variables");
+                found.push(template.owner, &path, message, hint);
+            }
+            let commands = commands(container, template.part, size, &view.budget);
+            let words = commands.iter().flatten().flatten();
+            let said = words.filter_map(|word| word.strip_prefix("--ray_cluster_size="));
+            for said in said.filter_map(|said| said.parse::<u32>().ok()).filter(|n| *n != size) {
+                let message = format!("Ray waits for {said} pods, but groups have {size}");
+                let hint = "write `--ray_cluster_size=$(LWS_GROUP_SIZE)`";
+                found.push(template.owner, &path, message, hint);
+            }
+        }
+
+        // Ray gives each pod the ranks of the leader's devices.
+        let leader = leader_of(view, template).filter(|_| template.part == Part::Worker);
+        let Some((leader, engine)) = leader.and_then(|l| Some((l, l.engine.as_ref()?))) else {
+            continue;
+        };
+        let of_pod = |template: &Template<'_>| {
+            let units = template.containers().filter_map(|(container, _)| accelerators(container));
+            devices_of(view, template.spec, units.map(|(_, units)| units).sum())
+        };
+        let (has, needs) = (of_pod(template), ranks(engine, leader));
+        let joins = template.engine.is_none() && Engine::uses_ray(engine);
+        if let Some(needs) = needs.filter(|needs| joins && has < *needs && of_pod(leader) > 0) {
+            let message = format!("workers have {has} devices for {needs} ranks");
+            let hint = "request the same devices in leader and workers";
+            found.push(template.owner, template.spec_path.as_str(), message, hint);
+        }
+    }
+}
+
+/// Returns the variables in a container that are nearly those of LeaderWorkerSet, and that nothing sets.
+fn misspelt(container: &Json) -> Vec<&str> {
+    let variables = list(container, "env");
+    let words = ["command", "args"].iter().flat_map(|key| list(container, key));
+    let texts: Vec<&str> = words
+        .chain(variables.iter().filter_map(|variable| variable.get("value")))
+        .filter_map(Json::as_str)
+        .collect();
+    let mut names: Vec<&str> = Vec::new();
+    for text in &texts {
+        let parts = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        names.extend(parts.filter(|part| part.starts_with("LWS_") && !VARIABLES.contains(part)));
+    }
+    let is_set = |name: &str| {
+        variables.iter().any(|variable| text(variable, "name") == name)
+            || texts.iter().any(|text| text.contains(&format!("{name}=")))
+    };
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|name| !is_set(name) && suggest::nearest(name, VARIABLES).is_some());
+    names
 }

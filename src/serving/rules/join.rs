@@ -35,7 +35,10 @@ pub(super) fn is_loopback(host: &str) -> bool {
 }
 
 /// Returns the leader template of a worker's group.
-fn leader_of<'v, 'a>(view: &'v View<'a>, worker: &Template<'_>) -> Option<&'v Template<'a>> {
+pub(super) fn leader_of<'v, 'a>(
+    view: &'v View<'a>,
+    worker: &Template<'_>,
+) -> Option<&'v Template<'a>> {
     let base = |path: &str| path.rsplit_once('.').map(|(base, _)| base.to_owned());
     view.templates_of(worker.owner).find(|template| {
         template.part == Part::Leader && base(&template.path) == base(&worker.path)
@@ -137,6 +140,43 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
         let mut report = |message: &str, hint: &str| {
             found.push(template.owner, template.path_of(engine.container), message, hint);
         };
+
+        // vLLM: entry point of its image, validation of its arguments, SchedulerConfig.
+        let words = list(engine.container, "args").iter().map(|word| word.as_str());
+        let begins = words.take(2).eq([Some("vllm"), Some("serve")]);
+        if begins && list(engine.container, "command").is_empty() {
+            report(
+                "the arguments begin with `vllm serve`, which the entry point of the image is already",
+                "remove the two words, or write them as `command`",
+            );
+        }
+        if flags.is_on("enable-auto-tool-choice") && !flags.has("tool-call-parser") {
+            report(
+                "`--enable-auto-tool-choice` requires `--tool-call-parser`",
+                "add the parser of the model",
+            );
+        }
+        let is_chunked = !flags.is_on("no-enable-chunked-prefill")
+            && (!flags.has("enable-chunked-prefill") || flags.is_on("enable-chunked-prefill"));
+        let tokens = |flag: &str| engine.number(flag, 0).filter(|_| flags.has(flag));
+        let sizes = tokens("max-num-batched-tokens").zip(tokens("max-model-len"));
+        if let Some((batch, most)) = sizes.filter(|(batch, most)| !is_chunked && batch < most) {
+            report(
+                &format!(
+                    "without chunked prefill, a batch of {batch} tokens does not hold a prompt of \
+                     {most}"
+                ),
+                "raise `--max-num-batched-tokens` to `--max-model-len`",
+            );
+        }
+
+        let rpc = engine.number("data-parallel-rpc-port", 0).filter(|port| *port > 0);
+        if rpc.is_some_and(|rpc| engine.ports().is_some_and(|ports| ports.contains(&rpc))) {
+            report(
+                "`--data-parallel-rpc-port` is also the port of a server",
+                "set `--data-parallel-rpc-port` to another port",
+            );
+        }
 
         let count = engine.number("api-server-count", 1);
         if engine.has_port_for_each_rank() {

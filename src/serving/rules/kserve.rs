@@ -2,6 +2,7 @@
 
 use super::super::invariants::Found;
 use super::super::view::View;
+use super::super::view::pods::{Engine, accelerators, is_placeholder, list, text};
 use serde_json::Value as Json;
 
 /// Checks that KServe supports the parallelism.
@@ -41,6 +42,75 @@ pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
                 ),
                 _ => {}
             }
+        }
+    }
+}
+
+/// Schemes of models and of adapters (KServe, pkg/controller/v1alpha2/llmisvc).
+const MODEL_SCHEMES: &[&str] = &["hf", "s3", "pvc", "oci", "oci+native"];
+const ADAPTER_SCHEMES: &[&str] = &["hf", "s3", "pvc"];
+
+/// Checks that KServe can fetch the model and its adapters.
+pub(crate) fn model(view: &View<'_>, found: &mut Found) {
+    for (owner, service) in view.of_kind("LLMInferenceService") {
+        let Some(spec) = service.json.get("spec") else { continue };
+        let initializer = spec.pointer("/storageInitializer/enabled").and_then(Json::as_bool);
+        let Some(model) = spec.get("model").filter(|_| initializer != Some(false)) else {
+            continue;
+        };
+        let adapters = model.get("lora").map_or(&[][..], |lora| list(lora, "adapters"));
+        let of_adapters = adapters.iter().enumerate().map(|(index, adapter)| {
+            (adapter, format!(".spec.model.lora.adapters[{index}].uri"), ADAPTER_SCHEMES)
+        });
+        let all = of_adapters.chain([(model, ".spec.model.uri".to_owned(), MODEL_SCHEMES)]);
+        for (holder, path, schemes) in all {
+            let uri = text(holder, "uri");
+            let scheme = uri.split_once("://").map_or("", |(scheme, _)| scheme);
+            if uri.is_empty() || is_placeholder(uri) || schemes.contains(&scheme) {
+                continue;
+            }
+            let message = format!("KServe does not fetch `{uri}`");
+            let schemes: Vec<String> = schemes.iter().map(|s| format!("`{s}://`")).collect();
+            found.push(owner, path, message, format!("write a URI with {}", schemes.join(", ")));
+        }
+    }
+}
+
+/// Checks that the container of an engine has the name of the one that KServe completes.
+pub(crate) fn container(view: &View<'_>, found: &mut Found) {
+    for (owner, service) in view.of_kind("LLMInferenceService") {
+        // A preset of one's own may have other names.
+        let presets = service.json.get("spec").map_or(&[][..], |spec| list(spec, "baseRefs"));
+        let own = presets.iter().map(|preset| text(preset, "name"));
+        let own = own.filter(|name| !name.starts_with("kserve-config-"));
+        let known: Option<Vec<_>> =
+            own.map(|name| view.all_named("LLMInferenceServiceConfig", name, "").next()).collect();
+        let Some(known) = known else { continue };
+        for part in ["template", "worker", "prefill/template", "prefill/worker"] {
+            let Some(pod) = service.json.pointer(&format!("/spec/{part}")) else { continue };
+            let containers = list(pod, "containers");
+            let mut names = vec!["main"];
+            for (_, preset) in &known {
+                let pod = preset.json.pointer(&format!("/spec/{part}")).unwrap_or(&Json::Null);
+                names.extend(
+                    list(pod, "containers").iter().map(|container| text(container, "name")),
+                );
+            }
+            if containers.iter().any(|container| names.contains(&text(container, "name"))) {
+                continue;
+            }
+            let runs = |container: &&Json| {
+                accelerators(container).is_some() || Engine::of(container, None).is_some()
+            };
+            let Some(at) = containers.iter().position(|container| runs(&container)) else {
+                continue;
+            };
+            let message = format!(
+                "container `{}` is not named `main`, so KServe starts its own server next to it",
+                text(&containers[at], "name")
+            );
+            let path = format!(".spec.{}.containers[{at}].name", part.replace('/', "."));
+            found.push(owner, path, message, "write `name: main`");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::invariants::Found;
 use super::super::view::pods::{is_placeholder, list, text};
-use super::super::view::{Manifest, Picker, View, has_labels};
+use super::super::view::{Manifest, Picker, View, has_labels, pairs};
 use crate::diag::Severity;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -49,7 +49,7 @@ pub(super) fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v 
     let Some(selector) = selector.filter(|selector| !selector.is_empty()) else {
         return Vec::new();
     };
-    let candidates = view.index.pickers.candidates(selector, Some(service)).into_iter();
+    let candidates = view.index.pickers.candidates(pairs(selector), Some(service)).into_iter();
     candidates
         .map(|number| &view.pickers[number])
         .filter(|picker| {
@@ -79,7 +79,11 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
         let Some((_, service)) = service_of(view, pool) else {
             let message =
                 format!("{} references Service/{name}, which does not exist", pool.label());
-            found.push(owner, path, message, "add the picker with its Service, or fix the name");
+            let hint = "add the picker with its Service, or fix the name";
+            let finding = found.push(owner, path, message, hint);
+            // Without any picker, it is in other manifests.
+            let is_elsewhere = view.pickers.is_empty() && !view.is_generated;
+            finding.severity = is_elsewhere.then_some(Severity::Note);
             continue;
         };
 
@@ -307,7 +311,7 @@ fn scraped(view: &View<'_>) -> BTreeSet<usize> {
         Some((wanted, (!anywhere).then_some(monitor)))
     });
     let services = monitors.flat_map(|(wanted, near)| {
-        let services = view.services_like(wanted, near);
+        let services = view.services_like(pairs(wanted), near).into_iter();
         services.filter(|service| has_labels(service.json.pointer("/metadata/labels"), wanted))
     });
     services.flat_map(|service| behind(view, service)).map(|picker| picker.owner).collect()

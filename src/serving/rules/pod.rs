@@ -3,11 +3,13 @@
 
 use super::super::invariants::Found;
 use super::super::view::View;
-use super::super::view::pods::{Program, Template, all_containers, is_placeholder, list, text};
-use crate::diag::Severity;
-use crate::diag::suggest;
-use crate::ir::quantity;
-use serde_json::Value as Json;
+use super::super::view::pods::{
+    Program, Template, Variable, all_containers, is_placeholder, list, text, variable,
+};
+use crate::bundle::{self, MissingField, TypeCheck};
+use crate::diag::{Code, Severity, suggest};
+use crate::ir::{path_of, quantity};
+use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 
 /// A pod spec to check: manifest, path and spec.
@@ -27,6 +29,75 @@ pub(super) fn pods<'v>(view: &'v View<'_>) -> Vec<Pod<'v>> {
         Some((picker.owner, ".spec.template.spec".to_owned(), spec))
     });
     engines.chain(pickers).collect()
+}
+
+/// Checks objects and pods against their types in the Kubernetes API, and the thresholds of probes.
+pub(crate) fn types(view: &View<'_>, found: &mut Found) {
+    for (owner, manifest) in view.manifests.iter().enumerate() {
+        // Pods are below, and schemas are large.
+        if !matches!(manifest.kind(), "Deployment" | "CustomResourceDefinition") {
+            let checked = bundle::check_object(manifest.json.clone());
+            mistyped(&manifest.label(), owner, &manifest.json, &checked, ("", ""), found);
+        }
+    }
+    for (owner, path, spec) in pods(view) {
+        let label = view.manifests[owner].label();
+        let template = json!({"spec": {"template": {"spec": spec}}, "apiVersion": "apps/v1", "kind": "Deployment"});
+        let mut checked = bundle::check_object(template.clone());
+        // Controllers merge what they add, such as the handler of a probe, and have fields of their own.
+        let is_in_pod = |missing: &MissingField| missing.path.starts_with(".spec.template.spec.");
+        let is_whole = !is_completed(view, owner);
+        checked.missing.retain(|missing| is_whole && is_in_pod(missing));
+        checked.unknown_fields.retain(|_| is_whole);
+        mistyped(&label, owner, &template, &checked, (".spec.template.spec", &path), found);
+
+        for (container, path) in all_containers(spec, &path) {
+            for probe in ["livenessProbe", "startupProbe"] {
+                let threshold = container.pointer(&format!("/{probe}/successThreshold"));
+                if threshold.and_then(Json::as_u64).is_some_and(|threshold| threshold != 1) {
+                    let message = format!("successThreshold of {probe} is not 1");
+                    found.push(owner, format!("{path}.{probe}"), message, "remove it");
+                }
+            }
+        }
+    }
+}
+
+/// Reports what differs from a type; `place` has the start of its paths, and of those in the manifest.
+fn mistyped(
+    label: &str,
+    owner: usize,
+    json: &Json,
+    checked: &TypeCheck,
+    place: (&str, &str),
+    found: &mut Found,
+) {
+    let at = |path: &str| match path.strip_prefix(place.0) {
+        Some(rest) => format!("{}{rest}", place.1),
+        None => path.to_owned(),
+    };
+    for mismatch in &checked.mismatches {
+        let value = json.pointer(&mismatch.path.replace(['.', '['], "/").replace(']', ""));
+        if value.and_then(Json::as_str).is_some_and(is_placeholder) {
+            continue;
+        }
+        let path = at(&mismatch.path);
+        let message = format!("`{path}` of {label} has the wrong type: {}", mismatch.why);
+        let hint = mismatch.spelling().unwrap_or("write a value of this type");
+        found.push(owner, path, message, hint);
+    }
+    for missing in &checked.missing {
+        let missing = MissingField { path: at(&missing.path), fields: missing.fields.clone() };
+        let message = format!("{label} {}", missing.describe());
+        found.push(owner, missing.path, message, "add it");
+    }
+    for steps in &checked.unknown_fields {
+        let path = at(&path_of(steps));
+        let message = format!("{label} has no field `{path}`");
+        let finding = found.push(owner, path, message, "remove it, or fix its name or place");
+        finding.severity = Some(Severity::Warning);
+        finding.why = Some(("the API server ignores it", "Kubernetes API"));
+    }
 }
 
 /// Returns true if a controller adds volumes to the pods of this manifest.
@@ -129,23 +200,15 @@ pub(super) fn is_typo(one: &str, other: &str) -> bool {
 
 /// Checks that requests do not exceed limits, and equal them for devices.
 pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
+    if view.is_generated {
+        view.templates.iter().for_each(|template| unrequested(template, found));
+    }
     for (owner, path, spec) in pods(view) {
         for (container, path) in all_containers(spec, &path) {
             let of = |group: &str| {
                 let resources = container.get("resources")?;
                 resources.get(group)?.as_object()
             };
-            for group in ["requests", "limits"] {
-                for (name, value) in of(group).into_iter().flatten() {
-                    let is_open = value.as_str().is_some_and(is_placeholder) || value.is_null();
-                    if !is_open && quantity(value).is_none() {
-                        let message = format!("`{name}` has no valid quantity: {value}");
-                        let path = format!("{path}.resources.{group}");
-                        found.push(owner, path, message, "write a number with a unit such as `Gi`");
-                    }
-                }
-            }
-
             let Some(requests) = of("requests") else { continue };
             for (name, request) in requests {
                 let limit = of("limits").and_then(|limits| limits.get(name));
@@ -175,6 +238,30 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// Reports an engine without requests of CPU or memory. The right numbers depend on model and nodes, so
+/// that there is no default. Limits are requests, too; accelerators are not counted.
+fn unrequested(template: &Template<'_>, found: &mut Found) {
+    let Some(engine) = template.engine.as_ref().filter(|_| !template.completed) else { return };
+    let is_missing = |name: &&str| {
+        ["requests", "limits"]
+            .iter()
+            .all(|group| engine.container.pointer(&format!("/resources/{group}/{name}")).is_none())
+    };
+    let missing: Vec<&str> = ["cpu", "memory"].into_iter().filter(is_missing).collect();
+    if missing.is_empty() {
+        return;
+    }
+    let message = format!("the engine requests no {}", missing.join(" and no "));
+    let hint = "set what it uses: `resources = { requests = { cpu = \"8\", memory = \"96Gi\" } }`";
+    let finding = found.push(template.owner, template.path_of(engine.container), message, hint);
+    finding.code = Some(Code::ServingRequests);
+    finding.severity = Some(Severity::Note);
+    finding.why = Some((
+        "nodes that run out of memory evict it first, and it gets the least CPU time",
+        "Kubernetes docs, QoS classes and node-pressure eviction",
+    ));
+}
+
 /// Variables with ports of the engines that Service links set to an address: those of a Service
 /// `vllm` are VLLM_PORT, VLLM_SERVICE_HOST and others.
 const LINKED: &[(Program, &str, &str)] = &[
@@ -186,10 +273,23 @@ const LINKED: &[(Program, &str, &str)] = &[
     (Program::Vllm, "vllm-mooncake-bootstrap", "VLLM_MOONCAKE_BOOTSTRAP_PORT"),
 ];
 
-/// Checks that no Service has the name of a variable of the engine.
+/// Checks that variables with ports are ports, and that no Service has the name of one.
 pub(crate) fn service_links(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let Some(engine) = &template.engine else { continue };
+        for (_, _, name) in LINKED.iter().filter(|(program, ..)| *program == engine.program) {
+            let value = variable(engine.container, name);
+            let Some(Variable::Text(value)) = value else { continue };
+            let is_port = value.trim().parse::<u32>().is_ok_and(|n| (1..=65_535).contains(&n));
+            if !is_port && !value.is_empty() && !is_placeholder(value) {
+                let message = format!("`{name}` is `{value}`, which is no port");
+                let path = format!("{}.env", template.path_of(engine.container));
+                let finding =
+                    found.push(template.owner, path, message, "use a number from 1 to 65535");
+                finding.field = Some("engine.env");
+                finding.code = Some(Code::ServingEngineFlags);
+            }
+        }
         let off = template.spec.get("enableServiceLinks").and_then(Json::as_bool) == Some(false);
         if off {
             continue;

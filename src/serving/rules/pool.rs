@@ -1,8 +1,9 @@
 //! Invariants of InferencePools and references to them.
 
 use super::super::invariants::Found;
+use super::super::releases::{GIE, image};
 use super::super::view::pods::{list, text};
-use super::super::view::{Manifest, View};
+use super::super::view::{Manifest, Picker, View};
 use super::ranges;
 use crate::diag::{Severity, suggest};
 use crate::ir::is_label_value;
@@ -13,7 +14,7 @@ use std::collections::BTreeSet;
 const POOL_FIELDS: &[&str] = &["selector", "targetPorts", "appProtocol", "endpointPickerRef"];
 
 /// Returns the target ports of a pool.
-fn ports(pool: &Manifest) -> Vec<u32> {
+pub(super) fn ports(pool: &Manifest) -> Vec<u32> {
     let list = pool.json.pointer("/spec/targetPorts").and_then(Json::as_array);
     let number = |port: &Json| u32::try_from(port.get("number")?.as_u64()?).ok();
     list.into_iter().flatten().filter_map(number).collect()
@@ -132,21 +133,6 @@ pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
                 let path = format!(".spec.rules[{index}].targets");
                 found.push(owner, path, message, hint).field = Some("rewrites");
             }
-        }
-    }
-}
-
-/// Checks that pools select pods.
-pub(crate) fn empty(view: &View<'_>, found: &mut Found) {
-    // Manifests without engines, such as those of the router alone, cannot be checked.
-    if view.templates.iter().all(|template| template.engine.is_none()) {
-        return;
-    }
-    for (owner, pool) in view.pools() {
-        if view.selected(pool).is_empty() {
-            let message = format!("no pods match the selector of {}", pool.label());
-            let hint = "add these labels to the pods with a server";
-            found.push(owner, ".spec.selector", message, hint);
         }
     }
 }
@@ -278,7 +264,11 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
         }
     }
     for kind in ["InferenceObjective", "InferenceModelRewrite"] {
-        for (owner, manifest) in view.of_kind(kind) {
+        // Another picker, in other manifests, may watch it, and one of the inference extension does.
+        let is_llm_d =
+            |picker: &Picker<'_>| !image::is_of(text(picker.container, "image"), GIE.key);
+        let is_watched = view.is_generated || view.all_pickers().any(is_llm_d);
+        for (owner, manifest) in view.of_kind(kind).filter(|_| is_watched) {
             let own = view.profile.objective;
             if manifest.api_version() != own {
                 let message = format!(

@@ -129,6 +129,27 @@ fn events(index: &Index<'_>, template: &Template<'_>, engine: &Engine<'_>, found
         );
     }
 
+    // The picker looks blocks up by the model of the request, and stores them by that of the topic.
+    let mut served = flags.all("served-model-name");
+    if served.is_empty() {
+        served.extend(engine.model.as_deref());
+    }
+    let of_topic = topic.rsplit_once('@').map(|(_, model)| model).filter(|model| !model.is_empty());
+    let is_known = |name: &&str| !is_placeholder(name);
+    if let Some(model) = of_topic.filter(|_| topic.matches('@').count() > 1).filter(is_known)
+        && !served.is_empty()
+        && served.iter().all(is_known)
+        && !served.contains(&model)
+    {
+        report(
+            format!(
+                "KV events are of the model `{model}`, but requests of `{}`",
+                served.join("`, `")
+            ),
+            "end the topic with the name in `--served-model-name`",
+        );
+    }
+
     let discovers = events.get("discoverPods").and_then(Json::as_bool).unwrap_or(true);
     let endpoint = Some(text(&config, "endpoint")).filter(|endpoint| !endpoint.is_empty());
     let endpoint = endpoint.unwrap_or("tcp://*:5557");

@@ -2,10 +2,10 @@
 //! ServiceAccounts.
 
 use super::super::invariants::Found;
-use super::super::view::pods::{is_placeholder, list, text};
+use super::super::view::pods::{Template, is_placeholder, list, text};
 use super::super::view::{Manifest, View};
 use super::pod::{is_typo, pods};
-use crate::diag::{Severity, suggest};
+use crate::diag::{Code, Severity, suggest};
 use crate::ir::{PodReference, pod_references};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,6 +70,16 @@ fn needed_keys<'v>(spec: &'v Json, reference: &PodReference<'v>) -> Vec<&'v str>
     keys
 }
 
+/// Returns true for the name of an object that kustomize generated: its end is a hash of the content, in
+/// an alphabet without vowels and the digits 0, 1 and 3. kustomize writes such names into all references
+/// of a whole kustomization.
+fn is_generated(name: &str) -> bool {
+    const LENGTH: usize = 10;
+    name.rsplit_once('-').is_some_and(|(_, hash)| {
+        hash.len() == LENGTH && hash.chars().all(|c| "2456789bcdfghkmt".contains(c))
+    })
+}
+
 /// Reports a missing ConfigMap or Secret if another one, which nothing uses, has what the pod needs
 /// of it; and a missing ConfigMap with the configuration of a picker whose other objects are in the
 /// manifests. Returns true if it did.
@@ -94,6 +104,18 @@ fn missing_file(
     };
     let mut unused = unused.get(kind).into_iter().flatten();
     let other = unused.find(|object| object.may_share_namespace(manifest) && has_all(object));
+    if let Some(other) = other.map(|object| object.name()).filter(|name| is_generated(name)) {
+        let message = format!(
+            "incomplete: {label} references {kind}/{name}, which is not in the manifests, and \
+             nothing uses {kind}/{other}, which kustomize generated; errors of the file are left out"
+        );
+        let finding =
+            found.push(owner, path, message, "render an overlay with `kubectl kustomize`");
+        finding.severity = Some(Severity::Note);
+        finding.code = Some(Code::ServingUnread);
+        finding.is_incomplete = true;
+        return true;
+    }
     if let Some(other) = other {
         let other = other.name();
         let message = format!(
@@ -159,6 +181,7 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         let PodReference { kind, name, .. } = reference;
         let manifest = &view.manifests[*owner];
         if let Some((_, object)) = view.named(kind, name, manifest) {
+            on_one_node(view, *owner, path, object, found);
             let known = keys(object);
             let missing = |key: &&&str| !known.contains(*key) && !is_placeholder(key);
             // Controllers fill empty objects.
@@ -186,6 +209,21 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
             continue;
         }
 
+        // Claims have no keys: the only one that nothing uses is meant.
+        if *kind == "PersistentVolumeClaim" {
+            let others = unused.get(kind).into_iter().flatten();
+            let mut others = others.filter(|object| object.may_share_namespace(manifest));
+            if let (Some(other), None) = (others.next(), others.next()) {
+                let label = manifest.label();
+                let message = format!(
+                    "{label} references {kind}/{name}, which is not in the manifests, and nothing uses {}",
+                    other.label()
+                );
+                found.push(*owner, path, message, format!("write `{}`", other.name()));
+                continue;
+            }
+        }
+
         if missing_file(view, *owner, path, spec, reference, &unused, found) {
             continue;
         }
@@ -202,5 +240,25 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
             let hint = "use the key that the object has";
             found.push(*owner, path, message, hint).severity = Some(Severity::Warning);
         }
+    }
+}
+
+/// Reports a claim that pods of one node can mount, of a workload with several pods.
+fn on_one_node(view: &View<'_>, owner: usize, path: &str, claim: &Manifest, found: &mut Found) {
+    let modes = claim.json.get("spec").map_or(&[][..], |spec| list(spec, "accessModes"));
+    let is_single = modes.iter().all(|mode| mode == "ReadWriteOnce" || mode == "ReadWriteOncePod");
+    if claim.kind() != "PersistentVolumeClaim" || modes.is_empty() || !is_single {
+        return;
+    }
+    let of_path = |template: &&Template<'_>| path.starts_with(&template.spec_path);
+    let Some(template) = view.templates_of(owner).find(of_path) else { return };
+    if template.size > 1 || template.replicas.is_some_and(|replicas| replicas > 1) {
+        let message = format!(
+            "{} is for pods of one node, but {} has several",
+            claim.label(),
+            view.manifests[owner].label()
+        );
+        let hint = "use the access mode `ReadOnlyMany` or `ReadWriteMany`, or a claim for each pod";
+        found.push(owner, path, message, hint).severity = Some(Severity::Warning);
     }
 }

@@ -1,111 +1,303 @@
-//! Invariants of selectors and named ports: workloads, Services and monitors.
+//! Invariants of selectors and named ports: workloads, Services, monitors, budgets and policies.
 
 use super::super::invariants::Found;
-use super::super::view::pods::{Template, is_placeholder, list, text};
-use super::super::view::{Manifest, View, has_labels};
+use super::super::view::pods::{Template, declared, is_placeholder, list, text};
+use super::super::view::{Manifest, View, labels_at};
 use super::pod::is_typo;
-use crate::diag::Severity;
-use serde_json::{Map, Value as Json};
-use std::collections::BTreeMap;
-
-type Labels = Map<String, Json>;
-
-/// Returns the labels that a label selector requires; `None` with expressions.
-fn match_labels(selector: Option<&Json>) -> Option<&Labels> {
-    let selector = selector?;
-    let labels = selector.get("matchLabels")?.as_object().filter(|labels| !labels.is_empty())?;
-    (list(selector, "matchExpressions").is_empty()).then_some(labels)
-}
+use super::set::is_of_unknown_kind;
+use crate::diag::{Code, Severity, suggest};
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The labels of pods, or of other objects.
-type Known<'v> = BTreeMap<&'v str, &'v str>;
+pub(super) type Known<'v> = BTreeMap<&'v str, &'v str>;
 
-fn labels_of(manifest: &Manifest) -> Known<'_> {
-    let labels = manifest.json.pointer("/metadata/labels").and_then(Json::as_object);
-    let pairs = labels.into_iter().flatten();
-    pairs.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?))).collect()
+/// Objects that select pods, or Services: their kind, the JSON pointer of the selector, the key of
+/// `[[serving]]`, and the code if they select nothing.
+const SELECTORS: &[(&str, &str, &str, Code)] = &[
+    ("InferencePool", "/spec/selector", "name", Code::ServingPoolEmpty),
+    ("NetworkPolicy", "/spec/podSelector", "network-policy", Code::ServingSelector),
+    ("PodDisruptionBudget", "/spec/selector", "disruption-budget", Code::ServingSelector),
+    ("PodMonitor", "/spec/selector", "monitoring", Code::ServingSelector),
+    ("PodMonitoring", "/spec/selector", "monitoring", Code::ServingSelector),
+    ("Service", "/spec/selector", "name", Code::ServingSelector),
+    ("ServiceMonitor", "/spec/selector", "monitoring", Code::ServingSelector),
+];
+
+/// Labels that several components of an application share.
+const SHARED_LABELS: [&str; 4] = ["instance", "managed-by", "part-of", "version"];
+
+/// A requirement of a selector for a label.
+pub(super) struct Requirement<'v> {
+    key: &'v str,
+    /// The values, one of which the label must have; any without one.
+    values: Vec<&'v str>,
+    /// True if the label must not have them.
+    excludes: bool,
 }
 
-fn selects(wanted: &Labels, labels: &Known<'_>) -> bool {
-    wanted.iter().all(|(key, value)| labels.get(key.as_str()).copied() == value.as_str())
-}
-
-/// Returns the label that a selector has to change to match: all others match, and its key or value
-/// has a typing error. With `is_meant`, a value with another ending is wrong as well.
-fn mistyped(wanted: &Labels, labels: &Known<'_>, is_meant: bool) -> Option<String> {
-    let fits = |key: &str, value: &Json| labels.get(key).copied() == value.as_str();
-    let mut wrong = wanted.iter().filter(|(key, value)| !fits(key, value));
-    let (Some((key, value)), None) = (wrong.next(), wrong.next()) else { return None };
-    let value = value.as_str().filter(|value| !is_placeholder(value))?;
-    match labels.get(key.as_str()) {
-        Some(known) => {
-            let extended = value.starts_with(known) || known.starts_with(value);
-            let similar = is_typo(value, known) || (is_meant && extended);
-            (similar && !is_placeholder(known)).then(|| format!("{key}: {known}"))
-        }
-        None => {
-            let near = labels.iter().find(|(other, known)| **known == value && is_typo(key, other));
-            near.map(|(key, known)| format!("{key}: {known}"))
-        }
+impl Requirement<'_> {
+    pub(super) fn fits(&self, labels: &Known<'_>) -> bool {
+        let has = |value: &&str| self.values.is_empty() || self.values.contains(value);
+        labels.get(self.key).is_some_and(has) != self.excludes
     }
 }
 
-/// Returns true if a Service targets a port that these pods declare.
-fn targets(service: &Json, pods: &Json) -> bool {
-    let names = port_names(pods);
-    let declared: Vec<u32> =
-        list(pods, "containers").iter().flat_map(super::super::view::pods::declared).collect();
-    list(service, "ports").iter().any(|port| match port.get("targetPort").or(port.get("port")) {
-        Some(Json::String(name)) => names.contains(&name.as_str()),
-        Some(number) => {
-            number.as_u64().is_some_and(|n| declared.iter().any(|d| u64::from(*d) == n))
-        }
-        None => false,
-    })
+/// Returns the requirements of a label selector, or of a map of labels; empty if it selects all, or is
+/// not filled in yet.
+pub(super) fn requirements(selector: Option<&Json>) -> Vec<Requirement<'_>> {
+    let Some(selector) = selector else { return Vec::new() };
+    let expressions = list(selector, "matchExpressions");
+    let is_map = expressions.is_empty() && selector.get("matchLabels").is_none();
+    let labels = selector.pointer(if is_map { "" } else { "/matchLabels" });
+    let labels = labels.and_then(Json::as_object).into_iter().flatten();
+    // The API server refuses values that are no strings.
+    let labels = labels.map(|(key, value)| Requirement {
+        key,
+        values: vec![value.as_str().unwrap_or_default()],
+        excludes: false,
+    });
+    let expressions = expressions.iter().map(|expression| Requirement {
+        key: text(expression, "key"),
+        values: list(expression, "values").iter().filter_map(Json::as_str).collect(),
+        excludes: matches!(text(expression, "operator"), "NotIn" | "DoesNotExist"),
+    });
+    let all: Vec<Requirement<'_>> = labels.chain(expressions).collect();
+    let is_open = |one: &Requirement<'_>| one.values.iter().any(|value| is_placeholder(value));
+    if all.iter().any(is_open) { Vec::new() } else { all }
 }
 
-/// Pods: their labels, their template unless they are a picker's, and their spec.
-type Pods<'v> = (Known<'v>, Option<&'v Template<'v>>, &'v Json);
+/// Returns the labels that a selector requires with one value.
+fn pairs<'v>(wanted: &[Requirement<'v>]) -> Vec<(&'v str, &'v str)> {
+    let one = |requirement: &Requirement<'v>| match requirement.values[..] {
+        [value] if !requirement.excludes => Some((requirement.key, value)),
+        _ => None,
+    };
+    wanted.iter().filter_map(one).collect()
+}
 
-/// Returns the pods in the namespace of `near`, or in all namespaces, that may have these labels.
-fn pods_like<'v>(view: &'v View<'_>, wanted: &Labels, near: Option<&Manifest>) -> Vec<Pods<'v>> {
-    let templates = view.index.templates.candidates(wanted, near);
-    let mut all: Vec<Pods<'v>> = templates
-        .iter()
-        .map(|number| &view.templates[*number])
-        .map(|template| (template.labels.clone(), Some(template), template.spec))
-        .collect();
-    for number in view.index.pickers.candidates(wanted, near) {
+/// Pods, or a Service: what a selector selects.
+struct Candidate<'v> {
+    labels: Known<'v>,
+    /// The object with the labels.
+    owner: &'v Manifest,
+    /// The template, unless it is a picker's.
+    template: Option<&'v Template<'v>>,
+    /// `spec` of the pods, or of the Service.
+    spec: &'v Json,
+}
+
+impl Candidate<'_> {
+    fn is_selected(&self, wanted: &[Requirement<'_>]) -> bool {
+        wanted.iter().all(|requirement| requirement.fits(&self.labels))
+    }
+
+    /// Returns true if it runs an engine or a picker, or is a Service.
+    fn is_ours(&self) -> bool {
+        self.template.is_none_or(|template| template.engine.is_some())
+    }
+
+    fn port_names(&self) -> Vec<&str> {
+        let of_containers = ["containers", "initContainers"];
+        let holders = of_containers.iter().flat_map(|key| list(self.spec, key)).chain([self.spec]);
+        let ports = holders.flat_map(|holder| list(holder, "ports"));
+        ports.map(|port| text(port, "name")).filter(|name| !name.is_empty()).collect()
+    }
+
+    /// Returns true if a Service or monitor uses one of its ports; `None` for other objects.
+    fn has_port_of(&self, object: &Json) -> Option<bool> {
+        const KEYS: [&str; 3] = ["ports", "podMetricsEndpoints", "endpoints"];
+        let used: Vec<&Json> = KEYS.iter().flat_map(|key| list(object, key)).collect();
+        let mut open: Vec<u32> = list(self.spec, "containers").iter().flat_map(declared).collect();
+        open.extend(self.template.and_then(Template::ports).unwrap_or_default());
+        let names = self.port_names();
+        let is_open = |port: &&Json| {
+            let target = port.get("targetPort").or(port.get("portNumber")).or(port.get("port"));
+            match target {
+                Some(Json::String(name)) => names.contains(&name.as_str()),
+                Some(number) => {
+                    number.as_u64().is_some_and(|n| open.iter().any(|o| u64::from(*o) == n))
+                }
+                None => false,
+            }
+        };
+        (!used.is_empty()).then(|| used.iter().any(is_open))
+    }
+
+    /// Returns the label that a selector has to change to match: all others match, and its key or value
+    /// has a typing error. With `is_meant`, a value with another ending is wrong as well.
+    fn mistyped(&self, wanted: &[Requirement<'_>], is_meant: bool) -> Option<String> {
+        let mut wrong = wanted.iter().filter(|requirement| !requirement.fits(&self.labels));
+        let (Some(wrong), None) = (wrong.next(), wrong.next()) else { return None };
+        let [(key, value)] = pairs(std::slice::from_ref(wrong))[..] else { return None };
+        match self.labels.get(key) {
+            Some(known) => {
+                let extended = value.starts_with(known) || known.starts_with(value);
+                let similar = is_typo(value, known) || (is_meant && extended);
+                (similar && !is_placeholder(known)).then(|| format!("{key}: {known}"))
+            }
+            None => {
+                let is_near =
+                    |(other, known): &(&&str, &&str)| **known == value && is_typo(key, other);
+                self.labels.iter().find(is_near).map(|(key, known)| format!("{key}: {known}"))
+            }
+        }
+    }
+
+    /// Returns true if an object that selects nothing is for this: it has its name or a label of it, and
+    /// uses its ports.
+    fn is_meant(&self, object: &Manifest, wanted: &[Requirement<'_>]) -> bool {
+        let uses = self.has_port_of(object.json.get("spec").unwrap_or(&Json::Null));
+        // Controllers of other kinds add labels.
+        let adds_no_labels =
+            ["", "apps", "batch", "leaderworkerset.x-k8s.io"].contains(&self.owner.group());
+        if uses == Some(false) || !adds_no_labels {
+            return false;
+        }
+        let (name, own) = (self.owner.name(), object.name());
+        // A budget or policy of the same application may be for a component that is not here.
+        let is_named = own == name
+            || own.strip_prefix(name).is_some_and(|rest| {
+                let ends =
+                    ["svc", "service", "pdb", "budget", "monitor", "metrics", "policy", "netpol"];
+                rest.starts_with('-') && ends.iter().any(|end| rest.ends_with(end))
+            });
+        let is_value = pairs(wanted).iter().any(|(_, value)| *value == name);
+        let shares = |requirement: &Requirement<'_>| {
+            let key = requirement.key.rsplit('/').next().unwrap_or_default();
+            requirement.fits(&self.labels) && !requirement.excludes && !SHARED_LABELS.contains(&key)
+        };
+        let lacks = |requirement: &Requirement<'_>| {
+            !requirement.fits(&self.labels) && !self.labels.contains_key(requirement.key)
+        };
+        let lacks_one = wanted.iter().filter(|one| !one.fits(&self.labels)).count() == 1
+            && wanted.iter().any(shares)
+            && wanted.iter().any(lacks);
+        is_named || (uses == Some(true) && (is_value || lacks_one))
+    }
+}
+
+/// Returns what objects of a kind select from: pods or Services in the namespace of `near`, or in all
+/// namespaces, that may have these labels.
+fn candidates<'v>(
+    view: &'v View<'_>,
+    kind: &str,
+    wanted: &[Requirement<'v>],
+    near: Option<&Manifest>,
+) -> Vec<Candidate<'v>> {
+    let labels = || pairs(wanted).into_iter();
+    let of_object = |owner: &'v Manifest, labels: &str, spec: &str| Candidate {
+        labels: labels_at(&owner.json, labels).collect(),
+        owner,
+        template: None,
+        spec: owner.json.pointer(spec).unwrap_or(&Json::Null),
+    };
+    if kind == "ServiceMonitor" {
+        let services = view.services_like(labels(), near).into_iter();
+        return services.map(|service| of_object(service, "/metadata/labels", "/spec")).collect();
+    }
+
+    let templates = view.index.templates.candidates(labels(), near).into_iter();
+    let of_template = |number: usize| {
+        let template = &view.templates[number];
+        let owner = &view.manifests[template.owner];
+        Candidate {
+            labels: template.labels.clone(),
+            owner,
+            template: Some(template),
+            spec: template.spec,
+        }
+    };
+    let pickers = view.index.pickers.candidates(labels(), near).into_iter();
+    let of_picker = |number: usize| {
         let owner = &view.manifests[view.pickers[number].owner];
-        let Some(template) = owner.json.pointer("/spec/template") else { continue };
-        let labels = template.pointer("/metadata/labels").and_then(Json::as_object);
-        let labels = labels.into_iter().flatten();
-        let labels = labels.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
-        all.push((labels.collect(), None, template.get("spec").unwrap_or(&Json::Null)));
-    }
+        of_object(owner, "/spec/template/metadata/labels", "/spec/template/spec")
+    };
+    templates.map(of_template).chain(pickers.map(of_picker)).collect()
+}
+
+/// Returns the candidates that a selector selects.
+fn selected<'v>(
+    view: &'v View<'_>,
+    kind: &str,
+    wanted: &[Requirement<'v>],
+    near: Option<&Manifest>,
+) -> Vec<Candidate<'v>> {
+    let mut all = candidates(view, kind, wanted, near);
+    all.retain(|candidate| candidate.is_selected(wanted));
     all
 }
 
-/// Returns those of [`pods_like`] that have the labels.
-fn pods_with<'v>(view: &'v View<'_>, wanted: &Labels, near: Option<&Manifest>) -> Vec<Pods<'v>> {
-    let mut pods = pods_like(view, wanted, near);
-    pods.retain(|(labels, ..)| selects(wanted, labels));
-    pods
+/// Returns the manifest whose namespace an object selects from; `None` for several namespaces.
+fn near(object: &Manifest) -> Option<&Manifest> {
+    object.json.pointer("/spec/namespaceSelector").is_none().then_some(object)
 }
 
-/// Returns true if a container of the pods has a port with this name.
-fn has_port(spec: &Json, name: &str) -> bool {
-    port_names(spec).contains(&name)
-}
+/// Checks that selectors select something. Pods of other applications are not in the manifests, so there
+/// must be pods that an object is meant for: they have nearly its labels, or its name and ports.
+pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
+    let in_pools: BTreeSet<*const ()> = view
+        .pools()
+        .flat_map(|(_, pool)| view.selected(pool))
+        .map(|template| std::ptr::from_ref(template).cast())
+        .collect();
+    for (kind, pointer, field, code) in SELECTORS {
+        for (owner, object) in view.of_kind(kind) {
+            let wanted = requirements(object.json.pointer(pointer));
+            let near = near(object);
+            if wanted.is_empty() || !selected(view, kind, &wanted, near).is_empty() {
+                continue;
+            }
+            let mut all = candidates(view, kind, &[], near);
+            all.retain(Candidate::is_ours);
+            let spec = object.json.get("spec").unwrap_or(&Json::Null);
+            let what = if *kind == "ServiceMonitor" { "Service" } else { "pods" };
+            let plural = if *kind == "ServiceMonitor" { "Services" } else { "pods" };
 
-fn port_names(spec: &Json) -> Vec<&str> {
-    ["containers", "initContainers"]
-        .iter()
-        .flat_map(|key| list(spec, key))
-        .flat_map(|container| list(container, "ports"))
-        .map(|port| text(port, "name"))
-        .filter(|name| !name.is_empty())
-        .collect()
+            let label = all.iter().find_map(|candidate| {
+                candidate.mistyped(&wanted, candidate.has_port_of(spec) == Some(true))
+            });
+            // Controllers add labels with their own domain.
+            let is_known = |one: &Requirement<'_>| {
+                !one.key.contains('/')
+                    || one.key.starts_with("app.kubernetes.io/")
+                    || all.iter().any(|candidate| candidate.labels.contains_key(one.key))
+            };
+            let meant = all.iter().filter(|_| wanted.iter().all(is_known));
+            let mut meant = meant.filter(|candidate| match candidate.template {
+                Some(template) if *kind == "InferencePool" => {
+                    !in_pools.contains(&std::ptr::from_ref(template).cast())
+                }
+                _ => candidate.is_meant(object, &wanted),
+            });
+            let (hint, is_certain) = match (label, meant.next()) {
+                (Some(label), _) => (format!("select by `{label}`, which the {what} have"), true),
+                (None, Some(candidate)) => {
+                    let labels: Vec<String> = candidate
+                        .labels
+                        .iter()
+                        .map(|(key, value)| format!("`{key}: {value}`"))
+                        .collect();
+                    let whose = candidate.owner.label();
+                    let hint = match labels.is_empty() {
+                        true => format!("add these labels to {whose}"),
+                        false => format!("select by labels of {whose}: {}", labels.join(", ")),
+                    };
+                    let reads_all = !view.manifests.iter().any(|other| {
+                        is_of_unknown_kind(other) && other.may_share_namespace(object)
+                    });
+                    (hint, reads_all)
+                }
+                (None, None) => continue,
+            };
+            let message = format!("{} selects no {plural}", object.label());
+            let finding = found.push(owner, pointer.replace('/', "."), message, hint);
+            finding.field = Some(field);
+            finding.code = Some(*code);
+            // A kind that is not read may create the pods.
+            finding.severity = (!is_certain).then_some(Severity::Note);
+        }
+    }
 }
 
 /// Checks that workloads select their own pods, which the API server requires.
@@ -115,10 +307,12 @@ pub(crate) fn workloads(view: &View<'_>, found: &mut Found) {
             matches!(manifest.kind(), "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet");
         let is_ours = view.templates_of(owner).any(|template| template.engine.is_some())
             || view.picker_of(owner).is_some();
-        let wanted = match_labels(manifest.json.pointer("/spec/selector"));
-        let (true, true, Some(wanted)) = (is_workload, is_ours, wanted) else { continue };
-        let labels = manifest.json.pointer("/spec/template/metadata/labels");
-        if !has_labels(labels, wanted) {
+        if !is_workload || !is_ours {
+            continue;
+        }
+        let labels = labels_at(&manifest.json, "/spec/template/metadata/labels").collect();
+        let wanted = requirements(manifest.json.pointer("/spec/selector"));
+        if wanted.iter().any(|requirement| !requirement.fits(&labels)) {
             let message = format!("{} does not select its own pods", manifest.label());
             let hint = "use the same labels in `selector` and in the template";
             found.push(owner, ".spec.selector", message, hint);
@@ -126,60 +320,55 @@ pub(crate) fn workloads(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Checks that Services of engines and pickers select them, and that their target ports exist.
-pub(crate) fn services(view: &View<'_>, found: &mut Found) {
-    for (owner, service) in view.of_kind("Service") {
-        let Some(spec) = service.json.get("spec") else { continue };
-        let wanted = spec.get("selector").and_then(Json::as_object).filter(|s| !s.is_empty());
-        let Some(wanted) = wanted else { continue };
-        let selected = pods_with(view, wanted, Some(service));
-        if selected.is_empty() {
-            let pods = pods_like(view, &Labels::new(), Some(service));
-            let near = pods.iter().filter(|(_, template, _)| {
-                template.is_none_or(|template| template.engine.is_some())
-            });
-            let mut near =
-                near.filter_map(|(labels, _, pods)| mistyped(wanted, labels, targets(spec, pods)));
-            if let Some(label) = near.next() {
-                let message = format!("{} selects no pods", service.label());
-                let hint = format!("select by `{label}`, which the pods have");
-                found.push(owner, ".spec.selector", message, hint);
+/// Checks that Services and monitors use ports of what they select.
+pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
+    for (kind, key, field, has) in [
+        ("Service", "ports", "name", "pod declares"),
+        ("PodMonitor", "podMetricsEndpoints", "monitoring", "pod declares"),
+        ("PodMonitoring", "endpoints", "autoscaling.metrics", "pod declares"),
+        ("ServiceMonitor", "endpoints", "monitoring", "Service has"),
+    ] {
+        for (owner, object) in view.of_kind(kind) {
+            let Some(spec) = object.json.get("spec") else { continue };
+            let wanted = requirements(spec.get("selector"));
+            let selected = selected(view, kind, &wanted, near(object));
+            // Controllers add containers and ports to completed pods.
+            let is_completed = |one: &Candidate<'_>| one.template.is_some_and(|t| t.completed);
+            if wanted.is_empty() || selected.is_empty() || selected.iter().any(is_completed) {
+                continue;
             }
-            continue;
-        }
-
-        for (index, port) in list(spec, "ports").iter().enumerate() {
-            let path = format!(".spec.ports[{index}].targetPort");
-            match port.get("targetPort") {
-                Some(Json::String(name))
-                    if name.parse::<u32>().is_err() && !is_placeholder(name) =>
+            for (index, port) in list(spec, key).iter().enumerate() {
+                let by_target = kind == "Service" || text(port, "port").is_empty();
+                let inner =
+                    if by_target && kind != "ServiceMonitor" { "targetPort" } else { "port" };
+                let mut report = |message: String, hint: String| {
+                    let path = format!(".spec.{key}[{index}].{inner}");
+                    found.push(owner, path, message, hint).field = Some(field);
+                };
+                if let Some(Json::String(name)) = port.get(inner)
+                    && name.parse::<u32>().is_err()
                 {
-                    // A controller may add containers.
-                    let is_known = selected.iter().all(|(_, t, _)| t.is_none_or(|t| !t.completed));
-                    if is_known && !selected.iter().any(|(_, _, spec)| has_port(spec, name)) {
-                        let message = format!(
-                            "{} targets port `{name}`, which no selected pod declares",
-                            service.label()
-                        );
-                        let names: Vec<&str> =
-                            selected.iter().flat_map(|(_, _, spec)| port_names(spec)).collect();
-                        let hint = crate::diag::suggest::hint(name, &names, "ports");
-                        found.push(owner, path, message, hint);
+                    let names: Vec<&str> =
+                        selected.iter().flat_map(Candidate::port_names).collect();
+                    if !names.contains(&name.as_str()) && !is_placeholder(name) {
+                        let label = object.label();
+                        let message =
+                            format!("{label} uses port `{name}`, which no selected {has}");
+                        report(message, suggest::hint(name, &names, "ports"));
                     }
-                }
-                target => {
-                    let number = target.or(port.get("port")).and_then(Json::as_u64);
+                } else if kind == "Service" {
+                    let number = port.get(inner).or(port.get("port")).and_then(Json::as_u64);
                     let number = number.and_then(|number| u32::try_from(number).ok());
-                    let open = open_ports(&selected);
-                    let (Some(number), Some(open)) = (number, open) else { continue };
+                    let (Some(number), Some(open)) = (number, open_ports(&selected)) else {
+                        continue;
+                    };
                     if !open.contains(&number) {
                         let message = format!(
                             "{} targets port {number}, but the pods listen on {}",
-                            service.label(),
+                            object.label(),
                             super::ranges(&open)
                         );
-                        let hint = "set `targetPort` to a port of the engine";
-                        found.push(owner, path, message, hint);
+                        report(message, "set `targetPort` to a port of the engine".to_owned());
                     }
                 }
             }
@@ -188,10 +377,10 @@ pub(crate) fn services(view: &View<'_>, found: &mut Found) {
 }
 
 /// Returns the ports of pods, if all are engines with known ports.
-fn open_ports(selected: &[Pods<'_>]) -> Option<Vec<u32>> {
+fn open_ports(selected: &[Candidate<'_>]) -> Option<Vec<u32>> {
     let mut open = Vec::new();
-    for (_, template, spec) in selected {
-        let template = template.filter(|t| t.engine.is_some() && !t.completed)?;
+    for Candidate { template, spec, .. } in selected {
+        let template = (*template)?;
         let engine = template.engine.as_ref()?;
         if engine.is_headless() {
             continue;
@@ -199,103 +388,8 @@ fn open_ports(selected: &[Pods<'_>]) -> Option<Vec<u32>> {
         let known = template.ports().filter(|_| engine.flags.is_some())?;
         open.extend(known);
         // A process may open ports that only its declaration names, such as metrics or KV events.
-        for container in list(spec, "containers") {
-            open.extend(super::super::view::pods::declared(container));
-        }
+        open.extend(list(spec, "containers").iter().flat_map(declared));
         open.extend(super::engine::supervisor(engine).filter(|_| engine.has_port_for_each_rank()));
     }
     (!open.is_empty()).then_some(open)
-}
-
-/// Checks that PodMonitors and ServiceMonitors select something, by ports that exist.
-pub(crate) fn monitors(view: &View<'_>, found: &mut Found) {
-    for (owner, monitor) in view.of_kind("PodMonitor") {
-        let Some(spec) = monitor.json.get("spec") else { continue };
-        let Some(wanted) = match_labels(spec.get("selector")) else { continue };
-        let elsewhere = spec.get("namespaceSelector").is_some();
-        let near = (!elsewhere).then_some(monitor);
-        let selected = pods_with(view, wanted, near);
-
-        // The pods may be in other manifests, so only labels that look mistyped are reported.
-        if selected.is_empty() {
-            let named = |pods: &Json| {
-                let endpoints = list(spec, "podMetricsEndpoints");
-                endpoints.iter().any(|endpoint| has_port(pods, text(endpoint, "port")))
-            };
-            let pods = pods_like(view, &Labels::new(), near);
-            let near = pods.iter().filter(|(_, t, _)| t.is_none_or(|t| t.engine.is_some()));
-            let mut near =
-                near.filter_map(|(labels, _, pods)| mistyped(wanted, labels, named(pods)));
-            if let Some(label) = near.next() {
-                let message = format!("{} selects no pods", monitor.label());
-                let hint = format!("select by `{label}`, which the pods have");
-                found.push(owner, ".spec.selector", message, hint).field = Some("monitoring");
-            }
-            continue;
-        }
-
-        // Controllers add ports to completed pods.
-        if selected.iter().any(|(_, template, _)| template.is_some_and(|t| t.completed)) {
-            continue;
-        }
-        for (index, endpoint) in list(spec, "podMetricsEndpoints").iter().enumerate() {
-            let by_name = text(endpoint, "port");
-            let by_target = endpoint.get("targetPort").and_then(Json::as_str).unwrap_or_default();
-            let name = if by_name.is_empty() { by_target } else { by_name };
-            if name.is_empty() || is_placeholder(name) {
-                continue;
-            }
-            if !selected.iter().any(|(_, _, spec)| has_port(spec, name)) {
-                let message = format!(
-                    "{} uses port `{name}`, which no selected pod declares",
-                    monitor.label()
-                );
-                let names: Vec<&str> =
-                    selected.iter().flat_map(|(_, _, spec)| port_names(spec)).collect();
-                let hint = crate::diag::suggest::hint(name, &names, "ports");
-                let path = format!(".spec.podMetricsEndpoints[{index}].port");
-                found.push(owner, path, message, hint).field = Some("monitoring");
-            }
-        }
-    }
-
-    for (owner, monitor) in view.of_kind("ServiceMonitor") {
-        let Some(spec) = monitor.json.get("spec") else { continue };
-        let Some(wanted) = match_labels(spec.get("selector")) else { continue };
-        let anywhere = spec.get("namespaceSelector").is_some();
-        let near = (!anywhere).then_some(monitor);
-        let selected: Vec<&Manifest> = view
-            .services_like(wanted, near)
-            .filter(|service| selects(wanted, &labels_of(service)))
-            .collect();
-        if selected.is_empty() {
-            let services = view.services_like(&Labels::new(), near);
-            let mut near =
-                services.filter_map(|service| mistyped(wanted, &labels_of(service), false));
-            if let Some(label) = near.next() {
-                let message = format!("{} selects no Services", monitor.label());
-                let hint = format!("select by `{label}`, which the Service has");
-                found.push(owner, ".spec.selector", message, hint).field = Some("monitoring");
-            }
-            continue;
-        }
-        for (index, endpoint) in list(spec, "endpoints").iter().enumerate() {
-            let name = text(endpoint, "port");
-            let names: Vec<&str> = selected
-                .iter()
-                .flat_map(|service| service.json.get("spec").map_or(&[][..], |s| list(s, "ports")))
-                .map(|port| text(port, "name"))
-                .collect();
-            if name.is_empty() || is_placeholder(name) || names.contains(&name) {
-                continue;
-            }
-            let message =
-                format!("{} uses port `{name}`, which no selected Service has", monitor.label());
-            let hint = crate::diag::suggest::hint(name, &names, "ports");
-            let path = format!(".spec.endpoints[{index}].port");
-            let finding = found.push(owner, path, message, hint);
-            finding.field = Some("monitoring");
-            finding.severity = Some(Severity::Error);
-        }
-    }
 }

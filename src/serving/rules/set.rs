@@ -1,9 +1,10 @@
 //! Invariants of a set of manifests as a whole.
 
 use super::super::invariants::Found;
-use super::super::view::View;
-use super::super::view::pods::{Engine, Part, accelerators, commands, list, text};
+use super::super::view::pods::{Engine, Part, Template, accelerators, commands, list, text};
 use super::super::view::shell::{Budget, CONTAINER_LIMIT};
+use super::super::view::{Manifest, View};
+use super::by_release::other_releases;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -137,6 +138,10 @@ pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
             found.push(template.owner, path.as_str(), message, hint);
         }
     }
+    other_releases(view, found);
+    if !view.is_generated {
+        view.templates.iter().for_each(|template| unjudged(view, template, found));
+    }
     let unread = view.unread.iter().map(|part| part.owner);
     let read: BTreeSet<usize> =
         view.all_pickers().map(|picker| picker.owner).chain(unread).collect();
@@ -152,12 +157,39 @@ pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
             let message = format!("pods of {} are not checked", manifest.label());
             let hint = "pass the objects that use it, or a kind with a pod template";
             found.push(owner, "", message, hint);
-        } else if !KNOWN_GROUPS.contains(&manifest.group()) && !names_no_image(&manifest.json) {
+        } else if is_of_unknown_kind(manifest) {
             let message = format!("{} is not checked: unknown kind", manifest.label());
             let hint = "pass the objects that its controller creates";
             found.push(owner, "", message, hint);
         }
     }
+}
+
+/// Reports what is not known of an engine: its program or its flags.
+fn unjudged(view: &View<'_>, template: &Template<'_>, found: &mut Found) {
+    let Some(engine) = &template.engine else { return };
+    let command = list(engine.container, "command").first().and_then(Json::as_str);
+    let is_followed = engine.flags.is_some() || template.completed || !template.unread.is_empty();
+    let label = view.manifests[template.owner].label();
+    let (message, hint) = match (&engine.unjudged, command.filter(|_| !is_followed)) {
+        (Some(reason), _) => (
+            format!("the engine of {label} is not checked, because {reason}"),
+            "compare its flags and ports with the documentation of the image",
+        ),
+        (None, Some(command)) => (
+            format!(
+                "the engine of {label} is not checked, because its command `{command}` is not followed"
+            ),
+            "write the command of the server into the manifest",
+        ),
+        (None, None) => return,
+    };
+    found.push(template.owner, template.path_of(engine.container), message, hint);
+}
+
+/// Returns true if an object of another project may create pods.
+pub(super) fn is_of_unknown_kind(manifest: &Manifest) -> bool {
+    !KNOWN_GROUPS.contains(&manifest.group()) && !names_no_image(&manifest.json)
 }
 
 /// Returns true if no field of an object is an image, a model or a command, so that no pods come from

@@ -1,10 +1,12 @@
 //! Invariants of KV cache transfer between prefill and decode pods.
 
 use super::super::invariants::Found;
-use super::super::view::View;
+use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Template, Variable, is_placeholder, list, text, variable,
+    Engine, Program, Template, Variable, all_containers, is_placeholder, list, text, variable,
 };
+use super::super::view::{Manifest, View, labels_at};
+use super::selector::{Known, requirements};
 use crate::diag::Severity;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -146,20 +148,37 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
         known.push((template, path, flags));
     }
 
-    let [(prefill, path, first), (_, _, second)] = known.as_slice() else { return };
-    let usual = [("disaggregation-transfer-backend", "mooncake")];
-    for (flag, default) in usual {
-        let said = |flags: &super::super::view::flags::Flags| match flags.has(flag) {
-            true => flags.text(flag).map(str::to_owned),
-            false => Some(default.to_owned()),
-        };
-        if let (Some(one), Some(other)) = (said(first), said(second))
-            && one != other
-        {
-            let message = format!("`--{flag}` is `{one}` for prefill, but `{other}` for decode");
-            let finding = found.push(prefill.owner, path, message, "use the same value for both");
-            finding.field = Some("prefill.args");
-        }
+    let [(prefill, path, first), (decode, _, second)] = known.as_slice() else { return };
+    let said = |flags: &Flags, flag: &str, usual: &str| match flags.has(flag) {
+        true => flags.text(flag).map(str::to_owned),
+        false => Some(usual.to_owned()),
+    };
+    let flag = "disaggregation-transfer-backend";
+    if let (Some(one), Some(other)) =
+        (said(first, flag, "mooncake"), said(second, flag, "mooncake"))
+        && one != other
+    {
+        let message = format!("`--{flag}` is `{one}` for prefill, but `{other}` for decode");
+        let finding = found.push(prefill.owner, path, message, "use the same value for both");
+        finding.field = Some("prefill.args");
+    }
+
+    // The sidecar tells both engines the port of prefill (llm-d-router, connector_sglang.go).
+    let (flag, name) = ("disaggregation-bootstrap-port", "SGLANG_BOOTSTRAP_PORT");
+    let Some(sidecar) = &decode.sidecar else { return };
+    let asked = match variable(sidecar.container, name) {
+        None => "8998",
+        Some(Variable::Text(port)) => port,
+        Some(_) => return,
+    };
+    let Some(port) = said(first, flag, "8998").filter(|port| port != asked) else { return };
+    // Some servers answer on their own port.
+    let own = prefill.engine.as_ref().and_then(Engine::ports).unwrap_or_default();
+    if first.has(flag) || !own.iter().any(|own| own.to_string() == asked) {
+        let message = format!("sidecar uses bootstrap port {asked}, but prefill has {port}");
+        let hint = format!("set `{name}` of the sidecar to `--{flag}` of prefill");
+        let path = decode.path_of(sidecar.container);
+        found.push(decode.owner, path, message, hint).field = Some("prefill");
     }
 }
 
@@ -222,7 +241,10 @@ pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
             let Transfer::Config(config) = transfer(engine) else { continue };
             let is_nixl = |c: &Connector<'_>| c.family.is_some_and(|f| f.starts_with("NIXL"));
             if connectors(&config).iter().any(is_nixl) {
-                host(template, engine, found);
+                // AIBrix' router tells decode pods the address of the prefill pod.
+                if view.manifests[template.owner].group() != "orchestration.aibrix.ai" {
+                    host(template, engine, found);
+                }
                 port(view, template, engine, found);
             }
         }
@@ -266,16 +288,10 @@ fn port(view: &View<'_>, template: &Template<'_>, engine: &Engine<'_>, found: &m
     let path = format!("{}.env", template.path_of(engine.container));
     let number = match variable(engine.container, PORT) {
         None => USUAL_PORT,
-        Some(Variable::Text(value)) => {
-            let number = value.trim().parse::<u32>().ok();
-            let Some(number) = number.filter(|n| (1..=65_535).contains(n)) else {
-                let message = format!("`{PORT}` is `{value}`, which is no port");
-                found.push(template.owner, path, message, "use a number from 1 to 65535").field =
-                    Some("engine.env");
-                return;
-            };
-            number
-        }
+        Some(Variable::Text(value)) => match value.trim().parse() {
+            Ok(number) => number,
+            Err(_) => return,
+        },
         Some(_) => return,
     };
 
@@ -289,9 +305,14 @@ fn port(view: &View<'_>, template: &Template<'_>, engine: &Engine<'_>, found: &m
 
     // Decode pods connect to prefill pods.
     if template.role() == Some("prefill")
-        && let Some(policy) = blocking_policy(view, template, number)
+        && let Some((owner, label)) = blocking_policy(
+            view,
+            &view.manifests[template.owner],
+            &template.labels,
+            template.spec,
+            number,
+        )
     {
-        let (owner, label) = policy;
         let message =
             format!("{label} does not allow port {number}, the NIXL side channel of prefill");
         let hint = "add the port to the `ingress` rule for the pods of the pool";
@@ -299,32 +320,55 @@ fn port(view: &View<'_>, template: &Template<'_>, engine: &Engine<'_>, found: &m
     }
 }
 
+/// Checks that NetworkPolicies allow requests to the ports of a pool's pods, and of its picker.
+pub(crate) fn policies(view: &View<'_>, found: &mut Found) {
+    let mut check = |owner: &Manifest, labels: &Known<'_>, spec: &Json, ports: Vec<u32>| {
+        for port in ports {
+            if let Some((policy, label)) = blocking_policy(view, owner, labels, spec, port) {
+                let message = format!("{label} does not allow port {port} of {}", owner.label());
+                let hint = "add the port to an `ingress` rule";
+                found.push(policy, ".spec.ingress", message, hint);
+            }
+        }
+    };
+    for (_, pool) in view.pools() {
+        let ports = super::pool::ports(pool);
+        for template in view.selected(pool) {
+            let owner = &view.manifests[template.owner];
+            check(owner, &template.labels, template.spec, ports.clone());
+        }
+    }
+    for picker in &view.pickers {
+        let owner = &view.manifests[picker.owner];
+        let labels = labels_at(&owner.json, "/spec/template/metadata/labels").collect();
+        let spec = owner.json.pointer("/spec/template/spec").unwrap_or(&Json::Null);
+        check(owner, &labels, spec, picker.flags.number("grpc-port", 9_002).into_iter().collect());
+    }
+}
+
 /// Returns a NetworkPolicy that selects these pods, if none of their policies allows a port.
 fn blocking_policy(
     view: &View<'_>,
-    template: &Template<'_>,
+    owner: &Manifest,
+    labels: &Known<'_>,
+    spec: &Json,
     wanted: u32,
 ) -> Option<(usize, String)> {
-    let owner = &view.manifests[template.owner];
     let mut blocking = None;
 
     // Policies add up: one that allows the port is enough.
     for (index, policy) in view.of_kind("NetworkPolicy") {
-        let Some(spec) = policy.json.get("spec") else { continue };
-        let selector = spec.get("podSelector");
-        let labels = selector.and_then(|selector| selector.get("matchLabels")?.as_object());
-        let others = selector.is_some_and(|s| s.get("matchExpressions").is_some());
-        let selects = labels.is_none_or(|labels| template.has_labels(labels));
-
-        let types = list(spec, "policyTypes");
+        let Some(rules) = policy.json.get("spec") else { continue };
+        let selects = requirements(rules.get("podSelector")).iter().all(|one| one.fits(labels));
+        let types = list(rules, "policyTypes");
         let is_ingress = types.is_empty() || types.iter().any(|kind| kind == "Ingress");
-        if others || !selects || !is_ingress || !policy.may_share_namespace(owner) {
+        if !selects || !is_ingress || !policy.may_share_namespace(owner) {
             continue;
         }
 
-        let allows = list(spec, "ingress").iter().any(|rule| {
+        let allows = list(rules, "ingress").iter().any(|rule| {
             let ports = list(rule, "ports");
-            ports.is_empty() || ports.iter().any(|port| is_port(template, port, wanted))
+            ports.is_empty() || ports.iter().any(|port| is_port(spec, port, wanted))
         });
         if allows {
             return None;
@@ -334,10 +378,10 @@ fn blocking_policy(
     blocking
 }
 
-fn is_port(template: &Template<'_>, rule: &Json, wanted: u32) -> bool {
+fn is_port(spec: &Json, rule: &Json, wanted: u32) -> bool {
     match rule.get("port") {
         None => true,
-        Some(Json::String(name)) => template.containers().any(|(container, _)| {
+        Some(Json::String(name)) => all_containers(spec, "").iter().any(|(container, _)| {
             list(container, "ports").iter().any(|port| {
                 text(port, "name") == name
                     && port.get("containerPort").and_then(Json::as_u64) == Some(u64::from(wanted))

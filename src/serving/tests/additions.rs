@@ -1,6 +1,6 @@
 //! Keys that add to the pods of a chart.
 
-use super::{IMAGE, check, compile, objects, read};
+use super::{IMAGE, REQUESTS, check, compile, objects, read};
 use crate::diag::{Diagnostics, human};
 use serde_json::{Value as Json, json};
 
@@ -85,6 +85,23 @@ fn additions_are_held_against_the_invariants() {
 }
 
 #[test]
+fn engines_without_requests_are_a_note() {
+    for (resources, says) in [
+        ("", "the engine requests no cpu and no memory"),
+        ("engine.resources.limits = { memory = \"96Gi\" }\n", "the engine requests no cpu\n"),
+    ] {
+        let table = format!("engine.image = \"IMAGE\"\n{resources}prefill = {{ }}\n");
+        let config = super::read_without_engine(&table).0.expect("a model");
+        let mut found = Diagnostics::new();
+        let unit = compile(&config, &mut found).expect("a unit");
+        check(&unit, &config, &mut found);
+        let shown = human::render(&found, false);
+        let notes = shown.matches(&format!("note[serving-requests]: {says}")).count();
+        assert_eq!(notes, 1, "{shown}");
+    }
+}
+
+#[test]
 fn downloads_go_to_the_cache() {
     let all = objects("replicas = 2\ncache = { size = \"200Gi\", storage-class = \"shared\" }\n");
     let claim = named(&all, "PersistentVolumeClaim", "chat-cache");
@@ -148,7 +165,7 @@ fn parts_of_precise_prefix_routing_agree() {
     assert_eq!(shown(table), "");
     // What the engine is told, the picker is told, too.
     let other = format!(
-        "{table}[serving.engine]\nimage = \"{IMAGE}\"\nargs = [\"--block-size=128\"]\n\
+        "{table}[serving.engine]\n{REQUESTS}image = \"{IMAGE}\"\nargs = [\"--block-size=128\"]\n\
          env = [{{ name = \"PYTHONHASHSEED\", value = \"7\" }}]\n"
     );
     let (config, text) = super::read_without_engine(&other);
@@ -177,6 +194,22 @@ fn parts_of_precise_prefix_routing_agree() {
 }
 
 #[test]
+fn the_tokenizer_has_the_release_of_the_engine() {
+    let newest = "0.33.0";
+    for (tag, release) in [("v0.23.0", "0.23.0"), ("v0.17.1", newest), ("latest", newest)] {
+        let table = format!(
+            "epp.preset = \"precise-prefix\"\nengine = {{ image = \"vllm/vllm-openai:{tag}\" }}\n"
+        );
+        let config = super::read_without_engine(&table).0.expect("a model");
+        let unit = compile(&config, &mut Diagnostics::new()).expect("a unit");
+        let all = super::rendered(&unit);
+        let pod = &named(&all, "Deployment", "chat-epp")["spec"]["template"]["spec"];
+        let image = format!("vllm/vllm-openai-cpu:v{release}");
+        assert!(has(&pod["containers"], &json!({"name": "tokenizer", "image": image})), "{pod:#}");
+    }
+}
+
+#[test]
 fn devices_by_network_generation_and_claim() {
     let all = objects("tp = 8\naccelerator = { rdma = \"efa\" }\n");
     let container =
@@ -186,6 +219,9 @@ fn devices_by_network_generation_and_claim() {
     }
     assert!(has(&container["env"], &json!({"name": "FI_PROVIDER", "value": "efa"})));
     assert_eq!(container["securityContext"]["capabilities"]["add"], json!(["IPC_LOCK"]));
+    let all = objects("tp = 8\naccelerator = { rdma = \"ib\", rdma-devices = 1 }\n");
+    let pod = &named(&all, "Deployment", "chat-decode")["spec"]["template"]["spec"];
+    assert_eq!(pod["containers"][0]["resources"]["limits"]["rdma/ib"], 1);
 
     let all = objects("tp = 8\naccelerator = { vendor = \"tpu\", tpu = \"v7\" }\n");
     let pod = &named(&all, "Deployment", "chat-decode")["spec"]["template"]["spec"];
@@ -218,6 +254,11 @@ fn metrics_have_the_names_of_their_adapter() {
     let gke = "prometheus.googleapis.com|vllm:num_requests_waiting|gauge";
     assert_eq!(metric("metrics = \"gke\""), gke);
     assert_eq!(metric("metric = \"vllm_queue\""), "vllm_queue");
+    let all = objects("autoscaling = { max = 4, metrics = \"gke\" }\n");
+    let collected = named(&all, "PodMonitoring", "chat-decode");
+    assert_eq!(collected["apiVersion"], "monitoring.googleapis.com/v1");
+    let endpoint = json!({"port": "engine", "path": "/metrics", "interval": "10s"});
+    assert!(has(&collected["spec"]["endpoints"], &endpoint), "{collected:#}");
     let keda =
         "autoscaling = { kind = \"keda\", max = 4, prometheus = \"http://a:1\", metric = \"a\" }\n";
     assert!(shown(keda).contains("has no effect with `kind = \"keda\"`"), "{}", shown(keda));
@@ -240,8 +281,8 @@ fn offloading_and_traces() {
     assert!(args.contains(&json!("--tracing=true")), "{args:?}");
     assert_eq!(shown(table), "");
 
-    let offload = "[serving.engine]\nimage = \"IMAGE\"\nkv-offload = \"64Gi\"\n";
-    let (config, text) = super::read_without_engine(offload);
+    let offload = format!("[serving.engine]\n{REQUESTS}image = \"IMAGE\"\nkv-offload = \"64Gi\"\n");
+    let (config, text) = super::read_without_engine(&offload);
     let unit = compile(&config.unwrap_or_else(|| panic!("{text}")), &mut Diagnostics::new());
     let all = super::rendered(&unit.expect("a unit"));
     let pod = &named(&all, "Deployment", "chat-decode")["spec"]["template"]["spec"];

@@ -108,7 +108,7 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingPoolShape, "has a rule with invalid targets", SINGLE, |all| {
         object(all, "InferenceModelRewrite", "chat")["spec"]["rules"][0]["targets"][0]["weight"] = json!(0);
     }),
-    breaks(Code::ServingPoolEmpty, "no pods match the selector", SINGLE, |all| {
+    breaks(Code::ServingPoolEmpty, "InferencePool/chat selects no pods", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["selector"]["matchLabels"]["app"] = json!("chats");
     }),
     breaks(Code::ServingPoolPorts, "port 8001–8007", WIDE, |all| {
@@ -351,7 +351,7 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingEngineFlags, "`--headless` excludes load-balancing modes", HYBRID, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--headless");
     }),
-    breaks(Code::ServingRay, "which is not in image `vllm/vllm-openai:v0.23.0@sha256", RAY, |all| {
+    breaks(Code::ServingRay, "which is not in image `vllm/vllm-openai:v0.33.0@sha256", RAY, |all| {
         for pod in [LEADER, WORKER] {
             let container = engine(object(all, "LeaderWorkerSet", "chat-decode"), pod);
             container["image"] = json!(IMAGE.replace("example.com/", "vllm/"));
@@ -451,12 +451,12 @@ pub(super) const BREAKING: &[Breaking] = &[
     }),
     breaks(Code::ServingEngineFlags, "vLLM 0.21.0 has no flag `--data-parallel-multi-port-external-lb`: it was added in 0.22.0", WIDE, |all| {
         for set in ["chat-decode", "chat-prefill"] {
-            engine(object(all, "LeaderWorkerSet", set), WORKER)["image"] = json!(IMAGE.replace("0.23.0", "0.21.0"));
+            engine(object(all, "LeaderWorkerSet", set), WORKER)["image"] = json!(IMAGE.replace("0.33.0", "0.21.0"));
         }
     }),
     breaks(Code::ServingEngineFlags, "no release of vLLM up to 0.33.0 has a flag `--max-modle-len`", SINGLE, |all| {
         let container = engine(object(all, "Deployment", "chat-decode"), POD);
-        container["image"] = json!("example.com/own@sha256:0000000000000000000000000000000000000000000000000000000000000000");
+        container["image"] = json!("vllm/vllm-openai@sha256:0000000000000000000000000000000000000000000000000000000000000000");
         flag(container, "--max-modle-len=4096");
     }),
     warns(Code::ServingEngineFlags, "has no environment variable `VLLM_ATTENTION_BACKEND`: 0.14.1 was the last", SINGLE, |all| {
@@ -464,7 +464,7 @@ pub(super) const BREAKING: &[Breaking] = &[
     }),
     Breaking { severity: Severity::Note, ..breaks(Code::ServingRelease, "only 0.22.0 and later have `--data-parallel-supervisor-port`, `--data-parallel-multi-port-external-lb`", WIDE, |all| {
         for set in ["chat-decode", "chat-prefill"] {
-            engine(object(all, "LeaderWorkerSet", set), WORKER)["image"] = json!(IMAGE.replace(":v0.23.0", ""));
+            engine(object(all, "LeaderWorkerSet", set), WORKER)["image"] = json!(IMAGE.replace(":v0.33.0", ""));
         }
     }) },
     Breaking { severity: Severity::Note, ..breaks(Code::ServingRelease, "`--gpu-mem` is an abbreviation of `--gpu-memory-utilization`", SINGLE, |all| {
@@ -513,7 +513,7 @@ pub(super) const BREAKING: &[Breaking] = &[
         flag(engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER), "--block-size=64");
     }),
     warns(Code::ServingPair, "prefill has image", WIDE, |all| {
-        let image = IMAGE.replace("v0.23.0", "v0.24.0");
+        let image = IMAGE.replace("v0.33.0", "v0.24.0");
         engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER)["image"] = json!(image);
     }),
     breaks(Code::ServingAutoscaler, "scales Deployment/chat, which does not exist", SINGLE, |all| {

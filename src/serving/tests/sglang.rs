@@ -1,6 +1,6 @@
 //! Charts of SGLang.
 
-use super::{PICKER, SIDECAR, check, compile, findings, read_without_engine, rendered};
+use super::{PICKER, REQUESTS, SIDECAR, check, compile, findings, read_without_engine, rendered};
 use crate::diag::{Diagnostics, human};
 use serde_json::{Value as Json, json};
 
@@ -9,7 +9,7 @@ const IMAGE: &str = "example.com/lmsysorg/sglang:v0.5.21@sha256:0000000000000000
 /// Returns the objects of a chart, and what a build reports.
 fn built(keys: &str, engine: &str) -> (Vec<Json>, String) {
     let table = format!(
-        "epp.image = \"PICKER\"\n{keys}[serving.engine]\nkind = \"sglang\"\nimage = \"OWN\"\n{engine}"
+        "epp.image = \"PICKER\"\n{keys}[serving.engine]\nkind = \"sglang\"\nimage = \"OWN\"\n{REQUESTS}{engine}"
     );
     let table = table.replace("OWN", IMAGE).replace("PICKER", PICKER).replace("SIDECAR", SIDECAR);
     let (config, shown) = read_without_engine(&table);

@@ -156,16 +156,15 @@ impl<'a> ByLabel<'a> {
 
     /// Returns the positions of the things in the namespace of `near`, or in all namespaces, that have
     /// the rarest of the labels `wanted`; without labels, of all things there.
-    pub(super) fn candidates(
+    pub(super) fn candidates<'w>(
         &self,
-        wanted: &serde_json::Map<String, Json>,
+        wanted: impl IntoIterator<Item = (&'w str, &'w str)>,
         near: Option<&Manifest>,
     ) -> Vec<usize> {
         let namespace = near.map_or("", Manifest::namespace);
-        let labels = wanted.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
         let positions =
             |(key, value)| Some(self.labels.get(key)?.get(value)?.in_namespace(namespace));
-        let with = labels.map(|label| positions(label).unwrap_or_default());
+        let with = wanted.into_iter().map(|label| positions(label).unwrap_or_default());
         with.min_by_key(Vec::len).unwrap_or_else(|| self.all.in_namespace(namespace))
     }
 }
@@ -177,9 +176,16 @@ pub(super) fn has_labels(labels: Option<&Json>, wanted: &serde_json::Map<String,
 }
 
 /// Returns the labels of an object, or of other metadata.
-fn labels_at<'a>(json: &'a Json, pointer: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let labels = json.pointer(pointer).and_then(Json::as_object).into_iter().flatten();
-    labels.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
+pub(super) fn labels_at<'a>(
+    json: &'a Json,
+    pointer: &str,
+) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+    json.pointer(pointer).and_then(Json::as_object).into_iter().flat_map(pairs)
+}
+
+/// Returns the labels of a selector or of an object.
+pub(super) fn pairs(labels: &serde_json::Map<String, Json>) -> impl Iterator<Item = (&str, &str)> {
+    labels.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
 }
 
 /// Positions of manifests, templates and pickers in a [`View`], so that no rule searches all of them
@@ -498,14 +504,14 @@ impl<'a> View<'a> {
     }
 
     /// Returns the Services in the namespace of `near`, or in all namespaces, that may have these labels.
-    pub(super) fn services_like(
+    pub(super) fn services_like<'w>(
         &self,
-        wanted: &serde_json::Map<String, Json>,
+        wanted: impl IntoIterator<Item = (&'w str, &'w str)>,
         near: Option<&Manifest>,
-    ) -> impl Iterator<Item = &'a Manifest> + use<'_, 'a> {
+    ) -> Vec<&'a Manifest> {
         let services = self.index.kinds.get("Service").map_or(&[][..], Vec::as_slice);
         let candidates = self.index.services.candidates(wanted, near).into_iter();
-        candidates.map(|at| &self.manifests[services[at]])
+        candidates.map(|at| &self.manifests[services[at]]).collect()
     }
 
     /// Returns the templates of a manifest.
@@ -528,7 +534,7 @@ impl<'a> View<'a> {
         wanted: &serde_json::Map<String, Json>,
         near: &Manifest,
     ) -> impl Iterator<Item = &'v Template<'a>> {
-        let candidates = self.index.templates.candidates(wanted, Some(near)).into_iter();
+        let candidates = self.index.templates.candidates(pairs(wanted), Some(near)).into_iter();
         candidates
             .map(|number| &self.templates[number])
             .filter(|template| template.has_labels(wanted))

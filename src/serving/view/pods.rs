@@ -1,7 +1,7 @@
 //! Pod templates with their engines and sidecars.
 
 use super::super::releases::argparse::Names;
-use super::super::releases::{SGLANG, VLLM};
+use super::super::releases::{SGLANG, VLLM, image};
 use super::flags::Flags;
 use super::shell::{self, Budget, Variables};
 use serde_json::Value as Json;
@@ -114,6 +114,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) flags: Option<Flags>,
     /// The model argument.
     pub(crate) model: Option<String>,
+    /// The reason why facts about the releases of its program may not hold.
+    pub(crate) unjudged: Option<String>,
 }
 
 /// A routing sidecar.
@@ -232,6 +234,24 @@ fn variables(container: &Json, part: Part, size: u32, budget: &Budget) -> Variab
     variables
 }
 
+/// Returns why facts about the releases of a program may not hold for a server with this image and
+/// these flags; `None` if they do.
+fn unjudged(program: Program, image: &str, flags: Option<&Flags>) -> Option<String> {
+    let (key, name) = match program {
+        Program::Vllm => ("vllm", "vLLM"),
+        Program::Sglang => ("sglang", "SGLang"),
+        Program::HuggingFace | Program::Other => return None,
+    };
+    // Its own program, `sglang.multimodal_gen`, under the same command.
+    let is_diffusion = program == Program::Sglang
+        && flags.is_some_and(|flags| flags.has("num-gpus") || flags.has("backend"));
+    if is_diffusion {
+        return Some("it is SGLang's diffusion server, whose flags differ".to_owned());
+    }
+    let holds = image.is_empty() || image::is_judged(image, key);
+    (!holds).then(|| format!("its image `{image}` is not one of {name}'s"))
+}
+
 impl<'a> Engine<'a> {
     /// Returns the engine of a container; `None` if it is not one. Without known commands, image and
     /// name decide.
@@ -241,7 +261,8 @@ impl<'a> Engine<'a> {
         let named = |program, flags: Option<Flags>, model| {
             let model: Option<String> = model;
             let model = model.filter(|model| !model.contains(shell::UNKNOWN));
-            Some(Engine { container, program, flags, model })
+            let unjudged = unjudged(program, image, flags.as_ref());
+            Some(Engine { container, program, flags, model, unjudged })
         };
         // vLLM-Omni has flags and versions of its own.
         let vllm = |words: &[String]| match image.contains("omni") {

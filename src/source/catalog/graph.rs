@@ -64,7 +64,7 @@ fn channel<'c>(
                 Code::ChannelNotFound,
                 format!("the package `{}` has no default channel", contents.package),
             )
-            .at(Place::span(source.package.span.clone()))
+            .at(&source.package.span)
             .hint(format!("set `channel`; the package has {}", listed(&names)))
             .into());
         }
@@ -75,7 +75,7 @@ fn channel<'c>(
             Code::SourceLimit,
             format!("the channel `{name}` has too many entries ({})", entries.len()),
         )
-        .at(Place::span(span.clone()))
+        .at(span)
         .hint(format!("check that this is a catalog: real channels have at most {MOST_ENTRIES}"))
         .into()),
         Some((name, entries)) => Ok((name, entries)),
@@ -88,10 +88,7 @@ fn channel<'c>(
             if let Some(near) = suggest::nearest(wanted, &names) {
                 hint = format!("did you mean `{near}`? {hint}");
             }
-            Err(Diagnostic::error(Code::ChannelNotFound, message)
-                .at(Place::span(span.clone()))
-                .hint(hint)
-                .into())
+            Err(Diagnostic::error(Code::ChannelNotFound, message).at(span).hint(hint).into())
         }
     }
 }
@@ -132,7 +129,7 @@ impl<'c> Channel<'c> {
         let heads = heads(self.entries, &self.versions());
         let span = source.channel.as_ref().map_or(&source.package.span, |channel| &channel.span);
         let error = |code, message: String, hint: String| {
-            Fatal::from(Diagnostic::error(code, message).at(Place::span(span.clone())).hint(hint))
+            Fatal::from(Diagnostic::error(code, message).at(span).hint(hint))
         };
         let name = self.name;
 
@@ -191,7 +188,7 @@ impl<'c> Channel<'c> {
         };
         fitting.sort_unstable();
         let error = |code, message: String, hint: String| {
-            Diagnostic::error(code, message).at(Place::span(span.clone())).hint(hint)
+            Diagnostic::error(code, message).at(span).hint(hint)
         };
         let name = self.name;
         match fitting.as_slice() {

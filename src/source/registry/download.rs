@@ -39,7 +39,7 @@ impl Blobs for Repository<'_> {
         let next = AtomicUsize::new(0);
         let found = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
-            for _ in 0..missing.len().min(self.client.network.downloads) {
+            for _ in 0..missing.len().min(self.client.network.downloads as usize) {
                 scope.spawn(|| {
                     while let Some((index, descriptor)) = {
                         let index = next.fetch_add(1, Ordering::Relaxed);

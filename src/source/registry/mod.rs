@@ -25,7 +25,7 @@ use super::cache::Cache;
 use super::image::MANIFEST_TYPES;
 use super::limits::Limits;
 use crate::config::{Network, Registry};
-use crate::diag::{Code, Diagnostic, Fatal, Place};
+use crate::diag::{Code, Diagnostic, Fatal};
 use credentials::{Credentials, Secret};
 use failure::Failure;
 use http::{Content, Http, Query, Response, is_loopback, shown};
@@ -155,7 +155,7 @@ impl Client {
                         Code::InvalidValue,
                         format!("cannot use `{}` as `ca`: {why}", ca.display()),
                     )
-                    .at(Place::span(registry.span.clone()))
+                    .at(&registry.span)
                     .hint("set a PEM file with the CA certificates"),
                 ))
             })?;
@@ -179,7 +179,7 @@ impl Client {
             name: name.to_owned(),
             endpoint: format!("{scheme}://{authority}"),
             http,
-            slots: Slots::new(self.network.downloads),
+            slots: Slots::new(self.network.downloads as usize),
             trusted,
             tokens: Mutex::default(),
         });

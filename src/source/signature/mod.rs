@@ -169,7 +169,7 @@ impl SourceResolver {
         } else {
             invalid(&image, signers, &found)
         };
-        Err(error.related(Place::span(table.clone()), "required by this table").into())
+        Err(error.related(table, "required by this table").into())
     }
 }
 
@@ -318,7 +318,7 @@ fn rejected(reference: &Reference, table: &Span) -> Fatal {
         Code::SignatureRequired,
         format!("no `[[verify]]` table says who signs `{name}`"),
     )
-    .related(Place::span(table.clone()), "required by this table")
+    .related(table, "required by this table")
     .hint(format!(
         "add [[verify]] prefix = \"{name}\", key = [\"FILE.pem\"], or identity, issuer and roots for \
             keyless signatures; or insecure = true to not verify it"

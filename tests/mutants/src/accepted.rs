@@ -56,16 +56,17 @@ pub fn of<'a>(accepted: &'a [Accepted], mutants: &[Mutant]) -> BTreeMap<usize, &
     mutants.iter().enumerate().filter_map(|(id, mutant)| Some((id, line(mutant)?))).collect()
 }
 
-/// Returns what is wrong with the list: lines for `files` without a mutant, and mutants that a test
-/// catches.
+/// Returns what is wrong with the list: mutants that a test catches, and, if the mutants are of all
+/// kinds, lines for `files` without a mutant.
 pub fn errors(
     accepted: &[Accepted],
     mutants: &[Mutant],
     files: &[String],
+    are_all_kinds: bool,
     outcomes: &BTreeMap<usize, Outcome>,
 ) -> Vec<String> {
     let is_gone = |line: &&Accepted| {
-        let is_listed = files.iter().any(|file| file == line.file());
+        let is_listed = are_all_kinds && files.iter().any(|file| file == line.file());
         is_listed && !mutants.iter().any(|mutant| line.is_of(mutant))
     };
     let gone = accepted.iter().filter(is_gone).map(|line| format!("gone: {}", line.pattern));
@@ -108,7 +109,7 @@ mod tests {
         let outcomes =
             BTreeMap::from([(statements[0], Outcome::Unreached), (statements[1], caught)]);
         assert_eq!(
-            errors(&accepted, &mutants, &files, &outcomes),
+            errors(&accepted, &mutants, &files, true, &outcomes),
             [
                 "gone: src/a.rs: replace 9 with *",
                 "accepted, but caught: src/a.rs:1:16: delete statement b(); in f",

@@ -2,19 +2,47 @@
 
 use crate::instrument::Site;
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn cargo(tree: &Path, work: &Path, arguments: &[&str]) -> Result<Vec<Json>, String> {
+/// The argument of cargo for all crates.
+pub const WORKSPACE: &str = "--workspace";
+
+/// Returns the arguments of cargo for the crates that have these files.
+///
+/// # Errors
+/// A file is in no crate.
+pub fn crates_of(root: &Path, files: &[String]) -> Result<Vec<String>, String> {
+    let mut names = BTreeSet::new();
+    for file in files {
+        let manifests =
+            Path::new(file).ancestors().map(|folder| root.join(folder).join("Cargo.toml"));
+        let text = manifests.filter_map(|path| std::fs::read_to_string(path).ok()).next();
+        let text = text.unwrap_or_default();
+        let name = text.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+        names.insert(name.ok_or_else(|| format!("{file} is in no crate"))?.to_owned());
+    }
+    Ok(names.into_iter().map(|name| format!("--package={name}")).collect())
+}
+
+fn cargo(
+    tree: &Path,
+    work: &Path,
+    arguments: &[&str],
+    crates: &[String],
+) -> Result<Vec<Json>, String> {
     let output = Command::new("cargo")
         .args(arguments)
-        .args(["--workspace", "--locked", "--message-format=json"])
+        .args(crates)
+        .args(["--locked", "--message-format=json"])
         .current_dir(tree)
         .env("CARGO_TARGET_DIR", work.join("build"))
         .env("RUSTFLAGS", "--cap-lints=allow")
-        // The tests run thousands of times, and the program is compiled once.
-        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
+        // Tests of the suite run thousands of times, and the program is compiled once. Unit tests are
+        // short.
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", if crates == [WORKSPACE] { "1" } else { "0" })
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .stderr(std::process::Stdio::inherit())
         .output()
         .map_err(|error| format!("cannot run cargo: {error}"))?;
@@ -31,9 +59,10 @@ pub fn check(
     tree: &Path,
     work: &Path,
     sites: &BTreeMap<PathBuf, Vec<Site>>,
+    crates: &[String],
 ) -> Result<BTreeMap<usize, String>, String> {
     let mut unviable = BTreeMap::new();
-    for message in cargo(tree, work, &["check", "--lib"])? {
+    for message in cargo(tree, work, &["check", "--lib"], crates)? {
         let message = &message["message"];
         if message["level"] != "error" {
             continue;
@@ -80,14 +109,17 @@ pub struct Program {
     pub folder: PathBuf,
 }
 
-/// Compiles the tests: unit tests first, then tests/suite, whose tests take longer.
+/// Compiles the tests: unit tests of some crates, or of all with `--workspace` and then tests/suite,
+/// whose tests take longer.
 ///
 /// # Errors
 /// Nothing was compiled.
-pub fn programs(tree: &Path, work: &Path) -> Result<Vec<Program>, String> {
+pub fn programs(tree: &Path, work: &Path, crates: &[String]) -> Result<Vec<Program>, String> {
     let arguments = ["test", "--no-run", "--lib", "--test=suite", "--test=source"];
+    let is_whole = crates == [WORKSPACE];
+    let arguments = if is_whole { &arguments } else { &arguments[..3] };
     let mut programs = Vec::new();
-    for message in cargo(tree, work, &arguments)? {
+    for message in cargo(tree, work, arguments, crates)? {
         let Some(path) = message["executable"].as_str() else { continue };
         let manifest = Path::new(message["manifest_path"].as_str().unwrap_or_default());
         if message["profile"]["test"] == true {

@@ -54,26 +54,40 @@ pub struct Function {
     pub return_type: String,
 }
 
-/// Returns the mutants of files: those of cargo-mutants, and then those of [`crate::kinds`].
+/// Returns the mutants of files: those of cargo-mutants if it is installed, and then those of
+/// [`crate::kinds`].
 ///
 /// # Errors
-/// cargo-mutants is not installed, or fails, or a file cannot be read.
+/// cargo-mutants fails, or a file cannot be read.
 pub fn mutants(root: &Path, files: &[String]) -> Result<Vec<Mutant>, String> {
-    let output = Command::new("cargo")
-        .args(["mutants", "--workspace", "--list", "--json", "--no-config"])
-        .args(files.iter().map(|file| format!("--file={file}")))
-        .current_dir(root)
-        .output()
-        .map_err(|error| format!("cannot run cargo: {error}"))?;
-    if !output.status.success() {
-        let text = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{text}hint: cargo install cargo-mutants --locked"));
-    }
-    let mut mutants: Vec<Mutant> = serde_json::from_slice(&output.stdout)
-        .map_err(|error| format!("cannot read the list of cargo-mutants: {error}"))?;
+    let mut mutants = listed(root, files)?;
     for file in files {
         let text = std::fs::read_to_string(root.join(file)).map_err(|e| format!("{file}: {e}"))?;
         mutants.extend(crate::kinds::mutants(file, &text)?);
     }
     Ok(mutants)
+}
+
+/// Returns the list of cargo-mutants.
+fn listed(root: &Path, files: &[String]) -> Result<Vec<Mutant>, String> {
+    let cargo = |arguments: &mut dyn Iterator<Item = String>| {
+        let output =
+            Command::new("cargo").arg("mutants").args(arguments).current_dir(root).output();
+        output.map_err(|error| format!("cannot run cargo: {error}"))
+    };
+    if !cargo(&mut std::iter::once("--version".to_owned()))?.status.success() {
+        eprintln!(
+            "not checked: the kinds of cargo-mutants, which is missing: \
+             cargo install cargo-mutants --locked"
+        );
+        return Ok(Vec::new());
+    }
+    let options = ["--workspace", "--list", "--json", "--no-config"].map(str::to_owned);
+    let files = files.iter().map(|file| format!("--file={file}"));
+    let output = cargo(&mut options.into_iter().chain(files))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("cannot read the list of cargo-mutants: {error}"))
 }

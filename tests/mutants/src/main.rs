@@ -30,6 +30,7 @@ caught.
 
   --folder FOLDER   sources to change, such as src/yaml (the core); can be repeated
   --since REVISION  only lines that changed since REVISION, in all folders unless some are named
+  --lib             only the unit tests of the crates of these sources, in a few minutes
   --list            only print the mutants
   --seconds N       stop after N seconds of tests for a mutant (60)
   --jobs N          tests at a time (number of processors)
@@ -41,6 +42,7 @@ const CORE: [&str; 4] = ["src/bundle", "src/compile/olm", "src/compile/passes", 
 struct Arguments {
     folders: Vec<String>,
     since: Option<String>,
+    only_unit_tests: bool,
     list: bool,
     budget: Duration,
     jobs: usize,
@@ -60,6 +62,7 @@ fn arguments() -> Option<Arguments> {
     let mut arguments = Arguments {
         folders: Vec::new(),
         since: None,
+        only_unit_tests: false,
         list: false,
         budget: Duration::from_secs(60),
         jobs,
@@ -74,6 +77,7 @@ fn arguments() -> Option<Arguments> {
             "--work" => work = Some(words.next()?.into()),
             "--folder" => arguments.folders.push(words.next()?),
             "--since" => arguments.since = Some(words.next()?),
+            "--lib" => arguments.only_unit_tests = true,
             "--list" => arguments.list = true,
             _ if word.starts_with('-') => return None,
             _ => arguments.names.push(word),
@@ -117,13 +121,21 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     let tree = arguments.work.join("tree");
     tree::copy(&root, &tree)?;
 
+    let crates = if arguments.only_unit_tests {
+        build::crates_of(&root, &files)?
+    } else {
+        vec![build::WORKSPACE.to_owned()]
+    };
+
     // Files are instrumented with all mutants, also with unselected ones, so that another selection
     // does not compile them again.
     let mut unviable = unviable::read(&arguments.work, &root, &mutants);
     let programs = loop {
         let sites = tree::instrument(&root, &tree, &mutants, &mut unviable)?;
-        match build::check(&tree, &arguments.work, &sites)? {
-            found if found.is_empty() => break build::programs(&tree, &arguments.work)?,
+        match build::check(&tree, &arguments.work, &sites, &crates)? {
+            found if found.is_empty() => {
+                break build::programs(&tree, &arguments.work, &crates)?;
+            }
             found => unviable.extend(found),
         }
     };
@@ -141,7 +153,8 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     let listed = accepted::of(&accepted, &mutants);
     let is_whole = arguments.names.is_empty() && since.is_none();
     report::print(&mutants, &outcomes, &unviable, &listed, is_whole);
-    let errors = accepted::errors(&accepted, &mutants, &files, &outcomes);
+    let are_all_kinds = mutants.iter().any(|mutant| !mutant.is_own);
+    let errors = accepted::errors(&accepted, &mutants, &files, are_all_kinds, &outcomes);
     for error in &errors {
         println!("{error}");
     }

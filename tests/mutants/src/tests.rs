@@ -4,7 +4,6 @@
 use crate::build::Program;
 use crate::list::Mutant;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
@@ -73,11 +72,6 @@ fn wait(mut child: Child, limit: Duration) -> Option<bool> {
     }
 }
 
-fn shared_data() -> OsString {
-    std::env::var_os("BUNDLE2CHART_SHARED")
-        .unwrap_or_else(|| crate::root().join("../shared").into_os_string())
-}
-
 /// Runs tests of one program by name; `Some(true)` if all pass, `None` after `limit`.
 ///
 /// # Panics
@@ -92,8 +86,8 @@ fn run(program: &Program, names: &[&str], variable: (&str, &str), limit: Duratio
         .env(variable.0, variable.1)
         .env("INSTA_UPDATE", "no")
         .env("INSTA_FORCE_PASS", "0")
-        // Tests look for shared data next to the checkout, and the work tree is elsewhere.
-        .env("BUNDLE2CHART_SHARED", shared_data())
+        // The tests stand on their own.
+        .env_remove("BUNDLE2CHART_SHARED")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -28,15 +28,37 @@ fn write(path: &Path, content: &[u8]) -> Result<(), String> {
 /// # Errors
 /// Git fails, or a folder has none.
 pub fn sources(root: &Path, folders: &[String]) -> Result<Vec<String>, String> {
-    let is_test = |path: &str| path.split('/').any(|part| part == "tests" || part == "tests.rs");
     let mut sources = git_files(root)?;
-    sources.retain(|path| is_instrumented(path) && !is_test(path) && root.join(path).exists());
+    sources.retain(|path| is_instrumented(path) && root.join(path).exists());
+    let mut tests = Vec::new();
+    for path in &sources {
+        let text = fs::read_to_string(root.join(path)).map_err(|e| format!("{path}: {e}"))?;
+        tests.extend(test_modules(path, &text));
+    }
+    let is_test = |path: &String| {
+        tests.iter().any(|module| Path::new(path.trim_end_matches(".rs")).starts_with(module))
+    };
+    sources.retain(|path| !is_test(path));
     let is_in = |path: &str, folder: &str| Path::new(path).starts_with(folder);
     if let Some(folder) = folders.iter().find(|f| !sources.iter().any(|path| is_in(path, f))) {
         return Err(format!("{folder} has no sources"));
     }
     sources.retain(|path| folders.iter().any(|folder| is_in(path, folder)));
     Ok(sources)
+}
+
+/// Returns the modules in other files that a source declares for tests only, as paths without `.rs`.
+fn test_modules(path: &str, text: &str) -> Vec<String> {
+    let stem = path.trim_end_matches(".rs");
+    let is_root = ["mod", "lib", "main"].iter().any(|name| stem.ends_with(&format!("/{name}")));
+    let folder =
+        if is_root { stem.rsplit_once('/').map_or("", |(folder, _)| folder) } else { stem };
+    let declarations = text.split("#[cfg(test)]\n").skip(1);
+    let name = |rest: &str| {
+        let line = rest.lines().next()?.strip_suffix(';')?;
+        Some(format!("{folder}/{}", line.rsplit_once("mod ")?.1))
+    };
+    declarations.filter_map(name).collect()
 }
 
 /// Returns true for files that `instrument` writes.
@@ -125,4 +147,17 @@ pub fn instrument(
         write(&tree.join(&path), text.as_bytes())?;
     }
     Ok(sites)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_for_tests_are_no_sources() {
+        let text = "#[cfg(test)]\nmod tests;\nmod a;\n#[cfg(test)]\npub(crate) mod sample;\n\
+                    #[cfg(test)]\nmod inner {\n}\n";
+        assert_eq!(test_modules("src/x/y.rs", text), ["src/x/y/tests", "src/x/y/sample"]);
+        assert_eq!(test_modules("src/x/mod.rs", text), ["src/x/tests", "src/x/sample"]);
+    }
 }

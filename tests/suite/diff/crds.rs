@@ -35,6 +35,8 @@ fn crds_of_a_folder_are_created_and_replaced() {
         [
             "kubectl create -f CHART/crds/shades.light.example.com.yaml",
             "kubectl replace -f CHART/crds/",
+            // The labels of the other objects follow the version.
+            "helm upgrade RELEASE CHART --namespace NAMESPACE --values VALUES",
         ]
     );
 }

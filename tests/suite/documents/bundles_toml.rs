@@ -2,14 +2,15 @@
 //! and the JSON schema use.
 
 use super::up_to_date;
-use bundle2chart::config::keys::{Key, Kind, ROOT, Table};
+use bundle2chart::config::declare::{Declared, Key, Kind, Table};
+use bundle2chart::config::tables::root::Root;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 /// Directory of the pages.
 const DIRECTORY: &str = "docs/reference/bundles-toml";
-const SOURCE: &str = "Generated from `src/config/keys.rs`.\n";
+const SOURCE: &str = "Generated from `src/config/tables`.\n";
 
 /// A table, and the tables that have it.
 struct Found {
@@ -25,7 +26,7 @@ struct Found {
 /// Returns all tables below the top of the file, each once, in the order of the keys.
 fn tables() -> Vec<Found> {
     let mut found = Vec::new();
-    collect(&ROOT, None, &mut found);
+    collect(Root::TABLE, None, &mut found);
     found
 }
 
@@ -130,7 +131,7 @@ fn reference_of_bundles_toml() {
          [schema/]({REPOSITORY}schema/bundles.schema.json).\n[bundles.toml]({REPOSITORY}bundles.toml) \
          of this repository is an example with comments.\n\n{SOURCE}\n"
     );
-    index.push_str(&keys(&ROOT, &found, "bundles-toml/"));
+    index.push_str(&keys(Root::TABLE, &found, "bundles-toml/"));
     up_to_date("docs/reference/bundles-toml.md", &index);
 
     for Found { table, page, title, parents } in &found {

@@ -32,14 +32,25 @@ pub(super) fn by_code() -> BTreeMap<String, String> {
     found
 }
 
-/// Returns the paragraphs of a snapshot that fit into a page as they are.
+/// Returns the diagnostics of a snapshot that fit into a page as they are.
 fn blocks(text: &str) -> impl Iterator<Item = String> {
     text.split("\n\n")
-        .map(|block| {
+        .flat_map(|block| {
             // Before the first one are the exit code and the name of the stream.
-            let start =
-                block.lines().skip_while(|line| line.starts_with("---") || !line.contains("]: "));
-            start.collect::<Vec<_>>().join("\n")
+            let is_head = |line: &&str| line.contains("]: ") && !line.starts_with("---");
+            let lines: Vec<&str> = block.lines().skip_while(|line| !is_head(line)).collect();
+            let Some(brief) = lines.first().and_then(|line| line.strip_prefix("  ")) else {
+                return vec![lines.join("\n")];
+            };
+            // Those of a bundle are below its name, without empty lines.
+            let mut found = vec![brief.to_owned()];
+            for line in lines.iter().skip(1).filter_map(|line| line.strip_prefix("  ")) {
+                match found.last_mut().filter(|_| line.starts_with(' ')) {
+                    Some(last) => *last += &format!("\n{line}"),
+                    None => found.push(line.to_owned()),
+                }
+            }
+            found
         })
         .filter(|block| {
             let is_ours = ["```", "[temp]", "\\u{", "$"].iter().all(|text| !block.contains(text));
@@ -49,7 +60,10 @@ fn blocks(text: &str) -> impl Iterator<Item = String> {
 
 #[test]
 fn examples_are_whole_diagnostics() {
-    let text = "exit code 2\n--- standard error\nerror[a-b]: c\n--> d:1\n = hint: e\n\nnote[f]: g\n\n1 error\n";
+    let text = "exit code 2\n--- standard error\nerror[a-b]: c\n--> d:1\n = hint: e\n\nnote[f]: g\n\n\
+                bundle:\n  note[h]: i (j:1)\n   = hint: k\n  note[l]: m\nother:\n  note[n]: o\n\n1 error\n";
     let found: Vec<String> = blocks(text).collect();
-    assert_eq!(found, ["error[a-b]: c\n--> d:1\n = hint: e", "note[f]: g"]);
+    let brief = ["note[h]: i (j:1)\n = hint: k", "note[l]: m", "note[n]: o"];
+    assert_eq!(found[..2], ["error[a-b]: c\n--> d:1\n = hint: e", "note[f]: g"]);
+    assert_eq!(found[2..], brief);
 }

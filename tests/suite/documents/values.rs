@@ -1,6 +1,7 @@
-//! The reference of values: the comments in values.yaml of committed charts.
+//! The reference of values: the comments in values.yaml of charts.
 
 use super::up_to_date;
+use crate::support::serving_examples;
 use regex::Regex;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,7 +15,7 @@ values; a chart has those that its objects use. Names of containers, Deployments
 
 `bundle2chart diff --values FILE` shows which of your values a new version of a chart ignores or rejects.
 
-Generated from values.yaml of the charts in out/ and examples/serving/out.
+Generated from values.yaml of the charts in out/ and of examples/serving.
 ";
 
 /// Tables whose keys are names from the bundle.
@@ -86,10 +87,9 @@ fn described(text: &str) -> Vec<Described> {
 }
 
 /// Returns a table of the values of all charts below a directory.
-fn table(directory: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
+fn table(directory: &Path) -> String {
     let mut values: Vec<Described> = Vec::new();
-    for entry in WalkDir::new(root).sort_by_file_name() {
+    for entry in WalkDir::new(directory).sort_by_file_name() {
         let entry = entry.expect("an entry");
         if entry.file_name() != "values.yaml" {
             continue;
@@ -101,7 +101,7 @@ fn table(directory: &str) -> String {
             }
         }
     }
-    assert!(values.len() > 15, "only {} values in {directory}", values.len());
+    assert!(values.len() > 15, "only {} values in {}", values.len(), directory.display());
     values.sort_by(|one, other| one.path.cmp(&other.path));
 
     values.iter().fold("| value | description |\n|---|---|\n".to_owned(), |mut text, value| {
@@ -114,8 +114,8 @@ fn table(directory: &str) -> String {
 fn reference_of_values() {
     let text = format!(
         "{HEAD}\n## Charts of operators\n\n{}\n## Charts of models\n\n{}",
-        table("out"),
-        table("examples/serving/out")
+        table(&Path::new(env!("CARGO_MANIFEST_DIR")).join("out")),
+        table(serving_examples::charts())
     );
     up_to_date("docs/reference/values.md", &text);
 }

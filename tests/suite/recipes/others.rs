@@ -51,7 +51,7 @@ fn renovate_finds_the_tags_of_images_and_catalogs() {
         "[[bundle]]\nname = \"a\"\nimage = \"quay.io/team/a-bundle:v1.2.3\" # a comment\n\
          # image = \"quay.io/team/old:1\"\n  catalog   = 'registry.example.com:5000/index:v4.20'\n\
          image = \"quay.io/team/b:1.0@{digest}\"\nimage = \"quay.io/team/c@{digest}\"\n\
-         catalog = \"./catalog\"\nengine = {{ image = \"vllm/vllm-openai:v0.23.0\" }}\n"
+         catalog = \"./catalog\"\nengine = {{ image = \"vllm/vllm-openai:v0.33.0\" }}\n"
     );
     let found = |text: &str| -> Vec<String> {
         let name = |found: &regex::Captures<'_>, name: &str| {

@@ -19,6 +19,8 @@ rules:
 pub(crate) struct Request {
     /// The user of the request.
     pub(crate) user: String,
+    /// The pod whose token the request has, or empty.
+    pub(crate) pod: String,
     /// `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub(crate) verb: String,
     /// The resource with its group, as CRDs are named: `deployments.apps`.
@@ -52,6 +54,7 @@ impl Request {
         let (resource, group) = (text("/objectRef/resource"), text("/objectRef/apiGroup"));
         Request {
             user: text("/user/username"),
+            pod: text("/user/extra/authentication.kubernetes.io~1pod-name/0"),
             verb: text("/verb"),
             resource: if group.is_empty() { resource } else { format!("{resource}.{group}") },
             subresource: text("/objectRef/subresource"),

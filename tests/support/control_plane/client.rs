@@ -64,7 +64,12 @@ impl Client {
     /// # Panics
     /// When there is no answer.
     pub(crate) fn send(&self, method: &str, path: &str, body: Option<&Json>) -> Answer {
-        self.try_send(method, path, body).unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+        let answer = match self.try_send(method, path, body) {
+            // The server closed a connection that was idle for long.
+            Err(_) if method == "GET" => self.try_send(method, path, body),
+            answer => answer,
+        };
+        answer.unwrap_or_else(|error| panic!("{method} {path}: {error}"))
     }
 
     /// The same; an error if the server closes the connection, as it does when its code panics.

@@ -3,6 +3,7 @@
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Expr, Object, Unit, Value};
+use crate::olm::AUTH_READER;
 use crate::overlay;
 use std::collections::BTreeSet;
 
@@ -135,8 +136,7 @@ pub(super) fn auth_reader(unit: &Unit, diagnostics: &mut Diagnostics) {
             || allows(&rules, "", "configmaps", "get")
             || bindings(unit, "RoleBinding", name).any(|binding| {
                 let namespace = binding.metadata("namespace").and_then(Value::as_str);
-                namespace == Some("kube-system")
-                    && role_name(binding) == "extension-apiserver-authentication-reader"
+                namespace == Some("kube-system") && role_name(binding) == AUTH_READER
             });
         if delegates && !reads {
             diagnostics.push(

@@ -7,6 +7,8 @@ mod access;
 mod characters;
 mod kinds;
 mod refusals;
+#[cfg(test)]
+mod refused_samples;
 mod workloads;
 
 use super::Context;
@@ -33,4 +35,35 @@ pub(super) fn lint(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) 
 /// Returns a few of many names.
 fn few(names: &[&str]) -> String {
     crate::diag::listed(names, 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refused_samples::{ROWS, expanded};
+    use super::*;
+    use crate::diag::Code;
+    use crate::passes::sample::bundle;
+
+    #[test]
+    fn what_the_api_server_refuses_is_reported_at_its_place() {
+        let mut wrong = Vec::new();
+        for row in ROWS {
+            let mut diagnostics = Diagnostics::new();
+            lint(&mut bundle(&row.manifest()), &Context::default(), &mut diagnostics);
+            let refusals = diagnostics.iter().filter(|found| found.code == Code::ApiRefuses);
+            let found: Vec<(&str, &str)> = refusals
+                .map(|found| (found.place.path.as_deref().unwrap_or_default(), &*found.message))
+                .collect();
+            let (path, warning) = (expanded(row.path), expanded(row.warning));
+            let is_found = match found.as_slice() {
+                [] => path.is_empty(),
+                [(at, message)] => *at == path && message.ends_with(&format!(" {warning}")),
+                _ => false,
+            };
+            if !is_found {
+                wrong.push(format!("{}\n{path}: {warning}\n{found:?}", row.manifest()));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    }
 }

@@ -3,14 +3,14 @@
 //! Names that MaaS' controller looks up are constants here. Names that refer to another table are
 //! resolved when the configuration is read, so that a wrong one is an error at its key.
 
-pub mod keys;
-mod read;
 pub(super) mod references;
 
-pub(super) use read::model;
-pub(crate) use read::platform;
-
-use crate::diag::Span;
+use super::ServingConfig;
+use crate::declare::{Derived, Header, Required, choices, table};
+use crate::diag::Code;
+use crate::forms::{Integer, Label, Namespace, ObjectName, Reference, Word, patterns};
+use crate::reader::{Fields, Reader};
+use toml::Spanned;
 
 /// Name of the Secret with the connection URL, which the controller reads.
 pub const DATABASE_SECRET: &str = "maas-db-config";
@@ -29,112 +29,168 @@ pub const TENANT_NAMESPACE: &str = "models-as-a-service";
 /// Name of the tenant, the only one that the CRD allows.
 pub const TENANT: &str = "default-tenant";
 
-/// The release of models-as-a-service, by the release of OpenShift AI that it is part of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MaasRelease {
-    /// 3.4: a Tenant names the Gateway.
-    V3_4,
-    /// 3.5: an AITenant names the Gateway, and a MaasTenantConfig replaces the Tenant.
-    #[default]
-    V3_5,
+table! {
+    /// The platform of models as a service (MaaS): Gateway, database and tenant, in one chart or in
+    /// several. Models with `maas` are checked against it.
+    #[derive(PartialEq, Eq)]
+    pub struct MaasPlatform at "[chart.maas]", checked by platform as MaasPlatform {
+        /// Release of OpenShift AI or Open Data Hub whose MaaS controller is installed: `3.5`
+        /// (default, and later) or `3.4`.
+        release: MaasRelease;
+        gateway: Option<MaasGateway>;
+        database: Option<MaasDatabase>;
+        tenant: Option<MaasTenant>;
+        /// The table in the file.
+        span: Header;
+    }
 }
 
-/// `[chart.maas]`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MaasPlatform {
-    /// The release of models-as-a-service.
-    pub release: MaasRelease,
-    /// The Gateway of models.
-    pub gateway: Option<MaasGateway>,
-    /// The database of API keys.
-    pub database: Option<MaasDatabase>,
-    /// The tenant.
-    pub tenant: Option<MaasTenant>,
-    /// The table in the file.
-    pub span: Span,
+choices! {
+    /// The release of models-as-a-service, by the release of OpenShift AI that it is part of.
+    pub enum MaasRelease {
+        /// 3.5: an AITenant names the Gateway, and a MaasTenantConfig replaces the Tenant.
+        V3_5 = "3.5",
+        /// 3.4: a Tenant names the Gateway.
+        V3_4 = "3.4",
+    }
 }
 
-/// `gateway` of `[chart.maas]`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MaasGateway {
-    /// Name of the Gateway.
-    pub name: String,
-    /// Namespace of the Gateway.
-    pub namespace: String,
-    /// Name of its GatewayClass.
-    pub class: String,
-    /// Host name of the listener.
-    pub hostname: String,
-    /// Name of the Secret with the listener's certificate.
-    pub tls_secret: String,
-    /// Name of the ClusterIssuer of that certificate, if cert-manager issues it.
-    pub cluster_issuer: Option<String>,
-    /// Namespaces whose routes the Gateway allows, sorted: those of the key, and of the database,
-    /// where the API server of MaaS has its route.
-    pub namespaces: Vec<String>,
-    /// The table in the file.
-    pub span: Span,
+table! {
+    /// The Gateway of all governed models, with the annotations that let the controller attach its
+    /// policies and configure TLS to Authorino.
+    #[derive(PartialEq, Eq)]
+    pub struct MaasGateway at "[chart.maas.gateway]" {
+        /// Name of the Gateway. Default: `maas-default-gateway`.
+        name: GatewayName = GATEWAY.to_owned();
+        /// Namespace of the Gateway. Default: the chart's.
+        namespace: Namespace = String::new();
+        /// Name of the GatewayClass.
+        class: ObjectName;
+        /// Host name of the HTTPS listener, for example `maas.example.com`.
+        hostname: HostName;
+        /// Name of the Secret with the listener's certificate, in the namespace of the Gateway.
+        tls_secret: ObjectName;
+        /// Name of the cert-manager ClusterIssuer that creates `tls-secret` for the Gateway.
+        /// Default: the Secret exists.
+        cluster_issuer: Option<ObjectName>;
+        /// Namespaces of models, whose routes the Gateway allows. That of `database` is always
+        /// allowed.
+        namespaces: Required<Vec<Namespace>>;
+        /// The table in the file.
+        span: Header;
+    }
 }
 
-/// `database` of `[chart.maas]`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MaasDatabase {
-    /// Namespace of the Secret, which is that of MaaS' API server.
-    pub namespace: String,
-    /// The PostgreSQL that the chart contains; `None` for an existing one.
-    pub embedded: Option<EmbeddedDatabase>,
-    /// The table in the file.
-    pub span: Span,
+table! {
+    /// The PostgreSQL database of API keys. Its connection URL is in the Secret `maas-db-config`,
+    /// which you create: the chart's README has the command. Without `embedded`, the database
+    /// exists.
+    #[derive(PartialEq, Eq)]
+    pub struct MaasDatabase at "[chart.maas.database]" {
+        /// Namespace of the Secret and of MaaS' API server. Default: the chart's.
+        namespace: Namespace = String::new();
+        embedded: Option<EmbeddedDatabase>;
+        /// The table in the file.
+        span: Header;
+    }
 }
 
-/// `embedded` of `database`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EmbeddedDatabase {
-    /// Image of PostgreSQL.
-    pub image: String,
-    /// Size of the volume, as a quantity.
-    pub storage: String,
+table! {
+    /// A PostgreSQL with one pod and one volume, for trials: without backups and without TLS.
+    #[derive(PartialEq, Eq)]
+    pub struct EmbeddedDatabase at "[chart.maas.database.embedded]" {
+        /// Image of PostgreSQL with the conventions of Red Hat's and sclorg's images, with tag or
+        /// digest. A value of the chart.
+        image: Reference;
+        /// Size of the volume. Default: `5Gi`.
+        storage: VolumeSize = "5Gi".to_owned();
+    }
 }
 
-/// `tenant` of `[chart.maas]`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MaasTenant {
-    /// Namespace of the tenant.
-    pub namespace: String,
-    /// Name of its Gateway.
-    pub gateway: String,
-    /// Namespace of its Gateway.
-    pub gateway_namespace: String,
-    /// Most days that API keys are valid.
-    pub max_key_days: Option<u32>,
-    /// The table in the file.
-    pub span: Span,
+table! {
+    /// The tenant `default-tenant`: with release 3.4 a Tenant, with 3.5 an AITenant and a
+    /// MaasTenantConfig. Their CRDs come with the controller, so a chart with the tenant is installed
+    /// after it.
+    #[derive(PartialEq, Eq)]
+    pub struct MaasTenant at "[chart.maas.tenant]" {
+        /// Namespace of the tenant, its subscriptions and policies, as configured in the controller.
+        /// Default: `models-as-a-service`.
+        namespace: Namespace = TENANT_NAMESPACE.to_owned();
+        /// Name of a Gateway of `[chart.maas.gateway]`. Default: the only one.
+        gateway: GatewayName = String::new();
+        /// Maximum lifetime of API keys in days. Default: the controller's.
+        max_key_days: Option<Integer<1, 36_500>>;
+        /// Namespace of its Gateway.
+        gateway_namespace: Derived<String>;
+        /// The table in the file.
+        span: Header;
+    }
 }
 
-/// `maas` of `[[serving]]`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MaasModel {
-    /// Name of the Gateway as written.
-    pub gateway: Option<String>,
-    /// Host name of the Gateway; `None` if it is not part of the configuration.
-    pub hostname: Option<String>,
-    /// Namespace of the tenant.
-    pub tenant_namespace: String,
-    /// The subscriptions, never empty.
-    pub subscriptions: Vec<MaasSubscription>,
+table! {
+    /// Models as a service: registers the model on the Gateway of `[chart.maas]` (MaaSModelRef),
+    /// grants access to groups (MaaSAuthPolicy) and limits their tokens (MaaSSubscription). Requires
+    /// `form = "kserve"`.
+    #[derive(PartialEq, Eq)]
+    pub struct MaasModel at "maas", checked by model as MaasModel {
+        /// Name of a Gateway of `[chart.maas.gateway]`. Default: the only one.
+        gateway: Option<GatewayName>;
+        subscriptions: Required<Vec<MaasSubscription>>;
+        /// Host name of the Gateway; `None` if it is not part of the configuration.
+        hostname: Derived<Option<String>>;
+        /// Namespace of the tenant.
+        tenant_namespace: Derived<String>;
+    }
 }
 
-/// `subscriptions` of `maas`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MaasSubscription {
-    /// Its name; that of the object begins with the model's.
-    pub name: String,
-    /// Groups of users, never empty.
-    pub groups: Vec<String>,
-    /// Limits of tokens, never empty.
-    pub token_limits: Vec<TokenLimit>,
-    /// The subscription with the highest number counts for users with several.
-    pub priority: u32,
+table! {
+    /// Token limits of groups: one MaaSSubscription each.
+    #[derive(PartialEq, Eq)]
+    pub struct MaasSubscription at "[[serving.maas.subscriptions]]",
+        checked by subscription as MaasSubscription
+    {
+        /// Name of the subscription. The MaaSSubscription has the name MODEL-NAME.
+        name: Label;
+        /// Groups of users, for example `system:authenticated`.
+        groups: Required<Vec<Word>>;
+        token_limits: Required<Vec<TokenLimit>>;
+        /// Priority: for users in groups of several subscriptions, the highest counts. Default: 0.
+        priority: Integer<0, 1_000_000> = 0;
+    }
+}
+
+table! {
+    /// Maximum numbers of tokens per window: `{ limit = 1000, window = "1m" }`.
+    #[derive(PartialEq, Eq)]
+    pub struct TokenLimit at "[[serving.maas.subscriptions.token-limits]]" {
+        /// Maximum number of tokens in a window, at most one billion.
+        limit: Integer<1, 1_000_000_000>;
+        /// The window in seconds, minutes or hours, for example `1m` or `24h`.
+        window: Window;
+    }
+}
+
+patterns! {
+    /// The name of a Gateway of tenants, which is a DNS label.
+    GatewayName = crate::forms::NAMESPACE;
+    /// A host name of several parts, perhaps with a wildcard.
+    HostName = "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$";
+    /// The size of a volume.
+    VolumeSize = "^[1-9][0-9]*(Mi|Gi|Ti)$";
+    /// A window of token limits.
+    Window = "^[1-9][0-9]{0,3}(s|m|h)$";
+}
+
+impl MaasPlatform {
+    /// Returns the platform of a chart in this namespace.
+    pub(crate) fn in_namespace(mut self, namespace: &str) -> Self {
+        let gateway = self.gateway.iter_mut().map(|gateway| &mut gateway.namespace);
+        let database = self.database.iter_mut().map(|database| &mut database.namespace);
+        for own in gateway.chain(database).filter(|own| own.is_empty()) {
+            namespace.clone_into(own);
+        }
+        self
+    }
 }
 
 impl MaasModel {
@@ -150,11 +206,87 @@ impl MaasModel {
     }
 }
 
-/// `token-limits` of a subscription
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TokenLimit {
-    /// Most tokens in a window.
-    pub limit: u32,
-    /// The window, for example `1m`.
-    pub window: String,
+fn platform(
+    table: MaasPlatform,
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+) -> Option<MaasPlatform> {
+    if !["gateway", "database", "tenant"].iter().any(|key| fields.has(key)) {
+        let message = "`maas` has neither `gateway`, `database` nor `tenant`";
+        let hint = "add `[chart.maas.gateway]`, `[chart.maas.database]` or `[chart.maas.tenant]`";
+        reader.error(Code::MissingKey, &fields.header, message, hint);
+    }
+    Some(table)
+}
+
+fn model(mut table: MaasModel, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<MaasModel> {
+    if table.subscriptions.is_empty() {
+        let hint = "add one: a model without subscription rejects all requests";
+        let place = fields.place("subscriptions");
+        reader.error(Code::MissingKey, &place, "`subscriptions` is empty", hint);
+    }
+    TENANT_NAMESPACE.clone_into(&mut table.tenant_namespace);
+    Some(table)
+}
+
+fn subscription(
+    table: MaasSubscription,
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+) -> Option<MaasSubscription> {
+    if table.groups.is_empty() {
+        let hint = "name groups, for example `groups = [\"system:authenticated\"]`";
+        reader.error(Code::InvalidValue, &fields.place("groups"), "`groups` is empty", hint);
+    }
+    if table.token_limits.is_empty() {
+        let hint = "write `token-limits = [{ limit = 1000, window = \"1m\" }]`";
+        let place = fields.place("token-limits");
+        reader.error(Code::InvalidValue, &place, "`token-limits` is empty", hint);
+    }
+    for (index, limit) in table.token_limits.iter().enumerate() {
+        if table.token_limits.iter().take(index).any(|other| other.window == limit.window) {
+            let message = format!("two token limits have the window `{}`", limit.window);
+            let place = fields.items("token-limits").nth(index).map(Spanned::span);
+            let place = place.unwrap_or_else(|| fields.header.clone());
+            reader.error(Code::InvalidValue, &place, message, "remove one of them");
+        }
+    }
+    Some(table)
+}
+
+/// Longest name of a MaaSSubscription: policies that the controller derives have it as a label.
+const SUBSCRIPTION_LIMIT: usize = 63;
+
+/// Checks the subscriptions of a model together.
+pub(super) fn check(reader: &mut Reader<'_>, model: &ServingConfig, maas: &MaasModel) {
+    for (index, subscription) in maas.subscriptions.iter().enumerate() {
+        let name = model.place(&format!("maas.subscriptions.{index}.name"));
+        let earlier = maas.subscriptions.get(..index).unwrap_or_default();
+        if earlier.iter().any(|other| other.name == subscription.name) {
+            let message = format!("two subscriptions have the name `{}`", subscription.name);
+            reader.error_at(Code::DuplicateName, name, message, "rename one of them");
+        }
+        let object = format!("{}-{}", model.name, subscription.name);
+        if object.len() > SUBSCRIPTION_LIMIT {
+            let message =
+                format!("the MaaSSubscription `{object}` has {} characters", object.len());
+            let hint = format!("use a shorter name: it has at most {SUBSCRIPTION_LIMIT}");
+            reader.error_at(Code::InvalidValue, name, message, hint);
+        }
+
+        // Which of two subscriptions counts would depend on their names.
+        let groups = model.place(&format!("maas.subscriptions.{index}.groups"));
+        for group in &subscription.groups {
+            let has = |other: &&MaasSubscription| {
+                other.priority == subscription.priority && other.groups.contains(group)
+            };
+            let Some(other) = earlier.iter().find(has) else { continue };
+            let message = format!(
+                "the group `{group}` is also in subscription `{}`, with the same priority",
+                other.name
+            );
+            let hint = "set `priority`: the subscription with the highest counts";
+            reader.error_at(Code::InvalidValue, groups, message, hint);
+        }
+    }
 }

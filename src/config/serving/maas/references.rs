@@ -6,7 +6,7 @@
 use super::{MaasGateway, MaasModel, MaasPlatform, MaasTenant};
 use crate::diag::{Code, Diagnostic, Place, Span, suggest};
 use crate::read::Tables;
-use crate::read::reader::Reader;
+use crate::reader::Reader;
 use crate::serving::{RouteConfig, ServingConfig};
 use crate::{BundleConfig, Source};
 
@@ -83,23 +83,27 @@ fn duplicates(reader: &mut Reader<'_>, platform: &Platform) {
         let same = earlier.map(|(_, other)| other).find(|other| other.name == gateway.name);
         if let Some(other) = same {
             let message = format!("two charts have a Gateway `{}` for models", gateway.name);
-            twice(reader, message, &gateway.span, &other.span, "rename one of them");
+            reader.twice(
+                Code::DuplicateName,
+                (&gateway.span, &other.span),
+                message,
+                "first defined here",
+                "rename one of them",
+            );
         }
     }
     for (index, (_, tenant)) in platform.tenants.iter().enumerate() {
         if let Some((_, other)) = platform.tenants.iter().take(index).next() {
             let message = "two charts have a tenant, but the controller has one";
-            twice(reader, message.to_owned(), &tenant.span, &other.span, "remove one of them");
+            reader.twice(
+                Code::DuplicateName,
+                (&tenant.span, &other.span),
+                message,
+                "first defined here",
+                "remove one of them",
+            );
         }
     }
-}
-
-fn twice(reader: &mut Reader<'_>, message: String, span: &Span, other: &Span, hint: &str) {
-    let diagnostic = Diagnostic::error(Code::DuplicateName, message)
-        .at(Place::span(span.clone()))
-        .related(Place::span(other.clone()), "first defined here")
-        .hint(hint);
-    reader.found.push(diagnostic);
 }
 
 /// Returns the Gateway of this name, or the only one; reports an error at `span` without it.
@@ -183,7 +187,7 @@ fn model(
         );
         let diagnostic = Diagnostic::error(Code::MaasReference, message)
             .at(Place::span(serving.place("namespace").clone()))
-            .related(Place::span(gateway.span.clone()), "the Gateway")
+            .related(&gateway.span, "the Gateway")
             .hint("add it to `namespaces` of the Gateway, or move the model");
         reader.found.push(diagnostic);
     }
@@ -200,7 +204,7 @@ fn model(
             );
             let diagnostic = Diagnostic::error(Code::MaasReference, message)
                 .at(Place::span(span))
-                .related(Place::span(tenant.span.clone()), "the tenant")
+                .related(&tenant.span, "the tenant")
                 .hint("use the Gateway of the tenant: the controller ignores models on others");
             reader.found.push(diagnostic);
         }
@@ -220,7 +224,6 @@ fn route(reader: &mut Reader<'_>, serving: &mut ServingConfig, gateway: &MaasGat
             serving.route = Some(RouteConfig {
                 gateway: gateway.name.clone(),
                 gateway_namespace: Some(gateway.namespace.clone()),
-                provider: "none".to_owned(),
                 paths: vec!["/".to_owned()],
                 ..RouteConfig::default()
             });

@@ -2,8 +2,14 @@
 
 use super::*;
 
-pub(super) fn mutations() -> Vec<Mutation> {
-    [definitions(), fields(), constraints(), lists(), references()].into_iter().flatten().collect()
+pub(super) fn mutations() -> [(&'static str, Vec<Mutation>); 5] {
+    [
+        ("definitions", definitions()),
+        ("fields", fields()),
+        ("constraints", constraints()),
+        ("lists", lists()),
+        ("references_of_fields", references()),
+    ]
 }
 
 const CRD: &str = "CustomResourceDefinition/spec";

@@ -3,11 +3,16 @@
 use super::*;
 use crate::{BundleFacts, ChartFacts};
 
-pub(super) fn mutations() -> Vec<Mutation> {
-    [webhooks(), services(), availability(), objects(), hooks(), bundles(), charts()]
-        .into_iter()
-        .flatten()
-        .collect()
+pub(super) fn mutations() -> [(&'static str, Vec<Mutation>); 7] {
+    [
+        ("webhooks", webhooks()),
+        ("services", services()),
+        ("availability", availability()),
+        ("objects", objects()),
+        ("hooks", hooks()),
+        ("bundles", bundles()),
+        ("charts", charts()),
+    ]
 }
 
 fn webhooks() -> Vec<Mutation> {

@@ -2,11 +2,17 @@
 
 use super::*;
 
-pub(super) fn mutations() -> Vec<Mutation> {
-    [images(), rollouts(), probes(), scheduling(), environment(), references(), rbac(), watch()]
-        .into_iter()
-        .flatten()
-        .collect()
+pub(super) fn mutations() -> [(&'static str, Vec<Mutation>); 8] {
+    [
+        ("images", images()),
+        ("rollouts", rollouts()),
+        ("probes", probes()),
+        ("scheduling", scheduling()),
+        ("environment", environment()),
+        ("references_of_pods", references()),
+        ("rbac", rbac()),
+        ("watch", watch()),
+    ]
 }
 
 fn images() -> Vec<Mutation> {

@@ -16,6 +16,7 @@ pub(super) fn permissions() -> Vec<Sample> {
     let grants = |rules: &[Json]| {
         vec![role("ClusterRole", "r", rules), binding("ClusterRoleBinding", "b", "r", &["sa"])]
     };
+    let granted = |title, rule: Json| objects(title, grants(&[]), grants(&[rule]));
     let all = |verbs: &[&str]| rule(&["*"], &["*"], verbs);
     let elsewhere = |subjects: Json| {
         let role_ref = json!({"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": "r"});
@@ -36,29 +37,45 @@ pub(super) fn permissions() -> Vec<Sample> {
         objects("a first subject", with(json!(null)), with(json!([account("a"), group]))),
         objects("no subjects any more", with(json!([account("a"), group])), with(json!(null))),
         objects("all subjects replaced", with(json!([account("a")])), with(json!([account("b")]))),
-        objects("everything", grants(&[]), grants(&[all(&["*"])])),
-        objects(
-            "all verbs of all roles",
-            grants(&[]),
-            grants(&[rule(&[RBAC_GROUP], &["*"], &["*"])]),
+        granted("everything", all(&["*"])),
+        granted("everything with two verbs", all(&["create", "get"])),
+        granted("all of a group", rule(&["g"], &["*"], &["*"])),
+        granted("all of tokens", rule(&[""], &["serviceaccounts/token"], &["*"])),
+        granted("read tokens", rule(&[""], &["serviceaccounts/token"], &["get"])),
+        granted("bind roles", rule(&[RBAC_GROUP], &["roles"], &["bind"])),
+        granted("escalate roles", rule(&[RBAC_GROUP], &["roles"], &["escalate"])),
+        granted("impersonate", rule(&[""], &["users"], &["impersonate"])),
+        granted("all verbs of bindings", rule(&[RBAC_GROUP], &["rolebindings"], &["*"])),
+        granted("all verbs of roles of another group", rule(&["g"], &["roles"], &["*"])),
+        granted("secrets", rule(&[""], &["secrets"], &["get"])),
+        granted("secrets of another group", rule(&["g"], &["secrets"], &["get"])),
+        granted(
+            "read and write",
+            rule(
+                &["g"],
+                &["ks"],
+                &[
+                    "get",
+                    "list",
+                    "watch",
+                    "create",
+                    "update",
+                    "patch",
+                    "delete",
+                    "deletecollection",
+                ],
+            ),
         ),
-        objects(
-            "all verbs of one kind of roles",
-            grants(&[]),
-            grants(&[rule(&[RBAC_GROUP], &["clusterroles"], &["*"])]),
+        granted(
+            "read and write a part",
+            rule(&["g"], &["ks"], &["delete", "watch", "create", "get"]),
         ),
-        objects("all verbs in a group", grants(&[]), grants(&[rule(&["apps"], &["*"], &["*"])])),
-        objects("reads everything", grants(&[]), grants(&[all(&["get"])])),
-        objects(
-            "tokens of accounts",
-            grants(&[]),
-            grants(&[rule(&[""], &["serviceaccounts/token"], &["create"])]),
-        ),
-        objects(
-            "a resource of all groups",
-            grants(&[]),
-            grants(&[rule(&["*"], &["pods"], &["get"])]),
-        ),
+        granted("all verbs of all roles", rule(&[RBAC_GROUP], &["*"], &["*"])),
+        granted("all verbs of one kind of roles", rule(&[RBAC_GROUP], &["clusterroles"], &["*"])),
+        granted("all verbs in a group", rule(&["apps"], &["*"], &["*"])),
+        granted("reads everything", all(&["get"])),
+        granted("tokens of accounts", rule(&[""], &["serviceaccounts/token"], &["create"])),
+        granted("a resource of all groups", rule(&["*"], &["pods"], &["get"])),
         objects(
             "a resource that a wildcard had",
             grants(&[rule(&["*"], &["deployments"], &["get"])]),
@@ -84,6 +101,21 @@ pub(super) fn admission() -> Vec<Sample> {
     };
     let policy = |policy: Json| webhook(json!({"failurePolicy": policy}));
     let timeout = |seconds: Json| webhook(json!({"timeoutSeconds": seconds}));
+    let fields = |old: Json, new: Json| [webhook(old), webhook(new)];
+    let rule = |fields: Json| {
+        let mut rule = json!({"apiGroups": ["g"], "apiVersions": ["v1"], "resources": ["ks"],
+            "operations": ["CREATE"]});
+        join(&mut rule, fields);
+        json!({"rules": [rule]})
+    };
+    let rule_fields = |old: Json, new: Json| fields(rule(old), rule(new));
+    let resources = |old: &[&str], new: &[&str]| {
+        rule_fields(json!({"resources": old}), json!({"resources": new}))
+    };
+    let selector = |old: Json, new: Json| {
+        fields(json!({"objectSelector": old}), json!({"objectSelector": new}))
+    };
+    let expression = |key: &str| json!({"matchExpressions": [{"key": key, "operator": "Exists"}]});
     let service = |name: &str| json!({"clientConfig": {"service": {"name": name, "namespace": "ns", "path": "/x"}}});
     let change = |title, old: Json, new: Json| pair(title, [hooks(&[old]), hooks(&[new])]);
     vec![
@@ -112,5 +144,71 @@ pub(super) fn admission() -> Vec<Sample> {
         pair("a longer timeout", [timeout(json!(5)), timeout(json!(6))]),
         pair("the default of a timeout", [timeout(json!(null)), timeout(json!(10))]),
         pair("a webhook with another Service", [webhook(service("a")), webhook(service("b"))]),
+        pair(
+            "a webhook at an address",
+            fields(service("a"), json!({"clientConfig": {"url": "u"}})),
+        ),
+        pair(
+            "a webhook with another CA",
+            fields(
+                json!({"clientConfig": {"url": "u", "caBundle": "YQ=="}}),
+                json!({"clientConfig": {"url": "u", "caBundle": "Yg=="}}),
+            ),
+        ),
+        pair(
+            "a webhook with a CA",
+            fields(json!({"clientConfig": null}), json!({"clientConfig": {"caBundle": "YQ=="}})),
+        ),
+        pair("a webhook in all scopes", rule_fields(json!({"scope": "Cluster"}), json!({}))),
+        pair(
+            "a webhook in another scope",
+            rule_fields(json!({"scope": "Cluster"}), json!({"scope": "Namespaced"})),
+        ),
+        pair(
+            "a webhook on other versions",
+            rule_fields(json!({"apiVersions": ["*"]}), json!({"apiVersions": ["v1", "v2"]})),
+        ),
+        pair(
+            "a webhook on all operations",
+            rule_fields(
+                json!({"operations": ["*"]}),
+                json!({"operations": ["CONNECT", "CREATE", "DELETE", "UPDATE"]}),
+            ),
+        ),
+        pair("subresources of a resource", resources(&["ks/*"], &["ks/exec", "ls/exec"])),
+        pair("subresources of all resources", resources(&["*/*"], &["ks/exec", "ks"])),
+        pair("all resources", resources(&["*"], &["ks", "ks/exec"])),
+        pair(
+            "a webhook on groups of Kubernetes",
+            fields(
+                rule(json!({"apiGroups": ["apps", "h"]})),
+                rule(json!({"apiGroups": ["batch", "policy", "autoscaling", "*", "h.k8s.io"]})),
+            ),
+        ),
+        pair("default side effects", fields(json!({}), json!({"sideEffects": null}))),
+        pair("unknown side effects", fields(json!({}), json!({"sideEffects": "Unknown"}))),
+        pair(
+            "side effects of two kinds",
+            fields(json!({"sideEffects": "Some"}), json!({"sideEffects": "Unknown"})),
+        ),
+        pair("an exact match", fields(json!({}), json!({"matchPolicy": "Exact"}))),
+        pair("the default match", fields(json!({}), json!({"matchPolicy": "Equivalent"}))),
+        pair("an ignored failure", fields(json!({"failurePolicy": null}), json!({}))),
+        pair(
+            "another review version",
+            fields(
+                json!({"admissionReviewVersions": ["v1", "v1beta1"]}),
+                json!({"admissionReviewVersions": ["v1"]}),
+            ),
+        ),
+        pair("a timeout of more than the default", [timeout(json!(null)), timeout(json!(11))]),
+        pair("another selected label", selector(expression("a"), expression("b"))),
+        pair(
+            "another expression of two",
+            selector(
+                json!({"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "a"}]}),
+                json!({"matchLabels": {"a": "c"}, "matchExpressions": [{"key": "a"}]}),
+            ),
+        ),
     ]
 }

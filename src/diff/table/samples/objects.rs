@@ -18,6 +18,10 @@ pub(super) fn added_objects() -> Vec<Sample> {
         vec![object(api, "PriorityClass", "p", json!({"globalDefault": default, "value": 1}))]
     };
     let service = |kind: &str| vec![object("v1", "Service", "s", json!({"spec": {"type": kind}}))];
+    let ports = |title, old: Json, new: Json| {
+        let with = |ports| vec![object("v1", "Service", "s", json!({"spec": {"ports": ports}}))];
+        objects(title, with(old), with(new))
+    };
     let new = |title, list: Vec<Json>| objects(title, Vec::new(), list);
     vec![
         new("a custom resource of an unknown API", vec![monitor("a")]),
@@ -52,6 +56,22 @@ pub(super) fn added_objects() -> Vec<Sample> {
             service("ClusterIP"),
             service("NodePort"),
         ),
+        ports(
+            "a port with another name and number",
+            json!([{"name": "a", "port": 80}, {"name": "b", "port": 81}]),
+            json!([{"name": "c", "port": 80}, {"name": "b", "port": 82}]),
+        ),
+        ports(
+            "a port with another protocol",
+            json!([{"port": 80}]),
+            json!([{"port": 80, "protocol": "UDP"}]),
+        ),
+        ports(
+            "a named port",
+            json!([{"port": 80}]),
+            json!([{"port": 80, "protocol": "TCP", "name": "a", "nodePort": 30000}]),
+        ),
+        ports("no ports", json!([{"port": 80}]), json!([])),
         new("a default priority class", class(true)),
         new("a priority class", class(false)),
     ]

@@ -1,9 +1,0 @@
-{{- /* Fails where the cluster lacks an API that this chart needs. Without a cluster (helm template, helm lint) it does nothing. */ -}}
-{{- if .Capabilities.APIVersions.Has "apps/v1/Deployment" -}}
-{{- if not (.Capabilities.APIVersions.Has "inference.networking.k8s.io/v1/InferencePool") -}}
-{{- fail "llama-8b-lora requires the API inference.networking.k8s.io/v1/InferencePool, which this cluster does not have: install the Gateway API Inference Extension CRDs first" -}}
-{{- end -}}
-{{- if not (.Capabilities.APIVersions.Has "llm-d.ai/v1alpha2/InferenceModelRewrite") -}}
-{{- fail "llama-8b-lora requires the API llm-d.ai/v1alpha2/InferenceModelRewrite, which this cluster does not have: install its CustomResourceDefinition first" -}}
-{{- end -}}
-{{- end -}}

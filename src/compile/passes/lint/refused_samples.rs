@@ -1,0 +1,217 @@
+//! For each thing that a build reports because the API server refuses it, an object, and its neighbors
+//! that the server accepts.
+//!
+//! tests/api_server/refusals.rs asks a server about each row.
+
+#![allow(dead_code, reason = "each test program uses a part")]
+
+/// An object with a change.
+pub(crate) struct Row {
+    object: &'static str,
+    from: &'static str,
+    to: &'static str,
+    /// Path of the fault; empty if the server accepts the object.
+    pub(crate) path: &'static str,
+    /// Message of the build after the object's name.
+    pub(crate) warning: &'static str,
+    /// A part of the server's message.
+    pub(crate) refusal: &'static str,
+}
+
+impl Row {
+    /// Returns the changed object.
+    pub(crate) fn manifest(&self) -> String {
+        let manifest = self.object.replace(self.from, self.to);
+        assert_ne!(manifest, self.object, "{:?} is not in the object", self.from);
+        expanded(&manifest)
+    }
+}
+
+/// Returns a text with names as long as they may be, and longer.
+pub(crate) fn expanded(text: &str) -> String {
+    text.replace("K253", &"k".repeat(253)).replace("K254", &"k".repeat(254))
+}
+
+const SERVICE: &str = "apiVersion: v1
+kind: Service
+metadata: {name: faulty, labels: {app: faulty}}
+spec:
+  selector: {app: lamp-operator}
+  ports:
+  - {name: a, port: 80, targetPort: web}
+";
+
+const CONFIG_MAP: &str = "apiVersion: v1
+kind: ConfigMap
+metadata: {name: faulty, labels: {app: faulty}, annotations: {example.com/a: 'x'}}
+data: {key: value}
+";
+
+const SECRET: &str = "apiVersion: v1
+kind: Secret
+metadata: {name: faulty}
+stringData: {key: value}
+";
+
+const DEPLOYMENT: &str = "apiVersion: apps/v1
+kind: Deployment
+metadata: {name: faulty}
+spec:
+  selector: {matchLabels: {app: faulty}}
+  template:
+    metadata: {labels: {app: faulty}}
+    spec:
+      volumes:
+      - {name: v, emptyDir: {}}
+      containers:
+      - name: manager
+        image: registry.example.com/a@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+        ports:
+        - {name: metrics, containerPort: 8080}
+        env:
+        - {name: A, value: a}
+        volumeMounts:
+        - {name: v, mountPath: /a}
+        readinessProbe: {httpGet: {path: /, port: metrics}}
+";
+
+const CRD: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: faults.light.example.com}
+spec:
+  group: light.example.com
+  scope: Namespaced
+  names: {kind: Fault, listKind: FaultList, plural: faults, singular: fault}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+";
+
+const CLUSTER_ROLE: &str = "apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: faulty}
+rules:
+- {nonResourceURLs: [/metrics], verbs: [get]}
+";
+
+const ROLE: &str = "apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: faulty}
+rules:
+- {apiGroups: [''], resources: [pods], verbs: [get]}
+";
+
+const fn refused(
+    object: &'static str,
+    from: &'static str,
+    to: &'static str,
+    path: &'static str,
+    warning: &'static str,
+    refusal: &'static str,
+) -> Row {
+    Row { object, from, to, path, warning, refusal }
+}
+
+const fn accepted(object: &'static str, from: &'static str, to: &'static str) -> Row {
+    Row { object, from, to, path: "", warning: "", refusal: "" }
+}
+
+/// Every object with its rows.
+#[rustfmt::skip]
+pub(crate) const ROWS: &[Row] = &[
+    refused(SERVICE, "labels: {app: faulty}", "labels: {app: 'a b'}", ".metadata.labels.app", "has invalid value `a b` of label `app`", "metadata.labels: Invalid value: \"a b\": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.'"),
+    refused(SERVICE, "labels: {app: faulty}", "labels: {EXAMPLE.com/a: x}", ".metadata.labels[\"EXAMPLE.com/a\"]", "has invalid label key `EXAMPLE.com/a`", "metadata.labels: Invalid value: \"EXAMPLE.com/a\": "),
+    refused(SERVICE, "labels: {app: faulty}", "labels: {app/: x}", ".metadata.labels[\"app/\"]", "has invalid label key `app/`", "metadata.labels: Invalid value: \"app/\": "),
+    accepted(SERVICE, "labels: {app: faulty}", "labels: {app: ''}"),
+    accepted(SERVICE, "labels: {app: faulty}", "labels: {example.com/a_B: x}"),
+    refused(SERVICE, "  ports:\n  - {name: a, port: 80, targetPort: web}\n", "", ".spec", "has no ports", "spec.ports: Required value"),
+    refused(SERVICE, "  ports:\n  - {name: a, port: 80, targetPort: web}\n", "  type: ClusterIP\n", ".spec", "has no ports", "spec.ports: Required value"),
+    accepted(SERVICE, "  ports:\n  - {name: a, port: 80, targetPort: web}\n", "  clusterIP: None\n"),
+    accepted(SERVICE, "  ports:\n  - {name: a, port: 80, targetPort: web}\n", "  type: ExternalName\n  externalName: a.example.com\n"),
+    refused(SERVICE, "{name: a, port: 80, targetPort: web}", "{name: a, port: 80}\n  - {port: 81}", ".spec.ports[1]", "has several ports, but not all have a name", "spec.ports[1].name: Required value"),
+    accepted(SERVICE, "{name: a, port: 80, targetPort: web}", "{port: 80}"),
+    accepted(SERVICE, "{name: a, port: 80, targetPort: web}", "{name: '', port: 80}"),
+    accepted(SERVICE, "{name: a, port: 80, targetPort: web}", "{name: a, port: 80}\n  - {name: b, port: 81}"),
+    refused(SERVICE, "targetPort: web", "targetPort: '8080'", ".spec.ports[0].targetPort", "has target port \"8080\", which is a port name and must contain a letter; write a number without quotes", "spec.ports[0].targetPort: Invalid value: \"8080\": must contain at least one letter"),
+    refused(SERVICE, "targetPort: web", "targetPort: a_b", ".spec.ports[0].targetPort", "has target port \"a_b\", which is not a valid port name", "spec.ports[0].targetPort: Invalid value: \"a_b\""),
+    accepted(SERVICE, "targetPort: web", "targetPort: 8080"),
+    accepted(SERVICE, "targetPort: web", "targetPort: a-15-letter-nam"),
+    refused(SERVICE, "port: 80,", "port: 0,", ".spec.ports[0].port", "has invalid port 0", "spec.ports[0].port: Invalid value: 0: must be between 1 and 65535"),
+    refused(SERVICE, "port: 80,", "port: 65536,", ".spec.ports[0].port", "has invalid port 65536", "spec.ports[0].port: Invalid value: 65536: must be between 1 and 65535"),
+    accepted(SERVICE, "port: 80,", "port: 1,"),
+    accepted(SERVICE, "port: 80,", "port: 65535,"),
+    refused(SERVICE, "name: a,", "name: a_b,", ".spec.ports[0]", "has a port with invalid name `a_b`", "spec.ports[0].name: Invalid value: \"a_b\""),
+    refused(SERVICE, "{name: a, port: 80, targetPort: web}", "{name: a, port: 80}\n  - {name: a, port: 81}", ".spec.ports", "has duplicate port name a", "spec.ports[1].name: Duplicate value: \"a\""),
+    refused(SERVICE, "{name: a, port: 80, targetPort: web}", "{name: a, port: 80}\n  - {name: b, port: 80}", ".spec.ports", "has duplicate port 80/TCP", "spec.ports[1]: Duplicate value"),
+    accepted(SERVICE, "{name: a, port: 80, targetPort: web}", "{name: a, port: 80}\n  - {name: b, port: 80, protocol: UDP}"),
+    refused(CONFIG_MAP, "example.com/a", "x/y/z", ".metadata.annotations[\"x/y/z\"]", "has invalid annotation key `x/y/z`", "metadata.annotations: Invalid value: \"x/y/z\": a valid label key must consist of alphanumeric characters"),
+    accepted(CONFIG_MAP, "example.com/a", "EXAMPLE.com/a"),
+    accepted(CONFIG_MAP, "'x'", "'x y'"),
+    refused(CONFIG_MAP, "key: value", "'a b': value", ".data[\"a b\"]", "has key `a b`, which is not a valid file name", "data[a b]: Invalid value: \"a b\": a valid config key must consist of alphanumeric characters, '-', '_' or '.'"),
+    refused(CONFIG_MAP, "data: {key: value}", "binaryData: {'a/b': aGk=}", ".binaryData[\"a/b\"]", "has key `a/b`, which is not a valid file name", "binaryData[a/b]: Invalid value: \"a/b\": a valid config key must consist of alphanumeric characters, '-', '_' or '.'"),
+    refused(CONFIG_MAP, "key: value", "..key: value", ".data[\"..key\"]", "has key `..key`, which is not a valid file name", "data[..key]: Invalid value: \"..key\": must not start with '..'"),
+    refused(CONFIG_MAP, "key: value", ".: value", ".data[\".\"]", "has key `.`, which is not a valid file name", "data[.]: Invalid value: \".\": must not be '.'"),
+    refused(CONFIG_MAP, "key: value", "'': value", ".data[\"\"]", "has key ``, which is not a valid file name", "data[]: Invalid value: \"\": a valid config key must consist of alphanumeric characters, '-', '_' or '.'"),
+    refused(CONFIG_MAP, "key: value", "K254: value", ".data.K254", "has key `K254`, which is not a valid file name", "must be no more than 253 characters"),
+    accepted(CONFIG_MAP, "key: value", ".key: value"),
+    accepted(CONFIG_MAP, "key: value", "K_e-y.9: value"),
+    accepted(CONFIG_MAP, "key: value", "K253: value"),
+    refused(SECRET, "key: value", "'a b': value", ".stringData[\"a b\"]", "has key `a b`, which is not a valid file name", "data[a b]: Invalid value: \"a b\": a valid config key must consist of alphanumeric characters, '-', '_' or '.'"),
+    refused(DEPLOYMENT, "metadata: {labels: {app: faulty}}", "metadata: {labels: {app: other}}", ".spec.selector", "has a selector that does not match its pod template: label `app=faulty` is missing", "`selector` does not match template `labels`"),
+    refused(DEPLOYMENT, "metadata: {labels: {app: faulty}}", "metadata: {labels: {app: faulty, x: 'a b'}}", ".spec.template.metadata.labels.x", "has invalid value `a b` of label `x`", "spec.template.labels: Invalid value: \"a b\": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.'"),
+    accepted(DEPLOYMENT, "metadata: {labels: {app: faulty}}", "metadata: {labels: {app: faulty, x: z}}"),
+    refused(DEPLOYMENT, "selector: {matchLabels: {app: faulty}}", "selector: {}", ".spec", "has no selector", "empty selector is invalid for deployment"),
+    refused(DEPLOYMENT, "selector: {matchLabels: {app: faulty}}", "selector: {matchLabels: {}}", ".spec", "has no selector", "empty selector is invalid for deployment"),
+    accepted(DEPLOYMENT, "selector: {matchLabels: {app: faulty}}", "selector: {matchExpressions: [{key: app, operator: Exists}]}"),
+    refused(DEPLOYMENT, "- {name: v, emptyDir: {}}", "- {name: v, emptyDir: {}}\n      - {name: v, emptyDir: {}}", ".spec.template.spec.volumes", "has duplicate volume v", "spec.template.spec.volumes[1].name: Duplicate value: \"v\""),
+    accepted(DEPLOYMENT, "- {name: v, emptyDir: {}}", "- {name: v, emptyDir: {}}\n      - {name: w, emptyDir: {}}"),
+    refused(DEPLOYMENT, "- {name: v, mountPath: /a}", "- {name: gone, mountPath: /a}", ".spec.template.spec.containers[0].volumeMounts[0]", "mounts undefined volume `gone`", "spec.template.spec.containers[0].volumeMounts[0].name: Not found: \"gone\""),
+    refused(DEPLOYMENT, "- {name: v, mountPath: /a}", "- {name: v, mountPath: /a}\n        - {name: v, mountPath: /a}", ".spec.template.spec.containers[0].volumeMounts", "has duplicate mount path /a", "volumeMounts[1].mountPath: Invalid value: \"/a\": must be unique"),
+    accepted(DEPLOYMENT, "- {name: v, mountPath: /a}", "- {name: v, mountPath: /a}\n        - {name: v, mountPath: /b}"),
+    refused(DEPLOYMENT, "name: manager", "name: Upper", ".spec.template.spec.containers[0]", "has a container with invalid name `Upper`", "spec.template.spec.containers[0].name: Invalid value: \"Upper\""),
+    refused(DEPLOYMENT, "      containers:\n", "      initContainers:\n      - {name: manager, image: a}\n      containers:\n", ".spec.template.spec.containers", "has duplicate container name manager", "spec.template.spec.initContainers[0].name: Duplicate value: \"manager\""),
+    refused(DEPLOYMENT, "      containers:\n", "      initContainers:\n      - {name: first}\n      containers:\n", ".spec.template.spec.initContainers[0]", "has container `first` without an image", "spec.template.spec.initContainers[0].image: Required value"),
+    refused(DEPLOYMENT, "image: registry.example.com/a@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "image: ''", ".spec.template.spec.containers[0]", "has container `manager` without an image", "spec.template.spec.containers[0].image: Required value"),
+    accepted(DEPLOYMENT, "      containers:\n", "      initContainers:\n      - {name: first, image: a}\n      containers:\n"),
+    refused(DEPLOYMENT, "name: metrics, containerPort: 8080", "name: a-very-long-name, containerPort: 8080", ".spec.template.spec.containers[0].ports[0].name", "has invalid port name `a-very-long-name`: use at most 15 lower-case letters, digits and dashes, with at least one letter", "ports[0].name: Invalid value: \"a-very-long-name\": must be no more than 15 characters"),
+    refused(DEPLOYMENT, "name: metrics, containerPort: 8080", "name: '8081', containerPort: 8080", ".spec.template.spec.containers[0].ports[0].name", "has invalid port name `8081`: use at most 15 lower-case letters, digits and dashes, with at least one letter", "ports[0].name: Invalid value: \"8081\": must contain at least one letter"),
+    refused(DEPLOYMENT, "- {name: metrics, containerPort: 8080}", "- {name: metrics, containerPort: 8080}\n        - {name: metrics, containerPort: 8081}", ".spec.template.spec.containers[0].ports", "has duplicate port name metrics", "ports[1].name: Duplicate value: \"metrics\""),
+    accepted(DEPLOYMENT, "name: metrics, containerPort: 8080", "name: '', containerPort: 8080"),
+    accepted(DEPLOYMENT, "- {name: metrics, containerPort: 8080}", "- {name: '', containerPort: 8080}\n        - {name: '', containerPort: 8081}"),
+    refused(DEPLOYMENT, "{name: A, value: a}", "{name: A, value: a, valueFrom: {fieldRef: {fieldPath: metadata.name}}}", ".spec.template.spec.containers[0].env[0]", "has env var A with both value and valueFrom", "env[0].valueFrom: Invalid value: \"\": may not be specified when `value` is not empty"),
+    accepted(DEPLOYMENT, "{name: A, value: a}", "{name: A, value: '', valueFrom: {fieldRef: {fieldPath: metadata.name}}}"),
+    accepted(DEPLOYMENT, "{name: A, value: a}", "{name: A, value: a, valueFrom: null}"),
+    refused(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "readinessProbe: {httpGet: {path: /, port: '8080'}}", ".spec.template.spec.containers[0].readinessProbe.httpGet.port", "has a probe on port \"8080\", which is not a valid port name; write a number without quotes", "readinessProbe.httpGet.port: Invalid value: \"8080\": must contain at least one letter"),
+    refused(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "livenessProbe: {tcpSocket: {port: '8080'}}", ".spec.template.spec.containers[0].livenessProbe.tcpSocket.port", "has a probe on port \"8080\", which is not a valid port name; write a number without quotes", "livenessProbe.tcpSocket.port: Invalid value: \"8080\": must contain at least one letter"),
+    refused(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "startupProbe: {httpGet: {path: /, port: '8080'}}", ".spec.template.spec.containers[0].startupProbe.httpGet.port", "has a probe on port \"8080\", which is not a valid port name; write a number without quotes", "startupProbe.httpGet.port: Invalid value: \"8080\": must contain at least one letter"),
+    accepted(DEPLOYMENT, "readinessProbe: {httpGet: {path: /, port: metrics}}", "readinessProbe: {httpGet: {path: /, port: 8080}}"),
+    refused(CRD, "name: faults.light", "name: fault.light", ".metadata.name", "must be named `faults.light.example.com`, from its plural and group", "metadata.name: Invalid value: \"fault.light.example.com\": must be spec.names.plural+\".\"+spec.group"),
+    refused(CRD, "storage: true", "storage: false", ".spec.versions", "has 0 storage versions instead of one", "must have exactly one version marked as storage version"),
+    refused(CRD, "  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}\n", "  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}\n  - {name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}\n", ".spec.versions", "has 2 storage versions instead of one", "must have exactly one version marked as storage version"),
+    refused(CRD, "  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}\n", "  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}\n  - {name: v1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}\n", ".spec.versions", "has duplicate version v1", "must contain unique version names"),
+    accepted(CRD, "  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}\n", "  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}\n  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}\n"),
+    refused(CRD, ", schema: {openAPIV3Schema: {type: object}}", "", ".spec.versions[0]", "has a version without a schema", "spec.versions[0].schema.openAPIV3Schema: Required value"),
+    refused(CRD, "openAPIV3Schema: {type: object}", "openAPIV3Schema: null", ".spec.versions[0]", "has a version without a schema", "spec.versions[0].schema.openAPIV3Schema: Required value"),
+    refused(CRD, "  scope:", "  preserveUnknownFields: true\n  scope:", ".spec.preserveUnknownFields", "sets preserveUnknownFields instead of x-kubernetes-preserve-unknown-fields in the schema", "spec.preserveUnknownFields: Invalid value: true: cannot set to true"),
+    accepted(CRD, "  scope:", "  preserveUnknownFields: false\n  scope:"),
+    refused(CRD, "light.example.com", "light.k8s.io", ".metadata", "is in the Kubernetes group light.k8s.io, but lacks the annotation api-approved.kubernetes.io", "metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have approval annotation"),
+    refused(CRD, "light.example.com", "light.kubernetes.io", ".metadata", "is in the Kubernetes group light.kubernetes.io, but lacks the annotation api-approved.kubernetes.io", "metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have approval annotation"),
+    accepted(CRD, "light.example.com", "light.x-k8s.io"),
+    refused(CRD, "{type: object}", "{type: object, properties: {a: {}}}", ".spec.versions[0].schema.openAPIV3Schema.properties.a", "has a schema without a type at `.spec.versions[0].schema.openAPIV3Schema.properties.a`", "spec.validation.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields"),
+    refused(CRD, "{type: object}", "{type: object, properties: {a: {type: ''}}}", ".spec.versions[0].schema.openAPIV3Schema.properties.a", "has a schema without a type at `.spec.versions[0].schema.openAPIV3Schema.properties.a`", "spec.validation.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields"),
+    refused(CRD, "{type: object}", "{type: object, properties: {a: {type: array, items: {}}}}", ".spec.versions[0].schema.openAPIV3Schema.properties.a.items", "has a schema without a type at `.spec.versions[0].schema.openAPIV3Schema.properties.a.items`", "spec.validation.openAPIV3Schema.properties[a].items.type: Required value: must not be empty for specified array items"),
+    refused(CRD, "{type: object}", "{type: object, properties: {a: {type: object, additionalProperties: {}}}}", ".spec.versions[0].schema.openAPIV3Schema.properties.a.additionalProperties", "has a schema without a type at `.spec.versions[0].schema.openAPIV3Schema.properties.a.additionalProperties`", "spec.validation.openAPIV3Schema.properties[a].additionalProperties.type: Required value: must not be empty for specified object fields"),
+    refused(CRD, "{type: object}", "{type: object, properties: {a: {type: string, enum: [red], default: blue}}}", ".spec.versions[0].schema.openAPIV3Schema.properties.a", "has a default at `.spec.versions[0].schema.openAPIV3Schema.properties.a` that its own schema refuses: `.` is \"blue\", which is not in the CRD's enum", "spec.validation.openAPIV3Schema.properties[a].default: Unsupported value: \"blue\""),
+    refused(CRD, "{type: object}", "{type: object, properties: {a: {type: string, default: 7}}}", ".spec.versions[0].schema.openAPIV3Schema.properties.a", "has a default at `.spec.versions[0].schema.openAPIV3Schema.properties.a` that its own schema refuses: `.` is a number, not a string", "spec.validation.openAPIV3Schema.properties[a].default: Invalid value: \"integer\""),
+    accepted(CRD, "{type: object}", "{type: object, properties: {a: {x-kubernetes-int-or-string: true}}}"),
+    accepted(CRD, "{type: object}", "{type: object, properties: {a: {x-kubernetes-preserve-unknown-fields: true}}}"),
+    accepted(CRD, "{type: object}", "{type: object, properties: {a: {type: string, default: null}}}"),
+    accepted(CRD, "{type: object}", "{type: object, properties: {a: {type: string, enum: [red], default: red}}}"),
+    accepted(CRD, "{type: object}", "{type: object, properties: {a: {type: array, items: {type: string}}}}"),
+    accepted(CRD, "{type: object}", "{type: object, properties: {a: {type: object, additionalProperties: true}}}"),
+    refused(CLUSTER_ROLE, "verbs: [get]", "verbs: [get], resourceNames: [a]", ".rules[0]", "has both resourceNames and nonResourceURLs, which need separate rules", "rules cannot apply to both regular resources and non-resource URLs"),
+    accepted(CLUSTER_ROLE, "[/metrics]", "['*']"),
+    refused(ROLE, "apiGroups: [''], resources: [pods], verbs: [get]", "nonResourceURLs: [/metrics], verbs: [get]", ".rules[0]", "has nonResourceURLs, which are not namespaced", "namespaced rules cannot apply to non-resource URLs"),
+    refused(ROLE, "apiGroups: [''], resources: [pods], verbs: [get]", "apiGroups: [''], verbs: [get]", ".rules[0]", "has no resources", "rules[0].resources: Required value: resource rules must supply at least one resource"),
+    refused(ROLE, "apiGroups: [''], resources: [pods], verbs: [get]", "resources: [pods], verbs: [get]", ".rules[0]", "has no apiGroups", "rules[0].apiGroups: Required value: resource rules must supply at least one api group"),
+    accepted(ROLE, "apiGroups: [''], resources: [pods], verbs: [get]", "apiGroups: ['*'], resources: ['*'], verbs: ['*']"),
+];

@@ -1,0 +1,685 @@
+//! The tables of `bundles.toml`, each declared once: [`table!`] makes a type, its reader, and the
+//! [`Table`] of keys that the JSON schema and the reference are made of.
+//!
+//! A field of the type is a key of the table. Its [`Form`] says which values it has, and its
+//! documentation is that of the key.
+
+use super::reader::{Fields, Reader, items};
+use toml::Spanned;
+use toml::de::DeValue;
+
+/// The type of a key's value.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number between these two, both included.
+    Integer(u32, u32),
+    /// A string. If there is a pattern (a regular expression valid both in ECMA 262 and here), the
+    /// value must match it. Editors use the pattern; the reader gives better messages.
+    String(Option<&'static str>),
+    /// One of these strings.
+    OneOf(&'static [&'static str]),
+    /// A list of strings, each with this pattern.
+    Strings(Option<&'static str>),
+    /// A list of jq filters.
+    Filters,
+    /// A string with this pattern, or `false`.
+    StringOrFalse(&'static str),
+    /// `true` or `false`, or a string with this pattern.
+    Switch(&'static str),
+    /// `"all"`, `"own"` or a list of namespaces.
+    Watch,
+    /// A table of whatever the Kubernetes API has there.
+    Object,
+    /// A string, or such a table.
+    TextOrObject,
+    /// A table with user-defined keys and string values, each with this pattern.
+    StringMap(&'static str),
+    /// A table of lists of strings, each with this pattern.
+    StringsMap(&'static str),
+    /// A list of such tables.
+    Objects,
+    /// A table.
+    Table(&'static Table),
+    /// A list of tables, written `[[name]]`.
+    Tables(&'static Table),
+}
+
+impl Kind {
+    /// Describes the expected value, for messages: "must be …".
+    pub fn expected(self) -> &'static str {
+        match self {
+            Kind::Boolean => "a boolean",
+            Kind::Integer(..) => "an integer",
+            Kind::String(_) | Kind::OneOf(_) => "a string",
+            Kind::Strings(_) => "a list of strings",
+            Kind::Filters => "a list of jq filters, which are strings",
+            Kind::StringOrFalse(_) => "a string or false",
+            Kind::Switch(_) => "a boolean or a string",
+            Kind::Watch => "\"all\", \"own\" or a list of namespaces",
+            Kind::Object | Kind::Table(_) => "a table",
+            Kind::TextOrObject => "a YAML string or a table",
+            Kind::StringMap(_) => "a table of strings",
+            Kind::StringsMap(_) => "a table of lists of strings",
+            Kind::Objects | Kind::Tables(_) => "a list of tables",
+        }
+    }
+
+    /// Returns the table that the value is, or that each item of it is.
+    pub const fn table(self) -> Option<&'static Table> {
+        match self {
+            Kind::Table(table) | Kind::Tables(table) => Some(table),
+            _ => None,
+        }
+    }
+}
+
+/// A key of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// The name.
+    pub name: &'static str,
+    /// The type of the value.
+    pub kind: Kind,
+    /// True if the table is invalid without the key.
+    pub required: bool,
+    /// The description: one or two sentences, and the default.
+    pub doc: &'static str,
+    /// Keys of the same table that must be there with it.
+    pub needs: &'static [&'static str],
+}
+
+/// A table of the file.
+#[derive(Debug)]
+pub struct Table {
+    /// The header as written in the file, for example `[[bundle]]`; empty for the top level.
+    pub header: &'static str,
+    /// The description.
+    pub doc: &'static str,
+    /// The keys, in the order of the documentation.
+    pub keys: &'static [Key],
+    /// Keys of which there must be exactly one.
+    pub exactly_one_of: &'static [&'static str],
+}
+
+impl Table {
+    /// Returns the key of this name.
+    pub fn key(&self, name: &str) -> Option<&'static Key> {
+        self.keys.iter().find(|key| key.name == name)
+    }
+
+    /// Returns this table and those below it that have a key of this name, which is no table itself.
+    pub(crate) fn with_key(&'static self, name: &str) -> Vec<&'static Table> {
+        let mut found: Vec<&Table> = Vec::new();
+        for table in self.all() {
+            let has_key = table.key(name).is_some_and(|key| key.kind.table().is_none());
+            if has_key && !found.iter().any(|other| other.header == table.header) {
+                found.push(table);
+            }
+        }
+        found
+    }
+
+    /// Returns this table and those below it, as often as keys lead to them.
+    pub(crate) fn all(&'static self) -> Vec<&'static Table> {
+        let inner = self.keys.iter().filter_map(|key| key.kind.table());
+        std::iter::once(self).chain(inner.flat_map(Table::all)).collect()
+    }
+
+    /// Names the place of a key, for messages: "in `[[bundle]]`".
+    pub(crate) fn place(&self) -> String {
+        match self.header {
+            "" => "at the top of the file".to_owned(),
+            header => format!("in `{header}`"),
+        }
+    }
+}
+
+/// The values that a key has: their type in Rust, in the schema and in the reference, and how they are
+/// read.
+pub trait Form {
+    /// The type in Rust.
+    type Value;
+    /// The type in the file.
+    const KIND: Kind;
+    /// The type of a list of them in the file.
+    const LIST: Kind = Kind::Objects;
+    /// False if there is a value without the key.
+    const REQUIRED: bool = true;
+    /// The keys in place of the field's, if it is not one key.
+    const KEYS: Option<&'static [Key]> = None;
+
+    /// Returns the value in the file, which has the type [`Form::KIND`]; reports a wrong one. Forms
+    /// that are not one key have none.
+    fn read(_: &mut Reader<'_>, _: &Key, _: &Spanned<DeValue<'_>>) -> Option<Self::Value> {
+        None
+    }
+
+    /// Returns the value without the key; `None` if the table has no meaning then.
+    fn missing() -> Option<Self::Value> {
+        None
+    }
+
+    /// Returns the value of the key `name` of a table; a wrong one is like none, so that what else is
+    /// wrong is found, too.
+    fn find(reader: &mut Reader<'_>, fields: &Fields<'_>, name: &str) -> Option<Self::Value> {
+        let found = fields.entry(name).and_then(|(key, value)| Self::read(reader, key, value));
+        found.or_else(Self::missing)
+    }
+}
+
+/// A type that [`table!`] declares.
+pub trait Declared: Sized {
+    /// The type that it becomes when it is checked.
+    type Value;
+    /// The keys.
+    const TABLE: &'static Table;
+    /// The same, as a table of `[[chart]]`.
+    const IN_CHARTS: &'static Table = Self::TABLE;
+
+    /// Returns the values of the keys of a table; `None` if one that it needs is missing or wrong,
+    /// which is reported.
+    fn of(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Self::Value>;
+}
+
+impl Form for bool {
+    type Value = bool;
+    const KIND: Kind = Kind::Boolean;
+    const REQUIRED: bool = false;
+
+    fn read(_: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<bool> {
+        value.get_ref().as_bool()
+    }
+
+    fn missing() -> Option<bool> {
+        Some(false)
+    }
+}
+
+impl<T: Form> Form for Option<T> {
+    type Value = Option<T::Value>;
+    const KIND: Kind = T::KIND;
+    const REQUIRED: bool = false;
+
+    fn read(
+        reader: &mut Reader<'_>,
+        key: &Key,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<Self::Value> {
+        Some(T::read(reader, key, value))
+    }
+
+    fn missing() -> Option<Self::Value> {
+        Some(None)
+    }
+}
+
+/// Wrong items are reported and left out.
+impl<T: Form> Form for Vec<T> {
+    type Value = Vec<T::Value>;
+    const KIND: Kind = T::LIST;
+    const REQUIRED: bool = false;
+
+    fn read(
+        reader: &mut Reader<'_>,
+        key: &Key,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<Self::Value> {
+        Some(items(value).filter_map(|item| T::read(reader, key, item)).collect())
+    }
+
+    fn missing() -> Option<Self::Value> {
+        Some(Vec::new())
+    }
+}
+
+/// A list that must be there.
+pub struct Required<T>(T);
+
+impl<T: Form> Form for Required<T> {
+    type Value = T::Value;
+    const KIND: Kind = T::KIND;
+
+    fn read(
+        reader: &mut Reader<'_>,
+        key: &Key,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<Self::Value> {
+        T::read(reader, key, value)
+    }
+}
+
+/// Keys of several tables: those of `T`, in place of the field's.
+pub struct Flat<T>(T);
+
+impl<T: Declared> Form for Flat<T> {
+    type Value = T::Value;
+    const KIND: Kind = Kind::Table(T::TABLE);
+    const KEYS: Option<&'static [Key]> = Some(T::TABLE.keys);
+
+    fn find(reader: &mut Reader<'_>, fields: &Fields<'_>, _: &str) -> Option<Self::Value> {
+        T::of(reader, fields)
+    }
+}
+
+/// A table that has another header in `[[chart]]`.
+pub struct InChart<T>(T);
+
+impl<T: Declared> Form for InChart<T> {
+    type Value = T::Value;
+    const KIND: Kind = Kind::Table(T::IN_CHARTS);
+    const LIST: Kind = Kind::Tables(T::IN_CHARTS);
+
+    fn read(
+        reader: &mut Reader<'_>,
+        key: &Key,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<Self::Value> {
+        read_table::<T>(reader, key, value)
+    }
+}
+
+/// Keys that another function reads.
+pub struct Later<T>(T);
+
+impl<T: Form> Form for Later<T> {
+    type Value = ();
+    const KIND: Kind = T::KIND;
+    const REQUIRED: bool = T::REQUIRED;
+
+    fn read(_: &mut Reader<'_>, _: &Key, _: &Spanned<DeValue<'_>>) -> Option<()> {
+        Some(())
+    }
+
+    fn missing() -> Option<()> {
+        Some(())
+    }
+}
+
+/// No key: the place of the table's header.
+pub struct Header;
+
+impl Form for Header {
+    type Value = crate::diag::Span;
+    const KIND: Kind = Kind::Boolean;
+    const KEYS: Option<&'static [Key]> = Some(&[]);
+
+    fn find(reader: &mut Reader<'_>, fields: &Fields<'_>, _: &str) -> Option<Self::Value> {
+        Some(reader.span(fields.header.clone()))
+    }
+}
+
+/// No key: a value that follows from other tables, set when they are known.
+pub struct Derived<T>(T);
+
+impl<T: Default> Form for Derived<T> {
+    type Value = T;
+    const KIND: Kind = Kind::Boolean;
+    const KEYS: Option<&'static [Key]> = Some(&[]);
+
+    fn find(_: &mut Reader<'_>, _: &Fields<'_>, _: &str) -> Option<T> {
+        Some(T::default())
+    }
+}
+
+/// A value that is empty without its key.
+pub struct OrDefault<T>(T);
+
+impl<T: Form<Value: Default>> Form for OrDefault<T> {
+    type Value = T::Value;
+    const KIND: Kind = T::KIND;
+    const REQUIRED: bool = false;
+
+    fn read(
+        reader: &mut Reader<'_>,
+        key: &Key,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<Self::Value> {
+        T::read(reader, key, value)
+    }
+
+    fn missing() -> Option<Self::Value> {
+        Some(T::Value::default())
+    }
+}
+
+/// A table that is like an empty one if it is missing.
+pub struct OrEmpty<T>(T);
+
+impl<T: Declared> Form for OrEmpty<T> {
+    type Value = T::Value;
+    const KIND: Kind = Kind::Table(T::TABLE);
+    const REQUIRED: bool = false;
+
+    fn read(
+        reader: &mut Reader<'_>,
+        key: &Key,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<Self::Value> {
+        read_table::<T>(reader, key, value)
+    }
+
+    fn find(reader: &mut Reader<'_>, fields: &Fields<'_>, name: &str) -> Option<Self::Value> {
+        match fields.entry(name) {
+            Some((key, value)) => Self::read(reader, key, value),
+            None => T::of(reader, &Fields::empty(fields.header.clone())),
+        }
+    }
+}
+
+/// Returns the table at a key.
+pub(crate) fn read_table<T: Declared>(
+    reader: &mut Reader<'_>,
+    key: &Key,
+    value: &Spanned<DeValue<'_>>,
+) -> Option<T::Value> {
+    let fields = reader.fields(key.kind.table()?, value.span(), value.get_ref().as_table()?);
+    T::of(reader, &fields)
+}
+
+/// Returns the number of keys of a table whose fields have these keys, or groups of keys.
+pub(crate) const fn count(groups: &[Option<&'static [Key]>]) -> usize {
+    let (mut sum, mut field) = (0, 0);
+    // Constant functions have no iterators.
+    while field < groups.len() {
+        sum += match groups[field] {
+            Some(group) => group.len(),
+            None => 1,
+        };
+        field += 1;
+    }
+    sum
+}
+
+/// Returns the keys of a table whose fields have these keys, or groups of keys.
+pub(crate) const fn join<const N: usize>(
+    own: &[Key],
+    groups: &[Option<&'static [Key]>],
+) -> [Key; N] {
+    let mut joined =
+        [Key { name: "", kind: Kind::Boolean, required: false, doc: "", needs: &[] }; N];
+    let (mut field, mut filled) = (0, 0);
+    while field < own.len() {
+        let keys = match groups[field] {
+            Some(group) => group,
+            None => std::slice::from_ref(&own[field]),
+        };
+        let mut index = 0;
+        while index < keys.len() {
+            joined[filled] = keys[index];
+            (filled, index) = (filled + 1, index + 1);
+        }
+        field += 1;
+    }
+    joined
+}
+
+/// Returns the documentation of a key: its own, or that of the table that it is.
+pub(crate) const fn doc(own: &'static str, kind: Kind) -> &'static str {
+    match kind.table() {
+        Some(table) if own.is_empty() => table.doc,
+        _ => own,
+    }
+}
+
+/// Returns the name of a key in the file: that of its field, with dashes.
+pub(crate) const fn dashed<const N: usize>(field: &str) -> [u8; N] {
+    let mut name = [0; N];
+    let (bytes, mut index) = (field.as_bytes(), 0);
+    while index < N {
+        name[index] = if bytes[index] == b'_' { b'-' } else { bytes[index] };
+        index += 1;
+    }
+    name
+}
+
+/// The name of a field's key.
+macro_rules! key_name {
+    ($field:ident $key:literal) => {
+        $key
+    };
+    ($field:ident) => {{
+        const NAME: &[u8; stringify!($field).len()] = &$crate::declare::dashed(stringify!($field));
+        match std::str::from_utf8(NAME) {
+            Ok(name) => name,
+            Err(_) => panic!("names of fields are ASCII"),
+        }
+    }};
+}
+
+/// Declares a table of `bundles.toml`:
+///
+/// ```text
+/// table! {
+///     /// Documentation of the table.
+///     pub struct Example at "[example]", one of ["file", "text"] {
+///         /// Documentation of the key `file`, which is optional.
+///         file: Option<Path>;
+///         /// Documentation of the key `isText`, which is 1 when it is missing.
+///         text as "isText": Integer<1, 9> = 1, needs ["file"];
+///     }
+/// }
+/// ```
+///
+/// `or "[[chart.example]]"` is its header in `[[chart]]`; `checked by FUNCTION as TYPE` turns it into
+/// another type.
+macro_rules! table {
+    (
+        $(#[doc = $about:literal])+
+        $(#[derive($($derived:ident),+)])?
+        $vis:vis struct $name:ident at $header:literal $(or $in_charts:literal)?
+            $(, one of [$($choice:literal),+])?
+            $(, checked by $check:path as $value:ty)?
+        {
+            $(
+                $(#[doc = $doc:literal])*
+                $field:ident $(as $key:literal)? : $form:ty $(= $default:expr)?
+                    $(, needs [$($needed:literal),+])?;
+            )*
+        }
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Debug $($(, $derived)+)?)]
+        #[allow(missing_docs, reason = "a key that is a table has its documentation")]
+        $vis struct $name {
+            $($(#[doc = $doc])* pub $field: <$form as $crate::declare::Form>::Value,)*
+        }
+
+        impl $name {
+            /// The keys of its fields.
+            const OWN_KEYS: &'static [$crate::declare::Key] = &[$($crate::declare::Key {
+                name: $crate::declare::key_name!($field $($key)?),
+                kind: <$form as $crate::declare::Form>::KIND,
+                required: <$form as $crate::declare::Form>::REQUIRED
+                    $(&& $crate::declare::none!($default))?,
+                doc: $crate::declare::doc(
+                    concat!("" $(, $doc)*).trim_ascii_start(),
+                    <$form as $crate::declare::Form>::KIND,
+                ),
+                needs: &[$($($needed),+)?],
+            }),*];
+            /// The keys of the table.
+            const KEYS: &'static [$crate::declare::Key] = {
+                const GROUPS: &[Option<&[$crate::declare::Key]>] =
+                    &[$(<$form as $crate::declare::Form>::KEYS),*];
+                const COUNT: usize = $crate::declare::count(GROUPS);
+                static KEYS: [$crate::declare::Key; COUNT] =
+                    $crate::declare::join($name::OWN_KEYS, GROUPS);
+                &KEYS
+            };
+            /// The documentation of the table.
+            const DOC: &'static str = concat!($($about),+).trim_ascii_start();
+            /// Keys of which there must be exactly one.
+            const ONE_OF: &'static [&'static str] = &[$($($choice),+)?];
+        }
+
+        impl $crate::declare::Declared for $name {
+            type Value = $crate::declare::value!($name $(, $value)?);
+            const TABLE: &'static $crate::declare::Table = {
+                static TABLE: $crate::declare::Table = $crate::declare::Table {
+                    header: $header,
+                    doc: $name::DOC,
+                    keys: $name::KEYS,
+                    exactly_one_of: $name::ONE_OF,
+                };
+                &TABLE
+            };
+            $(const IN_CHARTS: &'static $crate::declare::Table = {
+                static TABLE: $crate::declare::Table = $crate::declare::Table {
+                    header: $in_charts,
+                    doc: $name::DOC,
+                    keys: $name::KEYS,
+                    exactly_one_of: $name::ONE_OF,
+                };
+                &TABLE
+            };)?
+
+            fn of(
+                reader: &mut $crate::reader::Reader<'_>,
+                fields: &$crate::reader::Fields<'_>,
+            ) -> Option<Self::Value> {
+                $(let $field = {
+                    let name = const { $crate::declare::key_name!($field $($key)?) };
+                    let found = <$form as $crate::declare::Form>::find(reader, fields, name);
+                    $(let found = found.or_else(|| Some($default));)?
+                    found
+                };)*
+                let table = $name { $($field: $field?),* };
+                $crate::declare::checked!(reader, fields, table $(, $check)?)
+            }
+        }
+
+        impl $crate::declare::Form for $name {
+            type Value = <$name as $crate::declare::Declared>::Value;
+            const KIND: $crate::declare::Kind =
+                $crate::declare::Kind::Table(<$name as $crate::declare::Declared>::TABLE);
+            const LIST: $crate::declare::Kind =
+                $crate::declare::Kind::Tables(<$name as $crate::declare::Declared>::TABLE);
+
+            fn read(
+                reader: &mut $crate::reader::Reader<'_>,
+                key: &$crate::declare::Key,
+                value: &toml::Spanned<toml::de::DeValue<'_>>,
+            ) -> Option<Self::Value> {
+                $crate::declare::read_table::<$name>(reader, key, value)
+            }
+        }
+    };
+}
+
+/// The type that a table becomes.
+macro_rules! value {
+    ($name:ident) => {
+        $name
+    };
+    ($name:ident, $value:ty) => {
+        $value
+    };
+}
+
+/// Calls the function that checks a table, if it has one.
+macro_rules! checked {
+    ($reader:ident, $fields:ident, $table:ident) => {
+        Some($table)
+    };
+    ($reader:ident, $fields:ident, $table:ident, $check:path) => {
+        $check($table, $reader, $fields)
+    };
+}
+
+/// False: a key with this default is not required.
+macro_rules! none {
+    ($default:expr) => {
+        false
+    };
+}
+
+/// Declares the values of a key: an enumeration with the strings of its variants, the default first.
+macro_rules! choices {
+    (
+        $(#[doc = $about:literal])+
+        pub enum $name:ident {
+            $(#[doc = $first_doc:literal])+
+            $first:ident = $first_text:literal,
+            $($(#[doc = $doc:literal])+ $variant:ident = $text:literal,)*
+        }
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $name {
+            $(#[doc = $first_doc])+
+            #[default]
+            $first,
+            $($(#[doc = $doc])+ $variant,)*
+        }
+
+        impl $name {
+            /// The strings in bundles.toml, the default first.
+            pub const NAMES: &'static [&'static str] = &[$first_text, $($text),*];
+
+            /// Returns the string in bundles.toml.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $name::$first => $first_text,
+                    $($name::$variant => $text,)*
+                }
+            }
+
+            /// Returns the value with this string in bundles.toml.
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $first_text => Some($name::$first),
+                    $($text => Some($name::$variant),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl $crate::declare::Form for $name {
+            type Value = $name;
+            const KIND: $crate::declare::Kind = $crate::declare::Kind::OneOf($name::NAMES);
+            const REQUIRED: bool = false;
+
+            fn read(
+                _: &mut $crate::reader::Reader<'_>,
+                _: &$crate::declare::Key,
+                value: &toml::Spanned<toml::de::DeValue<'_>>,
+            ) -> Option<$name> {
+                $name::named(value.get_ref().as_str()?)
+            }
+
+            fn missing() -> Option<$name> {
+                Some($name::default())
+            }
+        }
+    };
+}
+
+/// Declares keys with two words, of which the second is true.
+macro_rules! words {
+    ($($(#[doc = $doc:literal])+ $name:ident = $off:literal or $on:literal;)+) => {
+        $($(#[doc = $doc])+
+        pub struct $name;
+
+        impl $crate::declare::Form for $name {
+            type Value = bool;
+            const KIND: $crate::declare::Kind = $crate::declare::Kind::OneOf(&[$off, $on]);
+            const REQUIRED: bool = false;
+
+            fn read(
+                _: &mut $crate::reader::Reader<'_>,
+                _: &$crate::declare::Key,
+                value: &toml::Spanned<toml::de::DeValue<'_>>,
+            ) -> Option<bool> {
+                Some(value.get_ref().as_str()? == $on)
+            }
+
+            fn missing() -> Option<bool> {
+                Some(false)
+            }
+        })+
+    };
+}
+
+pub(crate) use {checked, choices, key_name, none, table, value, words};

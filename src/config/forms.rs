@@ -1,0 +1,387 @@
+//! Rules of single values: names, references, paths, versions.
+
+use super::Text;
+use super::declare::{Form, Key, Kind};
+use super::reader::{Reader, as_json};
+use crate::diag::Code;
+use crate::ir::label_fault;
+use regex::Regex;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::path::{Component, Path as StdPath, PathBuf};
+use std::sync::{LazyLock, Mutex};
+use std::time::Duration;
+use toml::Spanned;
+use toml::de::DeValue;
+
+/// Longest name of a bundle: Helm's limit for the name of a release, which is often the chart's.
+pub(crate) const NAME_LIMIT: usize = 53;
+/// Longest name of a namespace: that of a DNS-1123 label (RFC 1123, section 2.1).
+pub(crate) const NAMESPACE_LIMIT: usize = 63;
+/// Longest name of a Secret: that of a DNS-1123 subdomain.
+const SUBDOMAIN_LIMIT: usize = 253;
+
+/// A rule that a string follows.
+pub trait Rule {
+    /// The regular expression for editors; `None` for all strings.
+    const PATTERN: Option<&'static str>;
+
+    /// Returns true if a string matches the pattern.
+    fn fits(text: &str) -> bool {
+        Self::PATTERN.is_none_or(|pattern| matches(pattern, text))
+    }
+
+    /// Returns the message and the hint about a string that does not follow the rule.
+    fn fault(key: &Key, text: &str) -> Option<(String, String)> {
+        let message = || format!("invalid value `{}` of `{}`", text.escape_debug(), key.name);
+        (!Self::fits(text)).then(|| (message(), key.doc.to_owned()))
+    }
+}
+
+/// A wrong string is reported and kept, so that other rules find what else is wrong.
+impl<T: Rule> Form for T {
+    type Value = String;
+    const KIND: Kind = Kind::String(T::PATTERN);
+    const LIST: Kind = Kind::Strings(T::PATTERN);
+
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<String> {
+        let text = value.get_ref().as_str()?;
+        if let Some((message, hint)) = T::fault(key, text) {
+            reader.error(Code::InvalidValue, &value.span(), message, hint);
+        }
+        Some(text.to_owned())
+    }
+}
+
+/// Returns true if a text matches one of the patterns of this crate.
+fn matches(pattern: &'static str, text: &str) -> bool {
+    static COMPILED: LazyLock<Mutex<BTreeMap<&'static str, Option<Regex>>>> =
+        LazyLock::new(Mutex::default);
+    let mut compiled = COMPILED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let regex = compiled.entry(pattern).or_insert_with(|| Regex::new(pattern).ok());
+    regex.as_ref().is_some_and(|regex| regex.is_match(text))
+}
+
+/// Declares rules that are a pattern.
+macro_rules! patterns {
+    ($($(#[doc = $doc:literal])+ $name:ident = $pattern:expr;)+) => {
+        $($(#[doc = $doc])+
+        pub struct $name;
+
+        impl $crate::forms::Rule for $name {
+            const PATTERN: Option<&'static str> = Some($pattern);
+        })+
+    };
+}
+pub(crate) use patterns;
+
+/// A string of any form.
+pub struct Any;
+
+impl Rule for Any {
+    const PATTERN: Option<&'static str> = None;
+}
+
+/// A string that is not only blanks: a path, or a sentence.
+pub struct Filled;
+
+impl Rule for Filled {
+    const PATTERN: Option<&'static str> = None;
+
+    fn fault(key: &Key, text: &str) -> Option<(String, String)> {
+        let message = || format!("`{}` is empty", key.name);
+        text.trim().is_empty().then(|| (message(), "set a value, or remove the key".to_owned()))
+    }
+}
+
+/// A file, relative to the configuration.
+pub struct File;
+
+impl Form for File {
+    type Value = PathBuf;
+    const KIND: Kind = Filled::KIND;
+
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<PathBuf> {
+        Filled::read(reader, key, value).map(PathBuf::from)
+    }
+}
+
+/// A string without whitespace: a name, a reference, a URL.
+pub struct Word;
+
+impl Rule for Word {
+    const PATTERN: Option<&'static str> = Some("^[^\\s]+$");
+
+    fn fault(key: &Key, text: &str) -> Option<(String, String)> {
+        let has_blank = text.contains(char::is_whitespace);
+        let message = || (format!("`{}` contains whitespace", key.name), "remove it".to_owned());
+        Filled::fault(key, text).or_else(|| has_blank.then(message))
+    }
+}
+
+/// The name of a bundle or chart.
+pub struct Name;
+
+impl Rule for Name {
+    const PATTERN: Option<&'static str> = Some("^[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?$");
+
+    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
+        let fault = label_fault(text, NAME_LIMIT)?;
+        let lower = text.to_lowercase().replace(['_', '.', ' '], "-");
+        let hint = match label_fault(&lower, NAME_LIMIT) {
+            None => format!("write `name = \"{lower}\"`: releases are named after it"),
+            Some(_) => format!("{}; releases are named after it", label_rule(NAME_LIMIT)),
+        };
+        Some((format!("the name of a bundle or chart {fault}"), hint))
+    }
+}
+
+/// The name of a bundle, chart or model, which is looked up.
+pub struct Listed;
+
+impl Rule for Listed {
+    const PATTERN: Option<&'static str> = Name::PATTERN;
+
+    fn fault(_: &Key, _: &str) -> Option<(String, String)> {
+        None
+    }
+}
+
+/// A name that is a DNS label, of at most the length of a chart's name.
+pub struct Label;
+
+impl Rule for Label {
+    const PATTERN: Option<&'static str> = Name::PATTERN;
+
+    fn fault(key: &Key, text: &str) -> Option<(String, String)> {
+        let fault = label_fault(text, NAME_LIMIT)?;
+        Some((format!("`{}` {fault}", key.name), label_rule(NAME_LIMIT)))
+    }
+}
+
+/// The name of a namespace, or of an object that has the same rule.
+pub struct Namespace;
+
+impl Rule for Namespace {
+    const PATTERN: Option<&'static str> = Some(NAMESPACE);
+
+    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
+        let fault = label_fault(text, NAMESPACE_LIMIT)?;
+        Some((format!("the namespace name {fault}"), label_rule(NAMESPACE_LIMIT)))
+    }
+}
+
+/// Pattern of a [`Namespace`].
+pub(crate) const NAMESPACE: &str = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
+
+/// The name of an object, or an API group: a DNS-1123 subdomain.
+pub struct ObjectName;
+
+impl Rule for ObjectName {
+    const PATTERN: Option<&'static str> = Some(SUBDOMAIN);
+
+    fn fault(key: &Key, text: &str) -> Option<(String, String)> {
+        let fault = subdomain_fault(text)?;
+        Some((format!("`{}` {fault}", key.name), subdomain_rule()))
+    }
+}
+
+/// Pattern of an [`ObjectName`].
+pub(crate) const SUBDOMAIN: &str =
+    "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+
+fn subdomain_fault(text: &str) -> Option<String> {
+    if text.len() > SUBDOMAIN_LIMIT {
+        return Some(format!("has {} characters", text.len()));
+    }
+    text.split('.').find_map(|label| label_fault(label, SUBDOMAIN_LIMIT))
+}
+
+fn subdomain_rule() -> String {
+    format!("use at most {SUBDOMAIN_LIMIT} lower-case letters, digits, dashes and dots")
+}
+
+fn label_rule(limit: usize) -> String {
+    format!(
+        "use at most {limit} lower-case letters, digits and dashes; start and end with a letter or \
+            digit"
+    )
+}
+
+/// The name of a pull secret; `None` for `false`.
+pub struct PullSecret;
+
+impl Form for PullSecret {
+    type Value = Option<String>;
+    const KIND: Kind = Kind::StringOrFalse(SUBDOMAIN);
+
+    fn read(
+        reader: &mut Reader<'_>,
+        _: &Key,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<Option<String>> {
+        let Some(text) = value.get_ref().as_str() else { return Some(None) };
+        if let Some(fault) = subdomain_fault(text) {
+            let message = format!("the pull secret name {fault}");
+            let hint = match text {
+                "" => "write `pull-secret = false` to use no pull secret".to_owned(),
+                _ => subdomain_rule(),
+            };
+            reader.error(Code::InvalidValue, &value.span(), message, hint);
+        }
+        Some(Some(text.to_owned()))
+    }
+}
+
+/// A kind of objects.
+pub struct ApiKind;
+
+impl Rule for ApiKind {
+    const PATTERN: Option<&'static str> = Some("^[A-Z][A-Za-z0-9]*$");
+
+    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
+        let plain = text.chars().all(|c| c.is_ascii_alphanumeric());
+        let fits = plain && text.starts_with(|c: char| c.is_ascii_uppercase());
+        let hint = "use letters and digits, starting with an upper-case letter, as in \
+            `ClusterIssuer`";
+        (!fits).then(|| (format!("invalid kind {text:?}"), hint.to_owned()))
+    }
+}
+
+/// An image reference; only what no reference can be is refused here.
+pub struct Reference;
+
+impl Rule for Reference {
+    const PATTERN: Option<&'static str> = Some("^[^\\s:/][^\\s]*$");
+
+    fn fault(key: &Key, text: &str) -> Option<(String, String)> {
+        let name = key.name;
+        if let Some((scheme, rest)) = text.split_once("://") {
+            let message =
+                format!("`{name}` starts with `{scheme}://`, which image references do not have");
+            return Some((message, format!("write `{rest}`")));
+        }
+        if text.starts_with(['/', '.']) {
+            let message = format!("`{name}` is a path, not an image reference");
+            return Some((message, format!("for local files, write `path = \"{text}\"`")));
+        }
+        Word::fault(key, text)
+    }
+}
+
+/// A prefix of image references.
+pub struct ReferencePrefix;
+
+impl Rule for ReferencePrefix {
+    const PATTERN: Option<&'static str> = Some("^[^/:@\\s]([^@\\s]*[^/:@\\s])?$");
+
+    fn fault(key: &Key, text: &str) -> Option<(String, String)> {
+        let fault = Reference::fault(key, text);
+        let end = text.chars().next_back().filter(|c| "/:@".contains(*c));
+        fault.or_else(|| {
+            let hint = format!(
+                "write `{}`: prefixes match up to a `/`, `:` or `@` or the end of a reference",
+                text.trim_end_matches(['/', ':', '@'])
+            );
+            Some((format!("`{}` ends with `{}`", key.name, end?), hint))
+        })
+    }
+}
+
+/// A string with its place in the file.
+pub struct Placed<T>(T);
+
+impl<T: Rule> Form for Placed<T> {
+    type Value = Text;
+    const KIND: Kind = T::KIND;
+    const LIST: Kind = T::LIST;
+
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<Text> {
+        let text = T::read(reader, key, value)?;
+        Some(Text { text, span: reader.span(value.span()) })
+    }
+}
+
+/// The version of a chart.
+pub struct ChartVersion;
+
+impl Form for ChartVersion {
+    type Value = semver::Version;
+    const KIND: Kind = Kind::String(Some(
+        "^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?(\\+[0-9A-Za-z.-]+)?$",
+    ));
+
+    fn read(
+        reader: &mut Reader<'_>,
+        _: &Key,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<semver::Version> {
+        let text = value.get_ref().as_str()?;
+        let error = match semver::Version::parse(text) {
+            Ok(version) => return Some(version),
+            Err(error) => error,
+        };
+        let message = format!("`chart-version` is not a semantic version: {error}");
+        let hint = match text.strip_prefix('v').map(semver::Version::parse) {
+            Some(Ok(version)) => format!("write `chart-version = \"{version}\"`"),
+            _ => "write three numbers, for example `1.2.3` or `1.2.3-rc.1`".to_owned(),
+        };
+        reader.error(Code::InvalidValue, &value.span(), message, hint);
+        None
+    }
+}
+
+/// A whole number between these two, both included.
+pub struct Integer<const LEAST: u32, const MOST: u32>;
+
+impl<const LEAST: u32, const MOST: u32> Form for Integer<LEAST, MOST> {
+    type Value = u32;
+    const KIND: Kind = Kind::Integer(LEAST, MOST);
+
+    fn read(_: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<u32> {
+        let number = value.get_ref().as_integer()?;
+        u32::from_str_radix(number.as_str(), number.radix()).ok()
+    }
+}
+
+/// A duration in seconds between these two, both included.
+pub struct Seconds<const LEAST: u32, const MOST: u32>;
+
+impl<const LEAST: u32, const MOST: u32> Form for Seconds<LEAST, MOST> {
+    type Value = Duration;
+    const KIND: Kind = Kind::Integer(LEAST, MOST);
+
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<Duration> {
+        let seconds = Integer::<LEAST, MOST>::read(reader, key, value)?;
+        Some(Duration::from_secs(u64::from(seconds)))
+    }
+}
+
+/// A table of any keys.
+pub struct Object;
+
+impl Form for Object {
+    type Value = Json;
+    const KIND: Kind = Kind::Object;
+
+    fn read(_: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Json> {
+        Some(as_json(value.get_ref()))
+    }
+}
+
+/// Returns `path` without `.`, and without `..` if the parent is known; does not access the disk.
+pub(crate) fn plain(path: &StdPath) -> PathBuf {
+    let mut result = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir
+                if matches!(result.components().next_back(), Some(Component::Normal(_))) =>
+            {
+                result.pop();
+            }
+            component => result.push(component),
+        }
+    }
+    result
+}

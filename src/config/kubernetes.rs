@@ -1,0 +1,109 @@
+//! Values with the types of the Kubernetes API.
+
+use super::declare::{Form, Key, Kind};
+use super::reader::{Reader, as_json};
+use crate::diag::Code;
+use crate::ir::push_key;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use toml::Spanned;
+use toml::de::DeValue;
+
+/// A table with the fields of `T`, a type of the Kubernetes API.
+pub struct Api<T>(PhantomData<T>);
+
+impl<T: Serialize + DeserializeOwned> Form for Api<T> {
+    type Value = Json;
+    const KIND: Kind = Kind::Object;
+
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<Json> {
+        typed::<T>(reader, key, value)
+    }
+}
+
+/// A list of such tables.
+pub struct ApiList<T>(PhantomData<T>);
+
+impl<T: Serialize + DeserializeOwned> Form for ApiList<T> {
+    type Value = Vec<Json>;
+    const KIND: Kind = Kind::Objects;
+    const REQUIRED: bool = false;
+
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<Vec<Json>> {
+        match typed::<Vec<T>>(reader, key, value)? {
+            Json::Array(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    fn missing() -> Option<Vec<Json>> {
+        Some(Vec::new())
+    }
+}
+
+/// A table of strings with names that a person chooses: annotations, or a node selector.
+pub type Strings = Api<BTreeMap<String, String>>;
+
+/// Such a table, in the order of its keys; empty without one.
+pub struct TextMap;
+
+impl Form for TextMap {
+    type Value = BTreeMap<String, String>;
+    const KIND: Kind = Strings::KIND;
+
+    fn read(
+        reader: &mut Reader<'_>,
+        key: &Key,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<BTreeMap<String, String>> {
+        serde_json::from_value(Strings::read(reader, key, value)?).ok()
+    }
+}
+
+/// Returns the value if it has the type of the Kubernetes API and no unknown fields; reports
+/// other values.
+fn typed<T: Serialize + DeserializeOwned>(
+    reader: &mut Reader<'_>,
+    key: &Key,
+    value: &Spanned<DeValue<'_>>,
+) -> Option<Json> {
+    let hint = "see the Kubernetes API reference of pods and containers for the fields";
+    let (name, range, json) = (key.name, value.span(), as_json(value.get_ref()));
+    let read = match serde_json::from_value::<T>(json.clone()) {
+        Ok(read) => read,
+        Err(why) => {
+            let message = format!("`{name}` does not match the Kubernetes API: {why}");
+            reader.error(Code::WrongType, &range, message, hint);
+            return None;
+        }
+    };
+    let known = serde_json::to_value(read).unwrap_or_default();
+    if let Some(path) = unknown(&json, &known, name.to_owned()) {
+        reader.error(Code::UnknownKey, &range, format!("unknown field `{path}`"), hint);
+        return None;
+    }
+    Some(json)
+}
+
+/// Returns the path of the first key that did not survive being read.
+fn unknown(given: &Json, known: &Json, path: String) -> Option<String> {
+    match (given, known) {
+        (Json::Object(given), Json::Object(known)) => given.iter().find_map(|(key, value)| {
+            let mut path = path.clone();
+            push_key(&mut path, key);
+            match known.get(key) {
+                Some(known) => unknown(value, known, path),
+                None => Some(path),
+            }
+        }),
+        (Json::Array(given), Json::Array(known)) => {
+            given.iter().zip(known).enumerate().find_map(|(index, (given, known))| {
+                unknown(given, known, format!("{path}[{index}]"))
+            })
+        }
+        _ => None,
+    }
+}

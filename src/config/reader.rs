@@ -1,0 +1,474 @@
+//! The TOML tree against the key tables: unknown, missing and ill-typed keys, and typed access to
+//! the rest.
+
+use super::declare::{Declared, Key, Kind, Table};
+use super::tables::output::Output;
+use super::tables::root::{Included, Root};
+use super::tables::settings::Defaults;
+use crate::diag::suggest;
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText, Span};
+use serde_json::Value as Json;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value and its range in the file.
+pub(crate) type Located<T> = (T, Range<usize>);
+
+/// Keys of OLM's Subscription, CatalogSource and ClusterServiceVersion, and the key here.
+const OLM_WORDS: [(&str, &str); 6] = [
+    ("installModes", "watch"),
+    ("targetNamespaces", "watch"),
+    ("source", "catalog"),
+    ("startingCSV", "version"),
+    ("defaultChannel", "channel"),
+    ("installNamespace", "namespace"),
+];
+
+/// Collects what is wrong with the file.
+pub struct Reader<'a> {
+    /// The file that is being read.
+    pub(crate) source: &'a Arc<SourceText>,
+    /// The directory that paths are relative to.
+    pub(crate) base: &'a Path,
+    /// `[defaults]`.
+    pub(crate) defaults: Defaults,
+    /// Facts that `[deploy]` is checked against.
+    pub(crate) known: Known,
+    pub(crate) found: Diagnostics,
+}
+
+/// Facts of tables that are read before others.
+#[derive(Default)]
+pub(crate) struct Known {
+    /// The names of bundles, charts and models.
+    pub(crate) charts: Vec<String>,
+    /// The names of models, with their namespaces.
+    pub(crate) models: Vec<(String, String)>,
+    /// `[output]`.
+    pub(crate) output: Output,
+}
+
+/// The known, well-typed keys of one table.
+pub struct Fields<'t> {
+    /// The table's header, or the whole of an inline table.
+    pub(crate) header: Range<usize>,
+    values: Vec<(&'static Key, &'t Spanned<DeValue<'t>>)>,
+}
+
+impl Reader<'_> {
+    pub(crate) fn span(&self, range: Range<usize>) -> Span {
+        Span::new(self.source, range)
+    }
+
+    pub(crate) fn place(&self, range: Range<usize>) -> Place {
+        Place::span(self.span(range))
+    }
+
+    /// Reports an error at `range`.
+    pub(crate) fn error(
+        &mut self,
+        code: Code,
+        range: &Range<usize>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        let place = self.place(range.clone());
+        self.found.push(Diagnostic::error(code, message).at(place).hint(hint));
+    }
+
+    /// Reports an error at a place of any file.
+    pub(crate) fn error_at(
+        &mut self,
+        code: Code,
+        span: &Span,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.found.push(Diagnostic::error(code, message).at(span).hint(hint));
+    }
+
+    /// Returns the keys of `tree`, which should be those of `table`; everything else is reported.
+    pub(crate) fn fields<'t>(
+        &mut self,
+        table: &'static Table,
+        header: Range<usize>,
+        tree: &'t DeTable<'t>,
+    ) -> Fields<'t> {
+        let mut values = Vec::new();
+        for (name, value) in tree {
+            match table.key(name.get_ref()) {
+                Some(key) if self.well_typed(key, value) => values.push((key, value)),
+                Some(_) => {}
+                None => self.unknown(table, name.get_ref(), &name.span()),
+            }
+        }
+        for key in table.keys.iter().filter(|key| key.required) {
+            if !tree.contains_key(key.name) {
+                self.missing(table, &header, key);
+            }
+        }
+        self.exactly_one(table, &header, tree);
+        self.needed(table, tree);
+        Fields { header, values }
+    }
+
+    /// Reports the second of two that should be one.
+    pub(crate) fn twice(
+        &mut self,
+        code: Code,
+        (second, first): (&Span, &Span),
+        message: impl Into<String>,
+        related: &str,
+        hint: impl Into<String>,
+    ) {
+        let diagnostic =
+            Diagnostic::error(code, message).at(second).related(first, related).hint(hint);
+        self.found.push(diagnostic);
+    }
+
+    /// Returns the items without those that are the `same` as an earlier one, which are reported with
+    /// the message and hint of `describe`.
+    pub(crate) fn unique<T>(
+        &mut self,
+        code: Code,
+        items: Vec<T>,
+        same: impl Fn(&T, &T) -> bool,
+        span: fn(&T) -> &Span,
+        describe: impl Fn(&T) -> (String, String),
+    ) -> Vec<T> {
+        let mut kept: Vec<T> = Vec::new();
+        for item in items {
+            match kept.iter().find(|first| same(&item, first)) {
+                None => kept.push(item),
+                Some(first) => {
+                    let (message, hint) = describe(&item);
+                    let spans = (span(&item), span(first));
+                    self.twice(code, spans, message, "first defined here", hint);
+                }
+            }
+        }
+        kept
+    }
+
+    fn unknown(&mut self, table: &Table, name: &str, range: &Range<usize>) {
+        if std::ptr::eq(table, Included::TABLE) && Root::TABLE.key(name).is_some() {
+            let message = format!("`{name}` is not allowed in an included file");
+            let hint = "move it to bundles.toml: included files have `[[bundle]]`, `[[chart]]` and \
+                `[[serving]]` tables only";
+            self.error(Code::UnknownKey, range, message, hint);
+            return;
+        }
+        let known: Vec<&str> = table.keys.iter().map(|key| key.name).collect();
+        let message = format!("unknown key `{name}` {}", table.place());
+        let olm = OLM_WORDS.iter().find(|(word, key)| *word == name && known.contains(key));
+        let hint = match (olm, Root::TABLE.with_key(name).as_slice()) {
+            (Some((_, key)), _) => format!("write `{key}`, which is what OLM's `{name}` is here"),
+            // A key such as `name` is in nearly all tables.
+            (None, tables @ ([_] | [_, _])) if suggest::nearest(name, &known).is_none() => {
+                let places: Vec<String> = tables.iter().map(|table| table.place()).collect();
+                format!("`{name}` belongs {}", places.join(" or "))
+            }
+            _ => suggest::hint(name, &known, "keys"),
+        };
+        self.error(Code::UnknownKey, range, message, hint);
+    }
+
+    pub(crate) fn missing(&mut self, table: &Table, header: &Range<usize>, key: &Key) {
+        let (message, hint) = match key.kind {
+            Kind::Tables(tables) => (
+                "the configuration has no bundle".to_owned(),
+                format!(
+                    "add a bundle with `bundle2chart add REFERENCE`, or by hand:\n{}\nname = \"my-operator\"\n\
+                     image = \"registry.example.com/team/my-operator-bundle:1.0\"",
+                    tables.header
+                ),
+            ),
+            _ => (
+                format!("`{}` is missing {}", key.name, table.place()),
+                format!("add `{}`: {}", key.name, key.doc),
+            ),
+        };
+        self.error(Code::MissingKey, header, message, hint);
+    }
+
+    fn exactly_one(&mut self, table: &Table, header: &Range<usize>, tree: &DeTable<'_>) {
+        let names = match suggest::list(table.exactly_one_of).rsplit_once(", ") {
+            Some((others, last)) => format!("{others} or {last}"),
+            None => suggest::list(table.exactly_one_of),
+        };
+        let mut present: Vec<_> = tree
+            .keys()
+            .filter(|name| table.exactly_one_of.contains(&name.get_ref().as_ref()))
+            .collect();
+        present.sort_by_key(|name| name.span().start);
+
+        match present.as_slice() {
+            [] if table.exactly_one_of.is_empty() => {}
+            [] => self.error(
+                Code::MissingKey,
+                header,
+                format!("{names} is missing {}", table.place()),
+                subject(table).1,
+            ),
+            [_] => {}
+            [first, others @ ..] => {
+                for other in others {
+                    let (what, _) = subject(table);
+                    let message = format!("{what} must have exactly one of {names}");
+                    let diagnostic = Diagnostic::error(Code::InvalidValue, message)
+                        .at(self.place(other.span()))
+                        .related(self.place(first.span()), "the other one")
+                        .hint(format!(
+                            "remove one of them, or split them into two `{}`",
+                            table.header
+                        ));
+                    self.found.push(diagnostic);
+                }
+            }
+        }
+    }
+
+    /// Keys that have no meaning without others.
+    fn needed(&mut self, table: &Table, tree: &DeTable<'_>) {
+        let mut found: Vec<_> = tree
+            .keys()
+            .filter_map(|name| Some((name.span(), table.key(name.get_ref())?)))
+            .collect();
+        found.sort_by_key(|(range, _)| range.start);
+        for (range, key) in found {
+            for needed in key.needs.iter().filter(|needed| !tree.contains_key(**needed)) {
+                let message = format!("`{}` requires `{needed}`", key.name);
+                let hint = match table.key(needed) {
+                    Some(needed) => format!("`{}`: {}", needed.name, needed.doc),
+                    None => format!("add `{needed}`"),
+                };
+                self.error(Code::MissingKey, &range, message, hint);
+            }
+        }
+    }
+
+    fn well_typed(&mut self, key: &Key, value: &Spanned<DeValue<'_>>) -> bool {
+        let range = value.span();
+        let fits = match (key.kind, value.get_ref()) {
+            (Kind::Boolean | Kind::Switch(_), DeValue::Boolean(_))
+            | (
+                Kind::String(_) | Kind::StringOrFalse(_) | Kind::Switch(_) | Kind::Watch,
+                DeValue::String(_),
+            )
+            | (Kind::StringOrFalse(_), DeValue::Boolean(false))
+            | (Kind::Object | Kind::Table(_), DeValue::Table(_)) => true,
+            (Kind::Integer(least, most), DeValue::Integer(number)) => {
+                let parsed = u32::from_str_radix(number.as_str(), number.radix());
+                if parsed.is_ok_and(|number| (least..=most).contains(&number)) {
+                    return true;
+                }
+                let message = format!("`{}` must be a number from {least} to {most}", key.name);
+                let hint = format!("`{}`: {}", key.name, key.doc);
+                self.error(Code::InvalidValue, &range, message, hint);
+                return false;
+            }
+            (Kind::OneOf(known), DeValue::String(text)) => {
+                if known.contains(&text.as_ref()) {
+                    return true;
+                }
+                let message = format!("invalid value `{text}` of `{}`", key.name);
+                let hint = suggest::hint(text, known, "values");
+                self.error(Code::InvalidValue, &range, message, hint);
+                return false;
+            }
+            (Kind::Strings(_) | Kind::Filters | Kind::Watch, DeValue::Array(items)) => {
+                let strings = items
+                    .iter()
+                    .map(|item| (item, matches!(item.get_ref(), DeValue::String(_)), "a string"));
+                self.items(key, strings);
+                return true;
+            }
+            (Kind::TextOrObject, DeValue::String(_) | DeValue::Table(_)) => true,
+            (Kind::StringMap(_), DeValue::Table(entries)) => {
+                let items = entries.iter().map(|(_, item)| item);
+                let strings = items
+                    .map(|item| (item, matches!(item.get_ref(), DeValue::String(_)), "a string"));
+                self.items(key, strings);
+                return true;
+            }
+            (Kind::StringsMap(_), DeValue::Table(entries)) => {
+                let lists: Vec<_> = entries.iter().map(|(_, list)| list).collect();
+                self.items(
+                    key,
+                    lists.iter().map(|list| {
+                        (*list, matches!(list.get_ref(), DeValue::Array(_)), "a list of strings")
+                    }),
+                );
+                for item in lists.iter().filter_map(|list| list.get_ref().as_array()).flatten() {
+                    let fits = matches!(item.get_ref(), DeValue::String(_));
+                    self.items(key, std::iter::once((item, fits, "a string")));
+                }
+                return true;
+            }
+            (Kind::Objects | Kind::Tables(_), DeValue::Array(items)) => {
+                let tables = items
+                    .iter()
+                    .map(|item| (item, matches!(item.get_ref(), DeValue::Table(_)), "a table"));
+                self.items(key, tables);
+                return true;
+            }
+            _ => false,
+        };
+
+        if !fits {
+            let found = type_name(value.get_ref());
+            let message =
+                format!("`{}` must be {}, but this is {found}", key.name, key.kind.expected());
+            let hint = match (key.kind, value.get_ref()) {
+                (Kind::Tables(tables), DeValue::Table(_)) => {
+                    format!("write `{}`, with double brackets", tables.header)
+                }
+                (Kind::Strings(_) | Kind::Filters, DeValue::String(_)) => {
+                    let text = self.source.text.get(range.clone()).unwrap_or_default();
+                    format!("put it in brackets: `{} = [{text}]`", key.name)
+                }
+                (Kind::StringOrFalse(_), DeValue::Boolean(true)) => {
+                    format!("set a name: `{} = \"…\"`", key.name)
+                }
+                _ => format!("`{}`: {}", key.name, key.doc),
+            };
+            self.error(Code::WrongType, &range, message, hint);
+        }
+
+        fits
+    }
+
+    fn items<'t>(
+        &mut self,
+        key: &Key,
+        items: impl Iterator<Item = (&'t Spanned<DeValue<'t>>, bool, &'static str)>,
+    ) {
+        for (item, fits, expected) in items {
+            if !fits {
+                let found = type_name(item.get_ref());
+                let message =
+                    format!("every item of `{}` must be {expected}, but this is {found}", key.name);
+                let hint = match item.get_ref() {
+                    DeValue::Array(_) | DeValue::Table(_) => "remove it".to_owned(),
+                    _ if expected == "a string" => "put it in quotes".to_owned(),
+                    _ => format!("`{}` is {}", key.name, key.kind.expected()),
+                };
+                self.error(Code::WrongType, &item.span(), message, hint);
+            }
+        }
+    }
+}
+
+impl<'t> Fields<'t> {
+    /// Returns a key that is there and well-typed, with its value.
+    pub(crate) fn entry(&self, name: &str) -> Option<(&'static Key, &'t Spanned<DeValue<'t>>)> {
+        self.values.iter().find(|(key, _)| key.name == name).copied()
+    }
+
+    /// Returns a table without keys.
+    pub(crate) fn empty(header: Range<usize>) -> Self {
+        Fields { header, values: Vec::new() }
+    }
+
+    /// Returns every key that is there and well-typed, with its value.
+    pub(crate) fn all(&self) -> &[(&'static Key, &'t Spanned<DeValue<'t>>)] {
+        &self.values
+    }
+
+    /// Returns true if the key is there.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.entry(name).is_some()
+    }
+
+    /// Returns the place of a value; that of the table if it is missing.
+    pub(crate) fn place(&self, name: &str) -> Range<usize> {
+        self.entry(name).map_or_else(|| self.header.clone(), |(_, value)| value.span())
+    }
+
+    /// Returns the text at a key as it is written.
+    pub(crate) fn text(&self, name: &str) -> Option<Located<&'t str>> {
+        let (_, value) = self.entry(name)?;
+        value.get_ref().as_str().map(|text| (text, value.span()))
+    }
+
+    /// Returns the items of the list at a key.
+    pub(crate) fn items(&self, name: &str) -> impl Iterator<Item = &'t Spanned<DeValue<'t>>> {
+        self.entry(name).into_iter().flat_map(|(_, value)| items(value))
+    }
+}
+
+/// Returns the items of a list; none of another value.
+pub(crate) fn items<'t>(
+    value: &'t Spanned<DeValue<'t>>,
+) -> impl Iterator<Item = &'t Spanned<DeValue<'t>>> {
+    value.get_ref().as_array().into_iter().flatten()
+}
+
+/// Returns the entries of a table with user-defined keys.
+pub(crate) fn entries<'t>(
+    value: &'t Spanned<DeValue<'t>>,
+) -> impl Iterator<Item = Located<(&'t str, &'t Spanned<DeValue<'t>>)>> {
+    let table = value.get_ref().as_table().into_iter().flatten();
+    table.map(|(name, value)| ((name.get_ref().as_ref(), value), name.span()))
+}
+
+/// Returns what a table with a choice of keys describes, and the hint if it has none of them.
+fn subject(table: &Table) -> (&'static str, &'static str) {
+    if table.key("catalog").is_some() {
+        let hint = "add the source of the bundle: `image = \"…\"` for a reference, `path = \"…\"` \
+            for a directory or a tar, or `catalog = \"…\"` with a `package`";
+        ("a bundle", hint)
+    } else if table.key("rollout").is_some() {
+        let hint = "add what is awaited: `rollout = \"deployment/NAME\"`, `crd = \"PLURAL.GROUP\"`, \
+            or `condition = \"Ready\"` with an `object`";
+        ("a gate", hint)
+    } else if table.key("insecure").is_some() {
+        let hint = "add who signs the images: `key = [\"FILE.pem\"]`; or `insecure = true` to not \
+            verify them, or `require = true` to reject them";
+        ("a `[[verify]]` table", hint)
+    } else {
+        let hint = "add the objects: `path = \"…\"` for a file or a directory, or `inline = \
+            \"…\"` for a YAML string";
+        ("an overlay", hint)
+    }
+}
+
+/// Returns a value as JSON; dates are texts.
+pub(crate) fn as_json(value: &DeValue<'_>) -> Json {
+    match value {
+        DeValue::String(text) => Json::String(text.to_string()),
+        DeValue::Integer(integer) => {
+            // Integers beyond 64 bits are passed on as strings, so that the type check reports
+            // them.
+            let digits = integer.as_str();
+            i64::from_str_radix(digits, integer.radix()).map_or_else(|_| digits.into(), Json::from)
+        }
+        DeValue::Float(float) => {
+            let text = float.as_str();
+            text.parse::<f64>().map_or_else(|_| text.into(), Json::from)
+        }
+        DeValue::Boolean(value) => Json::Bool(*value),
+        DeValue::Datetime(time) => Json::String(time.to_string()),
+        DeValue::Array(items) => items.iter().map(|item| as_json(item.get_ref())).collect(),
+        DeValue::Table(table) => table
+            .iter()
+            .map(|(key, value)| (key.get_ref().to_string(), as_json(value.get_ref())))
+            .collect(),
+    }
+}
+
+fn type_name(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "an integer",
+        DeValue::Float(_) => "a float",
+        DeValue::Boolean(true) => "true",
+        DeValue::Boolean(false) => "false",
+        DeValue::Datetime(_) => "a date or time",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}

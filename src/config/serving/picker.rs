@@ -1,0 +1,173 @@
+//! `epp`, `objectives` and `rewrites`: the endpoint picker.
+
+use super::pods::PodTable;
+use crate::declare::{Form, Key, Kind, OrDefault, OrEmpty, choices, table};
+use crate::diag::Code;
+use crate::forms::{Integer, NAMESPACE_LIMIT, Object, Reference};
+use crate::ir::label_fault;
+use crate::kubernetes::Api;
+use crate::reader::{Fields, Reader, as_json};
+use k8s_openapi::api::core::v1::ResourceRequirements;
+use serde_json::{Map as JsonMap, Value as Json};
+use std::collections::BTreeMap;
+use toml::Spanned;
+use toml::de::DeValue;
+
+table! {
+    /// The endpoint picker, which selects a pod for each request.
+    #[derive(PartialEq)]
+    pub struct PickerConfig at "epp", checked by one_configuration as PickerConfig {
+        /// Picker configuration preset: `default`: queue, cache and prefix; `aggregated`: the same,
+        /// and spreads new prompts; `payload-agnostic`: for requests that cannot be parsed;
+        /// `prefill-decode`: for `prefill`, where it is the default; `precise-prefix`: by the KV
+        /// cache events of the engines, which it enables, with a tokenizer in the picker pod.
+        preset: Option<Preset>;
+        /// A custom EndpointPickerConfig, without apiVersion and kind.
+        config: Option<Object>;
+        /// Image of the picker. A value of the chart. Default: from the API profile, by tag.
+        image: Option<Reference>;
+        /// Number of picker replicas. With more than one, one is active and the others are on
+        /// standby. Default: 1.
+        replicas: Integer<1, 9> = 1;
+        /// Failure mode if no picker is available: `FailOpen` (default): requests go to any pod;
+        /// `FailClose`: requests fail.
+        failure_mode: FailureMode;
+        /// Additional flags: names without leading dashes, and strings, numbers or booleans.
+        flags: OrDefault<Flags>;
+        /// Resource requests and limits of the picker. A value of the chart.
+        resources: Option<Api<ResourceRequirements>>;
+        /// Image of the tokenizer of preset `precise-prefix`, with vLLM for CPUs. A value of the
+        /// chart. Default: `vllm/vllm-openai-cpu` at the release of `engine.image`, by tag, or at the
+        /// newest known one if that is unknown or older than 0.18.
+        tokenizer_image: Option<Reference>;
+        /// Additional fields of the picker pods, as in `pod`.
+        pod: OrEmpty<PodTable>;
+    }
+}
+
+choices! {
+    /// A configuration of the picker.
+    pub enum Preset {
+        /// Queue, cache and prefix.
+        Default = "default",
+        /// The same, and spreads new prompts.
+        Aggregated = "aggregated",
+        /// For requests that cannot be parsed.
+        PayloadAgnostic = "payload-agnostic",
+        /// For separate prefill.
+        PrefillDecode = "prefill-decode",
+        /// By the KV cache events of the engines.
+        PrecisePrefix = "precise-prefix",
+    }
+}
+
+choices! {
+    /// The treatment of requests without a picker.
+    pub enum FailureMode {
+        /// They go to any pod.
+        FailOpen = "FailOpen",
+        /// They fail.
+        FailClose = "FailClose",
+    }
+}
+
+fn one_configuration(
+    table: PickerConfig,
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+) -> Option<PickerConfig> {
+    if fields.has("preset") && fields.has("config") {
+        let message = "`preset` and `config` are mutually exclusive";
+        reader.error(Code::InvalidValue, &fields.place("config"), message, "remove one of them");
+    }
+    Some(table)
+}
+
+/// Flags of the picker, each with one value.
+pub struct Flags;
+
+impl Form for Flags {
+    type Value = JsonMap<String, Json>;
+    const KIND: Kind = Kind::Object;
+
+    fn read(
+        reader: &mut Reader<'_>,
+        _: &Key,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<JsonMap<String, Json>> {
+        let Json::Object(given) = as_json(value.get_ref()) else { return None };
+        for (name, flag) in &given {
+            let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+            if !plain || name.starts_with('-') || flag.is_object() || flag.is_array() {
+                let message = format!("`{name}` is not a flag with one value");
+                let hint = "write `flags = { tracing = false }`, without leading dashes";
+                reader.error(Code::InvalidValue, &value.span(), message, hint);
+            }
+        }
+        Some(given)
+    }
+}
+
+/// Priorities of requests, by name.
+pub struct Objectives;
+
+impl Form for Objectives {
+    type Value = BTreeMap<String, i64>;
+    const KIND: Kind = Kind::Object;
+
+    fn read(
+        reader: &mut Reader<'_>,
+        _: &Key,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<BTreeMap<String, i64>> {
+        let Json::Object(given) = as_json(value.get_ref()) else { return None };
+        let mut objectives = BTreeMap::new();
+        for (name, priority) in given {
+            let number = priority.as_i64().filter(|number| i32::try_from(*number).is_ok());
+            if name.split('.').any(|label| label_fault(label, NAMESPACE_LIMIT).is_some()) {
+                let message = format!("`{name}` is not a valid name for an InferenceObjective");
+                let hint = "use lower-case letters, digits and dashes; start and end with a letter \
+                    or digit";
+                reader.error(Code::InvalidValue, &value.span(), message, hint);
+            }
+            if number.is_none() {
+                let message = format!("the priority of `{name}` is not an integer");
+                let hint = "write `objectives = { premium = 100, batch = -10 }`";
+                reader.error(Code::InvalidValue, &value.span(), message, hint);
+            }
+            objectives.extend(number.map(|number| (name, number)));
+        }
+        Some(objectives)
+    }
+}
+
+/// Another name of a model: the models that requests for it go to, with their weights.
+pub struct Rewrite;
+
+impl Form for Rewrite {
+    type Value = (String, Vec<(String, u32)>);
+    const KIND: Kind = Kind::Object;
+
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Self::Value> {
+        let rewrite = as_json(value.get_ref());
+        let target = |target: &Json| {
+            let weight = target.get("weight").map_or(Some(1), Json::as_u64)?;
+            let weight = u32::try_from(weight).ok().filter(|w| (1..=1_000_000).contains(w))?;
+            Some((target.get("model")?.as_str()?.to_owned(), weight))
+        };
+        let targets: Option<Vec<_>> = rewrite
+            .get("targets")
+            .and_then(Json::as_array)
+            .filter(|targets| !targets.is_empty())
+            .and_then(|targets| targets.iter().map(target).collect());
+        let model = rewrite.get("model").and_then(Json::as_str);
+        if let (Some(model), Some(targets)) = (model, targets) {
+            return Some((model.to_owned(), targets));
+        }
+        let message = format!("invalid rewrite: {rewrite}");
+        let hint = "write `{ model = \"other\", targets = [{ model = \"served\", weight = 1 }] }`, \
+            with weights from 1 to 1000000";
+        reader.error(Code::InvalidValue, &value.span(), message, hint);
+        None
+    }
+}

@@ -1,0 +1,232 @@
+//! `pod`, `cache`, `adapters`, `tracing`, labels and annotations: what a model adds to pods.
+
+use crate::declare::{Form, Key, Kind, OrDefault, choices, table};
+use crate::diag::Code;
+use crate::forms::{Integer, NAMESPACE_LIMIT, ObjectName, patterns};
+use crate::ir::{is_label_value, label_fault};
+use crate::kubernetes::{Api, ApiList, Strings};
+use crate::reader::{Fields, Reader, as_json};
+use k8s_openapi::api::core::v1::{
+    Container, EnvFromSource, HostAlias, PodDNSConfig, PodSecurityContext,
+    TopologySpreadConstraint, Volume, VolumeMount,
+};
+use serde_json::{Map as JsonMap, Value as Json};
+use std::collections::BTreeMap;
+use toml::Spanned;
+use toml::de::DeValue;
+
+table! {
+    /// Additional fields of the engine pods, as in the Kubernetes API.
+    pub struct PodTable at "pod", checked by pod_fields as PodFields {
+        /// Additional labels of the pods.
+        labels: OrDefault<Labels>;
+        /// Additional volumes.
+        volumes: ApiList<Volume>;
+        /// Additional volume mounts of the main container.
+        volume_mounts: ApiList<VolumeMount>;
+        /// Additional init containers.
+        init_containers: ApiList<Container>;
+        /// Additional containers.
+        sidecars: ApiList<Container>;
+        /// Sources of environment variables of the main container.
+        env_from: ApiList<EnvFromSource>;
+        /// Name of the PriorityClass. A value of the chart.
+        priority_class: Option<ObjectName>;
+        /// Topology spread constraints. A value of the chart.
+        topology_spread: ApiList<TopologySpreadConstraint>;
+        /// Name of the scheduler.
+        scheduler: Option<ObjectName>;
+        /// Name of the RuntimeClass.
+        runtime_class: Option<ObjectName>;
+        /// Security context of the pods. A value of the chart.
+        security_context: Option<Api<PodSecurityContext>>;
+        /// Entries for /etc/hosts.
+        host_aliases: ApiList<HostAlias>;
+        /// DNS parameters.
+        dns_config: Option<Api<PodDNSConfig>>;
+    }
+}
+
+/// `pod`: fields of the Kubernetes API by key of bundles.toml.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PodFields(pub BTreeMap<&'static str, Json>);
+
+/// Returns the keys that are set; the table has checked them.
+fn pod_fields(_: PodTable, _: &mut Reader<'_>, fields: &Fields<'_>) -> Option<PodFields> {
+    let set = fields.all().iter().map(|(key, value)| (key.name, as_json(value.get_ref())));
+    Some(PodFields(set.collect()))
+}
+
+table! {
+    /// A volume for downloaded models, so that new pods do not download them again.
+    pub struct CacheTable at "cache", one of ["claim", "size"], checked by cache as Cache {
+        /// Name of an existing PersistentVolumeClaim. A value of the chart.
+        claim: Option<ObjectName>;
+        /// Size of a PersistentVolumeClaim that the chart creates. A value of the chart.
+        size: Option<VolumeSize>;
+        /// StorageClass of the created claim. Default: the default of the cluster.
+        storage_class: Option<ObjectName>, needs ["size"];
+        /// Access mode of the created claim: `ReadWriteMany` (default) for several pods;
+        /// `ReadWriteOnce` for one pod.
+        access_mode: AccessMode, needs ["size"];
+    }
+}
+
+/// `cache`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cache {
+    /// An existing claim.
+    Claim(String),
+    /// A claim that the chart creates.
+    Created {
+        /// Requested storage.
+        size: String,
+        /// Storage class; the cluster's default if missing.
+        storage_class: Option<String>,
+        /// Access mode.
+        access_mode: AccessMode,
+    },
+}
+
+choices! {
+    /// The access mode of a volume.
+    pub enum AccessMode {
+        /// Pods of several nodes.
+        ReadWriteMany = "ReadWriteMany",
+        /// Pods of one node.
+        ReadWriteOnce = "ReadWriteOnce",
+    }
+}
+
+patterns! {
+    /// The size of a volume for models.
+    VolumeSize = "^[1-9][0-9]*(Gi|Ti)$";
+    /// The URL of an OTLP receiver.
+    Collector = "^https?://[^\\s/]+:[0-9]+$";
+}
+
+fn cache(table: CacheTable, _: &mut Reader<'_>, _: &Fields<'_>) -> Option<Cache> {
+    match (table.claim, table.size) {
+        (Some(claim), _) => Some(Cache::Claim(claim)),
+        (None, size) => {
+            let (storage_class, access_mode) = (table.storage_class, table.access_mode);
+            Some(Cache::Created { size: size?, storage_class, access_mode })
+        }
+    }
+}
+
+table! {
+    /// OpenTelemetry traces of engine, routing sidecar and picker.
+    #[derive(PartialEq, Eq)]
+    pub struct Tracing at "tracing" {
+        /// URL of the collector's OTLP gRPC receiver: `http://collector.observability:4317`.
+        endpoint: Collector;
+        /// Percentage of requests that are traced. Default: 10.
+        percent: Integer<1, 100> = 10;
+    }
+}
+
+/// Labels with valid keys and values.
+pub struct Labels;
+
+impl Form for Labels {
+    type Value = JsonMap<String, Json>;
+    const KIND: Kind = Kind::Object;
+
+    fn read(
+        reader: &mut Reader<'_>,
+        key: &Key,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<JsonMap<String, Json>> {
+        let labels = Annotations::read(reader, key, value)?;
+        for (name, text) in &labels {
+            let (prefix, last) = name.rsplit_once('/').unwrap_or(("", name));
+            let host = prefix.is_empty()
+                || prefix.split('.').all(|label| label_fault(label, NAMESPACE_LIMIT).is_none());
+            let text = text.as_str().unwrap_or_default();
+            if !host || last.is_empty() || !is_label_value(last) || !is_label_value(text) {
+                let message = format!("invalid label `{name}: {text}`");
+                let hint = "use at most 63 letters, digits, dashes, dots and underscores";
+                reader.error(Code::InvalidValue, &value.span(), message, hint);
+            }
+        }
+        Some(labels)
+    }
+}
+
+/// A table of strings.
+pub struct Annotations;
+
+impl Form for Annotations {
+    type Value = JsonMap<String, Json>;
+    const KIND: Kind = Kind::Object;
+
+    fn read(
+        reader: &mut Reader<'_>,
+        key: &Key,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<JsonMap<String, Json>> {
+        match Strings::read(reader, key, value)? {
+            Json::Object(map) => Some(map),
+            _ => None,
+        }
+    }
+}
+
+/// An item of `adapters`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adapter {
+    /// The model name in requests.
+    pub name: String,
+    /// Its source.
+    pub source: AdapterSource,
+}
+
+/// The source of a LoRA adapter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AdapterSource {
+    /// Hugging Face: `ORGANISATION/NAME`.
+    HuggingFace(String),
+    /// A PersistentVolumeClaim, and a directory in it (may be empty).
+    Claim(String, String),
+}
+
+impl Form for Adapter {
+    type Value = Adapter;
+    const KIND: Kind = Kind::Object;
+
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Adapter> {
+        let item = as_json(value.get_ref());
+        let text = |key: &str| item.get(key).and_then(Json::as_str).unwrap_or_default();
+        let only = item.as_object().is_some_and(|map| {
+            map.keys().all(|key| matches!(key.as_str(), "name" | "source")) && map.len() == 2
+        });
+        let name = text("name");
+        let is_plain = !name.is_empty() && !name.contains(['=', '"', '\'', ',', '\\', ' ']);
+        if let Some(source) = source(text("source")).filter(|_| only && is_plain) {
+            return Some(Adapter { name: name.to_owned(), source });
+        }
+        let message = format!("invalid adapter: {item}");
+        let hint = "write `{ name = \"sql\", source = \"hf://ORGANISATION/NAME\" }`, or a source \
+            `pvc://CLAIM/FOLDER`";
+        reader.error(Code::InvalidValue, &value.span(), message, hint);
+        None
+    }
+}
+
+fn source(text: &str) -> Option<AdapterSource> {
+    let (scheme, rest) = text.split_once("://")?;
+    let parts: Vec<&str> = rest.split('/').collect();
+    let is_safe = !parts.contains(&"..") && !rest.contains([' ', '=', ',', '\'']);
+    match (scheme, parts.as_slice()) {
+        ("hf", [organisation, name]) if is_safe && !organisation.is_empty() && !name.is_empty() => {
+            Some(AdapterSource::HuggingFace(rest.to_owned()))
+        }
+        ("pvc", [claim, folder @ ..])
+            if is_safe && label_fault(claim, NAMESPACE_LIMIT).is_none() =>
+        {
+            Some(AdapterSource::Claim((*claim).to_owned(), folder.join("/")))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,184 @@
+//! `[[chart]]`: a chart from the user's own manifests, as a bundle with another source.
+
+use super::after::StepTable;
+use super::bundle::{BundleConfig, Source, with_overlays};
+use super::lints::Levels;
+use super::operands::{Namespaces, Operands, ScopeMap};
+use super::overlay::{OverlayTable, PatchConfig};
+use super::ready::ChartGate;
+use super::settings::Settings;
+use super::switch::SwitchTable;
+use crate::Text;
+use crate::declare::{Flat, Header, InChart, Key, OrDefault, table};
+use crate::diag::{Code, Span};
+use crate::forms::{ChartVersion, Filled, Listed, Name, Namespace, Placed, Rule};
+use crate::reader::{Fields, Reader};
+use crate::serving::maas::MaasPlatform;
+
+table! {
+    /// A chart from your own manifests: a directory, files, the output of `kubectl kustomize`, or
+    /// vendored files. It is built like the chart of a bundle, and other tables can name it in
+    /// `depends-on`.
+    pub struct ChartTable at "[[chart]]", checked by chart as BundleConfig {
+        /// Name of the chart: lower-case letters, digits and dashes, at most 53 characters.
+        name: Name;
+        /// Version of the chart (semantic versioning). Raise it with every change of the manifests.
+        chart_version: ChartVersion;
+        /// Files, and directories whose .yaml, .yml and .json files are read with those of all
+        /// subdirectories, relative to bundles.toml. A chart has at least one of `manifests`,
+        /// `[[chart.vendored]]` and `[chart.maas]`.
+        manifests: Vec<Placed<Filled>>;
+        vendored: Vec<VendoredTable>;
+        /// The platform of models as a service (MaaS): Gateway, database and tenant, in one chart or
+        /// in several. Models with `maas` are checked against it.
+        maas: Option<MaasPlatform>;
+        /// Suggested namespace in the chart's README and NOTES; manifests without a namespace, or
+        /// with this one, are installed in the release namespace. Default: the name of the chart.
+        namespace: Option<Namespace>;
+        /// Settings of all charts.
+        settings: Flat<Settings>;
+        /// Names of bundles and charts of this configuration that must be installed before this one.
+        depends_on: Vec<Listed>;
+        ready: Vec<InChart<ChartGate>>;
+        after: Vec<InChart<StepTable>>;
+        overlay: Vec<InChart<OverlayTable>>;
+        switch: Vec<InChart<SwitchTable>>;
+        patch: Vec<InChart<PatchConfig>>;
+        /// Scope of kinds, as `"GROUP/KIND" = "Namespaced"` or `"Cluster"`, for manifests with kinds
+        /// that are neither built into Kubernetes nor defined by a CRD of the chart.
+        scopes: OrDefault<ScopeMap>;
+        /// Further namespaces of the manifests, by a key of your choice: each becomes a value
+        /// `namespaces.KEY`, is created by the chart, and gets the pull secret if values create it.
+        namespaces: OrDefault<Namespaces>;
+        /// Levels of diagnostics about this chart by code, instead of those of `[lints]`: `allow` or
+        /// `deny`.
+        lints: OrDefault<Levels>;
+        /// The header of the table in the file.
+        span: Header;
+    }
+}
+
+table! {
+    /// A file of another project, such as a release manifest, that is committed unchanged and
+    /// verified by its digest in every build.
+    pub struct VendoredTable at "[[chart.vendored]]", checked by vendored as VendoredFile {
+        /// The file, relative to bundles.toml.
+        path: Placed<Filled>;
+        /// Expected digest of the file: `sha256:` and 64 hexadecimal digits.
+        digest: Placed<Digest>;
+        /// Address that the file was downloaded from, for the chart's README and for error messages.
+        /// Builds never download it.
+        url: Option<DownloadAddress>;
+    }
+}
+
+/// The files of a `[[chart]]`.
+#[derive(Clone, Debug)]
+pub struct Manifests {
+    /// Files, and directories with .yaml, .yml and .json files, relative to the configuration.
+    pub paths: Vec<Text>,
+    /// Files of other projects, by digest.
+    pub vendored: Vec<VendoredFile>,
+    /// The platform of models as a service, if the chart has parts of it.
+    pub maas: Option<crate::serving::maas::MaasPlatform>,
+    /// All paths, separated by commas.
+    pub text: String,
+    /// The table's header in the file.
+    pub span: Span,
+}
+
+/// `[[chart.vendored]]`
+#[derive(Clone, Debug)]
+pub struct VendoredFile {
+    /// The file, relative to the configuration.
+    pub path: String,
+    /// The digest that it must have: `sha256:` and 64 hexadecimal digits.
+    pub digest: String,
+    /// The address that it was downloaded from.
+    pub url: Option<String>,
+    /// The path in the configuration.
+    pub span: Span,
+    /// The digest in the configuration.
+    pub digest_span: Span,
+}
+
+/// Returns the chart of a table as a bundle, completed from `[defaults]`.
+fn chart(table: ChartTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<BundleConfig> {
+    if !["manifests", "vendored", "maas"].iter().any(|key| fields.has(key))
+        || fields.has("manifests") && table.manifests.is_empty() && table.vendored.is_empty()
+    {
+        let message = "the chart has no manifests";
+        let hint =
+            "add `manifests = [\"DIRECTORY\"]`, or a `[[chart.vendored]]` file with its digest";
+        reader.error(Code::MissingKey, &fields.header, message, hint);
+        return None;
+    }
+
+    let suggested = table.namespace.clone().unwrap_or_else(|| table.name.clone());
+    let maas = table.maas.map(|platform| platform.in_namespace(&suggested));
+    let shown = table.manifests.iter().map(|path| path.text.as_str());
+    let shown = shown.chain(table.vendored.iter().map(|file| file.path.as_str()));
+    let text = shown.chain(maas.as_ref().map(|_| "maas")).collect::<Vec<_>>().join(", ");
+    let manifests = Manifests {
+        paths: table.manifests,
+        vendored: table.vendored,
+        maas,
+        text,
+        span: table.span.clone(),
+    };
+    let chart = BundleConfig {
+        namespace: table.namespace,
+        settings: table.settings.over(&reader.defaults.settings),
+        chart_version: Some(table.chart_version),
+        depends_on: table.depends_on,
+        gates: table.ready,
+        after: table.after,
+        overlays: table.overlay,
+        switches: table.switch,
+        patches: table.patch,
+        scopes: table.scopes,
+        operands: Operands { namespaces: table.namespaces, accounts: Vec::new() },
+        lints: table.lints,
+        span: table.span,
+        ..BundleConfig::new(&table.name, Source::Manifests(Box::new(manifests)))
+    };
+    Some(with_overlays(chart, reader))
+}
+
+fn vendored(table: VendoredTable, _: &mut Reader<'_>, _: &Fields<'_>) -> Option<VendoredFile> {
+    Some(VendoredFile {
+        path: table.path.text,
+        digest: table.digest.text,
+        url: table.url,
+        span: table.path.span,
+        digest_span: table.digest.span,
+    })
+}
+
+/// The digest of a file.
+pub struct Digest;
+
+impl Rule for Digest {
+    const PATTERN: Option<&'static str> = Some("^sha256:[0-9a-f]{64}$");
+
+    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
+        let message = "`digest` is not `sha256:` and 64 lower-case hexadecimal digits";
+        let hint = "run `sha256sum FILE`, and write `sha256:` in front of its first word";
+        (!Self::fits(text)).then(|| (message.to_owned(), hint.to_owned()))
+    }
+}
+
+/// The address that a file was downloaded from.
+pub struct DownloadAddress;
+
+impl Rule for DownloadAddress {
+    const PATTERN: Option<&'static str> = Some("^https://[^\\s]+$");
+
+    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
+        // It is part of a command that people paste into a shell.
+        let fits = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!*+,;=%&".contains(c);
+        let hint = "write an address that begins with `https://`, without spaces and quotes";
+        let is_one = text.starts_with("https://") && text.chars().all(fits);
+        (!is_one).then(|| ("`url` is not an HTTPS address".to_owned(), hint.to_owned()))
+    }
+}

@@ -1,0 +1,69 @@
+//! `[lints]`, `[bundle.lints]` and `[chart.lints]`: the levels of diagnostic codes.
+
+use crate::declare::{Form, Key, Kind};
+use crate::diag::{Code, Diagnostics, LintLevel, suggest};
+use crate::reader::{Reader, entries};
+use crate::{BundleConfig, Config};
+use std::collections::BTreeMap;
+use toml::Spanned;
+use toml::de::DeValue;
+
+/// Levels by code; codes that are not in it keep theirs.
+pub type Lints = BTreeMap<Code, LintLevel>;
+
+/// A table of [`Lints`].
+pub struct Levels;
+
+impl Form for Levels {
+    type Value = Lints;
+    const KIND: Kind = Kind::StringMap("^(allow|deny)$");
+
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Lints> {
+        let mut lints = Lints::new();
+        for ((name, level), range) in entries(value) {
+            let Some(text) = level.get_ref().as_str() else { continue };
+            let code = Code::ALL.iter().copied().find(|code| code.as_str() == name);
+            if code.is_none() {
+                let known: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+                let hint = match suggest::nearest(name, &known) {
+                    Some(known) => format!("did you mean `{known}`?"),
+                    None => "write the code in brackets of a warning or note, such as \
+                        `run-as-user-missing`"
+                        .to_owned(),
+                };
+                let message = format!("unknown diagnostic code `{name}`");
+                reader.error(Code::UnknownKey, &range, message, hint);
+            }
+
+            let wanted = match text {
+                "allow" => Some(LintLevel::Allow),
+                "deny" => Some(LintLevel::Deny),
+                _ => {
+                    let message = format!("unknown lint level `{text}`");
+                    let hint = "write `allow` or `deny`";
+                    reader.error(Code::InvalidValue, &level.span(), message, hint);
+                    None
+                }
+            };
+            lints.extend(code.zip(wanted));
+        }
+        Some(lints)
+    }
+}
+
+impl Config {
+    /// Applies `[lints]` to warnings and notes. For those about a bundle, its own `lints` win.
+    pub fn set_levels(&self, diagnostics: &mut Diagnostics) {
+        diagnostics.set_levels(|found| {
+            let name = found.place.bundle.as_deref();
+            let bundle = self.bundles.iter().find(|bundle| Some(bundle.name.as_str()) == name);
+            self.level(found.code, bundle)
+        });
+    }
+
+    /// Returns the level of a code for findings about a bundle.
+    pub fn level(&self, code: Code, bundle: Option<&BundleConfig>) -> Option<LintLevel> {
+        let own = bundle.and_then(|bundle| bundle.lints.get(&code));
+        own.or_else(|| self.lints.get(&code)).copied()
+    }
+}

@@ -1,0 +1,24 @@
+//! The tables of `bundles.toml`: a file for each, with its keys and its rules.
+
+pub mod after;
+pub mod argocd;
+pub mod bundle;
+pub mod certificates;
+pub mod chart;
+pub mod deploy;
+pub mod flux;
+pub mod ignore;
+pub mod lints;
+pub mod maintainer;
+pub mod mirror;
+pub mod network;
+pub mod operands;
+pub mod output;
+pub mod overlay;
+pub mod pods;
+pub mod ready;
+pub mod registry;
+pub mod root;
+pub mod settings;
+pub mod switch;
+pub mod verify;

@@ -1,0 +1,81 @@
+//! `[output]`: the directory of charts.
+
+use crate::declare::{Form, Key, Kind, choices, table};
+use crate::diag::Code;
+use crate::forms::{Filled, Integer, Rule, plain};
+use crate::reader::Reader;
+use std::path::{Component, Path, PathBuf};
+use toml::Spanned;
+use toml::de::DeValue;
+
+table! {
+    /// Output directory settings.
+    #[derive(PartialEq, Eq)]
+    pub struct Output at "[output]" {
+        /// Directory for the charts, relative to this file; it must not contain this file. Default:
+        /// `out`.
+        dir: Directory = Output::default().dir;
+        /// `versioned` (default): DIR/CHART/VERSION, keeps all versions. `flat`: DIR/CHART, one
+        /// version at a time.
+        layout: Layout;
+        /// Number of versions of each chart, including the built one. A build removes earlier
+        /// versions above it, only directories that it wrote. Default: all versions are kept.
+        keep: Option<Integer<1, 1_000>>;
+    }
+}
+
+choices! {
+    /// The layout of charts in the output directory.
+    pub enum Layout {
+        /// `out/<chart>/<version>/`: versions live side by side.
+        Versioned = "versioned",
+        /// `out/<chart>/`: one version at a time.
+        Flat = "flat",
+    }
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Output { dir: PathBuf::from("out"), layout: Layout::default(), keep: None }
+    }
+}
+
+/// The output directory, relative to the configuration, without `.` and redundant `..`.
+pub struct Directory;
+
+impl Form for Directory {
+    type Value = PathBuf;
+    const KIND: Kind = Kind::String(None);
+
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<PathBuf> {
+        let (text, range) = (value.get_ref().as_str()?, value.span());
+        if let Some((message, hint)) = Filled::fault(key, text) {
+            reader.error(Code::InvalidValue, &range, message, hint);
+            return None;
+        }
+        let path = Path::new(text);
+        if path.is_absolute() || path.has_root() || text.starts_with('~') {
+            reader.error(
+                Code::InvalidValue,
+                &range,
+                "`dir` is not a relative path, so it differs between machines",
+                "write a relative path such as `out`, or use `--out` on the command line",
+            );
+            return None;
+        }
+
+        let dir = plain(path);
+        let upwards = dir.components().all(|component| component == Component::ParentDir);
+        if upwards || plain(reader.base).starts_with(plain(&reader.base.join(&dir))) {
+            reader.error(
+                Code::OverlappingOutput,
+                &range,
+                "the output directory contains this configuration",
+                "use a separate directory, such as `out`: charts in the output directory are \
+                    written, replaced and deleted",
+            );
+            return None;
+        }
+        Some(dir)
+    }
+}

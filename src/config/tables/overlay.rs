@@ -1,0 +1,156 @@
+//! `[[bundle.overlay]]` and `[[bundle.patch]]`, and those of `[[chart]]`: the user's own manifests,
+//! and changes to the objects of a bundle or chart.
+
+use crate::declare::{Form, Key, Kind, table};
+use crate::diag::{Code, Span};
+use crate::forms::{Any, Filled, Placed};
+use crate::ir::Phase;
+use crate::jq::{self, Purpose};
+use crate::reader::{Fields, Reader, as_json};
+use crate::{Filter, Text, text};
+use serde_json::Value as Json;
+use toml::Spanned;
+use toml::de::DeValue;
+
+table! {
+    /// Overlays: your own manifests. They are parsed like the bundle's manifests and validated
+    /// against its CRDs; filters do not apply to them.
+    pub struct OverlayTable at "[[bundle.overlay]]" or "[[chart.overlay]]",
+        one of ["path", "inline"],
+        checked by overlay as Overlay
+    {
+        /// A file, or a directory whose .yaml, .yml and .json files are read in alphabetical order,
+        /// relative to this file.
+        path: Option<Placed<Filled>>;
+        /// Inline objects: a string of YAML documents, or one object as a table.
+        inline: Option<Manifest>;
+        /// Installation phase. `with` (default): with the operator. `before`: before the operator;
+        /// Jobs must complete. `operand`: after the operator is ready, as a separate chart
+        /// NAME-operands.
+        phase: OverlayPhase;
+        /// Name of a switch (`[[bundle.switch]]`), with `phase = "operand"`: objects of this overlay
+        /// are added when it is on, and replace those of the same name.
+        switch: Option<Placed<Any>>;
+    }
+}
+
+/// `[[bundle.overlay]]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overlay {
+    /// The source of its objects.
+    pub source: OverlaySource,
+    /// The phase of the installation.
+    pub phase: Phase,
+    /// The switch that adds it.
+    pub switch: Option<Text>,
+    /// The value of `path` or `inline` in the file.
+    pub span: Span,
+}
+
+/// The source of an overlay's objects.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OverlaySource {
+    /// A file or directory, relative to the configuration.
+    Path(String),
+    /// YAML documents.
+    Text(String),
+    /// One object.
+    Object(Json),
+}
+
+fn overlay(table: OverlayTable, _: &mut Reader<'_>, _: &Fields<'_>) -> Option<Overlay> {
+    let path = table.path.map(|Text { text, span }| (OverlaySource::Path(text), span));
+    let (source, span) = path.or(table.inline)?;
+    Some(Overlay { source, phase: table.phase, switch: table.switch, span })
+}
+
+/// Objects in the configuration itself.
+pub struct Manifest;
+
+impl Form for Manifest {
+    type Value = (OverlaySource, Span);
+    const KIND: Kind = Kind::TextOrObject;
+
+    fn read(
+        reader: &mut Reader<'_>,
+        key: &Key,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<Self::Value> {
+        let source = match value.get_ref().as_str() {
+            Some(_) => OverlaySource::Text(Filled::read(reader, key, value)?),
+            None => OverlaySource::Object(as_json(value.get_ref())),
+        };
+        Some((source, reader.span(value.span())))
+    }
+}
+
+/// The phase of an overlay.
+pub struct OverlayPhase;
+
+impl Form for OverlayPhase {
+    type Value = Phase;
+    const KIND: Kind = Kind::OneOf(&["with", "before", "operand"]);
+    const REQUIRED: bool = false;
+
+    fn read(_: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Phase> {
+        Some(match value.get_ref().as_str()? {
+            "before" => Phase::Before,
+            "operand" => Phase::Operand,
+            _ => Phase::With,
+        })
+    }
+
+    fn missing() -> Option<Phase> {
+        Some(Phase::With)
+    }
+}
+
+table! {
+    /// A change to the bundle's objects. Patches are applied in order, after filters.
+    pub struct PatchConfig at "[[bundle.patch]]" or "[[chart.patch]]" {
+        /// A jq filter: objects that match it are patched.
+        matches as "match": FilterProgram;
+        /// A jq program that returns the changed object, for example
+        /// `.spec.template.spec.priorityClassName = "system-cluster-critical"`.
+        patch: PatchProgram;
+    }
+}
+
+/// A jq program that is true or false for an object.
+pub struct FilterProgram;
+
+impl Form for FilterProgram {
+    type Value = Filter;
+    const KIND: Kind = Any::KIND;
+    const LIST: Kind = Kind::Filters;
+
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Filter> {
+        program(reader, value, Purpose::Filter)
+    }
+}
+
+/// A jq program that returns a changed object.
+pub struct PatchProgram;
+
+impl Form for PatchProgram {
+    type Value = Filter;
+    const KIND: Kind = Any::KIND;
+
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Filter> {
+        program(reader, value, Purpose::Patch)
+    }
+}
+
+/// Returns a jq program, reported when it cannot be used.
+fn program(
+    reader: &mut Reader<'_>,
+    value: &Spanned<DeValue<'_>>,
+    purpose: Purpose,
+) -> Option<Filter> {
+    let (program, range) = (value.get_ref().as_str()?, value.span());
+    if let Err(error) = jq::check(program, purpose) {
+        let part = text::locate(&reader.source.text, range.clone(), error.range);
+        reader.error(Code::InvalidFilter, &part, error.message, error.hint);
+    }
+    Some(Filter { text: program.to_owned(), span: reader.span(range) })
+}

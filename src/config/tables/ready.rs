@@ -1,0 +1,453 @@
+//! `ready` of `[[bundle]]` and `[[chart]]`: gates, which hold back what comes next.
+
+use super::overlay::Overlay;
+use crate::Text;
+use crate::declare::{Flat, Form, Key, Kind, table};
+use crate::diag::{Code, Span};
+use crate::forms::{ApiKind, Namespace, ObjectName, Placed, Rule};
+use crate::ir::{LASTING_WORKLOADS, Object, Phase};
+use crate::reader::{Fields, Reader};
+use toml::Spanned;
+use toml::de::DeValue;
+
+table! {
+    /// Gates: conditions that must hold before dependent charts are installed. Deployment files wait
+    /// for them, and NOTES and README have the kubectl commands.
+    pub struct ChartGate at "[[bundle.ready]]" or "[[chart.ready]]",
+        one of ["condition", "rollout", "crd", "jsonpath"],
+        checked by chart_gate as Gate
+    {
+        /// The awaited state.
+        awaited: Flat<Awaited>;
+        /// The chart after which the gate is awaited. `with` (default): the chart itself. `operand`:
+        /// the chart NAME-operands.
+        phase: ChartPhase;
+    }
+}
+
+table! {
+    /// Gates: conditions that must hold before the change.
+    pub struct StepGate at "[[bundle.after.ready]]",
+        one of ["condition", "rollout", "crd", "jsonpath"],
+        checked by step_gate as Gate
+    {
+        /// The awaited state. A step is in a phase, and its gates with it.
+        awaited: Flat<Awaited>;
+    }
+}
+
+table! {
+    /// The state that a gate awaits.
+    pub struct Awaited at "ready", checked by awaited as Gate {
+        /// Type of a status condition of `object` that must be `True`, for example `Ready`.
+        condition: Option<ConditionType>, needs ["object"];
+        /// A workload that must be rolled out, as `deployment/NAME`, `statefulset/NAME` or
+        /// `daemonset/NAME`.
+        rollout: Option<Workload>;
+        /// Name of a CustomResourceDefinition that must be established, as `PLURAL.GROUP`.
+        crd: Option<Placed<CrdName>>;
+        /// Path of a field of `object` that must have the value `value`, for example
+        /// `.status.state`: names and list indices, starting with `.status`, `.spec`, `.data` or
+        /// `.metadata`.
+        jsonpath: Option<FieldPath>, needs ["object", "value"];
+        /// Expected value of the field at `jsonpath`, as text.
+        value: Option<FieldValue>, needs ["jsonpath"];
+        /// The object, as `GROUP/VERSION/KIND/NAME`, or `VERSION/KIND/NAME` for Kubernetes' core.
+        object: Option<Target>;
+        /// Namespace of the object. Default: that of the object in the chart, or else the release
+        /// namespace; ignored for cluster-scoped objects.
+        namespace: Option<Namespace>;
+        /// Time limit, for example `90s`, `15m` or `1h`. Default: `10m`.
+        timeout: TimeLimit;
+    }
+}
+
+/// An entry of `ready`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// The awaited object.
+    pub target: Target,
+    /// The state that it must have.
+    pub test: GateTest,
+    /// Time limit in seconds.
+    pub timeout: u32,
+    /// The chart after which it is awaited: `Operand` for NAME-operands, else `With`.
+    pub phase: Phase,
+    /// The object in the file.
+    pub span: Span,
+}
+
+/// The object that a gate awaits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// API group; empty for Kubernetes' core.
+    pub group: String,
+    /// Version of the API.
+    pub version: String,
+    /// Kind, as in manifests.
+    pub kind: String,
+    /// Name of the object.
+    pub name: String,
+    /// Its namespace; `None` for the release namespace, and for CRDs, which have none.
+    pub namespace: Option<String>,
+}
+
+impl Target {
+    /// Returns `apiVersion` as in manifests.
+    pub fn api_version(&self) -> String {
+        match self.group.as_str() {
+            "" => self.version.clone(),
+            group => format!("{group}/{}", self.version),
+        }
+    }
+
+    /// Returns true if an object is of its API group and kind.
+    pub fn is_kind_of(&self, object: &Object) -> bool {
+        object.kind() == self.kind && object.group() == self.group
+    }
+
+    /// Returns true for a CustomResourceDefinition.
+    pub fn is_crd(&self) -> bool {
+        self.kind == "CustomResourceDefinition"
+    }
+}
+
+/// The state that a gate awaits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GateTest {
+    /// A condition of the status is `True`.
+    Condition(String),
+    /// A Deployment, StatefulSet or DaemonSet is rolled out.
+    Rollout,
+    /// A field has a value.
+    Field {
+        /// The path with a leading dot: `.status.state`, `.status.items[0].phase`.
+        path: String,
+        /// The value as text.
+        value: String,
+    },
+}
+
+fn chart_gate(table: ChartGate, _: &mut Reader<'_>, _: &Fields<'_>) -> Option<Gate> {
+    Some(Gate { phase: table.phase, ..table.awaited })
+}
+
+fn step_gate(table: StepGate, _: &mut Reader<'_>, _: &Fields<'_>) -> Option<Gate> {
+    Some(table.awaited)
+}
+
+fn awaited(table: Awaited, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Gate> {
+    let named = ["rollout", "crd"].into_iter().find(|key| fields.has(key));
+    if let Some(key) = named.filter(|_| fields.has("object")) {
+        let message = format!("`object` has no meaning with `{key}`, which names the object");
+        let hint = "remove one of the two";
+        reader.error(Code::InvalidValue, &fields.place("object"), message, hint);
+        return None;
+    }
+
+    let established = || GateTest::Condition("Established".to_owned());
+    let crd = |name: Text| {
+        let target = Target {
+            group: "apiextensions.k8s.io".to_owned(),
+            version: "v1".to_owned(),
+            kind: "CustomResourceDefinition".to_owned(),
+            name: name.text,
+            namespace: None,
+        };
+        (target, name.span)
+    };
+    let field = table.jsonpath.zip(table.value);
+    let field = field.map(|(path, value)| GateTest::Field { path, value });
+    let of_object = table.condition.map(GateTest::Condition).or(field);
+    let (test, (target, span)) = match (table.rollout, table.crd) {
+        (Some(workload), _) => (GateTest::Rollout, workload),
+        (None, Some(name)) => (established(), crd(name)),
+        // Without one of them, the keys of the table have been reported.
+        (None, None) => (of_object?, table.object?),
+    };
+    let namespace = table.namespace.filter(|_| !target.is_crd());
+    let target = Target { namespace, ..target };
+    Some(Gate { target, test, timeout: table.timeout, phase: Phase::With, span })
+}
+
+/// Reports what is in the phase of operands although no overlay is: a gate or a step.
+pub(crate) fn has_phase(
+    reader: &mut Reader<'_>,
+    (phase, span): (Phase, &Span),
+    overlays: &[Overlay],
+    subject: &str,
+) {
+    let has = |overlay: &Overlay| overlay.phase == Phase::Operand;
+    if phase == Phase::Operand && !overlays.iter().any(has) {
+        let message = format!("`phase = \"operand\"` of {subject}, but no overlay has this phase");
+        let hint = "remove it, or add an overlay with `phase = \"operand\"`";
+        reader.error_at(Code::InvalidValue, span, message, hint);
+    }
+}
+
+/// The chart after which a gate is awaited, or a step carried out.
+pub struct ChartPhase;
+
+impl Form for ChartPhase {
+    type Value = Phase;
+    const KIND: Kind = Kind::OneOf(&["with", "operand"]);
+    const REQUIRED: bool = false;
+
+    fn read(_: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Phase> {
+        Some(if value.get_ref().as_str()? == "operand" { Phase::Operand } else { Phase::With })
+    }
+
+    fn missing() -> Option<Phase> {
+        Some(Phase::With)
+    }
+}
+
+/// A workload that is written as for `kubectl rollout status`.
+pub struct Workload;
+
+impl Form for Workload {
+    type Value = (Target, Span);
+    const KIND: Kind =
+        Kind::String(Some("^(?:[Dd]eployment|[Ss]tateful[Ss]et|[Dd]aemon[Ss]et)/[a-z0-9.-]+$"));
+
+    fn read(
+        reader: &mut Reader<'_>,
+        key: &Key,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<Self::Value> {
+        let text = value.get_ref().as_str()?;
+        let (kind, name) = text.split_once('/').unwrap_or((text, ""));
+        let known = LASTING_WORKLOADS.into_iter().find(|known| known.eq_ignore_ascii_case(kind));
+        let Some(kind) = known.filter(|_| !name.is_empty()) else {
+            reader.error(
+                Code::InvalidValue,
+                &value.span(),
+                format!("`rollout` is not a Deployment, StatefulSet or DaemonSet: {text:?}"),
+                "write `deployment/NAME`, `statefulset/NAME` or `daemonset/NAME`; for other kinds \
+                    use `condition` or `jsonpath` with `object`",
+            );
+            return None;
+        };
+        if let Some((message, hint)) = ObjectName::fault(key, name) {
+            reader.error(Code::InvalidValue, &value.span(), message, hint);
+        }
+        let target = Target {
+            group: "apps".to_owned(),
+            version: "v1".to_owned(),
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            namespace: None,
+        };
+        Some((target, reader.span(value.span())))
+    }
+}
+
+/// The name of a CRD.
+pub struct CrdName;
+
+impl Rule for CrdName {
+    const PATTERN: Option<&'static str> = Some("^[a-z0-9-]+(\\.[a-z0-9-]+)+$");
+
+    fn fault(key: &Key, text: &str) -> Option<(String, String)> {
+        if !text.contains('.') {
+            let message = format!("`crd` is not the name of a CustomResourceDefinition: {text:?}");
+            let hint = "write it as `PLURAL.GROUP`, as `kubectl get crds` prints it";
+            return Some((message, hint.to_owned()));
+        }
+        ObjectName::fault(key, text)
+    }
+}
+
+/// An object as `GROUP/VERSION/KIND/NAME`.
+impl Form for Target {
+    type Value = (Target, Span);
+    const KIND: Kind = Kind::String(Some("^[^/\\s]+(/[^/\\s]+){2,3}$"));
+
+    fn read(
+        reader: &mut Reader<'_>,
+        key: &Key,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<Self::Value> {
+        let text = value.get_ref().as_str()?;
+        match object(key, text) {
+            Ok(target) => Some((target, reader.span(value.span()))),
+            Err((message, hint)) => {
+                reader.error(Code::InvalidValue, &value.span(), message, hint);
+                None
+            }
+        }
+    }
+}
+
+/// Returns the object of `GROUP/VERSION/KIND/NAME`, or the message and hint about the text.
+fn object(key: &Key, text: &str) -> Result<Target, (String, String)> {
+    let parts: Vec<&str> = text.split('/').collect();
+    let (group, version, kind, name) = match parts.as_slice() {
+        [group, version, kind, name] => (*group, *version, *kind, *name),
+        [version, kind, name] => ("", *version, *kind, *name),
+        _ => {
+            let message = format!("`object` is not GROUP/VERSION/KIND/NAME: {text:?}");
+            let hint = "write it as `apps/v1/Deployment/NAME`, or `v1/Service/NAME` for \
+                Kubernetes' core";
+            return Err((message, hint.to_owned()));
+        }
+    };
+
+    let is_version = version.starts_with('v')
+        && version.chars().nth(1).is_some_and(|c| c.is_ascii_digit())
+        && version.chars().all(|c| c.is_ascii_alphanumeric());
+    if !is_version {
+        let message = format!("`object` has the invalid API version {version:?}");
+        let hint = "write it as `GROUP/VERSION/KIND/NAME`, with a version such as `v1`";
+        return Err((message, hint.to_owned()));
+    }
+    let group_fault = if group.is_empty() { None } else { ObjectName::fault(key, group) };
+    let fault = ApiKind::fault(key, kind).or(group_fault).or_else(|| ObjectName::fault(key, name));
+    match fault {
+        Some(fault) => Err(fault),
+        None => Ok(Target {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            namespace: None,
+        }),
+    }
+}
+
+/// The type of a condition.
+pub struct ConditionType;
+
+impl Rule for ConditionType {
+    const PATTERN: Option<&'static str> = Some("^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$");
+
+    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
+        let message = format!("`condition` is not the type of a condition: {text:?}");
+        let hint = "write a type from `status.conditions`, such as `Ready` or `Available`";
+        (!is_plain(text, "._/-")).then(|| (message, hint.to_owned()))
+    }
+}
+
+/// The path of a field, without braces.
+///
+/// Only names and indices: the same path must mean the same to kubectl and to the expressions of
+/// Flux and Argo CD.
+pub struct FieldPath;
+
+impl Form for FieldPath {
+    type Value = String;
+    const KIND: Kind = Kind::String(Some(
+        "^\\{?\\.(status|spec|data|metadata)(\\.[A-Za-z_][A-Za-z0-9_]*|\\[[0-9]+\\])*\\}?$",
+    ));
+
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<String> {
+        let text = value.get_ref().as_str()?;
+        let plain = match text.strip_prefix('{') {
+            Some(rest) => rest.strip_suffix('}'),
+            None => Some(text),
+        };
+        let fault = match plain {
+            None => Some("the closing brace is missing".to_owned()),
+            Some(path) => path_fault(path),
+        };
+        if let Some(fault) = fault {
+            let message = format!("invalid `jsonpath` {text:?}: {fault}");
+            let hint = "write names and list indices, such as `.status.state` or \
+                `.status.items[0].phase`, and the expected value as `value`";
+            reader.error(Code::InvalidValue, &value.span(), message, hint);
+            return None;
+        }
+        plain.map(str::to_owned)
+    }
+}
+
+/// The fields at which a path may start: those that health checks can read.
+const ROOTS: [&str; 4] = ["status", "spec", "data", "metadata"];
+
+/// Returns why a path cannot be used.
+fn path_fault(path: &str) -> Option<String> {
+    let Some(rest) = path.strip_prefix('.') else {
+        return Some("it has no leading dot".to_owned());
+    };
+
+    for (number, step) in rest.split('.').enumerate() {
+        let (name, indices) = match step.find('[') {
+            Some(start) => step.split_at(start),
+            None => (step, ""),
+        };
+        let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_name {
+            return Some(format!("{name:?} is not a name"));
+        }
+        if number == 0 && !ROOTS.contains(&name) {
+            return Some(format!("it starts with none of {}", ROOTS.join(", ")));
+        }
+
+        let are_indices = indices.is_empty()
+            || indices.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).is_some_and(
+                |inner| {
+                    inner.split("][").all(|index| {
+                        (1..=5).contains(&index.len())
+                            && index.bytes().all(|byte| byte.is_ascii_digit())
+                    })
+                },
+            );
+        if !are_indices {
+            return Some(format!("{indices:?} is not a list index"));
+        }
+    }
+    None
+}
+
+/// The value of a field, as text.
+pub struct FieldValue;
+
+impl Rule for FieldValue {
+    const PATTERN: Option<&'static str> = Some("^[A-Za-z0-9]([A-Za-z0-9 ._:/-]*[A-Za-z0-9])?$");
+
+    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
+        let message = format!("`value` of a gate cannot be {text:?}");
+        let hint =
+            "write letters, digits, spaces and `._:/-`, starting and ending with a letter or digit";
+        (!is_plain(text, " ._:/-")).then(|| (message, hint.to_owned()))
+    }
+}
+
+/// Returns true for a text of letters, digits and `others`, the latter not at its ends.
+fn is_plain(text: &str, others: &str) -> bool {
+    let ends = [text.chars().next(), text.chars().next_back()];
+    ends.into_iter().all(|end| end.is_some_and(|c| c.is_ascii_alphanumeric()))
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c))
+}
+
+/// A time limit in seconds; without it, that of helmfile and Flux for a release.
+pub struct TimeLimit;
+
+impl Form for TimeLimit {
+    type Value = u32;
+    const KIND: Kind = Kind::String(Some("^[1-9][0-9]{0,4}[smh]$"));
+    const REQUIRED: bool = false;
+
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<u32> {
+        let text = value.get_ref().as_str()?;
+        let unit = [('s', 1), ('m', 60), ('h', 3600)]
+            .into_iter()
+            .find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));
+        let number = unit.and_then(|(digits, unit)| {
+            let plain = digits.len() <= 5 && digits.bytes().all(|byte| byte.is_ascii_digit());
+            let number: u32 = digits.parse::<u32>().ok().filter(|number| plain && *number > 0)?;
+            (!digits.starts_with('0')).then(|| number * unit)
+        });
+        if number.is_none() {
+            let message = format!("`timeout` is not a time limit: {text:?}");
+            let hint = "write it as `90s`, `15m` or `1h`";
+            reader.error(Code::InvalidValue, &value.span(), message, hint);
+        }
+        number
+    }
+
+    fn missing() -> Option<u32> {
+        Some(600)
+    }
+}

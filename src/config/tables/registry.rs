@@ -1,0 +1,87 @@
+//! `[[registry]]`: connection settings.
+
+use crate::declare::{Form, Header, Key, Kind, table};
+use crate::diag::Code;
+use crate::forms::{File, Filled, Rule};
+use crate::reader::Reader;
+use std::net::Ipv6Addr;
+use toml::Spanned;
+use toml::de::DeValue;
+
+table! {
+    /// Connection settings of a registry. Credentials are not configured here: they are read from
+    /// where `podman login` and `docker login` store them.
+    pub struct Registry at "[[registry]]" {
+        /// Host of the registry, with the port if references have one.
+        host: Host;
+        /// PEM file, relative to this file, with CA certificates for the registry, in addition to
+        /// the system's.
+        ca: Option<File>;
+        /// Connect over plain HTTP, which anyone on the network can read and change. Default:
+        /// false, except for registries on localhost.
+        plain_http: Option<bool>;
+        /// Other hosts that may receive the credentials of this registry, because its token server
+        /// is there. Default: none.
+        auth_hosts: Vec<Host>;
+        /// The table in the file.
+        span: Header;
+    }
+}
+
+/// The host of a registry, in lower case.
+pub struct Host;
+
+impl Form for Host {
+    type Value = String;
+    const KIND: Kind = Kind::String(Some(HOST));
+    const LIST: Kind = Kind::Strings(Some(HOST));
+
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<String> {
+        let text = value.get_ref().as_str()?;
+        let bare = text.split_once("://").map_or(text, |(_, rest)| rest);
+        let bare = bare.split('/').next().unwrap_or_default();
+        let fault = Filled::fault(key, text).or_else(|| {
+            let hint = match bare == text {
+                true => "write HOST or HOST:PORT, as in image references".to_owned(),
+                false => format!("write `{bare}`"),
+            };
+            (!is_host(text)).then(|| (format!("`{}` is not a host name", key.name), hint))
+        });
+        if let Some((message, hint)) = fault {
+            reader.error(Code::InvalidValue, &value.span(), message, hint);
+        }
+        Some(text.to_ascii_lowercase())
+    }
+}
+
+const HOST: &str = "^[A-Za-z0-9.-]+(:[0-9]+)?$";
+
+fn is_host(text: &str) -> bool {
+    let is_port = |text: &str| text.parse::<u16>().is_ok();
+    let (name, port) = text.split_once(':').unwrap_or((text, "0"));
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+    let is_name = !name.is_empty() && name.chars().all(fits) && is_port(port);
+
+    // An IPv6 address, of which the colons are not those before a port.
+    let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let is_address = bracketed.is_some_and(|(address, after)| {
+        address.parse::<Ipv6Addr>().is_ok()
+            && (after.is_empty() || after.strip_prefix(':').is_some_and(is_port))
+    });
+    is_name || is_address
+}
+
+/// Removes tables with the host of an earlier one; reports them.
+pub(crate) fn distinct(reader: &mut Reader<'_>, tables: Vec<Registry>) -> Vec<Registry> {
+    let same = |one: &Registry, other: &Registry| one.host == other.host;
+    reader.unique(
+        Code::InvalidValue,
+        tables,
+        same,
+        |table| &table.span,
+        |table| {
+            let message = format!("duplicate table for registry `{}`", table.host);
+            (message, "merge them into one table".to_owned())
+        },
+    )
+}

@@ -1,0 +1,270 @@
+//! Settings of a bundle or chart that can also be in `[defaults]`.
+
+use super::certificates::{CertificateProvider, Issuer};
+use super::maintainer::Maintainer;
+use super::overlay::FilterProgram;
+use crate::declare::{Flat, Form, Key, Kind, choices, table};
+use crate::diag::{Code, Diagnostic, Span, suggest};
+use crate::forms::{Namespace, Placed, PullSecret, Rule};
+use crate::reader::{Reader, items};
+use toml::Spanned;
+use toml::de::DeValue;
+
+/// Declares a part of a table whose missing keys are those of `[defaults]`.
+macro_rules! settings {
+    (
+        $(#[doc = $about:literal])+
+        pub struct $name:ident {
+            $($(#[doc = $doc:literal])* $field:ident: $form:ty;)*
+        }
+    ) => {
+        table! {
+            $(#[doc = $about])+
+            #[derive(Default)]
+            pub struct $name at "[defaults]" {
+                $($(#[doc = $doc])* $field: $form;)*
+            }
+        }
+
+        impl $name {
+            /// Returns these settings, completed from `[defaults]`.
+            pub(crate) fn over(self, defaults: &Self) -> Self {
+                $name { $($field: Completed::over(self.$field, &defaults.$field),)* }
+            }
+        }
+    };
+}
+
+settings! {
+    /// Settings of all charts.
+    pub struct Settings {
+        /// jq filters: if set, only objects that match one of them are kept. A filter is a condition
+        /// on one object, such as `.kind == "Role"`. A bundle's own filters are added to those of
+        /// `[defaults]`.
+        include: Vec<FilterProgram>;
+        /// jq filters: objects that match one of them are removed, even if they match `include`, for
+        /// example `.kind == "Route"`. A bundle's own filters are added to those of `[defaults]`.
+        exclude: Vec<FilterProgram>;
+        /// Default name of the image pull secret for ServiceAccounts and pods; `false` disables the
+        /// one of `[defaults]`. Default: none, unless set in values.
+        pull_secret: Option<PullSecret>;
+        /// Placement of CRDs. `templates`: templates of a subchart, upgraded by `helm upgrade` and
+        /// kept by `helm uninstall`. `separate`: templates of a separate chart, NAME-crds, to
+        /// install and upgrade first. `subchart` (charts/crds/crds) and `crds`: Helm's crds/
+        /// directories, to create and replace with kubectl. Default: `templates`, or `separate` if
+        /// the chart has custom resources of its own CRDs.
+        crds: Option<CrdPlacement>;
+        /// Remove descriptions from CRD schemas, which makes CRDs several times smaller; `kubectl
+        /// explain` then shows types only. Default: false.
+        strip_descriptions: Option<bool>;
+        maintainers: Option<Vec<Maintainer>>;
+        /// Dependencies that the cluster already provides: package names, and APIs as
+        /// `GROUP/VERSION/KIND`. A bundle's own entries are added to those of `[defaults]`.
+        provided: Vec<Placed<Provided>>;
+    }
+}
+
+settings! {
+    /// Settings of operators.
+    pub struct OperatorSettings {
+        /// Namespaces that the operator watches: `"all"`, `"own"`, or a list of names. Default: from
+        /// the bundle's install modes, all namespaces if supported.
+        watch: Option<Watch>;
+        /// Source of the certificates for webhooks and APIServices. `cert-manager` (default): a
+        /// Certificate with an Issuer in the release. `service-ca`: OpenShift service-ca. `helm`:
+        /// generated on install and kept on upgrade; not for `helm template` or Argo CD, which would
+        /// generate new ones each time. `existing-secret`: an existing Secret set in values. `none`:
+        /// managed by the operator itself.
+        certificates: Option<CertificateProvider>;
+        issuer: Option<Issuer>;
+        /// Allow the operator to read the API server's authentication configuration: adds a
+        /// RoleBinding in kube-system. Default: false.
+        auth_reader: Option<bool>;
+        /// Aggregate the operator's APIs to the cluster roles admin, edit and view: adds
+        /// ClusterRoles with the aggregation labels. Default: false.
+        aggregate_roles: Option<bool>;
+    }
+}
+
+impl Settings {
+    /// Returns the default name of the pull secret; empty for none.
+    pub fn pull_secret(&self) -> &str {
+        self.pull_secret.as_ref().and_then(Option::as_deref).unwrap_or_default()
+    }
+}
+
+table! {
+    /// Defaults for all bundles and charts.
+    #[derive(Default)]
+    pub struct Defaults at "[defaults]" {
+        /// Settings of all charts.
+        settings: Flat<Settings>;
+        /// Settings of operators.
+        operator: Flat<OperatorSettings>;
+    }
+}
+
+/// A setting that `[defaults]` completes.
+trait Completed: Clone {
+    fn over(self, default: &Self) -> Self;
+}
+
+impl<T: Clone> Completed for Option<T> {
+    fn over(self, default: &Self) -> Self {
+        self.or_else(|| default.clone())
+    }
+}
+
+/// The own items come after those of `[defaults]`.
+impl<T: Clone> Completed for Vec<T> {
+    fn over(self, default: &Self) -> Self {
+        default.iter().cloned().chain(self).collect()
+    }
+}
+
+choices! {
+    /// The placement of CRDs in the chart.
+    pub enum CrdPlacement {
+        /// `charts/crds/templates/`: upgraded with the release, kept when it is uninstalled.
+        Templates = "templates",
+        /// The templates of a chart NAME-crds, which is installed and upgraded first.
+        Separate = "separate",
+        /// `charts/crds/crds/`: not upgraded by Helm, not stored in the release Secret.
+        Subchart = "subchart",
+        /// `crds/`: not upgraded by Helm, stored in the release Secret.
+        Crds = "crds",
+    }
+}
+
+/// A package, or an API as `GROUP/VERSION/KIND`.
+pub struct Provided;
+
+impl Rule for Provided {
+    const PATTERN: Option<&'static str> = Some("^[^/\\s]+$|^[^/\\s]*/[^/\\s]+/[^/\\s]+$");
+
+    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
+        let hint = "write a package name, or GROUP/VERSION/KIND, for example \
+            `cert-manager.io/v1/Certificate`";
+        let message = || format!("{text:?} is neither a package nor an API");
+        (!Self::fits(text)).then(|| (message(), hint.to_owned()))
+    }
+}
+
+/// The namespaces that an operator watches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// All namespaces.
+    All,
+    /// The namespace that it runs in.
+    Own,
+    /// Exactly these namespaces: one or more, without duplicates.
+    Namespaces(Vec<String>),
+}
+
+impl Watch {
+    /// Returns the value of the key `watch` that says it, as TOML.
+    pub fn to_toml(&self) -> String {
+        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        match self {
+            Watch::All => quoted("all"),
+            Watch::Own => quoted("own"),
+            Watch::Namespaces(names) => {
+                let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+                format!("[{}]", names.join(", "))
+            }
+        }
+    }
+
+    /// Returns it in a few words: `all namespaces`.
+    pub fn describe(&self) -> String {
+        match self {
+            Watch::All => "all namespaces".to_owned(),
+            Watch::Own => "its own namespace".to_owned(),
+            Watch::Namespaces(names) => match names.as_slice() {
+                [name] => format!("the namespace {name}"),
+                names => format!("the namespaces {}", names.join(", ")),
+            },
+        }
+    }
+
+    /// Returns the text of an annotation of a chart: `all`, `own`, or names joined by commas.
+    pub fn annotation(&self) -> String {
+        match self {
+            Watch::All => "all".to_owned(),
+            Watch::Own => "own".to_owned(),
+            Watch::Namespaces(names) => names.join(","),
+        }
+    }
+}
+
+/// OLM's install modes with their values of `watch`.
+const INSTALL_MODES: [(&str, &str); 2] = [("AllNamespaces", "all"), ("OwnNamespace", "own")];
+/// Those whose value is a list.
+const LISTED_MODES: [&str; 2] = ["SingleNamespace", "MultiNamespace"];
+
+/// With its place in the file.
+impl Form for Watch {
+    type Value = (Watch, Option<Span>);
+    const KIND: Kind = Kind::Watch;
+
+    fn read(
+        reader: &mut Reader<'_>,
+        key: &Key,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Option<Self::Value> {
+        let watch = match value.get_ref().as_str() {
+            Some("all") => Watch::All,
+            Some("own") => Watch::Own,
+            Some(text) => {
+                unknown_word(reader, text, value);
+                return None;
+            }
+            None => Watch::Namespaces(watched(reader, key, value)?),
+        };
+        Some((watch, Some(reader.span(value.span()))))
+    }
+}
+
+/// Reports a word that is no value of `watch`.
+fn unknown_word(reader: &mut Reader<'_>, text: &str, value: &Spanned<DeValue<'_>>) {
+    let mode = INSTALL_MODES.iter().find(|(mode, _)| *mode == text).map(|(_, word)| *word);
+    let hint = match mode.or_else(|| suggest::nearest(text, &["all", "own"])) {
+        Some(word) => format!("did you mean `watch = \"{word}\"`?"),
+        None if LISTED_MODES.contains(&text) => {
+            "list the namespaces: `watch = [\"my-namespace\"]`".to_owned()
+        }
+        None => format!("for specific namespaces, write `watch = [\"{text}\"]`"),
+    };
+    let message = format!("`watch` must be \"all\", \"own\" or a list, not {text:?}");
+    reader.error(Code::InvalidValue, &value.span(), message, hint);
+}
+
+/// Returns the namespaces to watch.
+fn watched(
+    reader: &mut Reader<'_>,
+    key: &Key,
+    value: &Spanned<DeValue<'_>>,
+) -> Option<Vec<String>> {
+    let mut seen: Vec<(&str, &Spanned<DeValue<'_>>)> = Vec::new();
+    let mut names = Vec::new();
+    for item in items(value) {
+        let Some(text) = item.get_ref().as_str() else { continue };
+        if let Some((_, first)) = seen.iter().find(|(earlier, _)| *earlier == text) {
+            let message = format!("duplicate namespace `{text}` in `watch`");
+            let diagnostic = Diagnostic::error(Code::InvalidValue, message)
+                .at(reader.place(item.span()))
+                .related(reader.place(first.span()), "first listed here")
+                .hint("remove one of them");
+            reader.found.push(diagnostic);
+            continue;
+        }
+        seen.push((text, item));
+        names.extend(Namespace::read(reader, key, item));
+    }
+    if names.is_empty() {
+        let hint = "write `watch = \"all\"`, `watch = \"own\"`, or list the namespaces";
+        reader.error(Code::InvalidValue, &value.span(), "`watch` is an empty list", hint);
+        return None;
+    }
+    Some(names)
+}

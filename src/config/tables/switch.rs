@@ -1,0 +1,109 @@
+//! `[[bundle.switch]]` and `[[chart.switch]]`: custom resources that change later.
+
+use super::overlay::Overlay;
+use super::ready::{Gate, StepGate};
+use crate::declare::{Key, table};
+use crate::diag::{Code, Span, suggest};
+use crate::forms::{Name, Placed, Rule};
+use crate::ir::{Phase, ValuesPath, label_fault};
+use crate::reader::{Fields, Reader};
+
+table! {
+    /// Switches of the chart NAME-operands, in order: values that replace or add custom resources
+    /// later. Overlays with the phase `operand` name theirs.
+    pub struct SwitchTable at "[[bundle.switch]]" or "[[chart.switch]]",
+        checked by switch as Switch
+    {
+        /// Name of the switch and of its value, `switches.NAME`: false by default, and true only if
+        /// the switches before it are.
+        name: Placed<OwnName>;
+        /// Gates: conditions that must hold before the custom resources of the switch are applied.
+        /// When the switch is on, a hook Job of the chart waits for them.
+        ready: Vec<StepGate>;
+    }
+}
+
+/// `[[bundle.switch]]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// The name, which overlays and the value have.
+    pub name: String,
+    /// The gates that are open before it is turned on.
+    pub gates: Vec<Gate>,
+    /// The name in the file.
+    pub span: Span,
+}
+
+impl Switch {
+    /// Returns the value that turns the switch of this name on.
+    pub fn value(name: &str) -> ValuesPath {
+        ValuesPath::new(["switches", name])
+    }
+}
+
+fn switch(table: SwitchTable, _: &mut Reader<'_>, _: &Fields<'_>) -> Option<Switch> {
+    Some(Switch { name: table.name.text, gates: table.ready, span: table.name.span })
+}
+
+/// The name of a switch.
+pub struct OwnName;
+
+impl Rule for OwnName {
+    const PATTERN: Option<&'static str> = Name::PATTERN;
+
+    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
+        /// Longest name of a switch: that of a DNS-1123 label.
+        const LIMIT: usize = 63;
+        let hint = "use lower-case letters, digits and dashes";
+        let fault = label_fault(text, LIMIT)?;
+        Some((format!("the name of the switch {fault}"), hint.to_owned()))
+    }
+}
+
+/// Returns the switches without those of the same name, and checks that overlays and switches belong
+/// together.
+pub(crate) fn used(
+    reader: &mut Reader<'_>,
+    switches: Vec<Switch>,
+    overlays: &[Overlay],
+) -> Vec<Switch> {
+    let same = |one: &Switch, other: &Switch| one.name == other.name;
+    let describe = |switch: &Switch| {
+        (format!("duplicate switch `{}`", switch.name), "rename one of them".to_owned())
+    };
+    let switches =
+        reader.unique(Code::DuplicateName, switches, same, |switch| &switch.span, describe);
+
+    let names: Vec<&str> = switches.iter().map(|switch| switch.name.as_str()).collect();
+    for (overlay, name) in
+        overlays.iter().filter_map(|overlay| Some((overlay, overlay.switch.as_ref()?)))
+    {
+        if !names.contains(&name.text.as_str()) {
+            let message = format!("`switch` of an overlay has an unknown name `{}`", name.text);
+            let hint = match names.as_slice() {
+                [] => "add a `[[bundle.switch]]` or `[[chart.switch]]` with this name".to_owned(),
+                names => suggest::hint(&name.text, names, "switches"),
+            };
+            reader.error_at(Code::InvalidValue, &name.span, message, hint);
+        } else if overlay.phase != Phase::Operand {
+            let message = "`switch` of an overlay requires `phase = \"operand\"`";
+            let hint = "add `phase = \"operand\"`: switches change the chart NAME-operands";
+            reader.error_at(Code::InvalidValue, &name.span, message, hint);
+        }
+    }
+
+    for switch in &switches {
+        let uses = |overlay: &Overlay| {
+            overlay.switch.as_ref().is_some_and(|name| name.text == switch.name)
+        };
+        if !overlays.iter().any(uses) {
+            let message = format!("no overlay has the switch `{}`", switch.name);
+            let hint = format!(
+                "add an overlay with `phase = \"operand\"` and `switch = {:?}`, or remove the switch",
+                switch.name
+            );
+            reader.error_at(Code::InvalidValue, &switch.span, message, hint);
+        }
+    }
+    switches
+}
