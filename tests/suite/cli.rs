@@ -187,7 +187,17 @@ fn message_formats() {
 fn diagnostics(format: &str, seen: &Seen) -> String {
     match format {
         "human" => seen.stderr_but_sizes(),
-        "sarif" => format!("{:#}\n", json(&seen.stdout)["runs"][0]["results"]),
+        "sarif" => {
+            let mut log = json(&seen.stdout);
+            let rules = log["runs"][0]["tool"]["driver"]["rules"].take();
+            let results = log["runs"][0]["results"].as_array_mut().unwrap();
+            // A rule's place changes with every new code.
+            for result in results.iter_mut() {
+                let index = result["ruleIndex"].as_u64().unwrap() as usize;
+                result["ruleIndex"] = rules[index]["id"].clone();
+            }
+            format!("{:#}\n", log["runs"][0]["results"])
+        }
         _ => seen.stdout.clone(),
     }
 }
