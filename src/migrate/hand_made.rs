@@ -4,6 +4,7 @@
 //! sets to other values become patches. What only the bundle has stays as the bundle has it.
 
 use super::changes::Changes;
+use super::operands::Operands;
 use super::{Migrated, appended, inline, left_out};
 use crate::add::{self, quoted};
 use crate::config::{BundleConfig, Config, STUBS, Watch};
@@ -11,7 +12,7 @@ use crate::diag::{Diagnostics, Severity, listed};
 use crate::diff::{Identity, Placement, Side};
 use crate::ir::{Object, Origin, Phase, RELEASE_LABELS, Release, Value};
 use crate::olm::{AUTH_READER, auth_reader_name};
-use crate::pipeline::operand::{self, Operands};
+use crate::pipeline::operand;
 use crate::pipeline::{self, Compiled};
 use crate::source::chart as charts;
 use crate::source::{Access, SourceResolver};
@@ -76,7 +77,7 @@ fn chart(
     sources: &SourceResolver,
     diagnostics: &mut Diagnostics,
 ) -> Option<Side> {
-    let operands = Operands {
+    let operands = operand::Operands {
         sources,
         config: Some(config),
         lock: None,
@@ -267,15 +268,21 @@ impl Migration<'_> {
         }
 
         let mut matched = BTreeSet::new();
-        let (mut overlays, mut patches) = (String::new(), String::new());
+        let mut only_theirs = Vec::new();
+        let mut patches = String::new();
         for theirs in std::mem::take(&mut self.theirs) {
             let id = self.identity(&theirs);
             match ours.get(&id) {
-                Some((_, own)) => patches.push_str(&self.patch(&id, own, &theirs)),
-                None => overlays.push_str(&self.overlay(&id, &theirs)),
+                Some((_, own)) => {
+                    patches.push_str(&self.patch(&id, own, &theirs));
+                    matched.insert(id);
+                }
+                None => only_theirs.push((id, theirs)),
             }
-            matched.insert(id);
         }
+        let operands = self.operands(&mut only_theirs);
+        let overlays: String =
+            only_theirs.iter().map(|(id, theirs)| self.overlay(id, theirs)).collect();
         for (id, (object, _)) in ours.iter().filter(|(id, _)| !matched.contains(*id)) {
             let label = label(id);
             let (message, hint) = match &object.origin {
@@ -290,8 +297,22 @@ impl Migration<'_> {
             };
             left_out(self.file, &label, message, hint, self.diagnostics);
         }
+        self.table.push_str(&operands);
         self.table.push_str(&overlays);
         self.table.push_str(&patches);
+    }
+
+    /// Returns the tables of namespaces and ServiceAccounts, which take objects away.
+    fn operands(&mut self, objects: &mut Vec<(Identity, Json)>) -> String {
+        let operands = Operands::take(objects, &self.namespace);
+        for (name, _) in operands.namespaces.iter().filter(|(_, is_created)| !**is_created) {
+            let label = format!("Namespace/{name}");
+            let message =
+                "created by the new chart, because it puts ServiceAccounts there".to_owned();
+            let hint = "where it exists, install the new chart with `--set createNamespaces=false`";
+            left_out(self.file, &label, message, hint, self.diagnostics);
+        }
+        operands.tables()
     }
 
     /// Returns the identity of an object, for which the release namespace is the operator's.
@@ -386,7 +407,7 @@ impl Migration<'_> {
 }
 
 /// Returns an object without the labels that Helm recommends, which the new chart sets itself.
-fn without_release_labels(object: &Json) -> Json {
+pub(super) fn without_release_labels(object: &Json) -> Json {
     let mut object = object.clone();
     let Some(metadata) = object["metadata"].as_object_mut() else { return object };
     if let Some(labels) = metadata.get_mut("labels").and_then(Json::as_object_mut) {

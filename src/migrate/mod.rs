@@ -4,6 +4,7 @@
 mod changes;
 mod hand_made;
 mod inline;
+mod operands;
 mod subscriptions;
 
 pub(crate) use hand_made::{HandMade, hand_made};

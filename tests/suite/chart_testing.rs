@@ -1,8 +1,10 @@
-//! chart-testing accepts the committed charts and those of models: `ct lint` checks Chart.yaml by its schema and the style of
-//! YAML files, and runs `helm dependency build` and `helm lint`.
+//! chart-testing accepts the committed charts, those of real operators and those of models: `ct
+//! lint` checks Chart.yaml by its schema and the style of YAML files, and runs `helm dependency
+//! build` and `helm lint`.
 //!
 //! The test is ignored because it builds `ct`: `cargo test --test suite -- --ignored chart_testing::`
 
+use super::reviewers::operators;
 use crate::support::go::Module;
 use crate::support::helm::Helm;
 use crate::support::once::{create_once, tools_dir};
@@ -59,11 +61,15 @@ fn linters(tools: &Path) -> PathBuf {
     folder
 }
 
-/// Copies the committed charts and those of models below `to`; returns their folders.
+/// Copies the committed charts, those of real operators and those of models below `to`; returns
+/// their folders.
 fn charts(to: &Path) -> Vec<PathBuf> {
     let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("out");
+    let real = operators();
     let mut found = Vec::new();
-    for (name, out) in [("operators", &*committed), ("models", serving_examples::charts())] {
+    let mut trees = vec![("operators", committed), ("models", serving_examples::charts().into())];
+    trees.extend(real.iter().map(|case| ("real", case.path("out"))));
+    for (name, out) in &trees {
         for entry in WalkDir::new(out).sort_by_file_name() {
             let entry = entry.expect("an entry");
             let copy = to.join(name).join(entry.path().strip_prefix(out).expect("below"));
@@ -86,7 +92,7 @@ fn charts(to: &Path) -> Vec<PathBuf> {
 /// or history: accounts of maintainers, and that the version is higher than on the main branch.
 #[test]
 #[ignore = "builds chart-testing, which needs Go 1.26, and installs yamllint and yamale with pip"]
-fn ct_lint_accepts_the_committed_charts() {
+fn ct_lint_accepts_the_charts() {
     let tools = tools_dir();
     let (ct, linters) = (ct(&tools), linters(&tools));
     let rules = CT.download(&tools).expect("the module of chart-testing").join("etc");

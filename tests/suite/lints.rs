@@ -136,6 +136,27 @@ fn run_as_user_missing() {
 }
 
 #[test]
+fn resources_missing() {
+    let own = "                resources:\n                  requests: {cpu: 10m, memory: 64Mi}\n";
+    let with = |resources: &str| {
+        let case = Case::with_lamps();
+        case.replace(CSV_FILE, own, resources);
+        warnings_of(&case)
+    };
+    for (resources, is_missing) in [
+        ("{}", true),
+        ("{claims: [{name: a}]}", true),
+        ("{requests: {}}", true),
+        ("{limits: {cpu: 1}}", false),
+        ("{requests: {memory: 1Gi}}", false),
+    ] {
+        let seen = with(&format!("                resources: {resources}\n"));
+        assert_eq!(seen.contains("note[resources-missing]"), is_missing, "{resources}: {seen}");
+    }
+    insta::assert_snapshot!(with(""));
+}
+
+#[test]
 fn levels_of_codes() {
     let case = with_pod("              securityContext: {runAsNonRoot: true}\n");
     let config = case.read("bundles.toml");

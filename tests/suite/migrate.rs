@@ -169,6 +169,39 @@ imagePullSecrets:
 - name: lamp-pull
 ---
 apiVersion: v1
+kind: Namespace
+metadata:
+  name: lit
+  annotations:
+    helm.sh/resource-policy: keep
+---
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: 1st
+  labels:
+    pod-security.kubernetes.io/enforce: restricted
+{{- range $name, $namespace := dict \"lamp\" .Values.namespace \"wick\" \"lit\" \"oil\" \"lit\" \"match\" \"dark\" \"flint\" \"1st\" \"spark\" \"kube-system\" }}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ $name }}
+  namespace: {{ $namespace }}
+imagePullSecrets:
+- name: lamp-pull
+{{- end }}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: lamp-own
+  namespace: {{ .Values.namespace }}
+automountServiceAccountToken: false
+imagePullSecrets:
+- name: lamp-pull
+---
+apiVersion: v1
 kind: ConfigMap
 metadata:
   name: lamp-colors
@@ -230,6 +263,13 @@ fn a_hand_made_chart_becomes_overlays_and_patches() {
         "pull-secret = \"lamp-pull\"\n",
         "crds = \"crds\"\n",
         "auth-reader = true\n",
+        "[bundle.namespaces]\ndark = \"dark\"\nlit = \"lit\"\n",
+        "[bundle.service-accounts]\nrelease = [\"lamp\"]\ndark = [\"match\"]\nlit = [\"oil\", \"wick\"]\n",
+        // What the tables do not create as it is.
+        "# Namespace/1st of",
+        "# ServiceAccount/flint in 1st of",
+        "# ServiceAccount/spark in kube-system of",
+        "# ServiceAccount/lamp-own of",
         // A user of the same name is no account.
         "# RoleBinding/others-read-settings in kube-system of the hand-made chart\n[[bundle.overlay]]\n",
         "[[bundle.overlay]]\n",
@@ -238,7 +278,9 @@ fn a_hand_made_chart_becomes_overlays_and_patches() {
     ] {
         assert!(seen.stdout.contains(part), "{part}\n{}", seen.text());
     }
-    for left_out in ["Secret/lamp-key", "ClusterRole", "ports", "hooks/presync.yaml"] {
+    for left_out in
+        ["Secret/lamp-key", "ClusterRole", "ports", "hooks/presync.yaml", "Namespace/dark"]
+    {
         assert!(seen.stderr.contains(left_out), "{left_out}\n{}", seen.stderr);
     }
     assert!(!seen.text().contains("CustomResourceDefinition"), "{}", seen.text());

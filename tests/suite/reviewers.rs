@@ -1,9 +1,10 @@
-//! Rules of chart reviewers: metadata, labels, a test, and the warnings of the build.
+//! Rules of chart reviewers: metadata, labels, and the warnings of the build.
 
 use crate::support::command::Case;
 use crate::support::helm::Helm;
 use crate::support::lamp::{CONFIG, CSV, CSV_FILE};
 use crate::support::rendered::documents;
+use crate::support::shared::shared;
 use serde_json::{Value as Json, json};
 
 const CHART: &str = "out/lamp-operator/1.2.3";
@@ -151,4 +152,161 @@ fn maintainers_are_checked() {
         assert_eq!(seen.code, Some(2), "{maintainer}: {}", seen.text());
         assert!(seen.stderr.contains(message), "{maintainer}: {}", seen.stderr);
     }
+}
+
+/// Real operators that are installed without OLM, and the versions in the shared test data.
+const OPERATORS: [(&str, &str); 4] = [
+    ("cert-manager-operator", "1.16.0"),
+    ("external-secrets-operator", "0.11.0"),
+    ("keda", "2.7.1"),
+    ("lws-operator", "1.0.0"),
+];
+
+/// Builds the charts of [`OPERATORS`]; returns nothing where there is no shared test data.
+pub(crate) fn operators() -> Option<Case> {
+    let corpus = shared("corpus")?;
+    let mut config =
+        "[defaults]\nmaintainers = [{ name = \"platform\", email = \"platform@example.com\" }]\n"
+            .to_owned();
+    for (name, version) in OPERATORS {
+        let path = corpus.join(name).join(version).display().to_string();
+        config +=
+            &format!("[[bundle]]\nname = \"{name}\"\nnamespace = \"{name}\"\npath = {path:?}\n");
+    }
+    let case = Case::new();
+    case.write("bundles.toml", config);
+    let seen = case.run(&["build"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    Some(case)
+}
+
+/// A chart as a reviewer has it: its files, and the objects of a release called `bright`.
+struct Chart<'a> {
+    case: &'a Case,
+    path: String,
+    metadata: Json,
+    objects: Vec<Json>,
+}
+
+impl Chart<'_> {
+    fn read(&self, file: &str) -> String {
+        self.case.read(&format!("{}/{file}", self.path))
+    }
+
+    /// The value of an annotation that is YAML itself; null if it is missing.
+    fn annotation(&self, key: &str) -> Json {
+        let text = self.metadata["annotations"][key].as_str().unwrap_or_default();
+        serde_yaml::from_str(text).expect("YAML")
+    }
+}
+
+/// True for a list with entries that all have a text at each of `keys`.
+fn has_texts(list: &Json, keys: &[&str]) -> bool {
+    let entries = list.as_array().map_or(&[][..], Vec::as_slice);
+    !entries.is_empty()
+        && entries.iter().all(|entry| keys.iter().all(|key| entry[*key].is_string()))
+}
+
+/// A wish of chart-testing's schema, of Artifact Hub or of reviewers, and whether a chart fulfils it.
+type Wanted = (&'static str, fn(&Chart) -> bool);
+
+const WANTED: [Wanted; 17] = [
+    ("name, version, type and description", |chart| {
+        let keys = ["name", "version", "appVersion", "description"];
+        keys.iter().all(|key| chart.metadata[*key].is_string())
+            && chart.metadata["apiVersion"] == "v2"
+            && chart.metadata["type"] == "application"
+    }),
+    ("Kubernetes versions", |chart| chart.metadata["kubeVersion"].is_string()),
+    ("maintainers", |chart| has_texts(&chart.metadata["maintainers"], &["name", "email"])),
+    ("sources or a home page", |chart| {
+        chart.metadata["sources"].is_array() || chart.metadata["home"].is_string()
+    }),
+    ("an icon of at most 4 kB, if any", |chart| {
+        chart.metadata["icon"].as_str().is_none_or(|icon| icon.len() <= 4096)
+    }),
+    ("keywords", |chart| chart.metadata["keywords"].is_array()),
+    ("Artifact Hub: an operator", |chart| chart.annotation("artifacthub.io/operator") == true),
+    ("Artifact Hub: a capability level", |chart| {
+        let level = chart.annotation("artifacthub.io/operatorCapabilities");
+        ["Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot"]
+            .iter()
+            .any(|known| level == *known)
+    }),
+    ("Artifact Hub: links", |chart| {
+        has_texts(&chart.annotation("artifacthub.io/links"), &["name", "url"])
+    }),
+    ("Artifact Hub: CRDs", |chart| {
+        has_texts(&chart.annotation("artifacthub.io/crds"), &["kind", "version", "name"])
+    }),
+    ("Artifact Hub: examples", |chart| {
+        has_texts(&chart.annotation("artifacthub.io/crdsExamples"), &["apiVersion", "kind"])
+    }),
+    ("Artifact Hub: images", |chart| {
+        has_texts(&chart.annotation("artifacthub.io/images"), &["name", "image"])
+    }),
+    // An operator's own labels stay: selectors may read them.
+    ("recommended labels", |chart| {
+        let mut objects =
+            chart.objects.iter().filter(|object| object["kind"] != "CustomResourceDefinition");
+        objects.all(|object| {
+            let labels = &object["metadata"]["labels"];
+            ["name", "instance", "managed-by", "version"]
+                .iter()
+                .all(|key| labels[format!("app.kubernetes.io/{key}")].is_string())
+        })
+    }),
+    ("a README with values, permissions and the first custom resource", |chart| {
+        let readme = chart.read("README.md");
+        ["## Values", "## Permissions", "## First custom resource"]
+            .iter()
+            .all(|title| readme.contains(title))
+    }),
+    ("notes with the first custom resource", |chart| {
+        chart.read("templates/NOTES.txt").contains("kubectl")
+    }),
+    ("a comment for each value", |chart| {
+        let text = chart.read("values.yaml");
+        let mut before = "";
+        text.lines().all(|line| {
+            // Those of a group have comments of their own.
+            let is_key = line.starts_with(|first: char| first.is_ascii_alphabetic());
+            let is_described = !is_key || line.ends_with(':') || before.starts_with('#');
+            before = line;
+            is_described
+        })
+    }),
+    ("a schema that knows each value", |chart| {
+        let values: Json = serde_yaml::from_str(&chart.read("values.yaml")).expect("values");
+        let schema: Json =
+            serde_json::from_str(&chart.read("values.schema.json")).expect("a schema");
+        let keys = values.as_object().expect("values");
+        keys.keys().all(|key| !schema["properties"][key].is_null())
+    }),
+];
+
+#[test]
+fn charts_of_real_operators_have_what_is_wanted() {
+    let Some(case) = operators() else { return };
+    let mut missing = Vec::new();
+    for (name, version) in OPERATORS {
+        let path = format!("out/{name}/{version}");
+        let folder = case.path(&path);
+        let folder = folder.to_str().expect("UTF-8");
+        let lint = Helm::newest().run(["lint", "--strict", folder]).expect_success();
+        // Icons that are too large are left out.
+        let lint = lint.replace("[INFO] Chart.yaml: icon is recommended\n", "");
+        assert!(!lint.contains("[WARNING]") && !lint.contains("[INFO]"), "{lint}");
+
+        let rendered = Helm::newest().run(["template", "bright", folder, "--namespace", name]);
+        let chart = Chart {
+            metadata: yaml(&case, &format!("{path}/Chart.yaml")),
+            objects: documents(&rendered.expect_success()),
+            case: &case,
+            path,
+        };
+        let fails = WANTED.iter().filter(|(_, holds)| !holds(&chart));
+        missing.extend(fails.map(|(wanted, _)| format!("{name}: {wanted}")));
+    }
+    assert_eq!(missing, <[&str; 0]>::default());
 }

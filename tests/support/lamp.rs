@@ -67,6 +67,8 @@ spec:
               containers:
               - name: manager
                 image: registry.example.com/lamps/operator@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+                resources:
+                  requests: {cpu: 10m, memory: 64Mi}
                 ports:
                 - containerPort: 8080
 ";

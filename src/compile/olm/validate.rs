@@ -32,27 +32,24 @@ const ANNOTATIONS: [&str; 5] = [
 /// OLM: operator-framework/api, validators of CSVs and bundles.
 fn mismatches(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let csv = &bundle.csv;
-    let mut warn = |message: String, place: Place, hint: &str| {
-        diagnostics
-            .push(Diagnostic::warning(Code::CsvMismatch, message).at(place).hint(hint.to_owned()));
-    };
+    let mismatch =
+        |message: String, place: Place| Diagnostic::warning(Code::CsvMismatch, message).at(place);
     let name = csv.name();
     if let Some(why) = dns_subdomain(name).err().or((name.len() > 63).then_some("it is too long")) {
-        warn(
-            format!("invalid name `{name}` of the ClusterServiceVersion: {why}"),
-            csv.place(".metadata.name"),
+        let message = format!("invalid name `{name}` of the ClusterServiceVersion: {why}");
+        let found = mismatch(message, csv.place(".metadata.name"));
+        diagnostics.push(found.hint(
             "no action needed for the chart, which does not use the name; OLM could not install \
                 the bundle",
-        );
+        ));
     }
     // Without either, it is a bundle of CRDs.
     let accounts = csv.permissions.iter().chain(&csv.cluster_permissions).count();
     if csv.deployments.is_empty() && accounts > 0 {
-        warn(
-            "the ClusterServiceVersion has permissions but no Deployment".to_owned(),
-            csv.place(".spec.install.spec"),
-            "check the spelling and place of `.spec.install.spec.deployments`",
-        );
+        let message = "the ClusterServiceVersion has permissions but no Deployment".to_owned();
+        let found = mismatch(message, csv.place(".spec.install.spec"));
+        diagnostics
+            .push(found.hint("check the spelling and place of `.spec.install.spec.deployments`"));
     }
     for owned in &csv.owned_crds {
         let Some(crd) = bundle.crds.iter().find(|crd| crd.name() == owned.name) else { continue };
@@ -70,11 +67,10 @@ fn mismatches(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         } else {
             continue;
         };
-        warn(
-            format!("the CSV owns {key} {told} of `{}`, but the CRD has {known}", owned.name),
-            csv.place(&format!("{}.{key}", owned.path)),
-            "fix the CSV: the CRD takes precedence",
-        );
+        let message =
+            format!("the CSV owns {key} {told} of `{}`, but the CRD has {known}", owned.name);
+        let found = mismatch(message, csv.place(&format!("{}.{key}", owned.path)));
+        diagnostics.push(found.hint("fix the CSV: the CRD takes precedence"));
     }
     let images = csv.related_images.iter().map(|(_, image)| image.as_str()).enumerate();
     let invalid: Vec<(usize, &str)> =
@@ -82,24 +78,23 @@ fn mismatches(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     if let Some((first, _)) = invalid.first() {
         let images: Vec<String> = invalid.iter().map(|(_, image)| format!("`{image}`")).collect();
         let what = match images.as_slice() {
-            [image] => format!("the related image {image} is not a valid image reference"),
-            images => format!("related images are not valid references: {}", listed(images, 4)),
+            [image] => {
+                format!("the related image {image} cannot be mirrored: not a valid image reference")
+            }
+            images => {
+                let images = listed(images, 4);
+                format!("related images cannot be mirrored: not valid references: {images}")
+            }
         };
-        warn(
-            what,
-            csv.place(&format!(".spec.relatedImages[{first}].image")),
-            "fix the CSV: images without a valid reference cannot be mirrored",
-        );
+        diagnostics.push(mismatch(what, csv.place(&format!(".spec.relatedImages[{first}].image"))));
     }
     let annotations = csv.object.at(&["metadata", "annotations"]).and_then(Value::as_map);
     for key in annotations.into_iter().flat_map(Map::keys) {
         let meant = ANNOTATIONS.iter().find(|known| known.eq_ignore_ascii_case(key));
         if let Some(meant) = meant.filter(|meant| *meant != key) {
-            warn(
-                format!("unknown annotation `{key}`: OLM reads `{meant}`"),
-                csv.place(&format!(".metadata.annotations[{key:?}]")),
-                "fix the CSV: annotations are case-sensitive",
-            );
+            let message = format!("unknown annotation `{key}`: OLM reads `{meant}`");
+            let found = mismatch(message, csv.place(&format!(".metadata.annotations[{key:?}]")));
+            diagnostics.push(found.hint("fix the CSV: annotations are case-sensitive"));
         }
     }
 }

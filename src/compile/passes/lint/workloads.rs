@@ -11,48 +11,59 @@ fn workloads(unit: &Unit) -> impl Iterator<Item = &Object> {
     unit.objects.iter().filter(|object| LASTING_WORKLOADS.contains(&object.kind()))
 }
 
-/// Containers that may not run as root and do not say as whom: OpenShift picks a user.
-pub(super) fn users(unit: &Unit, diagnostics: &mut Diagnostics) {
-    // Security contexts are values.
+/// Containers whose security context or resources are a problem. Both are values, so they are judged
+/// by the defaults.
+pub(super) fn containers(unit: &Unit, diagnostics: &mut Diagnostics) {
     let values = unit.default_values();
     let release = Release { namespace: "", values: &values };
     for workload in workloads(unit) {
         let Some(rendered) = release.object(workload) else { continue };
         let pod = &rendered["spec"]["template"]["spec"];
-        let sets = |context: &Json, key: &str| {
-            [&context["securityContext"], &pod["securityContext"]]
-                .into_iter()
-                .find_map(|context| context.get(key).cloned())
+        let label = workload.label();
+        let mut note = |code,
+                        keys: &[&str],
+                        is: &dyn Fn(&Json) -> bool,
+                        text: &dyn Fn(&str) -> String| {
+            let containers = keys.iter().filter_map(|key| pod[*key].as_array()).flatten();
+            let found: Vec<&str> =
+                containers.filter(|one| is(one)).filter_map(|one| one["name"].as_str()).collect();
+            if !found.is_empty() {
+                diagnostics.push(Diagnostic::note(code, text(&few(&found))).at(workload.place()));
+            }
         };
-        let containers = ["initContainers", "containers"].map(|key| pod[key].as_array());
-        let missing: Vec<&str> = containers
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter(|container| {
-                // A container's own setting overrides that of its pod.
-                let is_non_root = sets(container, "runAsNonRoot") == Some(Json::Bool(true));
-                is_non_root && sets(container, "runAsUser").is_none()
-            })
-            .filter_map(|container| container["name"].as_str())
-            .collect();
 
         // A note, because the image may have a numeric USER, which only its registry knows.
-        if !missing.is_empty() {
-            diagnostics.push(
-                Diagnostic::note(
-                    Code::RunAsUserMissing,
-                    format!(
-                        "{} sets runAsNonRoot without runAsUser for {}: off OpenShift, pods fail \
-                            with CreateContainerConfigError unless the image has a numeric USER",
-                        workload.label(),
-                        few(&missing)
-                    ),
-                )
-                .at(workload.place()),
-            );
-        }
+        let lacks_user = |container: &Json| lacks_user(container, pod);
+        note(Code::RunAsUserMissing, &["initContainers", "containers"], &lacks_user, &|names| {
+            format!(
+                "{label} sets runAsNonRoot without runAsUser for {names}: off OpenShift, pods fail \
+                    with CreateContainerConfigError unless the image has a numeric USER"
+            )
+        });
+        note(Code::ResourcesMissing, &["containers"], &lacks_resources, &|names| {
+            format!(
+                "{label} has no resource requests or limits for {names}: a node that runs out of \
+                    memory evicts its pods first"
+            )
+        });
     }
+}
+
+/// Returns true if the container may not run as root and does not say as whom: OpenShift picks a
+/// user.
+fn lacks_user(container: &Json, pod: &Json) -> bool {
+    // A container's own setting overrides that of its pod.
+    let set = |key: &str| {
+        let contexts = [&container["securityContext"], &pod["securityContext"]];
+        contexts.into_iter().find_map(|context| context.get(key))
+    };
+    set("runAsNonRoot") == Some(&Json::Bool(true)) && set("runAsUser").is_none()
+}
+
+/// Returns true if the container has neither requests nor limits.
+fn lacks_resources(container: &Json) -> bool {
+    let is_empty = |part: &Json| part.as_object().is_none_or(serde_json::Map::is_empty);
+    ["requests", "limits"].iter().all(|key| is_empty(&container["resources"][key]))
 }
 
 /// Returns true if the image is untagged or has the tag `latest`.
