@@ -1,7 +1,7 @@
 //! Checks a tree against the types and fields of a Kubernetes API type.
 
-use super::type_walk::{Findings, MissingField, drop_zeros, walk};
-use crate::ir::{Step, push_key};
+use super::type_walk::{MissingField, drop_zeros, walk};
+use crate::ir::{Step, path_of, read_as};
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
 };
@@ -112,50 +112,17 @@ pub fn check_object(object: Json) -> TypeCheck {
 /// field.
 fn check<T: ApiType>(mut json: Json) -> TypeCheck {
     // The API server accepts null for missing values everywhere, `T` only for its own fields.
-    let found = unknown_fields::<T>(&json).or_else(|| {
+    let read = read_as::<T>(&json).or_else(|_| {
         drop_nulls(&mut json);
-        unknown_fields::<T>(&json)
+        read_as::<T>(&json)
     });
-    let Some(unknown_fields) = found else {
+    let Ok(read) = read else {
         return TypeCheck { mismatches: mismatches::<T>(json), ..TypeCheck::default() };
     };
-    let mismatches = findings::<T>(&json).mismatches;
+    let mismatches = walk(&read.value, &json).mismatches;
     drop_zeros(&mut json);
-    TypeCheck { mismatches, unknown_fields, missing: findings::<T>(&json).missing }
-}
-
-/// Returns the map entries in `json` that are not fields of `T`, or `None` if `json` does not match
-/// `T`.
-fn unknown_fields<T: ApiType>(json: &Json) -> Option<Vec<Vec<Step>>> {
-    let mut found = Vec::new();
-    read::<T>(json, &mut |path| found.push(steps(&path)))?;
-    Some(found)
-}
-
-/// Returns the findings about `json` that need the value of `T`; none if `json` does not match `T`.
-fn findings<T: ApiType>(json: &Json) -> Findings {
-    read::<T>(json, &mut |_| ()).map(|typed| walk(&typed, json)).unwrap_or_default()
-}
-
-/// Reads `json` as `T`, and calls `unknown` for entries that are not fields of `T`. Types have others in
-/// them, which the compiler reads with the same functions only if the type of `unknown` is the same.
-fn read<T: ApiType>(json: &Json, unknown: &mut dyn FnMut(serde_ignored::Path<'_>)) -> Option<T> {
-    serde_ignored::deserialize(json, unknown).ok()
-}
-
-fn steps(path: &serde_ignored::Path<'_>) -> Vec<Step> {
-    use serde_ignored::Path;
-    let (parent, step) = match path {
-        Path::Root => return Vec::new(),
-        Path::Some { parent }
-        | Path::NewtypeStruct { parent }
-        | Path::NewtypeVariant { parent } => (parent, None),
-        Path::Seq { parent, index } => (parent, Some(Step::Index(*index))),
-        Path::Map { parent, key } => (parent, Some(Step::Key(key.clone()))),
-    };
-    let mut steps = steps(parent);
-    steps.extend(step);
-    steps
+    let missing = read_as::<T>(&json).map(|read| walk(&read.value, &json).missing);
+    TypeCheck { mismatches, unknown_fields: read.unknown, missing: missing.unwrap_or_default() }
 }
 
 /// Maximum number of reported values per tree.
@@ -164,34 +131,30 @@ const MOST: usize = 20;
 /// Finds the values in `json` that do not match `T`.
 ///
 /// The API server accepts null for missing values everywhere, but `T` does not. serde stops at the
-/// first error, and reports a line instead of a path. So `json` is written with one path per line,
-/// and each value found is removed to find the next one.
+/// first value that does not fit, so it is replaced to find the next one.
 pub(super) fn mismatches<T: ApiType>(mut json: Json) -> Vec<TypeMismatch> {
     let mut found: Vec<TypeMismatch> = Vec::new();
-    drop_nulls(&mut json);
-    // Nearly all fit, and the indented text of a large CRD is many times that.
-    if let Some(typed) = read::<T>(&json, &mut |_| ()) {
-        return walk(&typed, &json).mismatches;
-    }
     while found.len() < MOST {
         drop_nulls(&mut json);
-        let Err(error) = serde_json::from_str::<T>(&format!("{json:#}")) else { break };
-        let mut paths = Vec::new();
-        lines(&json, (String::new(), String::new()), &mut paths);
-        let line = error.line().saturating_sub(1);
-        let (path, pointer) = paths.into_iter().nth(line).unwrap_or_default();
-        let text = error.to_string();
-        let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why);
-        let why = in_words(why);
+        let misfit = match read_as::<T>(&json) {
+            Ok(read) => {
+                found.extend(walk(&read.value, &json).mismatches);
+                break;
+            }
+            Err(misfit) => misfit,
+        };
+        let (path, why) = (path_of(&misfit.path), in_words(&misfit.why));
         let again = found.iter().any(|mismatch| mismatch.path == path);
-        match json.pointer_mut(&pointer) {
+        let value = misfit.path.iter().try_fold(&mut json, |value, step| match step {
+            Step::Key(key) => value.get_mut(key),
+            Step::Index(index) => value.get_mut(index),
+        });
+        match value {
             Some(value) if !again => *value = zero(&why),
             _ => break,
         }
         found.push(TypeMismatch { path, why });
     }
-    drop_nulls(&mut json);
-    found.extend(findings::<T>(&json).mismatches);
     found.truncate(MOST);
     found
 }
@@ -214,30 +177,6 @@ fn drop_nulls(json: &mut Json) {
         Json::Object(map) => {
             map.retain(|_, value| !value.is_null());
             map.values_mut().for_each(drop_nulls);
-        }
-        _ => {}
-    }
-}
-
-/// The path of each line of the indented text, and the same as a JSON pointer.
-fn lines(json: &Json, at: (String, String), paths: &mut Vec<(String, String)>) {
-    paths.push(at.clone());
-    match json {
-        Json::Array(items) if !items.is_empty() => {
-            for (index, item) in items.iter().enumerate() {
-                let (path, pointer) = &at;
-                lines(item, (format!("{path}[{index}]"), format!("{pointer}/{index}")), paths);
-            }
-            paths.push(at);
-        }
-        Json::Object(map) if !map.is_empty() => {
-            for (key, value) in map {
-                let (mut path, pointer) = at.clone();
-                push_key(&mut path, key);
-                let key = key.replace('~', "~0").replace('/', "~1");
-                lines(value, (path, format!("{pointer}/{key}")), paths);
-            }
-            paths.push(at);
         }
         _ => {}
     }
@@ -277,7 +216,6 @@ fn in_words(error: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::path_of;
     use k8s_openapi::api::apps::v1::DeploymentSpec;
     use serde_json::json;
 

@@ -3,8 +3,7 @@
 use super::declare::{Form, Key, Kind};
 use super::reader::{Reader, as_json};
 use crate::diag::Code;
-use crate::ir::push_key;
-use serde::Serialize;
+use crate::ir::{path_of, read_as};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -15,7 +14,7 @@ use toml::de::DeValue;
 /// A table with the fields of `T`, a type of the Kubernetes API.
 pub struct Api<T>(PhantomData<T>);
 
-impl<T: Serialize + DeserializeOwned> Form for Api<T> {
+impl<T: DeserializeOwned> Form for Api<T> {
     type Value = Json;
     const KIND: Kind = Kind::Object;
 
@@ -27,7 +26,7 @@ impl<T: Serialize + DeserializeOwned> Form for Api<T> {
 /// A list of such tables.
 pub struct ApiList<T>(PhantomData<T>);
 
-impl<T: Serialize + DeserializeOwned> Form for ApiList<T> {
+impl<T: DeserializeOwned> Form for ApiList<T> {
     type Value = Vec<Json>;
     const KIND: Kind = Kind::Objects;
     const REQUIRED: bool = false;
@@ -65,45 +64,26 @@ impl Form for TextMap {
 
 /// Returns the value if it has the type of the Kubernetes API and no unknown fields; reports
 /// other values.
-fn typed<T: Serialize + DeserializeOwned>(
+fn typed<T: DeserializeOwned>(
     reader: &mut Reader<'_>,
     key: &Key,
     value: &Spanned<DeValue<'_>>,
 ) -> Option<Json> {
     let hint = "see the Kubernetes API reference of pods and containers for the fields";
     let (name, range, json) = (key.name, value.span(), as_json(value.get_ref()));
-    let read = match serde_json::from_value::<T>(json.clone()) {
-        Ok(read) => read,
-        Err(why) => {
-            let message = format!("`{name}` does not match the Kubernetes API: {why}");
+    match read_as::<T>(&json) {
+        Err(misfit) => {
+            let message = format!("`{name}` does not match the Kubernetes API: {}", misfit.why);
             reader.error(Code::WrongType, &range, message, hint);
-            return None;
+            None
         }
-    };
-    let known = serde_json::to_value(read).unwrap_or_default();
-    if let Some(path) = unknown(&json, &known, name.to_owned()) {
-        reader.error(Code::UnknownKey, &range, format!("unknown field `{path}`"), hint);
-        return None;
-    }
-    Some(json)
-}
-
-/// Returns the path of the first key that did not survive being read.
-fn unknown(given: &Json, known: &Json, path: String) -> Option<String> {
-    match (given, known) {
-        (Json::Object(given), Json::Object(known)) => given.iter().find_map(|(key, value)| {
-            let mut path = path.clone();
-            push_key(&mut path, key);
-            match known.get(key) {
-                Some(known) => unknown(value, known, path),
-                None => Some(path),
+        Ok(read) => match read.unknown.first() {
+            Some(path) => {
+                let message = format!("unknown field `{name}{}`", path_of(path));
+                reader.error(Code::UnknownKey, &range, message, hint);
+                None
             }
-        }),
-        (Json::Array(given), Json::Array(known)) => {
-            given.iter().zip(known).enumerate().find_map(|(index, (given, known))| {
-                unknown(given, known, format!("{path}[{index}]"))
-            })
-        }
-        _ => None,
+            None => Some(json),
+        },
     }
 }
