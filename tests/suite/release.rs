@@ -319,7 +319,7 @@ fn pages_have_the_owner_of_cargo_toml() {
 fn the_static_program_runs_in_the_image_alone() {
     let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
     let done = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--locked", "--target", &target])
+        .args(["build", "--profile", "dist", "--locked", "--target", &target])
         .current_dir(root())
         .status()
         .expect("cargo runs");
@@ -329,7 +329,7 @@ fn the_static_program_runs_in_the_image_alone() {
     );
     let directory =
         std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from);
-    let program = directory.join(&target).join("release/bundle2chart");
+    let program = directory.join(&target).join("dist/bundle2chart");
     let case = Case::new();
     fs::create_dir_all(case.path(&format!("programs/{target}"))).expect("a directory");
     fs::copy(&program, case.path(&format!("programs/{target}/bundle2chart"))).expect("a program");
