@@ -281,10 +281,7 @@ impl<'a> Serializer for Place<'a> {
         Parts::of(self, "")
     }
 
-    fn serialize_struct(mut self, name: &'static str, _: usize) -> Result<Parts<'a>, Error> {
-        // Reading also accepts a list with an item for each field.
-        let json = self.json;
-        self.expect(json.is_object(), "a map")?;
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Parts<'a>, Error> {
         Parts::of(self, name)
     }
 

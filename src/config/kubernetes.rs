@@ -72,8 +72,10 @@ fn typed<T: DeserializeOwned>(
     let hint = "see the Kubernetes API reference of pods and containers for the fields";
     let (name, range, json) = (key.name, value.span(), as_json(value.get_ref()));
     match read_as::<T>(&json) {
-        Err(misfit) => {
-            let message = format!("`{name}` does not match the Kubernetes API: {}", misfit.why);
+        Err(wrong) => {
+            let place = path_of(&wrong.path);
+            let message =
+                format!("`{name}{place}` does not match the Kubernetes API: {}", wrong.why);
             reader.error(Code::WrongType, &range, message, hint);
             None
         }

@@ -302,14 +302,14 @@ impl Migration<'_> {
         self.table.push_str(&patches);
     }
 
-    /// Returns the tables of namespaces and ServiceAccounts, which take objects away.
+    /// Returns the tables of namespaces and ServiceAccounts, and removes their objects from `objects`.
     fn operands(&mut self, objects: &mut Vec<(Identity, Json)>) -> String {
-        let operands = Operands::take(objects, &self.namespace);
-        for (name, _) in operands.namespaces.iter().filter(|(_, is_created)| !**is_created) {
+        let operands = Operands::take(objects, &[&self.namespace, operand::NAMESPACE]);
+        for name in operands.namespaces.iter().filter(|_| !operands.are_created) {
             let label = format!("Namespace/{name}");
-            let message =
-                "created by the new chart, because it puts ServiceAccounts there".to_owned();
-            let hint = "where it exists, install the new chart with `--set createNamespaces=false`";
+            let message = "the hand-made chart does not create it, the new chart does".to_owned();
+            let hint = "upgrade the release with `--set createNamespaces=false`: Helm refuses to \
+                        adopt a namespace that exists";
             left_out(self.file, &label, message, hint, self.diagnostics);
         }
         operands.tables()

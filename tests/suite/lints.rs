@@ -148,7 +148,13 @@ fn resources_missing() {
         ("{claims: [{name: a}]}", true),
         ("{requests: {}}", true),
         ("{limits: {cpu: 1}}", false),
+        ("{limits: {ephemeral-storage: 1Gi}}", true),
         ("{requests: {memory: 1Gi}}", false),
+        // Another container has them: the pod is not BestEffort.
+        (
+            "{}\n              - {name: b, image: a, resources: {requests: {cpu: 1}}}\n              - name: c",
+            false,
+        ),
     ] {
         let seen = with(&format!("                resources: {resources}\n"));
         assert_eq!(seen.contains("note[resources-missing]"), is_missing, "{resources}: {seen}");

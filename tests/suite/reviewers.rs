@@ -1,4 +1,4 @@
-//! Rules of chart reviewers: metadata, labels, and the warnings of the build.
+//! Rules of chart reviewers: metadata, labels, documents and values.
 
 use crate::support::command::Case;
 use crate::support::helm::Helm;
@@ -249,12 +249,13 @@ const WANTED: [Wanted; 17] = [
     ("recommended labels", |chart| {
         let mut objects =
             chart.objects.iter().filter(|object| object["kind"] != "CustomResourceDefinition");
-        objects.all(|object| {
-            let labels = &object["metadata"]["labels"];
-            ["name", "instance", "managed-by", "version"]
-                .iter()
-                .all(|key| labels[format!("app.kubernetes.io/{key}")].is_string())
-        })
+        chart.objects.len() > 3
+            && objects.all(|object| {
+                let labels = &object["metadata"]["labels"];
+                ["name", "instance", "managed-by", "version"]
+                    .iter()
+                    .all(|key| labels[format!("app.kubernetes.io/{key}")].is_string())
+            })
     }),
     ("a README with values, permissions and the first custom resource", |chart| {
         let readme = chart.read("README.md");
@@ -263,27 +264,43 @@ const WANTED: [Wanted; 17] = [
             .all(|title| readme.contains(title))
     }),
     ("notes with the first custom resource", |chart| {
-        chart.read("templates/NOTES.txt").contains("kubectl")
+        chart.read("templates/NOTES.txt").contains("When the operator is ready, create a")
     }),
-    ("a comment for each value", |chart| {
-        let text = chart.read("values.yaml");
-        let mut before = "";
-        text.lines().all(|line| {
-            // Those of a group have comments of their own.
-            let is_key = line.starts_with(|first: char| first.is_ascii_alphabetic());
-            let is_described = !is_key || line.ends_with(':') || before.starts_with('#');
-            before = line;
-            is_described
-        })
-    }),
+    ("a comment for each value", |chart| is_described(&chart.read("values.yaml"))),
     ("a schema that knows each value", |chart| {
         let values: Json = serde_yaml::from_str(&chart.read("values.yaml")).expect("values");
-        let schema: Json =
-            serde_json::from_str(&chart.read("values.schema.json")).expect("a schema");
-        let keys = values.as_object().expect("values");
-        keys.keys().all(|key| !schema["properties"][key].is_null())
+        let schema = serde_json::from_str(&chart.read("values.schema.json")).expect("a schema");
+        is_known(&values, &schema)
     }),
 ];
+
+/// True if each key has a comment, is in a value with a comment, or is a group of such keys.
+fn is_described(values: &str) -> bool {
+    let (mut described, mut has_comment) = (None, false);
+    let mut lines = values.lines().filter(|line| !line.is_empty());
+    lines.all(|line| {
+        let text = line.trim_start();
+        let indent = line.len() - text.len();
+        if text.starts_with(['#', '-']) || described.is_some_and(|outer| indent > outer) {
+            has_comment = text.starts_with('#');
+            return true;
+        }
+        described = has_comment.then_some(indent);
+        std::mem::take(&mut has_comment) || text.ends_with(':')
+    })
+}
+
+/// True if a schema that lists properties has each key of the values.
+fn is_known(values: &Json, schema: &Json) -> bool {
+    let (Some(values), Some(properties)) = (values.as_object(), schema["properties"].as_object())
+    else {
+        return true;
+    };
+    values.iter().all(|(key, value)| {
+        properties.get(key).is_some_and(|property| is_known(value, property))
+            || schema["additionalProperties"].is_object()
+    })
+}
 
 #[test]
 fn charts_of_real_operators_have_what_is_wanted() {

@@ -704,11 +704,12 @@ codes! {
     /// OpenShift assigns a user ID per namespace. On other clusters the image's USER is used, and
     /// pods fail with CreateContainerConfigError if it is root or not numeric.
     RunAsUserMissing "run-as-user-missing" Note attention;
-    /// Containers have neither requests nor limits for CPU and memory.
+    /// Pods have neither requests nor limits for CPU and memory.
     ///
     /// Such pods are of the class BestEffort: a node that runs out of memory evicts them first, and
-    /// the scheduler counts them as nothing. Set the chart's values `resources`, by the name of the
-    /// container, or `resources` of `[bundle.config]`, which replaces those of all containers.
+    /// the scheduler reserves nothing for them. Set the chart's values `resources`, by the name of
+    /// the container, or `resources` of `[bundle.config]`, which replaces those of all containers of
+    /// the operator. For objects of overlays and of `[[chart]]`, change the manifest.
     ResourcesMissing "resources-missing" Note;
     /// A Service or PodDisruptionBudget selects no pods of the chart.
     ///

@@ -40,7 +40,7 @@ pub use path::{Step, path_of, push_key, steps};
 pub use pattern::{Ignore, Pattern};
 pub use pod_references::{PodReference, pod_references};
 pub use quantity::quantity;
-pub use read_as::{Misfit, Typed, read_as};
+pub use read_as::{ReadError, ReadValue, read_as};
 pub use reads::ReadPaths;
 pub use resolve::Release;
 pub use resolve::{RELEASE_NAME, certificate_placeholder, truth};

@@ -1,19 +1,20 @@
 //! Reads JSON as a type, and says what does not fit and where.
 //!
-//! A type of the Kubernetes API has hundreds of others in it. The compiler makes the functions that
-//! read them again for each deserializer, so the program has one for all.
+//! rustc compiles the code that reads a type, and all types in it, once for each deserializer. The
+//! types of the Kubernetes API are hundreds, so all callers share this one.
 
 use super::path::Step;
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor,
+    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Unexpected,
+    Visitor,
 };
 use serde::forward_to_deserialize_any;
 use serde_json::{Error, Value as Json};
 
 /// A value that was read.
 #[derive(Debug)]
-pub struct Typed<T> {
+pub struct ReadValue<T> {
     /// The value.
     pub value: T,
     /// Entries of maps that the type has no field for.
@@ -22,10 +23,10 @@ pub struct Typed<T> {
 
 /// The first value that its type does not allow.
 #[derive(Debug)]
-pub struct Misfit {
+pub struct ReadError {
     /// The place of the value.
     pub path: Vec<Step>,
-    /// The reason in serde's words, with the value, which may be a secret.
+    /// The reason, without the value, which may be a secret.
     pub why: String,
 }
 
@@ -33,11 +34,11 @@ pub struct Misfit {
 ///
 /// # Errors
 /// The first value that does not fit.
-pub fn read_as<T: DeserializeOwned>(json: &Json) -> Result<Typed<T>, Misfit> {
+pub fn read_as<T: DeserializeOwned>(json: &Json) -> Result<ReadValue<T>, ReadError> {
     let mut trace = Trace::default();
     match T::deserialize(Tree { json, trace: &mut trace }) {
-        Ok(value) => Ok(Typed { value, unknown: trace.unknown }),
-        Err(why) => Err(Misfit { path: trace.path, why: why.to_string() }),
+        Ok(value) => Ok(ReadValue { value, unknown: trace.unknown }),
+        Err(why) => Err(ReadError { path: trace.path, why: in_words(&why.to_string()) }),
     }
 }
 
@@ -63,14 +64,7 @@ impl<'de> Deserializer<'de> for Tree<'de, '_> {
             Json::Bool(value) => visitor.visit_bool(*value),
             Json::Number(number) => number.deserialize_any(visitor),
             Json::String(text) => visitor.visit_borrowed_str(text),
-            Json::Array(list) => {
-                let mut items = Items { items: list.iter().enumerate(), trace };
-                let value = visitor.visit_seq(&mut items)?;
-                match items.items.next() {
-                    None => Ok(value),
-                    Some(_) => Err(Error::invalid_length(list.len(), &"fewer items")),
-                }
-            }
+            Json::Array(list) => visitor.visit_seq(Items { items: list.iter().enumerate(), trace }),
             Json::Object(map) => {
                 visitor.visit_map(Entries { entries: map.iter(), value: &Json::Null, trace })
             }
@@ -92,6 +86,19 @@ impl<'de> Deserializer<'de> for Tree<'de, '_> {
         visitor.visit_newtype_struct(self)
     }
 
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match self.json {
+            // Types that are derived take a list with an item for each field.
+            Json::Array(_) => Err(Error::invalid_type(Unexpected::Seq, &visitor)),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         self.trace.unknown.push(self.trace.path.clone());
         visitor.visit_unit()
@@ -99,7 +106,7 @@ impl<'de> Deserializer<'de> for Tree<'de, '_> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct seq tuple tuple_struct map struct enum identifier
+        unit_struct seq tuple tuple_struct map enum identifier
     }
 }
 
@@ -147,5 +154,108 @@ impl<'de> MapAccess<'de> for Entries<'de, '_> {
         let value = seed.deserialize(Tree { json: self.value, trace: self.trace })?;
         self.trace.path.pop();
         Ok(value)
+    }
+}
+
+/// Rewrites serde's error message without the value, which may be a secret.
+fn in_words(error: &str) -> String {
+    // The value may contain the same words.
+    let Some((found, expected)) = error.rsplit_once(", expected ") else {
+        return error.to_owned();
+    };
+    let expected = match expected {
+        "i32" | "i64" => "an integer",
+        "a sequence" => "a list",
+        "IntOrString" => "an integer or a string",
+        "Quantity" => "a quantity",
+        // The name of a type.
+        expected if expected.starts_with(|c: char| c.is_ascii_uppercase()) => "a map",
+        expected if expected.starts_with("struct ") => "a map",
+        expected => expected,
+    };
+    let found = found.strip_prefix("invalid type: ").unwrap_or_default();
+    let found = match found.split(' ').next().unwrap_or_default() {
+        "string" => "a string",
+        "integer" => "an integer",
+        "floating" => "a number with a fraction",
+        "boolean" => "a boolean",
+        "map" => "a map",
+        "sequence" => "a list",
+        "null" => "null",
+        _ => "something else",
+    };
+    format!("it must be {expected}, but it is {found}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::path_of;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Lamp {
+        name: String,
+        #[serde(default)]
+        parts: Vec<Lamp>,
+        free: Option<Json>,
+        watts: Option<u8>,
+    }
+
+    #[test]
+    fn places_of_errors_and_of_unknown_fields() {
+        for (json, error) in [
+            (json!({"name": "a", "free": {"a": [1]}, "watts": null}), None),
+            (json!({"name": 5}), Some((".name", "it must be a string, but it is an integer"))),
+            (
+                json!({"name": "a", "parts": [{"name": "b"}, {"name": "c", "parts": {}}]}),
+                Some((".parts[1].parts", "it must be a list, but it is a map")),
+            ),
+            (
+                json!({"name": "a", "parts": [["b", [], null, null]]}),
+                Some((".parts[0]", "it must be a map, but it is a list")),
+            ),
+            (json!({"name": "a", "parts": [{}]}), Some((".parts[0]", "missing field `name`"))),
+            (
+                json!({"name": "a", "watts": 256}),
+                Some((".watts", "it must be u8, but it is something else")),
+            ),
+        ] {
+            let read = read_as::<Lamp>(&json).err();
+            let read = read.map(|error| (path_of(&error.path), error.why));
+            assert_eq!(read, error.map(|(path, why)| (path.to_owned(), why.to_owned())), "{json}");
+        }
+
+        let json = json!({
+            "x": 1,
+            "name": "a",
+            "free": {"y": 1},
+            "parts": [{"name": "b"}, {"name": "c", "z": {"name": 1}}],
+        });
+        let unknown = read_as::<Lamp>(&json).expect("a lamp").unknown;
+        let unknown: Vec<String> = unknown.iter().map(|path| path_of(path)).collect();
+        assert_eq!(unknown, [".x", ".parts[1].z"]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said_without_the_value() {
+        assert_eq!(
+            in_words("invalid type: string \"s3cret\", expected i32"),
+            "it must be an integer, but it is a string"
+        );
+        assert_eq!(
+            in_words("invalid type: integer `1234`, expected a string"),
+            "it must be a string, but it is an integer"
+        );
+        assert_eq!(
+            in_words("invalid value: integer `99999999999`, expected i32"),
+            "it must be an integer, but it is something else"
+        );
+        assert_eq!(
+            in_words("invalid type: string \"a, expected s3cret\", expected i32"),
+            "it must be an integer, but it is a string"
+        );
+        assert_eq!(in_words("missing field `template`"), "missing field `template`");
     }
 }

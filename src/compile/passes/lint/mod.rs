@@ -26,7 +26,7 @@ pub(super) fn lint(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) 
     characters::characters(unit, diagnostics);
     kinds::foreign(unit, diagnostics);
     kinds::conversion(unit, diagnostics);
-    workloads::containers(unit, diagnostics);
+    workloads::pods(unit, diagnostics);
     workloads::images(unit, diagnostics);
     workloads::selectors(unit, diagnostics);
     workloads::twice(unit, diagnostics);

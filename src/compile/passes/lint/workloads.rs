@@ -11,41 +11,41 @@ fn workloads(unit: &Unit) -> impl Iterator<Item = &Object> {
     unit.objects.iter().filter(|object| LASTING_WORKLOADS.contains(&object.kind()))
 }
 
-/// Containers whose security context or resources are a problem. Both are values, so they are judged
-/// by the defaults.
-pub(super) fn containers(unit: &Unit, diagnostics: &mut Diagnostics) {
+/// Users and resources of pods. Both are values, so they are judged by the defaults.
+pub(super) fn pods(unit: &Unit, diagnostics: &mut Diagnostics) {
     let values = unit.default_values();
     let release = Release { namespace: "", values: &values };
     for workload in workloads(unit) {
         let Some(rendered) = release.object(workload) else { continue };
         let pod = &rendered["spec"]["template"]["spec"];
-        let label = workload.label();
-        let mut note = |code,
-                        keys: &[&str],
-                        is: &dyn Fn(&Json) -> bool,
-                        text: &dyn Fn(&str) -> String| {
-            let containers = keys.iter().filter_map(|key| pod[*key].as_array()).flatten();
-            let found: Vec<&str> =
-                containers.filter(|one| is(one)).filter_map(|one| one["name"].as_str()).collect();
-            if !found.is_empty() {
-                diagnostics.push(Diagnostic::note(code, text(&few(&found))).at(workload.place()));
-            }
-        };
+        let containers = ["initContainers", "containers"].map(|key| pod[key].as_array());
+        let containers: Vec<&Json> = containers.into_iter().flatten().flatten().collect();
 
         // A note, because the image may have a numeric USER, which only its registry knows.
-        let lacks_user = |container: &Json| lacks_user(container, pod);
-        note(Code::RunAsUserMissing, &["initContainers", "containers"], &lacks_user, &|names| {
-            format!(
-                "{label} sets runAsNonRoot without runAsUser for {names}: off OpenShift, pods fail \
-                    with CreateContainerConfigError unless the image has a numeric USER"
-            )
-        });
-        note(Code::ResourcesMissing, &["containers"], &lacks_resources, &|names| {
-            format!(
-                "{label} has no resource requests or limits for {names}: a node that runs out of \
-                    memory evicts its pods first"
-            )
-        });
+        let without_user = containers.iter().filter(|container| lacks_user(container, pod));
+        let without_user: Vec<&str> =
+            without_user.filter_map(|container| container["name"].as_str()).collect();
+        if !without_user.is_empty() {
+            let message = format!(
+                "{} sets runAsNonRoot without runAsUser for {}: off OpenShift, pods fail with \
+                    CreateContainerConfigError unless the image has a numeric USER",
+                workload.label(),
+                few(&without_user)
+            );
+            diagnostics
+                .push(Diagnostic::note(Code::RunAsUserMissing, message).at(workload.place()));
+        }
+
+        let mut parts = containers.into_iter().chain([pod]);
+        if !parts.any(has_resources) {
+            let message = format!(
+                "{} has no requests or limits for CPU and memory: a node that runs out of memory \
+                    evicts its pods first",
+                workload.label()
+            );
+            diagnostics
+                .push(Diagnostic::note(Code::ResourcesMissing, message).at(workload.place()));
+        }
     }
 }
 
@@ -60,10 +60,10 @@ fn lacks_user(container: &Json, pod: &Json) -> bool {
     set("runAsNonRoot") == Some(&Json::Bool(true)) && set("runAsUser").is_none()
 }
 
-/// Returns true if the container has neither requests nor limits.
-fn lacks_resources(container: &Json) -> bool {
-    let is_empty = |part: &Json| part.as_object().is_none_or(serde_json::Map::is_empty);
-    ["requests", "limits"].iter().all(|key| is_empty(&container["resources"][key]))
+/// Returns true if a container or a pod has requests or limits for CPU or memory.
+fn has_resources(part: &Json) -> bool {
+    let kinds = ["requests", "limits"].iter().map(|kind| &part["resources"][kind]);
+    kinds.into_iter().any(|amounts| !amounts["cpu"].is_null() || !amounts["memory"].is_null())
 }
 
 /// Returns true if the image is untagged or has the tag `latest`.
