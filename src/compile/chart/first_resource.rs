@@ -27,7 +27,8 @@ pub struct FirstResource {
 
 impl FirstResource {
     /// Returns the resource that the ClusterServiceVersion names as the first one, or the first of its
-    /// examples of a kind that it owns and that is for users.
+    /// examples of a kind that it owns and that is for users. Kinds of a group such as
+    /// `operator.example.com` configure the operator itself, and come before others.
     pub fn of(csv: &ClusterServiceVersion) -> Option<Self> {
         let annotation = |key: &str| -> Option<Json> {
             let text = csv.object.metadata("annotations")?.get(key)?.as_str()?;
@@ -51,9 +52,13 @@ impl FirstResource {
             })
         };
         let examples = annotation("alm-examples");
-        let mut examples = examples.iter().filter_map(Json::as_array).flatten();
+        let examples = examples.iter().filter_map(Json::as_array).flatten();
+        let examples = examples.filter(|example| is_own(example));
+        let is_other = |example: &&Json| {
+            !example["apiVersion"].as_str().is_some_and(|version| version.starts_with("operator."))
+        };
         let first = annotation("operatorframework.io/initialization-resource");
-        let first = first.filter(is_own).or_else(|| examples.find(|e| is_own(e)).cloned())?;
+        let first = first.filter(is_own).or_else(|| examples.min_by_key(is_other).cloned())?;
 
         Some(FirstResource {
             kind: escape::visible(first["kind"].as_str()?).into_owned(),
