@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Expr, Object, Part, Unit, Value, WORKLOADS, push_key};
+use crate::ir::{Expr, Object, Origin, Part, Unit, Value, WORKLOADS, push_key};
 use std::collections::BTreeSet;
 
 /// Rewrites the namespaces of binding subjects, of a Service of the chart behind a CRD's conversion
@@ -35,6 +35,7 @@ const ACCOUNTS_OF: &str = "system:serviceaccounts:";
 /// ServiceAccounts of this chart, any in a namespace that the bundle calls its own, and the group
 /// of all of these.
 fn subjects(object: &mut Object, accounts: &BTreeSet<String>, context: &Context) {
+    let is_of_bundle = !matches!(object.origin, Origin::Overlay { .. });
     let subjects = object.root.get_mut("subjects").and_then(Value::as_seq_mut);
     for subject in subjects.into_iter().flatten().filter_map(Value::as_map_mut) {
         let text = |key: &str| subject.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -50,9 +51,10 @@ fn subjects(object: &mut Object, accounts: &BTreeSet<String>, context: &Context)
             continue;
         }
         let meant = context.namespace(text("namespace"));
-        // An account of the chart under a foreign namespace is a leftover of the vendor's
-        // kustomization.
-        let own = accounts.contains(text("name")) || text("namespace").is_empty();
+        // In a bundle, an account of the chart under a foreign namespace is a leftover of the
+        // vendor's kustomization.
+        let is_leftover = is_of_bundle && accounts.contains(text("name"));
+        let own = is_leftover || text("namespace").is_empty();
         if let Some(namespace) = meant.or(own.then_some(Expr::ReleaseNamespace)) {
             subject.insert("namespace".to_owned(), Value::Expr(namespace));
         }
@@ -353,6 +355,32 @@ spec: {{template: {{spec: {{serviceAccountName: pods}}}}}}
                 )));
                 assert_eq!(binding["subjects"][0][key], expected, "{kind} {subject}");
             }
+        }
+    }
+
+    #[test]
+    fn subjects_of_overlays_stay_in_other_namespaces() {
+        for (namespace, expected) in [("elsewhere", "elsewhere"), ("widget-lab", "widgets")] {
+            let mut unit = sample::bundle(&format!(
+                "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {{name: a}}
+subjects: [{{kind: ServiceAccount, name: shipped, namespace: {namespace}}}]
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {{name: shipped}}
+"
+            ));
+            unit.objects[0].origin = Origin::Overlay {
+                file: "overlay.yaml".to_owned(),
+                document: 1,
+                line: 1,
+                path: String::new(),
+            };
+            let (binding, _) = rewritten(&mut unit);
+            assert_eq!(binding["subjects"][0]["namespace"], expected);
         }
     }
 
