@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// Namespaces and ServiceAccounts that are there before the operator makes its operands.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Operands {
     /// Namespaces besides the release's.
     pub namespaces: BTreeSet<String>,

@@ -62,8 +62,8 @@ fn lacks_user(container: &Json, pod: &Json) -> bool {
 
 /// Returns true if a container or a pod has requests or limits for CPU or memory.
 fn has_resources(part: &Json) -> bool {
-    let kinds = ["requests", "limits"].iter().map(|kind| &part["resources"][kind]);
-    kinds.into_iter().any(|amounts| !amounts["cpu"].is_null() || !amounts["memory"].is_null())
+    let mut amounts = ["requests", "limits"].iter().map(|key| &part["resources"][key]);
+    amounts.any(|amounts| !amounts["cpu"].is_null() || !amounts["memory"].is_null())
 }
 
 /// Returns true if the image is untagged or has the tag `latest`.
