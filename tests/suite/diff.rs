@@ -903,6 +903,7 @@ fn facts(set: &ChangeSet) -> String {
     text
 }
 
+/// Snapshots have only our own sentences and names: no descriptions.
 #[test]
 fn real_upgrades() {
     let Some(corpus) = crate::support::shared::shared("corpus") else { return };
@@ -921,6 +922,14 @@ fn real_upgrades() {
             assert_eq!(diff::tree::apply(old, &edits).as_ref(), Some(new), "{name} {id}");
         }
         insta::assert_snapshot!(format!("real_{name}_{old}_{new}"), facts(&set));
+
+        let style = text::Style { colour: false, width: 100, full: false, cut: false };
+        let report = text::render(&set, style);
+        let screen = report.split("\nplan\n").next().expect("a first screen");
+        insta::assert_snapshot!(format!("first_screen_{name}_{old}_{new}"), screen);
+        let page = html::render(&set);
+        assert!(page.len() < 500_000, "{name}: {} bytes of HTML", page.len());
+
         let back = compare(&path(new), &path(old));
         assert_eq!(set.acted("changed"), back.acted("changed"), "{name}");
         assert_eq!(set.acted("renamed"), back.acted("renamed"), "{name}");
@@ -929,22 +938,6 @@ fn real_upgrades() {
         assert!(compare(&path(new), &path(new)).is_empty(), "{name}");
     }
     assert!(missing.is_empty(), "not in the corpus: {missing:?}");
-}
-
-/// The first screens of real upgrades. Only our own sentences and names: no descriptions.
-#[test]
-fn first_screens_of_real_upgrades() {
-    let Some(corpus) = crate::support::shared::shared("corpus") else { return };
-    for (name, old, new) in REAL {
-        let path = |version: &str| corpus.join(name).join(version).display().to_string();
-        let set = compare(&path(old), &path(new));
-        let style = text::Style { colour: false, width: 100, full: false, cut: false };
-        let report = text::render(&set, style);
-        let screen = report.split("\nplan\n").next().expect("a first screen");
-        insta::assert_snapshot!(format!("first_screen_{name}_{old}_{new}"), screen);
-        let page = html::render(&set);
-        assert!(page.len() < 500_000, "{name}: {} bytes of HTML", page.len());
-    }
 }
 
 #[test]
