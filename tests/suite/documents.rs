@@ -8,6 +8,7 @@ mod crates;
 mod examples;
 mod values;
 
+use crate::support::command::Case;
 use crate::support::deviations;
 use bundle2chart::config::schema::json_schema;
 use bundle2chart::diag::{Code, Explanation};
@@ -195,4 +196,14 @@ Generated from `tests/support/deviations.rs`.
         );
     }
     up_to_date("docs/deviations.md", &text);
+}
+
+/// The picture of a terminal in docs/first-chart.md.
+#[test]
+fn picture_of_inspect() {
+    let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/bundles/pod-group-operator/1.0.0");
+    let seen = Case::new().run(&["inspect", bundle, "--color", "always"]);
+    let command = "$ bundle2chart inspect fixtures/bundles/pod-group-operator/1.0.0\n";
+    let screen = [command, &seen.stdout, "\n", &seen.stderr].concat();
+    up_to_date("docs/inspect.svg", &anstyle_svg::Term::new().render_svg(&screen));
 }
