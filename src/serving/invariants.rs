@@ -51,9 +51,45 @@ pub(super) struct Finding {
     pub(super) hint: String,
 }
 
+impl Finding {
+    /// Makes it a warning.
+    pub(super) fn warning(&mut self) -> &mut Self {
+        self.severity = Some(Severity::Warning);
+        self
+    }
+
+    /// Makes it a note.
+    pub(super) fn note(&mut self) -> &mut Self {
+        self.severity = Some(Severity::Note);
+        self
+    }
+
+    /// Sets the key of `[[serving]]`.
+    pub(super) fn field(&mut self, field: &'static str) -> &mut Self {
+        self.field = Some(field);
+        self
+    }
+
+    /// Sets the code.
+    pub(super) fn code(&mut self, code: Code) -> &mut Self {
+        self.code = Some(code);
+        self
+    }
+
+    /// Sets reason and source.
+    pub(super) fn why(&mut self, reason: &'static str, source: &'static str) -> &mut Self {
+        self.why = Some((reason, source));
+        self
+    }
+}
+
 /// Collects findings.
-#[derive(Debug, Default)]
-pub(super) struct Found(Vec<Finding>);
+#[derive(Debug)]
+pub(super) struct Found {
+    /// Code of the invariant.
+    pub(super) code: Code,
+    all: Vec<Finding>,
+}
 
 impl Found {
     /// Adds a finding and returns it, for overrides.
@@ -64,7 +100,7 @@ impl Found {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) -> &mut Finding {
-        self.0.push(Finding {
+        self.all.push(Finding {
             severity: None,
             field: None,
             code: None,
@@ -75,8 +111,39 @@ impl Found {
             path: path.into(),
             hint: hint.into(),
         });
-        let last = self.0.len() - 1;
-        &mut self.0[last]
+        let last = self.all.len() - 1;
+        &mut self.all[last]
+    }
+
+    /// Returns a reporter of findings at one place.
+    pub(super) fn at(&mut self, owner: usize, path: impl Into<String>) -> Reporter<'_> {
+        Reporter { found: self, owner, path: path.into(), field: None }
+    }
+}
+
+/// Adds findings at one place.
+pub(super) struct Reporter<'f> {
+    found: &'f mut Found,
+    owner: usize,
+    path: String,
+    field: Option<&'static str>,
+}
+
+impl Reporter<'_> {
+    /// Sets the key of `[[serving]]` of the findings.
+    pub(super) fn field(self, field: &'static str) -> Self {
+        Self { field: Some(field), ..self }
+    }
+
+    /// Adds a finding and returns it, for overrides.
+    pub(super) fn push(
+        &mut self,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> &mut Finding {
+        let finding = self.found.push(self.owner, &self.path, message, hint);
+        finding.field = self.field;
+        finding
     }
 }
 
@@ -112,7 +179,7 @@ invariants! {
     ServingPickerFlags Error "epp.flags" "llm-d-router, options of the picker"
         rules::picker::flags, "the picker fails to start, or is never ready";
     ServingPickerFlags Error "epp.flags" "sources of the picker's release"
-        rules::by_release::picker_flags, "the picker fails to start";
+        rules::by_release::wrong, "the picker fails to start";
     ServingPickerRights Error "epp" "istio.io#17528"
         rules::picker::rights, "the picker never becomes ready";
     ServingPickerReplicas Error "epp.replicas" "GAIE#1619"
@@ -120,11 +187,11 @@ invariants! {
     ServingPickerConfig Error "epp.config" "llm-d-router#1134"
         rules::config::valid, "the picker fails to start";
     ServingPickerConfig Error "epp.config" "sources of the picker's release"
-        rules::by_release::picker_config, "the picker fails to start";
+        rules::by_release::wrong, "the picker fails to start";
     ServingDeprecated Warning "epp.config" "llm-d-router#936"
         rules::by_release::deprecated, "a later release fails to start with it";
     ServingApi Error "api" "CRDs of the release"
-        rules::by_release::api, "the API server rejects the object";
+        rules::by_release::wrong, "the API server rejects the object";
     ServingRelease Note "engine.image" "sources of all releases"
         rules::by_release::depends, "another release may not start";
     ServingRoles Error "epp.config" "llm-d-router#220"
@@ -140,7 +207,7 @@ invariants! {
     ServingEngineFlags Error "topology" "vLLM, checks of its flags"
         rules::join::refused, "the engine fails to start";
     ServingEngineFlags Error "engine.args" "sources of the engine's release"
-        rules::by_release::engine, "the engine fails to start";
+        rules::by_release::wrong, "the engine fails to start";
     ServingEngineFlags Error "engine.args" "commands of vLLM and SGLang"
         rules::program::names, "the engine fails to start";
     ServingEngineFlags Warning "engine.args" "llm-d-router, core metrics"
@@ -158,7 +225,7 @@ invariants! {
     ServingSidecar Error "prefill" "llm-d-router#329"
         rules::engine::sidecar, "requests do not reach the engine, or prefill gets none";
     ServingSidecarFlag Error "prefill.sidecar-image" "llm-d-router#761"
-        rules::by_release::sidecar, "the sidecar fails to start";
+        rules::by_release::wrong, "the sidecar fails to start";
     ServingPortClash Error "engine.args" "llm-d-router#329"
         rules::engine::port_clash, "one of the containers fails to start";
     ServingProbe Error "engine.args" "aibrix#2116"
@@ -275,23 +342,23 @@ pub(super) fn check(
     let start = diagnostics.mark();
     let mut all: Vec<(&Invariant, Found)> = Vec::new();
     for invariant in INVARIANTS.iter().filter(|invariant| wanted(invariant)) {
-        let mut found = Found::default();
+        let mut found = Found { code: invariant.code, all: Vec::new() };
         (invariant.check)(view, &mut found);
         all.push((invariant, found));
     }
     let file = |finding: &Finding| manifests[finding.owner].place.file.as_deref();
-    let each = all.iter().flat_map(|(_, found)| &found.0);
+    let each = all.iter().flat_map(|(_, found)| &found.all);
     let incomplete: BTreeSet<Option<&str>> =
         each.filter(|finding| finding.is_incomplete).map(file).collect();
 
     for (invariant, found) in all {
-        for finding in found.0 {
+        for finding in found.all {
             let is_error = finding.severity.unwrap_or(invariant.severity) == Severity::Error;
             if is_error && incomplete.contains(&file(&finding)) {
                 continue;
             }
             let manifest = &manifests[finding.owner];
-            let mut place = manifest.place.clone().object(manifest.label());
+            let mut place = manifest.place.clone().object(manifest.to_string());
             if let Some(path) = Some(&finding.path).filter(|path| !path.is_empty()) {
                 place = place.path(path);
             }

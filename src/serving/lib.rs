@@ -185,7 +185,7 @@ pub fn collisions(models: &[(&ServingConfig, Unit)], diagnostics: &mut Diagnosti
                 _ => ("name", "rename one of the models"),
             };
             let Some(first) = seen.insert((group, kind, namespace, name), config) else { continue };
-            let message = format!("chart of `{}` also has {}", first.name, manifest.label());
+            let message = format!("chart of `{}` also has {manifest}", first.name);
             diagnostics.push(
                 Diagnostic::error(Code::ServingTwice, message)
                     .at(config.place(field))
@@ -217,7 +217,7 @@ fn images_of(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
     let view = View::new(&manifests, &derived, config.profile, None);
     let mut found: BTreeMap<String, Vec<Use>> = BTreeMap::new();
     let mut add = |reference: &str, owner: usize, container: &str, path: String| {
-        let object = manifests[owner].label();
+        let object = manifests[owner].to_string();
         let place = Place::default().object(object.clone()).path(path);
         let (container, name) = (container.to_owned(), String::new());
         let used = Use { kind: UseKind::Model, object, container, name, place };
@@ -233,19 +233,13 @@ fn images_of(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
             }
             add(image, template.owner, pods::text(container, "name"), format!("{path}.image"));
         }
-        for (index, volume) in pods::list(template.spec, "volumes").iter().enumerate() {
-            if let Some(image) = volume.pointer("/image/reference").and_then(|image| image.as_str())
-            {
-                let path = format!("{}.volumes[{index}].image.reference", template.spec_path);
-                add(image, template.owner, "", path);
-            }
+        for (image, path) in template.model_images().filter(|(image, _)| !image.is_empty()) {
+            add(image, template.owner, "", path);
         }
     }
 
     for picker in &view.pickers {
-        let path = "/spec/template/spec";
-        let Some(spec) = manifests[picker.owner].json.pointer(path) else { continue };
-        for (container, path) in pods::all_containers(spec, ".spec.template.spec") {
+        for (container, path) in pods::all_containers(picker.spec(), ".spec.template.spec") {
             let (image, name) = (pods::text(container, "image"), pods::text(container, "name"));
             add(image, picker.owner, name, format!("{path}.image"));
         }

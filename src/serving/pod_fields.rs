@@ -164,23 +164,18 @@ pub(super) fn add(
     let mut engine = of_table(&config.pod, "pod.");
     engine.extend(of_other_keys(config));
     let picker = of_table(&config.epp.pod, "epp.pod.");
-    for object in objects {
-        let Some(role) = role(object, workloads) else { continue };
+    each_pod(objects, workloads, &mut |role, mut pod| {
         let additions = if role == "epp" { &picker } else { &engine };
-        if object.kind() == "LLMInferenceService" {
-            add_to_service(object, additions, values, config, diagnostics);
-            continue;
+        let mut pods = Pods { role, values: &mut *values, config, diagnostics: &mut *diagnostics };
+        if let PodMap::Template(template) = &mut pod {
+            pods.add_labels(template.map_at("metadata").map_at("labels"), additions);
         }
-        each_template(&mut object.root, role, &mut |role, template| {
-            let mut pods =
-                Pods { role, values: &mut *values, config, diagnostics: &mut *diagnostics };
-            pods.add_to_template(template, additions);
-        });
-    }
+        pods.add_to_spec(pod.spec(), additions);
+    });
 }
 
 /// Returns the role of an object's pods; `None` without pods. The roles of a DisaggregatedSet are in it.
-pub(super) fn role(object: &Object, workloads: &[Workload<'_>]) -> Option<&'static str> {
+fn role(object: &Object, workloads: &[Workload<'_>]) -> Option<&'static str> {
     let name = object.name();
     let of_workload = workloads.iter().find(|workload| workload.name() == name);
     match object.kind() {
@@ -193,10 +188,10 @@ pub(super) fn role(object: &Object, workloads: &[Workload<'_>]) -> Option<&'stat
 
 /// Calls `change` for each pod template below a map, with the role of its pods: those at `template`,
 /// `leaderTemplate` and `workerTemplate` that have a spec with containers.
-pub(super) fn each_template(
+fn each_template(
     map: &mut Map,
     role: &'static str,
-    change: &mut impl FnMut(&'static str, &mut Map),
+    change: &mut impl FnMut(&'static str, PodMap<'_>),
 ) {
     let is_prefill = map.get("name").and_then(Value::as_str) == Some(Role::Prefill.as_str());
     let role = if is_prefill { Role::Prefill.as_str() } else { role };
@@ -209,33 +204,9 @@ pub(super) fn each_template(
             }
         } else if let Some(inner) = value.as_map_mut() {
             match is_template && has_pods {
-                true => change(role, inner),
+                true => change(role, PodMap::Template(inner)),
                 false => each_template(inner, role, change),
             }
-        }
-    }
-}
-
-/// Adds the fields to the pod specs of an LLMInferenceService, which have no metadata.
-fn add_to_service(
-    object: &mut Object,
-    additions: &[Addition],
-    values: &mut Values,
-    config: &ServingConfig,
-    diagnostics: &mut Diagnostics,
-) {
-    let Some(spec) = object.root.get_mut("spec").and_then(Value::as_map_mut) else { return };
-    for key in ["template", "worker"] {
-        if let Some(pod) = spec.get_mut(key).and_then(Value::as_map_mut) {
-            let role = Role::Decode.as_str();
-            Pods { role, values: &mut *values, config, diagnostics }.add_to_spec(pod, additions);
-        }
-    }
-    let Some(prefill) = spec.get_mut("prefill").and_then(Value::as_map_mut) else { return };
-    for key in ["template", "worker"] {
-        if let Some(pod) = prefill.get_mut(key).and_then(Value::as_map_mut) {
-            let role = Role::Prefill.as_str();
-            Pods { role, values: &mut *values, config, diagnostics }.add_to_spec(pod, additions);
         }
     }
 }
@@ -249,10 +220,9 @@ struct Pods<'p> {
 }
 
 impl Pods<'_> {
-    fn add_to_template(&mut self, template: &mut Map, additions: &[Addition]) {
+    fn add_labels(&mut self, own: &mut Map, additions: &[Addition]) {
         let labels = additions.iter().filter(|addition| addition.row.part == PodPart::Labels);
         for addition in labels {
-            let own = template.map_at("metadata").map_at("labels");
             for (key, value) in addition.json.as_object().into_iter().flatten() {
                 if own.contains_key(key) {
                     self.conflict(addition, &format!("label `{key}`"));
@@ -261,7 +231,6 @@ impl Pods<'_> {
                 own.insert(key.clone(), value.into());
             }
         }
-        self.add_to_spec(template.map_at("spec"), additions);
     }
 
     fn add_to_spec(&mut self, spec: &mut Map, additions: &[Addition]) {
@@ -332,6 +301,53 @@ impl Pods<'_> {
         if !self.diagnostics.iter().any(is_known) {
             let diagnostic = Diagnostic::error(Code::InvalidValue, message);
             self.diagnostics.push(diagnostic.at(place).hint(hint));
+        }
+    }
+}
+
+/// The pods of a workload in an object.
+pub(super) enum PodMap<'m> {
+    /// A pod template.
+    Template(&'m mut Map),
+    /// A pod spec without a template around it.
+    Spec(&'m mut Map),
+}
+
+impl PodMap<'_> {
+    /// Returns the pod spec.
+    pub(super) fn spec(&mut self) -> &mut Map {
+        match self {
+            PodMap::Template(template) => template.map_at("spec"),
+            PodMap::Spec(spec) => spec,
+        }
+    }
+}
+
+/// Calls `change` for all pods of the objects, with their role.
+pub(super) fn each_pod(
+    objects: &mut [Object],
+    workloads: &[Workload<'_>],
+    change: &mut impl FnMut(&'static str, PodMap<'_>),
+) {
+    for object in objects {
+        let Some(role) = role(object, workloads) else { continue };
+        if object.kind() != "LLMInferenceService" {
+            each_template(&mut object.root, role, change);
+            continue;
+        }
+
+        // The pods of an LLMInferenceService have no template around their spec.
+        let mut of_role = |part: &mut Map, role: Role| {
+            for key in ["template", "worker"] {
+                if let Some(pod) = part.get_mut(key).and_then(Value::as_map_mut) {
+                    change(role.as_str(), PodMap::Spec(pod));
+                }
+            }
+        };
+        let spec = object.root.map_at("spec");
+        of_role(spec, Role::Decode);
+        if let Some(prefill) = spec.get_mut("prefill").and_then(Value::as_map_mut) {
+            of_role(prefill, Role::Prefill);
         }
     }
 }

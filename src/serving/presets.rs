@@ -41,9 +41,7 @@ fn hash_seed(config: &ServingConfig) -> &str {
 /// are the model's name, block size, hash seed, topic and port of the events.
 fn precise(config: &ServingConfig) -> Json {
     let producer = "precise-prefix-cache-producer";
-    let plugin = |kind: &str, parameters: Json| json!({"type": kind, "parameters": parameters});
-    let used = |kind: &str, weight: u32| json!({"pluginRef": kind, "weight": weight});
-
+    let with = |kind: &str, parameters: Json| json!({"type": kind, "parameters": parameters});
     let mut events = json!({
         "topicFilter": "kv@",
         "discoverPods": true,
@@ -52,50 +50,33 @@ fn precise(config: &ServingConfig) -> Json {
     if let Some(kind) = model_server::of(config).engine_type {
         events["engineType"] = json!(kind);
     }
+    let tokens = json!({
+        "modelName": config.served_name,
+        "vllm": {"url": format!("http://localhost:{TOKENIZER_PORT}")},
+    });
+    let index = json!({
+        "tokenProcessorConfig": {
+            "blockSize": engine::events_block_size(config),
+            "hashSeed": hash_seed(config),
+        },
+        "kvEventsConfig": events,
+    });
     let mut plugins = vec![
-        plugin(
-            "token-producer",
-            json!({
-                "modelName": config.served_name,
-                "vllm": {"url": format!("http://localhost:{TOKENIZER_PORT}")},
-            }),
-        ),
-        json!({"type": "endpoint-notification-source"}),
-        plugin(
-            producer,
-            json!({
-                "tokenProcessorConfig": {
-                    "blockSize": engine::events_block_size(config),
-                    "hashSeed": hash_seed(config),
-                },
-                "kvEventsConfig": events,
-            }),
-        ),
-        plugin("prefix-cache-scorer", json!({"prefixMatchInfoProducerName": producer})),
-        json!({"type": "kv-cache-utilization-scorer"}),
-        json!({"type": "queue-scorer"}),
+        with("token-producer", tokens),
+        plugin("endpoint-notification-source"),
+        with(producer, index),
+        with("prefix-cache-scorer", json!({"prefixMatchInfoProducerName": producer})),
+        plugin("kv-cache-utilization-scorer"),
+        plugin("queue-scorer"),
     ];
 
-    let scorers = [
-        used("prefix-cache-scorer", 3),
-        used("kv-cache-utilization-scorer", 2),
-        used("queue-scorer", 2),
-    ];
+    let scorers =
+        [("prefix-cache-scorer", 3), ("kv-cache-utilization-scorer", 2), ("queue-scorer", 2)];
     let profiles = if config.prefill.is_some() {
-        plugins.extend(disaggregation());
-        let picks = json!({"pluginRef": "max-score-picker"});
-        let mut prefill = vec![json!({"pluginRef": "prefill-filter"})];
-        prefill.extend(scorers);
-        prefill.push(picks.clone());
-        let decode = json!([
-            {"pluginRef": "decode-filter"},
-            used("active-request-scorer", 2),
-            used("prefix-cache-scorer", 3),
-            picks,
-        ]);
-        json!([{"name": "prefill", "plugins": prefill}, {"name": "decode", "plugins": decode}])
+        plugins.extend(DISAGGREGATION.iter().chain(DECODING).map(|kind| plugin(kind)));
+        disaggregated(&scorers)
     } else {
-        json!([{"name": "default", "plugins": scorers}])
+        vec![profile("default", &scorers)]
     };
     json!({
         "plugins": plugins,
@@ -105,22 +86,6 @@ fn precise(config: &ServingConfig) -> Json {
         }]},
         "schedulingProfiles": profiles,
     })
-}
-
-/// Returns the plugins that send each request to a prefill and a decode pod.
-fn disaggregation() -> [Json; 6] {
-    let plugin = |kind: &str| json!({"type": kind});
-    [
-        plugin("always-disagg-pd-decider"),
-        json!({
-            "type": "disagg-profile-handler",
-            "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}},
-        }),
-        plugin("prefill-filter"),
-        plugin("decode-filter"),
-        plugin("active-request-scorer"),
-        plugin("max-score-picker"),
-    ]
 }
 
 /// Returns the EndpointPickerConfig.
@@ -141,89 +106,77 @@ pub(super) fn config_of(config: &ServingConfig) -> Json {
 }
 
 /// Returns the preset with this name, with plugins that the profile's picker has.
-fn preset(name: &str, profile: &Profile) -> Json {
-    let plugin = |kind: &str| json!({"type": kind});
-    let used = |kind: &str, weight: u32| json!({"pluginRef": kind, "weight": weight});
-    // Pickers of GAIE up to 1.4 read the engines' metrics without plugins, and have no such extractor.
-    let metrics = if profile.llm_d {
-        vec![
-            json!({"type": "metrics-data-source", "parameters": {"scheme": "http", "path": "/metrics"}}),
-            plugin("core-metrics-extractor"),
-        ]
-    } else {
-        Vec::new()
-    };
-    let with_metrics = |plugins: Vec<Json>| [plugins, metrics.clone()].concat();
+fn preset(name: &str, api: &Profile) -> Json {
+    // Queue, cache and prefix, and what spreads new prompts.
+    let scorers = [
+        ("queue-scorer", 2),
+        ("kv-cache-utilization-scorer", 2),
+        ("prefix-cache-scorer", 3),
+        ("no-hit-lru-scorer", 2),
+    ];
+    let scorers = if name == "aggregated" { &scorers[..] } else { &scorers[..3] };
+    let blind = [("queue-scorer", 1), ("active-request-scorer", 1)];
+    let is_blind = name == "payload-agnostic";
+    let used = if is_blind { &blind[..] } else { scorers };
 
-    let spread = |scorers: &[(&str, u32)]| {
-        let plugins = with_metrics(scorers.iter().map(|(kind, _)| plugin(kind)).collect());
-        let profile: Vec<Json> = scorers.iter().map(|(kind, weight)| used(kind, *weight)).collect();
-        json!({
-            "plugins": plugins,
-            "schedulingProfiles": [{"name": "default", "plugins": profile}],
-        })
-    };
-
-    match name {
-        "payload-agnostic" => json!({
-            "plugins": [
-                plugin("passthrough-parser"),
-                plugin("queue-scorer"),
-                plugin("active-request-scorer"),
-            ],
-            "requestHandler": {"parsers": [{"pluginRef": "passthrough-parser"}]},
-            "schedulingProfiles": [{
-                "name": "default",
-                "plugins": [used("queue-scorer", 1), used("active-request-scorer", 1)],
-            }],
-        }),
-        "prefill-decode" => json!({
-            "plugins": with_metrics(vec![
-                plugin("always-disagg-pd-decider"),
-                json!({
-                    "type": "disagg-profile-handler",
-                    "parameters": {"deciders": {"prefill": "always-disagg-pd-decider"}},
-                }),
-                plugin("prefill-filter"),
-                plugin("decode-filter"),
-                plugin("queue-scorer"),
-                plugin("kv-cache-utilization-scorer"),
-                plugin("prefix-cache-scorer"),
-                plugin("active-request-scorer"),
-                plugin("max-score-picker"),
-            ]),
-            "schedulingProfiles": [
-                {
-                    "name": "prefill",
-                    "plugins": [
-                        {"pluginRef": "prefill-filter"},
-                        used("queue-scorer", 2),
-                        used("kv-cache-utilization-scorer", 2),
-                        used("prefix-cache-scorer", 3),
-                        {"pluginRef": "max-score-picker"},
-                    ],
-                },
-                {
-                    "name": "decode",
-                    "plugins": [
-                        {"pluginRef": "decode-filter"},
-                        used("active-request-scorer", 2),
-                        used("prefix-cache-scorer", 3),
-                        {"pluginRef": "max-score-picker"},
-                    ],
-                },
-            ],
-        }),
-        "aggregated" => spread(&[
-            ("queue-scorer", 2),
-            ("kv-cache-utilization-scorer", 2),
-            ("prefix-cache-scorer", 3),
-            ("no-hit-lru-scorer", 2),
-        ]),
-        _ => spread(&[
-            ("queue-scorer", 2),
-            ("kv-cache-utilization-scorer", 2),
-            ("prefix-cache-scorer", 3),
-        ]),
+    let mut plugins: Vec<&str> = used.iter().map(|(kind, _)| *kind).collect();
+    let mut profiles = vec![profile("default", used)];
+    if is_blind {
+        plugins.insert(0, "passthrough-parser");
+    } else if name == "prefill-decode" {
+        plugins = [DISAGGREGATION, &plugins, DECODING].concat();
+        profiles = disaggregated(used);
     }
+    // Pickers of GAIE up to 1.4 read the engines' metrics without plugins, and have no such extractor.
+    if api.llm_d && !is_blind {
+        plugins.extend(["metrics-data-source", "core-metrics-extractor"]);
+    }
+
+    let plugins: Vec<Json> = plugins.into_iter().map(plugin).collect();
+    let mut config = json!({"plugins": plugins});
+    if is_blind {
+        config["requestHandler"] = json!({"parsers": [{"pluginRef": "passthrough-parser"}]});
+    }
+    config["schedulingProfiles"] = json!(profiles);
+    config
+}
+
+/// Plugins that send each request to a prefill and a decode pod.
+const DISAGGREGATION: &[&str] =
+    &["always-disagg-pd-decider", "disagg-profile-handler", "prefill-filter", "decode-filter"];
+
+/// Plugins that select a decode pod together with the scorers of all profiles.
+const DECODING: &[&str] = &["active-request-scorer", "max-score-picker"];
+
+/// Returns the entry of a plugin, with the parameters that it has in all presets.
+fn plugin(kind: &str) -> Json {
+    let mut plugin = json!({"type": kind});
+    match kind {
+        "disagg-profile-handler" => {
+            plugin["parameters"] = json!({"deciders": {"prefill": "always-disagg-pd-decider"}});
+        }
+        "metrics-data-source" => {
+            plugin["parameters"] = json!({"scheme": "http", "path": "/metrics"});
+        }
+        _ => {}
+    }
+    plugin
+}
+
+/// Returns a scheduling profile with these plugins and their weights; 0 for plugins that are no scorers.
+fn profile(name: &str, used: &[(&str, u32)]) -> Json {
+    let used = used.iter().map(|(kind, weight)| match weight {
+        0 => json!({"pluginRef": kind}),
+        weight => json!({"pluginRef": kind, "weight": weight}),
+    });
+    json!({"name": name, "plugins": used.collect::<Vec<Json>>()})
+}
+
+/// Returns the profiles of prefill, with these scorers, and decode.
+fn disaggregated(scorers: &[(&str, u32)]) -> Vec<Json> {
+    let picks = ("max-score-picker", 0);
+    let prefill = [&[("prefill-filter", 0)], scorers, &[picks]].concat();
+    let decode =
+        [("decode-filter", 0), ("active-request-scorer", 2), ("prefix-cache-scorer", 3), picks];
+    vec![profile("prefill", &prefill), profile("decode", &decode)]
 }

@@ -1,8 +1,8 @@
 //! Security contexts of pods and containers as values of the chart.
 
 use super::build::Values;
-use super::pod_fields::{each_template, role};
-use super::topology::{Role, Workload};
+use super::pod_fields::each_pod;
+use super::topology::Workload;
 use crate::ir::{Map, Object, Release, Value};
 use serde_json::{Value as Json, json};
 
@@ -10,32 +10,7 @@ use serde_json::{Value as Json, json};
 /// operators have: `ROLE.podSecurityContext` and `ROLE.securityContext.CONTAINER`. The defaults are what
 /// the chart sets. Pods of one role share their values, such as a leader and its workers.
 pub(super) fn add(objects: &mut [Object], workloads: &[Workload<'_>], values: &mut Values) {
-    for object in objects {
-        let Some(role) = role(object, workloads) else { continue };
-        if object.kind() == "LLMInferenceService" {
-            of_service(object, values);
-            continue;
-        }
-        each_template(&mut object.root, role, &mut |role, template| {
-            of_pod(template.map_at("spec"), role, values);
-        });
-    }
-}
-
-/// The pods of an LLMInferenceService have no template around their spec.
-fn of_service(object: &mut Object, values: &mut Values) {
-    let Some(spec) = object.root.get_mut("spec").and_then(Value::as_map_mut) else { return };
-    let mut pods = |part: &mut Map, role: Role| {
-        for key in ["template", "worker"] {
-            if let Some(pod) = part.get_mut(key).and_then(Value::as_map_mut) {
-                of_pod(pod, role.as_str(), values);
-            }
-        }
-    };
-    pods(spec, Role::Decode);
-    if let Some(prefill) = spec.get_mut("prefill").and_then(Value::as_map_mut) {
-        pods(prefill, Role::Prefill);
-    }
+    each_pod(objects, workloads, &mut |role, mut pod| of_pod(pod.spec(), role, values));
 }
 
 fn of_pod(pod: &mut Map, role: &str, values: &mut Values) {

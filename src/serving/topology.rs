@@ -137,73 +137,56 @@ pub(super) fn check(
     for workload in workloads {
         check_shape(workload, diagnostics);
     }
+    let error = |code: Code, key: &str, message: &str, hint: &str| {
+        Diagnostic::error(code, message).at(config.place(key)).hint(hint)
+    };
 
-    if let (Some(_), Some(span)) = (&config.autoscaling, config.spans.get("replicas")) {
+    if config.autoscaling.is_some() && config.written("replicas").is_some() {
+        let hint = "remove `replicas`, and use `min` of `autoscaling`";
         let message = "`replicas` and `autoscaling` are both set";
-        diagnostics.push(
-            Diagnostic::error(Code::ServingAutoscaler, message)
-                .at(span)
-                .hint("remove `replicas`, and use `min` of `autoscaling`"),
-        );
+        diagnostics.push(error(Code::ServingAutoscaler, "replicas", message, hint));
     }
-
     let elects = config.epp.flags.get("ha-enable-leader-election");
     let no = |value: &Json| value == "false" || value.as_bool() == Some(false);
-    if config.epp.replicas > 1
-        && elects.is_some_and(no)
-        && !can_be_several(&presets::config_of(config))
-    {
-        let message = format!("{} picker replicas without leader election", config.epp.replicas);
-        diagnostics.push(
-            Diagnostic::error(Code::ServingPickerReplicas, message)
-                .at(config.place("epp.flags"))
-                .hint("remove the flag, or use one replica"),
-        );
+    let replicas = config.epp.replicas;
+    if replicas > 1 && elects.is_some_and(no) && !can_be_several(&presets::config_of(config)) {
+        let message = format!("{replicas} picker replicas without leader election");
+        let hint = "remove the flag, or use one replica";
+        diagnostics.push(error(Code::ServingPickerReplicas, "epp.flags", &message, hint));
     }
 
-    check_additions(workloads, config, diagnostics);
+    check_additions(workloads, config, &mut |key, message, hint| {
+        diagnostics.push(error(Code::InvalidValue, key, message, hint));
+    });
     model_server::check(workloads, config, diagnostics);
-    if config.prefill.is_some() && config.profile.sidecar_image.is_none() && !config.kserve {
-        let message = format!("API profile {} does not support prefill", config.profile.name);
-        diagnostics.push(
-            Diagnostic::error(Code::ServingProfile, message)
-                .at(config.place("prefill"))
-                .hint("use a profile with a routing sidecar: `api = \"llm-d-0.10\"`"),
-        );
-    }
 
+    let profile = config.profile;
+    if config.prefill.is_some() && profile.sidecar_image.is_none() && !config.kserve {
+        let message = format!("API profile {} does not support prefill", profile.name);
+        let hint = "use a profile with a routing sidecar: `api = \"llm-d-0.10\"`";
+        diagnostics.push(error(Code::ServingProfile, "prefill", &message, hint));
+    }
     if config.disaggregated_set && !workloads.iter().all(Workload::is_group) {
         let message = "DisaggregatedSet needs groups, but a role has single pods";
-        diagnostics.push(
-            Diagnostic::error(Code::ServingGroupSize, message)
-                .at(config.place("disaggregated-set"))
-                .hint("use a topology with groups for both roles, or remove `disaggregated-set`"),
-        );
+        let hint = "use a topology with groups for both roles, or remove `disaggregated-set`";
+        diagnostics.push(error(Code::ServingGroupSize, "disaggregated-set", message, hint));
     }
-
-    if config.disaggregated_set && config.profile.disaggregated_set.is_none() {
-        let message =
-            format!("API profile {} does not support DisaggregatedSets", config.profile.name);
-        diagnostics.push(
-            Diagnostic::error(Code::ServingProfile, message)
-                .at(config.place("disaggregated-set"))
-                .hint("use a newer `api`, or remove `disaggregated-set`"),
-        );
+    if config.disaggregated_set && profile.disaggregated_set.is_none() {
+        let message = format!("API profile {} does not support DisaggregatedSets", profile.name);
+        let hint = "use a newer `api`, or remove `disaggregated-set`";
+        diagnostics.push(error(Code::ServingProfile, "disaggregated-set", &message, hint));
     }
 }
 
-/// Reports keys that have no effect on this model, or not with the other keys.
+/// Reports keys that have no effect on this model, or not with the other keys: the key, a message and a
+/// hint.
 fn check_additions(
     workloads: &[Workload<'_>],
     config: &ServingConfig,
-    diagnostics: &mut Diagnostics,
+    report: &mut dyn FnMut(&str, &str, &str),
 ) {
-    let mut report = |key: &str, message: &str, hint: &str| {
-        diagnostics
-            .push(Diagnostic::error(Code::InvalidValue, message).at(config.place(key)).hint(hint));
-    };
-
-    if config.cache.is_some() && !matches!(config.model, Model::HuggingFace(_)) {
+    let is_downloaded = matches!(config.model, Model::HuggingFace(_));
+    if config.cache.is_some() && !is_downloaded {
         let hint = "remove it: models of `oci`, `pvc` and `s3` are not downloaded to a cache";
         report("cache", "`cache` has no effect on this `model`", hint);
     }
@@ -221,42 +204,40 @@ fn check_additions(
         let hint = "remove `queue`, or `disaggregated-set`";
         report("queue", "Kueue does not manage DisaggregatedSets", hint);
     }
-    if config.accelerator.claim_template.is_some()
-        && config.written("accelerator.per-node").is_some()
-    {
+    let per_node = "accelerator.per-node";
+    if config.accelerator.claim_template.is_some() && config.written(per_node).is_some() {
         let hint = "remove `per-node`, and set the number in the ResourceClaimTemplate";
-        let message = "`per-node` has no effect with `claim-template`";
-        report("accelerator.per-node", message, hint);
+        report(per_node, "`per-node` has no effect with `claim-template`", hint);
     }
-    if config.epp.tokenizer_image.is_some() && !presets::is_precise(config) {
+
+    let is_precise = presets::is_precise(config);
+    if config.epp.tokenizer_image.is_some() && !is_precise {
         let hint = "remove it, or write `preset = \"precise-prefix\"`";
         report("epp.tokenizer-image", "this picker has no tokenizer", hint);
     }
-    if presets::is_precise(config) {
-        // Each rank publishes its events on its own port, counted over all pods of a group.
-        if workloads.iter().any(|one| one.shape.dp > 1) {
-            let hint = "use `preset = \"default\"`, or write `config`";
-            let message = "`precise-prefix` does not support data parallelism: the picker reads \
-                the KV events of one rank per port of requests";
-            report("epp.preset", message, hint);
-        }
-        if !matches!(config.model, Model::HuggingFace(_)) {
-            let hint = "use a model `hf://…`: the tokenizer downloads it";
-            report("epp.preset", "`precise-prefix` needs a tokenizer for this `model`", hint);
-        }
+    // Each rank publishes its events on its own port, counted over all pods of a group.
+    if is_precise && workloads.iter().any(|one| one.shape.dp > 1) {
+        let hint = "use `preset = \"default\"`, or write `config`";
+        let message = "`precise-prefix` does not support data parallelism: the picker reads the \
+            KV events of one rank per port of requests";
+        report("epp.preset", message, hint);
     }
+    if is_precise && !is_downloaded {
+        let hint = "use a model `hf://…`: the tokenizer downloads it";
+        report("epp.preset", "`precise-prefix` needs a tokenizer for this `model`", hint);
+    }
+
     if let Some(tpu) = config.accelerator.tpu {
-        let known = |one: &Workload<'_>| tpu.topologies.iter().any(|(n, _)| *n == one.units());
-        let selects = config.engine.node_selector.as_ref();
+        let label = "cloud.google.com/gke-tpu-topology";
         let selects =
-            selects.and_then(|all| all.get("cloud.google.com/gke-tpu-topology")).is_some();
+            config.engine.node_selector.as_ref().is_some_and(|all| all.get(label).is_some());
+        let known = |one: &Workload<'_>| tpu.topologies.iter().any(|(n, _)| *n == one.units());
         if !selects && !workloads.iter().all(known) {
             let numbers: Vec<String> =
                 tpu.topologies.iter().map(|(number, _)| number.to_string()).collect();
             let message = format!("nodes with TPU {} have {} chips", tpu.name, numbers.join(", "));
-            let hint = "change the parallelism, or set `cloud.google.com/gke-tpu-topology` in \
-                `node-selector`";
-            report("accelerator.tpu", &message, hint);
+            let hint = format!("change the parallelism, or set `{label}` in `node-selector`");
+            report("accelerator.tpu", &message, &hint);
         }
     }
 }

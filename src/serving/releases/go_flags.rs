@@ -4,29 +4,14 @@
 //! `-name` is a group of flags of one letter. Boolean flags take a value only after `=`.
 
 use super::argparse::is_open;
-use super::spans::{Named, Release, Releases};
+use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
-use super::{GoFlag, replaced_by, replacement};
+use super::{GoFlag, GoProgram, replaced_by, replacement};
 use crate::diag::suggest;
 
-/// The facts about a program.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Program<'t> {
-    /// Name in messages.
-    pub(crate) program: &'static str,
-    /// Key in data/replacements.json.
-    pub(crate) key: &'static str,
-    pub(crate) releases: &'t Releases,
-    pub(crate) flags: &'t Named<GoFlag>,
-    /// `pflag`, in the releases that use it.
-    pub(crate) behaviors: &'t Named<()>,
-    /// Values of flags that are lists of names, by flag.
-    pub(crate) values: &'t [(&'t str, &'t Named<()>)],
-}
-
 /// Judges the arguments of a Go program at a release. Words before the first flag are its command.
-pub(crate) fn judge(program: Program<'_>, release: Release, words: &[String]) -> Vec<Verdict> {
-    let judge = Judge::new(program.program, program.releases, release);
+pub(crate) fn judge(program: &GoProgram, release: Release, words: &[String]) -> Vec<Verdict> {
+    let judge = Judge::new(program.name, &program.releases, release);
     let start = words.iter().position(|word| word.starts_with('-')).unwrap_or(words.len());
     let mut line = Line { program, judge };
 
@@ -51,7 +36,7 @@ pub(crate) fn judge(program: Program<'_>, release: Release, words: &[String]) ->
 }
 
 struct Line<'t> {
-    program: Program<'t>,
+    program: &'t GoProgram,
     judge: Judge<'t>,
 }
 
@@ -138,7 +123,7 @@ impl<'t> Line<'t> {
     /// Judges the existence of a flag, and returns the facts about it.
     fn exists(&mut self, name: &str, written: &str) -> Vec<&'t GoFlag> {
         let before = self.judge.verdicts.len();
-        let flags = self.program.flags;
+        let flags = &self.program.flags;
         let found = self.judge.exists(flags, name, written, "flag", "", Kind::Refused);
         if let Some(instead) = self.instead(name) {
             for verdict in &mut self.judge.verdicts[before..] {
@@ -215,9 +200,8 @@ impl<'t> Line<'t> {
             self.judge.push(Kind::Refused, "", message, format!("write {expected}"));
         }
 
-        let Some((_, names)) = self.program.values.iter().find(|(flag, _)| *flag == name) else {
-            return;
-        };
+        let names = self.program.values.iter().find(|(flags, _)| flags.contains(&name));
+        let Some((_, names)) = names else { return };
         let index = self.judge.index();
         for item in value.split(',').map(str::trim).filter(|item| !item.is_empty()) {
             if names.has(item, index) {

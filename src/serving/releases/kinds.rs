@@ -28,7 +28,7 @@ pub(super) struct Project {
 
 /// The projects, by key in data/kinds.json.
 static PROJECTS: LazyLock<Vec<Project>> = LazyLock::new(|| {
-    let json = super::table(include_str!("data/kinds.json"));
+    let json = super::json(include_str!("data/kinds.json"));
     let names = [
         ("gie", "the Gateway API inference extension"),
         ("llm-d-router", "llm-d-router"),
@@ -46,7 +46,7 @@ static PROJECTS: LazyLock<Vec<Project>> = LazyLock::new(|| {
 });
 
 /// The fields in `spec` of kinds, of all releases together: a map, or null if they are not known.
-static FIELDS: LazyLock<Json> = LazyLock::new(|| super::table(include_str!("data/fields.json")));
+static FIELDS: LazyLock<Json> = LazyLock::new(|| super::json(include_str!("data/fields.json")));
 
 /// Returns the verdicts on `apiVersion`, kind and the fields of `spec` of an object. `version` is
 /// the release of the project that has the kind, if the manifests tell it.

@@ -22,6 +22,7 @@ pub(super) mod verdict;
 
 use fields::Field;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use spans::{Named, Releases};
 use std::collections::BTreeMap;
@@ -133,41 +134,55 @@ pub(super) struct Engine {
     pub(super) behaviors: Named<()>,
 }
 
-/// Facts about an endpoint picker.
+/// Facts about a program that parses its command line with Go's `flag` or `pflag`.
 #[derive(Debug)]
-pub(super) struct Picker {
+pub(super) struct GoProgram {
     /// Name in messages.
-    pub(super) program: &'static str,
+    pub(super) name: &'static str,
     /// Key in data/images.json and data/replacements.json.
     pub(super) key: &'static str,
     pub(super) releases: Releases,
     pub(super) flags: Named<GoFlag>,
+    /// `pflag`; of pickers also `strict_parameters` and `gate_assign`.
+    pub(super) behaviors: Named<()>,
+    /// Values of flags that are lists of names.
+    values: Vec<(&'static [&'static str], Named<()>)>,
+}
+
+/// Facts about an endpoint picker.
+#[derive(Debug)]
+pub(super) struct Picker {
+    pub(super) program: GoProgram,
     pub(super) plugins: Named<Plugin>,
     /// Keys of its configuration.
     pub(super) config: Named<Field>,
     pub(super) gates: Named<()>,
     pub(super) api_versions: Named<()>,
-    /// `pflag`, `strict_parameters` and `gate_assign`.
-    pub(super) behaviors: Named<()>,
     /// Releases of the inference extension that releases of llm-d's picker are built on, or were
     /// released with.
     built_on: BTreeMap<String, String>,
 }
 
-/// Facts about the routing sidecar.
-#[derive(Debug)]
-pub(super) struct Sidecar {
-    pub(super) releases: Releases,
-    pub(super) flags: Named<GoFlag>,
-    pub(super) kv_connectors: Named<()>,
-    pub(super) ec_connectors: Named<()>,
-    pub(super) tls_stages: Named<()>,
-    /// `pflag`.
-    pub(super) behaviors: Named<()>,
+/// An embedded table. A test reads all of them.
+struct Table {
+    json: Json,
+    releases: Releases,
 }
 
-/// Parses an embedded table. A test reads all of them.
-fn table(text: &str) -> Json {
+impl Table {
+    fn parse(text: &str) -> Table {
+        let json = json(text);
+        Table { releases: spans::releases(&json), json }
+    }
+
+    /// Returns the names of a section with their releases.
+    fn names<T: DeserializeOwned>(&self, section: &str) -> Named<T> {
+        Named::read(self.json.get(section), &self.releases)
+    }
+}
+
+/// Parses an embedded file.
+fn json(text: &str) -> Json {
     serde_json::from_str(text).unwrap_or_default()
 }
 
@@ -177,10 +192,8 @@ fn engine(
     prefixes: &'static [&'static str],
     text: &str,
 ) -> Engine {
-    let json = table(text);
-    let releases = spans::releases(&json);
-    let names = |section: &str| Named::read(json.get(section), &releases);
-    let flags: Named<Flag> = Named::read(json.get("flags"), &releases);
+    let table = Table::parse(text);
+    let flags: Named<Flag> = table.names("flags");
 
     let mut aliases: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (flag, spans) in flags.iter() {
@@ -198,37 +211,40 @@ fn engine(
         prefixes,
         flags,
         aliases,
-        accepted: (0..=releases.len()).map(|_| OnceLock::new()).collect(),
-        fields: Named::read(json.get("fields"), &releases),
-        env: names("env"),
-        kv_connectors: names("kv_connectors"),
-        ec_connectors: names("ec_connectors"),
-        quantizations: names("quantizations"),
-        reasoning_parsers: names("reasoning_parsers"),
-        tool_parsers: names("tool_parsers"),
-        behaviors: names("behaviors"),
-        releases,
+        accepted: (0..=table.releases.len()).map(|_| OnceLock::new()).collect(),
+        fields: table.names("fields"),
+        env: table.names("env"),
+        kv_connectors: table.names("kv_connectors"),
+        ec_connectors: table.names("ec_connectors"),
+        quantizations: table.names("quantizations"),
+        reasoning_parsers: table.names("reasoning_parsers"),
+        tool_parsers: table.names("tool_parsers"),
+        behaviors: table.names("behaviors"),
+        releases: table.releases,
     }
 }
 
-fn picker(program: &'static str, key: &'static str, text: &str) -> Picker {
-    let json = table(text);
-    let releases = spans::releases(&json);
-    let names = |section: &str| Named::read(json.get(section), &releases);
-    Picker {
-        program,
+fn go_program(name: &'static str, key: &'static str, table: Table) -> GoProgram {
+    GoProgram {
+        name,
         key,
-        flags: Named::read(json.get("flags"), &releases),
-        plugins: Named::read(json.get("plugins"), &releases),
-        config: Named::read(json.get("config"), &releases),
-        gates: names("feature_gates"),
-        api_versions: names("config_api_versions"),
-        behaviors: names("behaviors"),
-        built_on: json
-            .get("built_on")
-            .and_then(|section| BTreeMap::deserialize(section).ok())
-            .unwrap_or_default(),
-        releases,
+        flags: table.names("flags"),
+        behaviors: table.names("behaviors"),
+        values: Vec::new(),
+        releases: table.releases,
+    }
+}
+
+fn picker(name: &'static str, key: &'static str, text: &str) -> Picker {
+    let table = Table::parse(text);
+    let built_on = table.json.get("built_on").and_then(|all| BTreeMap::deserialize(all).ok());
+    Picker {
+        plugins: table.names("plugins"),
+        config: table.names("config"),
+        gates: table.names("feature_gates"),
+        api_versions: table.names("config_api_versions"),
+        built_on: built_on.unwrap_or_default(),
+        program: go_program(name, key, table),
     }
 }
 
@@ -280,18 +296,14 @@ pub(super) static GIE: LazyLock<Picker> = LazyLock::new(|| {
 });
 
 /// The routing sidecar of llm-d.
-pub(super) static SIDECAR: LazyLock<Sidecar> = LazyLock::new(|| {
-    let json = table(include_str!("data/sidecar.json"));
-    let releases = spans::releases(&json);
-    let names = |section: &str| Named::read(json.get(section), &releases);
-    Sidecar {
-        flags: Named::read(json.get("flags"), &releases),
-        kv_connectors: names("kv_connectors"),
-        ec_connectors: names("ec_connectors"),
-        tls_stages: names("tls_stages"),
-        behaviors: names("behaviors"),
-        releases,
-    }
+pub(super) static SIDECAR: LazyLock<GoProgram> = LazyLock::new(|| {
+    let table = Table::parse(include_str!("data/sidecar.json"));
+    let values: [(&'static [&'static str], _); 3] = [
+        (&["connector", "kv-connector"], table.names("kv_connectors")),
+        (&["ec-connector"], table.names("ec_connectors")),
+        (&["enable-tls", "tls-insecure-skip-verify"], table.names("tls_stages")),
+    ];
+    GoProgram { values: values.into(), ..go_program("llm-d's routing sidecar", "sidecar", table) }
 });
 
 /// Replacements of settings, by program and setting.

@@ -16,7 +16,7 @@ pub(crate) fn judge(
     config: &Json,
     allows_experimental: bool,
 ) -> Vec<Verdict> {
-    let mut judge = Judge::new(table.program, &table.releases, release);
+    let mut judge = Judge::new(table.program.name, &table.program.releases, release);
     // Without the release, only names are judged that no release has.
     api_version(&mut judge, table, config);
     keys(&mut judge, table, config);
@@ -82,7 +82,7 @@ fn gates(judge: &mut Judge<'_>, table: &Picker, config: &Json) {
             None => (gate, None),
         };
         if let Some(value) =
-            value.filter(|_| index.is_some() && !table.behaviors.has("gate_assign", index))
+            value.filter(|_| index.is_some() && !table.program.behaviors.has("gate_assign", index))
         {
             let message =
                 format!("{} does not accept a value for feature gate `{name}`", judge.title());
@@ -190,7 +190,7 @@ fn parameters(
     }
 
     let newest = judge.index().or(judge.releases.len().checked_sub(1));
-    let is_strict = table.behaviors.has("strict_parameters", newest);
+    let is_strict = table.program.behaviors.has("strict_parameters", newest);
     let unknown = if is_strict { Kind::Refused } else { Kind::Ignored };
     let fields = fields::union(specs.iter().map(|spec| &spec.parameters));
     let before = judge.verdicts.len();

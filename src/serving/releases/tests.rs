@@ -1,7 +1,6 @@
 //! The tables are whole, and judge known lines as the programs do.
 
-use super::go_flags::Program;
-use super::spans::{Named, Release};
+use super::spans::Release;
 use super::verdict::{Kind, Verdict};
 use super::*;
 use serde_json::json;
@@ -39,33 +38,12 @@ fn sglang(tag: &str, line: &str) -> Vec<Verdict> {
 }
 
 fn sidecar(image: &str, line: &str) -> Vec<Verdict> {
-    let table = &*SIDECAR;
-    let values: [(&str, &Named<()>); 3] = [
-        ("connector", &table.kv_connectors),
-        ("kv-connector", &table.kv_connectors),
-        ("enable-tls", &table.tls_stages),
-    ];
-    let program = Program {
-        program: "sidecar",
-        key: "sidecar",
-        releases: &table.releases,
-        flags: &table.flags,
-        behaviors: &table.behaviors,
-        values: &values,
-    };
-    go_flags::judge(program, image::release(image, "sidecar", &table.releases), &words(line))
+    go_line(&SIDECAR, image, line)
 }
 
-fn picker_line(table: &Picker, image: &str, line: &str) -> Vec<Verdict> {
-    let program = Program {
-        program: "picker",
-        key: table.key,
-        releases: &table.releases,
-        flags: &table.flags,
-        behaviors: &table.behaviors,
-        values: &[],
-    };
-    go_flags::judge(program, image::release(image, table.key, &table.releases), &words(line))
+fn go_line(program: &GoProgram, image: &str, line: &str) -> Vec<Verdict> {
+    let release = image::release(image, program.key, &program.releases);
+    go_flags::judge(program, release, &words(line))
 }
 
 fn config(tag: &str, extra: Json) -> Vec<Verdict> {
@@ -81,7 +59,7 @@ fn config(tag: &str, extra: Json) -> Vec<Verdict> {
     if let (Json::Object(config), Json::Object(extra)) = (&mut config, extra) {
         config.extend(extra);
     }
-    let release = image::release(&image, LLM_D.key, &LLM_D.releases);
+    let release = image::release(&image, LLM_D.program.key, &LLM_D.program.releases);
     super::picker::judge(&LLM_D, release, &config, false)
 }
 
@@ -117,8 +95,8 @@ fn tables_are_read_as_a_whole() {
         let read = match key {
             "vllm" => VLLM.flags.iter().map(|(_, s)| s.all().count()).sum::<usize>(),
             "sglang" => SGLANG.flags.iter().map(|(_, s)| s.all().count()).sum(),
-            "picker-llm-d" => LLM_D.flags.iter().map(|(_, s)| s.all().count()).sum(),
-            "picker-gie" => GIE.flags.iter().map(|(_, s)| s.all().count()).sum(),
+            "picker-llm-d" => LLM_D.program.flags.iter().map(|(_, s)| s.all().count()).sum(),
+            "picker-gie" => GIE.program.flags.iter().map(|(_, s)| s.all().count()).sum(),
             _ => SIDECAR.flags.iter().map(|(_, s)| s.all().count()).sum(),
         };
         assert_eq!(read, ranges, "{key}");
@@ -142,8 +120,8 @@ fn replacements_are_of_known_flags() {
             let has = |flag: &str| match key.as_str() {
                 "vllm" => VLLM.flags.find(flag).is_some(),
                 "sglang" => SGLANG.flags.find(flag).is_some(),
-                "picker-llm-d" => LLM_D.flags.find(flag).is_some(),
-                "picker-gie" => GIE.flags.find(flag).is_some(),
+                "picker-llm-d" => LLM_D.program.flags.find(flag).is_some(),
+                "picker-gie" => GIE.program.flags.find(flag).is_some(),
                 _ => SIDECAR.flags.find(flag).is_some(),
             };
             assert!(has(name), "{key}: {name}");
@@ -268,10 +246,10 @@ fn feature_gates() {
 #[test]
 fn one_dash() {
     let image = "registry.k8s.io/gateway-api-inference-extension/epp";
-    let found = picker_line(&GIE, &format!("{image}:v1.3.0"), "-pool-name chat");
+    let found = go_line(&GIE.program, &format!("{image}:v1.3.0"), "-pool-name chat");
     one(&found, Kind::Refused, "`-pool-name` with one dash", "write `--pool-name`");
-    none(&picker_line(&GIE, &format!("{image}:v1.2.1"), "-pool-name chat -v 4"));
-    none(&picker_line(&GIE, &format!("{image}:v1.3.0"), "--pool-name chat -v=4 -v 4"));
+    none(&go_line(&GIE.program, &format!("{image}:v1.2.1"), "-pool-name chat -v 4"));
+    none(&go_line(&GIE.program, &format!("{image}:v1.3.0"), "--pool-name chat -v=4 -v 4"));
 }
 
 #[test]
@@ -483,7 +461,7 @@ fn later_releases_are_judged_by_the_newest_with_less_certainty() {
 #[test]
 fn go_flags_and_their_values() {
     let image = "ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.10.0";
-    let line = |line: &str| picker_line(&LLM_D, image, line);
+    let line = |line: &str| go_line(&LLM_D.program, image, line);
     none(&line(
         "/app/epp --pool-name chat --pool-namespace $(NAMESPACE) --zap-encoder json --tracing=false --v=4",
     ));

@@ -1,30 +1,18 @@
 //! Invariants of picker configurations, by themselves and with the pods of the pool.
 
-use super::super::invariants::Found;
+use super::super::invariants::{Found, Reporter};
 use super::super::plugins;
-use super::super::view::pods::{Part, list, text};
-use super::super::view::{Picker, View};
+use super::super::view::View;
+use super::super::view::pods::{Part, Template, list, text, text_or};
 use super::keys::{self, Report};
 use crate::diag::suggest;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the parsed configuration of a picker: manifest, path and content.
-fn readable<'p>(picker: &'p Picker<'_>) -> Option<(usize, &'p str, &'p Json)> {
-    let (owner, path, config) = picker.config.as_ref()?;
-    Some((*owner, path, config.as_ref().ok()?))
-}
-
 /// Returns plugin types by plugin name.
 fn types(config: &Json) -> BTreeMap<&str, &str> {
-    list(config, "plugins")
-        .iter()
-        .map(|plugin| {
-            let kind = text(plugin, "type");
-            let name = text(plugin, "name");
-            (if name.is_empty() { kind } else { name }, kind)
-        })
-        .collect()
+    let plugins = list(config, "plugins").iter();
+    plugins.map(|plugin| (name_of(plugin), text(plugin, "type"))).collect()
 }
 
 /// Checks what the picker validates at startup.
@@ -88,11 +76,8 @@ fn references(config: &Json, report: &mut Report<'_>) {
             report(&place, format!("duplicate profile name `{name}`"), hint);
         }
     }
-    // A custom plugin may be a profile handler.
-    let handles = |kind: &&str| {
-        *kind != "single-profile-handler"
-            && (!plugins::is_known(kind) || plugins::is_profile_handler(kind))
-    };
+
+    let handles = |kind: &&str| *kind != "single-profile-handler" && may_handle(kind);
     if profiles.len() > 1 && !types.values().any(handles) {
         let message = format!("no plugin selects one of the {} profiles", profiles.len());
         let hint = "add a plugin such as `disagg-profile-handler`".to_owned();
@@ -100,16 +85,13 @@ fn references(config: &Json, report: &mut Report<'_>) {
     }
     unused_profiles(config, report);
     for plugin in list(config, "plugins") {
-        let name = Some(text(plugin, "name")).filter(|name| !name.is_empty());
-        let name = name.unwrap_or(text(plugin, "type"));
-        let parameters = plugin.get("parameters").unwrap_or(&Json::Null);
-        let of = |json: &'_ Json| json.as_object().cloned().unwrap_or_default().into_iter();
-        let deciders = of(parameters.get("deciders").unwrap_or(&Json::Null));
+        let name = name_of(plugin);
+        let values = |pointer: &str| plugin.pointer(pointer).and_then(Json::as_object);
+        let deciders = values("/parameters/deciders").into_iter().flatten();
         // The form of releases before 0.10, which later ones accept.
-        let by_name =
-            of(parameters).filter(|(key, _)| key.to_lowercase().ends_with("deciderpluginname"));
-        for (_, decider) in deciders.chain(by_name) {
-            let Some(decider) = decider.as_str() else { continue };
+        let by_name = values("/parameters").into_iter().flatten();
+        let by_name = by_name.filter(|(key, _)| key.to_lowercase().ends_with("deciderpluginname"));
+        for decider in deciders.chain(by_name).filter_map(|(_, decider)| decider.as_str()) {
             if !types.contains_key(decider) {
                 let message =
                     format!("`{name}` references decider `{decider}`, which does not exist");
@@ -121,14 +103,11 @@ fn references(config: &Json, report: &mut Report<'_>) {
 
 /// Reports profiles that the only handler of profiles, that of disaggregation, does not run.
 fn unused_profiles(config: &Json, report: &mut Report<'_>) {
-    let plugins = list(config, "plugins");
-    let is_handler = |plugin: &&Json| {
-        let kind = text(plugin, "type");
-        !plugins::is_known(kind) || plugins::is_profile_handler(kind)
-    };
-    let handlers: Vec<&Json> = plugins.iter().filter(is_handler).collect();
+    let is_handler = |plugin: &&Json| may_handle(text(plugin, "type"));
+    let handlers: Vec<&Json> = list(config, "plugins").iter().filter(is_handler).collect();
     let [handler] = handlers[..] else { return };
-    if !matches!(text(handler, "type"), "disagg-profile-handler" | "pd-profile-handler") {
+    let kind = text(handler, "type");
+    if !matches!(kind, "disagg-profile-handler" | "pd-profile-handler") {
         return;
     }
     let used = ["encode", "prefill", "decode"].map(|role| {
@@ -138,8 +117,7 @@ fn unused_profiles(config: &Json, report: &mut Report<'_>) {
     for (index, profile) in list(config, "schedulingProfiles").iter().enumerate() {
         let name = text(profile, "name");
         if !name.is_empty() && !used.contains(&name) {
-            let message =
-                format!("profile `{name}` is not one that `{}` runs", text(handler, "type"));
+            let message = format!("profile `{name}` is not one that `{kind}` runs");
             let place = format!(".schedulingProfiles[{index}].name");
             report(&place, message, suggest::hint(name, &used, "profiles"));
         }
@@ -151,71 +129,30 @@ pub(crate) fn roles(view: &View<'_>, found: &mut Found) {
     // Only pods of LeaderWorkerSets have this label, so it excludes all others.
     let index = "leaderworkerset.sigs.k8s.io/worker-index";
     for (owner, pool) in view.pools() {
-        let wanted = pool.json.pointer("/spec/selector/matchLabels").and_then(Json::as_object);
-        let Some(wanted) = wanted.filter(|wanted| wanted.contains_key(index)) else { continue };
-        let mut others = wanted.clone();
-        others.remove(index);
-        for template in view.templates.iter().filter(|template| template.part == Part::Single) {
-            let whose = &view.manifests[template.owner];
-            let meant = template.engine.is_some() && template.has_labels(&others);
-            if meant && !others.is_empty() && whose.may_share_namespace(pool) {
+        let mut others = pool.map("/spec/selector/matchLabels").cloned().unwrap_or_default();
+        if others.remove(index).is_none() || others.is_empty() {
+            continue;
+        }
+        for (template, _) in view.engines().filter(|(one, _)| one.part == Part::Single) {
+            if template.has_labels(&others) && template.manifest.may_share_namespace(pool) {
                 let message = format!(
-                    "{} selects by label `{index}`, which pods of {} do not have",
-                    pool.label(),
-                    whose.label()
+                    "{pool} selects by label `{index}`, which pods of {template} do not have"
                 );
                 let hint = "add a label to all pods with a server, and select by it";
-                found.push(owner, ".spec.selector", message, hint).field = Some("topology");
+                found.push(owner, ".spec.selector", message, hint).field("topology");
             }
         }
     }
+
     for picker in view.all_pickers() {
-        let Some((owner, path, config)) = readable(picker) else { continue };
-        let Some((pool, pods)) = view.pods_of(picker) else { continue };
-        let selected: Vec<_> = pods
-            .into_iter()
-            .filter(|template| !template.engine.as_ref().is_some_and(|e| e.is_headless()))
-            .collect();
-        if selected.is_empty() {
-            continue;
-        }
+        let Some((owner, path, config)) = picker.known_config() else { continue };
+        let Some((pool, mut pods)) = view.pods_of(picker) else { continue };
+        pods.retain(|template| !template.is_headless());
         let types = types(config);
-        for (index, profile) in list(config, "schedulingProfiles").iter().enumerate() {
-            let kinds: Vec<&str> = list(profile, "plugins")
-                .iter()
-                .filter_map(|reference| types.get(text(reference, "pluginRef")).copied())
-                .collect();
-            let place = format!("{path}.schedulingProfiles[{index}]");
-            for kind in &kinds {
-                let Some(accepted) = plugins::roles(kind) else { continue };
-                if !selected.iter().any(|template| accepted.contains(&template.role())) {
-                    let role = kind.trim_end_matches("-filter");
-                    let message = format!(
-                        "profile `{}` uses `{kind}`, but no pod of {pool} has a role for {role}",
-                        text(profile, "name")
-                    );
-                    let hint =
-                        format!("label the pods `llm-d.ai/role: {role}`, or remove the profile");
-                    found.push(owner, &place, message, hint);
-                }
-            }
-            let filters =
-                kinds.iter().any(|kind| !plugins::is_known(kind) || plugins::is_filter(kind));
-            let only = selected
-                .iter()
-                .filter(|template| matches!(template.role(), Some("prefill" | "encode")))
-                .filter(|template| template.engine.is_some());
-            for template in only.filter(|_| !filters) {
-                let message = format!(
-                    "profile `{}` has no filter, so pods of {} get complete requests, but their \
-                     role is `{}`",
-                    text(profile, "name"),
-                    view.manifests[template.owner].label(),
-                    template.role().unwrap_or_default()
-                );
-                let hint = "add `decode-filter`, or remove these pods from the pool";
-                found.push(owner, &place, message, hint);
-            }
+        let profiles = list(config, "schedulingProfiles").iter().enumerate();
+        for (index, profile) in profiles.filter(|_| !pods.is_empty()) {
+            let found = found.at(owner, format!("{path}.schedulingProfiles[{index}]"));
+            filters(profile, &types, &pool, &pods, found);
         }
     }
 }
@@ -236,34 +173,80 @@ pub(crate) fn model(view: &View<'_>, found: &mut Found) {
         served.sort_unstable();
         served.dedup_by_key(|(name, _)| *name);
         if let [(one, _), .., (other, _)] = served.as_slice() {
-            let message = format!("pods of {} serve `{one}` and `{other}`", pool.label());
+            let message = format!("pods of {pool} serve `{one}` and `{other}`");
             let hint = "give each model its own pool";
             found.push(owner, ".spec.selector", message, hint);
         }
     }
+
     for picker in view.all_pickers() {
-        let Some((owner, path, config)) = readable(picker) else { continue };
+        let Some((owner, path, config)) = picker.known_config() else { continue };
         let Some((_, pods)) = view.pods_of(picker) else { continue };
-        let engines: Vec<_> =
-            pods.into_iter().filter_map(|template| template.engine.as_ref()).collect();
         for (index, plugin) in list(config, "plugins").iter().enumerate() {
             let Some(name) = plugin.pointer("/parameters/modelName").and_then(Json::as_str) else {
                 continue;
             };
-            for engine in &engines {
+            let kind = text(plugin, "type");
+            let place = format!("{path}.plugins[{index}].parameters.modelName");
+            let mut found = found.at(owner, place).field("epp.config");
+            for engine in pods.iter().filter_map(|template| template.engine.as_ref()) {
                 let known: Vec<&str> =
                     engine.names().into_iter().chain(engine.model.as_deref()).collect();
-                if !known.is_empty() && !known.contains(&name) {
+                if let Some(served) = known.first().filter(|_| !known.contains(&name)) {
                     let message = format!(
-                        "plugin `{}` has modelName `{name}`, but the pods serve `{}`",
-                        text(plugin, "type"),
-                        known[0]
+                        "plugin `{kind}` has modelName `{name}`, but the pods serve `{served}`"
                     );
-                    let hint = format!("write `modelName: {}`", known[0]);
-                    let place = format!("{path}.plugins[{index}].parameters.modelName");
-                    found.push(owner, place, message, hint).field = Some("epp.config");
+                    found.push(message, format!("write `modelName: {served}`"));
                 }
             }
+        }
+    }
+}
+
+/// Returns the name of a plugin, which is its type by default.
+fn name_of(plugin: &Json) -> &str {
+    text_or(plugin, "name", text(plugin, "type"))
+}
+
+/// Returns true for handlers of profiles; a custom plugin may be one.
+fn may_handle(kind: &str) -> bool {
+    !plugins::is_known(kind) || plugins::is_profile_handler(kind)
+}
+
+/// Checks the filters of a scheduling profile for the pods of a pool.
+fn filters(
+    profile: &Json,
+    types: &BTreeMap<&str, &str>,
+    pool: &str,
+    pods: &[&Template<'_>],
+    mut found: Reporter<'_>,
+) {
+    let name = text(profile, "name");
+    let used = list(profile, "plugins").iter();
+    let kinds: Vec<&str> =
+        used.filter_map(|used| types.get(text(used, "pluginRef")).copied()).collect();
+    for kind in &kinds {
+        let Some(accepted) = plugins::roles(kind) else { continue };
+        if !pods.iter().any(|template| accepted.contains(&template.role())) {
+            let role = kind.trim_end_matches("-filter");
+            let message = format!(
+                "profile `{name}` uses `{kind}`, but no pod of {pool} has a role for {role}"
+            );
+            let hint = format!("label the pods `llm-d.ai/role: {role}`, or remove the profile");
+            found.push(message, hint);
+        }
+    }
+
+    if kinds.iter().any(|kind| !plugins::is_known(kind) || plugins::is_filter(kind)) {
+        return;
+    }
+    for template in pods.iter().filter(|template| template.engine.is_some()) {
+        if let Some(role @ ("prefill" | "encode")) = template.role() {
+            let message = format!(
+                "profile `{name}` has no filter, so pods of {template} get complete requests, but \
+                 their role is `{role}`"
+            );
+            found.push(message, "add `decode-filter`, or remove these pods from the pool");
         }
     }
 }

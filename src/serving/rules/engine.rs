@@ -4,10 +4,10 @@ use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::pods::{
     Engine, Part, Program, Sidecar, Template, accelerators, all_containers, commands,
-    is_placeholder, list, text,
+    is_placeholder, list, port_number, text,
 };
 use super::ranges;
-use crate::diag::{Code, Severity};
+use crate::diag::Code;
 use serde_json::{Value as Json, json};
 
 /// Returns the devices per unit of the accelerator resource: two for TPU v7.
@@ -66,8 +66,7 @@ pub(super) fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32>
 
 /// Checks that pods request as many devices as their ranks use.
 pub(crate) fn devices(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
-        let Some(engine) = &template.engine else { continue };
+    for (template, engine) in view.engines() {
         let Some((resource, units)) = accelerators(engine.container) else { continue };
         // A service adds arguments to its runtime, and ranks may be on several pods of a group.
         let path = &template.path;
@@ -75,25 +74,22 @@ pub(crate) fn devices(view: &View<'_>, found: &mut Found) {
             && (path.contains(".entryTemplate")
                 || path.contains(".workerTemplate")
                 || path.contains("GroupSpec") && engine.uses_ray());
-        if in_group || view.manifests[template.owner].kind().ends_with("ServingRuntime") {
+        if in_group || template.manifest.kind().ends_with("ServingRuntime") {
             continue;
         }
+
         topology(template, resource, units, found);
         let Some(ranks) = ranks(engine, template) else { continue };
         let devices = devices_of(view, template.spec, units);
         if devices != ranks {
-            let has = if devices == units {
-                format!("{units} × {resource}")
-            } else {
-                format!("{units} × {resource} ({devices} devices)")
-            };
-            let message = format!("pods request {has}, but their ranks use {ranks}");
+            let number =
+                if devices == units { String::new() } else { format!(" ({devices} devices)") };
+            let message =
+                format!("pods request {units} × {resource}{number}, but their ranks use {ranks}");
             let hint = "set tensor × pipeline × data parallelism per pod to its number of devices";
-            let path = format!("{}.resources", template.path_of(engine.container));
+            let path = format!("{}.resources", engine.path);
             let finding = found.push(template.owner, path, message, hint);
-            if template.role() == Some("prefill") {
-                finding.field = Some("prefill");
-            }
+            finding.field = (template.role() == Some("prefill")).then_some("prefill");
         }
     }
 }
@@ -122,60 +118,52 @@ fn topology(template: &Template<'_>, resource: &str, units: u32, found: &mut Fou
 
 /// Checks that groups have as many pods as their ranks need.
 pub(crate) fn group_size(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
-        let (Some(engine), true) = (&template.engine, template.part != Part::Single) else {
-            continue;
-        };
-
+    for (template, engine) in view.engines().filter(|(one, _)| one.part != Part::Single) {
         let Some(flags) = &engine.flags else { continue };
         let size = template.size;
-        let path = template.path_of(engine.container);
+        let mut found = found.at(template.owner, &engine.path);
         if let Some(nodes) = engine.number("nnodes", size).filter(|nodes| *nodes != size) {
             let message = format!("engine waits for {nodes} pods, but groups have {size}");
-            found.push(template.owner, &path, message, "set `--nnodes` to the size of the group");
+            found.push(message, "set `--nnodes` to the size of the group");
         }
 
-        if !flags.has("data-parallel-size-local") {
-            continue;
-        }
         let all = engine.number("data-parallel-size", 1);
         let local = engine.number("data-parallel-size-local", 1);
         if let (Some(all), Some(local)) = (all, local)
+            && flags.has("data-parallel-size-local")
             && u64::from(local) * u64::from(size) != u64::from(all)
         {
             let message = format!(
                 "{size} pods with {local} ranks each do not match the {all} ranks of the engine"
             );
-
             let hint = "set `--data-parallel-size` to the size of the group × `--data-parallel-size-local`";
-            found.push(template.owner, &path, message, hint).field = Some("dp");
+            found.push(message, hint).field("dp");
         }
     }
 }
 
 /// Checks routing sidecars: their ports match the engine, and decode pods have one if there is prefill.
 pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
-        let (Some(sidecar), Some(engine)) = (&template.sidecar, &template.engine) else { continue };
-        let path = template.path_of(sidecar.container);
-        let known = engine.ports().filter(|ports| !ports.is_empty());
-        let (Some(ports), Some(port)) = (known, sidecar.engine_port()) else { continue };
-        if !ports.contains(&port) {
-            let message = format!(
-                "sidecar connects to the engine on port {port}, but it listens on {}",
-                ranges(&ports)
-            );
-            let hint = "set `--model-server-port` of the sidecar to the engine's `--port`";
-            found.push(template.owner, path, message, hint);
-            continue;
-        }
+    for (template, sidecar) in view.sidecars() {
+        let ports = template.engine.as_ref().and_then(Engine::ports);
+        let ports = ports.filter(|ports| !ports.is_empty());
+        let (Some(ports), Some(port)) = (ports, sidecar.engine_port()) else { continue };
         let count = sidecar.ports().map_or(1, |ports| ports.len());
-        if count != ports.len() {
+        let (message, hint) = if !ports.contains(&port) {
+            let open = ranges(&ports);
+            let message =
+                format!("sidecar connects to the engine on port {port}, but it listens on {open}");
+            (message, "set `--model-server-port` of the sidecar to the engine's `--port`")
+        } else if count != ports.len() {
             let message = format!("sidecar has {count} ports, but the engine has {}", ports.len());
-            let hint =
-                "set `--data-parallel-size` of the sidecar to the number of the engine's ports";
-            found.push(template.owner, path, message, hint);
-        }
+            (
+                message,
+                "set `--data-parallel-size` of the sidecar to the number of the engine's ports",
+            )
+        } else {
+            continue;
+        };
+        found.push(template.owner, &sidecar.path, message, hint);
     }
     for template in &view.templates {
         for (index, container) in list(template.spec, "initContainers").iter().enumerate() {
@@ -188,32 +176,30 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
             }
         }
     }
+
     for (_, pool) in view.pools() {
         let selected = view.selected(pool);
-        for template in &selected {
-            let Some(sidecar) = &template.sidecar else { continue };
-            // A TLS policy for the pods may be intended.
-            let by_rule = view.of_kind("BackendTLSPolicy").next().is_some()
-                || view.of_kind("DestinationRule").any(|(_, rule)| {
-                    let picker = pool.json.pointer("/spec/endpointPickerRef/name");
-                    let picker = picker.and_then(Json::as_str).unwrap_or_default();
-                    !text(rule.json.get("spec").unwrap_or(&Json::Null), "host").starts_with(picker)
-                });
-            if sidecar.flags.is_on_or("secure-proxy", true) && !by_rule {
+        // A TLS policy for the pods may be intended.
+        let picker = pool.text("/spec/endpointPickerRef/name").unwrap_or_default();
+        let by_rule = view.of_kind("BackendTLSPolicy").next().is_some()
+            || view
+                .of_kind("DestinationRule")
+                .any(|(_, rule)| !text(rule.spec(), "host").starts_with(picker));
+        let sidecars = selected.iter().filter_map(|one| Some((one.owner, one.sidecar.as_ref()?)));
+        for (owner, sidecar) in sidecars.filter(|_| !by_rule) {
+            if sidecar.flags.is_on_or("secure-proxy", true) {
                 let message = "sidecar accepts TLS only, but Gateways send plain HTTP";
-                let path = template.path_of(sidecar.container);
-                found.push(template.owner, path, message, "add `--secure-proxy=false`");
+                found.push(owner, &sidecar.path, message, "add `--secure-proxy=false`");
             }
         }
         let prefills = selected.iter().any(|template| template.role() == Some("prefill"));
         for template in selected.iter().filter(|_| prefills) {
-            let headless = template.engine.as_ref().is_some_and(|engine| engine.is_headless());
             let has_no_sidecar = template.sidecar.is_none() && template.unread.is_empty();
-            if template.role() == Some("decode") && has_no_sidecar && !headless {
+            if template.role() == Some("decode") && has_no_sidecar && !template.is_headless() {
                 let message =
                     "decode pods have no routing sidecar, so prefill pods get no requests";
                 let hint = "add the sidecar as an init container with `restartPolicy: Always`";
-                found.push(template.owner, template.spec_path.clone(), message, hint);
+                found.push(template.owner, &template.spec_path, message, hint);
             }
         }
     }
@@ -221,80 +207,60 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
 
 /// Checks that sidecar and engine do not listen on the same port.
 pub(crate) fn port_clash(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
-        let (Some(sidecar), Some(engine)) = (&template.sidecar, &template.engine) else { continue };
-        let (Some(outer), Some(mut inner)) = (sidecar.ports(), engine.ports()) else { continue };
-        if engine.has_port_for_each_rank() {
-            inner.extend(supervisor(engine));
-        }
+    for (template, engine) in view.engines() {
+        let outer = template.sidecar.as_ref().and_then(Sidecar::ports);
+        let (Some(outer), Some(mut inner)) = (outer, engine.ports()) else { continue };
+        inner.extend(supervisor(engine));
         let both: Vec<u32> = outer.iter().copied().filter(|port| inner.contains(port)).collect();
         if !both.is_empty() {
             let message = format!("sidecar and engine both listen on port {}", ranges(&both));
             let hint = "change the port of the engine, for example to `--port=8200`";
-            found.push(template.owner, template.path_of(engine.container), message, hint);
+            found.push(template.owner, &engine.path, message, hint);
         }
     }
 }
 
-/// Returns the port of vLLM's multi-port supervisor; 9256 is vLLM's default.
+/// Returns the port of vLLM's multi-port supervisor, if it starts one; 9256 is vLLM's default.
 pub(super) fn supervisor(engine: &Engine<'_>) -> Option<u32> {
-    engine.number("data-parallel-supervisor-port", 9_256)
+    let port = engine.number("data-parallel-supervisor-port", 9_256);
+    port.filter(|_| engine.has_port_for_each_rank())
 }
 
 /// Checks that probes use a port of the engine.
 pub(crate) fn probes(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
-        let Some(engine) = &template.engine else { continue };
+    for (template, engine) in view.engines() {
         let Some(mut open) = engine.ports() else { continue };
-        if engine.has_port_for_each_rank() {
-            open.extend(supervisor(engine));
+        open.extend(supervisor(engine));
+        open.extend(template.sidecar.as_ref().and_then(Sidecar::ports).unwrap_or_default());
+        // Workers of older releases of SGLang answer health checks.
+        if engine.is_headless() && engine.program == Program::Sglang {
+            continue;
         }
 
-        if let Some(sidecar) = &template.sidecar {
-            open.extend(sidecar.ports().unwrap_or_default());
-        }
-        let path = template.path_of(engine.container);
         for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
             let Some(get) = engine.container.pointer(&format!("/{probe}/httpGet")) else {
                 continue;
             };
-
-            let path = format!("{path}.{probe}");
-            // Workers of older releases of SGLang answer health checks.
-            if engine.is_headless() && engine.program == Program::Sglang {
-                continue;
-            }
+            let mut found = found.at(template.owner, format!("{}.{probe}", engine.path));
             if engine.is_headless() {
-                let message = format!("headless workers have a {probe}");
-                found.push(template.owner, path, message, "remove the probe");
+                found.push(format!("headless workers have a {probe}"), "remove the probe");
                 continue;
             }
 
-            let ports = list(engine.container, "ports");
-            let port = match get.get("port") {
-                Some(Json::String(name)) => ports
-                    .iter()
-                    .find(|port| text(port, "name") == name)
-                    .and_then(|port| port.get("containerPort")?.as_u64())
-                    .or_else(|| name.parse().ok()),
-                Some(number) => number.as_u64(),
-                None => None,
-            };
-
-            let Some(port) = port.and_then(|port| u32::try_from(port).ok()) else {
-                let named = get.get("port").and_then(Json::as_str).unwrap_or_default();
+            let port = get.get("port").unwrap_or(&Json::Null);
+            let named = port.as_str().unwrap_or_default();
+            let number = port_number(engine.container, port).or_else(|| named.parse().ok());
+            let number = number.and_then(|number| u32::try_from(number).ok());
+            if number.is_none() {
                 let message =
                     format!("{probe} uses port `{named}`, which the container does not declare");
-                found.push(template.owner, path, message, "use a port of the container");
-                continue;
-            };
-
-            if !open.contains(&port) {
-                let message = format!(
-                    "{probe} uses port {port}, but the engine listens on {}",
-                    ranges(&open)
-                );
-                found.push(template.owner, path, message, "use the same port in both");
+                found.push(message, "use a port of the container");
+            }
+            if let Some(number) = number.filter(|number| !open.contains(number)) {
+                let open = ranges(&open);
+                let message =
+                    format!("{probe} uses port {number}, but the engine listens on {open}");
+                found.push(message, "use the same port in both");
             }
         }
     }
@@ -304,68 +270,51 @@ pub(crate) fn probes(view: &View<'_>, found: &mut Found) {
 pub(crate) fn images(view: &View<'_>, found: &mut Found) {
     let mut check = |owner: usize, container: &Json, path: String, field: &'static str| {
         let image = text(container, "image");
-        let name = text(container, "name");
+        let mut found = found.at(owner, path);
         let stands = ["REPLACE", "PLACEHOLDER", "CHANGEME", "CHANGE_ME", "<"];
         if is_placeholder(image) {
             let message = format!("image `{image}` is not checked: its variable has no value yet");
-            let finding = found.push(owner, path, message, "check the manifests after replacement");
-            finding.severity = Some(Severity::Note);
-            finding.code = Some(Code::ServingUnread);
-            finding.why = Some(("violations are not found", "bundle2chart"));
+            let finding = found.push(message, "check the manifests after replacement").note();
+            finding.code(Code::ServingUnread).why("violations are not found", "bundle2chart");
         } else if image.is_empty() {
-            let message = format!("container `{name}` has no image");
-            let finding = found.push(owner, path, message, "set the image, with its digest");
-            finding.severity = Some(Severity::Warning);
-            finding.field = Some(field);
+            let message = format!("container `{}` has no image", text(container, "name"));
+            found.push(message, "set the image, with its digest").warning().field(field);
         } else if stands.iter().any(|part| image.contains(part)) {
             let message = format!("image `{image}` is a placeholder");
-            found.push(owner, path, message, "replace it with the image").field = Some(field);
+            found.push(message, "replace it with the image").field(field);
         } else if !image.contains("@sha256:") {
             let message = format!("image `{image}` is not pinned by digest");
-            let finding = found.push(owner, path, message, "add its digest: `NAME:TAG@sha256:…`");
-            finding.severity = Some(Severity::Warning);
-            finding.code = Some(Code::ImageNotPinned);
-            finding.why = Some(("a tag can move to another image", "llm-d guides"));
-            finding.field = Some(field);
+            let finding = found.push(message, "add its digest: `NAME:TAG@sha256:…`").warning();
+            let reason = "a tag can move to another image";
+            finding.code(Code::ImageNotPinned).why(reason, "llm-d guides").field(field);
         }
     };
+
     for template in &view.templates {
-        if template.engine.is_none() && template.sidecar.is_none() {
-            continue;
-        }
-        for (container, path) in template.containers() {
+        let sidecar = template.sidecar.as_ref().map(|sidecar| sidecar.container);
+        let is_ours = template.engine.is_some() || sidecar.is_some();
+        for (container, path) in template.containers().filter(|_| is_ours) {
             if template.completed && text(container, "image").is_empty() {
                 continue;
             }
-            let is_sidecar = template
-                .sidecar
-                .as_ref()
-                .is_some_and(|sidecar| std::ptr::eq(sidecar.container, container));
+            let is_sidecar = sidecar.is_some_and(|sidecar| std::ptr::eq(sidecar, container));
             let field = if is_sidecar { "prefill.sidecar-image" } else { "engine.image" };
             check(template.owner, container, format!("{path}.image"), field);
         }
     }
     // A model image contains code and weights, so it is pinned, too.
     for template in &view.templates {
-        for (index, volume) in list(template.spec, "volumes").iter().enumerate() {
-            if let Some(volume) = volume.get("image") {
-                let image = json!({"name": "model", "image": text(volume, "reference")});
-                let path = format!("{}.volumes[{index}].image.reference", template.spec_path);
-                check(template.owner, &image, path, "model");
-            }
+        for (image, path) in template.model_images() {
+            check(template.owner, &json!({"name": "model", "image": image}), path, "model");
         }
     }
     for picker in &view.pickers {
         let path = ".spec.template.spec.containers[0].image".to_owned();
         check(picker.owner, picker.container, path, "epp.image");
         // Other containers of published pickers are not ours to judge.
-        let spec = view.manifests[picker.owner].json.pointer("/spec/template/spec");
-        for (container, path) in spec
-            .filter(|_| view.is_generated)
-            .into_iter()
-            .flat_map(|spec| all_containers(spec, ".spec.template.spec"))
-            .filter(|(container, _)| !std::ptr::eq(*container, picker.container))
-        {
+        let others = all_containers(picker.spec(), ".spec.template.spec").into_iter();
+        let others = others.filter(|(container, _)| !std::ptr::eq(*container, picker.container));
+        for (container, path) in others.filter(|_| view.is_generated) {
             let is_own = text(container, "name") == "tokenizer";
             let field = if is_own { "epp.tokenizer-image" } else { "epp.pod" };
             check(picker.owner, container, format!("{path}.image"), field);
@@ -375,8 +324,7 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
 
 /// Checks that engines with several GPUs have shared memory.
 pub(crate) fn shared_memory(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
-        let Some(engine) = &template.engine else { continue };
+    for (template, engine) in view.engines() {
         let Some((resource, units)) = accelerators(engine.container) else { continue };
         if resource == "google.com/tpu" || units < 2 || template.completed {
             continue;
@@ -397,8 +345,7 @@ pub(crate) fn shared_memory(view: &View<'_>, found: &mut Found) {
         if !in_memory && !host {
             let message = format!("{units} × {resource} share only 64 MiB of shared memory");
             let hint = "mount an `emptyDir` with `medium: Memory` at /dev/shm";
-            let path = template.path_of(engine.container);
-            found.push(template.owner, path, message, hint);
+            found.push(template.owner, &engine.path, message, hint);
         }
     }
 }
@@ -407,57 +354,46 @@ pub(crate) fn shared_memory(view: &View<'_>, found: &mut Found) {
 pub(crate) fn pair(view: &View<'_>, found: &mut Found) {
     for (_, pool) in view.pools() {
         let selected = view.selected(pool);
-        let of_role = |role: &str| {
-            let role = role.to_owned();
-            selected.iter().find(|template| template.role() == Some(role.as_str())).copied()
-        };
-
-        let (Some(decode), Some(prefill)) = (of_role("decode"), of_role("prefill")) else {
-            continue;
-        };
+        let [decode, prefill] = ["decode", "prefill"]
+            .map(|role| selected.iter().find(|template| template.role() == Some(role)));
+        let (Some(decode), Some(prefill)) = (decode, prefill) else { continue };
         let (Some(one), Some(other)) = (&decode.engine, &prefill.engine) else { continue };
-        let path = prefill.path_of(other.container);
-        let image = |engine: &Engine<'_>| text(engine.container, "image").to_owned();
-        if image(one) != image(other) {
-            let message =
-                format!("prefill has image `{}`, but decode has `{}`", image(other), image(one));
-            let hint = "use the same image for both";
-            found.push(prefill.owner, format!("{path}.image"), message, hint).severity =
-                Some(Severity::Warning);
+
+        let [image, others] = [one, other].map(|engine| text(engine.container, "image"));
+        if image != others {
+            let message = format!("prefill has image `{others}`, but decode has `{image}`");
+            let path = format!("{}.image", other.path);
+            found.push(prefill.owner, path, message, "use the same image for both").warning();
         }
 
-        let (Some(first), Some(second)) = (&one.flags, &other.flags) else { continue };
-        if first.go_on_in_a_file() || second.go_on_in_a_file() {
+        let (Some(first), Some(second)) = (one.known_flags(), other.known_flags()) else {
             continue;
-        }
+        };
+        let mut found = found.at(prefill.owner, &other.path);
         for flag in ["block-size", "kv-cache-dtype", "dtype", "quantization"] {
-            let said = |flags: &super::super::view::flags::Flags| {
+            let [decode, prefill] = [first, second].map(|flags| {
                 flags.text(flag).map_or("the default".to_owned(), |value| format!("`{value}`"))
-            };
-
-            if said(first) != said(second) {
-                let message = format!(
-                    "`--{flag}` is {} for prefill, but {} for decode",
-                    said(second),
-                    said(first)
-                );
-                found.push(prefill.owner, &path, message, "use the same value for both");
+            });
+            if decode != prefill {
+                let message =
+                    format!("`--{flag}` is {prefill} for prefill, but {decode} for decode");
+                found.push(message, "use the same value for both");
             }
         }
-        let length = |engine: &Engine<'_>| engine.number("max-model-len", 0).filter(|n| *n > 0);
-        if let (Some(most), Some(wanted)) = (length(other), length(one))
+        let [wanted, most] =
+            [one, other].map(|engine| engine.number("max-model-len", 0).filter(|n| *n > 0));
+        if let (Some(most), Some(wanted)) = (most, wanted)
             && most < wanted
         {
             let message = format!(
                 "`--max-model-len` is {most} for prefill, but {wanted} for decode: prefill rejects \
                  longer prompts"
             );
-            found.push(prefill.owner, &path, message, "use the same value for both");
+            found.push(message, "use the same value for both");
         }
-        let transfers = |flags: &super::super::view::flags::Flags| flags.has("kv-transfer-config");
-        if transfers(first) != transfers(second) {
+        if first.has("kv-transfer-config") != second.has("kv-transfer-config") {
             let message = "only one of prefill and decode has a `--kv-transfer-config`";
-            found.push(prefill.owner, &path, message, "set the same connector for both");
+            found.push(message, "set the same connector for both");
         }
     }
 }

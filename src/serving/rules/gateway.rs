@@ -1,34 +1,29 @@
 //! Invariants of HTTPRoutes and their Gateways.
 
 use super::super::invariants::Found;
-use super::super::view::pods::{is_placeholder, list, text};
+use super::super::view::pods::{is_placeholder, list, text, text_or};
 use super::super::view::{Manifest, View};
-use crate::diag::Severity;
-use crate::diag::suggest;
+use crate::diag::{Severity, suggest};
 use serde_json::Value as Json;
 
 /// Checks that routes reference Gateways, listeners and Services that exist in the manifests.
 pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     for (owner, route) in view.of_kind("HTTPRoute").chain(view.of_kind("GRPCRoute")) {
-        let Some(spec) = route.json.get("spec") else { continue };
-        for (index, parent) in list(spec, "parentRefs").iter().enumerate() {
-            if !matches!(text(parent, "kind"), "" | "Gateway") {
-                continue;
+        for (index, parent) in list(route.spec(), "parentRefs").iter().enumerate() {
+            if matches!(text(parent, "kind"), "" | "Gateway") {
+                let path = format!(".spec.parentRefs[{index}]");
+                parent_of(view, route, owner, parent, &path, found);
             }
-            let path = format!(".spec.parentRefs[{index}]");
-            parent_of(view, route, owner, parent, &path, found);
         }
-        for (rule_index, rule) in list(spec, "rules").iter().enumerate() {
+        for (index, rule) in list(route.spec(), "rules").iter().enumerate() {
+            let path = format!(".spec.rules[{index}].backendRefs");
             let backends = list(rule, "backendRefs");
-            let is_off = |backend: &Json| backend.get("weight").and_then(Json::as_u64) == Some(0);
-            if !backends.is_empty() && backends.iter().all(is_off) {
-                let message = format!("all backends of a rule of {} have weight 0", route.label());
-                let path = format!(".spec.rules[{rule_index}].backendRefs");
-                found.push(owner, path, message, "give a backend a weight of 1 or more");
+            if !backends.is_empty() && backends.iter().all(|one| number(one, "weight") == Some(0)) {
+                let message = format!("all backends of a rule of {route} have weight 0");
+                found.push(owner, &path, message, "give a backend a weight of 1 or more");
             }
-            for (index, backend) in list(rule, "backendRefs").iter().enumerate() {
-                let path = format!(".spec.rules[{rule_index}].backendRefs[{index}]");
-                backend_of(view, route, owner, backend, &path, found);
+            for (index, backend) in backends.iter().enumerate() {
+                backend_of(view, route, owner, backend, &format!("{path}[{index}]"), found);
             }
         }
     }
@@ -42,31 +37,25 @@ fn parent_of(
     path: &str,
     found: &mut Found,
 ) {
-    let (name, namespace) = (text(parent, "name"), text(parent, "namespace"));
-    if is_placeholder(name) || is_placeholder(namespace) || view.of_kind("Gateway").next().is_none()
-    {
+    let (name, namespace) = (text(parent, "name"), text_or(parent, "namespace", route.namespace()));
+    let names: Vec<&str> = view.of_kind("Gateway").map(|(_, gateway)| gateway.name()).collect();
+    if is_placeholder(name) || is_placeholder(text(parent, "namespace")) || names.is_empty() {
         return;
     }
-    let namespace = if namespace.is_empty() { route.namespace() } else { namespace };
     let Some((_, gateway)) = view.all_named("Gateway", name, namespace).next() else {
-        let names: Vec<&str> = view.of_kind("Gateway").map(|(_, gateway)| gateway.name()).collect();
         if names.iter().any(|name| is_placeholder(name)) {
             return;
         }
-        let message =
-            format!("{} references Gateway/{name}, which is not in the manifests", route.label());
+        let message = format!("{route} references Gateway/{name}, which is not in the manifests");
         let hint = suggest::hint(name, &names, "Gateways");
+        let finding = found.push(owner, path, message, hint);
         // The Gateway may be in the cluster, unless the name is nearly that of another one.
         let is_near = names.contains(&name) || suggest::nearest(name, &names).is_some();
-        if !is_near {
-            found.push(owner, path, message, hint).severity = Some(Severity::Warning);
-        } else {
-            found.push(owner, path, message, hint);
-        }
+        finding.severity = (!is_near).then_some(Severity::Warning);
         return;
     };
 
-    let listeners = gateway.json.get("spec").map_or(&[][..], |spec| list(spec, "listeners"));
+    let listeners = list(gateway.spec(), "listeners");
     let section = text(parent, "sectionName");
     let named: Vec<&Json> = listeners
         .iter()
@@ -74,42 +63,27 @@ fn parent_of(
         .collect();
     if named.is_empty() && !listeners.is_empty() && !is_placeholder(section) {
         let names: Vec<&str> = listeners.iter().map(|listener| text(listener, "name")).collect();
-        let message = format!(
-            "{} references listener `{section}`, which {} does not have",
-            route.label(),
-            gateway.label()
-        );
+        let message =
+            format!("{route} references listener `{section}`, which {gateway} does not have");
         let hint = suggest::hint(section, &names, "listeners");
         found.push(owner, format!("{path}.sectionName"), message, hint);
         return;
     }
-    let port = parent.get("port").and_then(Json::as_u64);
-    let has_port = |port: u64| {
-        named.iter().any(|listener| listener.get("port").and_then(Json::as_u64) == Some(port))
-    };
-    if let Some(port) = port.filter(|port| !named.is_empty() && !has_port(*port)) {
-        let message = format!(
-            "{} references port {port}, which {} does not have",
-            route.label(),
-            gateway.label()
-        );
+    let has_port = |port: u64| named.iter().any(|one| number(one, "port") == Some(port));
+    let port = number(parent, "port").filter(|port| !named.is_empty() && !has_port(*port));
+    if let Some(port) = port {
+        let message = format!("{route} references port {port}, which {gateway} does not have");
         found.push(owner, format!("{path}.port"), message, "use the port of a listener");
         return;
     }
 
     // By default a listener accepts routes of its own namespace only.
-    let (one, other) = (route.namespace(), gateway.namespace());
     let allows = |listener: &&Json| {
         let from = listener.pointer("/allowedRoutes/namespaces/from").and_then(Json::as_str);
         from.is_some_and(|from| from != "Same")
     };
-    let differ = !one.is_empty() && !other.is_empty() && one != other;
-    if differ && !named.is_empty() && !named.iter().any(allows) {
-        let message = format!(
-            "{} does not accept {}, which is in another namespace",
-            gateway.label(),
-            route.label()
-        );
+    if !route.may_share_namespace(gateway) && !named.is_empty() && !named.iter().any(allows) {
+        let message = format!("{gateway} does not accept {route}, which is in another namespace");
         let hint = "set `allowedRoutes: {namespaces: {from: All}}` in the listener";
         found.push(owner, path, message, hint);
     }
@@ -127,47 +101,41 @@ fn backend_of(
         return;
     }
     let name = text(backend, "name");
-    // A pool is often meant: its kind and group are not the defaults.
-    let pool = view.named("InferencePool", name, route);
-    let namespace = match text(backend, "namespace") {
-        "" => route.namespace(),
-        namespace => namespace,
-    };
+    let namespace = text_or(backend, "namespace", route.namespace());
     let Some((_, service)) = view.all_named("Service", name, namespace).next() else {
+        let services = view.of_kind("Service").map(|(_, service)| service);
+        let mut names = services.filter(|service| service.may_be_in(namespace)).map(Manifest::name);
         if is_placeholder(name) {
             return;
         }
-        let services = view.of_kind("Service");
-        let services = services.filter(|(_, service)| service.may_be_in(namespace));
-        let names: Vec<&str> = services.map(|(_, service)| service.name()).collect();
-        if let Some((_, pool)) = pool {
-            let message =
-                format!("{} references Service/{name}, but {} exists", route.label(), pool.label());
+        // A pool is often meant: its kind and group are not the defaults.
+        if let Some((_, pool)) = view.named("InferencePool", name, route) {
+            let message = format!("{route} references Service/{name}, but {pool} exists");
             let hint = "add `group: inference.networking.k8s.io` and `kind: InferencePool`";
             found.push(owner, path, message, hint);
-        } else if let Some(near) = names.iter().find(|other| super::pod::is_typo(name, other)) {
-            let message =
-                format!("{} references Service/{name}, which does not exist", route.label());
+        } else if let Some(near) = names.find(|other| super::pod::is_typo(name, other)) {
+            let message = format!("{route} references Service/{name}, which does not exist");
             found.push(owner, path, message, format!("write `name: {near}`"));
         }
         return;
     };
 
-    let ports = service.json.get("spec").map_or(&[][..], |spec| list(spec, "ports"));
-    let has =
-        |number: u64| ports.iter().any(|p| p.get("port").and_then(Json::as_u64) == Some(number));
-    match backend.get("port").and_then(Json::as_u64) {
+    let ports = list(service.spec(), "ports");
+    let has = |port: u64| ports.iter().any(|one| number(one, "port") == Some(port));
+    match number(backend, "port") {
         None if backend.get("port").is_none() => {
-            let message = format!("backend Service/{name} of {} has no port", route.label());
+            let message = format!("backend Service/{name} of {route} has no port");
             found.push(owner, path, message, "add `port`, which Services require");
         }
         Some(port) if !has(port) && !ports.is_empty() => {
-            let message = format!(
-                "{} references port {port} of Service/{name}, which it does not have",
-                route.label()
-            );
+            let message =
+                format!("{route} references port {port} of Service/{name}, which it does not have");
             found.push(owner, format!("{path}.port"), message, "use a port of the Service");
         }
         _ => {}
     }
+}
+
+fn number(json: &Json, key: &str) -> Option<u64> {
+    json.get(key)?.as_u64()
 }

@@ -1,22 +1,22 @@
 //! Invariants of LeaderWorkerSets and DisaggregatedSets.
 
 use super::super::invariants::Found;
-use super::super::view::View;
-use super::super::view::pods::{Engine, Part, Template, accelerators, commands, list, text};
+use super::super::view::pods::{Engine, Part, Template, accelerators, commands, list, text, words};
+use super::super::view::{Manifest, View};
 use super::engine::{devices_of, ranks};
 use super::join::leader_of;
 use crate::diag::suggest;
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 /// Returns the specs of groups with their manifest index and path.
 fn specs<'a>(view: &View<'a>) -> Vec<(usize, String, &'a Json)> {
-    let mut specs = Vec::new();
-    for (owner, set) in view.of_kind("LeaderWorkerSet") {
-        specs.extend(set.json.get("spec").map(|spec| (owner, ".spec".to_owned(), spec)));
-    }
+    let sets = view.of_kind("LeaderWorkerSet");
+    let mut specs: Vec<(usize, String, &Json)> = sets
+        .filter_map(|(owner, set)| Some((owner, ".spec".to_owned(), set.json.get("spec")?)))
+        .collect();
     for (owner, set) in view.of_kind("DisaggregatedSet") {
-        let roles = set.json.get("spec").map_or(&[][..], |spec| list(spec, "roles"));
-        for (index, role) in roles.iter().enumerate() {
+        for (index, role) in list(set.spec(), "roles").iter().enumerate() {
             let path = format!(".spec.roles[{index}].spec");
             specs.extend(role.get("spec").map(|spec| (owner, path, spec)));
         }
@@ -51,94 +51,15 @@ pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
             let message = format!("`{name}` is not a valid name for a LeaderWorkerSet");
             let hint =
                 "use at most 52 lower-case letters, digits and dashes, beginning with a letter";
-            found.push(owner, ".metadata.name", message, hint).field = Some("name");
+            found.push(owner, ".metadata.name", message, hint).field("name");
         }
     }
     for (owner, path, spec) in specs(view) {
-        let rollout = spec.pointer("/rolloutStrategy/rollingUpdateConfiguration");
-        let is_zero = |key: &str, usual: bool| {
-            rollout.and_then(|rollout| rollout.get(key)).map_or(usual, |value| {
-                value.as_u64() == Some(0) || matches!(value.as_str(), Some("0" | "0%"))
-            })
-        };
-        if is_zero("maxUnavailable", false) && is_zero("maxSurge", true) {
-            let message = "`maxUnavailable` and `maxSurge` are both 0";
-            let path = format!("{path}.rolloutStrategy");
-            found.push(owner, path, message, "set `maxUnavailable` or `maxSurge` to 1");
-        }
-        for (pointer, known) in [
-            ("/startupPolicy", &["LeaderCreated", "LeaderReady"][..]),
-            (
-                "/leaderWorkerTemplate/restartPolicy",
-                &["Default", "RecreateGroupOnPodRestart", "RecreateGroupAfterStart", "None"],
-            ),
-            ("/networkConfig/subdomainPolicy", &["Shared", "UniquePerReplica"]),
-        ] {
-            let said = spec.pointer(pointer).and_then(Json::as_str);
-            if let Some(said) = said.filter(|said| !known.contains(said)) {
-                let key = pointer.rsplit('/').next().unwrap_or_default();
-                let message = format!("unknown `{key}` `{said}`");
-                let path = format!("{path}{}", pointer.replace('/', "."));
-                found.push(owner, path, message, suggest::hint(said, known, "policies"));
-            }
-        }
-        if spec
-            .get("networkConfig")
-            .is_some_and(|config| text(config, "subdomainPolicy").is_empty())
-        {
-            let message = "`networkConfig` has no `subdomainPolicy`";
-            let path = format!("{path}.networkConfig");
-            found.push(owner, path, message, "write `Shared` or `UniquePerReplica`");
-        }
-        let group = spec.get("leaderWorkerTemplate");
-        let size = group.and_then(|group| group.get("size")?.as_u64()).unwrap_or(1);
-        let part = group.and_then(|group| group.pointer("/subGroupPolicy/subGroupSize")?.as_u64());
-        let replicas = spec.get("replicas").map_or(Some(1), Json::as_u64);
-        let all = replicas.and_then(|replicas| replicas.checked_mul(size));
-        if size == 0 || all.is_none_or(|all| i32::try_from(all).is_err()) {
-            let message = format!("invalid number of pods: groups of {size} times `replicas`");
-            let path = format!("{path}.leaderWorkerTemplate.size");
-            found.push(owner, path, message, "use a `size` of 1 or more, and fewer `replicas`");
-        }
-        if let Some(part) = part.filter(|part| *part > 0)
-            && !size.is_multiple_of(part)
-            && !size.saturating_sub(1).is_multiple_of(part)
-        {
-            let message = format!("group size {size} is not divisible by subgroup size {part}");
-            let path = format!("{path}.leaderWorkerTemplate.subGroupPolicy");
-            found.push(owner, path, message, "use a subgroup size that divides the group size");
-        }
+        policies(owner, &path, spec, found);
+        sizes(owner, &path, spec, found);
     }
     for (owner, set) in view.of_kind("DisaggregatedSet") {
-        let roles = set.json.get("spec").map_or(&[][..], |spec| list(spec, "roles"));
-        if !(2..=10).contains(&roles.len()) {
-            let message = format!("number of roles is {}", roles.len());
-            found.push(owner, ".spec.roles", message, "use 2 to 10 roles").field =
-                Some("disaggregated-set");
-        }
-        let slices = set.json.pointer("/spec/slices").map(|slices| slices.as_u64().unwrap_or(0));
-        if slices.is_some_and(|slices| !(1..=100).contains(&slices)) {
-            let message = "number of slices is not from 1 to 100";
-            found.push(owner, ".spec.slices", message, "use 1 to 100 slices").field =
-                Some("disaggregated-set");
-        }
-        let count =
-            |role: &Json| role.pointer("/spec/replicas").map_or(Some(1), Json::as_u64).unwrap_or(1);
-        let none = roles.iter().filter(|role| count(role) == 0).count();
-        if none > 0 && none < roles.len() {
-            let message = "some roles have 0 replicas and others do not";
-            let hint = "set all roles to 0 replicas, or none";
-            found.push(owner, ".spec.roles", message, hint).field = Some("disaggregated-set");
-        }
-        let partition = roles.iter().any(|role| {
-            let path = "/spec/rolloutStrategy/rollingUpdateConfiguration/partition";
-            role.pointer(path).is_some()
-        });
-        if partition {
-            let message = "a role has `partition`, which the DisaggregatedSet sets";
-            found.push(owner, ".spec.roles", message, "remove `partition`").field =
-                Some("disaggregated-set");
-        }
+        roles(owner, set, found);
     }
 }
 
@@ -147,13 +68,9 @@ pub(crate) fn leader_address(view: &View<'_>, found: &mut Found) {
     let of_group = |template: &&Template<'_>| template.part == Part::Worker && !template.completed;
     for template in view.templates.iter().filter(of_group) {
         for (container, path) in template.containers() {
-            let words: Vec<&str> = ["command", "args"]
-                .iter()
-                .flat_map(|key| list(container, key))
-                .filter_map(Json::as_str)
-                .collect();
+            let words = words(container);
             let says = |part: &str| words.iter().any(|word| word.contains(part));
-            if says("LWS_LEADER_ADDRESS") && !says("getent") && !says("nslookup") && !says("until ")
+            if says("LWS_LEADER_ADDRESS") && !["getent", "nslookup", "until "].into_iter().any(says)
             {
                 let message = "workers do not wait until the leader's name resolves";
                 let hint = "wait for `getent hosts \"$LWS_LEADER_ADDRESS\"` first";
@@ -172,18 +89,17 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
     for template in view.templates.iter().filter(of_group) {
         let size = template.size;
         for (container, path) in template.containers() {
+            let mut found = found.at(template.owner, path);
             for name in misspelt(container) {
-                let message = format!("LeaderWorkerSet sets no variable `{name}`");
-                let hint = suggest::hint(name, VARIABLES, "variables");
-                found.push(template.owner, &path, message, hint);
+                let hint = suggest::hint(&name, VARIABLES, "variables");
+                found.push(format!("LeaderWorkerSet sets no variable `{name}`"), hint);
             }
             let commands = commands(container, template.part, size, &view.budget);
             let words = commands.iter().flatten().flatten();
             let said = words.filter_map(|word| word.strip_prefix("--ray_cluster_size="));
             for said in said.filter_map(|said| said.parse::<u32>().ok()).filter(|n| *n != size) {
                 let message = format!("Ray waits for {said} pods, but groups have {size}");
-                let hint = "write `--ray_cluster_size=$(LWS_GROUP_SIZE)`";
-                found.push(template.owner, &path, message, hint);
+                found.push(message, "write `--ray_cluster_size=$(LWS_GROUP_SIZE)`");
             }
         }
 
@@ -207,24 +123,105 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
 }
 
 /// Returns the variables in a container that are nearly those of LeaderWorkerSet, and that nothing sets.
-fn misspelt(container: &Json) -> Vec<&str> {
+fn misspelt(container: &Json) -> BTreeSet<String> {
     let variables = list(container, "env");
-    let words = ["command", "args"].iter().flat_map(|key| list(container, key));
-    let texts: Vec<&str> = words
-        .chain(variables.iter().filter_map(|variable| variable.get("value")))
-        .filter_map(Json::as_str)
-        .collect();
-    let mut names: Vec<&str> = Vec::new();
-    for text in &texts {
-        let parts = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        names.extend(parts.filter(|part| part.starts_with("LWS_") && !VARIABLES.contains(part)));
-    }
+    let values = variables.iter().map(|variable| text(variable, "value").to_owned());
+    let texts: Vec<String> = words(container).into_iter().chain(values).collect();
+    let parts =
+        texts.iter().flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
     let is_set = |name: &str| {
         variables.iter().any(|variable| text(variable, "name") == name)
             || texts.iter().any(|text| text.contains(&format!("{name}=")))
     };
-    names.sort_unstable();
-    names.dedup();
-    names.retain(|name| !is_set(name) && suggest::nearest(name, VARIABLES).is_some());
-    names
+    parts
+        .filter(|part| part.starts_with("LWS_") && !VARIABLES.contains(part))
+        .filter(|name| !is_set(name) && suggest::nearest(name, VARIABLES).is_some())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Checks the policies of a group: rollout, startup, restart and subdomains.
+fn policies(owner: usize, path: &str, spec: &Json, found: &mut Found) {
+    let rollout = spec.pointer("/rolloutStrategy/rollingUpdateConfiguration");
+    let is_zero = |key: &str, usual: bool| {
+        rollout.and_then(|rollout| rollout.get(key)).map_or(usual, |value| {
+            value.as_u64() == Some(0) || matches!(value.as_str(), Some("0" | "0%"))
+        })
+    };
+    if is_zero("maxUnavailable", false) && is_zero("maxSurge", true) {
+        let message = "`maxUnavailable` and `maxSurge` are both 0";
+        let hint = "set `maxUnavailable` or `maxSurge` to 1";
+        found.push(owner, format!("{path}.rolloutStrategy"), message, hint);
+    }
+
+    let restarts = ["Default", "RecreateGroupOnPodRestart", "RecreateGroupAfterStart", "None"];
+    for (pointer, known) in [
+        ("/startupPolicy", &["LeaderCreated", "LeaderReady"][..]),
+        ("/leaderWorkerTemplate/restartPolicy", &restarts),
+        ("/networkConfig/subdomainPolicy", &["Shared", "UniquePerReplica"]),
+    ] {
+        let said = spec.pointer(pointer).and_then(Json::as_str);
+        if let Some(said) = said.filter(|said| !known.contains(said)) {
+            let key = pointer.rsplit('/').next().unwrap_or_default();
+            let message = format!("unknown `{key}` `{said}`");
+            let path = format!("{path}{}", pointer.replace('/', "."));
+            found.push(owner, path, message, suggest::hint(said, known, "policies"));
+        }
+    }
+    let network = spec.get("networkConfig");
+    if network.is_some_and(|config| text(config, "subdomainPolicy").is_empty()) {
+        let message = "`networkConfig` has no `subdomainPolicy`";
+        let path = format!("{path}.networkConfig");
+        found.push(owner, path, message, "write `Shared` or `UniquePerReplica`");
+    }
+}
+
+/// Checks the numbers of pods in a group and its subgroups.
+fn sizes(owner: usize, path: &str, spec: &Json, found: &mut Found) {
+    let group = spec.get("leaderWorkerTemplate").unwrap_or(&Json::Null);
+    let size = group.get("size").and_then(Json::as_u64).unwrap_or(1);
+    let part = group.pointer("/subGroupPolicy/subGroupSize").and_then(Json::as_u64);
+    let replicas = spec.get("replicas").map_or(Some(1), Json::as_u64);
+    let all = replicas.and_then(|replicas| replicas.checked_mul(size));
+    if size == 0 || all.is_none_or(|all| i32::try_from(all).is_err()) {
+        let message = format!("invalid number of pods: groups of {size} times `replicas`");
+        let hint = "use a `size` of 1 or more, and fewer `replicas`";
+        found.push(owner, format!("{path}.leaderWorkerTemplate.size"), message, hint);
+    }
+    if let Some(part) = part.filter(|part| *part > 0)
+        && !size.is_multiple_of(part)
+        && !size.saturating_sub(1).is_multiple_of(part)
+    {
+        let message = format!("group size {size} is not divisible by subgroup size {part}");
+        let hint = "use a subgroup size that divides the group size";
+        found.push(owner, format!("{path}.leaderWorkerTemplate.subGroupPolicy"), message, hint);
+    }
+}
+
+/// Checks the roles and slices of a DisaggregatedSet.
+fn roles(owner: usize, set: &Manifest, found: &mut Found) {
+    let slices = set.spec().get("slices").map(|slices| slices.as_u64().unwrap_or(0));
+    let roles = list(set.spec(), "roles");
+    let mut of_roles = found.at(owner, ".spec.roles").field("disaggregated-set");
+    if !(2..=10).contains(&roles.len()) {
+        of_roles.push(format!("number of roles is {}", roles.len()), "use 2 to 10 roles");
+    }
+    if slices.is_some_and(|slices| !(1..=100).contains(&slices)) {
+        let mut of_slices = found.at(owner, ".spec.slices").field("disaggregated-set");
+        of_slices.push("number of slices is not from 1 to 100", "use 1 to 100 slices");
+    }
+
+    let count =
+        |role: &Json| role.pointer("/spec/replicas").map_or(Some(1), Json::as_u64).unwrap_or(1);
+    let none = roles.iter().filter(|role| count(role) == 0).count();
+    let mut of_roles = found.at(owner, ".spec.roles").field("disaggregated-set");
+    if none > 0 && none < roles.len() {
+        let hint = "set all roles to 0 replicas, or none";
+        of_roles.push("some roles have 0 replicas and others do not", hint);
+    }
+    let partition = "/spec/rolloutStrategy/rollingUpdateConfiguration/partition";
+    if roles.iter().any(|role| role.pointer(partition).is_some()) {
+        let message = "a role has `partition`, which the DisaggregatedSet sets";
+        of_roles.push(message, "remove `partition`");
+    }
 }

@@ -3,9 +3,8 @@
 use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::flags::Flags;
-use super::super::view::pods::{Engine, Part, Program, Template, list, text};
+use super::super::view::pods::{Engine, Part, Program, Template, list, starts_ray, text};
 use super::engine::supervisor;
-use crate::diag::Severity;
 
 /// vLLM flags with which data-parallel ranks have their own servers.
 const OWN_SERVERS: [&str; 4] = [
@@ -22,7 +21,7 @@ fn has_own_servers(flags: &Flags) -> bool {
 /// Returns the engine and its flags; `None` if they are not all known.
 fn vllm<'t, 'a>(template: &'t Template<'a>) -> Option<(&'t Engine<'a>, &'t Flags)> {
     let engine = template.engine.as_ref().filter(|engine| engine.program == Program::Vllm)?;
-    let flags = engine.flags.as_ref().filter(|flags| !flags.go_on_in_a_file())?;
+    let flags = engine.known_flags()?;
     // vLLM also reads these variables.
     let by_variables =
         list(engine.container, "env").iter().any(|env| text(env, "name").starts_with("VLLM_DP_"));
@@ -52,37 +51,31 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
         let (Some((first, leads)), Some((other, works))) = (vllm(leader), vllm(worker)) else {
             continue;
         };
-
         if first.uses_ray() || other.uses_ray() {
             continue;
         }
-        let group = view.manifests[worker.owner].label();
-        let mut report =
-            |template: &Template<'_>, engine: &Engine<'_>, message: String, hint: &str| {
-                found.push(template.owner, template.path_of(engine.container), message, hint);
-            };
+
         let is_spread = works.has("nnodes") || leads.has("nnodes");
         let all = other.number("data-parallel-size", 1);
         let local = other.number("data-parallel-size-local", 1);
         let shares_ranks = works.has("data-parallel-size-local") || has_own_servers(works);
         if !is_spread && !shares_ranks {
             let message =
-                format!("each of the {} pods of {group} runs a separate engine", worker.size);
+                format!("each of the {} pods of {worker} runs a separate engine", worker.size);
             let hint = "use a Deployment; or, for one engine over all pods, add \
                         `--nnodes` or `--data-parallel-size-local`, and the leader's address";
-            let path = worker.path_of(other.container);
-            found.push(worker.owner, path, message, hint).severity = Some(Severity::Warning);
+            found.push(worker.owner, &other.path, message, hint).warning();
             continue;
         }
 
         let addresses: &[&str] =
             if is_spread { &["master-addr"] } else { &["data-parallel-address", "master-addr"] };
         let alone = !is_spread && matches!((all, local), (Some(all), Some(local)) if all <= local);
-        for (template, engine, flags) in [(leader, first, leads), (worker, other, works)] {
+        for (engine, flags) in [(first, leads), (other, works)] {
             if !alone && !addresses.iter().any(|address| flags.has(address)) {
-                let message = format!("pods of {group} have no leader address");
+                let message = format!("pods of {worker} have no leader address");
                 let hint = format!("add `--{}=$LWS_LEADER_ADDRESS`", addresses[0]);
-                report(template, engine, message, &hint);
+                found.push(worker.owner, &engine.path, message, hint);
             }
         }
         // The leader may use its own loopback address.
@@ -91,44 +84,39 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
             host.filter(|_| !alone).map(|host| (flag, host))
         });
         if let Some((flag, host)) = local_address {
-            let message = format!("workers of {group} look for the leader at {host}");
+            let message = format!("workers of {worker} look for the leader at {host}");
             let hint = format!("write `--{flag}=$LWS_LEADER_ADDRESS`");
-            report(worker, other, message, &hint);
+            found.push(worker.owner, &other.path, message, hint);
         }
 
         let number = if works.has("node-rank") || is_spread {
-            Some(("node-rank", Some(1)))
+            Some(("node-rank", Some(1), "$LWS_WORKER_INDEX`"))
         } else if works.has("data-parallel-rank") || alone {
             None
         } else {
-            Some(("data-parallel-start-rank", local))
+            let rank = "$((LWS_WORKER_INDEX * N))`, with N ranks in a pod";
+            Some(("data-parallel-start-rank", local, rank))
         };
-
-        if let Some((flag, wanted)) = number {
-            let first_of =
-                if flag == "node-rank" { "$LWS_WORKER_INDEX" } else { "$((LWS_WORKER_INDEX * N))" };
-            for (template, engine, wanted) in [(leader, first, Some(0)), (worker, other, wanted)] {
-                let said = engine.number(flag, 0);
-                if let (Some(said), Some(wanted)) = (said, wanted)
+        if let Some((flag, wanted, right)) = number {
+            for (which, engine, wanted) in
+                [("leader", first, Some(0)), ("first worker", other, wanted)]
+            {
+                if let (Some(said), Some(wanted)) = (engine.number(flag, 0), wanted)
                     && said != wanted
                 {
-                    let which =
-                        if template.part == Part::Leader { "leader" } else { "first worker" };
                     let message =
-                        format!("{which} of {group} has `--{flag}` {said}, expected {wanted}");
-                    let hint = format!(
-                        "write `--{flag}={first_of}`{}",
-                        if flag == "node-rank" { "" } else { ", with N ranks in a pod" }
-                    );
-                    report(template, engine, message, &hint);
+                        format!("{which} of {worker} has `--{flag}` {said}, expected {wanted}");
+                    let hint = format!("write `--{flag}={right}");
+                    found.push(worker.owner, &engine.path, message, hint);
                 }
             }
         }
+
         if !alone && !other.is_headless() && !has_own_servers(leads) && !has_own_servers(works) {
             let message = format!(
-                "workers of {group} start their own servers, but the leader serves all requests"
+                "workers of {worker} start their own servers, but the leader serves all requests"
             );
-            report(worker, other, message, "add `--headless` to the workers");
+            found.push(worker.owner, &other.path, message, "add `--headless` to the workers");
         }
     }
 }
@@ -137,94 +125,82 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
 pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let Some((engine, flags)) = vllm(template) else { continue };
-        let mut report = |message: &str, hint: &str| {
-            found.push(template.owner, template.path_of(engine.container), message, hint);
-        };
+        let mut found = found.at(template.owner, &engine.path);
+        let ports = engine.ports().unwrap_or_default();
 
         // vLLM: entry point of its image, validation of its arguments, SchedulerConfig.
         let words = list(engine.container, "args").iter().map(|word| word.as_str());
         let begins = words.take(2).eq([Some("vllm"), Some("serve")]);
-        if begins && list(engine.container, "command").is_empty() {
-            report(
-                "the arguments begin with `vllm serve`, which the entry point of the image is already",
-                "remove the two words, or write them as `command`",
-            );
-        }
-        if flags.is_on("enable-auto-tool-choice") && !flags.has("tool-call-parser") {
-            report(
-                "`--enable-auto-tool-choice` requires `--tool-call-parser`",
-                "add the parser of the model",
-            );
-        }
-        let is_chunked = !flags.is_on("no-enable-chunked-prefill")
-            && (!flags.has("enable-chunked-prefill") || flags.is_on("enable-chunked-prefill"));
         let tokens = |flag: &str| engine.number(flag, 0).filter(|_| flags.has(flag));
         let sizes = tokens("max-num-batched-tokens").zip(tokens("max-model-len"));
-        if let Some((batch, most)) = sizes.filter(|(batch, most)| !is_chunked && batch < most) {
-            report(
-                &format!(
-                    "without chunked prefill, a batch of {batch} tokens does not hold a prompt of \
-                     {most}"
-                ),
-                "raise `--max-num-batched-tokens` to `--max-model-len`",
-            );
-        }
-
+        let is_chunked = flags.is_on_or("enable-chunked-prefill", true)
+            && !flags.is_on("no-enable-chunked-prefill");
+        let too_long = sizes.filter(|(batch, most)| !is_chunked && batch < most);
+        let too_long = too_long.map(|(batch, most)| {
+            format!("without chunked prefill, a batch of {batch} tokens does not hold a prompt of {most}")
+        });
         let rpc = engine.number("data-parallel-rpc-port", 0).filter(|port| *port > 0);
-        if rpc.is_some_and(|rpc| engine.ports().is_some_and(|ports| ports.contains(&rpc))) {
-            report(
+
+        let by_rank = engine.has_port_for_each_rank();
+        let local = engine.number("data-parallel-size-local", 1);
+        let servers =
+            engine.number("api-server-count", 1).filter(|_| flags.has("api-server-count"));
+        let modes = OWN_SERVERS.iter().filter(|flag| flags.is_on(flag)).count();
+
+        for (is_refused, message, hint) in [
+            (
+                begins && list(engine.container, "command").is_empty(),
+                "the arguments begin with `vllm serve`, which the entry point of the image is already",
+                "remove the two words, or write them as `command`",
+            ),
+            (
+                flags.is_on("enable-auto-tool-choice") && !flags.has("tool-call-parser"),
+                "`--enable-auto-tool-choice` requires `--tool-call-parser`",
+                "add the parser of the model",
+            ),
+            (
+                too_long.is_some(),
+                too_long.as_deref().unwrap_or_default(),
+                "raise `--max-num-batched-tokens` to `--max-model-len`",
+            ),
+            (
+                rpc.is_some_and(|rpc| ports.contains(&rpc)),
                 "`--data-parallel-rpc-port` is also the port of a server",
                 "set `--data-parallel-rpc-port` to another port",
-            );
-        }
-
-        let count = engine.number("api-server-count", 1);
-        if engine.has_port_for_each_rank() {
-            let local = engine.number("data-parallel-size-local", 1);
-            if local.is_some_and(|local| local < 2) {
-                report(
-                    "`--data-parallel-multi-port-external-lb` needs more than one rank per pod",
-                    "use `--data-parallel-hybrid-lb`, which has one port per pod",
-                );
-            }
-
-            if flags.has("api-server-count") && count.is_some_and(|count| count != 1) {
-                report(
-                    "`--data-parallel-multi-port-external-lb` excludes `--api-server-count`",
-                    "remove `--api-server-count`",
-                );
-            }
-
-            if OWN_SERVERS.iter().filter(|flag| flags.is_on(flag)).count() > 1 {
-                report(
-                    "several load-balancing modes for ranks",
-                    "use one of `--data-parallel-hybrid-lb` and `--data-parallel-multi-port-external-lb`",
-                );
-            }
-
-            if let (Some(supervisor), Some(ports)) = (supervisor(engine), engine.ports())
-                && ports.contains(&supervisor)
-            {
-                report(
-                    "supervisor port is also the port of a rank",
-                    "set `--data-parallel-supervisor-port` to a port after those of the ranks",
-                );
-            }
-        }
-
-        if engine.is_headless() {
-            if flags.has("api-server-count") && count.is_some_and(|count| count > 0) {
-                report(
-                    "`--headless` excludes `--api-server-count`",
-                    "remove `--api-server-count` from the workers",
-                );
-            }
-
-            if has_own_servers(flags) {
-                report(
-                    "`--headless` excludes load-balancing modes for ranks",
-                    "remove `--headless`",
-                );
+            ),
+            (
+                by_rank && local.is_some_and(|local| local < 2),
+                "`--data-parallel-multi-port-external-lb` needs more than one rank per pod",
+                "use `--data-parallel-hybrid-lb`, which has one port per pod",
+            ),
+            (
+                by_rank && servers.is_some_and(|count| count != 1),
+                "`--data-parallel-multi-port-external-lb` excludes `--api-server-count`",
+                "remove `--api-server-count`",
+            ),
+            (
+                by_rank && modes > 1,
+                "several load-balancing modes for ranks",
+                "use one of `--data-parallel-hybrid-lb` and `--data-parallel-multi-port-external-lb`",
+            ),
+            (
+                supervisor(engine).is_some_and(|port| ports.contains(&port)),
+                "supervisor port is also the port of a rank",
+                "set `--data-parallel-supervisor-port` to a port after those of the ranks",
+            ),
+            (
+                engine.is_headless() && servers.is_some_and(|count| count > 0),
+                "`--headless` excludes `--api-server-count`",
+                "remove `--api-server-count` from the workers",
+            ),
+            (
+                engine.is_headless() && modes > 0,
+                "`--headless` excludes load-balancing modes for ranks",
+                "remove `--headless`",
+            ),
+        ] {
+            if is_refused {
+                found.push(message, hint);
             }
         }
     }
@@ -233,10 +209,7 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
 /// Checks that Ray is not used with vLLM images since 0.19, which do not contain it.
 pub(crate) fn ray(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
-        for (container, path) in template.containers() {
-            if !super::super::view::pods::starts_ray(container) {
-                continue;
-            }
+        for (container, path) in template.containers().filter(|(one, _)| starts_ray(one)) {
             let image = text(container, "image");
             let (name, tag) =
                 image.split('@').next().and_then(|n| n.rsplit_once(':')).unwrap_or_default();

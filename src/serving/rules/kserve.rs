@@ -8,38 +8,34 @@ use serde_json::Value as Json;
 /// Checks that KServe supports the parallelism.
 pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
     for (owner, service) in view.of_kind("LLMInferenceService") {
-        for (part, path, field) in
-            [("/spec", ".spec", "dp"), ("/spec/prefill", ".spec.prefill", "prefill.dp")]
-        {
-            let Some(spec) = service.json.pointer(part) else { continue };
-            let Some(shape) = spec.get("parallelism") else { continue };
-            let place = format!("{path}.parallelism");
-            let mut report = |message: String, hint: &str| {
-                found.push(owner, &place, message, hint).field = Some(field);
-            };
+        for (path, field) in [("", "dp"), (".prefill", "prefill.dp")] {
+            let pointer = format!("/spec{}/parallelism", path.replace('.', "/"));
+            let Some(shape) = service.json.pointer(&pointer) else { continue };
+            let mut found = found.at(owner, format!(".spec{path}.parallelism")).field(field);
 
             let number = |key: &str| shape.get(key).and_then(Json::as_u64);
             for key in ["tensor", "pipeline", "data", "dataLocal"] {
-                if shape.get(key).is_some_and(|value| value.as_u64().unwrap_or(0) == 0) {
-                    report(format!("`{key}` is not a positive integer"), "use a positive integer");
+                if shape.get(key).is_some() && number(key).unwrap_or(0) == 0 {
+                    let message = format!("`{key}` is not a positive integer");
+                    found.push(message, "use a positive integer");
                 }
             }
-
             let (data, local) = (number("data"), number("dataLocal"));
             if number("pipeline").is_some() && (data.is_some() || local.is_some()) {
                 let message = "`pipeline` and `data` are both set";
-                report(message.to_owned(), "set one of `pipeline` and `data`");
+                found.push(message, "set one of `pipeline` and `data`");
             }
 
             match (data, local) {
-                (Some(_), None) | (None, Some(_)) => report(
-                    "only one of `data` and `dataLocal` is set".to_owned(),
-                    "set both: all ranks, and ranks per pod",
-                ),
-                (Some(data), Some(local)) if local > 0 && !data.is_multiple_of(local) => report(
-                    format!("{data} ranks are not divisible by {local} ranks per pod"),
-                    "use a multiple: KServe drops the remainder",
-                ),
+                (Some(_), None) | (None, Some(_)) => {
+                    let message = "only one of `data` and `dataLocal` is set";
+                    found.push(message, "set both: all ranks, and ranks per pod");
+                }
+                (Some(data), Some(local)) if local > 0 && !data.is_multiple_of(local) => {
+                    let message =
+                        format!("{data} ranks are not divisible by {local} ranks per pod");
+                    found.push(message, "use a multiple: KServe drops the remainder");
+                }
                 _ => {}
             }
         }
@@ -80,7 +76,7 @@ pub(crate) fn model(view: &View<'_>, found: &mut Found) {
 pub(crate) fn container(view: &View<'_>, found: &mut Found) {
     for (owner, service) in view.of_kind("LLMInferenceService") {
         // A preset of one's own may have other names.
-        let presets = service.json.get("spec").map_or(&[][..], |spec| list(spec, "baseRefs"));
+        let presets = list(service.spec(), "baseRefs");
         let own = presets.iter().map(|preset| text(preset, "name"));
         let own = own.filter(|name| !name.starts_with("kserve-config-"));
         let known: Option<Vec<_>> =

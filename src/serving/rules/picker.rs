@@ -1,10 +1,11 @@
 //! Invariants of endpoint pickers and their Services.
 
-use super::super::invariants::Found;
-use super::super::view::pods::{is_placeholder, list, text};
-use super::super::view::{Manifest, Picker, View, has_labels, pairs};
+use super::super::invariants::{Found, Reporter};
+use super::super::view::flags::Flags;
+use super::super::view::pods::{is_placeholder, list, port_number, target_port, text};
+use super::super::view::{Manifest, Picker, View, group_of, has_labels, pairs};
 use crate::diag::Severity;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use std::collections::BTreeSet;
 
 /// Default of `--grpc-port`.
@@ -13,18 +14,6 @@ const USUAL_PORT: u32 = 9_002;
 /// Services of the health check of pickers with leader election; without, all names are known.
 const HEALTH_SERVICES: &[&str] =
     &["", "liveness", "readiness", "envoy.service.ext_proc.v3.ExternalProcessor"];
-
-/// Returns a port by its number, or by its name in the container.
-fn container_port(container: &Json, port: &Json) -> Option<u32> {
-    let number = match port.as_str() {
-        Some(name) => {
-            let named = list(container, "ports").iter().find(|port| text(port, "name") == name);
-            named?.get("containerPort")?.as_u64()
-        }
-        None => port.as_u64(),
-    };
-    number?.try_into().ok()
-}
 
 /// Returns the Service that a pool references, with its manifest index.
 pub(super) fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize, &'a Manifest)> {
@@ -45,228 +34,145 @@ fn asked(pool: &Manifest) -> Option<u64> {
 
 /// Returns the pickers that a Service selects.
 pub(super) fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v Picker<'a>> {
-    let selector = service.json.pointer("/spec/selector").and_then(Json::as_object);
-    let Some(selector) = selector.filter(|selector| !selector.is_empty()) else {
-        return Vec::new();
-    };
+    let Some(selector) = selector(service) else { return Vec::new() };
     let candidates = view.index.pickers.candidates(pairs(selector), Some(service)).into_iter();
     candidates
         .map(|number| &view.pickers[number])
-        .filter(|picker| {
-            let owner = &view.manifests[picker.owner].json;
-            has_labels(owner.pointer("/spec/template/metadata/labels"), selector)
-        })
+        .filter(|picker| has_labels(picker.labels(), selector))
         .collect()
 }
 
 /// Returns true if a Service selects unknown pods, such as a third-party picker.
 fn leads_somewhere(view: &View<'_>, service: &Manifest) -> bool {
-    let selector = service.json.pointer("/spec/selector").and_then(Json::as_object);
-    let Some(selector) = selector.filter(|selector| !selector.is_empty()) else { return false };
-    view.with_labels(selector, service).any(|template| template.engine.is_none())
+    let pods = selector(service).map(|selector| view.with_labels(selector, service));
+    pods.into_iter().flatten().any(|template| template.engine.is_none())
 }
 
 /// Checks that the Service of a pool exists, has the port, and selects a picker.
 pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
     for (owner, pool) in view.pools() {
         let Some(reference) = pool.json.pointer("/spec/endpointPickerRef") else { continue };
-        let path = ".spec.endpointPickerRef";
+        let mut found = found.at(owner, ".spec.endpointPickerRef");
         if !matches!(text(reference, "kind"), "" | "Service") {
             continue;
         }
 
         let name = text(reference, "name");
         let Some((_, service)) = service_of(view, pool) else {
-            let message =
-                format!("{} references Service/{name}, which does not exist", pool.label());
-            let hint = "add the picker with its Service, or fix the name";
-            let finding = found.push(owner, path, message, hint);
+            let message = format!("{pool} references Service/{name}, which does not exist");
+            let finding = found.push(message, "add the picker with its Service, or fix the name");
             // Without any picker, it is in other manifests.
             let is_elsewhere = view.pickers.is_empty() && !view.is_generated;
             finding.severity = is_elsewhere.then_some(Severity::Note);
             continue;
         };
-
         let Some(port) = asked(pool) else {
-            let message =
-                format!("endpointPickerRef of {} has no port for Service/{name}", pool.label());
-            found.push(owner, path, message, "add `port: {number: 9002}`");
+            let message = format!("endpointPickerRef of {pool} has no port for Service/{name}");
+            found.push(message, "add `port: {number: 9002}`");
             continue;
         };
 
         if service_port(service, port).is_none() {
-            let message =
-                format!("Service/{name} has no port {port}, which {} references", pool.label());
-            found.push(owner, path, message, "use the same port in both");
+            let message = format!("Service/{name} has no port {port}, which {pool} references");
+            found.push(message, "use the same port in both");
         } else if behind(view, service).is_empty() && !leads_somewhere(view, service) {
             let message = format!("Service/{name} does not select a picker");
-            let hint = "select labels of the picker's pods";
-            found.push(owner, path, message, hint);
+            found.push(message, "select labels of the picker's pods");
         }
     }
 }
 
 /// Checks that the Service targets the port that the picker listens on.
 pub(crate) fn port(view: &View<'_>, found: &mut Found) {
-    for (_, pool) in view.pools() {
-        let Some((number, service)) = service_of(view, pool) else { continue };
+    for (pool, (number, service), picker) in pool_pickers(view) {
         let Some(asked) = asked(pool) else { continue };
         let Some(port) = service_port(service, asked) else { continue };
-        for picker in behind(view, service) {
-            let Some(listens) = picker.flags.number("grpc-port", USUAL_PORT) else { continue };
-            let target = match port.get("targetPort") {
-                None => Some(asked),
-                Some(Json::String(name)) => list(picker.container, "ports")
-                    .iter()
-                    .find(|port| text(port, "name") == name)
-                    .and_then(|port| port.get("containerPort")?.as_u64()),
-                Some(other) => other.as_u64(),
-            };
-
-            if target != Some(u64::from(listens)) {
-                let label = view.manifests[picker.owner].label();
-                let message = format!(
-                    "{} targets port {} of {label}, which listens on {listens}",
-                    service.label(),
-                    target.map_or("?".to_owned(), |target| target.to_string())
-                );
-
-                let hint = "set `targetPort` of the Service, or the picker's `--grpc-port`";
-                found.push(number, ".spec.ports", message, hint);
-            }
+        let Some(listens) = picker.flags.number("grpc-port", USUAL_PORT) else { continue };
+        let target = target_port(picker.container, port);
+        if target != Some(u64::from(listens)) {
+            let target = target.map_or("?".to_owned(), |target| target.to_string());
+            let message =
+                format!("{service} targets port {target} of {picker}, which listens on {listens}");
+            let hint = "set `targetPort` of the Service, or the picker's `--grpc-port`";
+            found.push(number, ".spec.ports", message, hint);
         }
     }
 }
 
 /// Checks that the flags of a picker match the pool that references it.
 pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
-    for (_, pool) in view.pools() {
-        let Some((_, service)) = service_of(view, pool) else { continue };
-        for picker in behind(view, service) {
-            let owner = &view.manifests[picker.owner];
-            let (name, namespace) = (pool.name(), pool.namespace());
-            let path = ".spec.template.spec.containers";
-            let mut report = |flag: &str, said: &str, right: &str| {
-                let message = format!(
-                    "{} is the picker of {}, but has `--{flag}={said}`",
-                    owner.label(),
-                    pool.label()
-                );
-                found.push(picker.owner, path, message, format!("write `--{flag}={right}`"));
-            };
-            match picker.flags.text("pool-name") {
-                Some(said) if said != name => report("pool-name", said, name),
-                _ => {}
-            }
-
-            match picker.flags.text("pool-namespace") {
-                Some(said) if !namespace.is_empty() && said != namespace => {
-                    report("pool-namespace", said, namespace);
-                }
-                _ => {}
-            }
-
-            match picker.flags.text("pool-group") {
-                Some(said) if said != pool.group() => report("pool-group", said, pool.group()),
-                _ => {}
+    for (pool, _, picker) in pool_pickers(view) {
+        let mut found = found.at(picker.owner, ".spec.template.spec.containers");
+        for (flag, right) in [
+            ("pool-name", pool.name()),
+            ("pool-namespace", pool.namespace()),
+            ("pool-group", pool.group()),
+        ] {
+            let is_open = flag == "pool-namespace" && right.is_empty();
+            let said = picker.flags.text(flag).filter(|said| *said != right && !is_open);
+            if let Some(said) = said {
+                let message =
+                    format!("{picker} is the picker of {pool}, but has `--{flag}={said}`");
+                found.push(message, format!("write `--{flag}={right}`"));
             }
         }
     }
 }
 
 /// Returns the RBAC rules of a ServiceAccount.
-fn rules_of<'a>(view: &View<'a>, account: &str, picker: &Manifest) -> Vec<&'a Json> {
-    let mut rules = Vec::new();
-    for binding in view.bindings_of(account, picker) {
-        let bound = list(&binding.json, "subjects").iter().any(|subject| {
-            let namespace = text(subject, "namespace");
-            let own = picker.namespace();
-            text(subject, "kind") == "ServiceAccount"
-                && text(subject, "name") == account
-                && (namespace.is_empty() || own.is_empty() || namespace == own)
-        });
-        if !bound {
-            continue;
-        }
-        let Some(reference) = binding.json.get("roleRef") else { continue };
-        let role = view.named(text(reference, "kind"), text(reference, "name"), binding);
-        rules.extend(role.into_iter().flat_map(|(_, role)| list(&role.json, "rules")));
-    }
-    rules
+fn rules_of<'a>(view: &View<'a>, account: &str, user: &Manifest) -> Vec<&'a Json> {
+    let own = user.namespace();
+    let is_account = |subject: &Json| {
+        let namespace = text(subject, "namespace");
+        text(subject, "kind") == "ServiceAccount"
+            && text(subject, "name") == account
+            && (namespace.is_empty() || own.is_empty() || namespace == own)
+    };
+    let bindings = view.bindings_of(account, user);
+    bindings
+        .filter(|binding| list(&binding.json, "subjects").iter().any(is_account))
+        .filter_map(|binding| {
+            let reference = binding.json.get("roleRef")?;
+            view.named(text(reference, "kind"), text(reference, "name"), binding)
+        })
+        .flat_map(|(_, role)| list(&role.json, "rules"))
+        .collect()
 }
 
 /// Checks the RBAC of pickers and sidecars.
 pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
     let (scraped, unused) = (scraped(view), unused_accounts(view));
     for picker in &view.pickers {
-        let owner = &view.manifests[picker.owner];
-        let account = owner.json.pointer("/spec/template/spec/serviceAccountName");
-        let account = account.and_then(Json::as_str).unwrap_or("default");
-        let is_here = view.named("ServiceAccount", account, owner).is_some();
+        let account = picker.manifest.text("/spec/template/spec/serviceAccountName");
+        let account = account.unwrap_or("default");
+        let mut found = found.at(picker.owner, ".spec.template.spec.serviceAccountName");
         // A ServiceAccount outside of the manifests has its RBAC there, too.
-        if !is_here {
+        if view.named("ServiceAccount", account, picker.manifest).is_none() {
             if let Some(meant) = unused_account(view, picker, account, &unused) {
                 let message = format!(
-                    "{} runs as ServiceAccount `{account}`, but `{meant}` has the permissions of a \
-                     picker",
-                    owner.label()
+                    "{picker} runs as ServiceAccount `{account}`, but `{meant}` has the permissions \
+                     of a picker"
                 );
-                let hint = format!("write `serviceAccountName: {meant}`");
-                let path = ".spec.template.spec.serviceAccountName";
-                found.push(picker.owner, path, message, hint);
+                found.push(message, format!("write `serviceAccountName: {meant}`"));
             }
             continue;
         }
-        let rules = rules_of(view, account, owner);
-        let read: &[&str] = &["get", "list", "watch"];
-        let group = picker.flags.text("pool-group").unwrap_or("inference.networking.k8s.io");
-        let mut needed: Vec<(&str, &str, &[&str])> = vec![("", "pods", read)];
-        if picker.flags.has("pool-name") {
-            let objective = view.profile.objective.split_once('/').map_or("", |(group, _)| group);
-            needed.push((group, "inferencepools", read));
-            for resource in ["inferenceobjectives", "inferencemodelrewrites"] {
-                // Pickers under other names watch the group in which these kinds were before.
-                let image = text(picker.container, "image");
-                let may_be_older = !image.contains("llm-d-router-endpoint-picker");
-                let before = [("inference.networking.x-k8s.io", resource, read)];
-                if !(may_be_older && lacking(&rules, &before).is_empty()) {
-                    needed.push((objective, resource, read));
-                }
-            }
-        }
-        if picker.flags.is_on("ha-enable-leader-election") {
-            let write: &[&str] = &["get", "create", "update"];
-            needed.push(("coordination.k8s.io", "leases", write));
-        }
-        if scraped.contains(&picker.owner) && picker.flags.is_on_or("metrics-endpoint-auth", true) {
-            let create: &[&str] = &["create"];
-            needed.push(("authentication.k8s.io", "tokenreviews", create));
-            needed.push(("authorization.k8s.io", "subjectaccessreviews", create));
-        }
-        for what in lacking(&rules, &needed) {
-            let message = format!("ServiceAccount of {} cannot {what}", owner.label());
-            let hint = format!("add the rule to a Role of ServiceAccount/{account}");
-            let path = ".spec.template.spec.serviceAccountName";
-            found.push(picker.owner, path, message, hint);
-        }
+        let rules = rules_of(view, account, picker.manifest);
+        let needed = needed(view, picker, &rules, scraped.contains(&picker.owner));
+        let whose = format!("ServiceAccount of {picker}");
+        report_lacking(&rules, &needed, &whose, account, found);
     }
+
     // With SSRF protection, sidecars watch the pods of the pool.
-    for template in &view.templates {
-        let Some(sidecar) = &template.sidecar else { continue };
-        let owner = &view.manifests[template.owner];
+    for (template, sidecar) in view.sidecars() {
         let account = text(template.spec, "serviceAccountName");
-        let is_here = view.named("ServiceAccount", account, owner).is_some();
-        if !sidecar.flags.is_on("enable-ssrf-protection") || !is_here {
-            continue;
-        }
-        let read: &[&str] = &["get", "list", "watch"];
-        let group = sidecar.flags.text("pool-group").unwrap_or("inference.networking.k8s.io");
-        let needed = [("", "pods", read), (group, "inferencepools", read)];
-        for what in lacking(&rules_of(view, account, owner), &needed) {
-            let message = format!("sidecar of {} cannot {what}", owner.label());
-            let hint = format!("add the rule to a Role of ServiceAccount/{account}");
+        let is_here = view.named("ServiceAccount", account, template.manifest).is_some();
+        if sidecar.flags.is_on("enable-ssrf-protection") && is_here {
+            let rules = rules_of(view, account, template.manifest);
             let path = format!("{}.serviceAccountName", template.spec_path);
-            found.push(template.owner, path, message, hint).field = Some("prefill");
+            let found = found.at(template.owner, path).field("prefill");
+            let whose = format!("sidecar of {template}");
+            report_lacking(&rules, &watching(&sidecar.flags), &whose, account, found);
         }
     }
 }
@@ -279,13 +185,11 @@ fn unused_account<'a>(
     account: &str,
     unused: &[&'a Manifest],
 ) -> Option<&'a str> {
-    let owner = &view.manifests[picker.owner];
+    let owner = picker.manifest;
     if is_placeholder(account) || !rules_of(view, account, owner).is_empty() {
         return None;
     }
-    let group = picker.flags.text("pool-group").unwrap_or("inference.networking.k8s.io");
-    let read: &[&str] = &["get", "list", "watch"];
-    let needed = [("", "pods", read), (group, "inferencepools", read)];
+    let needed = watching(&picker.flags);
     let near = unused.iter().filter(|account| account.may_share_namespace(owner));
     near.map(|account| account.name())
         .find(|name| lacking(&rules_of(view, name, owner), &needed).is_empty())
@@ -293,10 +197,9 @@ fn unused_account<'a>(
 
 /// Returns the bound ServiceAccounts that no picker runs as.
 fn unused_accounts<'a>(view: &View<'a>) -> Vec<&'a Manifest> {
-    let specs = view.pickers.iter();
-    let specs =
-        specs.filter_map(|picker| view.manifests[picker.owner].json.pointer("/spec/template/spec"));
-    let used: BTreeSet<&str> = specs.map(|spec| text(spec, "serviceAccountName")).collect();
+    let pickers = view.pickers.iter();
+    let used: BTreeSet<&str> =
+        pickers.map(|picker| text(picker.spec(), "serviceAccountName")).collect();
     let accounts = view.of_kind("ServiceAccount").map(|(_, account)| account);
     let is_bound = |account: &Manifest| view.bindings_of(account.name(), account).next().is_some();
     accounts.filter(|account| !used.contains(account.name()) && is_bound(account)).collect()
@@ -305,7 +208,7 @@ fn unused_accounts<'a>(view: &View<'a>) -> Vec<&'a Manifest> {
 /// Returns the manifests of the pickers whose Service a ServiceMonitor selects.
 fn scraped(view: &View<'_>) -> BTreeSet<usize> {
     let monitors = view.of_kind("ServiceMonitor").filter_map(|(_, monitor)| {
-        let wanted = monitor.json.pointer("/spec/selector/matchLabels").and_then(Json::as_object);
+        let wanted = monitor.map("/spec/selector/matchLabels");
         let anywhere = monitor.json.pointer("/spec/namespaceSelector").is_some();
         let wanted = wanted.filter(|wanted| !wanted.is_empty())?;
         Some((wanted, (!anywhere).then_some(monitor)))
@@ -318,18 +221,15 @@ fn scraped(view: &View<'_>) -> BTreeSet<usize> {
 }
 
 /// Returns the permissions that the rules do not grant, as text: `get, list pods`.
-fn lacking(rules: &[&Json], needed: &[(&str, &str, &[&str])]) -> Vec<String> {
+fn lacking(rules: &[&Json], needed: &[Permission<'_>]) -> Vec<String> {
     let has = |rule: &Json, key: &str, wanted: &str| {
         list(rule, key).iter().any(|item| item == wanted || item == "*")
     };
     let mut words = Vec::new();
     for (group, resource, verbs) in needed {
         let allowed = |verb: &str| {
-            rules.iter().any(|rule| {
-                has(rule, "apiGroups", group)
-                    && has(rule, "resources", resource)
-                    && has(rule, "verbs", verb)
-            })
+            let wanted = [("apiGroups", *group), ("resources", *resource), ("verbs", verb)];
+            rules.iter().any(|rule| wanted.iter().all(|(key, wanted)| has(rule, key, wanted)))
         };
         let verbs: Vec<&str> = verbs.iter().copied().filter(|verb| !allowed(verb)).collect();
         if !verbs.is_empty() {
@@ -343,63 +243,58 @@ fn lacking(rules: &[&Json], needed: &[(&str, &str, &[&str])]) -> Vec<String> {
 /// Checks required and mutually exclusive flags of pickers.
 pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
     for picker in &view.pickers {
-        let label = view.manifests[picker.owner].label();
-        let path = ".spec.template.spec.containers[0].args";
-        let mut report = |message: String, hint: &str| {
-            found.push(picker.owner, path, message, hint);
-        };
-
-        let both = |one: &str, other: &str| (picker.flags.has(one), picker.flags.has(other));
+        let mut found = found.at(picker.owner, ".spec.template.spec.containers[0].args");
+        let flags = &picker.flags;
+        let both = |one: &str, other: &str| (flags.has(one), flags.has(other));
         match both("pool-name", "endpoint-selector") {
-            (true, true) => report(
-                format!("{label} has both `--pool-name` and `--endpoint-selector`"),
-                "remove one of them",
-            ),
-            (false, false) if !picker.discovers() => report(
-                format!("{label} has neither `--pool-name` nor `--endpoint-selector`"),
-                "add `--pool-name`, or `--endpoint-selector` without a pool",
-            ),
+            (true, true) => {
+                let message = format!("{picker} has both `--pool-name` and `--endpoint-selector`");
+                found.push(message, "remove one of them");
+            }
+            (false, false) if !picker.discovers() => {
+                let message =
+                    format!("{picker} has neither `--pool-name` nor `--endpoint-selector`");
+                found.push(message, "add `--pool-name`, or `--endpoint-selector` without a pool");
+            }
             _ => {}
         }
-
         if both("config-file", "config-text") == (true, true) {
-            report(
-                format!("{label} has both `--config-file` and `--config-text`"),
-                "remove one of them",
-            );
+            let message = format!("{picker} has both `--config-file` and `--config-text`");
+            found.push(message, "remove one of them");
         }
 
-        let Some(health) = picker.flags.number("grpc-health-port", 9_003) else { continue };
+        let Some(health) = flags.number("grpc-health-port", 9_003) else { continue };
+        // Both ports of the picker speak gRPC.
+        let grpc = [Some(health), flags.number("grpc-port", USUAL_PORT)];
         for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
-            let port = picker.container.pointer(&format!("/{probe}/grpc/port"));
-            if let Some(port) = port.and_then(Json::as_u64).filter(|p| *p != u64::from(health)) {
+            let at = |field: &str| picker.container.pointer(&format!("/{probe}/{field}"));
+            let port = at("grpc/port").and_then(Json::as_u64);
+            if let Some(port) = port.filter(|port| *port != u64::from(health)) {
                 let message = format!(
-                    "{probe} of {label} uses port {port}, but the picker serves health checks on {health}"
+                    "{probe} of {picker} uses port {port}, but the picker serves health checks on {health}"
                 );
-                report(message, "set `--grpc-health-port` to the port of the probes");
+                found.push(message, "set `--grpc-health-port` to the port of the probes");
             }
 
-            // Both ports of the picker speak gRPC.
-            let grpc = [Some(health), picker.flags.number("grpc-port", USUAL_PORT)];
-            let get = picker.container.pointer(&format!("/{probe}/httpGet/port"));
-            let port = get.and_then(|port| container_port(picker.container, port));
-            if let Some(port) = port.filter(|port| grpc.iter().flatten().any(|p| p == port)) {
+            let port = at("httpGet/port").and_then(|port| port_number(picker.container, port));
+            let is_grpc = |port: &u64| grpc.iter().flatten().any(|p| u64::from(*p) == *port);
+            if let Some(port) = port.filter(is_grpc) {
                 let message =
-                    format!("{probe} of {label} sends HTTP to port {port}, which is gRPC");
-                report(message, "write `grpc: {port: 9003}` instead of `httpGet`");
+                    format!("{probe} of {picker} sends HTTP to port {port}, which is gRPC");
+                found.push(message, "write `grpc: {port: 9003}` instead of `httpGet`");
             }
 
-            let service = picker.container.pointer(&format!("/{probe}/grpc/service"));
-            let service = service.and_then(Json::as_str).unwrap_or_default();
-            if picker.flags.is_on("ha-enable-leader-election")
+            let service = at("grpc/service").and_then(Json::as_str).unwrap_or_default();
+            if flags.is_on("ha-enable-leader-election")
                 && !HEALTH_SERVICES.contains(&service)
                 && !is_placeholder(service)
             {
                 let message = format!(
-                    "{probe} of {label} checks the service `{service}`, which pickers with leader \
+                    "{probe} of {picker} checks the service `{service}`, which pickers with leader \
                      election do not have"
                 );
-                report(message, "write `service: readiness`, or `liveness` for the livenessProbe");
+                let hint = "write `service: readiness`, or `liveness` for the livenessProbe";
+                found.push(message, hint);
             }
         }
     }
@@ -408,15 +303,11 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
 /// Checks the settings of pickers with several replicas.
 pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
     for picker in &view.pickers {
-        let owner = &view.manifests[picker.owner];
         let flag = "ha-enable-leader-election";
-        let elects = picker.flags.is_on(flag);
-        let count = owner.json.pointer("/spec/replicas").and_then(Json::as_u64).unwrap_or(1);
-        if elects && owner.kind() == "Deployment" {
-            let strategy = owner.json.pointer("/spec/strategy/type").and_then(Json::as_str);
-            if strategy != Some("Recreate") {
-                let message =
-                    format!("{} uses leader election with a rolling update", owner.label());
+        let count = picker.manifest.spec().get("replicas").and_then(Json::as_u64).unwrap_or(1);
+        if picker.flags.is_on(flag) && picker.manifest.kind() == "Deployment" {
+            if picker.manifest.text("/spec/strategy/type") != Some("Recreate") {
+                let message = format!("{picker} uses leader election with a rolling update");
                 let hint = "write `strategy: {type: Recreate}`";
                 found.push(picker.owner, ".spec.strategy", message, hint);
             }
@@ -425,25 +316,94 @@ pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
                 let service = picker.container.pointer(&format!("/{probe}/grpc/service"));
                 if let Some(service) = service.and_then(Json::as_str).filter(|s| *s != wanted) {
                     let message = format!(
-                        "{} uses leader election, but its {probe} checks service `{service}`",
-                        owner.label()
+                        "{picker} uses leader election, but its {probe} checks service `{service}`"
                     );
                     let path = format!(".spec.template.spec.containers[0].{probe}");
                     found.push(picker.owner, path, message, format!("check service `{wanted}`"));
                 }
             }
         } else if count > 1 && !picker.can_be_several() {
-            let message = format!("{} has {count} replicas without leader election", owner.label());
+            let message = format!("{picker} has {count} replicas without leader election");
             let hint = "add `--ha-enable-leader-election`, or use one replica";
+            let reason = "each replica schedules without the state of the others";
             let finding = found.push(picker.owner, ".spec.replicas", message, hint);
-            finding.why = Some((
-                "each replica schedules without the state of the others",
-                "llm-d-router chart, replicas",
-            ));
+            finding.why(reason, "llm-d-router chart, replicas");
             // Only a warning: the user set it explicitly.
             if picker.flags.has(flag) {
-                finding.severity = Some(Severity::Warning);
+                finding.warning();
             }
         }
+    }
+}
+
+/// Returns the selector of a Service; `None` if it is empty.
+fn selector(service: &Manifest) -> Option<&Map<String, Json>> {
+    service.map("/spec/selector").filter(|selector| !selector.is_empty())
+}
+
+/// Returns each pool with its Service, the index of that, and a picker behind it.
+fn pool_pickers<'v, 'a>(
+    view: &'v View<'a>,
+) -> impl Iterator<Item = (&'a Manifest, (usize, &'a Manifest), &'v Picker<'a>)> {
+    view.pools().filter_map(|(_, pool)| Some((pool, service_of(view, pool)?))).flat_map(
+        |(pool, service)| {
+            behind(view, service.1).into_iter().map(move |picker| (pool, service, picker))
+        },
+    )
+}
+
+/// A permission: group, resource and verbs.
+type Permission<'p> = (&'p str, &'p str, &'static [&'static str]);
+
+const READ: &[&str] = &["get", "list", "watch"];
+
+/// Returns the permissions that pickers and sidecars with these flags need to watch a pool and its pods.
+fn watching(flags: &Flags) -> [Permission<'_>; 2] {
+    let group = flags.text("pool-group").unwrap_or("inference.networking.k8s.io");
+    [("", "pods", READ), (group, "inferencepools", READ)]
+}
+
+/// Returns the permissions that a picker needs.
+fn needed<'p>(
+    view: &View<'_>,
+    picker: &'p Picker<'_>,
+    rules: &[&Json],
+    is_scraped: bool,
+) -> Vec<Permission<'p>> {
+    let [pods, pools] = watching(&picker.flags);
+    let mut needed = vec![pods];
+    if picker.flags.has("pool-name") {
+        needed.push(pools);
+        // Pickers under other names watch the group in which these kinds were before.
+        let image = text(picker.container, "image");
+        let may_be_older = !image.contains("llm-d-router-endpoint-picker");
+        for resource in ["inferenceobjectives", "inferencemodelrewrites"] {
+            let before = [("inference.networking.x-k8s.io", resource, READ)];
+            if !(may_be_older && lacking(rules, &before).is_empty()) {
+                needed.push((group_of(view.profile.objective), resource, READ));
+            }
+        }
+    }
+    if picker.flags.is_on("ha-enable-leader-election") {
+        needed.push(("coordination.k8s.io", "leases", &["get", "create", "update"]));
+    }
+    if is_scraped && picker.flags.is_on_or("metrics-endpoint-auth", true) {
+        needed.push(("authentication.k8s.io", "tokenreviews", &["create"]));
+        needed.push(("authorization.k8s.io", "subjectaccessreviews", &["create"]));
+    }
+    needed
+}
+
+/// Reports the permissions that the rules of a ServiceAccount do not grant.
+fn report_lacking(
+    rules: &[&Json],
+    needed: &[Permission<'_>],
+    whose: &str,
+    account: &str,
+    mut found: Reporter<'_>,
+) {
+    for what in lacking(rules, needed) {
+        let hint = format!("add the rule to a Role of ServiceAccount/{account}");
+        found.push(format!("{whose} cannot {what}"), hint);
     }
 }

@@ -1,11 +1,10 @@
 //! Invariants of the servers of endpoint pickers: their ports, TLS, files and pools.
 
-use super::super::invariants::Found;
-use super::super::view::config_map::{self, File};
-use super::super::view::pods::{is_placeholder, list, text};
+use super::super::invariants::{Found, Reporter};
+use super::super::view::config_map::File;
+use super::super::view::pods::{is_placeholder, list, target_port, text};
 use super::super::view::{Manifest, Picker, View};
 use super::picker::{behind, service_of};
-use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
 const ARGS: &str = ".spec.template.spec.containers[0].args";
@@ -17,15 +16,15 @@ pub(crate) fn server(view: &View<'_>, found: &mut Found) {
     let referenced: BTreeSet<usize> = referenced.map(|picker| picker.owner).collect();
     for picker in &view.pickers {
         ports(view, picker, found);
-        files(view, picker, found);
-        tls(view, picker, found);
-        pool(view, picker, &referenced, found);
+        let mut found = found.at(picker.owner, ARGS);
+        files(view, picker, &mut found);
+        tls(view, picker, &mut found);
+        pool(view, picker, referenced.contains(&picker.owner), &mut found);
     }
 }
 
 /// Checks that the servers of a picker have different ports, and that Services target them.
 fn ports(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
-    let owner = &view.manifests[picker.owner];
     let servers = [("grpc-port", 9_002), ("grpc-health-port", 9_003), ("metrics-port", 9_090)];
     let known: Vec<(&str, u32)> = servers
         .iter()
@@ -37,33 +36,20 @@ fn ports(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
             other.1 == *port && !(flag.starts_with("grpc") && other.0.starts_with("grpc"))
         };
         if let Some((other, _)) = known[..index].iter().find(|other| is_shared(&other)) {
-            let message = format!("{} has `--{other}` and `--{flag}` {port}", owner.label());
+            let message = format!("{picker} has `--{other}` and `--{flag}` {port}");
             found.push(picker.owner, ARGS, message, "use different ports");
         }
     }
 
     let Some((_, metrics)) = known.iter().find(|(flag, _)| *flag == "metrics-port") else { return };
-    let template = owner.json.pointer("/spec/template/metadata/labels");
-    for (index, service) in view.services_selecting(template, owner) {
-        let Some(spec) = service.json.get("spec") else { continue };
-        for (at, port) in list(spec, "ports").iter().enumerate() {
-            if !text(port, "name").contains("metrics") {
-                continue;
-            }
-            let target = match port.get("targetPort") {
-                None => port.get("port").and_then(Json::as_u64),
-                Some(Json::String(name)) => list(picker.container, "ports")
-                    .iter()
-                    .find(|declared| text(declared, "name") == name)
-                    .and_then(|declared| declared.get("containerPort")?.as_u64()),
-                Some(number) => number.as_u64(),
-            };
-            if target.is_some_and(|target| target != u64::from(*metrics)) {
+    for (index, service) in view.services_selecting(picker.labels(), picker.manifest) {
+        for (at, port) in list(service.spec(), "ports").iter().enumerate() {
+            let target = target_port(picker.container, port)
+                .filter(|target| *target != u64::from(*metrics))
+                .filter(|_| text(port, "name").contains("metrics"));
+            if let Some(target) = target {
                 let message = format!(
-                    "{} targets port {} of {}, which serves metrics on {metrics}",
-                    service.label(),
-                    target.unwrap_or_default(),
-                    owner.label()
+                    "{service} targets port {target} of {picker}, which serves metrics on {metrics}"
                 );
                 let hint = "set `targetPort` of the Service, or `--metrics-port`";
                 found.push(index, format!(".spec.ports[{at}]"), message, hint);
@@ -73,70 +59,54 @@ fn ports(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
 }
 
 /// Checks that the files of a picker are on a volume: its image has none.
-fn files(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
-    let owner = &view.manifests[picker.owner];
-    let Some(spec) = owner.json.pointer("/spec/template/spec") else { return };
+fn files(view: &View<'_>, picker: &Picker<'_>, found: &mut Reporter<'_>) {
     let image = text(picker.container, "image");
     let official = ["llm-d/", "gateway-api-inference-extension/"].iter().any(|p| image.contains(p));
 
     // Other images may contain the files.
     for flag in ["config-file", "cert-path", "metrics-cert-dir", "metrics-client-ca-file"] {
-        let Some(path) = picker.flags.text(flag).filter(|path| !is_placeholder(path)) else {
-            continue;
-        };
-        let file = config_map::file(&view.index, owner, spec, picker.container, path);
-        let is_absent = path.is_empty() || matches!(file, File::NotMounted);
-        if official && is_absent {
-            let message =
-                format!("`--{flag}` of {} is {path}, where no volume is mounted", owner.label());
-            let hint = "mount the ConfigMap or Secret with the file there";
-            found.push(picker.owner, ARGS, message, hint);
+        let path = picker.flags.text(flag).filter(|path| official && !is_placeholder(path));
+        let Some(path) = path else { continue };
+        let file = view.file(picker.manifest, picker.spec(), picker.container, path);
+        if path.is_empty() || matches!(file, File::NotMounted) {
+            let message = format!("`--{flag}` of {picker} is {path}, where no volume is mounted");
+            found.push(message, "mount the ConfigMap or Secret with the file there");
         }
     }
 
-    if picker.flags.is_on("enable-cert-reload")
-        && !picker.flags.has("cert-path")
-        && picker.flags.text("enable-cert-reload") != Some("false")
-    {
-        let message = format!("{} has `--enable-cert-reload` without `--cert-path`", owner.label());
-        found.push(picker.owner, ARGS, message, "add `--cert-path`, or remove the flag").severity =
-            Some(crate::diag::Severity::Warning);
+    if picker.flags.is_on("enable-cert-reload") && !picker.flags.has("cert-path") {
+        let message = format!("{picker} has `--enable-cert-reload` without `--cert-path`");
+        found.push(message, "add `--cert-path`, or remove the flag").warning();
     }
 }
 
 /// Checks that gateways and the picker agree on TLS.
-fn tls(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
+fn tls(view: &View<'_>, picker: &Picker<'_>, found: &mut Reporter<'_>) {
     if picker.flags.is_on_or("secure-serving", true) {
         return;
     }
-    let owner = &view.manifests[picker.owner];
-    let template = owner.json.pointer("/spec/template/metadata/labels");
-
-    for (_, service) in view.services_selecting(template, owner) {
+    for (_, service) in view.services_selecting(picker.labels(), picker.manifest) {
         for (_, rule) in view.of_kind("DestinationRule") {
-            let Some(spec) = rule.json.get("spec") else { continue };
-            let host = text(spec, "host").split('.').next().unwrap_or_default();
-            let mode = spec.pointer("/trafficPolicy/tls/mode").and_then(Json::as_str);
+            let host = text(rule.spec(), "host").split('.').next().unwrap_or_default();
+            let mode = rule.text("/spec/trafficPolicy/tls/mode");
             if host == service.name() && matches!(mode, Some("SIMPLE" | "MUTUAL")) {
                 let message = format!(
-                    "{} has `--secure-serving=false`, but {} connects to it with TLS",
-                    owner.label(),
-                    rule.label()
+                    "{picker} has `--secure-serving=false`, but {rule} connects to it with TLS"
                 );
                 let hint = "remove `--secure-serving=false`, or the TLS settings of the rule";
-                found.push(picker.owner, ARGS, message, hint);
+                found.push(message, hint);
             }
         }
     }
 }
 
 /// Checks that the pool of a picker is in the manifests, if any pool is.
-fn pool(view: &View<'_>, picker: &Picker<'_>, referenced: &BTreeSet<usize>, found: &mut Found) {
-    let owner = &view.manifests[picker.owner];
+fn pool(view: &View<'_>, picker: &Picker<'_>, is_referenced: bool, found: &mut Reporter<'_>) {
+    let owner = picker.manifest;
     let said = |flag: &str| picker.flags.text(flag).filter(|value| !is_placeholder(value));
     // The pool that references it is checked with it.
     if let Some(name) = said("pool-name")
-        && !referenced.contains(&picker.owner)
+        && !is_referenced
         && view.named("InferencePool", name, owner).is_none()
         && let pools =
             view.pools().map(|(_, pool)| pool).filter(|pool| pool.may_share_namespace(owner))
@@ -144,9 +114,8 @@ fn pool(view: &View<'_>, picker: &Picker<'_>, referenced: &BTreeSet<usize>, foun
         && !pools.is_empty()
         && !pools.iter().any(|pool| is_placeholder(pool))
     {
-        let message = format!("{} has `--pool-name={name}`, which does not exist", owner.label());
-        let hint = crate::diag::suggest::hint(name, &pools, "pools");
-        found.push(picker.owner, ARGS, message, hint);
+        let message = format!("{picker} has `--pool-name={name}`, which does not exist");
+        found.push(message, crate::diag::suggest::hint(name, &pools, "pools"));
     }
     if let (Some(namespace), own) = (said("pool-namespace"), owner.namespace())
         && !own.is_empty()
@@ -154,8 +123,7 @@ fn pool(view: &View<'_>, picker: &Picker<'_>, referenced: &BTreeSet<usize>, foun
         && view.pools().all(|(_, pool)| pool.namespace() != namespace)
         && view.pools().next().is_some()
     {
-        let message =
-            format!("{} has `--pool-namespace={namespace}`, but is in {own}", owner.label());
-        found.push(picker.owner, ARGS, message, format!("write `--pool-namespace={own}`"));
+        let message = format!("{picker} has `--pool-namespace={namespace}`, but is in {own}");
+        found.push(message, format!("write `--pool-namespace={own}`"));
     }
 }

@@ -4,7 +4,7 @@
 use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::pods::{
-    Program, Template, Variable, all_containers, is_placeholder, list, text, variable,
+    Engine, Program, Template, Variable, all_containers, is_placeholder, list, text, variable,
 };
 use crate::bundle::{self, MissingField, TypeCheck};
 use crate::diag::{Code, Severity, suggest};
@@ -17,18 +17,14 @@ pub(super) type Pod<'v> = (usize, String, &'v Json);
 
 /// Returns the pods that belong to model serving: those with an engine or a sidecar, and pickers.
 pub(super) fn pods<'v>(view: &'v View<'_>) -> Vec<Pod<'v>> {
-    let serving =
+    let is_ours =
         |template: &&Template<'_>| template.engine.is_some() || template.sidecar.is_some();
-    let engines = view
-        .templates
-        .iter()
-        .filter(serving)
-        .map(|template| (template.owner, template.spec_path.clone(), template.spec));
-    let pickers = view.pickers.iter().filter_map(|picker| {
-        let spec = view.manifests[picker.owner].json.pointer("/spec/template/spec")?;
-        Some((picker.owner, ".spec.template.spec".to_owned(), spec))
-    });
-    engines.chain(pickers).collect()
+    let templates = view.templates.iter().filter(is_ours);
+    let pickers = view.pickers.iter().filter(|picker| !picker.spec().is_null());
+    templates
+        .map(|template| (template.owner, template.spec_path.clone(), template.spec))
+        .chain(pickers.map(|one| (one.owner, ".spec.template.spec".to_owned(), one.spec())))
+        .collect()
 }
 
 /// Checks objects and pods against their types in the Kubernetes API, and the thresholds of probes.
@@ -37,11 +33,11 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
         // Pods are below, and schemas are large.
         if !matches!(manifest.kind(), "Deployment" | "CustomResourceDefinition") {
             let checked = bundle::check_object(manifest.json.clone());
-            mistyped(&manifest.label(), owner, &manifest.json, &checked, ("", ""), found);
+            mistyped(&manifest.to_string(), owner, &manifest.json, &checked, ("", ""), found);
         }
     }
     for (owner, path, spec) in pods(view) {
-        let label = view.manifests[owner].label();
+        let label = view.manifests[owner].to_string();
         let template = json!({"spec": {"template": {"spec": spec}}, "apiVersion": "apps/v1", "kind": "Deployment"});
         let mut checked = bundle::check_object(template.clone());
         // Controllers merge what they add, such as the handler of a probe, and have fields of their own.
@@ -94,9 +90,10 @@ fn mistyped(
     for steps in &checked.unknown_fields {
         let path = at(&path_of(steps));
         let message = format!("{label} has no field `{path}`");
-        let finding = found.push(owner, path, message, "remove it, or fix its name or place");
-        finding.severity = Some(Severity::Warning);
-        finding.why = Some(("the API server ignores it", "Kubernetes API"));
+        found
+            .push(owner, path, message, "remove it, or fix its name or place")
+            .warning()
+            .why("the API server ignores it", "Kubernetes API");
     }
 }
 
@@ -131,55 +128,45 @@ pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
         for (container, path) in all_containers(spec, &path) {
             let name = text(container, "name");
             if !names.insert(name) && !name.is_empty() {
-                let message = format!("two containers of {} are named `{name}`", manifest.label());
+                let message = format!("two containers of {manifest} are named `{name}`");
                 found.push(owner, &path, message, "give each container its own name");
             }
             let mut paths = BTreeSet::new();
             for (index, mount) in list(container, "volumeMounts").iter().enumerate() {
-                let place = text(mount, "mountPath");
+                let path = format!("{path}.volumeMounts[{index}]");
+                let (wanted, place) = (text(mount, "name"), text(mount, "mountPath"));
                 if !paths.insert(place) && !is_placeholder(place) {
                     let message = format!("container `{name}` mounts two volumes at {place}");
-                    let path = format!("{path}.volumeMounts[{index}].mountPath");
-                    found.push(owner, path, message, "use another path for one of them");
+                    let hint = "use another path for one of them";
+                    found.push(owner, format!("{path}.mountPath"), message, hint);
                 }
-                let wanted = text(mount, "name");
-                if volumes.contains(&wanted) || is_placeholder(wanted) {
-                    continue;
-                }
-                let message = format!(
-                    "container `{name}` mounts volume `{wanted}`, which the pod does not have"
-                );
-                let hint = suggest::hint(wanted, &volumes, "volumes");
-                let path = format!("{path}.volumeMounts[{index}]");
-                // Webhooks may inject volumes into kinds of controllers.
-                let finding = found.push(owner, path, message, hint);
-                if is_completed(view, owner) {
-                    finding.severity = Some(Severity::Warning);
+                if !volumes.contains(&wanted) && !is_placeholder(wanted) {
+                    let message = format!(
+                        "container `{name}` mounts volume `{wanted}`, which the pod does not have"
+                    );
+                    let hint = suggest::hint(wanted, &volumes, "volumes");
+                    let finding = found.push(owner, path, message, hint);
+                    // Webhooks may inject volumes into kinds of controllers.
+                    finding.severity = is_completed(view, owner).then_some(Severity::Warning);
                 }
             }
+
             for (index, variable) in list(container, "env").iter().enumerate() {
-                if variable.get("value").is_some_and(|value| !value.is_null() && value != "")
-                    && variable.get("valueFrom").is_some_and(|source| !source.is_null())
-                {
+                let has_value = variable.get("value").is_some_and(|v| !v.is_null() && v != "");
+                let has_source = variable.get("valueFrom").is_some_and(|source| !source.is_null());
+                if has_value && has_source {
                     let name = text(variable, "name");
                     let message = format!("variable `{name}` has both `value` and `valueFrom`");
-                    found.push(
-                        owner,
-                        format!("{path}.env[{index}]"),
-                        message,
-                        "remove one of them",
-                    );
+                    let path = format!("{path}.env[{index}]");
+                    found.push(owner, path, message, "remove one of them");
                 }
             }
             let mut ports = BTreeSet::new();
-            for port in list(container, "ports") {
-                let port_name = text(port, "name");
-                if !port_name.is_empty() && !ports.insert(port_name) {
-                    let message =
-                        format!("two ports of container `{name}` are named `{port_name}`");
+            for port in list(container, "ports").iter().map(|port| text(port, "name")) {
+                if !port.is_empty() && !ports.insert(port) {
+                    let message = format!("two ports of container `{name}` are named `{port}`");
                     let hint = "give each port its own name";
-                    found.push(owner, format!("{path}.ports"), message, hint).severity =
-                        Some(Severity::Warning);
+                    found.push(owner, format!("{path}.ports"), message, hint).warning();
                 }
             }
         }
@@ -200,17 +187,13 @@ pub(super) fn is_typo(one: &str, other: &str) -> bool {
 
 /// Checks that requests do not exceed limits, and equal them for devices.
 pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
-    if view.is_generated {
-        view.templates.iter().for_each(|template| unrequested(template, found));
+    for (template, engine) in view.engines().filter(|_| view.is_generated) {
+        unrequested(template, engine, found);
     }
     for (owner, path, spec) in pods(view) {
         for (container, path) in all_containers(spec, &path) {
-            let of = |group: &str| {
-                let resources = container.get("resources")?;
-                resources.get(group)?.as_object()
-            };
-            let Some(requests) = of("requests") else { continue };
-            for (name, request) in requests {
+            let of = |group: &str| container.get("resources")?.get(group)?.as_object();
+            for (name, request) in of("requests").into_iter().flatten() {
                 let limit = of("limits").and_then(|limits| limits.get(name));
                 // Resources of devices have a domain, and cannot be overcommitted.
                 let is_device = name.contains('/') && !name.starts_with("kubernetes.io/")
@@ -240,26 +223,23 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
 
 /// Reports an engine without requests of CPU or memory. The right numbers depend on model and nodes, so
 /// that there is no default. Limits are requests, too; accelerators are not counted.
-fn unrequested(template: &Template<'_>, found: &mut Found) {
-    let Some(engine) = template.engine.as_ref().filter(|_| !template.completed) else { return };
+fn unrequested(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
     let is_missing = |name: &&str| {
         ["requests", "limits"]
             .iter()
             .all(|group| engine.container.pointer(&format!("/resources/{group}/{name}")).is_none())
     };
     let missing: Vec<&str> = ["cpu", "memory"].into_iter().filter(is_missing).collect();
-    if missing.is_empty() {
+    if missing.is_empty() || template.completed {
         return;
     }
     let message = format!("the engine requests no {}", missing.join(" and no "));
     let hint = "set what it uses: `resources = { requests = { cpu = \"8\", memory = \"96Gi\" } }`";
-    let finding = found.push(template.owner, template.path_of(engine.container), message, hint);
-    finding.code = Some(Code::ServingRequests);
-    finding.severity = Some(Severity::Note);
-    finding.why = Some((
+    let finding = found.push(template.owner, &engine.path, message, hint);
+    finding.note().code(Code::ServingRequests).why(
         "nodes that run out of memory evict it first, and it gets the least CPU time",
         "Kubernetes docs, QoS classes and node-pressure eviction",
-    ));
+    );
 }
 
 /// Variables with ports of the engines that Service links set to an address: those of a Service
@@ -275,46 +255,38 @@ const LINKED: &[(Program, &str, &str)] = &[
 
 /// Checks that variables with ports are ports, and that no Service has the name of one.
 pub(crate) fn service_links(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
-        let Some(engine) = &template.engine else { continue };
-        for (_, _, name) in LINKED.iter().filter(|(program, ..)| *program == engine.program) {
-            let value = variable(engine.container, name);
-            let Some(Variable::Text(value)) = value else { continue };
+    for (template, engine) in view.engines() {
+        let linked = || LINKED.iter().filter(|(program, ..)| *program == engine.program);
+        for (_, _, name) in linked() {
+            let Some(Variable::Text(value)) = variable(engine.container, name) else { continue };
             let is_port = value.trim().parse::<u32>().is_ok_and(|n| (1..=65_535).contains(&n));
             if !is_port && !value.is_empty() && !is_placeholder(value) {
                 let message = format!("`{name}` is `{value}`, which is no port");
-                let path = format!("{}.env", template.path_of(engine.container));
-                let finding =
-                    found.push(template.owner, path, message, "use a number from 1 to 65535");
-                finding.field = Some("engine.env");
-                finding.code = Some(Code::ServingEngineFlags);
+                let path = format!("{}.env", engine.path);
+                let hint = "use a number from 1 to 65535";
+                let finding = found.push(template.owner, path, message, hint);
+                finding.field("engine.env").code(Code::ServingEngineFlags);
             }
         }
-        let off = template.spec.get("enableServiceLinks").and_then(Json::as_bool) == Some(false);
-        if off {
-            continue;
-        }
-        let owner = &view.manifests[template.owner];
-        let linked = LINKED.iter().filter(|(program, ..)| *program == engine.program);
-        for (service, variable) in linked.flat_map(|(_, name, variable)| {
-            let services = view.all_named("Service", name, owner.namespace());
-            services.map(move |(_, service)| (service, variable))
-        }) {
-            let spec = service.json.get("spec").unwrap_or(&Json::Null);
-            // Services without an address have no links.
-            let has_address =
-                text(spec, "clusterIP") != "None" && text(spec, "type") != "ExternalName";
-            let is_set = list(engine.container, "env").iter().any(|v| text(v, "name") == *variable);
-            if is_set || !has_address {
-                continue;
+
+        let is_off = template.spec.get("enableServiceLinks").and_then(Json::as_bool) == Some(false);
+        let is_set =
+            |name: &str| list(engine.container, "env").iter().any(|v| text(v, "name") == name);
+        for (_, name, variable) in linked().filter(|(_, _, variable)| !is_off && !is_set(variable))
+        {
+            for (_, service) in view.all_named("Service", name, template.manifest.namespace()) {
+                // Services without an address have no links.
+                let spec = service.spec();
+                if text(spec, "clusterIP") == "None" || text(spec, "type") == "ExternalName" {
+                    continue;
+                }
+                let message = format!(
+                    "{service} sets `{variable}` of {template} to its address, which the engine \
+                     reads as a port"
+                );
+                let hint = "add `enableServiceLinks: false` to the pods, or rename the Service";
+                found.push(template.owner, &template.spec_path, message, hint);
             }
-            let message = format!(
-                "{} sets `{variable}` of {} to its address, which the engine reads as a port",
-                service.label(),
-                owner.label()
-            );
-            let hint = "add `enableServiceLinks: false` to the pods, or rename the Service";
-            found.push(template.owner, &template.spec_path, message, hint);
         }
     }
 }

@@ -1,13 +1,12 @@
 //! Invariants of probes: paths that the engine serves, its TLS and API key, its address, and the time
 //! that a model takes to load.
 
-use super::super::invariants::Found;
+use super::super::invariants::{Found, Reporter};
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Template, accelerators, is_placeholder, list, text, variable,
+    Engine, Program, Sidecar, Template, accelerators, is_placeholder, list, text, variable,
 };
-use crate::diag::Severity;
 use serde_json::Value as Json;
 
 const PROBES: [&str; 3] = ["startupProbe", "readinessProbe", "livenessProbe"];
@@ -55,89 +54,12 @@ struct Probe<'p> {
     path: String,
 }
 
-/// Returns the HTTP probes of an engine with its flags; none if its flags are not all known.
-fn probes<'t>(template: &'t Template<'_>) -> Option<(&'t Engine<'t>, &'t Flags, Vec<Probe<'t>>)> {
-    let engine = template.engine.as_ref()?;
-    let flags = engine.flags.as_ref().filter(|flags| !flags.go_on_in_a_file())?;
-    if !matches!(engine.program, Program::Vllm | Program::Sglang) || engine.is_headless() {
-        return None;
-    }
-    let path = template.path_of(engine.container);
-    let all = PROBES.into_iter().filter_map(|name| {
-        let get = engine.container.pointer(&format!("/{name}/httpGet"))?;
-        Some(Probe { name, get, path: format!("{path}.{name}") })
-    });
-    Some((engine, flags, all.collect()))
-}
-
 /// Checks that the engine answers probes: path, TLS and API key.
 pub(crate) fn answered(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
-        let Some((engine, flags, probes)) = probes(template) else { continue };
-        for probe in probes {
-            let full = text(probe.get, "path");
-            let path = full.split('?').next().unwrap_or_default().trim_end_matches('/');
-            let path = if path.is_empty() { "/" } else { path };
-            let mut report = |message: String, hint: String| {
-                let finding = found.push(template.owner, &probe.path, message, hint);
-                finding.field = Some("engine.args");
-            };
-
-            let (paths, name) = match engine.program {
-                Program::Sglang => (SGLANG_PATHS, "SGLang"),
-                _ => (VLLM_PATHS, "vLLM"),
-            };
-            let adds_paths = ["middleware", "root-path", "tool-server", "grpc"];
-            // The supervisor of ranks serves other paths.
-            let is_supervised = engine.has_port_for_each_rank() && path == "/readyz";
-            let has_others = is_supervised || adds_paths.iter().any(|flag| flags.has(flag));
-            if !has_others && !is_placeholder(path) && !paths.contains(&path) {
-                let message =
-                    format!("{} uses path `{path}`, which {name} does not serve", probe.name);
-                let right = if probe.name == "readinessProbe" { "/v1/models" } else { "/health" };
-                report(message, format!("write `path: {right}`"));
-                continue;
-            }
-
-            let needs_key = match engine.program {
-                Program::Sglang => !path.starts_with("/health") && !path.starts_with("/metrics"),
-                _ => path.starts_with("/v1"),
-            };
-            let has_header =
-                probe.get.get("httpHeaders").and_then(Json::as_array).is_some_and(|all| {
-                    all.iter()
-                        .any(|header| text(header, "name").eq_ignore_ascii_case("authorization"))
-                });
-            let key = if flags.has("api-key") {
-                Some("`--api-key`")
-            } else if engine.program == Program::Vllm && set_here(engine.container, "VLLM_API_KEY")
-            {
-                Some("VLLM_API_KEY")
-            } else {
-                None
-            };
-            if let Some(key) = key.filter(|_| needs_key && !has_header) {
-                let message =
-                    format!("{} gets 401 from `{path}`, because {key} is set", probe.name);
-                report(message, "use `/health`, which needs no key".to_owned());
-            }
-
-            let https = text(probe.get, "scheme").eq_ignore_ascii_case("https");
-            let is_open = is_placeholder(text(probe.get, "scheme")) || is_proxied(template, &probe);
-            // Presets of KServe add TLS by a global setting.
-            if template.completed || is_open {
-                continue;
-            }
-            if flags.has("ssl-certfile") && !https {
-                let message = format!("{} uses HTTP, but the engine serves HTTPS", probe.name);
-                report(message, "write `scheme: HTTPS`".to_owned());
-            } else if https && !flags.has("ssl-certfile") {
-                let message = format!("{} uses HTTPS, but the engine serves HTTP", probe.name);
-                report(
-                    message,
-                    "remove `scheme`, or add `--ssl-certfile` and `--ssl-keyfile`".to_owned(),
-                );
-            }
+    for (template, engine, flags, probes) in probed(view) {
+        for probe in &probes {
+            let found = found.at(template.owner, &probe.path).field("engine.args");
+            answers(template, engine, flags, probe, found);
         }
     }
 }
@@ -150,19 +72,15 @@ fn set_here(container: &Json, name: &str) -> bool {
 
 /// Returns true if a probe goes to the sidecar, which answers for the engine.
 fn is_proxied(template: &Template<'_>, probe: &Probe<'_>) -> bool {
-    let ports = template.sidecar.as_ref().and_then(|sidecar| sidecar.ports()).unwrap_or_default();
+    let ports = template.sidecar.as_ref().and_then(Sidecar::ports).unwrap_or_default();
     let port = probe.get.get("port").and_then(Json::as_u64);
     port.is_some_and(|port| ports.iter().any(|own| u64::from(*own) == port))
 }
 
 /// Checks that the sidecar uses TLS to its engine if the engine has TLS.
 pub(crate) fn proxied_tls(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
+    for (template, _, flags, _) in probed(view).filter(|(template, ..)| !template.completed) {
         let Some(sidecar) = &template.sidecar else { continue };
-        let Some((_, flags, _)) = probes(template) else { continue };
-        if template.completed {
-            continue;
-        }
         let by_flag = sidecar.flags.all("enable-tls");
         let by_flag = by_flag.iter().any(|value| value.split(',').any(|role| role == "decoder"));
         let uses = by_flag || sidecar.flags.is_on("decoder-use-tls");
@@ -171,39 +89,34 @@ pub(crate) fn proxied_tls(view: &View<'_>, found: &mut Found) {
         if unknown || uses == serves {
             continue;
         }
-        let path = template.path_of(sidecar.container);
         let (message, hint) = if serves {
             ("sidecar uses HTTP, but the engine serves HTTPS", "add `--enable-tls=decoder`")
         } else {
             ("sidecar uses HTTPS, but the engine serves HTTP", "remove `--enable-tls=decoder`")
         };
-        found.push(template.owner, path, message, hint).field = Some("prefill");
+        found.push(template.owner, &sidecar.path, message, hint).field("prefill");
     }
 }
 
 /// Checks that the engine listens on an address that the kubelet and gateways can connect to.
 pub(crate) fn address(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
-        let Some((engine, flags, probes)) = probes(template) else { continue };
-        let usual = if engine.program == Program::Sglang { Some("127.0.0.1") } else { None };
+    for (template, engine, flags, probes) in probed(view) {
+        let usual = (engine.program == Program::Sglang).then_some("127.0.0.1");
         let host = if flags.has("host") { flags.text("host") } else { usual };
         let Some(host) = host.filter(|h| matches!(*h, "127.0.0.1" | "localhost" | "::1")) else {
             continue;
         };
-        // A sidecar is in the same pod, but the kubelet is not.
+        // A sidecar or another container is in the same pod, but the kubelet is not.
         let probed = probes.iter().any(|probe| !is_proxied(template, probe));
-        if template.sidecar.is_some() && !probed {
-            continue;
+        let has_others = template.sidecar.is_some() || template.containers().count() > 1;
+        if probed || !has_others {
+            let message = format!(
+                "the engine listens on {host}, which is not reachable from outside its pod"
+            );
+            let finding =
+                found.push(template.owner, &engine.path, message, "write `--host=0.0.0.0`");
+            finding.field("engine.args");
         }
-        let others = template.containers().count() > 1 && template.sidecar.is_none() && !probed;
-        if others {
-            continue;
-        }
-        let message =
-            format!("the engine listens on {host}, which is not reachable from outside its pod");
-        let path = template.path_of(engine.container);
-        found.push(template.owner, path, message, "write `--host=0.0.0.0`").field =
-            Some("engine.args");
     }
 }
 
@@ -288,52 +201,120 @@ fn least_seconds(model: Option<&str>, bits: f64, source: Source) -> u64 {
 
 /// Checks that probes leave the engine time to load the model before it is restarted.
 pub(crate) fn budget(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
-        let Some(engine) = template.engine.as_ref().filter(|engine| !engine.is_headless()) else {
-            continue;
-        };
+    for (template, engine) in view.engines().filter(|(_, engine)| !engine.is_headless()) {
         let loads = matches!(engine.program, Program::Vllm | Program::Sglang)
             && accelerators(engine.container).is_some();
-        if !loads {
-            continue;
-        }
-        let has = |name: &str| engine.container.get(name).is_some_and(Json::is_object);
-        let name = match (has("startupProbe"), has("livenessProbe")) {
-            (true, _) => "startupProbe",
-            // Only the liveness probe restarts a container without a startup probe.
-            (false, true) => "livenessProbe",
-            (false, false) => continue,
-        };
-
-        let probe = &engine.container[name];
-        let number = |key: &str, usual: u64| probe.get(key).map_or(Some(usual), Json::as_u64);
-        let (Some(delay), Some(period), Some(failures)) = (
-            number("initialDelaySeconds", 0),
-            number("periodSeconds", 10),
-            number("failureThreshold", 3),
-        ) else {
+        let Some((budget, name)) = restarted_after(engine.container).filter(|_| loads) else {
             continue;
         };
-        let budget = delay.saturating_add(period.max(1).saturating_mul(failures.max(1)));
         // Models on volumes have their name in what is served.
         let names = engine.names();
         let model = engine.model.as_deref().filter(|model| billions(model).is_some());
         let model = model.or_else(|| names.iter().copied().find(|name| billions(name).is_some()));
         let quantization = engine.flags.as_ref().and_then(|flags| flags.text("quantization"));
         let bits = bits(&[model.unwrap_or_default(), quantization.unwrap_or_default()]);
-        let least = least_seconds(model, bits, source(template, engine));
-        if budget >= least {
+        if budget >= least_seconds(model, bits, source(template, engine)) {
             continue;
         }
+
         let what = model.map_or("the model".to_owned(), |model| format!("`{model}`"));
         let message =
             format!("{name} restarts the engine after {budget} s, before {what} is loaded");
         let hint = "use a startupProbe with a larger `failureThreshold`, for example 60 × 10 s";
-        let path = format!("{}.{name}", template.path_of(engine.container));
+        let path = format!("{}.{name}", engine.path);
         let finding = found.push(template.owner, path, message, hint);
-        finding.field = Some("engine.startup-minutes");
-        finding.severity = Some(Severity::Warning);
+        finding.warning().field("engine.startup-minutes");
     }
+}
+
+/// Returns the engines with all flags known, each with its HTTP probes.
+fn probed<'v>(
+    view: &'v View<'_>,
+) -> impl Iterator<Item = (&'v Template<'v>, &'v Engine<'v>, &'v Flags, Vec<Probe<'v>>)> {
+    view.engines().filter_map(|(template, engine)| {
+        let flags = engine.known_flags()?;
+        if !matches!(engine.program, Program::Vllm | Program::Sglang) || engine.is_headless() {
+            return None;
+        }
+        let probe = |name: &'static str| {
+            let get = engine.container.pointer(&format!("/{name}/httpGet"))?;
+            Some(Probe { name, get, path: format!("{}.{name}", engine.path) })
+        };
+        Some((template, engine, flags, PROBES.into_iter().filter_map(probe).collect()))
+    })
+}
+
+fn answers(
+    template: &Template<'_>,
+    engine: &Engine<'_>,
+    flags: &Flags,
+    probe: &Probe<'_>,
+    mut found: Reporter<'_>,
+) {
+    let name = probe.name;
+    let path = text(probe.get, "path").split('?').next().unwrap_or_default();
+    let path = Some(path.trim_end_matches('/')).filter(|path| !path.is_empty()).unwrap_or("/");
+    let is_sglang = engine.program == Program::Sglang;
+    let (paths, server) = if is_sglang { (SGLANG_PATHS, "SGLang") } else { (VLLM_PATHS, "vLLM") };
+    let adds_paths = ["middleware", "root-path", "tool-server", "grpc"];
+    // The supervisor of ranks serves other paths.
+    let is_supervised = engine.has_port_for_each_rank() && path == "/readyz";
+    let has_others = is_supervised || adds_paths.iter().any(|flag| flags.has(flag));
+    if !has_others && !is_placeholder(path) && !paths.contains(&path) {
+        let right = if name == "readinessProbe" { "/v1/models" } else { "/health" };
+        let message = format!("{name} uses path `{path}`, which {server} does not serve");
+        found.push(message, format!("write `path: {right}`"));
+        return;
+    }
+
+    let needs_key = if is_sglang {
+        !path.starts_with("/health") && !path.starts_with("/metrics")
+    } else {
+        path.starts_with("/v1")
+    };
+    let is_authorization =
+        |header: &Json| text(header, "name").eq_ignore_ascii_case("authorization");
+    let has_header = list(probe.get, "httpHeaders").iter().any(is_authorization);
+    let by_variable = !is_sglang && set_here(engine.container, "VLLM_API_KEY");
+    let key = if flags.has("api-key") {
+        Some("`--api-key`")
+    } else {
+        by_variable.then_some("VLLM_API_KEY")
+    };
+    if let Some(key) = key.filter(|_| needs_key && !has_header) {
+        let message = format!("{name} gets 401 from `{path}`, because {key} is set");
+        found.push(message, "use `/health`, which needs no key");
+    }
+
+    let scheme = text(probe.get, "scheme");
+    // Presets of KServe add TLS by a global setting.
+    if template.completed || is_placeholder(scheme) || is_proxied(template, probe) {
+        return;
+    }
+    match (flags.has("ssl-certfile"), scheme.eq_ignore_ascii_case("https")) {
+        (true, false) => {
+            let message = format!("{name} uses HTTP, but the engine serves HTTPS");
+            found.push(message, "write `scheme: HTTPS`");
+        }
+        (false, true) => {
+            let message = format!("{name} uses HTTPS, but the engine serves HTTP");
+            found.push(message, "remove `scheme`, or add `--ssl-certfile` and `--ssl-keyfile`");
+        }
+        _ => {}
+    }
+}
+
+/// Returns the seconds that probes leave an engine until they restart it, and the probe that does.
+fn restarted_after(container: &Json) -> Option<(u64, &'static str)> {
+    // Only the liveness probe restarts a container without a startup probe.
+    let (name, probe) = ["startupProbe", "livenessProbe"]
+        .into_iter()
+        .find_map(|name| Some((name, container.get(name).filter(|probe| probe.is_object())?)))?;
+    let number = |key: &str, usual: u64| probe.get(key).map_or(Some(usual), Json::as_u64);
+    let delay = number("initialDelaySeconds", 0)?;
+    let period = number("periodSeconds", 10)?.max(1);
+    let failures = number("failureThreshold", 3)?.max(1);
+    Some((delay.saturating_add(period.saturating_mul(failures)), name))
 }
 
 #[cfg(test)]

@@ -71,30 +71,21 @@ fn mistyped(words: &[&str]) -> Option<(String, &'static str)> {
 /// Checks that engines serve the metrics that their picker compares.
 pub(crate) fn metrics(view: &View<'_>, found: &mut Found) {
     for picker in view.all_pickers() {
-        let Some((_, _, Ok(config))) = &picker.config else { continue };
+        let Some((_, _, config)) = picker.known_config() else { continue };
         let is_compared = |plugin: &Json| METRIC_SCORERS.contains(&text(plugin, "type"));
         let Some((pool, pods)) = view.pods_of(picker) else { continue };
-        if !list(config, "plugins").iter().any(is_compared) {
-            continue;
-        }
-        for template in pods {
-            let Some(engine) = template.engine.as_ref().filter(|engine| !engine.is_headless())
-            else {
-                continue;
-            };
-            let Some(flags) = engine.flags.as_ref().filter(|flags| !flags.go_on_in_a_file()) else {
-                continue;
-            };
+        let pods = pods.into_iter().filter(|_| list(config, "plugins").iter().any(is_compared));
+        for template in pods.filter(|template| !template.is_headless()) {
+            let Some(engine) = &template.engine else { continue };
+            let Some(flags) = engine.known_flags() else { continue };
             let hint = match engine.program {
                 Program::Sglang if !flags.is_on("enable-metrics") => "add `--enable-metrics`",
                 Program::Vllm if flags.is_on("disable-log-stats") => "remove `--disable-log-stats`",
                 _ => continue,
             };
-            let owner = view.manifests[template.owner].label();
             let message =
-                format!("{owner} serves no metrics, but the picker of {pool} compares them");
-            let path = template.path_of(engine.container);
-            found.push(template.owner, path, message, hint);
+                format!("{template} serves no metrics, but the picker of {pool} compares them");
+            found.push(template.owner, &engine.path, message, hint);
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Invariants of references from pods to objects in the manifests: ConfigMaps, Secrets, claims and
 //! ServiceAccounts.
 
-use super::super::invariants::Found;
-use super::super::view::pods::{Template, is_placeholder, list, text};
+use super::super::invariants::{Found, Reporter};
+use super::super::view::pods::{Template, all_containers, is_placeholder, list, text};
 use super::super::view::{Manifest, View};
-use super::pod::{is_typo, pods};
-use crate::diag::{Code, Severity, suggest};
+use super::pod::{Pod, is_typo, pods};
+use crate::diag::{Code, suggest};
 use crate::ir::{PodReference, pod_references};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,14 +37,6 @@ fn keys(object: &Manifest) -> Vec<&str> {
         .collect()
 }
 
-/// A reference with its pod.
-struct Referenced<'v> {
-    owner: usize,
-    path: String,
-    spec: &'v Json,
-    reference: PodReference<'v>,
-}
-
 /// Returns the keys that a reference needs: those that it names, or for a volume the files that
 /// arguments of its containers name.
 fn needed_keys<'v>(spec: &'v Json, reference: &PodReference<'v>) -> Vec<&'v str> {
@@ -55,7 +47,7 @@ fn needed_keys<'v>(spec: &'v Json, reference: &PodReference<'v>) -> Vec<&'v str>
     let Some(volume) = volume else { return reference.keys.clone() };
 
     let mut keys = Vec::new();
-    for container in ["initContainers", "containers"].iter().flat_map(|key| list(spec, key)) {
+    for (container, _) in all_containers(spec, "") {
         let mounts = list(container, "volumeMounts").iter();
         let of_volume = mounts.filter(|mount| text(mount, "name") == text(volume, "name"));
         for folder in of_volume.map(|mount| text(mount, "mountPath").trim_end_matches('/')) {
@@ -85,44 +77,36 @@ fn is_generated(name: &str) -> bool {
 /// manifests. Returns true if it did.
 fn missing_file(
     view: &View<'_>,
-    owner: usize,
-    path: &str,
-    spec: &Json,
+    (owner, spec): (usize, &Json),
     reference: &PodReference<'_>,
-    unused: &BTreeMap<&str, Vec<&Manifest>>,
-    found: &mut Found,
+    unused: &[&Manifest],
+    found: &mut Reporter<'_>,
 ) -> bool {
     let PodReference { kind, name, .. } = reference;
     let manifest = &view.manifests[owner];
     let needed = needed_keys(spec, reference);
     let Some(key) = needed.first() else { return false };
-    let label = manifest.label();
 
-    let has_all = |object: &Manifest| {
+    let has_all = |object: &&&Manifest| {
         let known = keys(object);
         needed.iter().all(|key| known.contains(key))
     };
-    let mut unused = unused.get(kind).into_iter().flatten();
-    let other = unused.find(|object| object.may_share_namespace(manifest) && has_all(object));
-    if let Some(other) = other.map(|object| object.name()).filter(|name| is_generated(name)) {
+    let other = unused.iter().find(has_all).map(|object| object.name());
+    if let Some(other) = other.filter(|name| is_generated(name)) {
         let message = format!(
-            "incomplete: {label} references {kind}/{name}, which is not in the manifests, and \
+            "incomplete: {manifest} references {kind}/{name}, which is not in the manifests, and \
              nothing uses {kind}/{other}, which kustomize generated; errors of the file are left out"
         );
-        let finding =
-            found.push(owner, path, message, "render an overlay with `kubectl kustomize`");
-        finding.severity = Some(Severity::Note);
-        finding.code = Some(Code::ServingUnread);
-        finding.is_incomplete = true;
+        let finding = found.push(message, "render an overlay with `kubectl kustomize`").note();
+        finding.code(Code::ServingUnread).is_incomplete = true;
         return true;
     }
     if let Some(other) = other {
-        let other = other.name();
         let message = format!(
-            "{label} references {kind}/{name}, which is not in the manifests, but {kind}/{other} \
+            "{manifest} references {kind}/{name}, which is not in the manifests, but {kind}/{other} \
              has its key `{key}`, and nothing uses it"
         );
-        found.push(owner, path, message, format!("write `{other}`"));
+        found.push(message, format!("write `{other}`"));
         return true;
     }
 
@@ -141,35 +125,29 @@ fn missing_file(
         return false;
     }
     let message = format!(
-        "{label} reads `{key}` of {kind}/{name}, which is not in the manifests, although its other \
-         objects are"
+        "{manifest} reads `{key}` of {kind}/{name}, which is not in the manifests, although its \
+         other objects are"
     );
     let hint = "add the ConfigMap, or write the name of the one that has the file";
-    found.push(owner, path, message, hint).severity = Some(Severity::Warning);
+    found.push(message, hint).warning();
     true
 }
 
 /// Checks references of pods to keys and objects in the manifests. Objects that are not in the
 /// manifests may exist in the cluster, unless one in them has nearly the same name.
 pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
-    let all: Vec<Referenced<'_>> = pods(view)
+    let all: Vec<(Pod<'_>, PodReference<'_>)> = pods(view)
         .into_iter()
-        .flat_map(|(owner, path, spec)| {
-            references(spec).into_iter().map(move |reference| Referenced {
-                owner,
-                path: format!("{path}{}", reference.path),
-                spec,
-                reference,
-            })
+        .flat_map(|pod| {
+            references(pod.2).into_iter().map(move |reference| (pod.clone(), reference))
         })
-        .filter(|one| !one.reference.optional && !is_placeholder(one.reference.name))
+        .filter(|(_, reference)| !reference.optional && !is_placeholder(reference.name))
         .collect();
 
     let mut used: BTreeSet<(&str, &str)> =
-        all.iter().map(|one| (one.reference.kind, one.reference.name)).collect();
+        all.iter().map(|(_, reference)| (reference.kind, reference.name)).collect();
     let of_templates = view.templates.iter().flat_map(|template| references(template.spec));
     used.extend(of_templates.map(|reference| (reference.kind, reference.name)));
-
     let is_unused = |object: &&Manifest| !used.contains(&(object.kind(), object.name()));
     let mut unused: BTreeMap<&str, Vec<&Manifest>> = BTreeMap::new();
     for object in view.manifests.iter().filter(is_unused) {
@@ -177,54 +155,40 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
     }
 
     let mut first_keys: BTreeMap<(&str, &str, &str), &str> = BTreeMap::new();
-    for Referenced { owner, path, spec, reference } in &all {
+    for ((owner, path, spec), reference) in &all {
         let PodReference { kind, name, .. } = reference;
         let manifest = &view.manifests[*owner];
+        let path = format!("{path}{}", reference.path);
         if let Some((_, object)) = view.named(kind, name, manifest) {
-            on_one_node(view, *owner, path, object, found);
+            on_one_node(view, *owner, &path, object, found);
             let known = keys(object);
             let missing = |key: &&&str| !known.contains(*key) && !is_placeholder(key);
             // Controllers fill empty objects.
             for key in reference.keys.iter().filter(|_| !known.is_empty()).filter(missing) {
-                let message = format!("{} has no key `{key}`", object.label());
-                found.push(*owner, path, message, suggest::hint(key, &known, "keys"));
+                let message = format!("{object} has no key `{key}`");
+                found.push(*owner, &path, message, suggest::hint(key, &known, "keys"));
             }
             continue;
         }
 
+        let mut found = found.at(*owner, path);
+        let mut unused = unused.get(kind).cloned().unwrap_or_default();
+        unused.retain(|object| object.may_share_namespace(manifest));
+        let missing = format!("{manifest} references {kind}/{name}, which is not in the manifests");
         // An object of this kind that nothing uses, with nearly the same name.
-        let near = unused
-            .get(kind)
-            .into_iter()
-            .flatten()
-            .filter(|object| object.may_share_namespace(manifest))
-            .map(|object| object.name())
-            .find(|other| is_typo(name, other));
-        if let Some(near) = near {
-            let message = format!(
-                "{} references {kind}/{name}, which is not in the manifests, but {kind}/{near} is",
-                manifest.label()
-            );
-            found.push(*owner, path, message, format!("write `{near}`"));
+        if let Some(near) = unused.iter().map(|one| one.name()).find(|near| is_typo(name, near)) {
+            found.push(format!("{missing}, but {kind}/{near} is"), format!("write `{near}`"));
             continue;
         }
-
         // Claims have no keys: the only one that nothing uses is meant.
-        if *kind == "PersistentVolumeClaim" {
-            let others = unused.get(kind).into_iter().flatten();
-            let mut others = others.filter(|object| object.may_share_namespace(manifest));
-            if let (Some(other), None) = (others.next(), others.next()) {
-                let label = manifest.label();
-                let message = format!(
-                    "{label} references {kind}/{name}, which is not in the manifests, and nothing uses {}",
-                    other.label()
-                );
-                found.push(*owner, path, message, format!("write `{}`", other.name()));
-                continue;
-            }
+        if *kind == "PersistentVolumeClaim"
+            && let [other] = unused[..]
+        {
+            let message = format!("{missing}, and nothing uses {other}");
+            found.push(message, format!("write `{}`", other.name()));
+            continue;
         }
-
-        if missing_file(view, *owner, path, spec, reference, &unused, found) {
+        if missing_file(view, (*owner, spec), reference, &unused, &mut found) {
             continue;
         }
 
@@ -237,15 +201,14 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
             let message = format!(
                 "`{variable}` is key `{key}` of {kind}/{name}, but key `{first}` in other pods"
             );
-            let hint = "use the key that the object has";
-            found.push(*owner, path, message, hint).severity = Some(Severity::Warning);
+            found.push(message, "use the key that the object has").warning();
         }
     }
 }
 
 /// Reports a claim that pods of one node can mount, of a workload with several pods.
 fn on_one_node(view: &View<'_>, owner: usize, path: &str, claim: &Manifest, found: &mut Found) {
-    let modes = claim.json.get("spec").map_or(&[][..], |spec| list(spec, "accessModes"));
+    let modes = list(claim.spec(), "accessModes");
     let is_single = modes.iter().all(|mode| mode == "ReadWriteOnce" || mode == "ReadWriteOncePod");
     if claim.kind() != "PersistentVolumeClaim" || modes.is_empty() || !is_single {
         return;
@@ -253,12 +216,8 @@ fn on_one_node(view: &View<'_>, owner: usize, path: &str, claim: &Manifest, foun
     let of_path = |template: &&Template<'_>| path.starts_with(&template.spec_path);
     let Some(template) = view.templates_of(owner).find(of_path) else { return };
     if template.size > 1 || template.replicas.is_some_and(|replicas| replicas > 1) {
-        let message = format!(
-            "{} is for pods of one node, but {} has several",
-            claim.label(),
-            view.manifests[owner].label()
-        );
+        let message = format!("{claim} is for pods of one node, but {template} has several");
         let hint = "use the access mode `ReadOnlyMany` or `ReadWriteMany`, or a claim for each pod";
-        found.push(owner, path, message, hint).severity = Some(Severity::Warning);
+        found.push(owner, path, message, hint).warning();
     }
 }

@@ -147,7 +147,7 @@ impl Candidate<'_> {
     /// Returns true if an object that selects nothing is for this: it has its name or a label of it, and
     /// uses its ports.
     fn is_meant(&self, object: &Manifest, wanted: &[Requirement<'_>]) -> bool {
-        let uses = self.has_port_of(object.json.get("spec").unwrap_or(&Json::Null));
+        let uses = self.has_port_of(object.spec());
         // Controllers of other kinds add labels.
         let adds_no_labels =
             ["", "apps", "batch", "leaderworkerset.x-k8s.io"].contains(&self.owner.group());
@@ -200,7 +200,7 @@ fn candidates<'v>(
     let templates = view.index.templates.candidates(labels(), near).into_iter();
     let of_template = |number: usize| {
         let template = &view.templates[number];
-        let owner = &view.manifests[template.owner];
+        let owner = template.manifest;
         Candidate {
             labels: template.labels.clone(),
             owner,
@@ -250,7 +250,7 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
             }
             let mut all = candidates(view, kind, &[], near);
             all.retain(Candidate::is_ours);
-            let spec = object.json.get("spec").unwrap_or(&Json::Null);
+            let spec = object.spec();
             let what = if *kind == "ServiceMonitor" { "Service" } else { "pods" };
             let plural = if *kind == "ServiceMonitor" { "Services" } else { "pods" };
 
@@ -278,7 +278,7 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
                         .iter()
                         .map(|(key, value)| format!("`{key}: {value}`"))
                         .collect();
-                    let whose = candidate.owner.label();
+                    let whose = candidate.owner.to_string();
                     let hint = match labels.is_empty() {
                         true => format!("add these labels to {whose}"),
                         false => format!("select by labels of {whose}: {}", labels.join(", ")),
@@ -290,10 +290,11 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
                 }
                 (None, None) => continue,
             };
-            let message = format!("{} selects no {plural}", object.label());
-            let finding = found.push(owner, pointer.replace('/', "."), message, hint);
-            finding.field = Some(field);
-            finding.code = Some(*code);
+            let message = format!("{object} selects no {plural}");
+            let finding = found
+                .push(owner, pointer.replace('/', "."), message, hint)
+                .field(field)
+                .code(*code);
             // A kind that is not read may create the pods.
             finding.severity = (!is_certain).then_some(Severity::Note);
         }
@@ -313,7 +314,7 @@ pub(crate) fn workloads(view: &View<'_>, found: &mut Found) {
         let labels = labels_at(&manifest.json, "/spec/template/metadata/labels").collect();
         let wanted = requirements(manifest.json.pointer("/spec/selector"));
         if wanted.iter().any(|requirement| !requirement.fits(&labels)) {
-            let message = format!("{} does not select its own pods", manifest.label());
+            let message = format!("{manifest} does not select its own pods");
             let hint = "use the same labels in `selector` and in the template";
             found.push(owner, ".spec.selector", message, hint);
         }
@@ -343,7 +344,7 @@ pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
                     if by_target && kind != "ServiceMonitor" { "targetPort" } else { "port" };
                 let mut report = |message: String, hint: String| {
                     let path = format!(".spec.{key}[{index}].{inner}");
-                    found.push(owner, path, message, hint).field = Some(field);
+                    found.push(owner, path, message, hint).field(field);
                 };
                 if let Some(Json::String(name)) = port.get(inner)
                     && name.parse::<u32>().is_err()
@@ -351,7 +352,7 @@ pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
                     let names: Vec<&str> =
                         selected.iter().flat_map(Candidate::port_names).collect();
                     if !names.contains(&name.as_str()) && !is_placeholder(name) {
-                        let label = object.label();
+                        let label = object.to_string();
                         let message =
                             format!("{label} uses port `{name}`, which no selected {has}");
                         report(message, suggest::hint(name, &names, "ports"));
@@ -364,8 +365,7 @@ pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
                     };
                     if !open.contains(&number) {
                         let message = format!(
-                            "{} targets port {number}, but the pods listen on {}",
-                            object.label(),
+                            "{object} targets port {number}, but the pods listen on {}",
                             super::ranges(&open)
                         );
                         report(message, "set `targetPort` to a port of the engine".to_owned());

@@ -1,7 +1,9 @@
 //! Invariants of a set of manifests as a whole.
 
 use super::super::invariants::Found;
-use super::super::view::pods::{Engine, Part, Template, accelerators, commands, list, text};
+use super::super::view::pods::{
+    Engine, Part, Template, accelerators, commands, list, text, text_or,
+};
 use super::super::view::shell::{Budget, CONTAINER_LIMIT};
 use super::super::view::{Manifest, View};
 use super::by_release::other_releases;
@@ -17,7 +19,7 @@ pub(crate) fn twice(view: &View<'_>, found: &mut Found) {
         }
         let key = (manifest.group(), manifest.kind(), manifest.namespace(), manifest.name());
         if seen.insert(key, owner).is_some() {
-            let message = format!("duplicate {}", manifest.label());
+            let message = format!("duplicate {manifest}");
             let hint = "check variants separately, each with its router";
             found.push(owner, "", message, hint);
         }
@@ -26,14 +28,9 @@ pub(crate) fn twice(view: &View<'_>, found: &mut Found) {
 
 /// Returns a route match in normalized form.
 fn condition(json: &Json) -> String {
-    let path = json.get("path");
-    let kind = path.map_or("", |path| text(path, "type"));
-    let value = path.map_or("", |path| text(path, "value"));
-    let mut words = vec![format!(
-        "{} {}",
-        if kind.is_empty() { "PathPrefix" } else { kind },
-        if value.is_empty() { "/" } else { value }
-    )];
+    let path = json.get("path").unwrap_or(&Json::Null);
+    let (kind, value) = (text_or(path, "type", "PathPrefix"), text_or(path, "value", "/"));
+    let mut words = vec![format!("{kind} {value}")];
     for key in ["headers", "queryParams"] {
         let mut pairs: Vec<String> = list(json, key)
             .iter()
@@ -48,36 +45,30 @@ fn condition(json: &Json) -> String {
 
 /// Checks that no two routes match the same requests.
 pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
-    let anything = [Json::Null];
-    let any_host = [Json::from("*")];
-    let mut seen: BTreeMap<(String, String, String, String), usize> = BTreeMap::new();
+    let (anything, any_host) = ([Json::Null], [Json::from("*")]);
+    let mut seen: BTreeMap<[String; 4], usize> = BTreeMap::new();
     for (owner, route) in view.of_kind("HTTPRoute") {
-        let Some(spec) = route.json.get("spec") else { continue };
-        let hosts = Some(list(spec, "hostnames")).filter(|hosts| !hosts.is_empty());
-        for rule in list(spec, "rules") {
+        let hosts = list_or(route.spec(), "hostnames", &any_host);
+        for rule in list(route.spec(), "rules") {
             let pools = list(rule, "backendRefs");
             if !pools.iter().any(|backend| text(backend, "kind") == "InferencePool") {
                 continue;
             }
 
-            let matches = Some(list(rule, "matches")).filter(|matches| !matches.is_empty());
-            for parent in list(spec, "parentRefs") {
-                let namespace = Some(text(parent, "namespace")).filter(|name| !name.is_empty());
-                let namespace = namespace.unwrap_or(route.namespace());
-                let gateway = format!("{} {}", text(parent, "name"), text(parent, "sectionName"));
-                for host in hosts.unwrap_or(&any_host).iter().filter_map(Json::as_str) {
-                    for asked in matches.unwrap_or(&anything).iter().map(condition) {
-                        let key = (namespace.to_owned(), gateway.clone(), host.to_owned(), asked);
-                        let asked = key.3.clone();
+            let matches = list_or(rule, "matches", &anything);
+            for parent in list(route.spec(), "parentRefs") {
+                let namespace = text_or(parent, "namespace", route.namespace());
+                let name = text(parent, "name");
+                let gateway = format!("{name} {}", text(parent, "sectionName"));
+                for host in hosts.iter().filter_map(Json::as_str) {
+                    for asked in matches.iter().map(condition) {
+                        let key = [namespace, &gateway, host, &asked].map(str::to_owned);
                         let first = *seen.entry(key).or_insert(owner);
                         if first != owner {
+                            let first = &view.manifests[first];
                             let message = format!(
-                                "{} and {} both match `{asked}` on Gateway/{}",
-                                view.manifests[first].label(),
-                                route.label(),
-                                text(parent, "name")
+                                "{first} and {route} both match `{asked}` on Gateway/{name}"
                             );
-
                             let hint = "give each model its own path, host or header";
                             found.push(owner, ".spec.rules", message, hint);
                         }
@@ -129,19 +120,19 @@ pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
     }
     for template in &view.templates {
         for (name, path) in &template.unread {
-            let label = view.manifests[template.owner].label();
             let message = format!(
-                "command of container `{name}` of {label} is not checked: its variables expand to \
-                 more than {CONTAINER_LIMIT} bytes, or those of all containers to too much"
+                "command of container `{name}` of {template} is not checked: its variables expand \
+                 to more than {CONTAINER_LIMIT} bytes, or those of all containers to too much"
             );
             let hint = "write the flags as container arguments without variables";
             found.push(template.owner, path.as_str(), message, hint);
         }
     }
     other_releases(view, found);
-    if !view.is_generated {
-        view.templates.iter().for_each(|template| unjudged(view, template, found));
+    for (template, engine) in view.engines().filter(|_| !view.is_generated) {
+        unjudged(template, engine, found);
     }
+
     let unread = view.unread.iter().map(|part| part.owner);
     let read: BTreeSet<usize> =
         view.all_pickers().map(|picker| picker.owner).chain(unread).collect();
@@ -154,37 +145,31 @@ pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
             continue;
         }
         if has_engine(&manifest.json, &view.budget) {
-            let message = format!("pods of {} are not checked", manifest.label());
             let hint = "pass the objects that use it, or a kind with a pod template";
-            found.push(owner, "", message, hint);
+            found.push(owner, "", format!("pods of {manifest} are not checked"), hint);
         } else if is_of_unknown_kind(manifest) {
-            let message = format!("{} is not checked: unknown kind", manifest.label());
             let hint = "pass the objects that its controller creates";
-            found.push(owner, "", message, hint);
+            found.push(owner, "", format!("{manifest} is not checked: unknown kind"), hint);
         }
     }
 }
 
 /// Reports what is not known of an engine: its program or its flags.
-fn unjudged(view: &View<'_>, template: &Template<'_>, found: &mut Found) {
-    let Some(engine) = &template.engine else { return };
+fn unjudged(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
     let command = list(engine.container, "command").first().and_then(Json::as_str);
     let is_followed = engine.flags.is_some() || template.completed || !template.unread.is_empty();
-    let label = view.manifests[template.owner].label();
-    let (message, hint) = match (&engine.unjudged, command.filter(|_| !is_followed)) {
-        (Some(reason), _) => (
-            format!("the engine of {label} is not checked, because {reason}"),
-            "compare its flags and ports with the documentation of the image",
-        ),
+    let (reason, hint) = match (&engine.unjudged, command.filter(|_| !is_followed)) {
+        (Some(reason), _) => {
+            (reason.clone(), "compare its flags and ports with the documentation of the image")
+        }
         (None, Some(command)) => (
-            format!(
-                "the engine of {label} is not checked, because its command `{command}` is not followed"
-            ),
+            format!("its command `{command}` is not followed"),
             "write the command of the server into the manifest",
         ),
         (None, None) => return,
     };
-    found.push(template.owner, template.path_of(engine.container), message, hint);
+    let message = format!("the engine of {template} is not checked, because {reason}");
+    found.push(template.owner, &engine.path, message, hint);
 }
 
 /// Returns true if an object of another project may create pods.
@@ -219,4 +204,9 @@ fn has_engine(json: &Json, budget: &Budget) -> bool {
         Json::Array(list) => list.iter().any(|item| has_engine(item, budget)),
         _ => false,
     }
+}
+
+/// Returns the items at a key; `usual` if there are none.
+fn list_or<'j>(json: &'j Json, key: &str, usual: &'j [Json]) -> &'j [Json] {
+    Some(list(json, key)).filter(|list| !list.is_empty()).unwrap_or(usual)
 }

@@ -3,11 +3,11 @@
 use super::super::invariants::Found;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Template, Variable, all_containers, is_placeholder, list, text, variable,
+    Engine, Program, Sidecar, Template, Variable, all_containers, is_placeholder, list, text,
+    variable,
 };
 use super::super::view::{Manifest, View, labels_at};
 use super::selector::{Known, requirements};
-use crate::diag::Severity;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -29,6 +29,12 @@ struct Connector<'c> {
     family: Option<&'static str>,
     protocol: Option<&'static str>,
     config: &'c Json,
+}
+
+impl Connector<'_> {
+    fn is_nixl(&self) -> bool {
+        self.family.is_some_and(|family| family.starts_with("NIXL"))
+    }
 }
 
 /// The `--kv-transfer-config` of an engine.
@@ -67,22 +73,17 @@ fn connectors(config: &Json) -> Vec<Connector<'_>> {
     }]
 }
 
-fn field_of(template: &Template<'_>) -> &'static str {
-    if template.role() == Some("prefill") { "prefill.args" } else { "engine.args" }
-}
-
 /// Checks that prefill and decode have a connector, the same one, and roles that fit.
 pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
     for (prefill, decode) in view.pairs() {
         let (Some(one), Some(other)) = (&prefill.engine, &decode.engine) else { continue };
         sglang(prefill, decode, found);
-        let path = prefill.path_of(one.container);
 
+        let mut here = found.at(prefill.owner, &one.path).field(prefill.args_field());
         let (first, second) = match (transfer(one), transfer(other)) {
             (Transfer::None, Transfer::None) => {
                 let message = "neither prefill nor decode has a `--kv-transfer-config`";
-                let hint = "set the same connector for both, for example NixlConnector";
-                found.push(prefill.owner, path, message, hint).field = Some(field_of(prefill));
+                here.push(message, "set the same connector for both, for example NixlConnector");
                 continue;
             }
             (Transfer::Config(first), Transfer::Config(second)) => (first, second),
@@ -95,32 +96,27 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
         if let (Some(one), Some(other)) = (families(&ours), families(&theirs))
             && one.is_disjoint(&other)
         {
-            let message = format!(
-                "prefill transfers KV caches with {}, but decode with {}",
-                text(&first, "kv_connector"),
-                text(&second, "kv_connector")
-            );
-            let hint = "set the same `kv_connector` for both";
-            found.push(prefill.owner, &path, message, hint).field = Some(field_of(prefill));
+            let [one, other] = [&first, &second].map(|config| text(config, "kv_connector"));
+            let message =
+                format!("prefill transfers KV caches with {one}, but decode with {other}");
+            here.push(message, "set the same `kv_connector` for both");
             continue;
         }
 
-        for (template, all, wrong, role) in
-            [(prefill, &ours, "kv_consumer", "prefill"), (decode, &theirs, "kv_producer", "decode")]
-        {
+        for (template, engine, all, role, wrong, right) in [
+            (prefill, one, &ours, "prefill", "kv_consumer", "kv_producer"),
+            (decode, other, &theirs, "decode", "kv_producer", "kv_consumer"),
+        ] {
             let moves =
                 all.iter().filter(|c| c.family.is_some_and(|family| family != "offloading"));
             for connector in moves.filter(|c| text(c.config, "kv_role") == wrong) {
-                let Some(engine) = &template.engine else { continue };
                 let message = format!("{role} pods have `kv_role` `{wrong}`");
-                let right = if role == "prefill" { "kv_producer" } else { "kv_consumer" };
                 let hint = format!("write `{right}` or `kv_both`");
-                let path = template.path_of(engine.container);
-                let finding = found.push(template.owner, path, message, hint);
-                finding.field = Some(field_of(template));
+                let finding = found.push(template.owner, &engine.path, message, hint);
+                finding.field(template.args_field());
                 // NIXL transfers in both directions and does not look at the role.
-                if connector.family.is_some_and(|family| family.starts_with("NIXL")) {
-                    finding.severity = Some(Severity::Warning);
+                if connector.is_nixl() {
+                    finding.warning();
                 }
             }
         }
@@ -131,36 +127,33 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
 fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     let mut known = Vec::new();
     for (template, role) in [(prefill, "prefill"), (decode, "decode")] {
-        let Some(engine) = template.engine.as_ref().filter(|e| e.program == Program::Sglang) else {
-            return;
-        };
-        let Some(flags) = engine.flags.as_ref().filter(|flags| !flags.go_on_in_a_file()) else {
-            return;
-        };
-        let path = template.path_of(engine.container);
+        let engine = template.engine.as_ref().filter(|e| e.program == Program::Sglang);
+        let Some(engine) = engine else { return };
+        let Some(flags) = engine.known_flags() else { return };
         let mode = flags.text("disaggregation-mode");
         if !flags.has("disaggregation-mode") || mode.is_some_and(|mode| mode != role) {
-            let message =
-                format!("{role} pods have `--disaggregation-mode` `{}`", mode.unwrap_or("null"));
+            let mode = mode.unwrap_or("null");
+            let message = format!("{role} pods have `--disaggregation-mode` `{mode}`");
             let hint = format!("write `--disaggregation-mode={role}`");
-            found.push(template.owner, &path, message, hint).field = Some(field_of(template));
+            let finding = found.push(template.owner, &engine.path, message, hint);
+            finding.field(template.args_field());
         }
-        known.push((template, path, flags));
+        known.push((engine, flags));
     }
 
-    let [(prefill, path, first), (decode, _, second)] = known.as_slice() else { return };
+    let [(engine, first), (_, second)] = known.as_slice() else { return };
     let said = |flags: &Flags, flag: &str, usual: &str| match flags.has(flag) {
         true => flags.text(flag).map(str::to_owned),
         false => Some(usual.to_owned()),
     };
     let flag = "disaggregation-transfer-backend";
-    if let (Some(one), Some(other)) =
-        (said(first, flag, "mooncake"), said(second, flag, "mooncake"))
+    let [one, other] = [first, second].map(|flags| said(flags, flag, "mooncake"));
+    if let (Some(one), Some(other)) = (one, other)
         && one != other
     {
         let message = format!("`--{flag}` is `{one}` for prefill, but `{other}` for decode");
-        let finding = found.push(prefill.owner, path, message, "use the same value for both");
-        finding.field = Some("prefill.args");
+        let hint = "use the same value for both";
+        found.push(prefill.owner, &engine.path, message, hint).field("prefill.args");
     }
 
     // The sidecar tells both engines the port of prefill (llm-d-router, connector_sglang.go).
@@ -173,57 +166,43 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     };
     let Some(port) = said(first, flag, "8998").filter(|port| port != asked) else { return };
     // Some servers answer on their own port.
-    let own = prefill.engine.as_ref().and_then(Engine::ports).unwrap_or_default();
+    let own = engine.ports().unwrap_or_default();
     if first.has(flag) || !own.iter().any(|own| own.to_string() == asked) {
         let message = format!("sidecar uses bootstrap port {asked}, but prefill has {port}");
         let hint = format!("set `{name}` of the sidecar to `--{flag}` of prefill");
-        let path = decode.path_of(sidecar.container);
-        found.push(decode.owner, path, message, hint).field = Some("prefill");
+        found.push(decode.owner, &sidecar.path, message, hint).field("prefill");
     }
 }
 
 /// Checks that the sidecar of decode pods speaks the protocol of their connector.
 pub(crate) fn protocol(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
-        let (Some(sidecar), Some(engine)) = (&template.sidecar, &template.engine) else { continue };
+    for (template, sidecar) in view.sidecars() {
+        let Some(engine) = &template.engine else { continue };
         let flag = if sidecar.flags.has("kv-connector") { "kv-connector" } else { "connector" };
-        let said = match (sidecar.flags.has(flag), sidecar.flags.text(flag)) {
-            (true, None) => continue,
-            (true, Some(said)) => said,
-            (false, _) => "nixlv2",
-        };
+        let said = if sidecar.flags.has(flag) { sidecar.flags.text(flag) } else { Some("nixlv2") };
+        let Some(said) = said else { continue };
 
-        let path = template.path_of(sidecar.container);
-        let wants_sglang = said == "sglang";
-        let is_sglang = engine.program == Program::Sglang;
-        let mut report = |message: String, hint: String| {
-            found.push(template.owner, &path, message, hint).field = Some("prefill");
+        let (name, usual) = match engine.program {
+            Program::Sglang => ("SGLang", "sglang"),
+            Program::Vllm => ("vLLM", "nixlv2"),
+            Program::HuggingFace | Program::Other => continue,
         };
-        match engine.program {
-            Program::Vllm | Program::Sglang if wants_sglang != is_sglang => {
-                let name = if is_sglang { "SGLang" } else { "vLLM" };
-                let message =
-                    format!("sidecar has `--kv-connector={said}`, but the engine is {name}");
-                let right = if is_sglang { "sglang" } else { "nixlv2" };
-                report(message, format!("write `--kv-connector={right}`"));
-            }
-            Program::Vllm => {
-                let Transfer::Config(config) = transfer(engine) else { continue };
-                let all = connectors(&config);
-                let protocols: Option<Vec<&str>> = all.iter().map(|c| c.protocol).collect();
-                let Some(protocols) = protocols.filter(|protocols| !protocols.is_empty()) else {
-                    continue;
-                };
-                if !protocols.contains(&said) {
-                    let message = format!(
-                        "sidecar has `--kv-connector={said}`, but the engine transfers KV caches \
-                         with {}",
-                        text(&config, "kv_connector")
-                    );
-                    report(message, format!("write `--kv-connector={}`", protocols[0]));
-                }
-            }
-            _ => {}
+        let mut found = found.at(template.owner, &sidecar.path).field("prefill");
+        if (said == "sglang") != (engine.program == Program::Sglang) {
+            let message = format!("sidecar has `--kv-connector={said}`, but the engine is {name}");
+            found.push(message, format!("write `--kv-connector={usual}`"));
+            continue;
+        }
+        let Transfer::Config(config) = transfer(engine) else { continue };
+        let all = connectors(&config);
+        let protocols: Option<Vec<&str>> = all.iter().map(|c| c.protocol).collect();
+        let protocols = protocols.filter(|protocols| !protocols.contains(&said));
+        if let Some(right) = protocols.as_ref().and_then(|protocols| protocols.first()) {
+            let message = format!(
+                "sidecar has `--kv-connector={said}`, but the engine transfers KV caches with {}",
+                text(&config, "kv_connector")
+            );
+            found.push(message, format!("write `--kv-connector={right}`"));
         }
     }
 }
@@ -235,88 +214,78 @@ const USUAL_PORT: u32 = 5_600;
 
 /// Checks that decode pods reach the NIXL side channel of prefill pods.
 pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
-    for (prefill, decode) in view.pairs() {
-        for template in [prefill, decode] {
-            let Some(engine) = &template.engine else { continue };
-            let Transfer::Config(config) = transfer(engine) else { continue };
-            let is_nixl = |c: &Connector<'_>| c.family.is_some_and(|f| f.starts_with("NIXL"));
-            if connectors(&config).iter().any(is_nixl) {
-                // AIBrix' router tells decode pods the address of the prefill pod.
-                if view.manifests[template.owner].group() != "orchestration.aibrix.ai" {
-                    host(template, engine, found);
-                }
-                port(view, template, engine, found);
+    for template in view.pairs().into_iter().flat_map(|(prefill, decode)| [prefill, decode]) {
+        let Some(engine) = &template.engine else { continue };
+        let Transfer::Config(config) = transfer(engine) else { continue };
+        if connectors(&config).iter().any(Connector::is_nixl) {
+            // AIBrix' router tells decode pods the address of the prefill pod.
+            if template.manifest.group() != "orchestration.aibrix.ai" {
+                host(template, engine, found);
             }
+            port(view, template, engine, found);
         }
     }
     shared_port(view, found);
 }
 
 fn host(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
-    let path = format!("{}.env", template.path_of(engine.container));
+    let is_prefill = template.role() == Some("prefill");
     let on_host = template.spec.get("hostNetwork").and_then(Json::as_bool) == Some(true);
-    let message = match variable(engine.container, HOST) {
+    let what = match variable(engine.container, HOST) {
         // Decode pods connect to prefill pods.
-        None if template.role() == Some("prefill") => {
-            format!("`{HOST}` is not set, so the NIXL side channel listens on localhost only")
+        None if is_prefill => {
+            "not set, so the NIXL side channel listens on localhost only".to_owned()
         }
         Some(Variable::Text(address))
             if matches!(address, "localhost" | "127.0.0.1" | "::1" | "0.0.0.0" | "::" | "") =>
         {
-            format!("`{HOST}` is `{address}`, which other pods cannot connect to")
+            format!("`{address}`, which other pods cannot connect to")
         }
         Some(Variable::Text(address)) if address.parse::<std::net::IpAddr>().is_ok() => {
-            format!("`{HOST}` is `{address}` for all pods")
+            format!("`{address}` for all pods")
         }
         Some(Variable::Field("status.podIP" | "status.podIPs")) => return,
         Some(Variable::Field("status.hostIP")) if on_host => return,
-        Some(Variable::Field(field)) => {
-            format!("`{HOST}` is `{field}`, which is no address of the pod")
-        }
+        Some(Variable::Field(field)) => format!("`{field}`, which is no address of the pod"),
         _ => return,
     };
+    let path = format!("{}.env", engine.path);
     let hint = "set it from `fieldRef: {fieldPath: status.podIP}`";
-    let finding = found.push(template.owner, path, message, hint);
-    finding.field = Some("engine.env");
+    let finding = found.push(template.owner, path, format!("`{HOST}` is {what}"), hint);
+    finding.field("engine.env");
     // Decode connects to prefill; the other way only with bidirectional transfer.
-    if template.role() != Some("prefill") {
-        finding.severity = Some(Severity::Warning);
+    if !is_prefill {
+        finding.warning();
     }
 }
 
 fn port(view: &View<'_>, template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
-    let path = format!("{}.env", template.path_of(engine.container));
     let number = match variable(engine.container, PORT) {
-        None => USUAL_PORT,
-        Some(Variable::Text(value)) => match value.trim().parse() {
-            Ok(number) => number,
-            Err(_) => return,
-        },
-        Some(_) => return,
+        None => Some(USUAL_PORT),
+        Some(Variable::Text(value)) => value.trim().parse().ok(),
+        Some(_) => None,
     };
+    let Some(number) = number else { return };
 
     let mut open = engine.ports().unwrap_or_default();
-    open.extend(template.sidecar.as_ref().and_then(|sidecar| sidecar.ports()).unwrap_or_default());
+    open.extend(template.sidecar.as_ref().and_then(Sidecar::ports).unwrap_or_default());
     if open.contains(&number) {
         let message = format!("the NIXL side channel and a server both listen on port {number}");
-        found.push(template.owner, path, message, format!("set `{PORT}` to another port")).field =
-            Some("engine.env");
+        let hint = format!("set `{PORT}` to another port");
+        let path = format!("{}.env", engine.path);
+        found.push(template.owner, path, message, hint).field("engine.env");
     }
 
     // Decode pods connect to prefill pods.
+    let (manifest, labels) = (template.manifest, &template.labels);
     if template.role() == Some("prefill")
-        && let Some((owner, label)) = blocking_policy(
-            view,
-            &view.manifests[template.owner],
-            &template.labels,
-            template.spec,
-            number,
-        )
+        && let Some((owner, policy)) =
+            blocking_policy(view, manifest, labels, template.spec, number)
     {
         let message =
-            format!("{label} does not allow port {number}, the NIXL side channel of prefill");
+            format!("{policy} does not allow port {number}, the NIXL side channel of prefill");
         let hint = "add the port to the `ingress` rule for the pods of the pool";
-        found.push(owner, ".spec.ingress", message, hint).field = Some("network-policy");
+        found.push(owner, ".spec.ingress", message, hint).field("network-policy");
     }
 }
 
@@ -324,36 +293,31 @@ fn port(view: &View<'_>, template: &Template<'_>, engine: &Engine<'_>, found: &m
 pub(crate) fn policies(view: &View<'_>, found: &mut Found) {
     let mut check = |owner: &Manifest, labels: &Known<'_>, spec: &Json, ports: Vec<u32>| {
         for port in ports {
-            if let Some((policy, label)) = blocking_policy(view, owner, labels, spec, port) {
-                let message = format!("{label} does not allow port {port} of {}", owner.label());
+            if let Some((index, policy)) = blocking_policy(view, owner, labels, spec, port) {
+                let message = format!("{policy} does not allow port {port} of {owner}");
                 let hint = "add the port to an `ingress` rule";
-                found.push(policy, ".spec.ingress", message, hint);
+                found.push(index, ".spec.ingress", message, hint);
             }
         }
     };
-    for (_, pool) in view.pools() {
-        let ports = super::pool::ports(pool);
-        for template in view.selected(pool) {
-            let owner = &view.manifests[template.owner];
-            check(owner, &template.labels, template.spec, ports.clone());
-        }
+    for (_, pool, template) in view.pool_pods() {
+        check(template.manifest, &template.labels, template.spec, super::pool::ports(pool));
     }
     for picker in &view.pickers {
-        let owner = &view.manifests[picker.owner];
-        let labels = labels_at(&owner.json, "/spec/template/metadata/labels").collect();
-        let spec = owner.json.pointer("/spec/template/spec").unwrap_or(&Json::Null);
-        check(owner, &labels, spec, picker.flags.number("grpc-port", 9_002).into_iter().collect());
+        let labels = labels_at(&picker.manifest.json, "/spec/template/metadata/labels").collect();
+        let ports = picker.flags.number("grpc-port", 9_002).into_iter().collect();
+        check(picker.manifest, &labels, picker.spec(), ports);
     }
 }
 
 /// Returns a NetworkPolicy that selects these pods, if none of their policies allows a port.
-fn blocking_policy(
-    view: &View<'_>,
+fn blocking_policy<'a>(
+    view: &View<'a>,
     owner: &Manifest,
     labels: &Known<'_>,
     spec: &Json,
     wanted: u32,
-) -> Option<(usize, String)> {
+) -> Option<(usize, &'a Manifest)> {
     let mut blocking = None;
 
     // Policies add up: one that allows the port is enough.
@@ -373,7 +337,7 @@ fn blocking_policy(
         if allows {
             return None;
         }
-        blocking = Some((index, policy.label()));
+        blocking = Some((index, policy));
     }
     blocking
 }
@@ -412,8 +376,7 @@ fn shared_port(view: &View<'_>, found: &mut Found) {
             let message =
                 format!("two engines of a pod have their NIXL side channel on port {port}");
             let hint = format!("set `{PORT}` to another port in each container");
-            found.push(template.owner, format!("{path}.env"), message, hint).field =
-                Some("engine.env");
+            found.push(template.owner, format!("{path}.env"), message, hint).field("engine.env");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Files that containers read from ConfigMaps.
 
 use super::pods::{list, text};
-use super::{Index, Manifest};
+use super::{Manifest, View};
 use serde_json::Value as Json;
 
 /// The source of a file in a container.
@@ -16,47 +16,49 @@ pub(crate) enum File<'a> {
     Text(usize, String, &'a str),
 }
 
-/// Returns the source of a file in a container of these pods.
-pub(crate) fn file<'a>(
-    index: &Index<'a>,
-    owner: &Manifest,
-    spec: &Json,
-    container: &Json,
-    path: &str,
-) -> File<'a> {
-    // The longest mount path wins.
-    let mount = list(container, "volumeMounts")
-        .iter()
-        .filter(|mount| is_inside(path, text(mount, "mountPath")))
-        .max_by_key(|mount| text(mount, "mountPath").len());
-    let Some(mount) = mount else { return File::NotMounted };
-    let inner =
-        path[text(mount, "mountPath").trim_end_matches('/').len()..].trim_start_matches('/');
-    let sub_path = text(mount, "subPath");
-    let wanted = match (sub_path.is_empty(), inner.is_empty()) {
-        (true, _) => inner.to_owned(),
-        (false, true) => sub_path.to_owned(),
-        (false, false) => format!("{sub_path}/{inner}"),
-    };
+impl<'a> View<'a> {
+    /// Returns the source of a file in a container of these pods.
+    pub(crate) fn file(
+        &self,
+        owner: &Manifest,
+        spec: &Json,
+        container: &Json,
+        path: &str,
+    ) -> File<'a> {
+        // The longest mount path wins.
+        let mount = list(container, "volumeMounts")
+            .iter()
+            .filter(|mount| is_inside(path, text(mount, "mountPath")))
+            .max_by_key(|mount| text(mount, "mountPath").len());
+        let Some(mount) = mount else { return File::NotMounted };
+        let inner =
+            path[text(mount, "mountPath").trim_end_matches('/').len()..].trim_start_matches('/');
+        let sub_path = text(mount, "subPath");
+        let wanted = match (sub_path.is_empty(), inner.is_empty()) {
+            (true, _) => inner.to_owned(),
+            (false, true) => sub_path.to_owned(),
+            (false, false) => format!("{sub_path}/{inner}"),
+        };
 
-    let volume =
-        list(spec, "volumes").iter().find(|volume| text(volume, "name") == text(mount, "name"));
-    let Some(source) = volume.and_then(|volume| volume.get("configMap")) else {
-        return File::Unknown;
-    };
-    let items = list(source, "items");
-    let key = match items.iter().find(|item| text(item, "path") == wanted) {
-        Some(item) => text(item, "key").to_owned(),
-        None if items.is_empty() => wanted,
-        None => return File::Unknown,
-    };
+        let volume =
+            list(spec, "volumes").iter().find(|volume| text(volume, "name") == text(mount, "name"));
+        let Some(source) = volume.and_then(|volume| volume.get("configMap")) else {
+            return File::Unknown;
+        };
+        let items = list(source, "items");
+        let key = match items.iter().find(|item| text(item, "path") == wanted) {
+            Some(item) => text(item, "key").to_owned(),
+            None if items.is_empty() => wanted,
+            None => return File::Unknown,
+        };
 
-    let map = index.named("ConfigMap", text(source, "name"), owner);
-    let Some((index, map)) = map else { return File::Unknown };
-    match map.json.get("data").and_then(|data| data.get(&key)?.as_str()) {
-        Some(content) => File::Text(index, key, content),
-        None if map.json.pointer(&format!("/binaryData/{key}")).is_some() => File::Unknown,
-        None => File::Missing(index),
+        let map = self.named("ConfigMap", text(source, "name"), owner);
+        let Some((index, map)) = map else { return File::Unknown };
+        match map.json.get("data").and_then(|data| data.get(&key)?.as_str()) {
+            Some(content) => File::Text(index, key, content),
+            None if map.json.pointer(&format!("/binaryData/{key}")).is_some() => File::Unknown,
+            None => File::Missing(index),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! has a pod spec.
 
 use super::Manifest;
-use super::pods::{Part, PodSource, Template, list, text};
+use super::pods::{Part, Template, list, text};
 use super::shell::Budget;
 use serde_json::Value as Json;
 
@@ -25,24 +25,29 @@ pub(super) fn templates<'a>(
 ) -> Vec<Template<'a>> {
     let spec = manifest.json.get("spec").unwrap_or(&Json::Null);
 
-    let sources = match manifest.kind() {
+    let found = match manifest.kind() {
         kind if NOT_SEARCHED.contains(&kind) => Vec::new(),
         "LeaderWorkerSet" => {
-            let name = ("leaderworkerset.sigs.k8s.io/name", manifest.name());
-            let named = |source| PodSource { extra_labels: vec![name], ..source };
-            group(owner, ".spec", spec).into_iter().map(named).collect()
+            let mut group = group(owner, manifest, ".spec", spec);
+            for template in &mut group {
+                template.labels.insert("leaderworkerset.sigs.k8s.io/name", manifest.name());
+            }
+            group
         }
         "DisaggregatedSet" => list(spec, "roles")
             .iter()
             .enumerate()
             .flat_map(|(index, role)| {
                 let path = format!(".spec.roles[{index}].spec");
-                group(owner, &path, role.get("spec").unwrap_or(&Json::Null))
+                group(owner, manifest, &path, role.get("spec").unwrap_or(&Json::Null))
             })
             .collect(),
         "Pod" => {
-            let source = PodSource::template(owner, String::new(), &manifest.json);
-            source.map(|source| PodSource { replicas: Some(1), ..source }).into_iter().collect()
+            let pod = |spec| Template {
+                replicas: Some(1),
+                ..Template::of(owner, manifest, ".spec", spec, Some(&manifest.json))
+            };
+            manifest.json.get("spec").map(pod).into_iter().collect()
         }
         _ => {
             let mut found = Vec::new();
@@ -51,37 +56,30 @@ pub(super) fn templates<'a>(
         }
     };
 
-    sources.into_iter().map(|source| Template::new(source, budget)).collect()
+    found.into_iter().map(|template| template.parse(budget)).collect()
 }
 
 /// Adds every pod spec inside `json`. `outer` are the maps around it, the innermost last: a pod spec
 /// at the key `spec` has its labels in the map around it, and `replicas` next to the template.
 fn search<'a>(
     owner: usize,
-    manifest: &Manifest,
+    manifest: &'a Manifest,
     json: &'a Json,
     path: &str,
     outer: &mut Vec<&'a Json>,
-    found: &mut Vec<PodSource<'a>>,
+    found: &mut Vec<Template<'a>>,
 ) {
     let containers = list(json, "containers");
     let is_container = |item: &Json| item.get("image").is_some() || !text(item, "name").is_empty();
     if !containers.is_empty() && containers.iter().all(is_container) {
-        let is_template = path.ends_with(".spec") && path != ".spec";
-        let template = outer.last().filter(|_| is_template);
+        let template = outer.last().copied().filter(|_| path.ends_with(".spec"));
         let around = outer.len().checked_sub(2).and_then(|index| outer.get(index)).copied();
-        found.push(PodSource {
-            owner,
-            path: path.strip_suffix(".spec").filter(|_| is_template).unwrap_or(path).to_owned(),
-            spec_path: path.to_owned(),
-            spec: json,
-            labels: template.and_then(|t| t.pointer("/metadata/labels")?.as_object()),
-            extra_labels: role_labels(manifest, around),
-            part: Part::Single,
-            size: 1,
-            replicas: around.and_then(|around| around.get("replicas")?.as_u64()),
-            completed: is_completed(manifest),
-        });
+        let mut pods = Template::of(owner, manifest, path, json, template);
+        pods.labels.extend(role_label(manifest, around));
+        pods.replicas = around.and_then(|around| around.get("replicas")?.as_u64());
+        pods.completed = is_completed(manifest);
+        found.push(pods);
+
         // Only multi-node runtimes have a pod spec inside another.
         if let Some(worker) = json.get("workerSpec") {
             search(owner, manifest, worker, &format!("{path}.workerSpec"), outer, found);
@@ -108,14 +106,11 @@ fn search<'a>(
     }
 }
 
-/// Returns the labels that AIBrix adds to the pods of a role (its RoleSet controller).
-fn role_labels<'a>(manifest: &Manifest, role: Option<&'a Json>) -> Vec<(&'static str, &'a str)> {
+/// Returns the label that AIBrix adds to the pods of a role (its RoleSet controller).
+fn role_label<'a>(manifest: &Manifest, role: Option<&'a Json>) -> Option<(&'static str, &'a str)> {
     let of_aibrix = matches!(manifest.kind(), "StormService" | "RoleSet");
-    role.filter(|_| of_aibrix)
-        .map(|role| ("role-name", text(role, "name")))
-        .filter(|(_, name)| !name.is_empty())
-        .into_iter()
-        .collect()
+    let name = role.filter(|_| of_aibrix).map(|role| text(role, "name"));
+    name.filter(|name| !name.is_empty()).map(|name| ("role-name", name))
 }
 
 /// Returns true if a controller adds volumes, probes or arguments to the pods of this kind: KubeRay
@@ -126,22 +121,26 @@ fn is_completed(manifest: &Manifest) -> bool {
 }
 
 /// Returns the templates of a group; a leader without a template uses that of the workers.
-fn group<'a>(owner: usize, path: &str, spec: &'a Json) -> Vec<PodSource<'a>> {
+fn group<'a>(
+    owner: usize,
+    manifest: &'a Manifest,
+    path: &str,
+    spec: &'a Json,
+) -> Vec<Template<'a>> {
     let Some(parts) = spec.get("leaderWorkerTemplate") else { return Vec::new() };
     let size = parts.get("size").and_then(Json::as_u64).unwrap_or(1);
     let size = u32::try_from(size).unwrap_or(u32::MAX);
     let replicas = spec.get("replicas").map_or(Some(1), Json::as_u64);
-    let worker = parts.get("workerTemplate").map(|template| (template, "workerTemplate"));
-    let leader =
-        parts.get("leaderTemplate").map(|template| (template, "leaderTemplate")).or(worker);
+    let [leader, worker] = ["leaderTemplate", "workerTemplate"]
+        .map(|key| parts.get(key).map(|template| (template, key)));
 
-    let pods = [(leader, Part::Leader), (worker.filter(|_| size > 1), Part::Worker)];
+    let pods = [(leader.or(worker), Part::Leader), (worker.filter(|_| size > 1), Part::Worker)];
     pods.into_iter()
         .filter_map(|(template, part)| {
             let (template, key) = template?;
-            let path = format!("{path}.leaderWorkerTemplate.{key}");
-            let source = PodSource::template(owner, path, template)?;
-            Some(PodSource { part, size, replicas, ..source })
+            let path = format!("{path}.leaderWorkerTemplate.{key}.spec");
+            let pods = Template::of(owner, manifest, &path, template.get("spec")?, Some(template));
+            Some(Template { part, size, replicas, ..pods })
         })
         .collect()
 }

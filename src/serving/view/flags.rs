@@ -83,23 +83,23 @@ impl Flags {
 
     /// Returns the last value of a flag, which wins; `None` if unknown.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        let (_, value) = self.list.iter().rev().find(|(known, _)| known == name)?;
-        value.as_deref().filter(|value| !value.contains(UNKNOWN))
+        self.last(name)?.filter(|value| !value.contains(UNKNOWN))
     }
 
     /// Returns the JSON value of a flag, with `${}` for unknown text in it.
     pub(crate) fn json(&self, name: &str) -> Option<Json> {
-        serde_json::from_str(&self.last(name)?.replace(UNKNOWN, "${}")).ok()
+        serde_json::from_str(&self.last(name)??.replace(UNKNOWN, "${}")).ok()
     }
 
-    /// Returns the last value of a flag, with unknown parts.
-    fn last(&self, name: &str) -> Option<&str> {
-        self.list.iter().rev().find(|(known, _)| known == name)?.1.as_deref()
+    /// Returns the last value of a flag that is set, with unknown parts.
+    fn last(&self, name: &str) -> Option<Option<&str>> {
+        let (_, value) = self.list.iter().rev().find(|(known, _)| known == name)?;
+        Some(value.as_deref())
     }
 
     /// Returns all values of a flag that may have several: those after its last occurrence.
     pub(crate) fn all(&self, name: &str) -> Vec<&str> {
-        let Some(value) = self.last(name) else { return Vec::new() };
+        let Some(value) = self.last(name).flatten() else { return Vec::new() };
         let more = self.more.iter().filter(|(known, _)| known == name);
         let more = more.map(|(_, word)| word.as_str());
         value.split_whitespace().chain(more).collect()
@@ -114,31 +114,27 @@ impl Flags {
 
     /// Returns true if a boolean flag is on.
     pub(crate) fn is_on(&self, name: &str) -> bool {
-        let last = self.list.iter().rev().find(|(known, _)| known == name);
-        last.is_some_and(|(_, value)| value.as_deref() != Some("false"))
+        self.is_on_or(name, false)
     }
 
     /// Returns true if a boolean flag is on; `usual` if it is missing.
     pub(crate) fn is_on_or(&self, name: &str, usual: bool) -> bool {
-        if self.has(name) { self.is_on(name) } else { usual }
+        self.last(name).map_or(usual, |value| value != Some("false"))
     }
 
     /// Inserts the flags of a file before the others, which win over it.
     pub(crate) fn insert_file(&mut self, keys: &serde_json::Map<String, Json>) {
-        let mut list = Vec::new();
-        for (key, value) in keys {
-            let name = self.full_name(key, true);
-            match value {
-                Json::Bool(true) => list.push((name, None)),
-                Json::Bool(false) => list.push((name, Some("false".to_owned()))),
-                Json::String(text) => list.push((name, Some(text.clone()))),
-                other => list.push((name, Some(other.to_string()))),
-            }
-        }
-        list.extend(
-            std::mem::take(&mut self.list).into_iter().filter(|(name, _)| name != "config"),
-        );
-        self.list = list;
+        let of_file = keys.iter().map(|(key, value)| {
+            let value = match value {
+                Json::Bool(true) => None,
+                Json::String(text) => Some(text.clone()),
+                other => Some(other.to_string()),
+            };
+            (self.full_name(key, true), value)
+        });
+        let of_file: Vec<_> = of_file.collect();
+        self.list.retain(|(name, _)| name != "config");
+        self.list.splice(..0, of_file);
     }
 
     /// Returns true if there are also flags in a file, which are unknown.

@@ -92,8 +92,7 @@ impl Derived {
             .collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let message = format!(
-            "engines of {} are not checked: Ray Serve starts them in Python (applications: {names})",
-            service.label()
+            "engines of {service} are not checked: Ray Serve starts them in Python (applications: {names})"
         );
         self.skip(owner, path, message, "check the engine arguments of the applications by hand");
     }
@@ -113,9 +112,8 @@ impl Derived {
                 None if name.starts_with("kserve-config-") => {}
                 None => {
                     let message = format!(
-                        "pods of {} are not checked: LLMInferenceServiceConfig/{name} is not in \
-                         the manifests",
-                        service.label()
+                        "pods of {service} are not checked: LLMInferenceServiceConfig/{name} is not in \
+                         the manifests"
                     );
                     let path = format!(".spec.baseRefs[{index}]");
                     self.skip(owner, &path, message, "pass the preset as well");
@@ -218,9 +216,8 @@ impl Derived {
                 });
                 if map.is_none() {
                     let message = format!(
-                        "configuration of the picker of {} is not checked: ConfigMap/{name} is not \
-                         in the manifests",
-                        service.label()
+                        "configuration of the picker of {service} is not checked: ConfigMap/{name} is not \
+                         in the manifests"
                     );
                     self.skip(owner, &format!("{path}.ref"), message, "pass the ConfigMap as well");
                 }
@@ -250,8 +247,7 @@ impl Derived {
                 let what =
                     if name.is_empty() { format!("of format `{format}`") } else { name.to_owned() };
                 let message = format!(
-                    "pods of {} are not checked: its runtime {what} is not in the manifests",
-                    service.label()
+                    "pods of {service} are not checked: its runtime {what} is not in the manifests"
                 );
                 let hint = "pass the ServingRuntime or ClusterServingRuntime as well";
                 self.skip(owner, &format!("{path}.model"), message, hint);
@@ -284,25 +280,21 @@ impl Derived {
         if list(&pod, "containers").is_empty() {
             return;
         }
-        self.pods.push(DerivedPods {
-            owner,
-            spec_path,
-            template: json!({"metadata": {"labels": labels}, "spec": without(&pod, "workerSpec")}),
-            part: if worker.is_some() { Part::Leader } else { Part::Single },
-            size,
-            replicas,
-        });
-        if let Some(worker) = worker.filter(|worker| !list(worker, "containers").is_empty()) {
-            self.pods.push(DerivedPods {
-                owner,
-                spec_path: format!("{path}.workerSpec"),
-                template: json!({"metadata": {"labels": {}}, "spec": worker}),
-                part: Part::Worker,
-                size,
-                replicas,
-            });
+
+        let first = if worker.is_some() { Part::Leader } else { Part::Single };
+        let worker = worker.filter(|worker| !list(worker, "containers").is_empty());
+        let worker = worker.map(|pod| (format!("{path}.workerSpec"), pod, json!({}), Part::Worker));
+        let leader = (spec_path, without(&pod, "workerSpec"), labels, first);
+        for (spec_path, pod, labels, part) in [leader].into_iter().chain(worker) {
+            let template = json!({"metadata": {"labels": labels}, "spec": pod});
+            self.pods.push(DerivedPods { owner, spec_path, template, part, size, replicas });
         }
     }
+}
+
+/// Returns the items of a preset's list with those of a pod's.
+fn merged_list(pod: &Json, key: &str, preset: Vec<Json>) -> Json {
+    merged(json!({key: preset}), &json!({key: list(pod, key)}))[key].take()
 }
 
 /// Returns a map without a key.
@@ -385,25 +377,17 @@ impl Preset<'_> {
             let mounts = [mounts, &[json!({"name": "dshm", "mountPath": "/dev/shm"})]].concat();
             container["volumeMounts"] = Json::Array(mounts);
         }
-        pod["volumes"] = merged(
-            json!({"volumes": volumes}),
-            &json!({"volumes": list(own, "volumes")}),
-        )["volumes"]
-            .take();
+        pod["volumes"] = merged_list(own, "volumes", volumes);
 
-        let mut all: Vec<Json> =
-            containers.iter().filter(|container| !is_main(container)).cloned().collect();
-        all.insert(0, container);
-        pod["containers"] = Json::Array(all);
+        let others = containers.iter().filter(|container| !is_main(container)).cloned();
+        pod["containers"] = std::iter::once(container).chain(others).collect();
         if self.role == "decode" && part != Part::Worker {
             let sidecar = json!({
                 "name": "llm-d-routing-sidecar",
                 "restartPolicy": "Always",
                 "args": ["--port=8000", "--model-server-port=8001", "--secure-proxy=false"],
             });
-            let base = json!({"initContainers": [sidecar]});
-            let own = json!({"initContainers": list(own, "initContainers")});
-            pod["initContainers"] = merged(base, &own)["initContainers"].take();
+            pod["initContainers"] = merged_list(own, "initContainers", vec![sidecar]);
         }
         pod
     }
@@ -435,10 +419,9 @@ impl Preset<'_> {
         }
         let adapters = model.get("lora").map_or(&[][..], |lora| list(lora, "adapters"));
         if !adapters.is_empty() {
-            let names = adapters
-                .iter()
-                .map(|adapter| format!("'{0}=/mnt/lora/{0}'", text(adapter, "name")));
-            let names: Vec<String> = names.collect();
+            let names = adapters.iter().map(|adapter| text(adapter, "name"));
+            let names: Vec<String> =
+                names.map(|name| format!("'{name}=/mnt/lora/{name}'")).collect();
             flags.push(format!("--enable-lora --lora-modules {}", names.join(" ")));
         }
 
@@ -451,15 +434,12 @@ impl Preset<'_> {
         if part == Part::Worker {
             return;
         }
-        let probe = json!({
-            "httpGet": {"path": "/health", "port": port},
-            "periodSeconds": 10,
-            "failureThreshold": 60,
-        });
-        let own = container.get("startupProbe").filter(|own| own.is_object()).cloned();
-        container["startupProbe"] = merged(probe, &own.unwrap_or(json!({})));
-        for key in ["livenessProbe", "readinessProbe"] {
-            let probe = json!({"httpGet": {"path": "/health", "port": port}});
+        for key in ["startupProbe", "livenessProbe", "readinessProbe"] {
+            let mut probe = json!({"httpGet": {"path": "/health", "port": port}});
+            if key == "startupProbe" {
+                probe["periodSeconds"] = json!(10);
+                probe["failureThreshold"] = json!(60);
+            }
             let own = container.get(key).filter(|own| own.is_object()).cloned();
             container[key] = merged(probe, &own.unwrap_or(json!({})));
         }

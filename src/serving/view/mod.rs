@@ -3,6 +3,7 @@
 pub(super) mod config_map;
 mod discovery;
 pub(super) mod flags;
+mod index;
 pub(super) mod kserve;
 mod merge;
 pub(super) mod pods;
@@ -13,12 +14,13 @@ use crate::config::serving::profile::Profile;
 use crate::diag::Place;
 use config_map::File;
 use flags::Flags;
-use kserve::{Derived, DerivedPods, Unread};
-use pods::{PodSource, Template, list, text};
+use index::Index;
+use kserve::{Derived, Unread};
+use pods::{Engine, Sidecar, Template, list, text};
 use serde_json::Value as Json;
 use shell::Budget;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// An object as an API server would receive it, with its location.
 #[derive(Clone, Debug)]
@@ -39,20 +41,31 @@ impl Manifest {
     }
 
     pub(super) fn group(&self) -> &str {
-        self.api_version().split_once('/').map_or("", |(group, _)| group)
+        group_of(self.api_version())
     }
 
     pub(super) fn name(&self) -> &str {
-        self.json.pointer("/metadata/name").and_then(Json::as_str).unwrap_or_default()
+        self.text("/metadata/name").unwrap_or_default()
+    }
+
+    /// Returns `spec`; null without one.
+    pub(super) fn spec(&self) -> &Json {
+        self.json.get("spec").unwrap_or(&Json::Null)
+    }
+
+    /// Returns the string at a JSON pointer.
+    pub(super) fn text(&self, pointer: &str) -> Option<&str> {
+        self.json.pointer(pointer)?.as_str()
+    }
+
+    /// Returns the map at a JSON pointer.
+    pub(super) fn map(&self, pointer: &str) -> Option<&serde_json::Map<String, Json>> {
+        self.json.pointer(pointer)?.as_object()
     }
 
     /// Returns the namespace; empty if not set.
     pub(super) fn namespace(&self) -> &str {
-        self.json.pointer("/metadata/namespace").and_then(Json::as_str).unwrap_or_default()
-    }
-
-    pub(super) fn label(&self) -> String {
-        format!("{}/{}", self.kind(), self.name())
+        self.text("/metadata/namespace").unwrap_or_default()
     }
 
     /// Returns true if both may be in one namespace: an object without one matches any.
@@ -67,11 +80,25 @@ impl Manifest {
     }
 }
 
+/// Its kind and name, as kubectl writes them.
+impl std::fmt::Display for Manifest {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}/{}", self.kind(), self.name())
+    }
+}
+
+/// Returns the group of an `apiVersion`; empty for the core group.
+pub(super) fn group_of(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
 /// An endpoint picker.
 #[derive(Debug)]
 pub(super) struct Picker<'a> {
-    /// Its manifest.
+    /// Index of its manifest.
     pub(super) owner: usize,
+    /// Its manifest.
+    pub(super) manifest: &'a Manifest,
     /// Its container.
     pub(super) container: &'a Json,
     /// Its flags.
@@ -91,81 +118,40 @@ pub(super) fn can_be_several(config: &Json) -> bool {
         || list(config, "plugins").iter().any(hears)
 }
 
+/// The manifest of its pods.
+impl std::fmt::Display for Picker<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.manifest.fmt(formatter)
+    }
+}
+
 impl Picker<'_> {
-    fn known_config(&self) -> Option<&Json> {
-        self.config.as_ref().and_then(|(_, _, config)| config.as_ref().ok())
+    /// Returns its configuration if it can be read: manifest index, JSON path and content.
+    pub(super) fn known_config(&self) -> Option<(usize, &str, &Json)> {
+        let (owner, path, config) = self.config.as_ref()?;
+        Some((*owner, path, config.as_ref().ok()?))
+    }
+
+    /// Returns the spec of its pods.
+    pub(super) fn spec(&self) -> &Json {
+        self.manifest.json.pointer("/spec/template/spec").unwrap_or(&Json::Null)
+    }
+
+    /// Returns the labels of its pods.
+    pub(super) fn labels(&self) -> Option<&Json> {
+        self.manifest.json.pointer("/spec/template/metadata/labels")
     }
 
     /// Returns true if a custom plugin may discover its pods without Kubernetes; also for an unknown
     /// configuration.
     pub(super) fn discovers(&self) -> bool {
-        self.config.is_none()
-            || self
-                .known_config()
-                .is_some_and(|config| config.pointer("/dataLayer/discovery").is_some())
+        let has = |config: &Json| config.pointer("/dataLayer/discovery").is_some();
+        self.config.is_none() || self.known_config().is_some_and(|(_, _, config)| has(config))
     }
 
     /// Returns true if several replicas have the same state.
     pub(super) fn can_be_several(&self) -> bool {
-        self.known_config().is_some_and(can_be_several)
-    }
-}
-
-/// Positions of things by their namespace.
-#[derive(Debug, Default)]
-struct ByNamespace<'a> {
-    all: Vec<usize>,
-    of: BTreeMap<&'a str, Vec<usize>>,
-}
-
-impl<'a> ByNamespace<'a> {
-    fn push(&mut self, namespace: &'a str, position: usize) {
-        self.all.push(position);
-        self.of.entry(namespace).or_default().push(position);
-    }
-
-    /// Returns the positions, ascending, of the things that may be in a namespace. Without a namespace
-    /// (empty) these are all, as in [`Manifest::may_share_namespace`].
-    fn in_namespace(&self, namespace: &str) -> Vec<usize> {
-        if namespace.is_empty() {
-            return self.all.clone();
-        }
-        let mut found: Vec<usize> =
-            ["", namespace].iter().filter_map(|key| self.of.get(key)).flatten().copied().collect();
-        found.sort_unstable();
-        found
-    }
-}
-
-/// Positions of things by namespace and label.
-#[derive(Debug, Default)]
-pub(super) struct ByLabel<'a> {
-    labels: BTreeMap<&'a str, BTreeMap<&'a str, ByNamespace<'a>>>,
-    all: ByNamespace<'a>,
-}
-
-impl<'a> ByLabel<'a> {
-    fn push(&mut self, namespace: &'a str, labels: impl IntoIterator<Item = (&'a str, &'a str)>) {
-        let position = self.all.all.len();
-        for (key, value) in labels {
-            let with = self.labels.entry(key).or_default().entry(value).or_default();
-            with.push(namespace, position);
-        }
-        self.all.push(namespace, position);
-    }
-
-    /// Returns the positions of the things in the namespace of `near`, or in all namespaces, that have
-    /// the rarest of the labels `wanted`; without labels, of all things there.
-    pub(super) fn candidates<'w>(
-        &self,
-        wanted: impl IntoIterator<Item = (&'w str, &'w str)>,
-        near: Option<&Manifest>,
-    ) -> Vec<usize> {
-        let namespace = near.map_or("", Manifest::namespace);
-        let positions =
-            |(key, value)| Some(self.labels.get(key)?.get(value)?.in_namespace(namespace));
-        let with = wanted.into_iter().map(|label| positions(label).unwrap_or_default());
-        with.min_by_key(Vec::len).unwrap_or_else(|| self.all.in_namespace(namespace))
+        self.known_config().is_some_and(|(_, _, config)| can_be_several(config))
     }
 }
 
@@ -186,94 +172,6 @@ pub(super) fn labels_at<'a>(
 /// Returns the labels of a selector or of an object.
 pub(super) fn pairs(labels: &serde_json::Map<String, Json>) -> impl Iterator<Item = (&str, &str)> {
     labels.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
-}
-
-/// Positions of manifests, templates and pickers in a [`View`], so that no rule searches all of them
-/// for one.
-#[derive(Debug, Default)]
-pub(super) struct Index<'a> {
-    manifests: &'a [Manifest],
-    /// Manifests by kind.
-    kinds: BTreeMap<&'a str, Vec<usize>>,
-    /// Manifests by kind and name.
-    names: BTreeMap<(&'a str, &'a str), ByNamespace<'a>>,
-    /// RoleBindings and ClusterRoleBindings by the names and namespaces of their ServiceAccounts.
-    bindings: BTreeMap<&'a str, ByNamespace<'a>>,
-    /// Services by the label of their selectors that the fewest Services select by.
-    selecting: BTreeMap<(&'a str, &'a str), ByNamespace<'a>>,
-    /// Labels of Services, in the order of `kinds`.
-    services: ByLabel<'a>,
-    /// Templates by their manifest.
-    owned: BTreeMap<usize, Vec<usize>>,
-    pub(super) templates: ByLabel<'a>,
-    /// Pickers by their manifest.
-    picking: BTreeMap<usize, usize>,
-    pub(super) pickers: ByLabel<'a>,
-}
-
-impl<'a> Index<'a> {
-    fn new(manifests: &'a [Manifest]) -> Self {
-        let mut index = Index { manifests, ..Index::default() };
-        for (number, manifest) in manifests.iter().enumerate() {
-            let (kind, name, namespace) = (manifest.kind(), manifest.name(), manifest.namespace());
-            index.kinds.entry(kind).or_default().push(number);
-            index.names.entry((kind, name)).or_default().push(namespace, number);
-            if kind == "Service" {
-                index.services.push(namespace, labels_at(&manifest.json, "/metadata/labels"));
-            }
-            if matches!(kind, "RoleBinding" | "ClusterRoleBinding") {
-                let subjects = list(&manifest.json, "subjects").iter();
-                let accounts: BTreeSet<(&str, &str)> = subjects
-                    .map(|subject| (text(subject, "name"), text(subject, "namespace")))
-                    .collect();
-                for (account, namespace) in accounts {
-                    index.bindings.entry(account).or_default().push(namespace, number);
-                }
-            }
-        }
-
-        let services = || index.kinds.get("Service").into_iter().flatten().copied();
-        let selector = |number: usize| labels_at(&manifests[number].json, "/spec/selector");
-        let mut uses: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-        services().flat_map(selector).for_each(|label| *uses.entry(label).or_default() += 1);
-        let rarest = |number| selector(number).min_by_key(|label| uses.get(label));
-        for (label, number) in services().filter_map(|number| Some((rarest(number)?, number))) {
-            let namespace = manifests[number].namespace();
-            index.selecting.entry(label).or_default().push(namespace, number);
-        }
-        index
-    }
-
-    fn add_pods(&mut self, templates: &[Template<'a>], pickers: &[Picker<'a>]) {
-        for (number, template) in templates.iter().enumerate() {
-            self.owned.entry(template.owner).or_default().push(number);
-            let namespace = self.manifests[template.owner].namespace();
-            let labels = template.labels.iter().map(|(key, value)| (*key, *value));
-            self.templates.push(namespace, labels);
-        }
-        for (number, picker) in pickers.iter().enumerate() {
-            self.picking.insert(picker.owner, number);
-            let owner = &self.manifests[picker.owner];
-            let labels = labels_at(&owner.json, "/spec/template/metadata/labels");
-            self.pickers.push(owner.namespace(), labels);
-        }
-    }
-
-    /// Returns the manifests with this kind and name that may be in a namespace; in any without one.
-    fn all_named(
-        &self,
-        kind: &str,
-        name: &str,
-        namespace: &str,
-    ) -> impl Iterator<Item = (usize, &'a Manifest)> + use<'_, 'a> {
-        let named = self.names.get(&(kind, name)).map(|named| named.in_namespace(namespace));
-        named.into_iter().flatten().map(|number| (number, &self.manifests[number]))
-    }
-
-    /// Returns the manifest with this kind and name in the namespace of `other`.
-    fn named(&self, kind: &str, name: &str, other: &Manifest) -> Option<(usize, &'a Manifest)> {
-        self.all_named(kind, name, other.namespace()).next()
-    }
 }
 
 /// Input of the invariants.
@@ -324,8 +222,22 @@ impl<'a> View<'a> {
             let found = discovery::templates(owner, manifest, &view.budget);
             view.templates.extend(found);
         }
-        let pods = derived.pods.iter().filter_map(of_controller);
-        view.templates.extend(pods.map(|source| Template::new(source, &view.budget)));
+        view.templates.extend(derived.pods.iter().map(|pods| {
+            Template {
+                part: pods.part,
+                size: pods.size,
+                replicas: pods.replicas,
+                completed: true,
+                ..Template::of(
+                    pods.owner,
+                    &manifests[pods.owner],
+                    &pods.spec_path,
+                    &pods.template["spec"],
+                    Some(&pods.template),
+                )
+            }
+            .parse(&view.budget)
+        }));
         for (owner, manifest) in manifests.iter().enumerate() {
             view.pickers.extend(view.picker(owner, manifest));
         }
@@ -335,6 +247,7 @@ impl<'a> View<'a> {
             .iter()
             .map(|picker| Picker {
                 owner: picker.owner,
+                manifest: &manifests[picker.owner],
                 container: &picker.container,
                 flags: Flags::parse(&literal_words(&picker.container)),
                 config: picker.config.clone(),
@@ -351,43 +264,58 @@ impl<'a> View<'a> {
 
     /// Adds the flags that engines read from files in ConfigMaps (`vllm serve --config`).
     fn read_flag_files(&mut self) {
-        for template in &mut self.templates {
+        let mut templates = std::mem::take(&mut self.templates);
+        for template in &mut templates {
             let Some(engine) = &mut template.engine else { continue };
             let Some(flags) = &mut engine.flags else { continue };
             let Some(path) = flags.text("config").map(str::to_owned) else { continue };
 
-            let owner = &self.manifests[template.owner];
-            let file = config_map::file(&self.index, owner, template.spec, engine.container, &path);
+            let (owner, manifest) = (template.owner, template.manifest);
+            let file = self.file(manifest, template.spec, engine.container, &path);
             let read = match file {
                 File::Text(_, _, content) => config_map::parse(content),
                 _ => Err("it is not in the manifests".to_owned()),
             };
-            match read {
-                Ok(Json::Object(keys)) => flags.insert_file(&keys),
-                Ok(_) | Err(_) if template.completed => {}
-                Ok(_) => self.unread.push(Unread {
-                    owner: template.owner,
-                    path: template.spec_path.clone(),
-                    message: format!(
-                        "flags of {} in `{path}` are not checked: it is not a map",
-                        owner.label()
-                    ),
-                    hint: "write one flag per line: `max-model-len: 4096`",
-                }),
-                Err(why) => self.unread.push(Unread {
-                    owner: template.owner,
-                    path: template.spec_path.clone(),
-                    message: format!(
-                        "flags of {} in `{path}` are not checked: {why}",
-                        owner.label()
-                    ),
-                    hint: "pass the ConfigMap of the file as well",
-                }),
-            }
+            let (why, hint) = match read {
+                Ok(Json::Object(keys)) => {
+                    flags.insert_file(&keys);
+                    (None, "")
+                }
+                Ok(_) => (
+                    Some("it is not a map".to_owned()),
+                    "write one flag per line: `max-model-len: 4096`",
+                ),
+                Err(why) => (Some(why), "pass the ConfigMap of the file as well"),
+            };
+            let unread = why.filter(|_| !template.completed).map(|why| Unread {
+                owner,
+                path: template.spec_path.clone(),
+                message: format!("flags of {manifest} in `{path}` are not checked: {why}"),
+                hint,
+            });
+            self.unread.extend(unread);
             if engine.model.is_none() {
                 engine.model = flags.text("model").map(str::to_owned);
             }
         }
+        self.templates = templates;
+    }
+
+    /// Returns the templates with an engine.
+    pub(super) fn engines(&self) -> impl Iterator<Item = (&Template<'a>, &Engine<'a>)> {
+        self.templates.iter().filter_map(|template| Some((template, template.engine.as_ref()?)))
+    }
+
+    /// Returns the templates with a routing sidecar.
+    pub(super) fn sidecars(&self) -> impl Iterator<Item = (&Template<'a>, &Sidecar<'a>)> {
+        self.templates.iter().filter_map(|template| Some((template, template.sidecar.as_ref()?)))
+    }
+
+    /// Returns each pool with its index and a template that it selects.
+    pub(super) fn pool_pods(&self) -> impl Iterator<Item = (usize, &'a Manifest, &Template<'a>)> {
+        self.pools().flat_map(|(owner, pool)| {
+            self.selected(pool).into_iter().map(move |template| (owner, pool, template))
+        })
     }
 
     /// Returns all pickers, also those that a controller creates.
@@ -397,14 +325,14 @@ impl<'a> View<'a> {
 
     /// Returns the pods that a picker selects, and the label of their pool for messages.
     pub(super) fn pods_of(&self, picker: &Picker<'_>) -> Option<(String, Vec<&Template<'a>>)> {
-        let owner = &self.manifests[picker.owner];
-        if owner.kind() == "LLMInferenceService" {
+        if picker.manifest.kind() == "LLMInferenceService" {
             let own = self.templates_of(picker.owner);
             let own = own.filter(|template| template.labels.contains_key("llm-d.ai/role"));
-            return Some((owner.label(), own.collect()));
+            return Some((picker.to_string(), own.collect()));
         }
-        let (_, pool) = self.pool_of(picker)?;
-        Some((pool.label(), self.selected(pool)))
+        let name = picker.flags.text("pool-name")?;
+        let (_, pool) = self.named("InferencePool", name, picker.manifest)?;
+        Some((pool.to_string(), self.selected(pool)))
     }
 
     /// Returns the prefill and decode pods that transfer KV caches to each other.
@@ -459,7 +387,8 @@ impl<'a> View<'a> {
         name: &str,
         namespace: &str,
     ) -> impl Iterator<Item = (usize, &'a Manifest)> + use<'_, 'a> {
-        self.index.all_named(kind, name, namespace)
+        let named = self.index.names.get(&(kind, name)).map(|named| named.in_namespace(namespace));
+        named.into_iter().flatten().map(|number| (number, &self.manifests[number]))
     }
 
     /// Returns the manifest with this kind and name in the namespace of `other`.
@@ -469,7 +398,7 @@ impl<'a> View<'a> {
         name: &str,
         other: &Manifest,
     ) -> Option<(usize, &'a Manifest)> {
-        self.index.named(kind, name, other)
+        self.all_named(kind, name, other.namespace()).next()
     }
 
     /// Returns the RoleBindings and ClusterRoleBindings with a subject of this name in the namespace of
@@ -491,8 +420,8 @@ impl<'a> View<'a> {
         owner: &Manifest,
     ) -> impl Iterator<Item = (usize, &'a Manifest)> + use<'_, 'a> {
         let selects = |number: &usize| {
-            let selector = self.manifests[*number].json.pointer("/spec/selector");
-            selector.and_then(Json::as_object).is_some_and(|wanted| has_labels(labels, wanted))
+            let selector = self.manifests[*number].map("/spec/selector");
+            selector.is_some_and(|wanted| has_labels(labels, wanted))
         };
         let pairs = labels.into_iter().flat_map(|labels| labels_at(labels, ""));
         let services: BTreeSet<usize> = pairs
@@ -547,19 +476,8 @@ impl<'a> View<'a> {
 
     /// Returns the templates that a pool selects.
     pub(super) fn selected(&self, pool: &Manifest) -> Vec<&Template<'a>> {
-        let Some(wanted) =
-            pool.json.pointer("/spec/selector/matchLabels").and_then(Json::as_object)
-        else {
-            return Vec::new();
-        };
-        self.with_labels(wanted, pool).collect()
-    }
-
-    /// Returns the pool of a picker.
-    pub(super) fn pool_of(&self, picker: &Picker<'_>) -> Option<(usize, &'a Manifest)> {
-        let name = picker.flags.text("pool-name")?;
-        let owner = &self.manifests[picker.owner];
-        self.named("InferencePool", name, owner)
+        let wanted = pool.map("/spec/selector/matchLabels");
+        wanted.into_iter().flat_map(|wanted| self.with_labels(wanted, pool)).collect()
     }
 
     fn picker(&self, owner: usize, manifest: &'a Manifest) -> Option<Picker<'a>> {
@@ -567,44 +485,42 @@ impl<'a> View<'a> {
             return None;
         }
         let spec = manifest.json.pointer("/spec/template/spec")?;
-        for container in list(spec, "containers") {
+        list(spec, "containers").iter().find_map(|container| {
             let flags = Flags::parse(&literal_words(container));
-            let image = text(container, "image");
-            let picks = flags.has("pool-name") || flags.has("endpoint-selector");
-            if picks || image.contains("endpoint-picker") {
-                let config = self.config_of(manifest, spec, container, &flags);
-                return Some(Picker { owner, container, flags, config });
-            }
-        }
-        None
+            let picks = ["pool-name", "endpoint-selector"].iter().any(|flag| flags.has(flag))
+                || text(container, "image").contains("endpoint-picker");
+            picks.then(|| {
+                let config = self.config_of((owner, manifest), spec, container, &flags);
+                Picker { owner, manifest, container, flags, config }
+            })
+        })
     }
 
     /// Returns the configuration that a picker reads from a ConfigMap.
     fn config_of(
         &self,
-        picker: &Manifest,
+        (owner, picker): (usize, &Manifest),
         spec: &Json,
         container: &Json,
         flags: &Flags,
     ) -> Option<(usize, String, Result<Json, String>)> {
         if let Some(text) = flags.text("config-text") {
-            let index =
-                self.manifests.iter().position(|manifest| std::ptr::eq(manifest, picker))?;
             let path = ".spec.template.spec.containers[0].args".to_owned();
-            return Some((index, path, config_map::parse(text)));
+            return Some((owner, path, config_map::parse(text)));
         }
 
         let path = flags.text("config-file")?;
-        match config_map::file(&self.index, picker, spec, container, path) {
-            File::Text(index, key, _) => {
-                Some(config_map::document(index, &self.manifests[index], &key))
+        let content = match self.file(picker, spec, container, path) {
+            File::Text(index, key, content) => {
+                (index, format!(".data[{key:?}]"), config_map::parse(content))
             }
             File::Missing(index) => {
                 let name = path.rsplit('/').next().unwrap_or_default();
-                Some((index, ".data".to_owned(), Err(format!("there is no file {name}"))))
+                (index, ".data".to_owned(), Err(format!("there is no file {name}")))
             }
-            File::NotMounted | File::Unknown => None,
-        }
+            File::NotMounted | File::Unknown => return None,
+        };
+        Some(content)
     }
 }
 
@@ -615,19 +531,6 @@ fn literal_words(container: &Json) -> Vec<String> {
         .flat_map(|key| list(container, key))
         .filter_map(|word| word.as_str().map(str::to_owned))
         .collect()
-}
-
-/// Returns pods of a controller for parsing.
-fn of_controller(pods: &DerivedPods) -> Option<PodSource<'_>> {
-    let source = PodSource::template(pods.owner, pods.spec_path.clone(), &pods.template)?;
-    Some(PodSource {
-        spec_path: pods.spec_path.clone(),
-        part: pods.part,
-        size: pods.size,
-        replicas: pods.replicas,
-        completed: true,
-        ..source
-    })
 }
 
 /// Returns a value without expressions as JSON.

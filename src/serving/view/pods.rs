@@ -4,6 +4,7 @@ use super::super::releases::argparse::Names;
 use super::super::releases::{SGLANG, VLLM, image};
 use super::flags::Flags;
 use super::shell::{self, Budget, Variables};
+use super::{Manifest, labels_at};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -23,13 +24,15 @@ pub(crate) enum Part {
 pub(crate) struct Template<'a> {
     /// Index of its manifest.
     pub(crate) owner: usize,
+    /// Its manifest.
+    pub(crate) manifest: &'a Manifest,
     /// JSON path in the manifest.
     pub(crate) path: String,
     /// JSON path of `spec` in the manifest.
     pub(crate) spec_path: String,
     /// `spec` of the pods.
     pub(crate) spec: &'a Json,
-    /// Labels of the pods, with those that LeaderWorkerSets add.
+    /// Labels of the pods, with those that controllers add.
     pub(crate) labels: BTreeMap<&'a str, &'a str>,
     /// The pods of a group that it is for.
     pub(crate) part: Part,
@@ -45,49 +48,6 @@ pub(crate) struct Template<'a> {
     pub(crate) unread: Vec<(&'a str, String)>,
     /// True if a controller adds volumes, probes or arguments to the pods.
     pub(crate) completed: bool,
-}
-
-/// The pods of a manifest, before their commands are parsed.
-#[derive(Clone, Debug)]
-pub(crate) struct PodSource<'a> {
-    /// Index of the manifest.
-    pub(crate) owner: usize,
-    /// JSON path of the template.
-    pub(crate) path: String,
-    /// JSON path of the pod spec.
-    pub(crate) spec_path: String,
-    /// The pod spec.
-    pub(crate) spec: &'a Json,
-    /// Labels of the template.
-    pub(crate) labels: Option<&'a serde_json::Map<String, Json>>,
-    /// Labels that a controller adds.
-    pub(crate) extra_labels: Vec<(&'static str, &'a str)>,
-    /// The pods of a group that it is for.
-    pub(crate) part: Part,
-    /// Number of pods per group.
-    pub(crate) size: u32,
-    /// `replicas`, if set.
-    pub(crate) replicas: Option<u64>,
-    /// True if a controller adds volumes, probes or arguments to the pods.
-    pub(crate) completed: bool,
-}
-
-impl<'a> PodSource<'a> {
-    /// Returns the pods of a template with `metadata` and `spec`.
-    pub(crate) fn template(owner: usize, path: String, template: &'a Json) -> Option<Self> {
-        Some(PodSource {
-            owner,
-            spec_path: format!("{path}.spec"),
-            path,
-            spec: template.get("spec")?,
-            labels: template.pointer("/metadata/labels").and_then(Json::as_object),
-            extra_labels: Vec::new(),
-            part: Part::Single,
-            size: 1,
-            replicas: None,
-            completed: false,
-        })
-    }
 }
 
 /// Program of an engine.
@@ -108,6 +68,8 @@ pub(crate) enum Program {
 pub(crate) struct Engine<'a> {
     /// The container.
     pub(crate) container: &'a Json,
+    /// JSON path of the container in the manifest.
+    pub(crate) path: String,
     /// The program.
     pub(crate) program: Program,
     /// Its flags; `None` if its command is unknown.
@@ -123,6 +85,8 @@ pub(crate) struct Engine<'a> {
 pub(crate) struct Sidecar<'a> {
     /// The container.
     pub(crate) container: &'a Json,
+    /// JSON path of the container in the manifest.
+    pub(crate) path: String,
     /// Its flags.
     pub(crate) flags: Flags,
 }
@@ -130,6 +94,11 @@ pub(crate) struct Sidecar<'a> {
 /// Returns the list at a key; empty without one.
 pub(crate) fn list<'a>(json: &'a Json, key: &str) -> &'a [Json] {
     json.get(key).and_then(Json::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// Returns the string at a key; `usual` if it is empty or missing.
+pub(crate) fn text_or<'a>(json: &'a Json, key: &str, usual: &'a str) -> &'a str {
+    Some(text(json, key)).filter(|text| !text.is_empty()).unwrap_or(usual)
 }
 
 /// Returns all containers of a pod with their JSON paths.
@@ -148,7 +117,8 @@ pub(crate) fn text<'a>(json: &'a Json, key: &str) -> &'a str {
     json.get(key).and_then(Json::as_str).unwrap_or_default()
 }
 
-fn words(container: &Json) -> Vec<String> {
+/// Returns the words of a container's command and arguments.
+pub(crate) fn words(container: &Json) -> Vec<String> {
     ["command", "args"]
         .iter()
         .flat_map(|key| list(container, key))
@@ -257,74 +227,78 @@ impl<'a> Engine<'a> {
     /// name decide.
     pub(crate) fn of(container: &'a Json, commands: Option<&[Vec<String>]>) -> Option<Engine<'a>> {
         let image = text(container, "image");
-        let text_of_all = words(container).join("\n");
-        let named = |program, flags: Option<Flags>, model| {
-            let model: Option<String> = model;
+        let named = |program, flags: Option<Flags>, model: Option<&str>| {
             let model = model.filter(|model| !model.contains(shell::UNKNOWN));
-            let unjudged = unjudged(program, image, flags.as_ref());
-            Some(Engine { container, program, flags, model, unjudged })
+            Some(Engine {
+                container,
+                path: String::new(),
+                program,
+                unjudged: unjudged(program, image, flags.as_ref()),
+                model: model.map(str::to_owned),
+                flags,
+            })
         };
-        // vLLM-Omni has flags and versions of its own.
-        let vllm = |words: &[String]| match image.contains("omni") {
-            true => Flags::parse(words),
-            false => Flags::of_engine(words, Names::of(&VLLM, image)),
+        let of_vllm = |words: &[String], may_begin_with_model: bool| {
+            // vLLM-Omni has flags and versions of its own.
+            let flags = match image.contains("omni") {
+                true => Flags::parse(words),
+                false => Flags::of_engine(words, Names::of(&VLLM, image)),
+            };
+            let first = words.first().filter(|word| may_begin_with_model && !word.starts_with('-'));
+            let model = flags.text("model").or(first.map(String::as_str)).map(str::to_owned);
+            named(Program::Vllm, Some(flags), model.as_deref())
         };
+
         let all = commands.unwrap_or_default();
         for command in all {
-            let after = |first: &str, second: &str| {
-                let at = command.windows(2).position(|pair| {
-                    pair[0].rsplit('/').next() == Some(first) && pair[1] == second
-                })?;
-                command.get(at + 2..)
+            let after = |at: usize| command.get(at..).unwrap_or_default();
+            let serves = |pair: &[String]| {
+                let program = pair[0].rsplit('/').next();
+                matches!(program, Some("vllm" | "vllm-omni")) && pair[1] == "serve"
             };
-            let serve = after("vllm", "serve").or_else(|| after("vllm-omni", "serve"));
-            if let Some(rest) = serve {
-                let flags = vllm(rest);
-                let model = flags.text("model").map(str::to_owned);
-                let model = model.or_else(|| rest.first().filter(|w| !w.starts_with('-')).cloned());
-                return named(Program::Vllm, Some(flags), model);
+            if let Some(at) = command.windows(2).position(serves) {
+                return of_vllm(after(at + 2), true);
             }
             let module = |name: &str| command.iter().position(|word| word == name);
             if let Some(at) = module("vllm.entrypoints.openai.api_server") {
-                let flags = vllm(command.get(at + 1..).unwrap_or_default());
-                let model = flags.text("model").map(str::to_owned);
-                return named(Program::Vllm, Some(flags), model);
+                return of_vllm(after(at + 1), false);
             }
             if let Some(at) = module("huggingfaceserver") {
-                let flags = Flags::parse(command.get(at + 1..).unwrap_or_default());
+                let flags = Flags::parse(after(at + 1));
                 let model = flags.text("model_id").or(flags.text("model-id")).map(str::to_owned);
-                return named(Program::HuggingFace, Some(flags), model);
+                return named(Program::HuggingFace, Some(flags), model.as_deref());
             }
             let sglang = module("sglang.launch_server")
                 .or_else(|| command.iter().position(|word| word.starts_with("--model-path")));
             if let Some(at) = sglang {
-                let words = command.get(at..).unwrap_or_default();
-                let flags = Flags::of_engine(words, Names::of(&SGLANG, image));
+                let flags = Flags::of_engine(after(at), Names::of(&SGLANG, image));
                 let model = flags.text("model-path").map(str::to_owned);
-                return named(Program::Sglang, Some(flags), model);
+                return named(Program::Sglang, Some(flags), model.as_deref());
             }
         }
-        let bare = list(container, "command").is_empty();
-        let words: Vec<String> = all.iter().flatten().cloned().collect();
-        let is_vllm = ["vllm-openai", "vllm-omni"].iter().any(|name| image.contains(name));
-        if bare && !words.is_empty() && is_vllm {
+
+        let contains = |parts: &[&str]| parts.iter().any(|part| image.contains(part));
+        let words_of_all: Vec<String> = all.iter().flatten().cloned().collect();
+        let bare = list(container, "command").is_empty() && !words_of_all.is_empty();
+        if bare && contains(&["vllm-openai", "vllm-omni"]) {
             // The entrypoint of the image is the server.
-            let flags = vllm(&words);
-            let model = flags.text("model").map(str::to_owned);
-            let model = model.or_else(|| words.first().filter(|w| !w.starts_with('-')).cloned());
-            return named(Program::Vllm, Some(flags), model);
+            return of_vllm(&words_of_all, true);
         }
-        let name = text(container, "name");
-        let known =
-            ["vllm", "sglang", "trtllm", "tensorrt"].iter().any(|part| image.contains(part));
-        let server = matches!(name, "modelserver" | "vllm" | "sglang" | "engine");
+        let server =
+            matches!(text(container, "name"), "modelserver" | "vllm" | "sglang" | "engine");
         // Ray workers have the engine's image but no server.
-        let joins = text_of_all.contains("ray start --address")
-            || text_of_all.contains("worker --ray_address");
-        if joins || !(known || server) {
+        let whole = words(container).join("\n");
+        let joins =
+            ["ray start --address", "worker --ray_address"].iter().any(|w| whole.contains(w));
+        if joins || !(server || contains(&["vllm", "sglang", "trtllm", "tensorrt"])) {
             return None;
         }
         named(Program::Other, None, None)
+    }
+
+    /// Returns its flags; `None` if they are not all known.
+    pub(crate) fn known_flags(&self) -> Option<&Flags> {
+        self.flags.as_ref().filter(|flags| !flags.go_on_in_a_file())
     }
 
     /// Returns true if it has no server.
@@ -466,7 +440,7 @@ impl<'a> Sidecar<'a> {
             || image.contains("routing-sidecar")
             || flags.has("model-server-port")
             || flags.has("vllm-port");
-        looks.then_some(Sidecar { container, flags })
+        looks.then_some(Sidecar { container, path: String::new(), flags })
     }
 
     /// Returns its request ports; `None` if unknown.
@@ -483,6 +457,19 @@ impl<'a> Sidecar<'a> {
     }
 }
 
+/// Returns the number of a port that is a number, or the name of a port of the container.
+pub(crate) fn port_number(container: &Json, port: &Json) -> Option<u64> {
+    let Some(name) = port.as_str() else { return port.as_u64() };
+    let named = list(container, "ports").iter().find(|port| text(port, "name") == name);
+    named?.get("containerPort")?.as_u64()
+}
+
+/// Returns the number of the container's port that a port of a Service targets.
+pub(crate) fn target_port(container: &Json, port: &Json) -> Option<u64> {
+    let target = port.get("targetPort").or(port.get("port"))?;
+    port_number(container, target)
+}
+
 /// Returns the declared ports of a container.
 pub(crate) fn declared(container: &Json) -> Vec<u32> {
     let number = |port: &Json| port.get("containerPort")?.as_u64()?.try_into().ok();
@@ -492,43 +479,25 @@ pub(crate) fn declared(container: &Json) -> Vec<u32> {
 impl<'a> Template<'a> {
     /// Returns the long-running containers, including native sidecars, with their JSON paths.
     pub(crate) fn containers(&self) -> impl Iterator<Item = (&'a Json, String)> + use<'a> {
-        let spec = self.spec;
-        let path = self.spec_path.clone();
-        ["initContainers", "containers"].into_iter().flat_map(move |key| {
-            let path = path.clone();
-            list(spec, key)
-                .iter()
-                .enumerate()
-                .filter(move |(_, container)| {
-                    key == "containers" || text(container, "restartPolicy") == "Always"
-                })
-                .map(move |(index, container)| (container, format!("{path}.{key}[{index}]")))
-        })
-    }
-
-    /// Returns the JSON path of one of its containers.
-    pub(crate) fn path_of(&self, container: &Json) -> String {
-        let found = self.containers().find(|(known, _)| std::ptr::eq(*known, container));
-        found.map_or_else(|| self.path.clone(), |(_, path)| path)
+        let all = all_containers(self.spec, &self.spec_path);
+        let inits = list(self.spec, "initContainers").len();
+        let runs = move |(index, (container, _)): &(usize, (&Json, String))| {
+            *index >= inits || text(container, "restartPolicy") == "Always"
+        };
+        all.into_iter().enumerate().filter(runs).map(|(_, found)| found)
     }
 
     /// Returns the request ports: those of the sidecar, otherwise of the engine, otherwise the declared
     /// ports; `None` if unknown.
     pub(crate) fn ports(&self) -> Option<Vec<u32>> {
-        let engine = self.engine.as_ref();
-        if engine.is_some_and(Engine::is_headless) {
+        if self.is_headless() {
             return Some(Vec::new());
         }
         if !self.unread.is_empty() {
             return None;
         }
-        let known = match (&self.sidecar, engine) {
-            (Some(sidecar), _) => sidecar.ports(),
-            (None, Some(engine)) => engine.ports(),
-            (None, None) => None,
-        };
-        let own = engine.map(|engine| engine.container);
-        let mut ports = known.unwrap_or_default();
+        let own = self.engine.as_ref().map(|engine| engine.container);
+        let mut ports = self.request_ports().unwrap_or_default();
         let sure = !ports.is_empty();
         for (container, _) in self.containers() {
             // An engine may not open the ports that it declares.
@@ -538,6 +507,35 @@ impl<'a> Template<'a> {
             }
         }
         (!ports.is_empty()).then_some(ports)
+    }
+
+    /// Returns the key of `[[serving]]` with the arguments of its engine.
+    pub(crate) fn args_field(&self) -> &'static str {
+        if self.role() == Some("prefill") { "prefill.args" } else { "engine.args" }
+    }
+
+    /// Returns true if its engine has no server.
+    pub(crate) fn is_headless(&self) -> bool {
+        self.engine.as_ref().is_some_and(Engine::is_headless)
+    }
+
+    /// Returns the request ports of the sidecar if there is one, otherwise of the engine; `None` if
+    /// unknown.
+    pub(crate) fn request_ports(&self) -> Option<Vec<u32>> {
+        match (&self.sidecar, &self.engine) {
+            (Some(sidecar), _) => sidecar.ports(),
+            (None, Some(engine)) => engine.ports(),
+            (None, None) => None,
+        }
+    }
+
+    /// Returns the references of image volumes, which hold models, with their JSON paths.
+    pub(crate) fn model_images(&self) -> impl Iterator<Item = (&'a str, String)> {
+        let volumes = list(self.spec, "volumes").iter().enumerate();
+        volumes.filter_map(|(index, volume)| {
+            let path = format!("{}.volumes[{index}].image.reference", self.spec_path);
+            Some((text(volume.get("image")?, "reference"), path))
+        })
     }
 
     /// Returns the role label: prefill, decode or both.
@@ -551,50 +549,64 @@ impl<'a> Template<'a> {
         wanted.iter().all(|(key, value)| self.labels.get(key.as_str()).copied() == value.as_str())
     }
 
-    /// Parses the commands of pods.
-    pub(crate) fn new(source: PodSource<'a>, budget: &Budget) -> Template<'a> {
-        let PodSource { owner, path, spec_path, spec, part, size, replicas, completed, .. } =
-            source;
-        let mut labels: BTreeMap<&str, &str> = source
-            .labels
-            .into_iter()
-            .flatten()
-            .filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
-            .collect();
-        labels.extend(source.extra_labels);
-        if part != Part::Single {
-            let index = if part == Part::Leader { "0" } else { "1" };
-            labels.insert("leaderworkerset.sigs.k8s.io/worker-index", index);
-        }
-
-        let mut template = Template {
+    /// Returns the pods of a spec, before their commands are parsed. `template` has the spec and the
+    /// labels, if there is one.
+    pub(crate) fn of(
+        owner: usize,
+        manifest: &'a Manifest,
+        spec_path: &str,
+        spec: &'a Json,
+        template: Option<&'a Json>,
+    ) -> Self {
+        let path = spec_path.strip_suffix(".spec").filter(|_| template.is_some());
+        Template {
             owner,
-            path,
-            spec_path,
+            manifest,
+            path: path.unwrap_or(spec_path).to_owned(),
+            spec_path: spec_path.to_owned(),
             spec,
-            labels,
-            part,
-            size,
-            replicas,
+            labels: template
+                .map(|it| labels_at(it, "/metadata/labels"))
+                .into_iter()
+                .flatten()
+                .collect(),
+            part: Part::Single,
+            size: 1,
+            replicas: None,
             engine: None,
             sidecar: None,
             unread: Vec::new(),
-            completed,
-        };
+            completed: false,
+        }
+    }
 
-        for (container, path) in template.containers() {
-            let commands = commands(container, part, size, budget);
-            if commands.is_none() {
-                template.unread.push((text(container, "name"), path));
-            }
-            let sidecar = commands.as_deref().and_then(|all| Sidecar::of(container, all));
-            if sidecar.is_some() {
-                template.sidecar = sidecar;
-            } else if template.engine.is_none() {
-                template.engine = Engine::of(container, commands.as_deref());
-            }
+    /// Parses the commands of the pods.
+    pub(crate) fn parse(mut self, budget: &Budget) -> Self {
+        if self.part != Part::Single {
+            let index = if self.part == Part::Leader { "0" } else { "1" };
+            self.labels.insert("leaderworkerset.sigs.k8s.io/worker-index", index);
         }
 
-        template
+        for (container, path) in self.containers() {
+            let commands = commands(container, self.part, self.size, budget);
+            if commands.is_none() {
+                self.unread.push((text(container, "name"), path.clone()));
+            }
+            let sidecar = commands.as_deref().and_then(|all| Sidecar::of(container, all));
+            if let Some(sidecar) = sidecar {
+                self.sidecar = Some(Sidecar { path, ..sidecar });
+            } else if self.engine.is_none() {
+                let engine = Engine::of(container, commands.as_deref());
+                self.engine = engine.map(|engine| Engine { path, ..engine });
+            }
+        }
+        self
+    }
+}
+
+/// The manifest of its pods.
+impl std::fmt::Display for Template<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.manifest.fmt(formatter)
     }
 }

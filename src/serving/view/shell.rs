@@ -252,7 +252,7 @@ impl Shell<'_> {
 
     fn name(&mut self) -> String {
         let mut name = String::new();
-        while let Some(c) = self.peek(0).filter(|c| c.is_ascii_alphanumeric() || *c == '_') {
+        while let Some(c) = self.peek(0).filter(|c| is_in_name(*c)) {
             name.push(c);
             self.position += 1;
         }
@@ -268,7 +268,7 @@ impl Shell<'_> {
 
     /// Returns the expansion of `${…}`.
     fn parameter(&self, inner: &str) -> String {
-        let end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let end = inner.find(|c| !is_in_name(c));
         let (name, operation) = inner.split_at(end.unwrap_or(inner.len()));
         let default = operation.strip_prefix(":-").or_else(|| operation.strip_prefix('-'));
         match (self.variables.get(name), default) {
@@ -306,63 +306,15 @@ impl Shell<'_> {
 fn assignment(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
     let first = name.chars().next()?;
-    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let plain = name.chars().all(is_in_name);
     (plain && !first.is_ascii_digit()).then_some((name, value))
 }
 
 /// Evaluates an integer expression with `+ - * / %`, brackets and variables.
 fn arithmetic(text: &str, variables: &Variables, budget: &Budget) -> Option<i64> {
-    let mut sum = Sum { tokens: tokens(text)?, position: 0, variables, budget };
+    let mut sum = Sum { rest: text, variables, budget };
     let value = sum.sum(0)?;
-    (sum.position == sum.tokens.len()).then_some(value)
-}
-
-#[derive(Debug, PartialEq)]
-enum Token {
-    Number(i64),
-    Name(String),
-    Sign(char),
-}
-
-fn tokens(text: &str) -> Option<Vec<Token>> {
-    // `${LWS_WORKER_INDEX:-0}` is the variable, or 0.
-    let mut tokens = Vec::new();
-    let characters: Vec<char> = text.chars().collect();
-    let mut position = 0;
-    while let Some(character) = characters.get(position).copied() {
-        position += 1;
-        let braced = character == '$' && characters.get(position) == Some(&'{');
-        let mut take = |first: Option<char>, fits: fn(char) -> bool| {
-            let mut word: String = first.into_iter().collect();
-            while let Some(next) = characters.get(position).copied().filter(|c| fits(*c)) {
-                word.push(next);
-                position += 1;
-            }
-            word
-        };
-        let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        match character {
-            // The closing bracket of a name.
-            ' ' | '\n' | '\t' | '}' => {}
-            '+' | '-' | '*' | '/' | '%' | '(' | ')' => tokens.push(Token::Sign(character)),
-            '0'..='9' => {
-                let digits = take(Some(character), |c| c.is_ascii_digit());
-                tokens.push(Token::Number(digits.parse().ok()?));
-            }
-            '$' if braced => {
-                let inner = take(None, |c| c != '}');
-                let inner = inner.trim_start_matches('{');
-                let name = inner.split([':', '-']).next().unwrap_or(inner);
-                tokens.push(Token::Name(name.to_owned()));
-            }
-            '$' => tokens.push(Token::Name(take(None, in_name))),
-            c if c.is_ascii_alphabetic() || c == '_' => {
-                tokens.push(Token::Name(take(Some(c), in_name)));
-            }
-            _ => return None,
-        }
-    }
-    Some(tokens)
+    sum.peek().is_none().then_some(value)
 }
 
 /// Maximum depth of brackets.
@@ -370,22 +322,31 @@ const MAX_DEPTH: usize = 50;
 
 /// State of the evaluation of an expression.
 struct Sum<'a> {
-    tokens: Vec<Token>,
-    position: usize,
+    rest: &'a str,
     variables: &'a Variables,
     budget: &'a Budget,
 }
 
-impl Sum<'_> {
-    /// Consumes the next token if it is one of these signs.
+impl<'a> Sum<'a> {
+    /// Returns the next character that is no space.
+    fn peek(&mut self) -> Option<char> {
+        self.rest = self.rest.trim_start_matches([' ', '\n', '\t']);
+        self.rest.chars().next()
+    }
+
+    /// Consumes the next character if it is one of these signs.
     fn sign(&mut self, signs: &[char]) -> Option<char> {
-        match self.tokens.get(self.position) {
-            Some(Token::Sign(sign)) if signs.contains(sign) => {
-                self.position += 1;
-                Some(*sign)
-            }
-            _ => None,
-        }
+        let sign = self.peek().filter(|sign| signs.contains(sign))?;
+        self.rest = &self.rest[sign.len_utf8()..];
+        Some(sign)
+    }
+
+    /// Consumes the characters that fit.
+    fn take(&mut self, fits: fn(char) -> bool) -> &'a str {
+        let end = self.rest.find(|c| !fits(c)).unwrap_or(self.rest.len());
+        let (taken, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        taken
     }
 
     fn sum(&mut self, depth: usize) -> Option<i64> {
@@ -411,36 +372,38 @@ impl Sum<'_> {
     }
 
     fn factor(&mut self, depth: usize) -> Option<i64> {
-        match self.tokens.get(self.position)? {
-            Token::Number(number) => {
-                let number = *number;
-                self.position += 1;
-                Some(number)
+        // Unary minus and parentheses recurse, so their depth is limited.
+        match self.sign(&['(', '-']) {
+            Some(_) if depth >= MAX_DEPTH => return None,
+            Some('(') => {
+                let value = self.sum(depth + 1)?;
+                self.sign(&[')'])?;
+                return Some(value);
             }
-            Token::Name(name) => {
-                // A variable is text, which a shell evaluates as an expression; here it must be a
-                // number.
-                let value = self.variables.get(name).filter(|value| self.budget.pay(value))?;
-                self.position += 1;
-                value.trim().parse().ok()
-            }
-            // Unary minus and parentheses recurse, so their depth is limited.
-            Token::Sign(sign) if depth < MAX_DEPTH => {
-                let sign = *sign;
-                self.position += 1;
-                match sign {
-                    '(' => {
-                        let value = self.sum(depth + 1)?;
-                        self.sign(&[')'])?;
-                        Some(value)
-                    }
-                    '-' => self.factor(depth + 1)?.checked_neg(),
-                    _ => None,
-                }
-            }
-            Token::Sign(_) => None,
+            Some(_) => return self.factor(depth + 1)?.checked_neg(),
+            None => {}
         }
+        if self.peek()?.is_ascii_digit() {
+            return self.take(|c| c.is_ascii_digit()).parse().ok();
+        }
+
+        // `${LWS_WORKER_INDEX:-0}` is the variable, or 0.
+        let is_braced = self.sign(&['$']).is_some() && self.rest.starts_with('{');
+        let name = if is_braced {
+            let inner = self.take(|c| c != '}').trim_start_matches('{');
+            self.sign(&['}']);
+            inner.split([':', '-']).next().unwrap_or(inner)
+        } else {
+            self.take(is_in_name)
+        };
+        // A variable is text, which a shell evaluates as an expression; here it must be a number.
+        let value = self.variables.get(name).filter(|value| self.budget.pay(value))?;
+        value.trim().parse().ok()
     }
+}
+
+fn is_in_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]

@@ -1,0 +1,135 @@
+//! Positions of manifests, templates and pickers by kind, name, namespace and labels.
+
+use super::pods::{Template, list, text};
+use super::{Manifest, Picker, labels_at};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Positions of things by their namespace.
+#[derive(Debug, Default)]
+pub(crate) struct ByNamespace<'a> {
+    all: Vec<usize>,
+    of: BTreeMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> ByNamespace<'a> {
+    fn push(&mut self, namespace: &'a str, position: usize) {
+        self.all.push(position);
+        self.of.entry(namespace).or_default().push(position);
+    }
+
+    /// Returns the positions, ascending, of the things that may be in a namespace. Without a namespace
+    /// (empty) these are all, as in [`Manifest::may_share_namespace`].
+    pub(super) fn in_namespace(&self, namespace: &str) -> Vec<usize> {
+        if namespace.is_empty() {
+            return self.all.clone();
+        }
+        let mut found: Vec<usize> =
+            ["", namespace].iter().filter_map(|key| self.of.get(key)).flatten().copied().collect();
+        found.sort_unstable();
+        found
+    }
+}
+
+/// Positions of things by namespace and label.
+#[derive(Debug, Default)]
+pub(crate) struct ByLabel<'a> {
+    labels: BTreeMap<&'a str, BTreeMap<&'a str, ByNamespace<'a>>>,
+    all: ByNamespace<'a>,
+}
+
+impl<'a> ByLabel<'a> {
+    fn push(&mut self, namespace: &'a str, labels: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        let position = self.all.all.len();
+        for (key, value) in labels {
+            let with = self.labels.entry(key).or_default().entry(value).or_default();
+            with.push(namespace, position);
+        }
+        self.all.push(namespace, position);
+    }
+
+    /// Returns the positions of the things in the namespace of `near`, or in all namespaces, that have
+    /// the rarest of the labels `wanted`; without labels, of all things there.
+    pub(crate) fn candidates<'w>(
+        &self,
+        wanted: impl IntoIterator<Item = (&'w str, &'w str)>,
+        near: Option<&Manifest>,
+    ) -> Vec<usize> {
+        let namespace = near.map_or("", Manifest::namespace);
+        let positions =
+            |(key, value)| Some(self.labels.get(key)?.get(value)?.in_namespace(namespace));
+        let with = wanted.into_iter().map(|label| positions(label).unwrap_or_default());
+        with.min_by_key(Vec::len).unwrap_or_else(|| self.all.in_namespace(namespace))
+    }
+}
+
+/// Positions of manifests, templates and pickers in a [`super::View`], so that no rule searches all of them
+/// for one.
+#[derive(Debug, Default)]
+pub(crate) struct Index<'a> {
+    manifests: &'a [Manifest],
+    /// Manifests by kind.
+    pub(super) kinds: BTreeMap<&'a str, Vec<usize>>,
+    /// Manifests by kind and name.
+    pub(super) names: BTreeMap<(&'a str, &'a str), ByNamespace<'a>>,
+    /// RoleBindings and ClusterRoleBindings by the names and namespaces of their ServiceAccounts.
+    pub(super) bindings: BTreeMap<&'a str, ByNamespace<'a>>,
+    /// Services by the label of their selectors that the fewest Services select by.
+    pub(super) selecting: BTreeMap<(&'a str, &'a str), ByNamespace<'a>>,
+    /// Labels of Services, in the order of `kinds`.
+    pub(super) services: ByLabel<'a>,
+    /// Templates by their manifest.
+    pub(super) owned: BTreeMap<usize, Vec<usize>>,
+    pub(crate) templates: ByLabel<'a>,
+    /// Pickers by their manifest.
+    pub(super) picking: BTreeMap<usize, usize>,
+    pub(crate) pickers: ByLabel<'a>,
+}
+
+impl<'a> Index<'a> {
+    pub(super) fn new(manifests: &'a [Manifest]) -> Self {
+        let mut index = Index { manifests, ..Index::default() };
+        for (number, manifest) in manifests.iter().enumerate() {
+            let (kind, name, namespace) = (manifest.kind(), manifest.name(), manifest.namespace());
+            index.kinds.entry(kind).or_default().push(number);
+            index.names.entry((kind, name)).or_default().push(namespace, number);
+            if kind == "Service" {
+                index.services.push(namespace, labels_at(&manifest.json, "/metadata/labels"));
+            }
+            if matches!(kind, "RoleBinding" | "ClusterRoleBinding") {
+                let subjects = list(&manifest.json, "subjects").iter();
+                let accounts: BTreeSet<(&str, &str)> = subjects
+                    .map(|subject| (text(subject, "name"), text(subject, "namespace")))
+                    .collect();
+                for (account, namespace) in accounts {
+                    index.bindings.entry(account).or_default().push(namespace, number);
+                }
+            }
+        }
+
+        let services = || index.kinds.get("Service").into_iter().flatten().copied();
+        let selector = |number: usize| labels_at(&manifests[number].json, "/spec/selector");
+        let mut uses: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        services().flat_map(selector).for_each(|label| *uses.entry(label).or_default() += 1);
+        let rarest = |number| selector(number).min_by_key(|label| uses.get(label));
+        for (label, number) in services().filter_map(|number| Some((rarest(number)?, number))) {
+            let namespace = manifests[number].namespace();
+            index.selecting.entry(label).or_default().push(namespace, number);
+        }
+        index
+    }
+
+    pub(super) fn add_pods(&mut self, templates: &[Template<'a>], pickers: &[Picker<'a>]) {
+        for (number, template) in templates.iter().enumerate() {
+            self.owned.entry(template.owner).or_default().push(number);
+            let namespace = self.manifests[template.owner].namespace();
+            let labels = template.labels.iter().map(|(key, value)| (*key, *value));
+            self.templates.push(namespace, labels);
+        }
+        for (number, picker) in pickers.iter().enumerate() {
+            self.picking.insert(picker.owner, number);
+            let owner = &self.manifests[picker.owner];
+            let labels = labels_at(&owner.json, "/spec/template/metadata/labels");
+            self.pickers.push(owner.namespace(), labels);
+        }
+    }
+}
