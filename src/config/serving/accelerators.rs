@@ -67,16 +67,6 @@ pub static TPUS: [Tpu; 3] = [
     Tpu { name: "v7", accelerator: "tpu7x", devices_per_unit: 2, topologies: &[(4, "2x2x1")] },
 ];
 
-/// Returns the network with this name.
-pub fn rdma(name: &str) -> Option<&'static Rdma> {
-    RDMA.iter().find(|rdma| rdma.name == name)
-}
-
-/// Returns the TPU generation with this name.
-pub fn tpu(name: &str) -> Option<&'static Tpu> {
-    TPUS.iter().find(|tpu| tpu.name == name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! `engine`, `accelerator`, `prefill`, and the keys of topologies.
 
-use super::accelerators::{RDMA_NAMES, Rdma, TPU_NAMES, Tpu, rdma, tpu};
+use super::accelerators::{RDMA, RDMA_NAMES, Rdma, TPU_NAMES, TPUS, Tpu};
 use crate::declare::{Derived, Flat, Form, Key, Kind, choices, table};
 use crate::diag::Code;
 use crate::forms::{Any, Integer, ObjectName, Reference, patterns};
@@ -262,7 +262,8 @@ impl Form for TpuName {
     const KIND: Kind = Kind::OneOf(TPU_NAMES);
 
     fn read(_: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<&'static Tpu> {
-        tpu(value.get_ref().as_str()?)
+        let name = value.get_ref().as_str()?;
+        TPUS.iter().find(|tpu| tpu.name == name)
     }
 }
 
@@ -274,6 +275,7 @@ impl Form for RdmaName {
     const KIND: Kind = Kind::OneOf(RDMA_NAMES);
 
     fn read(_: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<&'static Rdma> {
-        rdma(value.get_ref().as_str()?)
+        let name = value.get_ref().as_str()?;
+        RDMA.iter().find(|rdma| rdma.name == name)
     }
 }

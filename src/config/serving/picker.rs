@@ -1,6 +1,6 @@
 //! `epp`, `objectives` and `rewrites`: the endpoint picker.
 
-use super::pods::PodTable;
+use super::pods::{PodTable, check_entries};
 use crate::declare::{Form, Key, Kind, OrDefault, OrEmpty, choices, table};
 use crate::diag::Code;
 use crate::forms::{Integer, NAMESPACE_LIMIT, Object, Reference};
@@ -90,20 +90,15 @@ impl Form for Flags {
     type Value = JsonMap<String, Json>;
     const KIND: Kind = Kind::Object;
 
-    fn read(
-        reader: &mut Reader<'_>,
-        _: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<JsonMap<String, Json>> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Self::Value> {
         let Json::Object(given) = as_json(value.get_ref()) else { return None };
-        for (name, flag) in &given {
+        check_entries(reader, value, &given, |name, flag| {
             let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-            if !plain || name.starts_with('-') || flag.is_object() || flag.is_array() {
-                let message = format!("`{name}` is not a flag with one value");
-                let hint = "write `flags = { tracing = false }`, without leading dashes";
-                reader.error(Code::InvalidValue, &value.span(), message, hint);
-            }
-        }
+            let is_flag = plain && !name.starts_with('-') && !flag.is_object() && !flag.is_array();
+            let message = format!("`{name}` is not a flag with one value");
+            let hint = "write `flags = { tracing = false }`, without leading dashes";
+            (!is_flag).then_some((message, hint))
+        });
         Some(given)
     }
 }
@@ -115,29 +110,24 @@ impl Form for Objectives {
     type Value = BTreeMap<String, i64>;
     const KIND: Kind = Kind::Object;
 
-    fn read(
-        reader: &mut Reader<'_>,
-        _: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<BTreeMap<String, i64>> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Self::Value> {
         let Json::Object(given) = as_json(value.get_ref()) else { return None };
-        let mut objectives = BTreeMap::new();
-        for (name, priority) in given {
-            let number = priority.as_i64().filter(|number| i32::try_from(*number).is_ok());
-            if name.split('.').any(|label| label_fault(label, NAMESPACE_LIMIT).is_some()) {
-                let message = format!("`{name}` is not a valid name for an InferenceObjective");
+        let number = |priority: &Json| priority.as_i64().filter(|n| i32::try_from(*n).is_ok());
+        check_entries(reader, value, &given, |name, priority| {
+            let is_name = name.split('.').all(|part| label_fault(part, NAMESPACE_LIMIT).is_none());
+            let of_name = (!is_name).then(|| {
                 let hint = "use lower-case letters, digits and dashes; start and end with a letter \
                     or digit";
-                reader.error(Code::InvalidValue, &value.span(), message, hint);
-            }
-            if number.is_none() {
-                let message = format!("the priority of `{name}` is not an integer");
+                (format!("`{name}` is not a valid name for an InferenceObjective"), hint)
+            });
+            let of_number = number(priority).is_none().then(|| {
                 let hint = "write `objectives = { premium = 100, batch = -10 }`";
-                reader.error(Code::InvalidValue, &value.span(), message, hint);
-            }
-            objectives.extend(number.map(|number| (name, number)));
-        }
-        Some(objectives)
+                (format!("the priority of `{name}` is not an integer"), hint)
+            });
+            of_name.into_iter().chain(of_number)
+        });
+        let entries = given.into_iter();
+        Some(entries.filter_map(|(name, priority)| Some((name, number(&priority)?))).collect())
     }
 }
 

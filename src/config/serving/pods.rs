@@ -126,6 +126,18 @@ table! {
     }
 }
 
+/// Reports the entries of a table that have faults: messages and hints.
+pub(super) fn check_entries<F: IntoIterator<Item = (String, &'static str)>>(
+    reader: &mut Reader<'_>,
+    table: &Spanned<DeValue<'_>>,
+    entries: &JsonMap<String, Json>,
+    faults: impl Fn(&str, &Json) -> F,
+) {
+    for (message, hint) in entries.iter().flat_map(|(name, entry)| faults(name, entry)) {
+        reader.error(Code::InvalidValue, &table.span(), message, hint);
+    }
+}
+
 /// Labels with valid keys and values.
 pub struct Labels;
 
@@ -137,19 +149,17 @@ impl Form for Labels {
         reader: &mut Reader<'_>,
         key: &Key,
         value: &Spanned<DeValue<'_>>,
-    ) -> Option<JsonMap<String, Json>> {
+    ) -> Option<Self::Value> {
         let labels = Annotations::read(reader, key, value)?;
-        for (name, text) in &labels {
+        check_entries(reader, value, &labels, |name, text| {
             let (prefix, last) = name.rsplit_once('/').unwrap_or(("", name));
             let host = prefix.is_empty()
                 || prefix.split('.').all(|label| label_fault(label, NAMESPACE_LIMIT).is_none());
             let text = text.as_str().unwrap_or_default();
-            if !host || last.is_empty() || !is_label_value(last) || !is_label_value(text) {
-                let message = format!("invalid label `{name}: {text}`");
-                let hint = "use at most 63 letters, digits, dashes, dots and underscores";
-                reader.error(Code::InvalidValue, &value.span(), message, hint);
-            }
-        }
+            let is_label = host && !last.is_empty() && is_label_value(last) && is_label_value(text);
+            let hint = "use at most 63 letters, digits, dashes, dots and underscores";
+            (!is_label).then(|| (format!("invalid label `{name}: {text}`"), hint))
+        });
         Some(labels)
     }
 }

@@ -37,8 +37,6 @@ pub struct Profile {
     pub lws: &'static str,
     /// `apiVersion` of DisaggregatedSets; `None` if the profile has none.
     pub disaggregated_set: Option<&'static str>,
-    /// `MAJOR.MINOR` of the picker as a number, for tables of flags and plugins.
-    pub release: (u32, u32),
     /// True if the picker has the plugins of llm-d.
     pub llm_d: bool,
 }
@@ -46,46 +44,39 @@ pub struct Profile {
 /// Names of all profiles, the newest first.
 pub const NAMES: &[&str] = &["llm-d-0.10", "llm-d-0.9", "gie-1.4"];
 
+/// The newest profile. Older ones say what differs.
+const NEWEST: Profile = Profile {
+    name: "llm-d-0.10",
+    version: "0.10.0",
+    pool: "inference.networking.k8s.io/v1",
+    objective: "llm-d.ai/v1alpha2",
+    picker_config: "llm-d.ai/v1alpha1",
+    picker_image: "ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.10.0",
+    sidecar_image: Some("ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.10.0"),
+    sidecar_engine_port: "model-server-port",
+    tracing_flag: true,
+    needs_picker: false,
+    most_ports: 8,
+    lws: "leaderworkerset.x-k8s.io/v1",
+    disaggregated_set: Some("disaggregatedset.x-k8s.io/v1"),
+    llm_d: true,
+};
+
 /// The profiles, in the order of [`NAMES`].
 static PROFILES: [Profile; 3] = [
-    Profile {
-        name: "llm-d-0.10",
-        version: "0.10.0",
-        pool: "inference.networking.k8s.io/v1",
-        objective: "llm-d.ai/v1alpha2",
-        picker_config: "llm-d.ai/v1alpha1",
-        picker_image: "ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.10.0",
-        sidecar_image: Some("ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.10.0"),
-        sidecar_engine_port: "model-server-port",
-        tracing_flag: true,
-        needs_picker: false,
-        most_ports: 8,
-        lws: "leaderworkerset.x-k8s.io/v1",
-        disaggregated_set: Some("disaggregatedset.x-k8s.io/v1"),
-        release: (0, 10),
-        llm_d: true,
-    },
+    NEWEST,
     Profile {
         name: "llm-d-0.9",
         version: "0.9.0",
-        pool: "inference.networking.k8s.io/v1",
-        objective: "llm-d.ai/v1alpha2",
-        picker_config: "llm-d.ai/v1alpha1",
         picker_image: "ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.9.0",
         sidecar_image: Some("ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.9.0"),
         sidecar_engine_port: "vllm-port",
-        tracing_flag: true,
         needs_picker: true,
-        most_ports: 8,
-        lws: "leaderworkerset.x-k8s.io/v1",
-        disaggregated_set: Some("disaggregatedset.x-k8s.io/v1"),
-        release: (0, 9),
-        llm_d: true,
+        ..NEWEST
     },
     Profile {
         name: "gie-1.4",
         version: "1.4.0",
-        pool: "inference.networking.k8s.io/v1",
         objective: "inference.networking.x-k8s.io/v1alpha2",
         picker_config: "inference.networking.x-k8s.io/v1alpha1",
         picker_image: "registry.k8s.io/gateway-api-inference-extension/epp:v1.4.0",
@@ -93,11 +84,9 @@ static PROFILES: [Profile; 3] = [
         sidecar_engine_port: "",
         tracing_flag: false,
         needs_picker: true,
-        most_ports: 8,
-        lws: "leaderworkerset.x-k8s.io/v1",
         disaggregated_set: None,
-        release: (1, 4),
         llm_d: false,
+        ..NEWEST
     },
 ];
 
