@@ -1,5 +1,6 @@
 //! Builds objects from JSON, with expressions for values that Helm fills in.
 
+use crate::config::serving::ServingConfig;
 use crate::ir::{
     Condition, Expr, Map, Object, Origin, Part, Value, ValueSpec, ValuesPath, map, value,
 };
@@ -34,6 +35,30 @@ pub(super) fn with(mut object: Object, key: &str, value: impl Into<Value>) -> Ob
     object
 }
 
+/// Creates a namespaced object with a spec.
+pub(super) fn with_spec(
+    (api_version, kind): (&str, &str),
+    name: &str,
+    labels: &Json,
+    spec: impl Into<Value>,
+) -> Object {
+    with(object(api_version, kind, name, labels), "spec", spec)
+}
+
+/// Returns the label of all objects of a model.
+pub(super) fn part_of(config: &ServingConfig) -> Json {
+    json!({"app.kubernetes.io/part-of": config.name})
+}
+
+/// Returns the labels of engine pods and their workloads.
+pub(super) fn engine_labels(config: &ServingConfig, name: &str) -> Json {
+    json!({
+        "app.kubernetes.io/name": name,
+        "app.kubernetes.io/part-of": config.name,
+        "app.kubernetes.io/component": "engine",
+    })
+}
+
 /// Returns a name with the release namespace, such as `TEXT-NAMESPACE-TEXT`.
 pub(super) fn with_namespace(before: &str, after: &str) -> Value {
     let texts = [Part::Text(before.to_owned()), Part::ReleaseNamespace];
@@ -59,28 +84,31 @@ impl Values {
         self.0
     }
 
-    fn declare(&mut self, path: &ValuesPath, default: Json, schema: Json, description: &str) {
-        if self.0.iter().any(|spec| spec.path == *path) {
-            return;
+    /// Declares a value unless it is known, and returns its path.
+    fn declare(
+        &mut self,
+        path: &[&str],
+        default: Json,
+        schema: Json,
+        description: &str,
+    ) -> ValuesPath {
+        let path = ValuesPath::new(path.iter().copied());
+        if !self.0.iter().any(|spec| spec.path == path) {
+            self.0.push(ValueSpec::new(path.clone(), default, schema, description.to_owned()));
         }
-        let description = description.to_owned();
-        self.0.push(ValueSpec::new(path.clone(), default, schema, description));
+        path
     }
 
     /// Declares a number of replicas.
     pub(super) fn count(&mut self, path: &[&str], default: u32, description: &str) -> Value {
-        let path = ValuesPath::new(path.iter().copied());
         let schema = json!({"type": "integer", "minimum": 0});
-        self.declare(&path, json!(default), schema, description);
-        Expr::Integer(path).into()
+        Expr::Integer(self.declare(path, json!(default), schema, description)).into()
     }
 
     /// Declares a non-empty string.
     pub(super) fn text(&mut self, path: &[&str], default: &str, description: &str) -> Value {
-        let path = ValuesPath::new(path.iter().copied());
         let schema = json!({"type": "string", "minLength": 1});
-        self.declare(&path, json!(default), schema, description);
-        Expr::Text(path).into()
+        Expr::Text(self.declare(path, json!(default), schema, description)).into()
     }
 
     /// Declares a string, which is omitted while it is empty.
@@ -90,8 +118,7 @@ impl Values {
         default: &str,
         description: &str,
     ) -> Value {
-        let path = ValuesPath::new(path.iter().copied());
-        self.declare(&path, json!(default), json!({"type": "string"}), description);
+        let path = self.declare(path, json!(default), json!({"type": "string"}), description);
         Value::when(Condition::Set(path.clone()), Expr::Text(path).into())
     }
 
@@ -103,13 +130,12 @@ impl Values {
         item: Json,
         description: &str,
     ) -> Value {
-        let path = ValuesPath::new(path.iter().copied());
         let schema = if default.is_array() {
             json!({"type": "array", "items": item})
         } else {
             json!({"type": "object", "additionalProperties": item})
         };
-        self.declare(&path, default, schema, description);
+        let path = self.declare(path, default, schema, description);
         Value::when(Condition::Set(path.clone()), Expr::Values(path).into())
     }
 
@@ -123,8 +149,6 @@ impl Values {
         let names: Vec<&str> = fixed.iter().map(|(name, _)| *name).collect();
         let mut resources = Map::new();
         for group in ["requests", "limits"] {
-            let segments: Vec<&str> = path.iter().copied().chain([group]).collect();
-            let path = ValuesPath::new(segments.iter().copied());
             let mut schema = json!({
                 "type": "object",
                 "additionalProperties": {"type": ["string", "number"]},
@@ -136,7 +160,7 @@ impl Values {
             if let Json::Object(entries) = &mut entries {
                 entries.retain(|name, _| !names.contains(&name.as_str()));
             }
-            let whose = path.segments().first().map_or("", String::as_str);
+            let whose = path.first().copied().unwrap_or_default();
             let description = if names.is_empty() {
                 format!("Resource {group} of {whose}.")
             } else {
@@ -144,34 +168,22 @@ impl Values {
                     "Resource {group} of {whose}, without accelerators, which follow from the topology."
                 )
             };
-            self.declare(&path, entries, schema, &description);
-            let mut map = Map::new();
-            for (name, units) in fixed {
-                map.insert((*name).to_owned(), i64::from(*units).into());
-            }
-            map.insert(path.to_string(), Expr::Entries(path.clone()).into());
+            let path = self.declare(&[path, &[group]].concat(), entries, schema, &description);
+            let fixed = fixed.iter();
+            let mut map: Map =
+                fixed.map(|(name, units)| ((*name).to_owned(), i64::from(*units).into())).collect();
+            map.insert(path.to_string(), Expr::Entries(path).into());
             resources.insert(group.to_owned(), map.into());
         }
 
         resources.into()
     }
 
-    /// Declares additional annotations.
-    pub(super) fn annotations(&mut self, path: &[&str], description: &str) -> Value {
-        self.annotations_from(path, json!({}), description)
-    }
-
-    /// Declares annotations with these defaults.
-    pub(super) fn annotations_from(
-        &mut self,
-        path: &[&str],
-        default: Json,
-        description: &str,
-    ) -> Value {
-        let path = ValuesPath::new(path.iter().copied());
+    /// Declares annotations with these defaults, for the user to add others.
+    pub(super) fn annotations(&mut self, path: &[&str], default: Json, description: &str) -> Value {
         let schema = json!({"type": "object", "additionalProperties": {"type": "string"}});
-        self.declare(&path, default, schema, description);
-        value!({(path.to_string()): Expr::Entries(path.clone())})
+        let path = self.declare(path, default, schema, description);
+        value!({(path.to_string()): Expr::Entries(path)})
     }
 
     /// Declares the image pull secrets.

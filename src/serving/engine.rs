@@ -1,7 +1,7 @@
 //! Pods of the engine: containers, probes, volumes, and the routing sidecar. What depends on the model
 //! server is in `model_server`.
 
-use super::build::Values;
+use super::build::{Values, engine_labels};
 use super::model_server::{self, mounted};
 use super::topology::{SUPERVISOR_PORT, Servers, Workload};
 use super::{pod_fields, presets};
@@ -52,7 +52,7 @@ pub(super) fn template(workload: &Workload<'_>, pod: Pod, values: &mut Values) -
     value!({
         "metadata": {
             "labels": labels(workload, pod != Pod::Headless),
-            "annotations": values.annotations(&[role, "annotations"], &description),
+            "annotations": values.annotations(&[role, "annotations"], json!({}), &description),
         },
         "spec": spec(workload, pod, values),
     })
@@ -60,11 +60,7 @@ pub(super) fn template(workload: &Workload<'_>, pod: Pod, values: &mut Values) -
 
 /// Returns the labels of pods. Only pods with a server have the labels of the pool's selector.
 pub(super) fn labels(workload: &Workload<'_>, serving: bool) -> Json {
-    let mut labels = json!({
-        "app.kubernetes.io/name": workload.name(),
-        "app.kubernetes.io/part-of": workload.config.name,
-        "app.kubernetes.io/component": "engine",
-    });
+    let mut labels = engine_labels(workload.config, &workload.name());
     if serving {
         labels["app"] = json!(workload.config.name);
         if workload.disaggregated {
@@ -99,22 +95,17 @@ fn spec(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
 pub(super) fn scheduling(workload: &Workload<'_>, values: &mut Values, spec: &mut Map) {
     let config = workload.config;
     let role = workload.role.as_str();
-    let mut set = |key: &str, value: Value| {
-        spec.insert(key.to_owned(), value);
-    };
     let selector = node_selector(workload);
-    let text = json!({"type": "string"});
-    let description = format!("Node selector of the {role} pods.");
-    set("nodeSelector", values.whole(&[role, "nodeSelector"], selector, text, &description));
     let tolerations = Json::Array(config.engine.tolerations.clone());
-    let object = json!({"type": "object"});
-    let description = format!("Tolerations of the {role} pods.");
-    set(
-        "tolerations",
-        values.whole(&[role, "tolerations"], tolerations, object.clone(), &description),
-    );
-    let description = format!("Affinity of the {role} pods.");
-    set("affinity", values.whole(&[role, "affinity"], json!({}), object, &description));
+    for (key, default, kind, what) in [
+        ("nodeSelector", selector, "string", "Node selector"),
+        ("tolerations", tolerations, "object", "Tolerations"),
+        ("affinity", json!({}), "object", "Affinity"),
+    ] {
+        let description = format!("{what} of the {role} pods.");
+        let value = values.whole(&[role, key], default, json!({"type": kind}), &description);
+        spec.insert(key.to_owned(), value);
+    }
 }
 
 /// Returns the node selector: of the TPU generation, and of `engine`.
@@ -178,60 +169,35 @@ fn volumes(workload: &Workload<'_>) -> Json {
 fn container(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
     let config = workload.config;
     let role = workload.role.as_str();
-    let mut container = Map::new();
-    let mut set = |key: &str, value: Value| {
-        container.insert(key.to_owned(), value);
-    };
-    set("name", "engine".into());
-    set("image", values.text(&["image"], &config.engine.image, "Engine image of all pods."));
     let (command, args) = command(workload, pod);
-    set("command", Value::texts(command));
-    if !args.is_empty() {
-        set("args", Value::texts(args));
-    }
-    set("env", environment(workload).into());
-    let ports = ports(workload, pod);
-    if ports.as_array().is_some_and(|ports| !ports.is_empty()) {
-        set("ports", ports.into());
-    }
+    let image = values.text(&["image"], &config.engine.image, "Engine image of all pods.");
     let default = workload.shape.resources.clone().unwrap_or(json!({}));
-    set("resources", values.resources(&[role, "resources"], &default, &devices(workload)));
+    let mut container = map! {
+        "name": "engine",
+        "image": image,
+        "command": Value::texts(command),
+        "args": ?(!args.is_empty()).then(|| Value::texts(args)),
+        "env": environment(workload),
+        "ports": ?Some(ports(workload, pod)).filter(|ports| !ports.is_empty()).map(Json::Array),
+        "resources": values.resources(&[role, "resources"], &default, &devices(workload)),
+    };
     if pod != Pod::Headless {
-        let supervised = workload.shape.topology == Topology::DpExternal;
-        let probes = &model_server::of(config).probes;
-        let (port, ready) = if supervised {
-            (json!("supervisor"), "/readyz")
-        } else {
-            (json!("engine"), probes.ready)
-        };
-        let probe = |path: &str, period: u32, failures: u32| {
-            json!({
-                "httpGet": {"path": path, "port": port},
-                "periodSeconds": period,
-                "timeoutSeconds": probes.timeout,
-                "failureThreshold": failures,
-            })
-        };
-        let failures = config.engine.startup_minutes.saturating_mul(6);
-        set("startupProbe", probe(probes.live, 10, failures).into());
-        set("livenessProbe", probe(probes.live, 10, 3).into());
-        set("readinessProbe", probe(ready, 5, 3).into());
-        // Gateways remove the endpoint with a delay.
-        set("lifecycle", json!({"preStop": {"sleep": {"seconds": 15}}}).into());
+        container.extend(probes(workload));
     }
+
+    let of_network = config.accelerator.rdma.map_or(&[][..], |rdma| rdma.capabilities);
+    let own = config.engine.capabilities.iter().map(String::as_str);
+    let more = of_network.iter().copied().filter(|name| !own.clone().any(|own| own == *name));
+    let capabilities: Vec<&str> = own.clone().chain(more).collect();
     let mut security = json!({
         "allowPrivilegeEscalation": false,
         "seccompProfile": {"type": "RuntimeDefault"},
         "capabilities": {"drop": ["ALL"]},
     });
-    let of_network = config.accelerator.rdma.map_or(&[][..], |rdma| rdma.capabilities);
-    let own = config.engine.capabilities.iter().map(String::as_str);
-    let more = of_network.iter().copied().filter(|name| !own.clone().any(|own| own == *name));
-    let capabilities: Vec<&str> = own.clone().chain(more).collect();
     if !capabilities.is_empty() {
         security["capabilities"]["add"] = json!(capabilities);
     }
-    set("securityContext", security.into());
+
     let mut mounts = vec![json!({"name": "cache", "mountPath": "/var/cache/engine"})];
     if shared_memory(workload).is_some() {
         mounts.push(json!({"name": "shared-memory", "mountPath": "/dev/shm"}));
@@ -239,8 +205,32 @@ fn container(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
     if mounted(&config.model).is_some() {
         mounts.push(json!({"name": "model", "mountPath": "/mnt/model", "readOnly": true}));
     }
-    set("volumeMounts", Json::Array(mounts).into());
+    container.extend(map! {"securityContext": security, "volumeMounts": Json::Array(mounts)});
     container.into()
+}
+
+/// Returns the probes of a pod with a server, and the hook that keeps it running while Gateways remove
+/// its endpoint.
+fn probes(workload: &Workload<'_>) -> Map {
+    let config = workload.config;
+    let supervised = workload.shape.topology == Topology::DpExternal;
+    let probes = &model_server::of(config).probes;
+    let (port, ready) =
+        if supervised { ("supervisor", "/readyz") } else { ("engine", probes.ready) };
+    let probe = |path: &str, period: u32, failures: u32| {
+        json!({
+            "httpGet": {"path": path, "port": port},
+            "periodSeconds": period,
+            "timeoutSeconds": probes.timeout,
+            "failureThreshold": failures,
+        })
+    };
+    map! {
+        "startupProbe": probe(probes.live, 10, config.engine.startup_minutes.saturating_mul(6)),
+        "livenessProbe": probe(probes.live, 10, 3),
+        "readinessProbe": probe(ready, 5, 3),
+        "lifecycle": {"preStop": {"sleep": {"seconds": 15}}},
+    }
 }
 
 fn environment(workload: &Workload<'_>) -> Json {
@@ -302,7 +292,7 @@ pub(super) fn trace_variables(tracing: &Tracing, service: &str) -> Vec<Json> {
     variables.into_iter().map(|(name, value)| json!({"name": name, "value": value})).collect()
 }
 
-fn ports(workload: &Workload<'_>, pod: Pod) -> Json {
+fn ports(workload: &Workload<'_>, pod: Pod) -> Vec<Json> {
     let mut ports = Vec::new();
     if pod != Pod::Headless {
         for rank in 0..workload.port_count().min(64) {
@@ -320,7 +310,7 @@ fn ports(workload: &Workload<'_>, pod: Pod) -> Json {
         let port = model_server::of(workload.config).transfer_port;
         ports.push(json!({"name": "transfer", "containerPort": port}));
     }
-    Json::Array(ports)
+    ports
 }
 
 /// Returns the command and arguments of the engine.

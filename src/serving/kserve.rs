@@ -1,7 +1,7 @@
 //! `form = "kserve"`: one LLMInferenceService, from which the KServe controller creates workloads,
 //! picker, pool and route.
 
-use super::build::{Values, object, with};
+use super::build::{Values, part_of, with_spec};
 use super::model_server::{self, model_argument};
 use super::topology::{Role, SERVING_PORT, Workload};
 use super::{engine, presets, route};
@@ -50,8 +50,7 @@ pub(super) fn service(
         })
     });
     spec.extend(map! {"router": router(config, values), "tracing": ?tracing});
-    let labels = json!({"app.kubernetes.io/part-of": config.name});
-    with(object(API, "LLMInferenceService", &config.name, &labels), "spec", Value::from(spec))
+    with_spec((API, "LLMInferenceService"), &config.name, &part_of(config), spec)
 }
 
 /// Returns the adapters, which the controller downloads or mounts.

@@ -1,6 +1,6 @@
 //! Monitors, network policies, disruption budgets and autoscalers.
 
-use super::build::{object, with};
+use super::build::{part_of, with_spec};
 use super::topology::{Role, Workload};
 use super::{model_server, picker, route};
 use crate::config::serving::{Autoscaling, Monitoring, NetworkPolicy, ServingConfig, Topology};
@@ -24,23 +24,13 @@ pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec
         objects.extend(workload.map(|workload| autoscaler(workload, scaling)));
         if scaling.gke {
             let interval = config.monitoring.as_ref().map_or("10s", |own| &own.interval);
-            let monitor = |workload| {
-                let api = "monitoring.googleapis.com/v1";
-                pod_monitor(
-                    (api, "PodMonitoring", "endpoints"),
-                    workload,
-                    interval,
-                    &labels(config),
-                )
-            };
+            let kind = ("monitoring.googleapis.com/v1", "PodMonitoring");
+            let labels = part_of(config);
+            let monitor = |workload| pod_monitor(kind, "endpoints", workload, interval, &labels);
             objects.extend(workloads.iter().map(monitor));
         }
     }
     objects
-}
-
-fn labels(config: &ServingConfig) -> Json {
-    json!({"app.kubernetes.io/part-of": config.name})
 }
 
 fn monitors(
@@ -49,7 +39,7 @@ fn monitors(
     workloads: &[Workload<'_>],
 ) -> Vec<Object> {
     let mut own = picker::labels(config);
-    let mut engine = labels(config);
+    let mut engine = part_of(config);
     for labels in [&mut own, &mut engine] {
         if let Json::Object(labels) = labels {
             labels.extend(monitoring.labels.clone());
@@ -70,10 +60,10 @@ fn monitors(
         "namespaceSelector": {"matchNames": [Expr::ReleaseNamespace]},
         "selector": {"matchLabels": {"app.kubernetes.io/name": &name}},
     });
-    let monitor = object(api, "ServiceMonitor", &format!("{name}-monitor"), &own);
-    let mut objects = vec![with(monitor, "spec", spec)];
-    let kind = (api, "PodMonitor", "podMetricsEndpoints");
-    let monitor = |workload| pod_monitor(kind, workload, &monitoring.interval, &engine);
+    let name = format!("{name}-monitor");
+    let mut objects = vec![with_spec((api, "ServiceMonitor"), &name, &own, spec)];
+    let (kind, key) = ((api, "PodMonitor"), "podMetricsEndpoints");
+    let monitor = |workload| pod_monitor(kind, key, workload, &monitoring.interval, &engine);
     objects.extend(workloads.iter().map(monitor));
     objects
 }
@@ -81,7 +71,8 @@ fn monitors(
 /// Returns the object by which the metrics of engines are collected: of this `apiVersion` and kind, with
 /// the ports at this key.
 fn pod_monitor(
-    (api, kind, key): (&str, &str, &str),
+    kind: (&str, &str),
+    key: &str,
     workload: &Workload<'_>,
     interval: &str,
     labels: &Json,
@@ -98,7 +89,7 @@ fn pod_monitor(
         }},
         key: endpoints,
     });
-    with(object(api, kind, &workload.name(), labels), "spec", &spec)
+    with_spec(kind, &workload.name(), labels, &spec)
 }
 
 fn policies(
@@ -148,18 +139,11 @@ fn policies(
         "app.kubernetes.io/component": "engine",
     });
     let picker_pods = json!({"llm-d-router-gateway": picker_name});
-    vec![
-        with(
-            object(api, "NetworkPolicy", &config.name, &labels(config)),
-            "spec",
-            spec(engine_pods, engine),
-        ),
-        with(
-            object(api, "NetworkPolicy", &picker_name, &labels(config)),
-            "spec",
-            spec(picker_pods, picking),
-        ),
-    ]
+    let policies =
+        [(&config.name, spec(engine_pods, engine)), (&picker_name, spec(picker_pods, picking))];
+    policies
+        .map(|(name, spec)| with_spec((api, "NetworkPolicy"), name, &part_of(config), spec))
+        .into()
 }
 
 fn budget(workload: &Workload<'_>, pods: u32) -> Object {
@@ -168,8 +152,7 @@ fn budget(workload: &Workload<'_>, pods: u32) -> Object {
         "maxUnavailable": pods,
         "selector": {"matchLabels": {"app.kubernetes.io/name": name}},
     });
-    let labels = labels(workload.config);
-    with(object("policy/v1", "PodDisruptionBudget", &name, &labels), "spec", &spec)
+    with_spec(("policy/v1", "PodDisruptionBudget"), &name, &part_of(workload.config), &spec)
 }
 
 /// Returns the engine's gauge of waiting requests.
@@ -210,8 +193,8 @@ fn autoscaler(workload: &Workload<'_>, scaling: &Autoscaling) -> Object {
                 },
             }],
         });
-        let api = "autoscaling/v2";
-        return with(object(api, "HorizontalPodAutoscaler", &name, &labels(config)), "spec", &spec);
+        let kind = ("autoscaling/v2", "HorizontalPodAutoscaler");
+        return with_spec(kind, &name, &part_of(config), &spec);
     }
     // Another namespace may serve a model with the same name.
     let query = Expr::Concat(vec![
@@ -233,5 +216,5 @@ fn autoscaler(workload: &Workload<'_>, scaling: &Autoscaling) -> Object {
             },
         }],
     });
-    with(object("keda.sh/v1alpha1", "ScaledObject", &name, &labels(config)), "spec", spec)
+    with_spec(("keda.sh/v1alpha1", "ScaledObject"), &name, &part_of(config), spec)
 }

@@ -1,7 +1,8 @@
 //! Endpoint picker: Deployment, Service, configuration and RBAC.
 
-use super::build::{Values, cluster_object, object, with, with_namespace};
+use super::build::{Values, cluster_object, object, with, with_namespace, with_spec};
 use super::releases::{VLLM, image};
+use super::view::group_of;
 use super::{engine, model_server, presets};
 use crate::config::serving::ServingConfig;
 use crate::ir::{Expr, Object, Value, map, value};
@@ -73,11 +74,11 @@ fn service(name: &str, labels: &Json) -> Object {
         ],
         "type": "ClusterIP",
     });
-    with(object("v1", "Service", name, labels), "spec", &spec)
+    with_spec(("v1", "Service"), name, labels, &spec)
 }
 
 fn args(config: &ServingConfig) -> Value {
-    let group = config.profile.pool.split_once('/').map_or("", |(group, _)| group);
+    let group = group_of(config.profile.pool);
     let mut args: Vec<Value> = vec![
         "--pool-name".into(),
         Value::text(&config.name),
@@ -189,12 +190,12 @@ fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Va
                     "llm-d.ai/igw-mode": SELECTOR,
                     "app.kubernetes.io/part-of": &config.name,
                 },
-                "annotations": values.annotations(&["epp", "annotations"], description),
+                "annotations": values.annotations(&["epp", "annotations"], json!({}), description),
             },
             "spec": pod,
         },
     });
-    with(object("apps/v1", "Deployment", name, &labels), "spec", spec)
+    with_spec(("apps/v1", "Deployment"), name, &labels, spec)
 }
 
 /// Returns the release of vLLM that tokenizes prompts for an engine: its own, because others may make other
@@ -269,7 +270,6 @@ fn subjects(account: &str) -> Value {
 fn rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Object> {
     let read = json!(["get", "watch", "list"]);
     let kinds = json!(["inferenceobjectives", "inferencemodelrewrites"]);
-    let group = |api: &str| json!([api.split_once('/').map_or("", |(group, _)| group)]);
     let mut rules = vec![json!({
         "apiGroups": ["inference.networking.x-k8s.io"], "resources": kinds, "verbs": read,
     })];
@@ -278,7 +278,7 @@ fn rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Object> {
         rules.push(json!({"apiGroups": ["llm-d.ai"], "resources": kinds, "verbs": read}));
     }
     rules.push(json!({
-        "apiGroups": group(config.profile.pool), "resources": ["inferencepools"], "verbs": read,
+        "apiGroups": [group_of(config.profile.pool)], "resources": ["inferencepools"], "verbs": read,
     }));
 
     let pools = format!("{name}-non-sa");

@@ -1,16 +1,12 @@
 //! InferencePool, objectives and rewrites.
 
-use super::build::{object, with};
+use super::build::with_spec;
 use super::picker;
 use super::topology::Workload;
+use super::view::group_of;
 use crate::config::serving::ServingConfig;
 use crate::ir::Object;
 use serde_json::{Value as Json, json};
-
-/// Returns the API group of InferencePools.
-fn group(config: &ServingConfig) -> &'static str {
-    config.profile.pool.split_once('/').map_or("", |(group, _)| group)
-}
 
 /// Returns the pool, its objectives and rewrites.
 pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec<Object> {
@@ -28,34 +24,28 @@ pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec
         },
     });
 
-    let pool = object(config.profile.pool, "InferencePool", &config.name, &labels);
-    let mut objects = vec![with(pool, "spec", &spec)];
-    let reference = json!({"group": group(config), "name": config.name});
+    let kind = (config.profile.pool, "InferencePool");
+    let mut objects = vec![with_spec(kind, &config.name, &labels, &spec)];
+    let reference = json!({"group": group_of(config.profile.pool), "name": config.name});
     for (name, priority) in &config.objectives {
         let spec = json!({"priority": priority, "poolRef": reference});
-        let objective = object(config.profile.objective, "InferenceObjective", name, &labels);
-        objects.push(with(objective, "spec", &spec));
+        let kind = (config.profile.objective, "InferenceObjective");
+        objects.push(with_spec(kind, name, &labels, &spec));
     }
 
     if !config.rewrites.is_empty() {
-        let rules: Vec<Json> = config
-            .rewrites
-            .iter()
-            .map(|(model, targets)| {
-                let targets: Vec<Json> = targets
-                    .iter()
-                    .map(|(model, weight)| json!({"modelRewrite": model, "weight": weight}))
-                    .collect();
-                json!({
-                    "matches": [{"model": {"type": "Exact", "value": model}}],
-                    "targets": targets,
-                })
+        let target =
+            |(model, weight): &(String, u32)| json!({"modelRewrite": model, "weight": weight});
+        let rules = config.rewrites.iter().map(|(model, targets)| {
+            json!({
+                "matches": [{"model": {"type": "Exact", "value": model}}],
+                "targets": targets.iter().map(target).collect::<Json>(),
             })
-            .collect();
+        });
+        let rules: Json = rules.collect();
         let spec = json!({"poolRef": reference, "rules": rules});
-        let kind = "InferenceModelRewrite";
-        let rewrite = object(config.profile.objective, kind, &config.name, &labels);
-        objects.push(with(rewrite, "spec", &spec));
+        let kind = (config.profile.objective, "InferenceModelRewrite");
+        objects.push(with_spec(kind, &config.name, &labels, &spec));
     }
 
     objects
@@ -63,5 +53,5 @@ pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec
 
 /// Returns the backend reference of routes to the pool.
 pub(super) fn backend(config: &ServingConfig) -> Json {
-    json!({"group": group(config), "kind": "InferencePool", "name": config.name})
+    json!({"group": group_of(config.profile.pool), "kind": "InferencePool", "name": config.name})
 }

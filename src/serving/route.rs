@@ -1,6 +1,6 @@
 //! HTTPRoute from a Gateway to the pool, and provider-specific objects.
 
-use super::build::{object, with};
+use super::build::{part_of, with_spec};
 use super::{model_server, picker, pool, topology};
 use crate::config::serving::{RouteConfig, ServingConfig};
 use crate::ir::{Expr, Object, Part, Value, value};
@@ -37,8 +37,8 @@ fn http_route(config: &ServingConfig, route: &RouteConfig) -> Object {
         spec["hostnames"] = json!(route.hosts);
     }
     spec["rules"] = json!(rules(config, route, &pool::backend(config)));
-    let api = "gateway.networking.k8s.io/v1";
-    with(object(api, "HTTPRoute", &config.name, &labels(config)), "spec", &spec)
+    let kind = ("gateway.networking.k8s.io/v1", "HTTPRoute");
+    with_spec(kind, &config.name, &part_of(config), &spec)
 }
 
 /// Returns the rules from paths to a backend.
@@ -84,10 +84,6 @@ fn is_one_of(paths: &[&str], path: &str) -> bool {
     paths.contains(&first)
 }
 
-fn labels(config: &ServingConfig) -> Json {
-    json!({"app.kubernetes.io/part-of": config.name})
-}
-
 fn gateway(route: &RouteConfig, class: &str) -> Object {
     let spec = json!({
         "gatewayClassName": class,
@@ -98,8 +94,8 @@ fn gateway(route: &RouteConfig, class: &str) -> Object {
             "allowedRoutes": {"namespaces": {"from": "Same"}},
         }],
     });
-    let api = "gateway.networking.k8s.io/v1";
-    with(object(api, "Gateway", &route.gateway, &json!({})), "spec", &spec)
+    let kind = ("gateway.networking.k8s.io/v1", "Gateway");
+    with_spec(kind, &route.gateway, &json!({}), &spec)
 }
 
 /// Returns the DestinationRule for the picker's self-signed certificate, which Istio must not verify.
@@ -111,9 +107,8 @@ fn destination_rule(config: &ServingConfig) -> Object {
     ]);
     let policy = json!({"tls": {"mode": "SIMPLE", "insecureSkipVerify": true}});
     let spec = value!({"host": host, "trafficPolicy": policy});
-    let name = picker::name(config);
-    let api = "networking.istio.io/v1beta1";
-    with(object(api, "DestinationRule", &name, &labels(config)), "spec", spec)
+    let kind = ("networking.istio.io/v1beta1", "DestinationRule");
+    with_spec(kind, &picker::name(config), &part_of(config), spec)
 }
 
 fn gke(config: &ServingConfig) -> [Object; 2] {
@@ -136,12 +131,9 @@ fn gke(config: &ServingConfig) -> [Object; 2] {
         },
     });
 
-    let api = "networking.gke.io/v1";
-    let labels = labels(config);
-    [
-        with(object(api, "GCPBackendPolicy", &config.name, &labels), "spec", &backend),
-        with(object(api, "HealthCheckPolicy", &config.name, &labels), "spec", &health),
-    ]
+    [("GCPBackendPolicy", backend), ("HealthCheckPolicy", health)].map(|(kind, spec)| {
+        with_spec(("networking.gke.io/v1", kind), &config.name, &part_of(config), &spec)
+    })
 }
 
 /// Maximum timeout of Google's load balancers in seconds.
@@ -181,7 +173,7 @@ fn auth_policy(config: &ServingConfig) -> Object {
             },
         },
     });
-    with(object("kuadrant.io/v1", "AuthPolicy", &config.name, &labels(config)), "spec", &spec)
+    with_spec(("kuadrant.io/v1", "AuthPolicy"), &config.name, &part_of(config), &spec)
 }
 
 /// Returns peers in these namespaces; without any, all pods of the release namespace.

@@ -1,6 +1,6 @@
 //! Workload objects: Deployments, LeaderWorkerSets and DisaggregatedSets.
 
-use super::build::{Values, object, with};
+use super::build::{Values, engine_labels, object, part_of, with, with_spec};
 use super::engine::{self, Pod};
 use super::pod_fields;
 use super::topology::{Role, Workload};
@@ -12,9 +12,9 @@ use serde_json::{Value as Json, json};
 pub(super) fn objects(workloads: &[Workload<'_>], values: &mut Values) -> Vec<Object> {
     let Some(first) = workloads.first() else { return Vec::new() };
     let config = first.config;
-    let labels = json!({"app.kubernetes.io/part-of": config.name});
+    let labels = part_of(config);
     let mut account = object("v1", "ServiceAccount", &config.name, &labels);
-    let annotations = values.annotations_from(
+    let annotations = values.annotations(
         &["serviceAccount", "annotations"],
         Json::Object(config.service_account_annotations.clone()),
         "Annotations of the ServiceAccount of the engine pods.",
@@ -27,24 +27,19 @@ pub(super) fn objects(workloads: &[Workload<'_>], values: &mut Values) -> Vec<Ob
         return objects;
     }
     for workload in workloads {
-        objects.push(if workload.is_group() {
-            let kind = "LeaderWorkerSet";
-            let object = object(config.profile.lws, kind, &workload.name(), &labels_of(workload));
-            with(object, "spec", group(workload, values))
+        let (kind, spec) = if workload.is_group() {
+            ((config.profile.lws, "LeaderWorkerSet"), group(workload, values))
         } else {
-            deployment(workload, values)
-        });
+            (("apps/v1", "Deployment"), deployment(workload, values))
+        };
+        objects.push(with_spec(kind, &workload.name(), &labels_of(workload), spec));
     }
     objects
 }
 
 /// Returns the labels of the workload object.
 fn labels_of(workload: &Workload<'_>) -> Json {
-    let mut labels = json!({
-        "app.kubernetes.io/name": workload.name(),
-        "app.kubernetes.io/part-of": workload.config.name,
-        "app.kubernetes.io/component": "engine",
-    });
+    let mut labels = engine_labels(workload.config, &workload.name());
     if let Some(queue) = &workload.config.queue {
         labels["kueue.x-k8s.io/queue-name"] = json!(queue);
     }
@@ -67,7 +62,7 @@ fn cache(config: &ServingConfig, labels: &Json, values: &mut Values) -> Option<O
         "resources": {"requests": {"storage": size}},
     });
     let name = pod_fields::cache_claim(config)?;
-    Some(with(object("v1", "PersistentVolumeClaim", &name, labels), "spec", spec))
+    Some(with_spec(("v1", "PersistentVolumeClaim"), &name, labels, spec))
 }
 
 /// Returns the number of replicas; `None` with an autoscaler.
@@ -81,10 +76,11 @@ fn replicas(workload: &Workload<'_>, values: &mut Values) -> Option<Value> {
     Some(values.count(&[role, "replicas"], workload.shape.replicas, &description))
 }
 
-fn deployment(workload: &Workload<'_>, values: &mut Values) -> Object {
+/// Returns the spec of a Deployment.
+fn deployment(workload: &Workload<'_>, values: &mut Values) -> Value {
     // Pulling the image and loading a large model takes longer than the default ten minutes.
     let deadline = i64::from(workload.config.engine.startup_minutes) * 60 + 900;
-    let spec = value!({
+    value!({
         "replicas": ?replicas(workload, values),
         "progressDeadlineSeconds": deadline,
         // There are rarely free accelerators for an additional pod.
@@ -94,9 +90,7 @@ fn deployment(workload: &Workload<'_>, values: &mut Values) -> Object {
         },
         "selector": {"matchLabels": {"app.kubernetes.io/name": workload.name()}},
         "template": engine::template(workload, Pod::Every, values),
-    });
-    let object = object("apps/v1", "Deployment", &workload.name(), &labels_of(workload));
-    with(object, "spec", spec)
+    })
 }
 
 /// Returns the spec of a LeaderWorkerSet.
@@ -133,12 +127,7 @@ fn disaggregated_set(workloads: &[Workload<'_>], values: &mut Values) -> Option<
         }
         roles.push(value!({"name": workload.role.as_str(), "spec": spec}));
     }
-    let labels = json!({
-        "app.kubernetes.io/name": config.name,
-        "app.kubernetes.io/part-of": config.name,
-        "app.kubernetes.io/component": "engine",
-    });
-    let api_version = config.profile.disaggregated_set?;
-    let object = object(api_version, "DisaggregatedSet", &config.name, &labels);
-    Some(with(object, "spec", value!({"roles": roles})))
+    let kind = (config.profile.disaggregated_set?, "DisaggregatedSet");
+    let labels = engine_labels(config, &config.name);
+    Some(with_spec(kind, &config.name, &labels, value!({"roles": roles})))
 }

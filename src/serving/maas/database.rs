@@ -14,13 +14,8 @@ const USER: u16 = 26;
 /// Returns a Deployment with its volume and Service; nothing for an existing database.
 pub(super) fn objects(database: &MaasDatabase) -> Vec<PlatformObject> {
     let Some(embedded) = &database.embedded else { return Vec::new() };
-    let part = |api_version, kind, spec| PlatformObject {
-        api_version,
-        kind,
-        name: DATABASE.to_owned(),
-        namespace: database.namespace.clone(),
-        annotations: Json::Null,
-        spec,
+    let part = |api_version, kind, spec| {
+        PlatformObject::new((api_version, kind), DATABASE, &database.namespace, spec)
     };
     let claim = json!({
         "accessModes": ["ReadWriteOnce"],

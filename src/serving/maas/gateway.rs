@@ -36,12 +36,8 @@ pub(super) fn object(gateway: &MaasGateway) -> PlatformObject {
             "namespaces": {"from": "Selector", "selector": {"matchExpressions": [expression]}},
         },
     });
-    PlatformObject {
-        api_version: "gateway.networking.k8s.io/v1",
-        kind: "Gateway",
-        name: gateway.name.clone(),
-        namespace: gateway.namespace.clone(),
-        annotations,
-        spec: json!({"gatewayClassName": gateway.class, "listeners": [listener]}),
-    }
+    let kind = ("gateway.networking.k8s.io/v1", "Gateway");
+    let spec = json!({"gatewayClassName": gateway.class, "listeners": [listener]});
+    let object = PlatformObject::new(kind, &gateway.name, &gateway.namespace, spec);
+    PlatformObject { annotations, ..object }
 }

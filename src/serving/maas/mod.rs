@@ -48,6 +48,17 @@ struct PlatformObject {
 }
 
 impl PlatformObject {
+    /// Creates an object without annotations.
+    fn new(
+        (api_version, kind): (&'static str, &'static str),
+        name: &str,
+        namespace: &str,
+        spec: Json,
+    ) -> Self {
+        let (name, namespace) = (name.to_owned(), namespace.to_owned());
+        PlatformObject { api_version, kind, name, namespace, annotations: Json::Null, spec }
+    }
+
     /// Returns the object, with an expression for its namespace if there is one.
     fn object(self, namespace: Option<Expr>, labels: &Json) -> Object {
         let namespace = namespace.map_or_else(|| Value::from(self.namespace), Value::from);

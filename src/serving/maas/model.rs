@@ -1,6 +1,6 @@
 //! The objects that register a model: MaaSModelRef, MaaSAuthPolicy and MaaSSubscriptions.
 
-use super::super::build::{object, with};
+use super::super::build::{part_of, with_spec};
 use super::API;
 use crate::config::serving::ServingConfig;
 use crate::config::serving::maas::{MaasModel, MaasSubscription};
@@ -19,12 +19,12 @@ pub(crate) fn annotate(service: &mut Object) {
 /// Returns the objects. The reference is in the namespace of the model, because the controller looks
 /// for the LLMInferenceService there; access and limits are in that of the tenant.
 pub(crate) fn objects(config: &ServingConfig, maas: &MaasModel) -> Vec<Object> {
-    let labels = json!({"app.kubernetes.io/part-of": config.name});
+    let labels = part_of(config);
     let reference = json!({"modelRef": {"kind": "LLMInferenceService", "name": config.name}});
-    let reference = with(object(API, "MaaSModelRef", &config.name, &labels), "spec", &reference);
+    let reference = with_spec((API, "MaaSModelRef"), &config.name, &labels, &reference);
 
     let in_tenant = |kind, name: &str, spec: Value| {
-        let mut object = with(object(API, kind, name, &labels), "spec", spec);
+        let mut object = with_spec((API, kind), name, &labels, spec);
         let namespace = Value::text(&maas.tenant_namespace);
         object.metadata_mut().insert("namespace".to_owned(), namespace);
         object

@@ -15,13 +15,8 @@ pub(super) fn objects(tenant: &MaasTenant, release: MaasRelease) -> Vec<Platform
     if let Some(days) = tenant.max_key_days {
         settings["apiKeys"] = json!({"maxExpirationDays": days});
     }
-    let part = |kind, name: &str, namespace: &str, spec: Json| PlatformObject {
-        api_version: API,
-        kind,
-        name: name.to_owned(),
-        namespace: namespace.to_owned(),
-        annotations: Json::Null,
-        spec,
+    let part = |kind, name: &str, namespace: &str, spec: Json| {
+        PlatformObject::new((API, kind), name, namespace, spec)
     };
 
     match release {

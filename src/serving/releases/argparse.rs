@@ -4,6 +4,7 @@
 //! flags up to the first dot, and after a dot sets fields of JSON flags
 //! (`--kv-transfer-config.kv_role=kv_both`).
 
+use super::json_flag::JsonFlag;
 use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
 use super::{Engine, Flag, json_flag, ranges, replaced_by, replacement};
@@ -220,7 +221,7 @@ impl<'t> Line<'t> {
         self.deprecated(flag, &name);
         if let Some(field) = field {
             let value = value.or_else(|| words.value());
-            json_flag::field(&mut self.judge, self.table, &specs, &name, field, value);
+            self.json(&specs, &name).field(field, value);
             return;
         }
 
@@ -254,31 +255,27 @@ impl<'t> Line<'t> {
             }
             FlagMatch::Longer(longer) => longer,
         };
-        if let [(long, accepted)] = longer[..] {
-            let long = long.clone();
-            let message = format!("`{written}` is an abbreviation of `{long}`");
-            let hint = format!(
-                "write `{long}`: an abbreviation fails as soon as another flag starts with it"
-            );
-            self.judge.push(Kind::Fragile, "", message, hint);
-            return Some((accepted, long));
-        }
-        if longer.len() > 1 {
-            let mut flags: Vec<&str> =
-                longer.iter().map(|(_, accepted)| accepted.flag.as_str()).collect();
-            flags.dedup();
-            let several = flags.len() > 1;
-            if several && self.judge.index().is_some() {
-                let names: Vec<&str> =
-                    longer.iter().map(|(long, _)| long.as_str()).take(4).collect();
-                let message =
-                    format!("`{written}` abbreviates several flags: {}", suggest::list(&names));
-                self.judge.push(Kind::Refused, "", message, "write the whole name");
+        match longer[..] {
+            [] => self.unknown(name, written),
+            [(long, accepted)] => {
+                let message = format!("`{written}` is an abbreviation of `{long}`");
+                let hint = format!(
+                    "write `{long}`: an abbreviation fails as soon as another flag starts with it"
+                );
+                self.judge.push(Kind::Fragile, "", message, hint);
+                return Some((accepted, long.clone()));
             }
-            return None;
+            [(_, first), ..] => {
+                let several = longer.iter().any(|(_, accepted)| accepted.flag != first.flag);
+                if several && self.judge.index().is_some() {
+                    let names: Vec<&str> =
+                        longer.iter().map(|(long, _)| long.as_str()).take(4).collect();
+                    let names = suggest::list(&names);
+                    let message = format!("`{written}` abbreviates several flags: {names}");
+                    self.judge.push(Kind::Refused, "", message, "write the whole name");
+                }
+            }
         }
-
-        self.unknown(name, written);
         None
     }
 
@@ -355,10 +352,7 @@ impl<'t> Line<'t> {
         if !spec.is_some_and(|spec| spec.deprecated) {
             return;
         }
-        let message = format!("flag `{name}` is deprecated in {}", self.judge.current_title());
-        let hint =
-            self.instead(flag).unwrap_or_else(|| "remove it before the next upgrade".to_owned());
-        self.judge.push(Kind::Deprecated, "", message, hint);
+        self.judge.deprecated("", &format!("flag `{name}`"), "", self.instead(flag));
     }
 
     /// Judges a flag that takes no value.
@@ -404,16 +398,11 @@ impl<'t> Line<'t> {
     ) {
         let is_list = specs.iter().any(|spec| matches!(spec.nargs.as_str(), "+" | "*"));
         let may_lack = specs.iter().any(|spec| matches!(spec.nargs.as_str(), "?" | "*"));
-        let mut values: Vec<&str> = value.into_iter().collect();
-        if value.is_none() {
-            if is_list {
-                while let Some(next) = words.value() {
-                    values.push(next);
-                }
-            } else {
-                values.extend(words.value());
-            }
-        }
+        let values: Vec<&str> = match value {
+            Some(value) => vec![value],
+            None if is_list => std::iter::from_fn(|| words.value()).collect(),
+            None => words.value().into_iter().collect(),
+        };
 
         if values.is_empty() && !may_lack {
             let message = format!("flag `{name}` has no value");
@@ -434,8 +423,12 @@ impl<'t> Line<'t> {
                 self.judge.push(Kind::Refused, "", message, format!("set it to {limits}"));
             }
             self.registered(flag, name, value);
-            json_flag::value(&mut self.judge, self.table, specs, name, value);
+            self.json(specs, name).value(value);
         }
+    }
+
+    fn json<'j>(&'j mut self, specs: &'j [&'j Flag], name: &'j str) -> JsonFlag<'j, 't> {
+        JsonFlag { judge: &mut self.judge, table: self.table, specs, name }
     }
 
     /// Judges values that are registered names.
@@ -464,15 +457,12 @@ fn fault(spec: &Flag, value: &str) -> Option<String> {
     if spec.none && matches!(value, "None" | "") {
         return None;
     }
-    let integer = || value.trim().replace('_', "").parse::<i128>().is_ok();
-    let float = || {
-        let plain = value.trim().replace('_', "");
-        plain.parse::<f64>().is_ok()
-    };
+    let plain = value.trim().replace('_', "");
+    let is_integer = plain.parse::<i128>().is_ok();
     let (fits, expected) = match spec.kind.as_str() {
-        "int" => (integer(), "an integer"),
-        "hint" => (integer() || is_human_integer(value), "an integer, such as 4096 or 4k"),
-        "float" => (float(), "a number"),
+        "int" => (is_integer, "an integer"),
+        "hint" => (is_integer || is_human_integer(value), "an integer, such as 4096 or 4k"),
+        "float" => (plain.parse::<f64>().is_ok(), "a number"),
         "truefalse" => (matches!(value.to_lowercase().as_str(), "true" | "false"), "true or false"),
         "json" => (json_flag::is_json(value), "valid JSON"),
         _ => (true, ""),

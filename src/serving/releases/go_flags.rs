@@ -68,11 +68,7 @@ impl<'t> Line<'t> {
             let hint = self.instead(name).unwrap_or_else(|| "remove it".to_owned());
             self.judge.push(Kind::Refused, "", message, hint);
         } else if self.is_deprecated(name) {
-            let message =
-                format!("flag `{written}` is deprecated in {}", self.judge.current_title());
-            let hint = self.instead(name);
-            let hint = hint.unwrap_or_else(|| "remove it before the next upgrade".to_owned());
-            self.judge.push(Kind::Deprecated, "", message, hint);
+            self.judge.deprecated("", &format!("flag `{written}`"), "", self.instead(name));
         }
 
         if specs.iter().all(|spec| spec.kind == "bool") {

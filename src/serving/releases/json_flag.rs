@@ -34,102 +34,122 @@ fn without_units(text: &str) -> String {
     out
 }
 
-/// Judges the value of a flag, if it is a JSON object.
-pub(super) fn value(
-    judge: &mut Judge<'_>,
-    table: &Engine,
-    specs: &[&Flag],
-    name: &str,
-    text: &str,
-) {
-    if !specs.iter().all(|spec| spec.kind.starts_with("json")) {
-        return;
-    }
-    if let Some(Json::Object(object)) = read(text) {
-        fields(judge, table, specs, name, &object);
-    }
+/// A flag with a JSON value, at a release of its engine.
+pub(super) struct JsonFlag<'j, 't> {
+    pub(super) judge: &'j mut Judge<'t>,
+    pub(super) table: &'j Engine,
+    /// The facts about the flag that may apply.
+    pub(super) specs: &'j [&'j Flag],
+    /// Its name with dashes.
+    pub(super) name: &'j str,
 }
 
-/// Judges a field after a dot: `--kv-transfer-config.kv_role=kv_both`.
-pub(super) fn field(
-    judge: &mut Judge<'_>,
-    table: &Engine,
-    specs: &[&Flag],
-    name: &str,
-    field: &str,
-    value: Option<&str>,
-) {
-    if !specs.iter().all(|spec| spec.kind.starts_with("json")) {
-        let message = format!("flag `{name}` has no JSON value, so it has no field `{field}`");
-        judge.push(Kind::Refused, "", message, format!("write `{name}=…`"));
-        return;
+impl JsonFlag<'_, '_> {
+    fn is_json(&self) -> bool {
+        self.specs.iter().all(|spec| spec.kind.starts_with("json"))
     }
-    let (first, rest) = field.split_once('.').map_or((field, ""), |(first, rest)| (first, rest));
-    let value = match value {
-        _ if !rest.is_empty() || field.ends_with('+') => Json::Null,
-        Some(text) if !argparse::is_open(text) => {
-            read(text).unwrap_or_else(|| Json::from(text.to_owned()))
+
+    /// Judges its value, if it is a JSON object.
+    pub(super) fn value(mut self, text: &str) {
+        if let Some(Json::Object(object)) = read(text).filter(|_| self.is_json()) {
+            self.fields(&object);
         }
-        _ => Json::Null,
-    };
-    let object = Map::from_iter([(first.trim_end_matches('+').to_owned(), value)]);
-    fields(judge, table, specs, name, &object);
-}
+    }
 
-/// Judges the fields of an object.
-fn fields(
-    judge: &mut Judge<'_>,
-    table: &Engine,
-    specs: &[&Flag],
-    name: &str,
-    object: &Map<String, Json>,
-) {
-    let index = judge.index();
-    let class = specs.last().map_or("", |spec| spec.class.as_str());
-    // Before, unknown fields were ignored or not, by class.
-    let refuses = index.is_none() || table.behaviors.has("unknown_json_field_refused", index);
-    let is_class_known = !class.is_empty()
-        && table.fields.names(index).iter().any(|key| key.split('.').next() == Some(class));
+    /// Judges a field after a dot: `--kv-transfer-config.kv_role=kv_both`.
+    pub(super) fn field(mut self, field: &str, value: Option<&str>) {
+        if !self.is_json() {
+            let name = self.name;
+            let message = format!("flag `{name}` has no JSON value, so it has no field `{field}`");
+            self.judge.push(Kind::Refused, "", message, format!("write `{name}=…`"));
+            return;
+        }
+        let (first, rest) = field.split_once('.').unwrap_or((field, ""));
+        let is_part = !rest.is_empty() || field.ends_with('+');
+        let value = value.filter(|text| !is_part && !argparse::is_open(text));
+        let value = value.map_or(Json::Null, |text| read(text).unwrap_or_else(|| Json::from(text)));
+        let object = Map::from_iter([(first.trim_end_matches('+').to_owned(), value)]);
+        self.fields(&object);
+    }
 
-    for (field, value) in object {
+    /// Judges the fields of an object.
+    fn fields(&mut self, object: &Map<String, Json>) {
+        let (table, name) = (self.table, self.name);
+        let index = self.judge.index();
+        let class = self.specs.last().map_or("", |spec| spec.class.as_str());
+        // Before, unknown fields were ignored or not, by class.
+        let refuses = index.is_none() || table.behaviors.has("unknown_json_field_refused", index);
+        let is_class_known = !class.is_empty()
+            && table.fields.names(index).iter().any(|key| key.split('.').next() == Some(class));
+
+        for (field, value) in object.iter().filter(|_| is_class_known) {
+            let key = format!("{class}.{field}");
+            if refuses && !table.fields.has(&key, index) {
+                self.unknown_field(class, field);
+            }
+            let specs = table.fields.find(&key).map(|spans| spans.candidates(index));
+            let specs = specs.unwrap_or_default();
+            let Some(last) = specs.last() else { continue };
+            if value.is_null() || argparse::is_open(value.as_str().unwrap_or_default()) {
+                continue;
+            }
+
+            let closed = |kind: &str| kind == "choice" || kind == "choice|null";
+            let fits = |choices: &[Json]| choices.contains(value);
+            if specs.iter().all(|spec| closed(&spec.kind) && !fits(&spec.choices)) {
+                let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let choices: Vec<&str> = last.choices.iter().filter_map(Json::as_str).collect();
+                let title = self.judge.title();
+                let message =
+                    format!("{title} does not accept `{shown}` for `{field}` of `{name}`");
+                let hint = suggest::hint(&shown, &choices, "values");
+                self.judge.push(Kind::Refused, "", message, hint);
+            } else if refuses && specs.iter().all(|spec| !is_scalar(&spec.kind, value)) {
+                let message = format!("`{field}` of `{name}` is not of type {}", last.kind);
+                let hint = format!("write a value of type {}", last.kind);
+                self.judge.push(Kind::Refused, "", message, hint);
+            }
+        }
+        self.connectors(object);
+    }
+
+    fn unknown_field(&mut self, class: &str, field: &str) {
+        let noun = format!("`{}` field", self.name);
         let key = format!("{class}.{field}");
-        if is_class_known && refuses && !table.fields.has(&key, index) {
-            unknown_field(judge, table, class, name, field);
+        let fields = &self.table.fields;
+        if fields.find(&key).is_some() {
+            self.judge.exists(fields, &key, field, &noun, "", Kind::Refused);
+            return;
         }
-        let Some(spans) = table.fields.find(&key).filter(|_| is_class_known) else { continue };
-        let specs = spans.candidates(index);
-        let Some(last) = specs.last() else { continue };
-        let text = value.as_str().unwrap_or_default();
-        let is_open = value.is_null() || argparse::is_open(text);
-        let closed = |kind: &str| kind == "choice" || kind == "choice|null";
-        let fits = |choices: &[Json]| choices.contains(value);
-        if !is_open && specs.iter().all(|spec| closed(&spec.kind) && !fits(&spec.choices)) {
-            let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let choices: Vec<&str> = last.choices.iter().filter_map(Json::as_str).collect();
-            let message =
-                format!("{} does not accept `{shown}` for `{field}` of `{name}`", judge.title());
-            judge.push(Kind::Refused, "", message, suggest::hint(&shown, &choices, "values"));
-        } else if !is_open && refuses && specs.iter().all(|spec| !is_scalar(&spec.kind, value)) {
-            let message = format!("`{field}` of `{name}` is not of type {}", last.kind);
-            judge.push(Kind::Refused, "", message, format!("write a value of type {}", last.kind));
-        }
+        let known = fields.names(self.judge.index());
+        let known: Vec<&str> =
+            known.iter().filter_map(|key| key.strip_prefix(class)?.strip_prefix('.')).collect();
+        let message = format!("{} has no {noun} `{field}`", self.judge.title());
+        self.judge.push(Kind::Refused, "", message, suggest::hint(field, &known, "fields"));
     }
-    connectors(judge, table, name, object);
-}
 
-fn unknown_field(judge: &mut Judge<'_>, table: &Engine, class: &str, name: &str, field: &str) {
-    let noun = format!("`{name}` field");
-    let key = format!("{class}.{field}");
-    if table.fields.find(&key).is_some() {
-        judge.exists(&table.fields, &key, field, &noun, "", Kind::Refused);
-        return;
+    /// Judges the connectors of a transfer configuration, and of those in a MultiConnector.
+    fn connectors(&mut self, object: &Map<String, Json>) {
+        let (kind, registered) = match self.name {
+            "--kv-transfer-config" => ("kv", &self.table.kv_connectors),
+            "--ec-transfer-config" => ("ec", &self.table.ec_connectors),
+            _ => return,
+        };
+
+        let connector = object.get(&format!("{kind}_connector")).and_then(Json::as_str);
+        let module = object.get(&format!("{kind}_connector_module_path"));
+        let is_own = module.is_some_and(|path| !path.is_null());
+        if let Some(connector) = connector.filter(|text| !is_own && !argparse::is_open(text)) {
+            self.judge.exists(registered, connector, connector, "connector", "", Kind::Refused);
+        }
+        let inner =
+            object.get("kv_connector_extra_config").and_then(|extra| extra.get("connectors"));
+        for inner in inner.and_then(Json::as_array).into_iter().flatten() {
+            if let Json::Object(inner) = inner {
+                self.connectors(inner);
+            }
+        }
     }
-    let index = judge.index();
-    let known = table.fields.names(index);
-    let known: Vec<&str> =
-        known.iter().filter_map(|key| key.strip_prefix(class)?.strip_prefix('.')).collect();
-    let message = format!("{} has no {noun} `{field}`", judge.title());
-    judge.push(Kind::Refused, "", message, suggest::hint(field, &known, "fields"));
 }
 
 /// Returns false if the value is certainly not of the type: pydantic converts text to numbers.
@@ -138,56 +158,18 @@ fn is_scalar(kind: &str, value: &Json) -> bool {
     let number =
         |text: &str| text.trim().parse::<f64>().is_ok() || argparse::is_human_integer(text);
 
-    match kinds[..] {
-        ["int"] => match value {
-            Json::Number(number) => number.as_f64().is_none_or(|number| number.fract() == 0.0),
-            Json::String(text) => number(text),
-            Json::Bool(_) => true,
-            _ => false,
-        },
-        ["float"] => match value {
-            Json::Number(_) | Json::Bool(_) => true,
-            Json::String(text) => number(text),
-            _ => false,
-        },
-        ["bool"] => match value {
-            Json::Bool(_) | Json::Number(_) => true,
-            Json::String(text) => {
-                let text = text.to_ascii_lowercase();
-                let words =
-                    ["true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "0", "1"];
-                words.contains(&text.as_str())
-            }
-            _ => false,
-        },
-        ["str"] => value.is_string(),
-        ["list"] => value.is_array(),
-        ["object"] => value.is_object(),
+    let words = ["true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "0", "1"];
+    match (&kinds[..], value) {
+        (["int"], Json::Number(number)) => {
+            number.as_f64().is_none_or(|number| number.fract() == 0.0)
+        }
+        (["int" | "float"], Json::String(text)) => number(text),
+        (["bool"], Json::String(text)) => words.contains(&text.to_ascii_lowercase().as_str()),
+        (["int" | "float" | "bool"], Json::Number(_) | Json::Bool(_)) => true,
+        (["int" | "float" | "bool"], _) => false,
+        (["str"], _) => value.is_string(),
+        (["list"], _) => value.is_array(),
+        (["object"], _) => value.is_object(),
         _ => true,
-    }
-}
-
-/// Judges the connectors of a transfer configuration, and of those in a MultiConnector.
-fn connectors(judge: &mut Judge<'_>, table: &Engine, name: &str, object: &Map<String, Json>) {
-    let (key, module, registered) = match name {
-        "--kv-transfer-config" => {
-            ("kv_connector", "kv_connector_module_path", &table.kv_connectors)
-        }
-        "--ec-transfer-config" => {
-            ("ec_connector", "ec_connector_module_path", &table.ec_connectors)
-        }
-        _ => return,
-    };
-
-    let connector = object.get(key).and_then(Json::as_str).filter(|text| !argparse::is_open(text));
-    let is_own = object.get(module).is_some_and(|path| !path.is_null());
-    if let Some(connector) = connector.filter(|_| !is_own) {
-        judge.exists(registered, connector, connector, "connector", "", Kind::Refused);
-    }
-    let inner = object.get("kv_connector_extra_config").and_then(|extra| extra.get("connectors"));
-    for inner in inner.and_then(Json::as_array).into_iter().flatten() {
-        if let Json::Object(inner) = inner {
-            connectors(judge, table, name, inner);
-        }
     }
 }

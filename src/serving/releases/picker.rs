@@ -134,14 +134,11 @@ fn plugin(
             "" => String::new(),
             release => format!(", and removed in {release}"),
         };
-        let message =
-            format!("plugin `{name}` is deprecated in {}{removal}", judge.current_title());
-        let hint = match spec.instead.as_str() {
-            "" => later_replacement(table, name)
-                .unwrap_or("remove it before the next upgrade".to_owned()),
-            instead => format!("use `{instead}`"),
+        let instead = match spec.instead.as_str() {
+            "" => later_replacement(table, name),
+            instead => Some(format!("use `{instead}`")),
         };
-        judge.push(Kind::Deprecated, path, message, hint);
+        judge.deprecated(path, &format!("plugin `{name}`"), &removal, instead);
     }
 
     let is_alpha = index.is_some() && found.iter().any(|spec| spec.alpha);

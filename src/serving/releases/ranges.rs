@@ -2,28 +2,15 @@
 //!
 //! Source: the checks of the configuration classes of vLLM and of SGLang's `ServerArgs`; ports: TCP.
 
-/// Limits of a number: the least and greatest value, and whether the least one is excluded.
-struct Limits {
-    least: f64,
-    most: f64,
-    is_least_excluded: bool,
-    text: &'static str,
-}
+/// Flags with limits, by any of their names: a test for numbers outside of them, and the others as text.
+type Limited = (&'static [&'static str], fn(f64) -> bool, &'static str);
 
-const PORT: Limits =
-    Limits { least: 0.0, most: 65_535.0, is_least_excluded: false, text: "a port from 0 to 65535" };
-const COUNT: Limits =
-    Limits { least: 1.0, most: f64::MAX, is_least_excluded: false, text: "1 or more" };
-const FRACTION: Limits = Limits {
-    least: 0.0,
-    most: 1.0,
-    is_least_excluded: true,
-    text: "a number greater than 0 and at most 1",
-};
-
-/// Flags with limits, by any of their names.
-const LIMITED: &[(&[&str], &Limits)] = &[
-    (&["gpu-memory-utilization", "device-memory-utilization", "mem-fraction-static"], &FRACTION),
+const LIMITED: &[Limited] = &[
+    (
+        &["gpu-memory-utilization", "device-memory-utilization", "mem-fraction-static"],
+        |share| share <= 0.0 || share > 1.0,
+        "a number greater than 0 and at most 1",
+    ),
     (
         &[
             "port",
@@ -33,7 +20,8 @@ const LIMITED: &[(&[&str], &Limits)] = &[
             "nccl-port",
             "disaggregation-bootstrap-port",
         ],
-        &PORT,
+        |port| !(0.0..=65_535.0).contains(&port),
+        "a port from 0 to 65535",
     ),
     (
         &[
@@ -49,14 +37,13 @@ const LIMITED: &[(&[&str], &Limits)] = &[
             "max-num-batched-tokens",
             "nnodes",
         ],
-        &COUNT,
+        |count| !(1.0..=f64::MAX).contains(&count),
+        "1 or more",
     ),
 ];
 
 /// Returns the limits of a flag as text, if the number is outside of them.
 pub(super) fn exceeded(flag: &str, value: f64) -> Option<&'static str> {
-    let (_, limits) = LIMITED.iter().find(|(names, _)| names.contains(&flag))?;
-    let is_low =
-        if limits.is_least_excluded { value <= limits.least } else { value < limits.least };
-    (is_low || value > limits.most).then_some(limits.text)
+    let (_, is_outside, text) = LIMITED.iter().find(|(names, ..)| names.contains(&flag))?;
+    is_outside(value).then_some(*text)
 }

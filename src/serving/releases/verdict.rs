@@ -81,7 +81,7 @@ impl<'t> Judge<'t> {
     }
 
     /// Returns the program with the version that [`Judge::current`] is about, as text.
-    pub(crate) fn current_title(&self) -> String {
+    fn current_title(&self) -> String {
         let index = self.index().unwrap_or(self.releases.len().saturating_sub(1));
         format!("{} {}", self.program, self.releases.name(index))
     }
@@ -101,6 +101,19 @@ impl<'t> Judge<'t> {
             message,
             hint: hint.into(),
         });
+    }
+
+    /// Judges a setting that a later release removes: `what` names it, `removal` says when.
+    pub(crate) fn deprecated(
+        &mut self,
+        path: &str,
+        what: &str,
+        removal: &str,
+        instead: Option<String>,
+    ) {
+        let message = format!("{what} is deprecated in {}{removal}", self.current_title());
+        let hint = instead.unwrap_or_else(|| "remove it before the next upgrade".to_owned());
+        self.push(Kind::Deprecated, path, message, hint);
     }
 
     /// Judges the existence of a name, and returns the facts that may apply to it. `noun` is the kind

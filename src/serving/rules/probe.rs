@@ -150,52 +150,35 @@ fn bits(texts: &[&str]) -> f64 {
     QUANTIZED.iter().find(|(marks, _)| has(marks)).map_or(16.0, |(_, bits)| *bits)
 }
 
-/// The source of a model's weights, with the most gigabytes per second that it delivers.
-#[derive(Clone, Copy)]
-enum Source {
-    /// A disk of the node: an array of NVMe drives.
-    Volume,
-    /// A download by every new pod: a connection of 16 Gbit/s to the model hub.
-    Download,
-}
+/// Gigabytes per second that a disk of the node delivers at most: an array of NVMe drives.
+const VOLUME: f64 = 5.0;
+/// Gigabytes per second of a download by every new pod: a connection of 16 Gbit/s to the model hub.
+const DOWNLOAD: f64 = 2.0;
 
-impl Source {
-    fn gigabytes_per_second(self) -> f64 {
-        match self {
-            Source::Volume => 5.0,
-            Source::Download => 2.0,
-        }
-    }
-}
-
-/// Returns the source of an engine's weights. A pod without a volume that outlives it downloads a model
+/// Returns the gigabytes per second of an engine's weights. A pod without a volume that outlives it downloads a model
 /// with a name.
-fn source(template: &Template<'_>, engine: &Engine<'_>) -> Source {
+fn speed(template: &Template<'_>, engine: &Engine<'_>) -> f64 {
     let is_name = engine
         .model
         .as_deref()
         .is_some_and(|model| model.split('/').count() == 2 && !model.starts_with(['/', '.']));
-    let lasting = |volume: &Json| {
-        let name = text(volume, "name");
-        let mounted =
-            list(engine.container, "volumeMounts").iter().any(|m| text(m, "name") == name);
-        let lost = ["emptyDir", "configMap", "secret", "downwardAPI", "projected"];
-        mounted && !lost.iter().any(|kind| volume.get(kind).is_some())
-    };
-    let mounts = list(engine.container, "volumeMounts").iter();
-    let volumes = list(template.spec, "volumes");
-    let has_lasting = volumes.iter().any(lasting)
+    let lost = ["emptyDir", "configMap", "secret", "downwardAPI", "projected"];
+    let has_lasting = list(engine.container, "volumeMounts").iter().any(|mount| {
+        let volumes = list(template.spec, "volumes").iter();
+        let mut of_mount = volumes.filter(|volume| text(volume, "name") == text(mount, "name"));
         // Claims of a workload's own templates are not among the pod's volumes.
-        || mounts.clone().any(|mount| volumes.iter().all(|v| text(v, "name") != text(mount, "name")));
-    if is_name && !has_lasting && !template.completed { Source::Download } else { Source::Volume }
+        of_mount.clone().next().is_none()
+            || of_mount.any(|volume| !lost.iter().any(|kind| volume.get(kind).is_some()))
+    });
+    if is_name && !has_lasting && !template.completed { DOWNLOAD } else { VOLUME }
 }
 
 /// Returns the seconds that an engine needs at least until it answers: starting Python and compiling
 /// kernels, and reading its weights.
-fn least_seconds(model: Option<&str>, bits: f64, source: Source) -> u64 {
+fn least_seconds(model: Option<&str>, bits: f64, speed: f64) -> u64 {
     let size = model.and_then(billions).filter(|size| size.is_finite()).unwrap_or(0.0);
     let gigabytes = size.clamp(0.0, 5_000.0) * bits / 8.0;
-    let seconds = (gigabytes / source.gigabytes_per_second()) as u64;
+    let seconds = (gigabytes / speed) as u64;
     seconds.saturating_add(60)
 }
 
@@ -213,7 +196,7 @@ pub(crate) fn budget(view: &View<'_>, found: &mut Found) {
         let model = model.or_else(|| names.iter().copied().find(|name| billions(name).is_some()));
         let quantization = engine.flags.as_ref().and_then(|flags| flags.text("quantization"));
         let bits = bits(&[model.unwrap_or_default(), quantization.unwrap_or_default()]);
-        if budget >= least_seconds(model, bits, source(template, engine)) {
+        if budget >= least_seconds(model, bits, speed(template, engine)) {
             continue;
         }
 
@@ -319,7 +302,7 @@ fn restarted_after(container: &Json) -> Option<(u64, &'static str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Source, billions, bits, least_seconds};
+    use super::{DOWNLOAD, VOLUME, billions, bits, least_seconds};
 
     #[test]
     fn sizes_in_model_names() {
@@ -331,10 +314,10 @@ mod tests {
         assert_eq!(bits(&["Qwen/Qwen3-32B", ""]), 16.0);
         assert_eq!(bits(&["Qwen/Qwen3-32B-FP8", ""]), 8.0);
         assert_eq!(bits(&["Qwen/Qwen3-32B", "awq_marlin"]), 4.0);
-        assert_eq!(least_seconds(None, 16.0, Source::Volume), 60);
-        assert_eq!(least_seconds(Some("a/b-100B"), 16.0, Source::Volume), 100);
-        assert_eq!(least_seconds(Some("a/b-100B"), 16.0, Source::Download), 160);
-        assert_eq!(least_seconds(Some("a/b-100B"), 4.0, Source::Volume), 70);
-        assert_eq!(least_seconds(Some("a/b-1e300B"), 16.0, Source::Volume), 2_060);
+        assert_eq!(least_seconds(None, 16.0, VOLUME), 60);
+        assert_eq!(least_seconds(Some("a/b-100B"), 16.0, VOLUME), 100);
+        assert_eq!(least_seconds(Some("a/b-100B"), 16.0, DOWNLOAD), 160);
+        assert_eq!(least_seconds(Some("a/b-100B"), 4.0, VOLUME), 70);
+        assert_eq!(least_seconds(Some("a/b-1e300B"), 16.0, VOLUME), 2_060);
     }
 }

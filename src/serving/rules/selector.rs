@@ -198,22 +198,22 @@ fn candidates<'v>(
     }
 
     let templates = view.index.templates.candidates(labels(), near).into_iter();
-    let of_template = |number: usize| {
-        let template = &view.templates[number];
-        let owner = template.manifest;
-        Candidate {
-            labels: template.labels.clone(),
-            owner,
-            template: Some(template),
-            spec: template.spec,
-        }
+    let of_template = |template: &'v Template<'v>| Candidate {
+        labels: template.labels.clone(),
+        owner: template.manifest,
+        template: Some(template),
+        spec: template.spec,
     };
     let pickers = view.index.pickers.candidates(labels(), near).into_iter();
-    let of_picker = |number: usize| {
-        let owner = &view.manifests[view.pickers[number].owner];
-        of_object(owner, "/spec/template/metadata/labels", "/spec/template/spec")
-    };
-    templates.map(of_template).chain(pickers.map(of_picker)).collect()
+    let pickers = pickers.map(|number| view.pickers[number].manifest);
+    templates
+        .map(|number| of_template(&view.templates[number]))
+        .chain(
+            pickers.map(|owner| {
+                of_object(owner, "/spec/template/metadata/labels", "/spec/template/spec")
+            }),
+        )
+        .collect()
 }
 
 /// Returns the candidates that a selector selects.
@@ -236,11 +236,8 @@ fn near(object: &Manifest) -> Option<&Manifest> {
 /// Checks that selectors select something. Pods of other applications are not in the manifests, so there
 /// must be pods that an object is meant for: they have nearly its labels, or its name and ports.
 pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
-    let in_pools: BTreeSet<*const ()> = view
-        .pools()
-        .flat_map(|(_, pool)| view.selected(pool))
-        .map(|template| std::ptr::from_ref(template).cast())
-        .collect();
+    let in_pools: BTreeSet<*const ()> =
+        view.pool_pods().map(|(.., template)| std::ptr::from_ref(template).cast()).collect();
     for (kind, pointer, field, code) in SELECTORS {
         for (owner, object) in view.of_kind(kind) {
             let wanted = requirements(object.json.pointer(pointer));
@@ -251,8 +248,9 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
             let mut all = candidates(view, kind, &[], near);
             all.retain(Candidate::is_ours);
             let spec = object.spec();
-            let what = if *kind == "ServiceMonitor" { "Service" } else { "pods" };
-            let plural = if *kind == "ServiceMonitor" { "Services" } else { "pods" };
+            let of_services = *kind == "ServiceMonitor";
+            let (what, plural) =
+                if of_services { ("Service", "Services") } else { ("pods", "pods") };
 
             let label = all.iter().find_map(|candidate| {
                 candidate.mistyped(&wanted, candidate.has_port_of(spec) == Some(true))
@@ -273,12 +271,10 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
             let (hint, is_certain) = match (label, meant.next()) {
                 (Some(label), _) => (format!("select by `{label}`, which the {what} have"), true),
                 (None, Some(candidate)) => {
-                    let labels: Vec<String> = candidate
-                        .labels
-                        .iter()
-                        .map(|(key, value)| format!("`{key}: {value}`"))
-                        .collect();
-                    let whose = candidate.owner.to_string();
+                    let labels = candidate.labels.iter();
+                    let labels: Vec<String> =
+                        labels.map(|(key, value)| format!("`{key}: {value}`")).collect();
+                    let whose = candidate.owner;
                     let hint = match labels.is_empty() {
                         true => format!("add these labels to {whose}"),
                         false => format!("select by labels of {whose}: {}", labels.join(", ")),
