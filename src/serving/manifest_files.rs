@@ -64,6 +64,7 @@ fn read(paths: &[String], diagnostics: &mut Diagnostics) -> Vec<Manifest> {
             let error = Diagnostic::error(Code::ManifestSyntax, message).hint(hint);
             diagnostics.push(error.at(Place::file(chart.clone())));
         }
+
         let is_in_chart =
             |name: &str| charts.iter().any(|chart| name.starts_with(&format!("{chart}/")));
         for (name, bytes) in files.into_iter().filter(|(name, _)| !is_in_chart(name)) {

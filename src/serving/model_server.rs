@@ -81,6 +81,8 @@ fn owned(workload: &Workload<'_>, diagnostics: &mut Diagnostics) {
                 format!("remove it, and write `{key} = {value}`"),
             ),
         };
+
+        // Prefill pods may have the same arguments.
         let warning = Diagnostic::warning(Code::ServingEngineFlags, message).at(place).hint(hint);
         let is_known =
             |known: &Diagnostic| known.message == warning.message && known.place == warning.place;

@@ -60,6 +60,7 @@ fn monitors(
         "namespaceSelector": {"matchNames": [Expr::ReleaseNamespace]},
         "selector": {"matchLabels": {"app.kubernetes.io/name": &name}},
     });
+
     let name = format!("{name}-monitor");
     let mut objects = vec![with_spec((api, "ServiceMonitor"), &name, &own, spec)];
     let (kind, key) = ((api, "PodMonitor"), "podMetricsEndpoints");

@@ -20,6 +20,7 @@ pub(super) fn objects(workloads: &[Workload<'_>], values: &mut Values) -> Vec<Ob
         "Annotations of the ServiceAccount of the engine pods.",
     );
     account.metadata_mut().insert("annotations".to_owned(), annotations);
+
     let mut objects = vec![with(account, "automountServiceAccountToken", false)];
     objects.extend(cache(config, &labels, values));
     if config.disaggregated_set && workloads.iter().all(Workload::is_group) {

@@ -315,6 +315,7 @@ fn note(
             }
         }
     };
+
     match value.get_ref().as_table() {
         Some(tree) => inner(path, tree),
         None => {

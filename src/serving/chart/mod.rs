@@ -29,6 +29,7 @@ pub(super) fn chart(unit: &Unit, config: &ServingConfig) -> Chart {
     if let Some(template) = required_apis::template(unit, &config.name, &Providers::new()) {
         files.insert(REQUIRED_APIS.to_owned(), template);
     }
+
     let workloads = Workload::all(config);
     files.insert("Chart.yaml".to_owned(), metadata(unit, config));
     files.insert("values.yaml".to_owned(), values::yaml(&unit.values));
@@ -36,6 +37,7 @@ pub(super) fn chart(unit: &Unit, config: &ServingConfig) -> Chart {
     files.insert("README.md".to_owned(), readme_of(unit, config, &workloads));
     files.insert("templates/NOTES.txt".to_owned(), notes(config, &workloads));
     files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());
+
     let release_bytes = budget::release_bytes(&config.name, &files, unit, &config.namespace);
     Chart {
         release_bytes,

@@ -36,6 +36,7 @@ pub(super) fn object(gateway: &MaasGateway) -> PlatformObject {
             "namespaces": {"from": "Selector", "selector": {"matchExpressions": [expression]}},
         },
     });
+
     let kind = ("gateway.networking.k8s.io/v1", "Gateway");
     let spec = json!({"gatewayClassName": gateway.class, "listeners": [listener]});
     let object = PlatformObject::new(kind, &gateway.name, &gateway.namespace, spec);

@@ -255,6 +255,7 @@ impl<'t> Line<'t> {
             }
             FlagMatch::Longer(longer) => longer,
         };
+
         match longer[..] {
             [] => self.unknown(name, written),
             [(long, accepted)] => {

@@ -72,6 +72,7 @@ fn judged(view: &View<'_>) -> Vec<Judged> {
             verdict,
         }));
     }
+    // Of pickers that a controller creates, only the configuration is judged.
     for picker in &view.pickers {
         judged.extend(flags_of(view, picker).into_iter().map(|verdict| Judged {
             code: Code::ServingPickerFlags,
@@ -136,6 +137,7 @@ pub(super) fn other_releases(view: &View<'_>, found: &mut Found) {
             unlisted(image, SIDECAR.name, &SIDECAR.releases, release, found);
         }
     }
+
     for picker in &view.pickers {
         let image = text(picker.container, "image");
         let (table, release) = picker_table(view, picker);

@@ -72,6 +72,7 @@ fn mistyped(
         Some(rest) => format!("{}{rest}", place.1),
         None => path.to_owned(),
     };
+
     for mismatch in &checked.mismatches {
         let value = json.pointer(&mismatch.path.replace(['.', '['], "/").replace(']', ""));
         if value.and_then(Json::as_str).is_some_and(is_placeholder) {
@@ -82,6 +83,7 @@ fn mistyped(
         let hint = mismatch.spelling().unwrap_or("write a value of this type");
         found.push(owner, path, message, hint);
     }
+
     for missing in &checked.missing {
         let missing = MissingField { path: at(&missing.path), fields: missing.fields.clone() };
         let message = format!("{label} {}", missing.describe());

@@ -559,6 +559,7 @@ impl<'a> Template<'a> {
         template: Option<&'a Json>,
     ) -> Self {
         let path = spec_path.strip_suffix(".spec").filter(|_| template.is_some());
+
         Template {
             owner,
             manifest,

@@ -92,6 +92,7 @@ fn duplicates(reader: &mut Reader<'_>, platform: &Platform) {
             );
         }
     }
+
     for (index, (_, tenant)) in platform.tenants.iter().enumerate() {
         if let Some((_, other)) = platform.tenants.iter().take(index).next() {
             let message = "two charts have a tenant, but the controller has one";
@@ -218,29 +219,24 @@ fn model(
 
 /// Sets the route to the Gateway; reports a route to another one.
 fn route(reader: &mut Reader<'_>, serving: &mut ServingConfig, gateway: &MaasGateway) {
-    let own = serving.namespace.clone();
-    match &serving.route {
-        None => {
-            serving.route = Some(RouteConfig {
-                gateway: gateway.name.clone(),
-                gateway_namespace: Some(gateway.namespace.clone()),
-                paths: vec!["/".to_owned()],
-                ..RouteConfig::default()
-            });
-        }
-        Some(route) => {
-            let namespace = route.gateway_namespace.as_ref().unwrap_or(&own);
-            if route.gateway != gateway.name || *namespace != gateway.namespace {
-                let message = format!(
-                    "the route is on the Gateway `{}` in namespace `{namespace}`, but `maas` on \
-                        `{}` in `{}`",
-                    route.gateway, gateway.name, gateway.namespace
-                );
-                let span = serving.place("route.gateway").clone();
-                let hint = "remove `route`: `maas` sets the Gateway";
-                reader.error_at(Code::MaasReference, &span, message, hint);
-            }
-        }
+    let Some(route) = &serving.route else {
+        serving.route = Some(RouteConfig {
+            gateway: gateway.name.clone(),
+            gateway_namespace: Some(gateway.namespace.clone()),
+            paths: vec!["/".to_owned()],
+            ..RouteConfig::default()
+        });
+        return;
+    };
+
+    let namespace = route.gateway_namespace.as_ref().unwrap_or(&serving.namespace);
+    if route.gateway != gateway.name || *namespace != gateway.namespace {
+        let message = format!(
+            "the route is on the Gateway `{}` in namespace `{namespace}`, but `maas` on `{}` in `{}`",
+            route.gateway, gateway.name, gateway.namespace
+        );
+        let hint = "remove `route`: `maas` sets the Gateway";
+        reader.error_at(Code::MaasReference, serving.place("route.gateway"), message, hint);
     }
 }
 
