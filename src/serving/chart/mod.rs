@@ -302,71 +302,61 @@ fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
     }
     let mut needed =
         vec!["the InferencePool CRDs of the Gateway API Inference Extension".to_owned()];
-    if config.profile.llm_d && (!config.objectives.is_empty() || !config.rewrites.is_empty()) {
-        needed.push("the CRDs of llm-d-router".to_owned());
-    }
-    if workloads.iter().any(Workload::is_group) {
-        let what = if config.disaggregated_set { " 0.9 or newer" } else { "" };
-        needed.push(format!("LeaderWorkerSet{what}"));
-    }
+    let mut need = |is_needed: bool, what: &str| {
+        needed.extend(is_needed.then(|| what.to_owned()));
+    };
+    let has_own_kinds = !config.objectives.is_empty() || !config.rewrites.is_empty();
+    need(config.profile.llm_d && has_own_kinds, "the CRDs of llm-d-router");
+    let has_groups = workloads.iter().any(Workload::is_group);
+    let newer = if config.disaggregated_set { " 0.9 or newer" } else { "" };
+    need(has_groups, &format!("LeaderWorkerSet{newer}"));
     if let Some(route) = &config.route {
-        needed.push(match (&route.gateway_class, route.provider.as_str()) {
-            (Some(class), _) => format!("the GatewayClass `{class}`"),
-            (None, _) => format!("the Gateway `{}`", route.gateway),
-        });
-        if route.provider == GatewayProvider::Istio {
-            needed.push(
-                "Istio with ENABLE_GATEWAY_API_INFERENCE_EXTENSION=true in istiod".to_owned(),
-            );
-            if workloads.iter().any(|workload| workload.port_count() > 1) {
-                needed.push(
-                    "an Istio release that supports pools with several ports (istio#57638)"
-                        .to_owned(),
-                );
-            }
-        }
-        if route.auth {
-            needed.push("Kuadrant".to_owned());
-        }
+        let gateway = format!("the Gateway `{}`", route.gateway);
+        let class = route.gateway_class.as_ref().map(|class| format!("the GatewayClass `{class}`"));
+        need(true, &class.unwrap_or(gateway));
+        let is_istio = route.provider == GatewayProvider::Istio;
+        need(is_istio, "Istio with ENABLE_GATEWAY_API_INFERENCE_EXTENSION=true in istiod");
+        let has_ranks = workloads.iter().any(|workload| workload.port_count() > 1);
+        let several = "an Istio release that supports pools with several ports (istio#57638)";
+        need(is_istio && has_ranks, several);
+        need(route.auth, "Kuadrant");
     }
 
-    if config.monitoring.is_some() {
-        needed.push("the Prometheus operator".to_owned());
-    }
-    if config.autoscaling.as_ref().is_some_and(|scaling| scaling.keda) {
-        needed.push("KEDA".to_owned());
-    }
+    need(config.monitoring.is_some(), "the Prometheus operator");
     if let Some(scaling) = &config.autoscaling {
-        let metric = waiting_metric(config);
-        if !scaling.keda {
-            let metric = pod_metric(config, scaling);
-            needed.push(format!("an adapter that serves `{metric}` as a pod metric"));
-        } else if config.monitoring.is_none() {
-            needed.push(format!("a Prometheus that scrapes `{metric}` from the pods"));
-        }
+        need(scaling.keda, "KEDA");
+        let metric = pod_metric(config, scaling);
+        need(!scaling.keda, &format!("an adapter that serves `{metric}` as a pod metric"));
+        let scraped =
+            format!("a Prometheus that scrapes `{}` from the pods", waiting_metric(config));
+        need(scaling.keda && config.monitoring.is_none(), &scraped);
     }
 
     if let Some(queue) = &config.queue {
-        needed.push(format!("Kueue with the LocalQueue `{queue}` in the namespace"));
+        need(true, &format!("Kueue with the LocalQueue `{queue}` in the namespace"));
     }
+    // Objects in the namespace of the model, which no chart creates.
+    let mut here = |kind: &str, name: &str, with: &str| {
+        need(true, &format!("the {kind} `{name}`{with} in the namespace"));
+    };
     if let Some(template) = &config.accelerator.claim_template {
-        needed.push(format!("the ResourceClaimTemplate `{template}` in the namespace"));
+        here("ResourceClaimTemplate", template, "");
     }
     let adapters = config.adapters.iter().filter_map(|adapter| match &adapter.source {
         AdapterSource::Claim(claim, _) => Some(claim),
         AdapterSource::HuggingFace(_) => None,
     });
     for claim in adapters.collect::<BTreeSet<_>>() {
-        needed.push(format!("the PersistentVolumeClaim `{claim}` with adapters in the namespace"));
+        here("PersistentVolumeClaim", claim, " with adapters");
     }
     if let Some(Cache::Claim(claim)) = &config.cache {
-        needed.push(format!("the PersistentVolumeClaim `{claim}` for downloads in the namespace"));
+        here("PersistentVolumeClaim", claim, " for downloads");
     }
     if let Some(secret) = &config.engine.token_secret {
-        needed.push(format!("the Secret `{secret}` with the key HF_TOKEN in the namespace"));
+        here("Secret", secret, " with the key HF_TOKEN");
     }
     if let Model::Claim(claim, _) = &config.model {
-        needed.push(format!("the PersistentVolumeClaim `{claim}` with the model in the namespace"));
+        here("PersistentVolumeClaim", claim, " with the model");
     }
     needed.join(", ")
 }

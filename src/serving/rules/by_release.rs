@@ -4,9 +4,9 @@ use super::super::invariants::{Found, Reporter};
 use super::super::releases::spans::{Release, Releases};
 use super::super::releases::verdict::{Kind, Verdict};
 use super::super::releases::{
-    self, GIE, GoProgram, LLM_D, SGLANG, SIDECAR, VLLM, argparse, go_flags, image, kinds, variables,
+    self, GIE, GoProgram, LLM_D, SIDECAR, argparse, go_flags, image, kinds, variables,
 };
-use super::super::view::pods::{Engine, Program, Template, is_placeholder, list, text};
+use super::super::view::pods::{Engine, Template, is_placeholder, list, text};
 use super::super::view::{Picker, View};
 use crate::diag::{Code, Severity};
 
@@ -110,20 +110,11 @@ fn judged(view: &View<'_>) -> Vec<Judged> {
     judged
 }
 
-/// Returns the facts about a program's releases.
-fn table_of(program: Program) -> Option<&'static releases::Engine> {
-    match program {
-        Program::Vllm => Some(&VLLM),
-        Program::Sglang => Some(&SGLANG),
-        Program::HuggingFace | Program::Other => None,
-    }
-}
-
 /// Reports images that name no release of the tables, and the release that judges them instead.
 pub(super) fn other_releases(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         if let Some(engine) = template.engine.as_ref().filter(|engine| engine.flags.is_some())
-            && let Some(table) = table_of(engine.program)
+            && let Some(table) = engine.program.table()
         {
             let image = text(engine.container, "image");
             let release = image::release(image, table.key, &table.releases);
@@ -149,7 +140,7 @@ pub(super) fn other_releases(view: &View<'_>, found: &mut Found) {
 }
 
 fn engine_of(template: &Template<'_>, engine: &Engine<'_>) -> Vec<Judged> {
-    let Some(table) = table_of(engine.program) else { return Vec::new() };
+    let Some(table) = engine.program.table() else { return Vec::new() };
     let Some(flags) = &engine.flags else { return Vec::new() };
     let image = text(engine.container, "image");
     // vLLM-Omni has flags and versions of its own.

@@ -5,7 +5,7 @@
 
 use super::Manifest;
 use super::merge::merged;
-use super::pods::{Part, list, text};
+use super::pods::{Part, list, text, text_or};
 use serde_json::{Value as Json, json};
 
 /// Pods that a controller creates from one or several objects.
@@ -207,8 +207,7 @@ impl Derived {
         let config = match (inline, reference) {
             (Some(inline), _) => Some((owner, format!("{path}.inline"), Ok(inline.clone()))),
             (None, Some(reference)) => {
-                let (name, key) = (text(reference, "name"), text(reference, "key"));
-                let key = if key.is_empty() { "epp" } else { key };
+                let (name, key) = (text(reference, "name"), text_or(reference, "key", "epp"));
                 let map = manifests.iter().enumerate().find(|(_, map)| {
                     map.kind() == "ConfigMap"
                         && map.name() == name
@@ -395,8 +394,7 @@ impl Preset<'_> {
     /// Adds the preset's command, and a startup probe unless the service has one.
     fn add_command(&self, container: &mut Json, part: Part, port: u32) {
         let model = self.spec.get("model").unwrap_or(&Json::Null);
-        let name = Some(text(model, "name")).filter(|name| !name.is_empty());
-        let name = name.unwrap_or(self.service.name());
+        let name = text_or(model, "name", self.service.name());
         let mut flags = vec![format!("--served-model-name '{name}' --port {port}")];
         let number = |key: &str| self.shape.get(key).and_then(Json::as_u64);
         if let Some(tensor) = number("tensor") {

@@ -1,7 +1,7 @@
 //! Pod templates with their engines and sidecars.
 
 use super::super::releases::argparse::Names;
-use super::super::releases::{SGLANG, VLLM, image};
+use super::super::releases::{self, SGLANG, VLLM, image};
 use super::flags::Flags;
 use super::shell::{self, Budget, Variables};
 use super::{Manifest, labels_at};
@@ -61,6 +61,17 @@ pub(crate) enum Program {
     HuggingFace,
     /// Another or an unknown one.
     Other,
+}
+
+impl Program {
+    /// Returns the facts about its releases.
+    pub(crate) fn table(self) -> Option<&'static releases::Engine> {
+        match self {
+            Program::Vllm => Some(&VLLM),
+            Program::Sglang => Some(&SGLANG),
+            Program::HuggingFace | Program::Other => None,
+        }
+    }
 }
 
 /// A model server.
@@ -207,19 +218,15 @@ fn variables(container: &Json, part: Part, size: u32, budget: &Budget) -> Variab
 /// Returns why facts about the releases of a program may not hold for a server with this image and
 /// these flags; `None` if they do.
 fn unjudged(program: Program, image: &str, flags: Option<&Flags>) -> Option<String> {
-    let (key, name) = match program {
-        Program::Vllm => ("vllm", "vLLM"),
-        Program::Sglang => ("sglang", "SGLang"),
-        Program::HuggingFace | Program::Other => return None,
-    };
+    let table = program.table()?;
     // Its own program, `sglang.multimodal_gen`, under the same command.
     let is_diffusion = program == Program::Sglang
         && flags.is_some_and(|flags| flags.has("num-gpus") || flags.has("backend"));
     if is_diffusion {
         return Some("it is SGLang's diffusion server, whose flags differ".to_owned());
     }
-    let holds = image.is_empty() || image::is_judged(image, key);
-    (!holds).then(|| format!("its image `{image}` is not one of {name}'s"))
+    let holds = image.is_empty() || image::is_judged(image, table.key);
+    (!holds).then(|| format!("its image `{image}` is not one of {}'s", table.program))
 }
 
 impl<'a> Engine<'a> {
