@@ -1,11 +1,11 @@
 //! Invariants of engine pods.
 
 use super::super::invariants::Found;
-use super::super::view::View;
 use super::super::view::pods::{
     Engine, Part, Program, Sidecar, Template, accelerators, all_containers, commands,
     is_placeholder, list, port_number, text,
 };
+use super::super::view::{Manifest, View};
 use super::ranges;
 use crate::diag::Code;
 use serde_json::{Value as Json, json};
@@ -181,13 +181,15 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
         let selected = view.selected(pool);
         // A TLS policy for the pods may be intended.
         let picker = pool.text("/spec/endpointPickerRef/name").unwrap_or_default();
-        let by_rule = view.of_kind("BackendTLSPolicy").next().is_some()
-            || view
-                .of_kind("DestinationRule")
-                .any(|(_, rule)| !text(rule.spec(), "host").starts_with(picker));
+        let is_other =
+            |(_, rule): (usize, &Manifest)| !text(rule.spec(), "host").starts_with(picker);
+        let by_rule = || {
+            view.of_kind("BackendTLSPolicy").next().is_some()
+                || view.of_kind("DestinationRule").any(is_other)
+        };
         let sidecars = selected.iter().filter_map(|one| Some((one.owner, one.sidecar.as_ref()?)));
-        for (owner, sidecar) in sidecars.filter(|_| !by_rule) {
-            if sidecar.flags.is_on_or("secure-proxy", true) {
+        for (owner, sidecar) in sidecars {
+            if sidecar.flags.is_on_or("secure-proxy", true) && !by_rule() {
                 let message = "sidecar accepts TLS only, but Gateways send plain HTTP";
                 found.push(owner, &sidecar.path, message, "add `--secure-proxy=false`");
             }

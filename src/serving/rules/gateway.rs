@@ -38,11 +38,13 @@ fn parent_of(
     found: &mut Found,
 ) {
     let (name, namespace) = (text(parent, "name"), text_or(parent, "namespace", route.namespace()));
-    let names: Vec<&str> = view.of_kind("Gateway").map(|(_, gateway)| gateway.name()).collect();
-    if is_placeholder(name) || is_placeholder(text(parent, "namespace")) || names.is_empty() {
+    let mut gateways = view.of_kind("Gateway").map(|(_, gateway)| gateway.name()).peekable();
+    let is_open = is_placeholder(name) || is_placeholder(text(parent, "namespace"));
+    if is_open || gateways.peek().is_none() {
         return;
     }
     let Some((_, gateway)) = view.all_named("Gateway", name, namespace).next() else {
+        let names: Vec<&str> = gateways.collect();
         if names.iter().any(|name| is_placeholder(name)) {
             return;
         }
