@@ -6,350 +6,133 @@
 //! server stores nothing, the default is what the field's documentation says about an unset field.
 
 use super::path::Step;
-use super::rules::pod_template;
-use super::tree::{Edit, is_item};
+use super::read::{
+    CONTAINERS, at, child, entries, is_custom_kind, items, pod_template, shape, text, texts,
+};
+use super::tree::Edit;
 use crate::ir::{Identity, quantity};
 use serde_json::{Value as Json, json};
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
-/// Part of the API that a row of [`DEFAULTS`] is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scope {
-    /// The `spec` of pods, in every kind that has pods.
-    Pod,
-    /// A container or init container.
-    Container,
-    /// A probe of a container.
-    Probe,
-    /// A volume of a pod.
-    Volume,
-    /// Objects of a kind, from their root.
-    Kind(&'static str),
-    /// A keyword of a CRD's schema, at any depth.
-    Schema,
-}
-
-use Scope::{Container, Kind, Pod, Probe, Schema, Volume};
-
-/// Fields and their defaults, as JSON. `[]` is an item of a list. `{}` means that a map whose
-/// entries are all defaults, or that is empty, is the same as no map.
-const DEFAULTS: &[(Scope, &str, &str)] = &[
-    // core/v1: SetDefaults_PodSpec, SetDefaults_Pod.
-    (Pod, "restartPolicy", r#""Always""#),
-    (Pod, "dnsPolicy", r#""ClusterFirst""#),
-    (Pod, "schedulerName", r#""default-scheduler""#),
-    (Pod, "terminationGracePeriodSeconds", "30"),
-    (Pod, "serviceAccountName", r#""default""#),
-    (Pod, "enableServiceLinks", "true"),
-    (Pod, "hostNetwork", "false"),
-    (Pod, "hostPID", "false"),
-    (Pod, "hostIPC", "false"),
-    (Pod, "hostUsers", "true"),
-    (Pod, "shareProcessNamespace", "false"),
-    (Pod, "setHostnameAsFQDN", "false"),
-    (Pod, "automountServiceAccountToken", "true"),
-    (Pod, "preemptionPolicy", r#""PreemptLowerPriority""#),
-    (Pod, "priorityClassName", r#""""#),
-    (Pod, "securityContext", "{}"),
-    (Pod, "securityContext.runAsNonRoot", "false"),
-    (Pod, "securityContext.fsGroupChangePolicy", r#""Always""#),
-    (Pod, "nodeSelector", "{}"),
-    (Pod, "affinity", "{}"),
-    (Pod, "affinity.nodeAffinity", "{}"),
-    (Pod, "affinity.podAffinity", "{}"),
-    (Pod, "affinity.podAntiAffinity", "{}"),
-    (Pod, "dnsConfig", "{}"),
-    (Pod, "tolerations[].operator", r#""Equal""#),
-    (Pod, "topologySpreadConstraints[].nodeAffinityPolicy", r#""Honor""#),
-    (Pod, "topologySpreadConstraints[].nodeTaintsPolicy", r#""Ignore""#),
-    // core/v1: SetDefaults_Container.
-    (Container, "terminationMessagePath", r#""/dev/termination-log""#),
-    (Container, "terminationMessagePolicy", r#""File""#),
-    (Container, "resources", "{}"),
-    (Container, "resources.limits", "{}"),
-    (Container, "resources.requests", "{}"),
-    (Container, "securityContext", "{}"),
-    (Container, "securityContext.privileged", "false"),
-    (Container, "securityContext.allowPrivilegeEscalation", "true"),
-    (Container, "securityContext.readOnlyRootFilesystem", "false"),
-    (Container, "securityContext.runAsNonRoot", "false"),
-    (Container, "securityContext.procMount", r#""Default""#),
-    (Container, "securityContext.capabilities", "{}"),
-    (Container, "stdin", "false"),
-    (Container, "stdinOnce", "false"),
-    (Container, "tty", "false"),
-    (Container, "lifecycle", "{}"),
-    (Container, "workingDir", r#""""#),
-    (Container, "ports[].protocol", r#""TCP""#),
-    (Container, "ports[].hostPort", "0"),
-    (Container, "env[].value", r#""""#),
-    (Container, "env[].valueFrom.fieldRef.apiVersion", r#""v1""#),
-    (Container, "env[].valueFrom.resourceFieldRef.divisor", r#""0""#),
-    (Container, "env[].valueFrom.configMapKeyRef.optional", "false"),
-    (Container, "env[].valueFrom.secretKeyRef.optional", "false"),
-    (Container, "envFrom[].configMapRef.optional", "false"),
-    (Container, "envFrom[].secretRef.optional", "false"),
-    (Container, "envFrom[].prefix", r#""""#),
-    (Container, "volumeMounts[].readOnly", "false"),
-    (Container, "volumeMounts[].subPath", r#""""#),
-    (Container, "volumeMounts[].mountPropagation", r#""None""#),
-    (Container, "volumeMounts[].recursiveReadOnly", r#""Disabled""#),
-    // core/v1: SetDefaults_Probe, SetDefaults_HTTPGetAction.
-    (Probe, "initialDelaySeconds", "0"),
-    (Probe, "timeoutSeconds", "1"),
-    (Probe, "periodSeconds", "10"),
-    (Probe, "successThreshold", "1"),
-    (Probe, "failureThreshold", "3"),
-    (Probe, "httpGet.path", r#""/""#),
-    (Probe, "httpGet.scheme", r#""HTTP""#),
-    (Probe, "grpc.service", r#""""#),
-    // core/v1: SetDefaults_SecretVolumeSource and its siblings.
-    (Volume, "secret.defaultMode", "420"),
-    (Volume, "secret.optional", "false"),
-    (Volume, "configMap.defaultMode", "420"),
-    (Volume, "configMap.optional", "false"),
-    (Volume, "downwardAPI.defaultMode", "420"),
-    (Volume, "projected.defaultMode", "420"),
-    (Volume, "projected.sources[].serviceAccountToken.expirationSeconds", "3600"),
-    (Volume, "emptyDir.medium", r#""""#),
-    (Volume, "hostPath.type", r#""""#),
-    (Volume, "persistentVolumeClaim.readOnly", "false"),
-    // apps/v1.
-    (Kind("Deployment"), "spec.replicas", "1"),
-    (Kind("Deployment"), "spec.paused", "false"),
-    (Kind("Deployment"), "spec.minReadySeconds", "0"),
-    (Kind("Deployment"), "spec.revisionHistoryLimit", "10"),
-    (Kind("Deployment"), "spec.progressDeadlineSeconds", "600"),
-    (Kind("Deployment"), "spec.strategy", "{}"),
-    (Kind("Deployment"), "spec.strategy.type", r#""RollingUpdate""#),
-    (Kind("Deployment"), "spec.strategy.rollingUpdate", "{}"),
-    (Kind("Deployment"), "spec.strategy.rollingUpdate.maxSurge", r#""25%""#),
-    (Kind("Deployment"), "spec.strategy.rollingUpdate.maxUnavailable", r#""25%""#),
-    (Kind("ReplicaSet"), "spec.replicas", "1"),
-    (Kind("ReplicaSet"), "spec.minReadySeconds", "0"),
-    (Kind("StatefulSet"), "spec.replicas", "1"),
-    (Kind("StatefulSet"), "spec.minReadySeconds", "0"),
-    (Kind("StatefulSet"), "spec.revisionHistoryLimit", "10"),
-    (Kind("StatefulSet"), "spec.podManagementPolicy", r#""OrderedReady""#),
-    (Kind("StatefulSet"), "spec.updateStrategy", "{}"),
-    (Kind("StatefulSet"), "spec.updateStrategy.type", r#""RollingUpdate""#),
-    (Kind("StatefulSet"), "spec.updateStrategy.rollingUpdate", "{}"),
-    (Kind("StatefulSet"), "spec.updateStrategy.rollingUpdate.partition", "0"),
-    (Kind("StatefulSet"), "spec.persistentVolumeClaimRetentionPolicy", "{}"),
-    (Kind("StatefulSet"), "spec.persistentVolumeClaimRetentionPolicy.whenDeleted", r#""Retain""#),
-    (Kind("StatefulSet"), "spec.persistentVolumeClaimRetentionPolicy.whenScaled", r#""Retain""#),
-    (Kind("StatefulSet"), "spec.volumeClaimTemplates[].spec.volumeMode", r#""Filesystem""#),
-    (Kind("DaemonSet"), "spec.minReadySeconds", "0"),
-    (Kind("DaemonSet"), "spec.revisionHistoryLimit", "10"),
-    (Kind("DaemonSet"), "spec.updateStrategy", "{}"),
-    (Kind("DaemonSet"), "spec.updateStrategy.type", r#""RollingUpdate""#),
-    (Kind("DaemonSet"), "spec.updateStrategy.rollingUpdate", "{}"),
-    (Kind("DaemonSet"), "spec.updateStrategy.rollingUpdate.maxUnavailable", "1"),
-    (Kind("DaemonSet"), "spec.updateStrategy.rollingUpdate.maxSurge", "0"),
-    // batch/v1.
-    (Kind("Job"), "spec.completions", "1"),
-    (Kind("Job"), "spec.parallelism", "1"),
-    (Kind("Job"), "spec.backoffLimit", "6"),
-    (Kind("Job"), "spec.completionMode", r#""NonIndexed""#),
-    (Kind("Job"), "spec.suspend", "false"),
-    (Kind("Job"), "spec.podReplacementPolicy", r#""TerminatingOrFailed""#),
-    (Kind("CronJob"), "spec.concurrencyPolicy", r#""Allow""#),
-    (Kind("CronJob"), "spec.suspend", "false"),
-    (Kind("CronJob"), "spec.successfulJobsHistoryLimit", "3"),
-    (Kind("CronJob"), "spec.failedJobsHistoryLimit", "1"),
-    // core/v1: SetDefaults_Service and others.
-    (Kind("Service"), "spec.type", r#""ClusterIP""#),
-    (Kind("Service"), "spec.sessionAffinity", r#""None""#),
-    (Kind("Service"), "spec.internalTrafficPolicy", r#""Cluster""#),
-    (Kind("Service"), "spec.externalTrafficPolicy", r#""Cluster""#),
-    (Kind("Service"), "spec.publishNotReadyAddresses", "false"),
-    (Kind("Service"), "spec.allocateLoadBalancerNodePorts", "true"),
-    (Kind("Service"), "spec.ipFamilyPolicy", r#""SingleStack""#),
-    (Kind("Service"), "spec.clusterIP", r#""""#),
-    (Kind("Service"), "spec.ports[].protocol", r#""TCP""#),
-    (Kind("Secret"), "type", r#""Opaque""#),
-    (Kind("Secret"), "immutable", "false"),
-    (Kind("Secret"), "data", "{}"),
-    (Kind("ConfigMap"), "immutable", "false"),
-    (Kind("ConfigMap"), "data", "{}"),
-    (Kind("ConfigMap"), "binaryData", "{}"),
-    (Kind("ServiceAccount"), "automountServiceAccountToken", "true"),
-    (Kind("PersistentVolumeClaim"), "spec.volumeMode", r#""Filesystem""#),
-    (Kind("PersistentVolume"), "spec.volumeMode", r#""Filesystem""#),
-    (Kind("PersistentVolume"), "spec.persistentVolumeReclaimPolicy", r#""Retain""#),
-    // storage/v1, scheduling/v1, autoscaling/v2, policy/v1, networking/v1.
-    (Kind("StorageClass"), "reclaimPolicy", r#""Delete""#),
-    (Kind("StorageClass"), "volumeBindingMode", r#""Immediate""#),
-    (Kind("StorageClass"), "allowVolumeExpansion", "false"),
-    (Kind("CSIDriver"), "spec.volumeLifecycleModes", r#"["Persistent"]"#),
-    (Kind("PriorityClass"), "preemptionPolicy", r#""PreemptLowerPriority""#),
-    (Kind("PriorityClass"), "globalDefault", "false"),
-    (Kind("HorizontalPodAutoscaler"), "spec.minReplicas", "1"),
-    (Kind("PodDisruptionBudget"), "spec.unhealthyPodEvictionPolicy", r#""IfHealthyBudget""#),
-    (Kind("NetworkPolicy"), "spec.ingress[].ports[].protocol", r#""TCP""#),
-    (Kind("NetworkPolicy"), "spec.egress[].ports[].protocol", r#""TCP""#),
-    // rbac/v1: SetDefaults_RoleBinding, SetDefaults_Subject.
-    (Kind("RoleBinding"), "roleRef.apiGroup", r#""rbac.authorization.k8s.io""#),
-    (Kind("ClusterRoleBinding"), "roleRef.apiGroup", r#""rbac.authorization.k8s.io""#),
-    (Kind("RoleBinding"), "subjects[].apiGroup", r#""""#),
-    (Kind("ClusterRoleBinding"), "subjects[].apiGroup", r#""""#),
-    // admissionregistration/v1.
-    (Kind("ValidatingWebhookConfiguration"), "webhooks[].failurePolicy", r#""Fail""#),
-    (Kind("ValidatingWebhookConfiguration"), "webhooks[].matchPolicy", r#""Equivalent""#),
-    (Kind("ValidatingWebhookConfiguration"), "webhooks[].timeoutSeconds", "10"),
-    (Kind("ValidatingWebhookConfiguration"), "webhooks[].namespaceSelector", "{}"),
-    (Kind("ValidatingWebhookConfiguration"), "webhooks[].objectSelector", "{}"),
-    (Kind("ValidatingWebhookConfiguration"), "webhooks[].rules[].scope", r#""*""#),
-    (Kind("ValidatingWebhookConfiguration"), "webhooks[].clientConfig.service.port", "443"),
-    (Kind("MutatingWebhookConfiguration"), "webhooks[].failurePolicy", r#""Fail""#),
-    (Kind("MutatingWebhookConfiguration"), "webhooks[].matchPolicy", r#""Equivalent""#),
-    (Kind("MutatingWebhookConfiguration"), "webhooks[].timeoutSeconds", "10"),
-    (Kind("MutatingWebhookConfiguration"), "webhooks[].namespaceSelector", "{}"),
-    (Kind("MutatingWebhookConfiguration"), "webhooks[].objectSelector", "{}"),
-    (Kind("MutatingWebhookConfiguration"), "webhooks[].rules[].scope", r#""*""#),
-    (Kind("MutatingWebhookConfiguration"), "webhooks[].reinvocationPolicy", r#""Never""#),
-    (Kind("MutatingWebhookConfiguration"), "webhooks[].clientConfig.service.port", "443"),
-    // apiregistration/v1.
-    (Kind("APIService"), "spec.insecureSkipTLSVerify", "false"),
-    (Kind("APIService"), "spec.service.port", "443"),
-    // apiextensions/v1: SetDefaults_CustomResourceDefinition.
-    (Kind("CustomResourceDefinition"), "spec.conversion", "{}"),
-    (Kind("CustomResourceDefinition"), "spec.conversion.strategy", r#""None""#),
-    (Kind("CustomResourceDefinition"), "spec.conversion.webhook.clientConfig.service.port", "443"),
-    (Kind("CustomResourceDefinition"), "spec.preserveUnknownFields", "false"),
-    (Kind("CustomResourceDefinition"), "spec.versions[].deprecated", "false"),
-    (Kind("CustomResourceDefinition"), "spec.versions[].subresources", "{}"),
-    (Kind("CustomResourceDefinition"), "spec.versions[].additionalPrinterColumns[].priority", "0"),
-    // Structural schemas: unset keywords.
-    (Schema, "x-kubernetes-list-type", r#""atomic""#),
-    (Schema, "x-kubernetes-map-type", r#""granular""#),
-    (Schema, "x-kubernetes-preserve-unknown-fields", "false"),
-    (Schema, "x-kubernetes-int-or-string", "false"),
-    (Schema, "x-kubernetes-embedded-resource", "false"),
-    (Schema, "nullable", "false"),
-    (Schema, "uniqueItems", "false"),
-    (Schema, "exclusiveMinimum", "false"),
-    (Schema, "exclusiveMaximum", "false"),
-    (Schema, "minLength", "0"),
-    (Schema, "minItems", "0"),
-    (Schema, "minProperties", "0"),
-    (Schema, "properties", "{}"),
-];
+/// Defaults by part of the API and field.
+///
+/// A part is a kind, with fields from the root of its objects, or the spec of a `pod`, a `container`,
+/// a `probe` of one, a `volume` of a pod, or a keyword of the `schema` of a CRD at any depth. `[]` is
+/// an item of a list. `{}` means that a map whose entries are all defaults, or that is empty, is the
+/// same as no map.
+static DEFAULTS: LazyLock<HashMap<(String, String), Json>> = LazyLock::new(|| {
+    let groups: Json = serde_json::from_str(include_str!("defaults.json")).unwrap_or_default();
+    let mut defaults = HashMap::new();
+    for group in items(&groups, &[]) {
+        for part in texts(group, &["of"]) {
+            for (field, default) in entries(group, &["defaults"]) {
+                defaults.insert((part.to_owned(), field.clone()), default.clone());
+            }
+        }
+    }
+    defaults
+});
 
 /// Returns true for a field that only the API server writes: it ignores what a manifest has there, such
 /// as one that was made of what `kubectl get` printed.
-pub(super) fn is_of_the_server(id: &Identity, edit: &Edit) -> bool {
-    match edit.path.steps() {
-        [Step::Key(metadata), Step::Key(key)] => {
-            metadata == "metadata" && key == "creationTimestamp"
-        }
-        [Step::Key(status), ..] => status == "status" && id.kind == "CustomResourceDefinition",
+fn is_of_the_server(id: &Identity, steps: &[Step]) -> bool {
+    match shape(steps).as_slice() {
+        ["metadata", "creationTimestamp"] => true,
+        ["status", ..] => id.kind == "CustomResourceDefinition",
         _ => false,
     }
 }
 
-/// Returns true if an edit only writes out a default of the Kubernetes API, or leaves it out, or
-/// writes an equal quantity in another way.
+/// Returns true if an edit has no effect on the object in the cluster: it only writes out a default of
+/// the Kubernetes API, or leaves it out, writes an equal quantity in another way, or is of a field
+/// that only the API server writes.
 ///
 /// `old` and `new` are the objects of the edit.
-pub(super) fn is_default(id: &Identity, old: &Json, new: &Json, edit: &Edit) -> bool {
+pub(super) fn is_without_effect(id: &Identity, old: &Json, new: &Json, edit: &Edit) -> bool {
     let steps = edit.path.steps();
-    let without = match (&edit.old, &edit.new) {
-        (None, Some(_)) => old,
-        (Some(_), None) => new,
+    let (without, value) = match (&edit.old, &edit.new) {
+        _ if is_of_the_server(id, steps) => return true,
+        (None, Some(value)) => (old, value),
+        (Some(value), None) => (new, value),
         (Some(old), Some(new)) => return is_quantity(steps) && is_same_quantity(old, new),
         (None, None) => return false,
     };
-    let Some(value) = edit.old.as_ref().or(edit.new.as_ref()) else { return false };
-    let place = Place::of(id, steps);
-    place.is_some_and(|place| place.is_unset(value))
+    Field::of(id, steps).is_some_and(|field| field.is_unset(value))
         || computed(id, steps, without).is_some_and(|default| default == *value)
 }
 
-/// A field, by scope and by path in this scope.
-struct Place {
-    scope: Scope,
+/// Returns the default of the field at a path.
+pub(super) fn default_of(id: &Identity, steps: &[Step]) -> Option<&'static Json> {
+    Field::of(id, steps)?.default()
+}
+
+/// A field in a part of the API.
+struct Field<'a> {
+    part: &'a str,
     path: String,
 }
 
-impl Place {
-    /// Returns the place of a path; `None` for kinds whose defaults are unknown.
-    fn of(id: &Identity, steps: &[Step]) -> Option<Self> {
+impl<'a> Field<'a> {
+    /// Returns the field of a path; `None` for kinds whose defaults are unknown.
+    fn of(id: &'a Identity, steps: &[Step]) -> Option<Self> {
         if is_custom(id) {
             return None;
         }
-        if id.kind == "CustomResourceDefinition" && is_key(steps.get(3), "schema") {
-            let keyword = steps.last().filter(|_| steps.len() > 5)?;
-            let Step::Key(keyword) = keyword else { return None };
+        let shape = shape(steps);
+        if id.kind == "CustomResourceDefinition" && shape.get(3) == Some(&"schema") {
+            let [_, _, _, _, _, parents @ .., keyword] = shape.as_slice() else { return None };
             // A property may have the name of a keyword.
-            let named = is_key(steps.get(steps.len() - 2), "properties");
-            return (!named).then(|| Place { scope: Schema, path: keyword.clone() });
+            let is_keyword =
+                !["[]", "[order]"].contains(keyword) && parents.last() != Some(&"properties");
+            return is_keyword.then(|| Field { part: "schema", path: (*keyword).to_owned() });
         }
 
-        let shape = shape(steps);
-        if let Some(template) = pod_template(&id.kind) {
-            let below = shape.strip_prefix(template).and_then(|rest| match rest {
-                ["spec", rest @ ..] if !rest.is_empty() => Some(rest),
-                _ => None,
-            });
-            if let Some(rest) = below {
-                return Some(Self::in_pod(rest));
-            }
-        }
-        let kind = DEFAULTS.iter().find_map(|(scope, ..)| match scope {
-            Kind(kind) if *kind == id.kind => Some(*scope),
-            _ => None,
-        });
-        Some(Place { scope: kind.unwrap_or(Kind("")), path: join(&shape) })
+        let (part, rest) = match pod_template(&id.kind).and_then(|keys| shape.strip_prefix(keys)) {
+            Some(["spec", rest @ ..]) if !rest.is_empty() => match rest {
+                [list, "[]", probe, rest @ ..]
+                    if CONTAINERS.contains(list)
+                        && probe.ends_with("Probe")
+                        && !rest.is_empty() =>
+                {
+                    ("probe", rest)
+                }
+                [list, "[]", rest @ ..] if CONTAINERS.contains(list) && !rest.is_empty() => {
+                    ("container", rest)
+                }
+                ["volumes", "[]", rest @ ..] if !rest.is_empty() => ("volume", rest),
+                rest => ("pod", rest),
+            },
+            _ => (id.kind.as_str(), shape.as_slice()),
+        };
+        Some(Field { part, path: rest.join(".").replace(".[]", "[]") })
     }
 
-    fn in_pod(rest: &[&str]) -> Self {
-        match rest {
-            ["containers" | "initContainers", "[]", probe, rest @ ..]
-                if probe.ends_with("Probe") && !rest.is_empty() =>
-            {
-                Place { scope: Probe, path: join(rest) }
-            }
-            ["containers" | "initContainers", "[]", rest @ ..] if !rest.is_empty() => {
-                Place { scope: Container, path: join(rest) }
-            }
-            ["volumes", "[]", rest @ ..] if !rest.is_empty() => {
-                Place { scope: Volume, path: join(rest) }
-            }
-            rest => Place { scope: Pod, path: join(rest) },
-        }
+    fn default(&self) -> Option<&'static Json> {
+        DEFAULTS.get(&(self.part.to_owned(), self.path.clone()))
     }
 
     /// Returns true if the value means the same as no value.
     fn is_unset(&self, value: &Json) -> bool {
-        let known = DEFAULTS
-            .iter()
-            .find(|(scope, path, _)| *scope == self.scope && *path == self.path)
-            .map(|(.., default)| *default);
-        match (value, known) {
-            (Json::Null, _) => !(self.scope == Schema && self.path == "default"),
+        let is_schema = self.part == "schema";
+        match (value, self.default()) {
+            (Json::Null, _) => !(is_schema && self.path == "default"),
             // The API's Go types do not distinguish empty lists from missing ones.
             (Json::Array(items), _) if items.is_empty() => {
-                !(self.scope == Schema && ["default", "enum"].contains(&self.path.as_str()))
+                !(is_schema && ["default", "enum"].contains(&self.path.as_str()))
             }
-            (Json::Object(map), Some("{}")) => map.iter().all(|(key, value)| {
-                let path = format!("{}.{key}", self.path);
-                Place { scope: self.scope, path }.is_unset(value)
-            }),
-            (Json::Object(map), None) if self.is_in_every_object() => {
+            (Json::Object(map), default)
+                if default.map_or(self.is_in_every_object(), |default| *default == json!({})) =>
+            {
                 map.iter().all(|(key, value)| {
                     let path = format!("{}.{key}", self.path);
-                    Place { scope: self.scope, path }.is_unset(value)
+                    Field { part: self.part, path }.is_unset(value)
                 })
             }
-            (value, Some(default)) => {
-                serde_json::from_str::<Json>(default).ok().as_ref() == Some(value)
-            }
-            _ => false,
+            (value, default) => default == Some(value),
         }
     }
-}
 
-impl Place {
     /// Returns true for the maps of every object that may be left out.
     fn is_in_every_object(&self) -> bool {
         ["metadata.labels", "metadata.annotations", "metadata"]
@@ -361,34 +144,33 @@ impl Place {
 
 /// Returns true for kinds outside of Kubernetes' own API groups.
 fn is_custom(id: &Identity) -> bool {
-    super::is_description(id) || id.group.contains('.') && !id.group.ends_with(".k8s.io")
+    super::is_description(id) || is_custom_kind(id)
 }
 
 /// Returns the default of a field that depends on its siblings, in the object without the field.
 fn computed(id: &Identity, steps: &[Step], object: &Json) -> Option<Json> {
     let (Step::Key(field), parents) = steps.split_last()? else { return None };
-    let parent = || parents.iter().try_fold(object, step);
-    let text = |key: &str| parent()?.get(key)?.as_str();
+    let parent = parents.iter().try_fold(object, child)?;
+    let is_pod = pod_template(&id.kind).is_some();
     match (id.kind.as_str(), field.as_str()) {
-        ("Service", "targetPort") => parent()?.get("port").cloned(),
-        ("CustomResourceDefinition", "singular") => Some(json!(text("kind")?.to_lowercase())),
-        ("CustomResourceDefinition", "listKind") => Some(json!(format!("{}List", text("kind")?))),
+        ("Service", "targetPort") => parent.get("port").cloned(),
+        ("CustomResourceDefinition", "singular" | "listKind") => {
+            let kind = parent.get("kind")?.as_str()?;
+            let is_singular = field == "singular";
+            Some(json!(if is_singular { kind.to_lowercase() } else { format!("{kind}List") }))
+        }
         // Ingress rules always apply; egress rules only if there are any.
-        ("NetworkPolicy", "policyTypes") => Some(match parent()?.get("egress") {
+        ("NetworkPolicy", "policyTypes") => Some(match parent.get("egress") {
             Some(_) => json!(["Ingress", "Egress"]),
             None => json!(["Ingress"]),
         }),
-        ("RoleBinding" | "ClusterRoleBinding", "apiGroup") => match text("kind")? {
+        ("RoleBinding" | "ClusterRoleBinding", "apiGroup") => match text(parent, &["kind"]) {
             "User" | "Group" => Some(json!("rbac.authorization.k8s.io")),
             _ => None,
         },
-        (kind, "serviceAccount") => {
-            pod_template(kind)?;
-            parent()?.get("serviceAccountName").cloned()
-        }
-        (kind, "imagePullPolicy") => {
-            pod_template(kind)?;
-            Some(json!(pull_policy(text("image")?)))
+        (_, "serviceAccount") if is_pod => parent.get("serviceAccountName").cloned(),
+        (_, "imagePullPolicy") if is_pod => {
+            at(parent, &["image"]).and_then(Json::as_str).map(|image| json!(pull_policy(image)))
         }
         _ => None,
     }
@@ -401,45 +183,13 @@ fn pull_policy(image: &str) -> &'static str {
     if latest && !image.contains('@') { "Always" } else { "IfNotPresent" }
 }
 
-/// Returns the value one step below a value.
-fn step<'j>(value: &'j Json, step: &Step) -> Option<&'j Json> {
-    match step {
-        Step::Key(key) => value.get(key),
-        Step::Index(index) => value.get(index),
-        Step::Item(name) => value.as_array()?.iter().find(|item| is_item(item, name)),
-        Step::Order(_) => None,
-    }
-}
-
-fn shape(steps: &[Step]) -> Vec<&str> {
-    let shape = steps.iter().map(|step| match step {
-        Step::Key(key) => key.as_str(),
-        Step::Order(_) => "[order]",
-        _ => "[]",
-    });
-    shape.collect()
-}
-
-/// Joins keys as the rows of [`DEFAULTS`] write them: `env[].value`.
-fn join(shape: &[&str]) -> String {
-    shape.join(".").replace(".[]", "[]")
-}
-
-fn is_key(step: Option<&Step>, name: &str) -> bool {
-    matches!(step, Some(Step::Key(key)) if key == name)
-}
-
-/// Maps whose values are quantities, and fields with one.
-const QUANTITIES: [&str; 5] = ["limits", "requests", "capacity", "hard", "overhead"];
-
+/// Returns true for entries of maps of quantities, and for fields with one.
 fn is_quantity(steps: &[Step]) -> bool {
-    let key = |step: Option<&Step>| match step {
-        Some(Step::Key(key)) => Some(key.clone()),
-        _ => None,
-    };
-    let parent = steps.len().checked_sub(2).and_then(|at| key(steps.get(at)));
-    parent.is_some_and(|parent| QUANTITIES.contains(&parent.as_str()))
-        || ["sizeLimit", "divisor"].iter().any(|name| is_key(steps.last(), name))
+    matches!(
+        shape(steps).as_slice(),
+        [.., "limits" | "requests" | "capacity" | "hard" | "overhead", _]
+            | [.., "sizeLimit" | "divisor"]
+    )
 }
 
 fn is_same_quantity(old: &Json, new: &Json) -> bool {
@@ -449,17 +199,17 @@ fn is_same_quantity(old: &Json, new: &Json) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{DEFAULTS, pull_policy};
+    use crate::read::{entries, items, texts};
     use crate::tree::edits;
     use crate::{Options, Side, compare};
     use serde_json::{Value as Json, json};
 
     #[test]
-    fn rows_are_unique_and_json() {
-        for (index, (scope, path, default)) in DEFAULTS.iter().enumerate() {
-            assert!(serde_json::from_str::<Json>(default).is_ok(), "{path}: {default}");
-            let again = |(other, name, _): &&(_, _, _)| other == scope && name == path;
-            assert_eq!(DEFAULTS.iter().position(|row| again(&row)), Some(index), "{path} twice");
-        }
+    fn rows_are_unique() {
+        let groups: Json = serde_json::from_str(include_str!("defaults.json")).unwrap();
+        let rows = |group| texts(group, &["of"]).len() * entries(group, &["defaults"]).count();
+        assert_eq!(items(&groups, &[]).iter().map(rows).sum::<usize>(), DEFAULTS.len());
+        assert!(DEFAULTS.len() > 150);
     }
 
     #[test]

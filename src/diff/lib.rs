@@ -15,6 +15,7 @@ pub mod group;
 pub mod harm;
 pub mod identity;
 pub mod plan;
+mod read;
 pub mod redact;
 mod renames;
 pub mod render;
@@ -34,7 +35,7 @@ pub use side::{BundleFacts, CHART_KIND, ChartFacts, Placement, Side, is_descript
 use bundle2chart_compile::{field_ownership, kubectl, overlay};
 use bundle2chart_model::{diag, escape, ir};
 use bundle2chart_yaml as yaml;
-use identity::Pairs;
+use identity::{Pair, Pairs};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use tree::Edit;
@@ -114,6 +115,15 @@ pub enum Action {
 }
 
 impl Action {
+    fn of(pair: &Pair<'_>) -> Self {
+        match (&pair.old_id, pair.old, pair.new) {
+            (_, None, _) => Action::Added,
+            (_, _, None) => Action::Removed,
+            (Some(from), _, _) if *from != pair.id => Action::Renamed(from.clone()),
+            _ => Action::Changed,
+        }
+    }
+
     /// Returns the name in all output formats.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -231,10 +241,10 @@ impl ChangeSet {
             let id = &object.id;
             object.changes.retain(|change| {
                 let hit = ignore.iter().position(|i| i.pattern.matches(id, &change.path));
-                let count = hit.and_then(|hit| counts.get_mut(hit));
-                let kept = count.is_none();
-                count.into_iter().for_each(|count| *count += 1);
-                kept
+                if let Some(count) = hit.and_then(|hit| counts.get_mut(hit)) {
+                    *count += 1;
+                }
+                hit.is_none()
             });
         }
         self.objects.retain(|object| !object.changes.is_empty());
@@ -258,8 +268,7 @@ impl ChangeSet {
 }
 
 /// Compares two sides and returns their differences with an upgrade plan.
-pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
-    let (mut old, mut new) = (old, new);
+pub fn compare(mut old: Side, mut new: Side, options: &Options) -> ChangeSet {
     if old.chart.is_some() && new.chart.is_some() {
         old.add_chart();
         new.add_chart();
@@ -270,29 +279,11 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
 
     let pairs = Pairs::of(&old, &new);
     let sides = rules::Sides::new(&old, &new, &pairs);
-    let mut objects = Vec::new();
-    let mut version_only = Vec::new();
-    let mut unchanged = 0;
+    let (mut version_only, mut unchanged) = (Vec::new(), 0);
     let mut edited = BTreeSet::new();
+    let mut objects = Vec::new();
     for pair in &pairs.list {
-        let mut follows_version = false;
-        let edits = match (pair.old, pair.new) {
-            (Some(old), Some(new)) => {
-                let mut edits = tree::edits(old, new);
-                edits.retain(|edit| !defaults::is_of_the_server(&pair.id, edit));
-                edits.retain(|edit| !defaults::is_default(&pair.id, old, new, edit));
-                let all = edits.len();
-                edits.retain(|edit| !version_metadata::follows_version(edit));
-                follows_version = edits.len() < all;
-                edits
-            }
-            (old, new) => vec![Edit {
-                path: Path::default(),
-                old: old.cloned(),
-                new: new.cloned(),
-                index: None,
-            }],
-        };
+        let (edits, follows_version) = effective_edits(pair);
         if edits.is_empty() {
             match follows_version {
                 true => version_only.push(pair.id.clone()),
@@ -302,16 +293,10 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
         }
         edited.insert(&pair.id);
 
-        let action = match (&pair.old_id, pair.old, pair.new) {
-            (_, None, _) => Action::Added,
-            (_, _, None) => Action::Removed,
-            (Some(from), _, _) if *from != pair.id => Action::Renamed(from.clone()),
-            _ => Action::Changed,
-        };
         let judged = sides.findings(pair, &edits);
         let change = |(Edit { path, old, new, .. }, findings)| Change { path, old, new, findings };
         let changes = edits.into_iter().zip(judged).map(change).collect();
-        objects.push(ObjectChange { id: pair.id.clone(), action, changes });
+        objects.push(ObjectChange { id: pair.id.clone(), action: Action::of(pair), changes });
     }
 
     // No edit of their own: what they say is about other objects, or about all of them.
@@ -355,6 +340,21 @@ pub fn compare(old: Side, new: Side, options: &Options) -> ChangeSet {
     }
     set.plan = plan::plan(&set, unconditional);
     set
+}
+
+/// Returns the edits of a pair that have an effect in the cluster, and true if there are others that
+/// only follow from the version of the chart.
+fn effective_edits(pair: &Pair<'_>) -> (Vec<Edit>, bool) {
+    let (Some(old), Some(new)) = (pair.old, pair.new) else {
+        let (old, new) = (pair.old.cloned(), pair.new.cloned());
+        return (vec![Edit { path: Path::default(), old, new, index: None }], false);
+    };
+    let mut edits = tree::edits(old, new);
+    edits.retain(|edit| !defaults::is_without_effect(&pair.id, old, new, edit));
+    let all = edits.len();
+    edits.retain(|edit| !version_metadata::follows_version(edit));
+    let follows_version = edits.len() < all;
+    (edits, follows_version)
 }
 
 /// Removes the changes that no pattern matches, and returns their number. Without patterns all are

@@ -1,6 +1,7 @@
 //! The upgrade plan: steps in order.
 
 use super::group::{Group, groups};
+use super::read::{containers, entries, is_true, items, pod_spec, pod_template, text, texts};
 use super::rules::{self, Sides};
 use super::{Action, ChangeSet, Finding, Identity, ObjectChange, is_description};
 use crate::escape::shell::in_quotes;
@@ -210,13 +211,10 @@ impl<'c> KeptVersion<'c> {
     /// Returns the version of the old CRD that the new one has, too: the old storage version, else the
     /// new one, else the first.
     fn of(old: &'c Json, new: &Json) -> Option<Self> {
-        let versions = |crd: &'c Json| {
-            rules::at(crd, &["spec", "versions"]).and_then(Json::as_array).map(Vec::as_slice)
-        };
         let name = |version: &'c Json| version.get("name").and_then(Json::as_str);
-        let is_stored = |version: &Json| version.get("storage") == Some(&Json::Bool(true));
-        let before = versions(old)?;
-        let after = rules::at(new, &["spec", "versions"]).and_then(Json::as_array)?;
+        let is_stored = |version: &Json| is_true(version, &["storage"]);
+        let before = items(old, &["spec", "versions"]);
+        let after = items(new, &["spec", "versions"]);
         let in_new = |wanted: &Json| after.iter().find(|new| new.get("name") == wanted.get("name"));
         let kept: Vec<&Json> = before.iter().filter(|old| in_new(old).is_some()).collect();
         let stored = kept.iter().find(|version| is_stored(version));
@@ -243,13 +241,10 @@ fn images(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
         for (id, object) in
             side.objects.iter().filter(|(id, _)| here.is_none_or(|h| h.contains(id)))
         {
-            if let Some(template) = rules::pod_template(&id.kind)
-                && let Some(spec) = rules::at(object, template).and_then(|t| t.get("spec"))
-            {
+            if let Some(spec) = pod_spec(&id.kind, object) {
                 collect(spec, &mut images);
             } else if id.kind == "ConfigMap" {
-                let data = object.get("data").and_then(Json::as_object).into_iter().flatten();
-                let texts = data.filter_map(|(_, text)| text.as_str());
+                let texts = entries(object, &["data"]).filter_map(|(_, text)| text.as_str());
                 texts.for_each(|text| images.extend(mentioned(text, false)));
             }
         }
@@ -262,20 +257,16 @@ fn images(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
 /// Collects images of containers, and those that their programs start, from arguments and
 /// environment variables.
 fn collect(spec: &Json, images: &mut BTreeSet<String>) {
-    for list in ["initContainers", "containers"] {
-        for container in spec.get(list).and_then(Json::as_array).into_iter().flatten() {
-            let image = container.get("image").and_then(Json::as_str);
-            images.extend(image.map(str::to_owned));
-            for key in ["command", "args"] {
-                for text in rules::texts(container.get(key)) {
-                    let flag = text.split('=').next().unwrap_or_default().to_ascii_uppercase();
-                    images.extend(mentioned(text, flag.contains("IMAGE")));
-                }
-            }
-            for variable in container.get("env").and_then(Json::as_array).into_iter().flatten() {
-                let text = |key: &str| variable.get(key).and_then(Json::as_str).unwrap_or_default();
-                images.extend(mentioned(text("value"), text("name").contains("IMAGE")));
-            }
+    for container in containers(spec) {
+        let image = container.get("image").and_then(Json::as_str);
+        images.extend(image.map(str::to_owned));
+        for text in ["command", "args"].into_iter().flat_map(|key| texts(container, &[key])) {
+            let flag = text.split('=').next().unwrap_or_default().to_ascii_uppercase();
+            images.extend(mentioned(text, flag.contains("IMAGE")));
+        }
+        for variable in items(container, &["env"]) {
+            let is_named = text(variable, &["name"]).contains("IMAGE");
+            images.extend(mentioned(text(variable, &["value"]), is_named));
         }
     }
 }
@@ -433,7 +424,7 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
 fn restarts(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
     let mut items = Vec::new();
     for object in &set.objects {
-        let Some(template) = rules::pod_template(&object.id.kind) else { continue };
+        let Some(template) = pod_template(&object.id.kind) else { continue };
         let here = |change: &super::Change| change.path.keys().starts_with(template);
         // Hooks run in every upgrade or test anyway.
         let hook = sides.new.objects.get(&object.id).is_some_and(rules::is_hook);

@@ -26,12 +26,7 @@ pub fn is_description(id: &Identity) -> bool {
 
 /// Returns the identity of the pseudo-object with the findings about the two sides as a whole.
 pub(super) fn upgrade() -> Identity {
-    Identity {
-        kind: UPGRADE_KIND.to_owned(),
-        group: DESCRIPTION_GROUP.to_owned(),
-        namespace: String::new(),
-        name: "upgrade".to_owned(),
-    }
+    Identity::new(UPGRADE_KIND, DESCRIPTION_GROUP, "", "upgrade")
 }
 
 /// Returns true for the pseudo-object with the findings about the two sides as a whole.
@@ -151,6 +146,11 @@ impl Side {
             }
         }
         side
+    }
+
+    /// Returns the CRDs.
+    pub(super) fn crds(&self) -> impl Iterator<Item = (&Identity, &Json)> {
+        self.objects.iter().filter(|(id, _)| id.kind == "CustomResourceDefinition")
     }
 
     /// Adds the chart as a pseudo-object, so that its metadata is compared. Call it only if both sides

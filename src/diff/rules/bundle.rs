@@ -5,6 +5,7 @@ use super::fields::plain;
 use super::image::{self, Use};
 use super::{RuleContext, chart, found, listed, not_in, rules, watch};
 use crate::Finding;
+use crate::read::{items, text};
 use serde_json::Value as Json;
 
 rules! {
@@ -68,10 +69,9 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
             image::add_findings(&context.label(), old, new, Use::Operand, findings);
         }
         (["relatedImages", "[]"], None, Some(new)) => {
-            let image = new.get("image").unwrap_or(&Json::Null);
-            image::added(&context.label(), image, findings);
+            findings.push(image::added(&context.label(), text(new, &["image"])));
         }
-        (["relatedImages", "[]"], Some(_), None) => image::removed(&context.label(), findings),
+        (["relatedImages", "[]"], Some(_), None) => findings.push(image::removed(&context.label())),
         _ => {}
     }
 }
@@ -85,9 +85,8 @@ fn minimum(text: &Json) -> Option<semver::Version> {
 fn requires(old: &Json, new: &Json, findings: &mut Vec<Finding>) {
     // A requirement is a name and a range, such as `cert-manager >=1.0`.
     let name = |text: &Json| plain(text).split(' ').next().unwrap_or_default().to_owned();
-    let names =
-        |list: &Json| -> Vec<String> { list.as_array().into_iter().flatten().map(name).collect() };
-    let (before, after) = (names(old), names(new));
+    let [before, after] =
+        [old, new].map(|list| items(list, &[]).iter().map(name).collect::<Vec<String>>());
     for added in not_in(new, old) {
         let changed = before.contains(&name(added));
         let rule = if changed { &DEPENDENCY_CHANGED } else { &DEPENDENCY };

@@ -4,6 +4,7 @@ use super::fields::plain;
 use super::{RuleContext, display_value, found, listed, not_in, rules};
 use crate::ir::stable_key;
 use crate::path::{Path, Step};
+use crate::read::{at, items};
 use crate::tree::Edit;
 use crate::{Finding, Identity, Placement, values, values_schema};
 use serde_json::Value as Json;
@@ -97,12 +98,8 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
         // the CRD.
         (["crds", name], Some(_), Some(new)) => {
             let kept = |name: &str| {
-                let id = Identity {
-                    kind: "CustomResourceDefinition".to_owned(),
-                    group: "apiextensions.k8s.io".to_owned(),
-                    namespace: String::new(),
-                    name: name.to_owned(),
-                };
+                let group = "apiextensions.k8s.io";
+                let id = Identity::new("CustomResourceDefinition", group, "", name);
                 context.sides.old.objects.get(&id).is_some_and(super::object::is_kept)
             };
             let rule = if new == Placement::Templates.as_str() {
@@ -149,28 +146,24 @@ fn value(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     // Names of values contain versions of Deployments, which change with each release.
     let new_key =
         edit.old.as_ref().and_then(|old| context.new_values.rename_by_stable_key(old, edit));
-    match (&edit.old, &edit.new) {
+    let finding = match (&edit.old, &edit.new) {
         (Some(_), None) if is_still_accepted(context) => {
-            findings.push(found(&VALUE_DEFAULT, format!("default of `{shown}` removed")));
+            found(&VALUE_DEFAULT, format!("default of `{shown}` removed"))
         }
         (Some(_), None) if is_unset(context) => {
-            let reason = format!("`{shown}` removed; your values do not set it");
-            findings.push(found(&VALUE_DEFAULT, reason));
+            found(&VALUE_DEFAULT, format!("`{shown}` removed; your values do not set it"))
         }
-        (Some(_), None) if new_key.is_some() => {
-            let new = new_key.unwrap_or_default();
-            findings.push(found(&VALUE_MOVED, format!("`{shown}` renamed to `{new}`")));
+        (Some(_), None) if let Some(new) = new_key => {
+            found(&VALUE_MOVED, format!("`{shown}` renamed to `{new}`"))
         }
         (Some(Json::String(old)), None) if old.is_empty() && is_of_image(&edit.path) => {
-            findings.push(found(&VALUE_OF_IMAGE, format!("`{shown}` removed")));
+            found(&VALUE_OF_IMAGE, format!("`{shown}` removed"))
         }
         (Some(old), None) => match context.new_values.renamed(old, edit) {
-            Some(new) => {
-                findings.push(found(&VALUE_MOVED, format!("`{shown}` renamed to `{new}`")))
-            }
-            None => findings.push(found(&VALUE_REMOVED, format!("`{shown}` removed"))),
+            Some(new) => found(&VALUE_MOVED, format!("`{shown}` renamed to `{new}`")),
+            None => found(&VALUE_REMOVED, format!("`{shown}` removed")),
         },
-        (None, Some(_)) => findings.push(found(&VALUE_ADDED, format!("new value `{shown}`"))),
+        (None, Some(_)) => found(&VALUE_ADDED, format!("new value `{shown}`")),
         (Some(old), Some(new)) => {
             let kind = |value: &Json| match value {
                 Json::Null => None,
@@ -183,23 +176,23 @@ fn value(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
 
             match (kind(old), kind(new)) {
                 (Some(old), Some(new)) if old != new => {
-                    findings.push(found(&VALUE_TYPE, format!("`{shown}`: type {old} → {new}")));
+                    found(&VALUE_TYPE, format!("`{shown}`: type {old} → {new}"))
                 }
-                _ => findings.push(found(&VALUE_DEFAULT, format!("`{shown}`: default changed"))),
+                _ => found(&VALUE_DEFAULT, format!("`{shown}`: default changed")),
             }
         }
-        (None, None) => {}
-    }
+        (None, None) => return,
+    };
+    findings.push(finding);
 }
 
 /// Adds the finding for a keyword of values.schema.json that allows less than before.
 fn narrowed(context: &RuleContext<'_, '_>, path: &str, keyword: &str, findings: &mut Vec<Finding>) {
     let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
     let shown = |value: Option<&Json>| value.map_or("none".to_owned(), plain);
-    let quoted = |list: &[&Json]| -> String {
-        listed(&list.iter().map(|value| display_value(value)).collect::<Vec<_>>(), 6)
+    let quoted = |list: Vec<&Json>| -> String {
+        listed(&list.into_iter().map(display_value).collect::<Vec<_>>(), 6)
     };
-    let items = |list: Option<&'_ Json>| list.and_then(Json::as_array).cloned().unwrap_or_default();
     let (rule, change) = match (keyword, old) {
         (values_schema::REMOVED, _) => (&VALUE_REMOVED, format!("`{path}` removed")),
         (values_schema::REQUIRED, _) => {
@@ -213,11 +206,10 @@ fn narrowed(context: &RuleContext<'_, '_>, path: &str, keyword: &str, findings: 
         }
         ("enum", Some(old)) => {
             let gone = not_in(old, new.unwrap_or(&Json::Null));
-            (&VALUE_NARROWED, format!("`{path}`: {} no longer allowed", quoted(&gone)))
+            (&VALUE_NARROWED, format!("`{path}`: {} no longer allowed", quoted(gone)))
         }
         ("enum", None) => {
-            let allowed = items(new);
-            let allowed = quoted(&allowed.iter().collect::<Vec<_>>());
+            let allowed = quoted(items(new, &[]).iter().collect());
             (&VALUE_NARROWED, format!("`{path}`: only {allowed} allowed now"))
         }
         _ => {
@@ -228,10 +220,9 @@ fn narrowed(context: &RuleContext<'_, '_>, path: &str, keyword: &str, findings: 
     };
 
     // Values that the user gave decide.
-    let given = context.sides.new.chart.as_ref().map(|chart| &chart.given);
-    let given = given.filter(|given| given.as_object().is_some_and(|map| !map.is_empty()));
+    let given = given(context);
     let is_plain = !path.contains(['*', '[']) && !path.is_empty();
-    let at = |given| super::at(given, &path.split('.').collect::<Vec<_>>());
+    let at = |given| at(given, &path.split('.').collect::<Vec<_>>());
     let fits = given.is_some_and(|given| match keyword {
         values_schema::REQUIRED => is_plain && at(given).is_some(),
         values_schema::CLOSED => values::refused(context.sides.new).is_empty(),
@@ -260,11 +251,15 @@ fn is_still_accepted(context: &RuleContext<'_, '_>) -> bool {
     chart.is_some_and(|chart| values::accepts(chart, &keys(context)))
 }
 
+/// Returns the values of the user; `None` without any.
+fn given<'s>(context: &'s RuleContext<'_, '_>) -> Option<&'s Json> {
+    let given = &context.sides.new.chart.as_ref()?.given;
+    given.as_object().is_some_and(|map| !map.is_empty()).then_some(given)
+}
+
 /// Returns true if the user gave values and this one is not among them.
 fn is_unset(context: &RuleContext<'_, '_>) -> bool {
-    let given = context.sides.new.chart.as_ref().map(|chart| &chart.given);
-    let given = given.filter(|given| given.as_object().is_some_and(|map| !map.is_empty()));
-    given.is_some_and(|given| super::at(given, &keys(context)).is_none())
+    given(context).is_some_and(|given| at(given, &keys(context)).is_none())
 }
 
 /// Key for finding renamed values: the parent map, the key without versions and dots, and the type.

@@ -2,8 +2,9 @@
 //! [`super::crd_schema`]. They follow sigs.k8s.io/crdify, which OLM v1 runs before an upgrade.
 
 use super::fields::plain;
-use super::{RuleContext, at, crd_schema, display_value, found, listed, not_in, rules};
+use super::{RuleContext, crd_schema, display_value, found, listed, not_in, rules};
 use crate::path::Step;
+use crate::read::{self, at, is_true, items};
 use crate::{Finding, Placement};
 use serde_json::Value as Json;
 
@@ -112,132 +113,121 @@ rules! {
 
 pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let edit = context.edit;
-    let shape = context.shape();
-    match (shape.as_slice(), &edit.old, &edit.new) {
-        ([], Some(_), None) => {
-            let served = versions(edit.old.as_ref());
-
-            // What happens to the CRD depends on where the old chart has it.
-            let chart = context.sides.old.chart.as_ref();
-            let templates = chart.and_then(|chart| chart.crds.get(&context.pair.id.name))
-                == Some(&Placement::Templates);
-            let kept = context.pair.old.is_some_and(super::object::is_kept);
-            let fate = match (templates, kept) {
-                _ if chart.is_none() => "",
-                (true, false) => "; Helm deletes it, with all objects of the API",
-                _ => "; Helm keeps it in the cluster without a controller",
-            };
-            findings
-                .push(found(&REMOVED, format!("CRD removed, served {}{fate}", listed(&served, 4))));
-        }
-        ([], None, Some(_)) => {
-            let served = versions(edit.new.as_ref());
-            findings.push(found(&ADDED, format!("new CRD, serves {}", listed(&served, 4))));
-            let versions = edit.new.as_ref().and_then(|crd| at(crd, &["spec", "versions"]));
-            let versions = versions.and_then(Json::as_array).into_iter().flatten();
+    let null = &Json::Null;
+    let finding = match (context.shape().as_slice(), &edit.old, &edit.new) {
+        ([], Some(old), None) => Some(found(&REMOVED, removed(context, old))),
+        ([], None, Some(new)) => {
+            findings.push(found(&ADDED, format!("new CRD, serves {}", served(new))));
+            let versions = items(new, &["spec", "versions"]).iter();
             findings.extend(versions.flat_map(crd_schema::refused_defaults));
+            None
         }
         (["spec", "scope"], Some(old), Some(new)) => {
-            findings.push(found(&SCOPE, format!("spec.scope: {} → {}", plain(old), plain(new))));
+            Some(found(&SCOPE, format!("spec.scope: {} → {}", plain(old), plain(new))))
         }
         (["spec", "group"] | ["spec", "names", "kind" | "plural"], Some(_), Some(_)) => {
-            findings.push(found(&NAMES, context.change()));
+            Some(found(&NAMES, context.change()))
         }
         (["spec", "names", "shortNames"], Some(old), new) => {
-            let gone = not_in(old, new.as_ref().unwrap_or(&Json::Null));
+            let gone = not_in(old, new.as_ref().unwrap_or(null));
             findings.extend(gone.into_iter().map(|name| {
                 found(&SHORT_NAME, format!("spec.names.shortNames[{}]: removed", plain(name)))
             }));
+            None
         }
-        (["spec", "names", "singular"], Some(_), _) => {
-            findings.push(found(&SHORT_NAME, context.change()));
-        }
+        (["spec", "names", "singular"], Some(_), _) => Some(found(&SHORT_NAME, context.change())),
         // Only CRDs that came from v1beta1 have it.
         (["spec", "preserveUnknownFields"], Some(Json::Bool(true)), _) => {
-            findings.push(found(&PRESERVE, "`spec.preserveUnknownFields` is no longer true"));
+            Some(found(&PRESERVE, "`spec.preserveUnknownFields` is no longer true"))
         }
         // cert-manager and operators write the CA bundle into the CRD.
         (["spec", "conversion", rest @ ..], _, _) if rest.last() != Some(&"caBundle") => {
-            let strategy = |side: Option<&Json>| side.and_then(Json::as_str) == Some("Webhook");
-            let keys = ["spec", "conversion", "strategy"];
-            let gone = strategy(context.old_at(&keys)) && !strategy(context.new_at(&keys));
-            let versions = context.new_at(&["spec", "versions"]).and_then(Json::as_array);
-            let rule = match versions {
-                // With one version there is nothing to convert.
-                Some(versions) if gone && versions.len() > 1 => &CONVERSION_REMOVED,
-                _ => &CONVERSION,
-            };
-            findings.push(found(rule, conversion(context)));
+            Some(conversion(context))
+        }
+        (["spec", "versions", "[]", "schema", ..], _, _)
+            if matches!(context.steps().get(2), Some(Step::Item(_))) =>
+        {
+            return crd_schema::add_findings(context, findings);
         }
         (["spec", "versions", "[]", rest @ ..], _, _) => version(context, rest, findings),
-        _ => {}
-    }
-}
-
-/// Returns the names of the served versions.
-fn versions(crd: Option<&Json>) -> Vec<String> {
-    let list = crd.and_then(|crd| at(crd, &["spec", "versions"])).and_then(Json::as_array);
-    list.into_iter()
-        .flatten()
-        .filter(|version| version.get("served").and_then(Json::as_bool).unwrap_or_default())
-        .filter_map(|version| version.get("name"))
-        .map(display_value)
-        .collect()
-}
-
-/// Returns the reason for a change of `spec.conversion`.
-fn conversion(context: &RuleContext<'_, '_>) -> String {
-    let strategy = |found: Option<&Json>| {
-        found.and_then(Json::as_str).map_or("None".to_owned(), str::to_owned)
+        _ => None,
     };
-    let keys = ["spec", "conversion", "strategy"];
-    let (old, new) = (strategy(context.old_at(&keys)), strategy(context.new_at(&keys)));
-    if old == new {
+    findings.extend(finding);
+}
+
+/// Returns the names of the served versions as a list.
+fn served(crd: &Json) -> String {
+    let versions = items(crd, &["spec", "versions"]).iter();
+    let served = versions.filter(|version| is_true(*version, &["served"]));
+    let names = served.filter_map(|version| version.get("name")).map(display_value);
+    listed(&names.collect::<Vec<_>>(), 4)
+}
+
+/// Returns the reason for a removed CRD. What happens to it depends on where the old chart has it.
+fn removed(context: &RuleContext<'_, '_>, old: &Json) -> String {
+    let chart = context.sides.old.chart.as_ref();
+    let placement = chart.and_then(|chart| chart.crds.get(&context.pair.id.name));
+    let fate = match (placement, super::object::is_kept(old)) {
+        _ if chart.is_none() => "",
+        (Some(Placement::Templates), false) => "; Helm deletes it, with all objects of the API",
+        _ => "; Helm keeps it in the cluster without a controller",
+    };
+    format!("CRD removed, served {}{fate}", served(old))
+}
+
+/// Returns the finding for a change of `spec.conversion`.
+fn conversion(context: &RuleContext<'_, '_>) -> Finding {
+    let [old, new] = [context.pair.old, context.pair.new].map(|crd| {
+        let strategy = at(crd, &["spec", "conversion", "strategy"]).and_then(Json::as_str);
+        strategy.unwrap_or("None")
+    });
+    let reason = if old == new {
         format!("settings of conversion strategy `{new}` changed")
     } else {
         format!("conversion strategy `{old}` → `{new}`")
-    }
+    };
+    // With one version there is nothing to convert.
+    let converts = items(context.pair.new, &["spec", "versions"]).len() > 1;
+    let is_lost = converts && old == "Webhook" && new != "Webhook";
+    found(if is_lost { &CONVERSION_REMOVED } else { &CONVERSION }, reason)
 }
 
-/// Adds the findings for an edit of a version.
-fn version(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
+/// Returns the finding for an edit of a version.
+fn version(
+    context: &RuleContext<'_, '_>,
+    rest: &[&str],
+    findings: &mut Vec<Finding>,
+) -> Option<Finding> {
     let edit = context.edit;
-    let Some(Step::Item(name)) = context.steps().get(2) else { return };
-    let name = display_value(&Json::String(Step::Item(name.clone()).label()));
-    let flag = |value: Option<&Json>, key: &str| {
-        value.and_then(|v| v.get(key)).and_then(Json::as_bool).unwrap_or_default()
-    };
+    let Some(step @ Step::Item(_)) = context.steps().get(2) else { return None };
+    let name = display_value(&Json::String(step.label()));
+    let stored = || found(&STORAGE_MOVED, format!("storage version is now {name}"));
 
-    match (rest, &edit.old, &edit.new) {
-        ([], Some(old), None) => {
-            // The API server rejects a CRD without a version that is in its
-            // `status.storedVersions`.
-            if flag(Some(old), "storage") {
-                findings.push(found(&STORED_REMOVED, format!("{name} was the storage version")));
-            } else if flag(Some(old), "served") {
-                findings.push(found(&VERSION_REMOVED, format!("{name} was served")));
-            } else {
-                let reason = format!("{name} was not served, but objects may be stored in it");
-                findings.push(found(&UNSERVED_REMOVED, reason));
-            }
+    Some(match (rest, &edit.old, &edit.new) {
+        // The API server rejects a CRD without a version that is in its `status.storedVersions`.
+        ([], Some(old), None) if is_true(old, &["storage"]) => {
+            found(&STORED_REMOVED, format!("{name} was the storage version"))
+        }
+        ([], Some(old), None) if is_true(old, &["served"]) => {
+            found(&VERSION_REMOVED, format!("{name} was served"))
+        }
+        ([], Some(_), None) => {
+            let reason = format!("{name} was not served, but objects may be stored in it");
+            found(&UNSERVED_REMOVED, reason)
         }
         ([], None, Some(new)) => {
-            let served = if flag(Some(new), "served") { "" } else { ", not served" };
+            let served = if is_true(new, &["served"]) { "" } else { ", not served" };
             findings.push(found(&VERSION_ADDED, format!("new version {name}{served}")));
             findings.extend(crd_schema::refused_defaults(new));
-            if flag(Some(new), "storage") {
-                findings.push(found(&STORAGE_MOVED, format!("storage version is now {name}")));
-            }
+            return is_true(new, &["storage"]).then(stored);
         }
         (["served"], Some(Json::Bool(true)), _) => {
-            findings.push(found(&NOT_SERVED, format!("{name} is no longer served")));
+            found(&NOT_SERVED, format!("{name} is no longer served"))
         }
         // The other version loses the flag in the same upgrade; one finding is enough.
-        (["storage"], _, Some(Json::Bool(true))) => {
-            findings.push(found(&STORAGE_MOVED, format!("storage version is now {name}")));
-        }
+        (["storage"], _, Some(Json::Bool(true))) => stored(),
         (["deprecated"], _, Some(Json::Bool(true))) => {
-            findings.push(found(&DEPRECATED, format!("{name} is deprecated")));
+            found(&DEPRECATED, format!("{name} is deprecated"))
         }
         // The message is the vendor's text, and the values show it.
         (["deprecationWarning"], old, new) => {
@@ -246,26 +236,18 @@ fn version(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Find
                 (_, None) => "removed",
                 _ => "changed",
             };
-            findings.push(found(&DEPRECATED, format!("{}: {change}", context.label())));
+            found(&DEPRECATED, format!("{}: {change}", context.label()))
         }
         // All subresources, or one of them.
-        (["subresources", ..], Some(old), None) if rest.len() <= 2 => {
-            let names: Vec<String> = match rest {
-                ["subresources"] => {
-                    old.as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
-                }
-                _ => rest.iter().skip(1).map(|key| (*key).to_owned()).collect(),
-            };
-            let reason = format!("{name}: subresource {} removed", listed(&names, 3));
-            findings.push(found(&SUBRESOURCE, reason));
+        (["subresources", one @ ..], Some(old), None) if one.len() <= 1 => {
+            let all = read::entries(old, &[]).map(|(key, _)| key.as_str());
+            let names: Vec<&str> = if one.is_empty() { all.collect() } else { one.to_vec() };
+            found(&SUBRESOURCE, format!("{name}: subresource {} removed", listed(&names, 3)))
         }
-        (["subresources", "scale", ..], Some(_), _) => {
-            findings.push(found(&SCALE, context.change()));
-        }
+        (["subresources", "scale", ..], Some(_), _) => found(&SCALE, context.change()),
         (["selectableFields"] | ["selectableFields", "[]"], Some(_), None) => {
-            findings.push(found(&SELECTABLE, context.change()));
+            found(&SELECTABLE, context.change())
         }
-        (["schema", ..], _, _) => crd_schema::add_findings(context, findings),
-        _ => {}
-    }
+        _ => return None,
+    })
 }

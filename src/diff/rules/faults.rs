@@ -10,6 +10,7 @@ use crate::field_ownership::Targets;
 use crate::identity::Pairs;
 use crate::ir::path_of;
 use crate::path::{Path, Step};
+use crate::read::keys;
 use crate::{Finding, Identity, Rule, Side};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -167,11 +168,9 @@ impl Faults {
 
     /// Returns the objects other than these, with their findings.
     pub(super) fn elsewhere(&self, edited: &BTreeSet<&Identity>) -> Vec<(&Identity, Vec<Judged>)> {
-        let judged = |fault: &Fault| -> Judged {
-            (Path(fault.path.clone()), found(fault.rule, fault.reason.clone()))
-        };
-        let faults = self.0.iter().filter(|(id, _)| !edited.contains(id));
-        faults.map(|(id, faults)| (id, faults.iter().map(judged).collect())).collect()
+        let judged = |(path, finding): (&[Step], Finding)| (Path(path.to_vec()), finding);
+        let ids = self.0.keys().filter(|id| !edited.contains(id));
+        ids.map(|id| (id, self.of(id).map(judged).collect())).collect()
     }
 }
 
@@ -192,13 +191,8 @@ fn controlled(side: &Side, faults: &mut Vec<Fault>) {
         for (field, place) in targets.controlled(object) {
             let reason =
                 format!("{}: {}", path_of(&place).trim_start_matches('.'), field.controller);
-            let keys = field.keys.iter().take_while(|key| **key != "[]");
-            let path = keys.map(|key| Step::Key((*key).to_owned())).collect();
-            faults.push(Fault::new(id, &CONTROLLED, reason, path));
+            let path = field.keys.split(|key| *key == "[]").next().unwrap_or_default();
+            faults.push(Fault::new(id, &CONTROLLED, reason, keys(path)));
         }
     }
-}
-
-fn keys(path: &[&str]) -> Vec<Step> {
-    path.iter().map(|key| Step::Key((*key).to_owned())).collect()
 }

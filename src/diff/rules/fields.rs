@@ -8,16 +8,16 @@ mod table;
 
 pub(super) use table::{BUDGET, DEFAULT_CLASS, EXPOSED, LIMIT, TABLE};
 
-use super::nearest::Nearest;
-use super::{display_value, found, pod_template};
+use super::judgement::Judgement;
+use super::{display_value, found};
+use crate::defaults::default_of;
 use crate::identity::Pair;
 use crate::ir::quantity;
 use crate::path::Step;
-use crate::tree::Edit;
-use crate::{Finding, Rule};
+use crate::read::{CONTAINERS, at, entries, items, keys, pod_spec, pod_template};
+use crate::{Identity, Rule};
 use serde_json::Value as Json;
-use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// The part of an object that a row is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,15 @@ enum Of {
     Pod,
     /// Containers and init containers that are on both sides.
     Container,
+    /// Webhooks of a configuration that are on both sides.
+    Webhook,
+}
+
+/// The value of a missing field.
+#[derive(Clone, Copy)]
+enum Default {
+    OfTheApi,
+    Json(&'static str),
 }
 
 /// The condition of a row, on the value of the field on both sides.
@@ -66,47 +75,38 @@ enum When {
 /// A row of the table.
 struct Field {
     of: Of,
-    /// Map keys from the start of the part; `*` is any key of a map.
-    path: &'static [&'static str],
-    /// JSON of the value that a missing field has; empty if it has none.
-    default: &'static str,
+    /// Map keys from the start of the part; `*` is any key of a map, `a|b` each of the two, and a key
+    /// with dots is in brackets.
+    path: &'static str,
+    default: Option<Default>,
     when: When,
     rule: &'static Rule,
 }
 
 /// Adds the findings of the table to the edits of an object that is on both sides.
-pub(super) fn add_findings(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]) {
+pub(super) fn add_findings(pair: &Pair<'_>, judgement: &mut Judgement<'_>) {
     let (Some(old), Some(new)) = (pair.old, pair.new) else { return };
-    let mut parts =
-        vec![ComparedPart { of: None, label: String::new(), path: Vec::new(), old, new }];
-    if let Some(template) = pod_template(&pair.id.kind) {
-        let start: Vec<Step> =
-            template.iter().chain(["spec"].iter()).map(|key| named(key)).collect();
-        let spec = |object| start.iter().try_fold(object, child);
-        if let (Some(old), Some(new)) = (spec(old), spec(new)) {
-            parts.push(ComparedPart {
-                of: Some(Of::Pod),
-                label: String::new(),
-                path: start.clone(),
-                old,
-                new,
-            });
-            parts.extend(containers(&start, old, new));
-        }
+    let id = &pair.id;
+    let part = |of, path, old, new| ComparedPart { id, of, label: String::new(), path, old, new };
+    let whole = part(None, Vec::new(), old, new);
+    let mut parts = whole.items(Of::Webhook, "webhooks");
+    if let (Some(old), Some(new)) = (pod_spec(&id.kind, old), pod_spec(&id.kind, new)) {
+        let template = pod_template(&id.kind).unwrap_or_default();
+        let pod = part(Some(Of::Pod), keys(&[template, &["spec"]].concat()), old, new);
+        parts = CONTAINERS.iter().flat_map(|list| pod.items(Of::Container, list)).collect();
+        parts.insert(0, pod);
     }
+    parts.insert(0, whole);
 
-    // Most objects have no row that applies, and some have thousands of edits.
-    let nearest = OnceCell::new();
-    let nearest = || nearest.get_or_init(|| Nearest::of(edits));
     for part in &parts {
         for field in table::FIELDS {
             let applies = match field.of {
                 Of::Every => part.of.is_none(),
-                Of::Kinds(kinds) => part.of.is_none() && kinds.contains(&pair.id.kind.as_str()),
+                Of::Kinds(kinds) => part.of.is_none() && kinds.contains(&id.kind.as_str()),
                 of => part.of == Some(of),
             };
             if applies {
-                part.add_findings(field, nearest, judged);
+                part.add_findings(field, judgement);
             }
         }
     }
@@ -114,6 +114,7 @@ pub(super) fn add_findings(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Fi
 
 /// A part of an object on both sides.
 struct ComparedPart<'j> {
+    id: &'j Identity,
     /// `None` for the whole object.
     of: Option<Of>,
     /// Begins the reasons: `container manager: `, or nothing.
@@ -123,40 +124,35 @@ struct ComparedPart<'j> {
     new: &'j Json,
 }
 
-/// Returns the containers that are on both sides.
-fn containers<'j>(start: &[Step], old: &'j Json, new: &'j Json) -> Vec<ComparedPart<'j>> {
-    let list = |spec: &'j Json, key: &str| {
-        spec.get(key).and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default()
-    };
-    let name = |container: &'j Json| container.get("name").and_then(Json::as_str);
-    let mut parts = Vec::new();
-    for key in ["containers", "initContainers"] {
+impl<'j> ComparedPart<'j> {
+    /// Returns the items of a list that both sides have, by name.
+    fn items(&self, of: Of, list: &str) -> Vec<Self> {
+        let name = |item: &'j Json| item.get("name").and_then(Json::as_str);
+        let named = |old| Some((name(old)?, old));
         let twins: HashMap<&str, &Json> =
-            list(old, key).iter().filter_map(|old| Some((name(old)?, old))).collect();
-        for new in list(new, key) {
-            let Some((name, old)) = name(new).and_then(|name| Some((name, *twins.get(name)?)))
-            else {
-                continue;
-            };
+            items(self.old, &[list]).iter().filter_map(named).collect();
+        let part = |new| {
+            let name = name(new)?;
             let item = Step::Item(vec![("name".to_owned(), name.to_owned())]);
-            let path = start.iter().cloned().chain([named(key), item]).collect();
-            let label = format!("container {name}: ");
-            parts.push(ComparedPart { of: Some(Of::Container), label, path, old, new });
-        }
+            let path = [self.path.as_slice(), &keys(&[list]), &[item]].concat();
+            let is_container = of == Of::Container;
+            let label = if is_container { format!("container {name}: ") } else { String::new() };
+            Some(ComparedPart {
+                id: self.id,
+                of: Some(of),
+                label,
+                path,
+                old: twins.get(name)?,
+                new,
+            })
+        };
+        items(self.new, &[list]).iter().filter_map(part).collect()
     }
-    parts
-}
 
-impl ComparedPart<'_> {
-    fn add_findings<'n, 'e: 'n>(
-        &self,
-        field: &Field,
-        nearest: impl Fn() -> &'n Nearest<'e>,
-        judged: &mut [Vec<Finding>],
-    ) {
+    fn add_findings(&self, field: &Field, judgement: &mut Judgement<'_>) {
         for keys in self.paths(field) {
-            let steps: Vec<Step> = keys.iter().map(|key| named(key)).collect();
-            let value = |part| steps.iter().try_fold(part, child).filter(|value| !value.is_null());
+            let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+            let value = |part| at(part, &keys).filter(|value| !value.is_null());
             let (old, new) = (value(self.old), value(self.new));
             if old == new {
                 continue;
@@ -169,12 +165,15 @@ impl ComparedPart<'_> {
             if !applies {
                 continue;
             }
-            let default: Option<Json> = serde_json::from_str(field.default).ok();
-            let Some(change) = field.when.change(old, new, default.as_ref()) else { continue };
-            let path: Vec<Step> = self.path.iter().cloned().chain(steps).collect();
-            let Some(findings) = nearest().touching(&path).and_then(|at| judged.get_mut(at)) else {
-                continue;
+
+            let path = [self.path.as_slice(), &super::keys(&keys)].concat();
+            let default = match field.default {
+                Some(Default::OfTheApi) => default_of(self.id, &path).cloned(),
+                Some(Default::Json(text)) => serde_json::from_str(text).ok(),
+                None => None,
             };
+            let Some(change) = field.when.change(old, new, default.as_ref()) else { continue };
+            let Some(findings) = judgement.touching(&path) else { continue };
             // The first row of a field decides, and a row of a parent that is new or removed: the
             // fields of a new probe are no changes of their own.
             let shown = format!("{}{}", self.label, keys.join("."));
@@ -193,27 +192,27 @@ impl ComparedPart<'_> {
         }
     }
 
-    /// Returns the paths of a row, with the keys in place of `*`.
+    /// Returns the paths of a row.
     fn paths(&self, field: &Field) -> Vec<Vec<String>> {
-        let Some(star) = field.path.iter().position(|key| *key == "*") else {
-            return vec![field.path.iter().map(|key| (*key).to_owned()).collect()];
-        };
-        let (start, rest) = field.path.split_at(star);
-        let map = |part| start.iter().try_fold(part, |value: &Json, key| value.get(key));
-        let mut keys: Vec<&String> = [self.old, self.new]
-            .into_iter()
-            .filter_map(map)
-            .filter_map(Json::as_object)
-            .flat_map(|map| map.keys())
-            .collect();
-        keys.sort();
-        keys.dedup();
-        let path = |key: &String| -> Vec<String> {
-            let start = start.iter().map(|key| (*key).to_owned());
-            let rest = rest.iter().skip(1).map(|key| (*key).to_owned());
-            start.chain([key.clone()]).chain(rest).collect()
-        };
-        keys.into_iter().map(path).collect()
+        let (start, dotted) = field.path.split_once('[').unwrap_or((field.path, ""));
+        let dotted = Some(dotted.trim_end_matches(']')).filter(|key| !key.is_empty());
+        let mut paths = vec![Vec::new()];
+        for segment in start.split('.').chain(dotted) {
+            let keys = |path: &Vec<String>| -> Vec<String> {
+                if segment != "*" {
+                    return segment.split('|').map(str::to_owned).collect();
+                }
+                let path: Vec<&str> = path.iter().map(String::as_str).collect();
+                let maps = [self.old, self.new].into_iter();
+                let keys = maps.flat_map(|side| entries(side, &path)).map(|(key, _)| key.clone());
+                keys.collect::<BTreeSet<_>>().into_iter().collect()
+            };
+            let below = |path: Vec<String>| {
+                keys(&path).into_iter().map(move |key| [path.as_slice(), &[key]].concat())
+            };
+            paths = paths.into_iter().flat_map(below).collect();
+        }
+        paths
     }
 }
 
@@ -231,9 +230,9 @@ impl When {
         }
 
         let is = |value: Option<&Json>, text: &str| {
-            value.is_some_and(|value| {
-                let json = value.to_string();
-                value.as_str() == Some(text) || json == text
+            value.is_some_and(|value| match value {
+                Json::String(value) => value == text,
+                value => format!("{value}") == text,
             })
         };
 
@@ -245,18 +244,14 @@ impl When {
             When::To(text) => is(after, text) && !is(before, text),
             When::From(text) => is(before, text) && !is(after, text),
             // A first limit restricts, too.
-            When::Limited => match (number(before), number(after)) {
-                (Some(before), Some(after)) => after < before,
-                (None, Some(_)) => before.is_none(),
-                _ => false,
-            },
-            When::Lowered | When::LoweredWithout(_) => {
+            When::Limited if before.is_none() => number(after).is_some(),
+            When::Limited | When::Lowered | When::LoweredWithout(_) => {
                 numbers.is_some_and(|(before, after)| after < before)
             }
             When::Multiplied => numbers.is_some_and(|(before, after)| after >= 10.0 * before),
             When::Raised => numbers.is_some_and(|(before, after)| after > before),
-            When::Loses => return items(before, after).map(|gone| format!("removed {gone}")),
-            When::Gains => return items(after, before).map(|came| format!("added {came}")),
+            When::Loses => return missing(before, after).map(|gone| format!("removed {gone}")),
+            When::Gains => return missing(after, before).map(|came| format!("added {came}")),
         };
 
         let shown = |value: Option<&Json>| match value {
@@ -287,29 +282,17 @@ fn number(value: Option<&Json>) -> Option<f64> {
 }
 
 /// Returns the items of a list, or the entries of a map, that another one does not have.
-fn items(list: Option<&Json>, other: Option<&Json>) -> Option<String> {
-    let missing: Vec<String> = match (list?, other) {
-        (list @ Json::Array(_), other) => {
-            let other = other.unwrap_or(&Json::Null);
-            super::not_in(list, other).into_iter().map(plain).collect()
+fn missing(list: Option<&Json>, other: Option<&Json>) -> Option<String> {
+    let missing: Vec<String> = match list? {
+        list @ Json::Array(_) => {
+            super::not_in(list, other.unwrap_or(&Json::Null)).into_iter().map(plain).collect()
         }
-        (Json::Object(map), other) => map
+        Json::Object(map) => map
             .iter()
-            .filter(|(key, value)| other.and_then(|other| other.get(key.as_str())) != Some(value))
+            .filter(|(key, value)| at(other, &[key]) != Some(value))
             .map(|(key, value)| format!("{key}={}", plain(value)))
             .collect(),
         _ => return None,
     };
     (!missing.is_empty()).then(|| super::listed(&missing, 4))
-}
-
-fn named(key: &str) -> Step {
-    Step::Key(key.to_owned())
-}
-
-fn child<'j>(value: &'j Json, step: &Step) -> Option<&'j Json> {
-    match step {
-        Step::Key(key) => value.get(key),
-        _ => None,
-    }
 }

@@ -1,6 +1,6 @@
 //! Rules on images: repository, tag and digest.
 
-use super::{display_value, found, rules};
+use super::{display_value, found, listed, rules};
 use crate::ir::ImageReference;
 use crate::{Finding, Rule};
 use serde_json::Value as Json;
@@ -190,24 +190,19 @@ pub(super) fn judge_versions(
         .filter(|key| !after.iter().any(|(new, _)| new == key))
         .collect();
     if !gone.is_empty() {
-        let reason = format!("{place}: no image for {} any more", super::listed(&gone, 5));
+        let reason = format!("{place}: no image for {} any more", listed(&gone, 5));
         findings.push(found(&OPERAND_VERSION, reason));
     }
 
     for (key, image) in after {
         let known = before.iter().find(|(old, _)| *old == key).map(|(_, image)| *image);
+        let place = format!("{place}[{key}]");
         match known {
             Some(old) if old != image => {
-                let text = |image: &str| Json::String(image.to_owned());
-                add_findings(
-                    &format!("{place}[{key}]"),
-                    &text(old),
-                    &text(image),
-                    Use::Operand,
-                    findings,
-                );
+                let (old, new) = (Json::from(old), Json::from(image));
+                add_findings(&place, &old, &new, Use::Operand, findings);
             }
-            None => findings.push(found(&OPERAND_IMAGE, format!("{place}[{key}]: new image"))),
+            None => findings.push(found(&OPERAND_IMAGE, format!("{place}: new image"))),
             _ => {}
         }
     }
@@ -230,18 +225,21 @@ fn versions(value: &Json) -> Option<Vec<(&str, &str)>> {
     pairs.collect::<Option<Vec<_>>>().filter(|pairs| !pairs.is_empty())
 }
 
-/// Adds the finding for a new operand image.
-pub(super) fn added(place: &str, image: &Json, findings: &mut Vec<Finding>) {
-    let image = image.as_str().map(parse).map_or(String::new(), |image| match image.digest {
-        Some(digest) => format!(" {}@{}", image.repository, shortened(digest)),
-        None => format!(" {}:{}", image.repository, image.tag.unwrap_or("latest")),
-    });
-    findings.push(found(&OPERAND_IMAGE, format!("{place}: new image{image}")));
+/// Returns the finding for a new operand image.
+pub(super) fn added(place: &str, image: &str) -> Finding {
+    let shown = match parse(image) {
+        Image { repository: "", .. } => String::new(),
+        Image { repository, digest: Some(digest), .. } => {
+            format!(" {repository}@{}", shortened(digest))
+        }
+        Image { repository, tag, .. } => format!(" {repository}:{}", tag.unwrap_or("latest")),
+    };
+    found(&OPERAND_IMAGE, format!("{place}: new image{shown}"))
 }
 
-/// Adds the finding for an operand image that is no longer listed.
-pub(super) fn removed(place: &str, findings: &mut Vec<Finding>) {
-    findings.push(found(&OPERAND_IMAGE, format!("{place}: removed")));
+/// Returns the finding for an operand image that is no longer listed.
+pub(super) fn removed(place: &str) -> Finding {
+    found(&OPERAND_IMAGE, format!("{place}: removed"))
 }
 
 /// Returns the start of a digest or tag, as container tools show it.

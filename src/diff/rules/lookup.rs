@@ -4,6 +4,7 @@
 //! quadratic in the length of the list.
 
 use crate::path::Step;
+use crate::read::child;
 use crate::tree::{field_text, is_item};
 use serde_json::Value as Json;
 use std::cell::RefCell;
@@ -42,12 +43,10 @@ impl<'j> Lookup<'j> {
     }
 
     /// Returns the value one step below a value of the object.
-    pub(super) fn step(&self, value: &'j Json, step: &Step) -> Option<&'j Json> {
+    fn step(&self, value: &'j Json, step: &Step) -> Option<&'j Json> {
         match step {
-            Step::Key(key) => value.get(key),
-            Step::Index(index) => value.get(index),
             Step::Item(name) => self.item(value, name),
-            Step::Order(_) => None,
+            step => child(value, step),
         }
     }
 

@@ -21,8 +21,8 @@ mod crd_schema;
 mod faults;
 mod fields;
 mod image;
+mod judgement;
 mod lookup;
-mod nearest;
 mod object;
 pub(super) mod rbac;
 mod references;
@@ -39,7 +39,6 @@ mod workload_pod;
 pub(super) use crd_schema::schema_field;
 pub(super) use object::is_hook;
 pub(super) use refused::has_immutable_field;
-pub(super) use workload::pod_template;
 
 pub(super) use crate::diag::listed;
 
@@ -47,12 +46,15 @@ use super::harm::Harm;
 use super::identity::{Pair, Pairs};
 use super::path::{Path, Step};
 use super::plan::StepKind;
+use super::read::{self, account, keys, pod_spec, pod_template, text};
 use super::tree::Edit;
-use super::{Class, Finding, Identity, Side};
+use super::{CHART_KIND, Class, Finding, Identity, Side};
 use crate::diag::{Code, Explanation};
+use judgement::Judgement;
 use lookup::Lookup;
 use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Deref;
 use std::rc::Rc;
 
 /// A rule of `diff`.
@@ -178,28 +180,41 @@ pub(super) struct Sides<'a> {
     known_kinds: HashSet<(&'a str, &'a str)>,
 }
 
-/// An edit with its context: the pair of objects, both sides, and indexes.
-pub(super) struct RuleContext<'s, 'a> {
+/// A pair of objects with its context: both sides, and indexes that its edits share.
+pub(super) struct PairContext<'s, 'a> {
     pub(super) sides: &'s Sides<'a>,
     pub(super) pair: &'s Pair<'a>,
-    pub(super) edit: &'s Edit,
     /// Finds values in the old object and in the new one.
-    old: &'s Lookup<'a>,
-    new: &'s Lookup<'a>,
+    old: Lookup<'a>,
+    new: Lookup<'a>,
     /// Permissions of a role.
-    access: Option<&'s rbac::Access<'a>>,
+    access: Option<rbac::Access<'a>>,
     /// Added values of a chart.
-    new_values: &'s chart::NewValues<'s>,
+    new_values: chart::NewValues<'s>,
     /// Added properties of a CRD.
-    new_properties: &'s crd_schema::NewProperties<'s>,
+    new_properties: crd_schema::NewProperties<'s>,
     /// Validations of a CRD.
-    old_rules: &'s crd_schema::OldRules,
+    old_rules: crd_schema::OldRules,
     /// Schemas of a CRD whose defaults are judged.
-    judged_defaults: &'s crd_schema::JudgedDefaults,
+    judged_defaults: crd_schema::JudgedDefaults,
     /// Webhooks of a webhook configuration.
-    webhooks: &'s webhook::Webhooks<'a>,
+    webhooks: webhook::Webhooks<'a>,
     /// Ports of a Service.
-    ports: &'s service::Ports,
+    ports: service::Ports,
+}
+
+/// An edit of a pair of objects.
+pub(super) struct RuleContext<'s, 'a> {
+    pub(super) edit: &'s Edit,
+    of: &'s PairContext<'s, 'a>,
+}
+
+impl<'s, 'a> Deref for RuleContext<'s, 'a> {
+    type Target = PairContext<'s, 'a>;
+
+    fn deref(&self) -> &Self::Target {
+        self.of
+    }
 }
 
 impl<'a> Sides<'a> {
@@ -250,105 +265,75 @@ impl<'a> Sides<'a> {
 
     /// Returns the findings of each edit of a pair of objects; at least one for every edit.
     pub(super) fn findings(&self, pair: &Pair<'a>, edits: &[Edit]) -> Vec<Vec<Finding>> {
-        let access = rbac::Access::of(pair, self);
-        let access = access.as_ref();
-        let (old, new) = (&Lookup::new(pair.old), &Lookup::new(pair.new));
-        let is_crd = pair.id.kind == "CustomResourceDefinition";
-        let new_properties = &crd_schema::NewProperties::of(if is_crd { edits } else { &[] });
-        let old_rules = &crd_schema::OldRules::default();
-        let judged_defaults = &crd_schema::JudgedDefaults::default();
-        let (webhooks, ports) = (&webhook::Webhooks::of(pair), &service::Ports::of(pair));
-        let is_description = super::is_description(&pair.id);
-        let is_chart = is_description && pair.id.kind == super::CHART_KIND;
-        let new_values = &chart::NewValues::of(if is_chart { edits } else { &[] });
+        let of = PairContext::new(self, pair, edits);
+        let mut judgement = Judgement::new(edits, |edit| of_edit(&RuleContext { edit, of: &of }));
 
-        let context = |edit| RuleContext {
-            sides: self,
-            pair,
-            edit,
-            old,
-            new,
-            access,
-            new_values,
-            new_properties,
-            old_rules,
-            judged_defaults,
-            webhooks,
-            ports,
-        };
-        let mut judged: Vec<Vec<Finding>> = edits
-            .iter()
-            .map(|edit| {
-                let context = context(edit);
-                let mut findings = Vec::new();
-                match pair.id.kind.as_str() {
-                    "CustomResourceDefinition" => crd::add_findings(&context, &mut findings),
-                    "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding" => {
-                        rbac::add_findings(&context, &mut findings);
-                    }
-                    "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
-                        webhook::add_findings(&context, &mut findings);
-                    }
-                    "Service" | "NetworkPolicy" => service::add_findings(&context, &mut findings),
-                    "ConfigMap" | "Secret" => settings::content(&context, &mut findings),
-                    _ if is_chart => chart::add_findings(&context, &mut findings),
-                    _ if is_description => bundle::add_findings(&context, &mut findings),
-                    _ => workload::add_findings(&context, &mut findings),
-                }
-                object::add_findings(&context, &mut findings);
-                findings
-            })
-            .collect();
-
-        workload_pod::add_findings(pair, edits, &mut judged);
-        if !is_description {
-            fields::add_findings(pair, edits, &mut judged);
+        workload_pod::add_findings(pair, &mut judgement);
+        if !super::is_description(&pair.id) {
+            fields::add_findings(pair, &mut judgement);
             let release = [self.old.namespace.as_str(), self.new.namespace.as_str()];
-            watch::add_findings(pair, edits, release, &mut judged);
+            watch::add_findings(pair, release, &mut judgement);
         }
-        let mut faults = self.faults.of(&pair.id).peekable();
-        if faults.peek().is_some() {
-            let nearest = nearest::Nearest::of(edits);
-            for (path, finding) in faults {
-                if let Some(findings) = nearest.to(path).and_then(|at| judged.get_mut(at)) {
-                    findings.push(finding);
-                }
-            }
+        for (path, finding) in self.faults.of(&pair.id) {
+            judgement.add(path, finding);
         }
-        for (findings, edit) in judged.iter_mut().zip(edits) {
-            if findings.is_empty() {
-                findings.push(object::fallback(&context(edit)));
-            }
-            findings.sort_by_key(|finding| finding.rule.class);
-        }
-        judged
+        judgement.finish(|edit| object::fallback(&RuleContext { edit, of: &of }))
     }
+}
+
+impl<'s, 'a> PairContext<'s, 'a> {
+    fn new(sides: &'s Sides<'a>, pair: &'s Pair<'a>, edits: &'s [Edit]) -> Self {
+        let edits_of = |kind: &str| if pair.id.kind == kind { edits } else { &[] };
+        PairContext {
+            sides,
+            pair,
+            old: Lookup::new(pair.old),
+            new: Lookup::new(pair.new),
+            access: rbac::Access::of(pair, sides),
+            new_values: chart::NewValues::of(edits_of(CHART_KIND)),
+            new_properties: crd_schema::NewProperties::of(edits_of("CustomResourceDefinition")),
+            old_rules: crd_schema::OldRules::default(),
+            judged_defaults: crd_schema::JudgedDefaults::default(),
+            webhooks: webhook::Webhooks::of(pair),
+            ports: service::Ports::of(pair),
+        }
+    }
+}
+
+/// Returns the findings about an edit by itself.
+fn of_edit(context: &RuleContext<'_, '_>) -> Vec<Finding> {
+    let id = &context.pair.id;
+    let mut findings = Vec::new();
+    let add = match id.kind.as_str() {
+        "CustomResourceDefinition" => crd::add_findings,
+        "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding" => rbac::add_findings,
+        "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => webhook::add_findings,
+        "Service" | "NetworkPolicy" => service::add_findings,
+        "ConfigMap" | "Secret" => settings::content,
+        kind if super::is_description(id) && kind == CHART_KIND => chart::add_findings,
+        _ if super::is_description(id) => bundle::add_findings,
+        _ => workload::add_findings,
+    };
+    add(context, &mut findings);
+    object::add_findings(context, &mut findings);
+    findings
 }
 
 /// Returns the ServiceAccounts of the workloads of a side, as subjects of bindings.
 fn used_accounts(side: &Side) -> HashSet<String> {
-    let account = |(id, object): (&Identity, &Json)| {
-        let spec = at(object, pod_template(&id.kind)?)?.get("spec")?;
-        let name = spec.get("serviceAccountName").and_then(Json::as_str).unwrap_or("default");
-        let account = Identity {
-            kind: "ServiceAccount".to_owned(),
-            group: String::new(),
-            namespace: id.namespace.clone(),
-            name: name.to_owned(),
-        };
-        Some(account.to_string())
+    let subject = |(id, object): (&Identity, &Json)| {
+        let name = account(pod_spec(&id.kind, object)?);
+        Some(Identity::new("ServiceAccount", "", &id.namespace, name).to_string())
     };
-    side.objects.iter().filter_map(account).collect()
+    side.objects.iter().filter_map(subject).collect()
 }
 
 /// Returns the groups and kinds that the old side has objects of, or that a CRD of a side defines.
 fn known_kinds<'a>(old: &'a Side, new: &'a Side) -> HashSet<(&'a str, &'a str)> {
-    let objects = old.objects.iter().chain(&new.objects);
-    let crds = objects.filter(|(id, _)| id.kind == "CustomResourceDefinition");
-    let defined = crds.filter_map(|(_, crd)| {
-        let text = |keys: &[&str]| at(crd, keys).and_then(Json::as_str);
-        Some((text(&["spec", "group"])?, text(&["spec", "names", "kind"])?))
-    });
+    let defined = [old, new]
+        .into_iter()
+        .flat_map(|side| side.crds())
+        .map(|(_, crd)| (text(crd, &["spec", "group"]), text(crd, &["spec", "names", "kind"])));
     let had = old.objects.keys().map(|id| (id.group.as_str(), id.kind.as_str()));
     defined.chain(had).collect()
 }
@@ -361,37 +346,22 @@ impl RuleContext<'_, '_> {
 
     /// Returns the keys of the edit's path, with `[]` for list items.
     fn shape(&self) -> Vec<&str> {
-        self.steps()
-            .iter()
-            .map(|step| match step {
-                Step::Key(key) => key.as_str(),
-                Step::Order(_) => "[order]",
-                _ => "[]",
-            })
-            .collect()
+        read::shape(self.steps())
     }
 
     /// Returns the edited field for a reason: `spec.replicas`, `container manager: image`.
     fn label(&self) -> String {
-        let steps = self.steps();
         let template = pod_template(&self.pair.id.kind);
-        let below = template.and_then(|template| {
-            let keys = steps.iter().zip(template).all(|(step, key)| step.label() == **key);
-            let rest = steps.get(template.len()..).filter(|_| keys)?;
-            match rest {
-                [Step::Key(spec), rest @ ..] if spec == "spec" && !rest.is_empty() => Some(rest),
-                _ => None,
-            }
-        });
-        let Some(rest) = below else { return text_of(steps) };
-        match rest {
-            [Step::Key(list), item @ Step::Item(_), rest @ ..]
-                if list == "containers" || list == "initContainers" =>
+        let spec = template.map(|template| keys(&[template, &["spec"]].concat()));
+        match spec.and_then(|spec| self.steps().strip_prefix(spec.as_slice())) {
+            None | Some([]) => text_of(self.steps()),
+            Some([Step::Key(list), item @ Step::Item(_), rest @ ..])
+                if read::CONTAINERS.contains(&list.as_str()) =>
             {
                 let container = format!("container {}", item.label());
                 if rest.is_empty() { container } else { format!("{container}: {}", text_of(rest)) }
             }
-            rest => text_of(rest),
+            Some(rest) => text_of(rest),
         }
     }
 
@@ -407,16 +377,6 @@ impl RuleContext<'_, '_> {
             (None, None) => label,
         }
     }
-
-    /// Returns the value at `keys` of the old object.
-    fn old_at(&self, keys: &[&str]) -> Option<&Json> {
-        at(self.pair.old?, keys)
-    }
-
-    /// Returns the value at `keys` of the new object.
-    fn new_at(&self, keys: &[&str]) -> Option<&Json> {
-        at(self.pair.new?, keys)
-    }
 }
 
 /// Returns a path as text, without the dot at its start.
@@ -429,19 +389,9 @@ fn found(rule: &'static Rule, reason: impl Into<String>) -> Finding {
     Finding { rule, reason: reason.into() }
 }
 
-/// Returns the value at a path of map keys.
-pub(super) fn at<'j>(value: &'j Json, keys: &[&str]) -> Option<&'j Json> {
-    keys.iter().try_fold(value, |value, key| value.get(key))
-}
-
 /// Returns true if a text is an image reference with a registry host.
 pub(super) fn is_image(text: &str) -> bool {
     image::is_image(&Json::String(text.to_owned()))
-}
-
-/// Returns the strings of a list; empty if it is not a list.
-pub(super) fn texts(value: Option<&Json>) -> Vec<&str> {
-    value.and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect()
 }
 
 /// Returns the values of `list` that are not in `other`.

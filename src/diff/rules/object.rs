@@ -4,6 +4,7 @@ use super::fields::{self, plain};
 use super::{RuleContext, display_value, found, listed, refused, rules};
 use crate::ir::Identity;
 use crate::path::Step;
+use crate::read::{at, is_custom_kind, text};
 use crate::{Finding, Rule, is_description};
 use serde_json::Value as Json;
 use std::collections::HashSet;
@@ -232,7 +233,7 @@ fn loss(id: &Identity) -> Option<(&'static Rule, String)> {
             (&CLASS_REMOVED, deletes())
         }
         "PodDisruptionBudget" | "HorizontalPodAutoscaler" => (&AVAILABILITY_REMOVED, deletes()),
-        _ if is_custom(id) => {
+        _ if is_custom_kind(id) => {
             (&CUSTOM_REMOVED, "its operator deletes what it made for it".to_owned())
         }
         _ => return None,
@@ -242,52 +243,43 @@ fn loss(id: &Identity) -> Option<(&'static Rule, String)> {
 /// Adds the findings for an added object.
 fn added(context: &RuleContext<'_, '_>, new: &Json, findings: &mut Vec<Finding>) {
     let id = &context.pair.id;
-    let text = |keys: &[&str]| super::at(new, keys).and_then(Json::as_str).unwrap_or_default();
+    let kind = &id.kind;
 
     // Most additions need no attention: these affect other objects, expose something, or need an
     // API that the cluster may not serve.
-    match id.kind.as_str() {
-        "APIService" => findings.push(found(&API_ADDED, "new APIService")),
+    findings.extend(match kind.as_str() {
+        "APIService" => Some(found(&API_ADDED, "new APIService")),
         "ResourceQuota"
         | "LimitRange"
         | "ValidatingAdmissionPolicyBinding"
-        | "MutatingAdmissionPolicyBinding" => {
-            findings.push(found(&LIMITS_ADDED, format!("new {}", id.kind)));
+        | "MutatingAdmissionPolicyBinding" => Some(found(&LIMITS_ADDED, format!("new {kind}"))),
+        "Service" if !is_custom_kind(id) => {
+            let exposure = text(new, &["spec", "type"]);
+            let is_exposed = ["LoadBalancer", "NodePort"].contains(&exposure);
+            is_exposed.then(|| found(&fields::EXPOSED, format!("spec.type: {exposure}")))
         }
-        "Service" if ["LoadBalancer", "NodePort"].contains(&text(&["spec", "type"])) => {
-            let reason = format!("spec.type: {}", text(&["spec", "type"]));
-            findings.push(found(&fields::EXPOSED, reason));
-        }
-        "Ingress" => findings.push(found(&fields::EXPOSED, "new Ingress")),
+        "Ingress" => Some(found(&fields::EXPOSED, "new Ingress")),
         "PodDisruptionBudget" => {
-            let spec = |key: &str| super::at(new, &["spec", key]).map(plain);
-            let none = |value: Option<String>, texts: &[&str]| {
-                value.is_some_and(|value| texts.contains(&value.as_str()))
+            let is = |key: &str, texts: &[&str]| {
+                at(new, &["spec", key]).is_some_and(|value| texts.contains(&plain(value).as_str()))
             };
-            if none(spec("maxUnavailable"), &["0", "0%"]) || none(spec("minAvailable"), &["100%"]) {
-                findings.push(found(&fields::BUDGET, "spec: no pod may be evicted"));
-            }
+            let is_none = is("maxUnavailable", &["0", "0%"]) || is("minAvailable", &["100%"]);
+            is_none.then(|| found(&fields::BUDGET, "spec: no pod may be evicted"))
         }
         "PriorityClass" if new.get("globalDefault") == Some(&Json::Bool(true)) => {
-            findings.push(found(&fields::DEFAULT_CLASS, "globalDefault: true"));
+            Some(found(&fields::DEFAULT_CLASS, "globalDefault: true"))
         }
-        _ if is_custom(id) && context.sides.is_foreign_kind(id) => {
-            let api = new.get("apiVersion").and_then(Json::as_str).unwrap_or_default();
-            findings
-                .push(found(&NEEDS_API, format!("the cluster must serve {} in {api}", id.kind)));
+        _ if is_custom_kind(id) && context.sides.is_foreign_kind(id) => {
+            let api = text(new, &["apiVersion"]);
+            Some(found(&NEEDS_API, format!("the cluster must serve {kind} in {api}")))
         }
-        _ => {}
-    }
-}
-
-/// Returns true for kinds of custom resources.
-fn is_custom(id: &Identity) -> bool {
-    id.group.contains('.') && !id.group.ends_with(".k8s.io")
+        _ => None,
+    });
 }
 
 /// Returns an annotation of an object.
 fn annotation<'j>(object: &'j Json, name: &str) -> Option<&'j str> {
-    super::at(object, &["metadata", "annotations", name]).and_then(Json::as_str)
+    at(object, &["metadata", "annotations", name]).and_then(Json::as_str)
 }
 
 /// Returns true if the object has `helm.sh/resource-policy: keep`.

@@ -148,7 +148,7 @@ fn role<'a>(context: &RuleContext<'_, 'a>, findings: &mut Vec<Finding>) {
     aggregation(context, &keys, findings);
     // Bindings of the chart that name the role are followed; those of users are not.
     if object::renamed_from(context).is_some()
-        && context.access.is_some_and(|access| access.after.is_empty())
+        && context.access.as_ref().is_some_and(|access| access.after.is_empty())
         && context.old.root().is_some_and(|role| role.pointer("/rules/0").is_some())
     {
         findings.push(found(&UNBOUND, "renamed, and the chart does not bind the old name"));
@@ -166,8 +166,8 @@ fn role<'a>(context: &RuleContext<'_, 'a>, findings: &mut Vec<Finding>) {
         }
         .unwrap_or_default()
     };
-    let (before, after) = (part(context.old), part(context.new));
-    let Some(access) = context.access else { return };
+    let (before, after) = (part(&context.old), part(&context.new));
+    let Some(access) = &context.access else { return };
     let Access { held, holds, before: holders, .. } = access;
     let gained: Vec<&Grant<'_>> = after.iter().filter(|grant| !held.cover(grant)).collect();
     // Covered by all rules of the role, not only by the one that was edited: rules are often

@@ -1,5 +1,6 @@
 //! References between objects, for finding removed objects that are still referenced.
 
+use crate::read::{at, is_true, items, text};
 use crate::{Identity, Side};
 use indexmap::IndexSet;
 use serde_json::Value as Json;
@@ -7,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Referencing objects by the kind, namespace and name of the referenced object.
 pub(super) struct References {
-    named: BTreeMap<(&'static str, String, String), IndexSet<String>>,
+    named: BTreeMap<(String, String, String), IndexSet<String>>,
     /// The release namespace, which identities omit.
     release: String,
 }
@@ -33,18 +34,16 @@ impl References {
 
     /// Returns the objects that reference `id`.
     pub(super) fn to(&self, id: &Identity) -> Vec<&str> {
-        let kind = KINDS.iter().find(|kind| **kind == id.kind);
-        let who =
-            kind.and_then(|kind| self.named.get(&(*kind, id.namespace.clone(), id.name.clone())));
-        who.into_iter().flatten().map(String::as_str).collect()
+        let key = (id.kind.clone(), id.namespace.clone(), id.name.clone());
+        self.named.get(&key).into_iter().flatten().map(String::as_str).collect()
     }
 
-    fn add(&mut self, kind: &'static str, namespace: &str, name: Option<&Json>, from: &Identity) {
-        if let Some(name) = name.and_then(Json::as_str).filter(|name| !name.is_empty()) {
+    fn add(&mut self, kind: &str, namespace: &str, name: &str, from: &Identity) {
+        if !name.is_empty() {
             // Identities have no release namespace, so that charts of different namespaces can be
             // compared.
             let namespace = if namespace == self.release { "" } else { namespace };
-            let key = (kind, namespace.to_owned(), name.to_owned());
+            let key = (kind.to_owned(), namespace.to_owned(), name.to_owned());
             self.named.entry(key).or_default().insert(from.to_string());
         }
     }
@@ -57,67 +56,55 @@ impl References {
             _ => return,
         };
 
-        let here = from.namespace.clone();
+        let here = from.namespace.as_str();
+        let place = |value| at(value, &["namespace"]).and_then(Json::as_str).unwrap_or(here);
         for (key, value) in map {
             match key.as_str() {
-                "serviceAccountName" => self.add("ServiceAccount", &here, Some(value), from),
-                // Pods start without an optional one.
-                "configMapRef" | "configMapKeyRef" | "configMap" if !optional(value) => {
-                    self.add("ConfigMap", &here, value.get("name"), from);
-                }
-                "secretRef" | "secretKeyRef" if !optional(value) => {
-                    self.add("Secret", &here, value.get("name"), from);
-                }
-                "secret" if !optional(value) => {
-                    self.add("Secret", &here, value.get("secretName").or(value.get("name")), from);
-                }
-                "persistentVolumeClaim" => {
-                    self.add("PersistentVolumeClaim", &here, value.get("claimName"), from);
-                }
                 "imagePullSecrets" => {
-                    for item in value.as_array().into_iter().flatten() {
-                        self.add("Secret", &here, item.get("name"), from);
-                    }
+                    let names = items(value, &[]).iter().map(|item| text(item, &["name"]));
+                    names.for_each(|name| self.add("Secret", here, name, from));
                 }
-                "priorityClassName" => self.add("PriorityClass", "", Some(value), from),
                 // Webhooks, APIServices and Ingresses.
                 "service" | "backend" => {
-                    let namespace = value.get("namespace").and_then(Json::as_str);
-                    let namespace = namespace.unwrap_or(&here).to_owned();
-                    self.add("Service", &namespace, value.get("name"), from);
+                    self.add("Service", place(value), text(value, &["name"]), from);
                 }
                 "subjects" => {
-                    for item in value.as_array().into_iter().flatten() {
-                        if item.get("kind").and_then(Json::as_str) == Some("ServiceAccount") {
-                            let namespace = item.get("namespace").and_then(Json::as_str);
-                            let namespace = namespace.unwrap_or(&here).to_owned();
-                            self.add("ServiceAccount", &namespace, item.get("name"), from);
-                        }
+                    let is_account = |item: &&Json| text(*item, &["kind"]) == "ServiceAccount";
+                    for item in items(value, &[]).iter().filter(is_account) {
+                        self.add("ServiceAccount", place(item), text(item, &["name"]), from);
                     }
                 }
-                "roleRef" => match value.get("kind").and_then(Json::as_str) {
-                    Some("ClusterRole") => self.add("ClusterRole", "", value.get("name"), from),
-                    _ => self.add("Role", &here, value.get("name"), from),
+                "roleRef" => match text(value, &["kind"]) {
+                    "ClusterRole" => self.add("ClusterRole", "", text(value, &["name"]), from),
+                    _ => self.add("Role", here, text(value, &["name"]), from),
                 },
-                _ => {}
+                // Pods start without an optional object.
+                _ if is_true(value, &["optional"]) => {}
+                "secret" if value.get("secretName").is_some() => {
+                    self.add("Secret", here, text(value, &["secretName"]), from);
+                }
+                field => {
+                    for (_, kind, name) in FIELDS.iter().filter(|(name, ..)| *name == field) {
+                        let namespace = if *kind == "PriorityClass" { "" } else { here };
+                        self.add(kind, namespace, text(value, name), from);
+                    }
+                }
             }
             self.walk(value, from);
         }
     }
 }
 
-/// Kinds of referenced objects.
-const KINDS: [&str; 8] = [
-    "ServiceAccount",
-    "ConfigMap",
-    "Secret",
-    "PersistentVolumeClaim",
-    "PriorityClass",
-    "Service",
-    "ClusterRole",
-    "Role",
+/// Fields with a reference to an object in the same namespace: the kind of the object, and the keys
+/// with its name.
+const FIELDS: [(&str, &str, &[&str]); 9] = [
+    ("serviceAccountName", "ServiceAccount", &[]),
+    ("configMapRef", "ConfigMap", &["name"]),
+    ("configMapKeyRef", "ConfigMap", &["name"]),
+    ("configMap", "ConfigMap", &["name"]),
+    ("secretRef", "Secret", &["name"]),
+    ("secretKeyRef", "Secret", &["name"]),
+    ("secret", "Secret", &["name"]),
+    ("persistentVolumeClaim", "PersistentVolumeClaim", &["claimName"]),
+    ("priorityClassName", "PriorityClass", &[]),
 ];
-
-fn optional(value: &Json) -> bool {
-    value.get("optional").and_then(Json::as_bool).unwrap_or_default()
-}

@@ -4,6 +4,8 @@
 //! entries mean 10¹² combinations. Entries that are in the same lists of both sides gain and lose the
 //! same combinations, so one of them stands for all.
 
+use crate::read::texts;
+use serde_json::Value as Json;
 use std::collections::{HashMap, HashSet};
 
 /// Maximum number of combinations of one rule that are compared one by one.
@@ -12,21 +14,28 @@ const MOST: usize = 10_000;
 /// The representatives of the entries of `N` kinds of lists; without long lists, every entry stands
 /// for itself.
 #[derive(Debug)]
-pub(super) struct Representatives<'a, const N: usize>([HashMap<&'a str, &'a str>; N]);
+pub(super) struct Representatives<'a, const N: usize> {
+    /// The fields of a rule with its lists.
+    fields: [&'static str; N],
+    chosen: [HashMap<&'a str, &'a str>; N],
+}
 
 impl<'a, const N: usize> Representatives<'a, N> {
     /// Returns the representatives of the lists of all rules of both sides. Entries with different
     /// keys never stand for each other; without a key, an entry stands for itself only.
     pub(super) fn of<'k>(
-        rules: &[[Vec<&'a str>; N]],
+        fields: [&'static str; N],
+        rules: impl IntoIterator<Item = &'a Json>,
         key: impl Fn(usize, &'a str) -> Option<&'k str>,
     ) -> Self {
+        let rules = rules.into_iter().map(|rule| fields.map(|field| texts(rule, &[field])));
+        let rules: Vec<[Vec<&str>; N]> = rules.collect();
         let mut chosen: [HashMap<&'a str, &'a str>; N] = std::array::from_fn(|_| HashMap::new());
         let size = |lists: &[Vec<&str>; N]| {
             lists.iter().fold(1_usize, |size, list| size.saturating_mul(list.len().max(1)))
         };
         if rules.iter().all(|lists| size(lists) <= MOST) {
-            return Representatives(chosen);
+            return Representatives { fields, chosen };
         }
 
         for (kind, chosen) in chosen.iter_mut().enumerate() {
@@ -51,12 +60,7 @@ impl<'a, const N: usize> Representatives<'a, N> {
                 }
             }
         }
-        Representatives(chosen)
-    }
-
-    /// Returns true if an entry may stand for others.
-    pub(super) fn any(&self) -> bool {
-        self.0.iter().any(|chosen| !chosen.is_empty())
+        Representatives { fields, chosen }
     }
 
     /// Returns the representative of an entry.
@@ -64,16 +68,20 @@ impl<'a, const N: usize> Representatives<'a, N> {
     where
         'a: 't,
     {
-        self.0.get(kind).and_then(|chosen| chosen.get(entry)).copied().unwrap_or(entry)
+        self.chosen.get(kind).and_then(|chosen| chosen.get(entry)).copied().unwrap_or(entry)
     }
 
-    /// Returns the representatives of a list, each once.
-    pub(super) fn list(&self, kind: usize, list: Vec<&'a str>) -> Vec<&'a str> {
-        if !self.any() {
-            return list;
-        }
-        let mut seen = HashSet::new();
-        let list = list.into_iter().map(|entry| self.one(kind, entry));
-        list.filter(|entry| seen.insert(*entry)).collect()
+    /// Returns the representatives of the lists of a rule, each once.
+    pub(super) fn lists(&self, rule: &'a Json) -> [Vec<&'a str>; N] {
+        std::array::from_fn(|kind| {
+            let list = self.fields.get(kind).map(|field| texts(rule, &[field])).unwrap_or_default();
+            // Without long lists, entries may be repeated.
+            if self.chosen.iter().all(HashMap::is_empty) {
+                return list;
+            }
+            let mut seen = HashSet::new();
+            let list = list.into_iter().map(|entry| self.one(kind, entry));
+            list.filter(|entry| seen.insert(*entry)).collect()
+        })
     }
 }

@@ -1,9 +1,10 @@
 //! Rules on Services and NetworkPolicies.
 
 use super::lookup::Lookup;
-use super::{RuleContext, display_value, found, rules};
+use super::{RuleContext, display_value, found, listed, rules};
 use crate::Finding;
 use crate::identity::Pair;
+use crate::read::items;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -48,28 +49,21 @@ rules! {
 pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let edit = context.edit;
     let shape = context.shape();
-    if context.pair.id.kind == "NetworkPolicy" {
-        match (shape.as_slice(), &edit.old, &edit.new) {
-            ([], None, Some(_)) => {
-                findings.push(found(&POLICY_ADDED, "restricts traffic of the selected pods"));
-            }
-            ([], Some(_), None) => {
-                findings.push(found(&POLICY_REMOVED, "no longer restricts traffic of its pods"));
-            }
-            (["spec", ..], ..) => {
-                findings.push(found(&POLICY_NARROWED, context.change()));
-            }
-            _ => {}
-        }
-        return;
-    }
-
     // New and removed Services, which have no path, have rules of their own.
-    match (shape.as_slice(), &edit.old, &edit.new) {
-        (["spec", "selector", ..], ..) => findings.push(found(&SELECTOR, context.change())),
-        (["spec", "ports", ..], ..) => ports(context, &shape, findings),
-        _ => {}
-    }
+    let is_policy = context.pair.id.kind == "NetworkPolicy";
+    let finding = match (shape.as_slice(), &edit.old, &edit.new) {
+        ([], None, _) if is_policy => {
+            Some(found(&POLICY_ADDED, "restricts traffic of the selected pods"))
+        }
+        ([], _, None) if is_policy => {
+            Some(found(&POLICY_REMOVED, "no longer restricts traffic of its pods"))
+        }
+        (["spec", ..], ..) if is_policy => Some(found(&POLICY_NARROWED, context.change())),
+        (["spec", "selector", ..], ..) => Some(found(&SELECTOR, context.change())),
+        (["spec", "ports", ..], ..) => ports(context, &shape),
+        _ => None,
+    };
+    findings.extend(finding);
 }
 
 /// Port numbers and protocols of a Service on both sides.
@@ -91,8 +85,7 @@ impl Ports {
 }
 
 fn numbers(service: Option<&Json>) -> Vec<(i64, String)> {
-    let ports = service.and_then(|s| s.pointer("/spec/ports")).and_then(Json::as_array);
-    ports.into_iter().flatten().filter_map(number).collect()
+    items(service, &["spec", "ports"]).iter().filter_map(number).collect()
 }
 
 fn number(port: &Json) -> Option<(i64, String)> {
@@ -100,35 +93,31 @@ fn number(port: &Json) -> Option<(i64, String)> {
     Some((port.get("port")?.as_i64()?, protocol.to_owned()))
 }
 
-fn ports(context: &RuleContext<'_, '_>, shape: &[&str], findings: &mut Vec<Finding>) {
+/// Returns the finding for an edit of ports. Only number and protocol identify a port; other fields
+/// do not remove it.
+fn ports(context: &RuleContext<'_, '_>, shape: &[&str]) -> Option<Finding> {
     let edit = context.edit;
-    let Ports { old: had, new: has } = context.ports;
-    let part = |object: &Lookup<'_>| -> Vec<(i64, String)> {
-        match context.steps().get(..3) {
+    let decides = shape.len() <= 3 || ["port", "protocol"].contains(&shape[3]);
+    let missing = |object: &Lookup<'_>, others: &BTreeSet<(i64, String)>| {
+        let mut ports: Vec<(i64, String)> = match context.steps().get(..3) {
             Some(path) => object.at(path).and_then(number).into_iter().collect(),
             None => numbers(object.root()),
-        }
+        };
+        ports.retain(|port| decides && !others.contains(port));
+        let names: Vec<String> = ports.iter().map(|(n, p)| format!("{n}/{p}")).collect();
+        (!names.is_empty()).then(|| listed(&names, 5))
     };
-    // Only number and protocol identify a port; other fields do not remove it.
-    let decides = shape.len() <= 3 || ["port", "protocol"].contains(&shape[3]);
-    let gone: Vec<(i64, String)> =
-        part(context.old).into_iter().filter(|port| !has.contains(port)).collect();
-    if decides && !gone.is_empty() {
-        let names: Vec<String> = gone.iter().map(|(n, p)| format!("{n}/{p}")).collect();
-        findings.push(found(&PORT, format!("port {} removed", super::listed(&names, 5))));
-        return;
+    if let Some(gone) = missing(&context.old, &context.ports.new) {
+        return Some(found(&PORT, format!("port {gone} removed")));
     }
-    let came: Vec<(i64, String)> =
-        part(context.new).into_iter().filter(|port| !had.contains(port)).collect();
-    if decides && !came.is_empty() {
-        let names: Vec<String> = came.iter().map(|(n, p)| format!("{n}/{p}")).collect();
-        findings.push(found(&PORT_ADDED, format!("new port {}", super::listed(&names, 5))));
-    } else if shape.len() == 3 {
+    if let Some(came) = missing(&context.new, &context.ports.old) {
+        return Some(found(&PORT_ADDED, format!("new port {came}")));
+    }
+    if shape.len() == 3 {
         // Ports are merged by name, so a renamed port is a removed and an added item.
         let name = edit.old.as_ref().or(edit.new.as_ref()).and_then(|port| port.get("name"));
         let reason = name.map(|name| format!("name of a port changed: {}", display_value(name)));
-        findings.push(found(&PORT_RENAMED, reason.unwrap_or_default()));
-    } else if shape.last() == Some(&"name") {
-        findings.push(found(&PORT_RENAMED, context.change()));
+        return Some(found(&PORT_RENAMED, reason.unwrap_or_default()));
     }
+    (shape.last() == Some(&"name")).then(|| found(&PORT_RENAMED, context.change()))
 }

@@ -8,6 +8,7 @@ use super::image::{self, Use, is_image};
 use super::{RuleContext, found, listed, rules};
 use crate::ir::Release;
 use crate::path::Step;
+use crate::read::at;
 use crate::yaml;
 use crate::{Finding, Rule, tree};
 use serde_json::{Map, Value as Json, json};
@@ -224,9 +225,8 @@ const DASHBOARDS: [&str; 2] = ["grafana_dashboard", "console.openshift.io/dashbo
 pub(super) fn content(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
     let is_content = |map: &str| ["data", "stringData", "binaryData"].contains(&map);
-    let labels = context.pair.new.and_then(|new| super::at(new, &["metadata", "labels"]));
-    let is_dashboard =
-        DASHBOARDS.iter().any(|label| labels.is_some_and(|l| l.get(label).is_some()));
+    let labels = at(context.pair.new, &["metadata", "labels"]);
+    let is_dashboard = DASHBOARDS.iter().any(|label| at(labels, &[label]).is_some());
     let mut judge = |key: &str, label: String, old: Option<&Json>, new: Option<&Json>| {
         let (is_tuned, change) = match (old, new) {
             (Some(old), Some(new)) => text(key, &plain_text(old), &plain_text(new)),

@@ -3,12 +3,11 @@
 //! The scope that takes effect is the environment variable or flag of the operator, which OLM sets
 //! from the annotation `olm.targetNamespaces`; without one, the annotation itself.
 
-use super::nearest::Nearest;
-use super::{at, found, listed, pod_template, rules};
+use super::judgement::Judgement;
+use super::{found, listed, rules};
 use crate::Finding;
 use crate::identity::Pair;
-use crate::path::Step;
-use crate::tree::Edit;
+use crate::read::{at, items, keys, pod_template, text, texts};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -31,27 +30,19 @@ rules! {
 pub(super) type Watched = BTreeSet<String>;
 
 /// Adds the findings about the watched namespaces of a workload.
-pub(super) fn add_findings(
-    pair: &Pair<'_>,
-    edits: &[Edit],
-    release: [&str; 2],
-    judged: &mut [Vec<Finding>],
-) {
+pub(super) fn add_findings(pair: &Pair<'_>, release: [&str; 2], judgement: &mut Judgement<'_>) {
     let Some(template) = pod_template(&pair.id.kind) else { return };
-    let (Some(old), Some(new)) = (pair.old, pair.new) else { return };
     let [old_release, new_release] = release;
     let of = |object, release| at(object, template).and_then(|pod| watched(pod, release));
-    let (Some(before), Some(after)) = (of(old, old_release), of(new, new_release)) else { return };
-    let Some(finding) = change("watches", &before, &after) else { return };
-    let keys = |rest: &[&str]| -> Vec<Step> {
-        template.iter().chain(rest).map(|key| Step::Key((*key).to_owned())).collect()
+    let (Some(before), Some(after)) = (of(pair.old, old_release), of(pair.new, new_release)) else {
+        return;
     };
-    let nearest = Nearest::of(edits);
-    let cause = nearest
-        .touching(&keys(&["metadata", "annotations", "olm.targetNamespaces"]))
-        .or_else(|| nearest.to(&keys(&["spec", "containers"])));
-    if let Some(findings) = cause.and_then(|at| judged.get_mut(at)) {
-        findings.push(finding);
+    let Some(finding) = change("watches", &before, &after) else { return };
+
+    let path = |rest: &[&str]| keys(&[template, rest].concat());
+    match judgement.touching(&path(&["metadata", "annotations", "olm.targetNamespaces"])) {
+        Some(findings) => findings.push(finding),
+        None => judgement.add(&path(&["spec", "containers"]), finding),
     }
 }
 
@@ -66,16 +57,13 @@ pub(super) fn change(verb: &str, before: &Watched, after: &Watched) -> Option<Fi
     };
     let lost: Vec<&String> = before.difference(after).collect();
     let scope = format!("{verb} {} instead of {}", names(after), names(before));
-    Some(if after.is_empty() {
-        found(&WIDENED, scope)
-    } else if before.is_empty() {
-        found(&NARROWED, format!("{scope}: custom resources elsewhere are no longer reconciled"))
-    } else if lost.is_empty() {
-        found(&WIDENED, scope)
-    } else {
-        let lost = listed(&lost, 4);
-        found(&NARROWED, format!("{scope}: custom resources in {lost} are no longer reconciled"))
-    })
+    if after.is_empty() || !before.is_empty() && lost.is_empty() {
+        return Some(found(&WIDENED, scope));
+    }
+    let place =
+        if before.is_empty() { "elsewhere".to_owned() } else { format!("in {}", listed(&lost, 4)) };
+    let reason = format!("{scope}: custom resources {place} are no longer reconciled");
+    Some(found(&NARROWED, reason))
 }
 
 /// Ends of environment variables and flags with the watched namespaces, without punctuation.
@@ -92,11 +80,9 @@ fn watched(pod: &Json, release: &str) -> Option<Watched> {
         NAMES.iter().any(|end| name.to_lowercase().ends_with(end))
     };
 
-    let containers = at(pod, &["spec", "containers"]).and_then(Json::as_array);
-    for container in containers.into_iter().flatten() {
-        let list = |key: &str| container.get(key).and_then(Json::as_array).into_iter().flatten();
-        for variable in list("env") {
-            if !variable.get("name").and_then(Json::as_str).is_some_and(is_name) {
+    for container in items(pod, &["spec", "containers"]) {
+        for variable in items(container, &["env"]) {
+            if !is_name(text(variable, &["name"])) {
                 continue;
             }
             let field = at(variable, &["valueFrom", "fieldRef", "fieldPath"]);
@@ -107,15 +93,12 @@ fn watched(pod: &Json, release: &str) -> Option<Watched> {
                 }
                 Some(_) => {}
                 None if variable.get("valueFrom").is_some() => {}
-                None => {
-                    let value = variable.get("value").and_then(Json::as_str);
-                    return Some(parse(value.unwrap_or_default(), release));
-                }
+                None => return Some(parse(text(variable, &["value"]), release)),
             }
         }
 
         // A value with `$` is expanded by a shell or the kubelet, and unknown here.
-        for argument in list("args").filter_map(Json::as_str) {
+        for argument in texts(container, &["args"]) {
             if let Some((flag, value)) = argument.split_once('=')
                 && is_name(flag)
                 && !value.contains('$')

@@ -1,13 +1,16 @@
 //! Rules on admission webhooks.
 
+use super::fields::plain;
+use super::lookup::Lookup;
 use super::representatives::Representatives;
-use super::{RuleContext, display_value, found, listed, rules, texts};
+use super::{RuleContext, display_value, found, listed, not_in, rules};
 use crate::Finding;
 use crate::identity::Pair;
 use crate::path::Step;
+use crate::read::{self, items};
 use serde_json::Value as Json;
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 rules! {
@@ -89,15 +92,12 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
     match (context.shape().as_slice(), &edit.old, &edit.new) {
         // A configuration may be compared as a whole where its list has no merge key.
         ([] | ["webhooks"], old, Some(new)) => {
-            let names = webhooks(old.as_ref()).into_iter().map(|old| old.get("name"));
+            let names = webhooks(old.as_ref()).iter().map(|old| old.get("name"));
             let known: HashSet<Option<&Json>> = names.collect();
-            for webhook in webhooks(Some(new)) {
-                if !known.contains(&webhook.get("name")) {
-                    added(context, webhook, findings);
-                }
-            }
+            let came = webhooks(Some(new)).iter().filter(|new| !known.contains(&new.get("name")));
+            findings.extend(came.map(|webhook| added(context, webhook)));
         }
-        (["webhooks", "[]"], None, Some(new)) => added(context, new, findings),
+        (["webhooks", "[]"], None, Some(new)) => findings.push(added(context, new)),
         ([] | ["webhooks"] | ["webhooks", "[]"], Some(_), None) => {
             findings.push(found(&REMOVED, "webhook removed"));
         }
@@ -107,9 +107,8 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
 }
 
 /// Returns the webhooks of a configuration or of a list of webhooks.
-fn webhooks(value: Option<&Json>) -> Vec<&Json> {
-    let list = value.map(|value| value.get("webhooks").unwrap_or(value));
-    list.and_then(Json::as_array).into_iter().flatten().collect()
+fn webhooks(value: Option<&Json>) -> &[Json] {
+    items(value.map(|value| value.get("webhooks").unwrap_or(value)), &[])
 }
 
 /// A kind of request that matches a webhook rule: group, version, resource, operation, scope.
@@ -126,11 +125,8 @@ type Entries<'j> = Representatives<'j, 4>;
 
 /// Returns the representatives of the entries of the rules of both sides.
 fn entries<'j>(sides: [Option<&'j Json>; 2]) -> Entries<'j> {
-    let rules = |webhook: &'j Json| webhook.get("rules").and_then(Json::as_array);
-    let rules = sides.into_iter().flat_map(webhooks).filter_map(rules).flatten();
-    let lists: Vec<[Vec<&str>; 4]> =
-        rules.map(|rule| LISTS.map(|list| texts(rule.get(list)))).collect();
-    Representatives::of(&lists, |list, entry| match list {
+    let rules = sides.into_iter().flat_map(webhooks).flat_map(|webhook| items(webhook, &["rules"]));
+    Representatives::of(LISTS, rules, |list, entry| match list {
         _ if entry.contains(['*', '/']) => None,
         0 => Some(if is_core(entry) { "core" } else { "" }),
         3 => None,
@@ -140,8 +136,7 @@ fn entries<'j>(sides: [Option<&'j Json>; 2]) -> Entries<'j> {
 
 /// Returns the requests that match a webhook.
 fn requests<'j>(webhook: &'j Json, entries: &Entries<'j>) -> Vec<Request<'j>> {
-    let rules = webhook.get("rules").and_then(Json::as_array).into_iter().flatten();
-    rules.flat_map(|rule| requests_of(rule, entries)).collect()
+    items(webhook, &["rules"]).iter().flat_map(|rule| requests_of(rule, entries)).collect()
 }
 
 /// All operations, which a rule may write as `*`.
@@ -151,9 +146,7 @@ const OPERATIONS: [&str; 4] = ["CONNECT", "CREATE", "DELETE", "UPDATE"];
 fn requests_of<'j>(rule: &'j Json, entries: &Entries<'j>) -> Vec<Request<'j>> {
     let mut all = Vec::new();
     let scope = rule.get("scope").and_then(Json::as_str).unwrap_or("*");
-    let mut at = 0..;
-    let [groups, versions, resources, operations] =
-        LISTS.map(|list| entries.list(at.next().unwrap_or_default(), texts(rule.get(list))));
+    let [groups, versions, resources, operations] = entries.lists(rule);
     let operations = if operations.contains(&"*") { OPERATIONS.to_vec() } else { operations };
     for group in groups {
         for version in &versions {
@@ -258,168 +251,107 @@ fn is_core(group: &str) -> bool {
         || group.ends_with(".k8s.io") && !group.starts_with("gateway.")
 }
 
-fn targets(requests: &[Request<'_>]) -> Vec<String> {
-    let mut names: Vec<String> = requests
-        .iter()
-        .map(|[group, _, resource, _, _]| match *group {
-            "" => (*resource).to_owned(),
-            group => format!("{resource}.{group}"),
-        })
-        .collect();
-    names.sort();
-    names.dedup();
-    names
+/// Returns the resources of requests, as the end of a sentence.
+fn targets(requests: &[Request<'_>]) -> String {
+    let name = |[group, _, resource, ..]: &Request<'_>| match *group {
+        "" => (*resource).to_owned(),
+        group => format!("{resource}.{group}"),
+    };
+    let names: BTreeSet<String> = requests.iter().map(name).collect();
+    listed(&names.into_iter().collect::<Vec<_>>(), 5)
 }
 
-/// Adds the finding for an added webhook.
-fn added(context: &RuleContext<'_, '_>, webhook: &Json, findings: &mut Vec<Finding>) {
+/// Returns requests as text: `CREATE and UPDATE of pods`.
+fn summary(requests: &[Request<'_>]) -> String {
+    let operations: BTreeSet<&str> =
+        requests.iter().map(|[_, _, _, operation, _]| *operation).collect();
+    let operations: Vec<&str> = operations.into_iter().collect();
+    format!("{} of {}", listed(&operations, 4), targets(requests))
+}
+
+/// Returns the finding for an added webhook.
+fn added(context: &RuleContext<'_, '_>, webhook: &Json) -> Finding {
     let asked = requests(webhook, &context.webhooks.entries);
     let name = webhook.get("name").map(display_value).unwrap_or_default();
-    let what = listed(&targets(&asked), 5);
     let policy = webhook.get("failurePolicy").and_then(Json::as_str).unwrap_or("Fail");
-    let reason = format!("{name} intercepts {what} with failurePolicy {policy}");
+    let reason = format!("{name} intercepts {} with failurePolicy {policy}", targets(&asked));
     let core = asked.iter().any(|[group, ..]| is_core(group));
-    findings.push(found(if core { &CORE } else { &ADDED }, reason));
+    found(if core { &CORE } else { &ADDED }, reason)
 }
 
-/// Adds the findings for an edit inside of a webhook.
+/// Adds the findings for an edit inside of a webhook. The table of fields judges its other fields.
 fn changed(context: &RuleContext<'_, '_>, rest: &[&str], findings: &mut Vec<Finding>) {
     let Some(path) = context.steps().get(..2) else { return };
     let (Some(before), Some(after)) = (context.old.at(path), context.new.at(path)) else { return };
-    let text = |webhook: &Json, field: &str, usual: &str| {
-        webhook.get(field).and_then(Json::as_str).unwrap_or(usual).to_owned()
-    };
-
-    match rest {
-        ["failurePolicy"] => {
-            // The default of v1.
-            let policy = |webhook| text(webhook, "failurePolicy", "Fail");
-            match [policy(before).as_str(), policy(after).as_str()] {
-                ["Ignore", "Fail"] => findings.push(found(&POLICY, "failurePolicy: Ignore → Fail")),
-                ["Fail", "Ignore"] => {
-                    findings.push(found(&RELAXED, "failurePolicy: Fail → Ignore"));
-                }
-                _ => {}
-            }
-        }
-        ["matchPolicy"] => {
-            // The default of v1, which also intercepts requests for other versions of a resource.
-            let policy = |webhook| text(webhook, "matchPolicy", "Equivalent");
-            let (old, new) = (policy(before), policy(after));
-            if old != new {
-                let rule = if new == "Exact" { &NARROWED } else { &WIDENED };
-                findings.push(found(rule, format!("matchPolicy: {old} → {new}")));
-            }
-        }
-        ["rules", ..] => {
-            narrowed(context, before, &context.webhooks.intercepted(after), findings);
-            let held = context.webhooks.intercepted(before);
-            let part = match context.steps().get(3) {
-                Some(step @ (Step::Item(_) | Step::Index(_))) => {
-                    let rule = after.get("rules").and_then(|rules| context.new.step(rules, step));
-                    rule.map(|rule| requests_of(rule, &context.webhooks.entries))
-                        .unwrap_or_default()
-                }
-                _ => requests(after, &context.webhooks.entries),
-            };
-            let gained: Vec<Request<'_>> =
-                part.into_iter().filter(|request| !held.include(request)).collect();
-            // Requests for core objects can stop the whole cluster, others those for one API.
-            if gained.iter().any(|[group, ..]| is_core(group)) && !held.core {
-                let reason = format!("now also intercepts {}", listed(&targets(&gained), 5));
-                findings.push(found(&CORE, reason));
-            } else if !gained.is_empty() {
-                let mut operations: Vec<&str> = gained.iter().map(|g| g[3]).collect();
-                operations.sort_unstable();
-                operations.dedup();
-                findings.push(found(
-                    &WIDENED,
-                    format!(
-                        "now also intercepts {} of {}",
-                        listed(&operations, 4),
-                        listed(&targets(&gained), 5)
-                    ),
-                ));
-            }
-        }
+    let gain = match rest {
+        ["rules", ..] => return intercepted(context, before, after, findings),
         [field @ ("namespaceSelector" | "objectSelector" | "matchConditions"), ..] => {
             let lost = context.webhooks.lost(before, after, field);
             findings.extend(lost.map(|gone| found(&SELECTOR, format!("removed from {gone}"))));
             let gained = context.webhooks.lost(after, before, field);
-            findings.extend(gained.map(|came| found(&NARROWED, format!("added to {came}"))));
-        }
-        ["timeoutSeconds"] => {
-            // The API server's default is 10 seconds.
-            let seconds =
-                |webhook: &Json| webhook.get("timeoutSeconds").and_then(Json::as_i64).unwrap_or(10);
-            let (old, new) = (seconds(before), seconds(after));
-            if new > old {
-                findings.push(found(&TIMEOUT, format!("timeoutSeconds: {old} → {new}")));
-            } else if new < old {
-                findings.push(found(&TIMEOUT_LOWERED, format!("timeoutSeconds: {old} → {new}")));
-            }
+            gained.map(|came| found(&NARROWED, format!("added to {came}")))
         }
         ["clientConfig", "service" | "url", ..] | ["clientConfig"] => {
             // cert-manager and operators write `caBundle`, so charts leave it out or have a
             // placeholder.
             let target = |webhook: &Json| {
-                let config = webhook.get("clientConfig").and_then(Json::as_object);
-                let mut config = config.cloned().unwrap_or_default();
+                let mut config = webhook.get("clientConfig")?.as_object()?.clone();
                 config.shift_remove("caBundle");
-                config
+                Some(config)
             };
-            if target(before) != target(after) {
-                findings.push(found(&TARGET, context.change()));
-            }
+            let differs = target(before).unwrap_or_default() != target(after).unwrap_or_default();
+            differs.then(|| found(&TARGET, context.change()))
         }
         ["admissionReviewVersions"] => {
-            let gone = super::not_in(
-                before.get("admissionReviewVersions").unwrap_or(&Json::Null),
-                after.get("admissionReviewVersions").unwrap_or(&Json::Null),
-            );
-            let gone: Vec<String> = gone.into_iter().map(super::fields::plain).collect();
-            if !gone.is_empty() {
-                let reason = format!("admissionReviewVersions: {} removed", listed(&gone, 3));
-                findings.push(found(&REVIEW, reason));
-            }
+            let [old, new] = [before, after].map(|webhook| &webhook["admissionReviewVersions"]);
+            let gone: Vec<String> = not_in(old, new).into_iter().map(plain).collect();
+            let reason = format!("admissionReviewVersions: {} removed", listed(&gone, 3));
+            (!gone.is_empty()).then(|| found(&REVIEW, reason))
         }
+        // The API server rejects dry-run requests for webhooks with side effects (`kubectl diff`
+        // sends them).
         ["sideEffects"] => {
-            let effects = |webhook: &Json| {
-                ["Some", "Unknown"].contains(&text(webhook, "sideEffects", "Unknown").as_str())
-            };
-            // The API server rejects dry-run requests for webhooks with side effects (`kubectl
-            // diff` sends them).
-            if effects(after) && !effects(before) {
-                findings.push(found(&EFFECTS, "sideEffects: dry-run requests are rejected"));
-            }
+            let [was, is] = [before, after].map(|webhook| {
+                let effects = webhook.get("sideEffects").and_then(Json::as_str);
+                ["Some", "Unknown"].contains(&effects.unwrap_or("Unknown"))
+            });
+            let reason = "sideEffects: dry-run requests are rejected";
+            (is && !was).then(|| found(&EFFECTS, reason))
         }
-        _ => {}
-    }
+        _ => None,
+    };
+    findings.extend(gain);
 }
 
-/// Adds the finding for requests of the edited rule, or of all rules, that the webhook no longer
-/// intercepts.
-fn narrowed(
-    context: &RuleContext<'_, '_>,
-    before: &Json,
-    kept: &Intercepted<'_>,
+/// Adds the findings for requests that a webhook with other rules intercepts, or no longer does.
+fn intercepted<'a>(
+    context: &RuleContext<'_, 'a>,
+    before: &'a Json,
+    after: &'a Json,
     findings: &mut Vec<Finding>,
 ) {
-    let part = match context.steps().get(..4) {
+    let webhooks = &context.webhooks;
+    let (held, holds) = (webhooks.intercepted(before), webhooks.intercepted(after));
+    // Of the edited rule, or of all rules.
+    let part = |side: &Lookup<'a>, webhook| match context.steps().get(..4) {
         Some(path @ [.., Step::Item(_) | Step::Index(_)]) => {
-            let rule = context.old.at(path);
-            rule.map(|rule| requests_of(rule, &context.webhooks.entries)).unwrap_or_default()
+            side.at(path).map(|rule| requests_of(rule, &webhooks.entries)).unwrap_or_default()
         }
-        _ => requests(before, &context.webhooks.entries),
+        _ => requests(webhook, &webhooks.entries),
     };
-    let lost: Vec<Request<'_>> =
-        part.into_iter().filter(|request| !kept.include(request)).collect();
+    let mut lost = part(&context.old, before);
+    lost.retain(|request| !holds.include(request));
     if !lost.is_empty() {
-        let mut operations: Vec<&str> = lost.iter().map(|request| request[3]).collect();
-        operations.sort_unstable();
-        operations.dedup();
-        let (operations, targets) = (listed(&operations, 4), listed(&targets(&lost), 5));
-        findings.push(found(&NARROWED, format!("no longer intercepts {operations} of {targets}")));
+        findings.push(found(&NARROWED, format!("no longer intercepts {}", summary(&lost))));
+    }
+
+    let mut gained = part(&context.new, after);
+    gained.retain(|request| !held.include(request));
+    // Requests for core objects can stop the whole cluster, others those for one API.
+    if gained.iter().any(|[group, ..]| is_core(group)) && !held.core {
+        findings.push(found(&CORE, format!("now also intercepts {}", targets(&gained))));
+    } else if !gained.is_empty() {
+        findings.push(found(&WIDENED, format!("now also intercepts {}", summary(&gained))));
     }
 }
 
@@ -429,14 +361,11 @@ fn selector_parts(selector: Option<&Json>) -> Vec<String> {
         Some(Json::Array(conditions)) => {
             conditions.iter().filter_map(|c| c.get("expression")).map(display_value).collect()
         }
-        Some(Json::Object(map)) => {
-            let labels = map.get("matchLabels").and_then(Json::as_object).into_iter().flatten();
+        map => {
+            let labels = read::entries(map, &["matchLabels"]);
             let labels = labels
                 .map(|(key, value)| format!("`{key}={}`", value.as_str().unwrap_or_default()));
-            let expressions = map.get("matchExpressions").and_then(Json::as_array);
-            let expressions = expressions.into_iter().flatten().map(display_value);
-            labels.chain(expressions).collect()
+            labels.chain(items(map, &["matchExpressions"]).iter().map(display_value)).collect()
         }
-        _ => Vec::new(),
     }
 }

@@ -5,9 +5,10 @@ use super::faults::elects_leader;
 use super::fields::{self, plain};
 use super::image::{self, Use, is_image};
 use super::lookup::Lookup;
-use super::{RuleContext, at, found, listed, not_in, object, rules, settings};
+use super::{RuleContext, found, listed, not_in, object, rules, settings};
 use crate::ir::quantity;
 use crate::path::Step;
+use crate::read::{at, items, pod_spec, pod_template, text};
 use crate::{Finding, Identity};
 use serde_json::Value as Json;
 
@@ -81,58 +82,39 @@ rules! {
         "Compare the two sources.";
 }
 
-/// Returns the path of the pod template for a kind; `None` for kinds without pods.
-pub(crate) fn pod_template(kind: &str) -> Option<&'static [&'static str]> {
-    Some(match kind {
-        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Job" => &["spec", "template"],
-        "CronJob" => &["spec", "jobTemplate", "spec", "template"],
-        "Pod" => &[],
-        _ => return None,
-    })
-}
-
 pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let Some(template) = pod_template(&context.pair.id.kind) else { return };
     let shape = context.shape();
     if shape.starts_with(&["spec", "strategy"]) {
-        overlap(context, template, findings);
+        findings.extend(overlap(context));
     }
     // Other fields of the workload itself are judged by the table of fields.
-    let Some(["spec", rest @ ..]) = shape.strip_prefix(template) else {
-        return;
-    };
+    let Some(["spec", rest @ ..]) = shape.strip_prefix(template) else { return };
 
     let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
     let label = context.label();
-
-    match rest {
-        ["serviceAccountName", ..] => {
+    let images = |list| {
+        let images = items(list, &[]).iter().filter_map(|container| container.get("image"));
+        listed(&images.map(plain).collect::<Vec<_>>(), 3)
+    };
+    let finding = match (rest, old, new) {
+        (["serviceAccountName", ..], ..) => {
             let name = |value: Option<&Json>| value.map_or("default".to_owned(), plain);
-            findings.push(found(&ACCOUNT, format!("{label}: {} → {}", name(old), name(new))));
+            Some(found(&ACCOUNT, format!("{label}: {} → {}", name(old), name(new))))
         }
-        ["volumes", ..] => volume(context, template, findings),
-        ["containers" | "initContainers"] => {
-            let images = |list: Option<&Json>| -> Vec<String> {
-                let list = list.and_then(Json::as_array).into_iter().flatten();
-                list.filter_map(|container| container.get("image")).map(plain).collect()
-            };
-            match (old, new) {
-                (None, _) => {
-                    let reason = format!("{label}: new images {}", listed(&images(new), 3));
-                    findings.push(found(&CONTAINER_ADDED, reason));
-                }
-                (_, None) => {
-                    let reason = format!("{label}: removed images {}", listed(&images(old), 3));
-                    findings.push(found(&CONTAINER_REMOVED, reason));
-                }
-                _ => {}
-            }
+        (["volumes", ..], ..) => Some(volume(context, template)),
+        (["containers" | "initContainers"], None, _) => {
+            Some(found(&CONTAINER_ADDED, format!("{label}: new images {}", images(new))))
         }
-        ["containers" | "initContainers", "[]", rest @ ..] => {
-            container(context, rest, &label, findings);
+        (["containers" | "initContainers"], _, None) => {
+            Some(found(&CONTAINER_REMOVED, format!("{label}: removed images {}", images(old))))
         }
-        _ => {}
-    }
+        (["containers" | "initContainers", "[]", rest @ ..], ..) => {
+            return container(context, rest, &label, findings);
+        }
+        _ => None,
+    };
+    findings.extend(finding);
 }
 
 /// Adds the findings for an edit inside of a container.
@@ -145,57 +127,57 @@ fn container(
     let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
     let list = |value: Option<&Json>| value.cloned().unwrap_or(Json::Array(Vec::new()));
     let with_image = |container: &Json| {
-        container
-            .get("image")
-            .map_or("no image".to_owned(), |image| format!("image {}", plain(image)))
+        let image = container.get("image");
+        image.map_or("no image".to_owned(), |image| format!("image {}", plain(image)))
     };
-    match (rest, old, new) {
+    let finding = match (rest, old, new) {
         ([], None, Some(new)) => {
-            let reason = format!("{label} added with {}", with_image(new));
-            findings.push(found(&CONTAINER_ADDED, reason));
+            Some(found(&CONTAINER_ADDED, format!("{label} added with {}", with_image(new))))
         }
         ([], Some(old), None) => {
-            let reason = format!("{label} removed with {}", with_image(old));
-            findings.push(found(&CONTAINER_REMOVED, reason));
+            Some(found(&CONTAINER_REMOVED, format!("{label} removed with {}", with_image(old))))
         }
         (["image"], Some(old), Some(new)) => {
-            image::add_findings(label, old, new, Use::Runs, findings)
+            return image::add_findings(label, old, new, Use::Runs, findings);
         }
         (["command"], ..) => {
-            findings.push(found(&COMMAND, format!("{label}: {}", delta(&list(old), &list(new)))));
+            Some(found(&COMMAND, format!("{label}: {}", delta(&list(old), &list(new)))))
         }
         (["args"], ..) => {
-            let (old, new) = (list(old), list(new));
-            let items = |list: &'_ Json| list.as_array().cloned().unwrap_or_default();
             let rules = [&ARGS, &ARGS_TUNED, &object::ORDER];
-            let delta = delta(&old, &new);
-            settings::arguments(label, [&items(&old), &items(&new)], rules, &delta, findings);
+            let delta = delta(&list(old), &list(new));
+            let sides = [items(old, &[]), items(new, &[])];
+            return settings::arguments(label, sides, rules, &delta, findings);
         }
 
         // Operators start their operands from images in variables.
         (["env", "[]", "value"], Some(old), Some(new)) if is_image(old) && is_image(new) => {
-            image::add_findings(label, old, new, Use::Operand, findings);
+            return image::add_findings(label, old, new, Use::Operand, findings);
         }
         (["env", "[]", "value"], Some(old), Some(new))
-            if image::judge_versions(label, old, new, findings) => {}
-        (["env", "[]"], None, Some(new)) if new.get("value").is_some_and(is_image) => {
-            image::added(label, new.get("value").unwrap_or(&Json::Null), findings);
+            if image::judge_versions(label, old, new, findings) =>
+        {
+            None
         }
-        (["env", "[]", ..], ..) => variable(context, label, findings),
+        (["env", "[]"], None, Some(new)) if new.get("value").is_some_and(is_image) => {
+            Some(image::added(label, text(new, &["value"])))
+        }
+        (["env", "[]", ..], ..) => variable(context, label),
         (["env" | "envFrom"], Some(_), None) => {
-            findings.push(found(&ENV_REMOVED, format!("{label} removed")));
+            Some(found(&ENV_REMOVED, format!("{label} removed")))
         }
         (["env" | "envFrom", rest @ ..], ..) if rest != ["[order]"] => {
-            findings.push(found(&ENV, context.change()));
+            Some(found(&ENV, context.change()))
         }
         (["volumeMounts" | "volumeDevices", rest @ ..], ..) => {
             // A mount or device at a new path removes nothing.
             let is_new = rest.len() <= 1 && old.is_none();
             let moved = !is_new && rest != ["[order]"] && has_same_image(context);
-            findings.push(found(if moved { &MOUNT } else { &VOLUME }, context.change()));
+            Some(found(if moved { &MOUNT } else { &VOLUME }, context.change()))
         }
-        _ => {}
-    }
+        _ => None,
+    };
+    findings.extend(finding);
 }
 
 /// Returns true if the container with the edit has the same image on both sides.
@@ -203,30 +185,29 @@ fn has_same_image(context: &RuleContext<'_, '_>) -> bool {
     let steps = context.steps();
     let container = steps.iter().position(|step| matches!(step, Step::Item(_) | Step::Index(_)));
     let image = |side: &Lookup<'_>| side.at(steps.get(..=container?)?)?.get("image").cloned();
-    image(context.old) == image(context.new)
+    image(&context.old) == image(&context.new)
 }
 
 /// Returns the value of an environment variable: `"info"`, or its source: `from fieldRef
 /// metadata.name`.
 fn source_of(variable: &Json) -> String {
     let Some(source) = variable.get("valueFrom").and_then(Json::as_object) else {
-        let value = variable.get("value").and_then(Json::as_str).unwrap_or_default();
-        return format!("\"{}\"", plain(&Json::String(value.to_owned())));
+        return format!("\"{}\"", plain(&Json::from(text(variable, &["value"]))));
     };
-    let text = |(kind, source): (&String, &Json)| {
+    let shown = |(kind, source): (&String, &Json)| {
         let keys = ["name", "key", "fieldPath", "resource"].into_iter();
         let parts: Vec<String> = keys.filter_map(|key| source.get(key)).map(plain).collect();
         format!("{kind} {}", parts.join("/"))
     };
-    let sources: Vec<String> = source.iter().map(text).collect();
+    let sources: Vec<String> = source.iter().map(shown).collect();
     format!("from {}", listed(&sources, 2))
 }
 
-/// Adds the finding for an edit of an environment variable.
-fn variable(context: &RuleContext<'_, '_>, label: &str, findings: &mut Vec<Finding>) {
+/// Returns the finding for an edit of an environment variable.
+fn variable(context: &RuleContext<'_, '_>, label: &str) -> Option<Finding> {
     let steps = context.steps();
-    let Some(at) = steps.iter().rposition(|step| matches!(step, Step::Item(_))) else { return };
-    let Some(path) = steps.get(..=at) else { return };
+    let at = steps.iter().rposition(|step| matches!(step, Step::Item(_)))?;
+    let path = steps.get(..=at)?;
     let (old, new) = (context.old.at(path), context.new.at(path));
     let name = path.last().map(Step::label).unwrap_or_default();
     let (rule, reason) = match (old, new) {
@@ -235,63 +216,53 @@ fn variable(context: &RuleContext<'_, '_>, label: &str, findings: &mut Vec<Findi
         _ => (&ENV, context.change()),
     };
     let is_tuned = settings::is_tuned_variable(&name, old, new);
-    findings.push(found(if is_tuned { &ENV_TUNED } else { rule }, reason));
+    Some(found(if is_tuned { &ENV_TUNED } else { rule }, reason))
 }
 
-/// Adds the finding if pods that replaced each other now overlap.
-fn overlap(context: &RuleContext<'_, '_>, template: &[&str], findings: &mut Vec<Finding>) {
-    let strategy = |object: Option<&Json>| {
-        let kind = object.and_then(|object| at(object, &["spec", "strategy", "type"]));
-        kind.and_then(Json::as_str).unwrap_or("RollingUpdate").to_owned()
-    };
-    let (before, after) = (strategy(context.pair.old), strategy(context.pair.new));
-    let elects = || {
-        let spec = context.pair.new.and_then(|new| at(new, template)?.get("spec"));
-        spec.is_some_and(|spec| elects_leader(context.sides.new, &context.pair.id.namespace, spec))
-    };
-    if before == "Recreate" && after != "Recreate" && !elects() {
-        let reason = format!("spec.strategy.type: {before} → {after}, without leader election");
-        findings.push(found(&OVERLAP, reason));
+/// Returns the finding if pods that replaced each other now overlap.
+fn overlap(context: &RuleContext<'_, '_>) -> Option<Finding> {
+    let [before, after] = [context.pair.old, context.pair.new].map(|object| {
+        let strategy = at(object, &["spec", "strategy", "type"]).and_then(Json::as_str);
+        strategy.unwrap_or("RollingUpdate")
+    });
+    if before != "Recreate" || after == "Recreate" {
+        return None;
     }
+    let id = &context.pair.id;
+    let elects = pod_spec(&id.kind, context.pair.new)
+        .is_some_and(|spec| elects_leader(context.sides.new, &id.namespace, spec));
+    let reason = format!("spec.strategy.type: {before} → {after}, without leader election");
+    (!elects).then(|| found(&OVERLAP, reason))
 }
 
 /// Keys of a volume and of its source that do not say what is in it.
 const FORM: [&str; 5] = ["name", "defaultMode", "optional", "items", "sizeLimit"];
 
-/// Adds the finding for an edit of a volume.
-fn volume(context: &RuleContext<'_, '_>, template: &[&str], findings: &mut Vec<Finding>) {
-    let limit = |value: Option<&Json>| value.and_then(quantity);
+/// Returns the finding for an edit of a volume.
+fn volume(context: &RuleContext<'_, '_>, template: &[&str]) -> Finding {
+    let limit = |value: &Option<Json>| value.as_ref().and_then(quantity);
     if context.shape().ends_with(&["emptyDir", "sizeLimit"])
-        && let Some(new) = limit(context.edit.new.as_ref())
-        && limit(context.edit.old.as_ref()).is_none_or(|old| new < old)
+        && let Some(new) = limit(&context.edit.new)
+        && limit(&context.edit.old).is_none_or(|old| new < old)
     {
-        findings.push(found(&fields::LIMIT, context.change()));
-        return;
+        return found(&fields::LIMIT, context.change());
     }
 
     let path = context.steps().get(..template.len() + 3);
     let sides = path.and_then(|path| Some((context.old.at(path)?, context.new.at(path)?)));
     let moved = sides.is_some_and(|(old, new)| {
-        let renamed = |kind: &str, old: &str, new: &str| {
-            let id = |name: &str| Identity {
-                kind: kind.to_owned(),
-                group: String::new(),
-                namespace: context.pair.id.namespace.clone(),
-                name: name.to_owned(),
+        let follows = |(kind, keys): (&str, [&str; 2])| {
+            let id = |volume| {
+                let name = at(volume, &keys)?.as_str()?;
+                Some(Identity::new(kind, "", &context.pair.id.namespace, name))
             };
-            context.sides.is_renamed(&id(old), &id(new))
+            let renamed = id(old).zip(id(new));
+            renamed.is_some_and(|(old, new)| context.sides.is_renamed(&old, &new))
         };
-        let named = |volume: &Json, [source, field]: [&str; 2]| {
-            at(volume, &[source, field]).and_then(Json::as_str).map(str::to_owned)
-        };
-        let followed = [["configMap", "name"], ["secret", "secretName"]].into_iter().any(|keys| {
-            let kind = if keys[0] == "secret" { "Secret" } else { "ConfigMap" };
-            let names = named(old, keys).zip(named(new, keys));
-            names.is_some_and(|(old, new)| renamed(kind, &old, &new))
-        });
-        source(old) != source(new) && !followed
+        let named = [("ConfigMap", ["configMap", "name"]), ("Secret", ["secret", "secretName"])];
+        source(old) != source(new) && !named.into_iter().any(follows)
     });
-    findings.push(found(if moved { &SOURCE } else { &VOLUME }, context.change()));
+    found(if moved { &SOURCE } else { &VOLUME }, context.change())
 }
 
 /// Returns the source of a volume without what does not say what is in it.

@@ -3,11 +3,13 @@
 //! Privileges are computed from the whole pod, because containers inherit from the pod, and reported
 //! at the edit that adds them.
 
-use super::nearest::Nearest;
-use super::{at, found, rules, workload};
+use super::judgement::Judgement;
+use super::{found, rules};
 use crate::identity::Pair;
 use crate::path::Step;
-use crate::tree::Edit;
+use crate::read::{
+    CONTAINERS, at, containers, is_true, items, keys, pod_spec, pod_template, text, texts,
+};
 use crate::{Finding, Rule};
 use serde_json::Value as Json;
 use std::collections::HashSet;
@@ -70,31 +72,25 @@ struct Fact {
 }
 
 /// Adds new privileges of the pods of a workload to the findings of the edits that cause them.
-pub(super) fn add_findings(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Finding>]) {
-    let Some(template) = workload::pod_template(&pair.id.kind) else { return };
-    let Some(new) = pair.new else { return };
-    let spec = |object: &Json| -> Vec<Fact> {
-        at(object, template)
-            .and_then(|template| template.get("spec"))
-            .map(facts)
-            .unwrap_or_default()
-    };
-    let before = pair.old.map(spec).unwrap_or_default();
-    let names = |object: Option<&Json>| -> HashSet<String> {
-        let spec = object.and_then(|o| at(o, template)).and_then(|t| t.get("spec"));
-        let lists = ["containers", "initContainers"].into_iter();
-        let lists = lists.filter_map(|list| spec?.get(list)?.as_array()).flatten();
-        lists.filter_map(|c| c.get("name")?.as_str().map(str::to_owned)).collect()
-    };
-    let (had, has) = (names(pair.old), names(Some(new)));
+pub(super) fn add_findings(pair: &Pair<'_>, judgement: &mut Judgement<'_>) {
+    let Some(template) = pod_template(&pair.id.kind) else { return };
+    if pair.new.is_none() {
+        return;
+    }
+    let [old, new] = [pair.old, pair.new].map(|object| pod_spec(&pair.id.kind, object));
+    let before = old.map(facts).unwrap_or_default();
+    let [had, has] = [old, new].map(|spec| -> HashSet<&str> {
+        containers(spec).filter_map(|container| container.get("name")?.as_str()).collect()
+    });
     // A new container may replace a removed one and keep its privileges.
-    let went = |fact: &&Fact| !fact.who.is_empty() && !has.contains(&fact.who);
+    let went = |fact: &&Fact| !fact.who.is_empty() && !has.contains(fact.who.as_str());
     let by_gone: HashSet<&str> =
         before.iter().filter(went).map(|fact| fact.what.as_str()).collect();
     let by_whom: HashSet<(&str, &str)> =
         before.iter().map(|fact| (fact.what.as_str(), fact.who.as_str())).collect();
     let known = |fact: &Fact| {
-        let new_here = pair.old.is_none() || !fact.who.is_empty() && !had.contains(&fact.who);
+        let new_here =
+            pair.old.is_none() || !fact.who.is_empty() && !had.contains(fact.who.as_str());
         // Defaults of a new container are news only if the other containers do not have them.
         let by_default = fact.rule == &PRIVILEGED && fact.what != "is privileged";
         let of_another = || before.iter().any(|other| other.what == fact.what);
@@ -103,41 +99,31 @@ pub(super) fn add_findings(pair: &Pair<'_>, edits: &[Edit], judged: &mut [Vec<Fi
             || by_whom.contains(&(&fact.what, &fact.who))
             || (new_here && by_gone.contains(fact.what.as_str()))
     };
-    // A fact is about fields that may be missing on both sides, so it is reported at the nearest
-    // edit.
-    let mut base: Vec<Step> = template.iter().map(|key| Step::Key((*key).to_owned())).collect();
-    base.push(Step::Key("spec".to_owned()));
-    let near = Nearest::of(edits);
-    if let Some(old) = pair.old {
-        let spec = |object| at(object, template).and_then(|template| template.get("spec"));
-        if let (Some(old), Some(new)) = (spec(old), spec(new)) {
-            claims_and_users(old, new, &base, &near, judged);
-        }
+
+    let base = keys(&[template, &["spec"]].concat());
+    if let (Some(old), Some(new)) = (old, new) {
+        claims_and_users(old, new, |path, finding| {
+            judgement.add(&[base.as_slice(), &keys(path)].concat(), finding);
+        });
     }
-    let mut facts = spec(new);
+    let mut facts = new.map(facts).unwrap_or_default();
     facts.retain(|fact| !known(fact));
-    join_capabilities(&mut facts);
-    for fact in facts {
-        let path: Vec<Step> = base.iter().chain(&fact.path).cloned().collect();
-        let near = near.to(&path);
-        if let Some(findings) = near.and_then(|at| judged.get_mut(at)) {
-            let text = match fact.who.as_str() {
-                "" => fact.what,
-                who => format!("container {who} {}", fact.what),
-            };
-            findings.push(found(fact.rule, text));
-        }
+    for fact in joined_capabilities(facts) {
+        let reason = match fact.who.as_str() {
+            "" => fact.what,
+            who => format!("container {who} {}", fact.what),
+        };
+        // A fact is about fields that may be missing on both sides.
+        judgement.add(&[base.as_slice(), &fact.path].concat(), found(fact.rule, reason));
     }
 }
 
 /// Joins the default capabilities that a container keeps into one fact.
-fn join_capabilities(facts: &mut Vec<Fact>) {
+fn joined_capabilities(facts: Vec<Fact>) -> Vec<Fact> {
     let mut joined: Vec<Fact> = Vec::new();
-    for fact in facts.drain(..) {
-        let name = fact.what.strip_prefix(KEEPS);
-        match joined.last_mut().filter(|last| last.who == fact.who && last.what.starts_with(KEEPS))
-        {
-            Some(last) if let Some(name) = name => {
+    for fact in facts {
+        match (fact.what.strip_prefix(KEEPS), joined.last_mut()) {
+            (Some(name), Some(last)) if last.who == fact.who && last.what.starts_with(KEEPS) => {
                 last.what += ", ";
                 last.what += name;
             }
@@ -148,31 +134,16 @@ fn join_capabilities(facts: &mut Vec<Fact>) {
     for fact in joined.iter_mut().filter(|fact| fact.what == all) {
         fact.what = "keeps the default capabilities".to_owned();
     }
-    *facts = joined;
+    joined
 }
 
 /// Adds the findings about PersistentVolumeClaims that are no longer mounted, and about users and
 /// groups that no longer own their files.
-fn claims_and_users(
-    old: &Json,
-    new: &Json,
-    base: &[Step],
-    near: &Nearest<'_>,
-    judged: &mut [Vec<Finding>],
-) {
-    let mut add = |path: &[&str], finding: Finding| {
-        let path: Vec<Step> = base.iter().cloned().chain(path.iter().map(|k| key(k))).collect();
-        if let Some(findings) = near.to(&path).and_then(|at| judged.get_mut(at)) {
-            findings.push(finding);
-        }
-    };
-
+fn claims_and_users(old: &Json, new: &Json, mut add: impl FnMut(&[&str], Finding)) {
     let (before, after) = (claims(old), claims(new));
     for claim in before.iter().filter(|claim| !after.contains(claim)) {
-        add(
-            &["volumes"],
-            found(&CLAIM, format!("PersistentVolumeClaim {claim} is no longer mounted")),
-        );
+        let reason = format!("PersistentVolumeClaim {claim} is no longer mounted");
+        add(&["volumes"], found(&CLAIM, reason));
     }
 
     // Without claims, no files of the old pods are left for another user.
@@ -180,134 +151,85 @@ fn claims_and_users(
         return;
     }
     for field in ["runAsUser", "runAsGroup", "fsGroup", "supplementalGroups"] {
-        let of = |spec: &Json| at(spec, &["securityContext", field]).cloned();
-        let shown =
-            |value: Option<Json>| value.map_or("unset".to_owned(), |value| value.to_string());
-        if of(old) != of(new) {
-            let (old, new) = (shown(of(old)), shown(of(new)));
-            let reason = format!("securityContext.{field}: {old} → {new}");
-            add(&["securityContext", field], found(&USER, reason));
+        let path = ["securityContext", field];
+        let (old, new) = (at(old, &path), at(new, &path));
+        if old != new {
+            let shown = |value: Option<&Json>| value.map_or("unset".to_owned(), Json::to_string);
+            let reason = format!("securityContext.{field}: {} → {}", shown(old), shown(new));
+            add(&path, found(&USER, reason));
         }
     }
 }
 
 /// Returns the names of the claims that a pod mounts.
 fn claims(spec: &Json) -> Vec<&str> {
-    let volumes = spec.get("volumes").and_then(Json::as_array).into_iter().flatten();
     let claim = |volume| at(volume, &["persistentVolumeClaim", "claimName"]).and_then(Json::as_str);
-    volumes.filter_map(claim).collect()
+    items(spec, &["volumes"]).iter().filter_map(claim).collect()
 }
 
-fn key(key: &str) -> Step {
-    Step::Key(key.to_owned())
-}
-
-/// A privilege that a pod or container has, or lacks a field against.
-struct Privilege {
-    rule: &'static Rule,
-    /// Field of the pod, or of the container's `securityContext`.
-    field: &'static str,
-    what: &'static str,
-    /// See [`Fact::usual`].
-    usual: bool,
-    has: fn(&Fields<'_>) -> bool,
-}
-
-impl Privilege {
-    const fn rare(
-        rule: &'static Rule,
-        field: &'static str,
-        what: &'static str,
-        has: fn(&Fields<'_>) -> bool,
-    ) -> Self {
-        Privilege { rule, field, what, usual: false, has }
-    }
-
-    const fn usual(
-        rule: &'static Rule,
-        field: &'static str,
-        what: &'static str,
-        has: fn(&Fields<'_>) -> bool,
-    ) -> Self {
-        Privilege { rule, field, what, usual: true, has }
-    }
-}
+/// A privilege that a pod or container has, or lacks a field against: the field of the pod, or of the
+/// container's `securityContext`, the predicate, [`Fact::usual`], and the condition.
+type Privilege = (&'static Rule, &'static str, &'static str, bool, fn(&Fields<'_>) -> bool);
 
 /// Privileges of pods.
 static OF_PODS: &[Privilege] = &[
-    Privilege::rare(&HOST, "hostNetwork", "pods use the network of their node", |pod| {
-        is_true(pod.own("hostNetwork"))
+    (&HOST, "hostNetwork", "pods use the network of their node", false, |pod| {
+        pod.is("hostNetwork", true)
     }),
-    Privilege::rare(&HOST, "hostPID", "pods see the processes of their node", |pod| {
-        is_true(pod.own("hostPID"))
+    (&HOST, "hostPID", "pods see the processes of their node", false, |pod| {
+        pod.is("hostPID", true)
     }),
-    Privilege::rare(&HOST, "hostIPC", "pods share memory with their node", |pod| {
-        is_true(pod.own("hostIPC"))
+    (&HOST, "hostIPC", "pods share memory with their node", false, |pod| pod.is("hostIPC", true)),
+    (&HOST, "shareProcessNamespace", "containers see the processes of each other", false, |pod| {
+        pod.is("shareProcessNamespace", true)
     }),
-    Privilege::rare(
-        &HOST,
-        "shareProcessNamespace",
-        "containers see the processes of each other",
-        |pod| is_true(pod.own("shareProcessNamespace")),
-    ),
-    Privilege::usual(&HARDENING, "hostUsers", "users of pods are users of their node", |pod| {
-        !is_false(pod.own("hostUsers"))
+    (&HARDENING, "hostUsers", "users of pods are users of their node", true, |pod| {
+        !pod.is("hostUsers", false)
     }),
-    Privilege::usual(
-        &HARDENING,
-        "automountServiceAccountToken",
-        "pods get the token of their ServiceAccount",
-        |pod| !is_false(pod.own("automountServiceAccountToken")),
-    ),
+    (&HARDENING, TOKEN, "pods get the token of their ServiceAccount", true, |pod| {
+        !pod.is(TOKEN, false)
+    }),
 ];
+
+const TOKEN: &str = "automountServiceAccountToken";
 
 /// Privileges of containers. Fields that both have are those of the container, else of its pod.
 static OF_CONTAINERS: &[Privilege] = &[
-    Privilege::rare(&PRIVILEGED, "privileged", "is privileged", |context| {
-        is_true(context.own("privileged"))
+    (&PRIVILEGED, "privileged", "is privileged", false, |context| context.is("privileged", true)),
+    (&PRIVILEGED, GAIN, "may gain privileges (allowPrivilegeEscalation)", false, |context| {
+        !context.is(GAIN, false)
     }),
-    Privilege::rare(
-        &PRIVILEGED,
-        "allowPrivilegeEscalation",
-        "may gain privileges (allowPrivilegeEscalation)",
-        |context| !is_false(context.own("allowPrivilegeEscalation")),
-    ),
-    Privilege::rare(&PRIVILEGED, "runAsUser", "may run as root", |context| {
+    (&PRIVILEGED, "runAsUser", "may run as root", false, |context| {
         context.user() == Some(0) && !context.is_not_root()
     }),
     // Without both, the image's USER decides, which is root unless it says otherwise.
-    Privilege::rare(&PRIVILEGED, "runAsNonRoot", "may run as root", |context| {
+    (&PRIVILEGED, "runAsNonRoot", "may run as root", false, |context| {
         context.user().is_none() && !context.is_not_root()
     }),
-    Privilege::usual(
-        &HARDENING,
-        "readOnlyRootFilesystem",
-        "may write to its root file system",
-        |context| !is_true(context.own("readOnlyRootFilesystem")),
-    ),
-    Privilege::usual(&HARDENING, "seccompProfile", "has no seccomp profile", |context| {
-        let profile = context.either("seccompProfile").and_then(|profile| profile.get("type"));
+    (&HARDENING, READ_ONLY, "may write to its root file system", true, |context| {
+        !context.is(READ_ONLY, true)
+    }),
+    (&HARDENING, "seccompProfile", "has no seccomp profile", true, |context| {
+        let profile = at(context.either("seccompProfile"), &["type"]);
         profile.is_none_or(|kind| kind == "Unconfined")
     }),
     // Without the field, the runtime has a profile.
-    Privilege::rare(&HARDENING, "appArmorProfile", "has no AppArmor profile", |context| {
-        let profile = context.either("appArmorProfile").and_then(|profile| profile.get("type"));
-        profile.is_some_and(|kind| kind == "Unconfined")
+    (&HARDENING, "appArmorProfile", "has no AppArmor profile", false, |context| {
+        text(context.either("appArmorProfile"), &["type"]) == "Unconfined"
     }),
-    Privilege::rare(&HARDENING, "procMount", "sees an unmasked /proc", |context| {
-        context.own("procMount").is_some_and(|kind| kind == "Unmasked")
+    (&HARDENING, "procMount", "sees an unmasked /proc", false, |context| {
+        text(context.own, &["procMount"]) == "Unmasked"
     }),
-    Privilege::rare(&HOST, "windowsOptions", "is a process of its Windows node", |context| {
-        let options = context.either("windowsOptions");
-        is_true(options.and_then(|options| options.get("hostProcess")))
+    (&HOST, "windowsOptions", "is a process of its Windows node", false, |context| {
+        is_true(context.either("windowsOptions"), &["hostProcess"])
     }),
-    Privilege::usual(
-        &NOT_ROOT,
-        "runAsNonRoot",
-        "must not run as root, and has no runAsUser",
-        |context| context.user().is_none() && context.is_not_root(),
-    ),
+    (&NOT_ROOT, "runAsNonRoot", "must not run as root, and has no runAsUser", true, |context| {
+        context.user().is_none() && context.is_not_root()
+    }),
 ];
+
+const GAIN: &str = "allowPrivilegeEscalation";
+const READ_ONLY: &str = "readOnlyRootFilesystem";
 
 /// SELinux types that the baseline Pod Security Standard admits.
 const SELINUX_TYPES: [&str; 5] =
@@ -355,13 +277,14 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn own(&self, field: &str) -> Option<&'a Json> {
-        self.own?.get(field).filter(|value| !value.is_null())
+    /// Returns true if the own field has this value.
+    fn is(&self, field: &str, value: bool) -> bool {
+        at(self.own, &[field]) == Some(&Json::Bool(value))
     }
 
     fn either(&self, field: &str) -> Option<&'a Json> {
-        let of_pod = || self.pod?.get(field).filter(|value| !value.is_null());
-        self.own(field).or_else(of_pod)
+        let sides = [self.own, self.pod].into_iter();
+        sides.filter_map(|side| side?.get(field)).find(|value| !value.is_null())
     }
 
     fn user(&self) -> Option<i64> {
@@ -369,70 +292,58 @@ impl<'a> Fields<'a> {
     }
 
     fn is_not_root(&self) -> bool {
-        is_true(self.either("runAsNonRoot"))
+        self.either("runAsNonRoot") == Some(&Json::Bool(true))
     }
 }
 
 /// Returns the privileges of a pod and its containers.
 fn facts(spec: &Json) -> Vec<Fact> {
     let mut facts = Vec::new();
-    let items = |list: &str| spec.get(list).and_then(Json::as_array).into_iter().flatten();
     let mut of_pod = |rule, what: String, usual, path| {
         facts.push(Fact { rule, who: String::new(), what, usual, path });
     };
     let fields = Fields { own: Some(spec), pod: None };
-    for Privilege { rule, field, what, usual, has } in OF_PODS {
-        if has(&fields) {
-            of_pod(rule, (*what).to_owned(), *usual, vec![key(field)]);
-        }
+    for (rule, field, what, usual, _) in OF_PODS.iter().filter(|(.., has)| has(&fields)) {
+        of_pod(rule, (*what).to_owned(), *usual, keys(&[field]));
     }
-    for volume in items("volumes") {
+    for volume in items(spec, &["volumes"]) {
         if let Some(path) = at(volume, &["hostPath", "path"]).and_then(Json::as_str) {
-            let what = format!("pods mount `{path}` of their node");
-            of_pod(&HOST, what, false, vec![key("volumes"), named(volume)]);
+            let place = [keys(&["volumes"]), vec![named(volume)]].concat();
+            of_pod(&HOST, format!("pods mount `{path}` of their node"), false, place);
         }
     }
-    let pod = spec.get("securityContext");
-    let sysctls = pod.and_then(|pod| pod.get("sysctls")).and_then(Json::as_array);
-    for sysctl in sysctls.into_iter().flatten() {
-        let name = sysctl.get("name").and_then(Json::as_str).unwrap_or_default();
+    for sysctl in items(spec, &["securityContext", "sysctls"]) {
+        let name = text(sysctl, &["name"]);
         if !SYSCTLS.contains(&name) {
             let what = format!("pods set the kernel parameter `{name}`");
-            of_pod(&HOST, what, false, vec![key("securityContext"), key("sysctls")]);
+            of_pod(&HOST, what, false, keys(&["securityContext", "sysctls"]));
         }
     }
 
-    for list in ["containers", "initContainers"] {
-        for container in items(list) {
-            let context = Fields { own: container.get("securityContext"), pod };
-            of_container(list, container, &context, &mut facts);
+    for list in CONTAINERS {
+        for container in items(spec, &[list]) {
+            of_container(spec, list, container, &mut facts);
         }
     }
     facts
 }
 
-fn of_container(list: &str, container: &Json, context: &Fields<'_>, facts: &mut Vec<Fact>) {
-    let name = container.get("name").and_then(Json::as_str).unwrap_or_default();
+fn of_container(spec: &Json, list: &str, container: &Json, facts: &mut Vec<Fact>) {
+    let context =
+        Fields { own: container.get("securityContext"), pod: spec.get("securityContext") };
     let mut fact = |rule, what: String, usual, path: &[&str]| {
-        let start = [key(list), named(container)].into_iter();
-        let path = start.chain(path.iter().map(|step| key(step))).collect();
-        facts.push(Fact { rule, who: name.to_owned(), what, usual, path });
+        let path = [keys(&[list]), vec![named(container)], keys(path)].concat();
+        facts.push(Fact { rule, who: text(container, &["name"]).to_owned(), what, usual, path });
     };
-    for Privilege { rule, field, what, usual, has } in OF_CONTAINERS {
-        if has(context) {
-            fact(rule, (*what).to_owned(), *usual, &["securityContext", field]);
-        }
+    for (rule, field, what, usual, _) in OF_CONTAINERS.iter().filter(|(.., has)| has(&context)) {
+        fact(rule, (*what).to_owned(), *usual, &["securityContext", field]);
     }
 
-    let capabilities = |list| {
-        let capabilities = context.own("capabilities");
-        super::texts(capabilities.and_then(|capabilities| capabilities.get(list)))
-    };
-    for added in capabilities("add") {
+    for added in texts(context.own, &["capabilities", "add"]) {
         let what = format!("has the capability {added}");
         fact(&CAPABILITY, what, false, &["securityContext", "capabilities", "add"]);
     }
-    let dropped = capabilities("drop");
+    let dropped = texts(context.own, &["capabilities", "drop"]);
     let drops = |name: &str| dropped.iter().any(|dropped| dropped.eq_ignore_ascii_case(name));
     for kept in DEFAULT_CAPABILITIES.iter().filter(|name| !drops("ALL") && !drops(name)) {
         let what = format!("{KEEPS}{kept}");
@@ -440,17 +351,14 @@ fn of_container(list: &str, container: &Json, context: &Fields<'_>, facts: &mut 
     }
 
     let labels = context.either("seLinuxOptions");
-    for label in ["user", "role", "type"] {
-        let value = labels.and_then(|labels| labels.get(label)).and_then(Json::as_str);
-        let is_usual = |value: &&str| {
-            if label == "type" { SELINUX_TYPES.contains(value) } else { value.is_empty() }
-        };
-        if let Some(value) = value.filter(|value| !is_usual(value)) {
+    for (label, usual) in [("user", &[""][..]), ("role", &[""]), ("type", &SELINUX_TYPES)] {
+        let value = text(labels, &[label]);
+        if !usual.contains(&value) {
             let what = format!("runs with the SELinux {label} {value}");
             fact(&HARDENING, what, false, &["securityContext", "seLinuxOptions"]);
         }
     }
-    for port in container.get("ports").and_then(Json::as_array).into_iter().flatten() {
+    for port in items(container, &["ports"]) {
         if let Some(number) = port.get("hostPort").and_then(Json::as_i64).filter(|n| *n > 0) {
             fact(&HOST, format!("uses port {number} of the node"), false, &["ports"]);
         }
@@ -458,14 +366,5 @@ fn of_container(list: &str, container: &Json, context: &Fields<'_>, facts: &mut 
 }
 
 fn named(item: &Json) -> Step {
-    let name = item.get("name").and_then(Json::as_str).unwrap_or_default();
-    Step::Item(vec![("name".to_owned(), name.to_owned())])
-}
-
-fn is_true(value: Option<&Json>) -> bool {
-    value.and_then(Json::as_bool).unwrap_or_default()
-}
-
-fn is_false(value: Option<&Json>) -> bool {
-    value.and_then(Json::as_bool) == Some(false)
+    Step::Item(vec![("name".to_owned(), text(item, &["name"]).to_owned())])
 }

@@ -26,25 +26,23 @@ const MOVED_GROUPS: [(&str, &str, &str); 5] = [
 ];
 
 impl Identity {
+    /// Creates an identity from its parts.
+    pub fn new(kind: &str, group: &str, namespace: &str, name: &str) -> Self {
+        let [kind, group, namespace, name] = [kind, group, namespace, name].map(str::to_owned);
+        Identity { kind, group, namespace, name }
+    }
+
     /// Returns the identity of an object.
     pub fn of(object: &Json) -> Self {
-        let text = |pointer: &str| {
-            object.pointer(pointer).and_then(Json::as_str).unwrap_or_default().to_owned()
-        };
+        let text = |pointer| object.pointer(pointer).and_then(Json::as_str).unwrap_or_default();
         let kind = text("/kind");
         let version = text("/apiVersion");
         let group = version.split_once('/').map_or("", |(group, _)| group);
         let group = MOVED_GROUPS
             .iter()
             .find(|(from, moved, _)| *from == group && *moved == kind)
-            .map_or(group, |(_, _, to)| to)
-            .to_owned();
-        Identity {
-            kind,
-            group,
-            namespace: text("/metadata/namespace"),
-            name: text("/metadata/name"),
-        }
+            .map_or(group, |(_, _, to)| to);
+        Identity::new(kind, group, text("/metadata/namespace"), text("/metadata/name"))
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) fn finding(context: &RuleContext<'_, '_>, field: &str, at: usize) -> 
     let has = |side: &Lookup<'_>, name: &str| {
         side.at(schema).is_some_and(|schema| schema["properties"].get(name).is_some())
     };
-    let is_new = |name: &str| has(context.new, name) && !has(context.old, name);
+    let is_new = |name: &str| has(&context.new, name) && !has(&context.old, name);
     let rule = if came.iter().all(|rule| is_about(rule, is_new)) {
         &NEW_FIELDS
     } else if came.iter().all(|rule| rule.contains("oldSelf") || is_about(rule, is_new)) {

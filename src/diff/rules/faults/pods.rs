@@ -2,15 +2,17 @@
 
 use super::{
     ABOVE_LIMIT, Fault, KEY, LABELS, LEASE, MISSING, OWN_API, PORT, PULL_SECRET, ROOT, TOKEN,
-    UNDECLARED, keys,
+    UNDECLARED,
 };
 use crate::identity::Pairs;
 use crate::ir::{PodReference, pod_references, quantity};
-use crate::path::Step;
+use crate::read::{
+    account, at, containers, entries, is_custom_kind, items, keys, pod_spec, pod_template, text,
+};
+use crate::rules::is_hook;
 use crate::rules::rbac::EffectivePermissions;
 use crate::rules::settings::{Arguments, Setting, of_line};
-use crate::rules::{at, is_hook, pod_template};
-use crate::{Identity, Side};
+use crate::{Identity, Rule, Side};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashSet};
 
@@ -32,7 +34,7 @@ impl<'a> Pod<'a> {
             let template = pod_template(&id.kind)?;
             let pod = at(object, template)?;
             let spec = pod.get("spec")?;
-            let path = template.iter().copied().chain(["spec"]).collect();
+            let path = [template, &["spec"]].concat();
             let mut numbers = HashSet::new();
             for container in containers(spec) {
                 collect_numbers(container, &mut numbers);
@@ -52,29 +54,20 @@ impl<'a> Pod<'a> {
         self.numbers.contains(&port.to_string())
     }
 
-    fn account(&self) -> &'a str {
-        let name = self.spec.get("serviceAccountName").and_then(Json::as_str);
-        name.filter(|name| !name.is_empty()).unwrap_or("default")
+    /// Creates a fault of the pods at a field of their spec.
+    fn fault(&self, rule: &'static Rule, reason: impl Into<String>, field: &str) -> Fault {
+        Fault::new(self.id, rule, reason.into(), keys(&[&self.path[..], &[field]].concat()))
     }
-
-    fn path(&self, rest: &[&str]) -> Vec<Step> {
-        keys(&self.path).into_iter().chain(keys(rest)).collect()
-    }
-}
-
-fn containers(spec: &Json) -> impl Iterator<Item = &Json> {
-    let lists = ["containers", "initContainers"].into_iter();
-    lists.filter_map(|list| spec.get(list)?.as_array()).flatten()
 }
 
 fn has_port(container: &Json, name: &str) -> bool {
-    let ports = container.get("ports").and_then(Json::as_array).into_iter().flatten();
-    ports.into_iter().any(|port| port.get("name").and_then(Json::as_str) == Some(name))
+    let mut ports = items(container, &["ports"]).iter();
+    ports.any(|port| port.get("name").and_then(Json::as_str) == Some(name))
 }
 
 /// Collects the numbers in the ports, arguments and environment of a container.
 fn collect_numbers(container: &Json, numbers: &mut HashSet<String>) {
-    let list = |key: &str| container.get(key).and_then(Json::as_array).into_iter().flatten();
+    let list = |key: &str| items(container, &[key]).iter();
     for port in list("ports") {
         numbers.extend(port.get("containerPort").map(Json::to_string));
     }
@@ -115,8 +108,7 @@ impl<'a> Mentioned<'a> {
     fn of(side: &'a Side, pods: &[Pod<'a>]) -> Self {
         let mut words = Mentioned(HashSet::new());
         for (id, object) in &side.objects {
-            let custom = id.group.contains('.') && !id.group.ends_with(".k8s.io");
-            if custom {
+            if is_custom_kind(id) {
                 words.add(object);
             } else if id.kind == "Service" {
                 at(object, &["metadata", "annotations"]).into_iter().for_each(|map| words.add(map));
@@ -126,7 +118,7 @@ impl<'a> Mentioned<'a> {
             for key in ["args", "command"] {
                 container.get(key).into_iter().for_each(|list| words.add(list));
             }
-            let env = container.get("env").and_then(Json::as_array).into_iter().flatten();
+            let env = items(container, &["env"]).iter();
             env.filter_map(|variable| variable.get("value")).for_each(|value| words.add(value));
         }
         words
@@ -153,38 +145,28 @@ fn references(side: &Side, pod: &Pod<'_>, mentioned: &Mentioned<'_>, faults: &mu
     // Hooks run before or after the objects that they need are created.
     let hook = side.objects.get(pod.id).is_some_and(is_hook);
     let object = |group: &str, kind: &str, namespaced: bool, name: &str| {
-        let namespace = if namespaced { pod.id.namespace.clone() } else { String::new() };
-        side.objects.get(&Identity {
-            kind: kind.to_owned(),
-            group: group.to_owned(),
-            namespace,
-            name: name.to_owned(),
-        })
+        let namespace = if namespaced { pod.id.namespace.as_str() } else { "" };
+        side.objects.get(&Identity::new(kind, group, namespace, name))
     };
-    let mut add = |rule, text: String, path: &[&str]| {
-        faults.push(Fault::new(pod.id, rule, text, pod.path(path)));
-    };
+    let mut add = |rule, text: String, field: &str| faults.push(pod.fault(rule, text, field));
 
-    let account = pod.account();
+    let account = account(pod.spec);
     if account != "default" && object("", "ServiceAccount", true, account).is_none() && !hook {
-        add(&MISSING, format!("ServiceAccount {account} does not exist"), &["serviceAccountName"]);
+        add(&MISSING, format!("ServiceAccount {account} does not exist"), "serviceAccountName");
     }
-    let class = pod.spec.get("priorityClassName").and_then(Json::as_str).unwrap_or_default();
+    let class = text(pod.spec, &["priorityClassName"]);
     if !class.is_empty()
         && !class.starts_with("system-")
         && object("scheduling.k8s.io", "PriorityClass", false, class).is_none()
     {
         let text = format!("PriorityClass {class} is not part of the chart");
-        add(&MISSING, text, &["priorityClassName"]);
+        add(&MISSING, text, "priorityClassName");
     }
-    let secrets = pod.spec.get("imagePullSecrets").and_then(Json::as_array).into_iter().flatten();
+    let secrets = items(pod.spec, &["imagePullSecrets"]).iter();
     for name in secrets.filter_map(|secret| secret.get("name")?.as_str()) {
         if object("", "Secret", true, name).is_none() {
-            add(
-                &PULL_SECRET,
-                format!("Secret {name} is not part of the chart"),
-                &["imagePullSecrets"],
-            );
+            let text = format!("Secret {name} is not part of the chart");
+            add(&PULL_SECRET, text, "imagePullSecrets");
         }
     }
 
@@ -197,21 +179,17 @@ fn references(side: &Side, pod: &Pod<'_>, mentioned: &Mentioned<'_>, faults: &mu
                 let made = mentioned.0.contains(name)
                     || (kind == "ConfigMap" && IN_EVERY_NAMESPACE.contains(&name));
                 if !hook && !made {
-                    add(&MISSING, format!("{kind} {name} is not part of the chart"), &[field]);
+                    add(&MISSING, format!("{kind} {name} is not part of the chart"), field);
                 }
             }
             Some(object) => {
-                let has = |key: &&&str| {
-                    ["data", "binaryData", "stringData"]
-                        .iter()
-                        .any(|map| at(object, &[map, key]).is_some())
-                };
+                let content = ["data", "binaryData", "stringData"].into_iter();
+                let content = content.flat_map(|map| entries(object, &[map]));
+                let content: HashSet<&str> = content.map(|(key, _)| key.as_str()).collect();
                 // Something else may fill an object without content.
-                let filled = ["data", "binaryData", "stringData"].iter().any(|map| {
-                    object.get(*map).and_then(Json::as_object).is_some_and(|map| !map.is_empty())
-                });
-                for key in keys.iter().filter(|key| filled && !has(key)) {
-                    add(&KEY, format!("{kind} {name} has no key {key}"), &[field]);
+                let is_filled = !content.is_empty();
+                for key in keys.iter().filter(|key| is_filled && !content.contains(**key)) {
+                    add(&KEY, format!("{kind} {name} has no key {key}"), field);
                 }
             }
         }
@@ -223,11 +201,8 @@ fn labels(side: &Side, pod: &Pod<'_>, faults: &mut Vec<Fault>) {
     if !["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"].contains(&pod.id.kind.as_str()) {
         return;
     }
-    let object = side.objects.get(pod.id);
-    let selector = object.and_then(|object| at(object, &["spec", "selector", "matchLabels"]));
-    let missing = selector.and_then(Json::as_object).into_iter().flatten();
-    let missing =
-        missing.filter(|(key, value)| pod.labels.and_then(|l| l.get(key.as_str())) != Some(value));
+    let labels = entries(side.objects.get(pod.id), &["spec", "selector", "matchLabels"]);
+    let missing = labels.filter(|(key, value)| at(pod.labels, &[key]) != Some(value));
     for (key, value) in missing {
         let value = value.as_str().unwrap_or_default();
         let text = format!("spec.selector: pods have no label {key}={value}");
@@ -244,33 +219,27 @@ fn token(
 ) {
     // The setting of the pod wins over that of its ServiceAccount.
     let mounts = |object: &Json| object.get("automountServiceAccountToken").and_then(Json::as_bool);
-    let account = Identity {
-        kind: "ServiceAccount".to_owned(),
-        group: String::new(),
-        namespace: pod.id.namespace.clone(),
-        name: pod.account().to_owned(),
-    };
+    let account = Identity::new("ServiceAccount", "", &pod.id.namespace, account(pod.spec));
     let of_account = || side.objects.get(&account).and_then(mounts);
     if mounts(pod.spec).or_else(of_account) != Some(false) {
         return;
     }
 
     // A projected volume is another way to get a token.
-    let volumes = pod.spec.get("volumes").and_then(Json::as_array).into_iter().flatten();
-    let sources = volumes.filter_map(|volume| at(volume, &["projected", "sources"])?.as_array());
-    let projected = sources.flatten().any(|source| source.get("serviceAccountToken").is_some());
+    let volumes = items(pod.spec, &["volumes"]).iter();
+    let mut sources = volumes.flat_map(|volume| items(volume, &["projected", "sources"]));
+    let projected = sources.any(|source| source.get("serviceAccountToken").is_some());
 
     // A ServiceAccount without permissions is no sign that the pod calls the API.
     if !projected && permissions.holder(&subject(pod)).is_some() {
         let text = "automountServiceAccountToken: false, but the ServiceAccount has permissions";
-        let path = pod.path(&["automountServiceAccountToken"]);
-        faults.push(Fault::new(pod.id, &TOKEN, text.to_owned(), path));
+        faults.push(pod.fault(&TOKEN, text, "automountServiceAccountToken"));
     }
 }
 
 /// Returns the pod's ServiceAccount as a subject of bindings.
 fn subject(pod: &Pod<'_>) -> String {
-    subject_of(&pod.id.namespace, pod.account())
+    subject_of(&pod.id.namespace, account(pod.spec))
 }
 
 fn subject_of(namespace: &str, account: &str) -> String {
@@ -299,46 +268,33 @@ fn leases(
         });
     if !allowed {
         let text = "leader election is on, but the ServiceAccount may not update Leases";
-        let path = pod.path(&["serviceAccountName"]);
-        faults.push(Fault::new(pod.id, &LEASE, text.to_owned(), path));
+        faults.push(pod.fault(&LEASE, text, "serviceAccountName"));
     }
 }
 
 /// Returns true if an argument, an environment variable or a mounted ConfigMap of a pod turns leader
 /// election on.
 pub(in crate::rules) fn elects_leader(side: &Side, namespace: &str, spec: &Json) -> bool {
-    let items = |from: &'_ Json, key: &str| -> Vec<Json> {
-        from.get(key).and_then(Json::as_array).cloned().unwrap_or_default()
-    };
     let of_container = |container: &Json| {
-        let arguments = [items(container, "args"), items(container, "command")].concat();
+        let arguments = [items(container, &["args"]), items(container, &["command"])].concat();
         let flags = Arguments::of(&arguments).flags;
-        let variables = items(container, "env");
-        let variables = variables.iter().map(|variable| {
-            let text = |key: &str| variable.get(key).and_then(Json::as_str).unwrap_or_default();
-            Setting::new(text("name"), text("value"))
-        });
+        let variables = items(container, &["env"])
+            .iter()
+            .map(|variable| Setting::new(text(variable, &["name"]), text(variable, &["value"])));
         flags.into_iter().chain(variables).any(|setting| turns_election_on(&setting))
     };
-    let maps = items(spec, "volumes")
-        .into_iter()
-        .filter_map(|volume| Some(at(&volume, &["configMap", "name"])?.as_str()?.to_owned()));
-    let of_map = |name: String| {
-        let id = Identity {
-            kind: "ConfigMap".to_owned(),
-            group: String::new(),
-            namespace: namespace.to_owned(),
-            name,
-        };
-        let data = side.objects.get(&id).and_then(|map| map.get("data")?.as_object());
-        let texts =
-            data.into_iter().flatten().filter_map(|(key, text)| Some((key, text.as_str()?)));
-        texts.into_iter().any(|(key, text)| {
+    let volumes = items(spec, &["volumes"]).iter();
+    let mut maps = volumes.filter_map(|volume| at(volume, &["configMap", "name"])?.as_str());
+    let of_map = |name: &str| {
+        let map = side.objects.get(&Identity::new("ConfigMap", "", namespace, name));
+        let mut texts =
+            entries(map, &["data"]).filter_map(|(key, text)| Some((key, text.as_str()?)));
+        texts.any(|(key, text)| {
             let lines = text.lines().map(of_line).chain([Setting::new(key, text)]);
             lines.into_iter().any(|setting| turns_election_on(&setting))
         })
     };
-    containers(spec).any(of_container) || maps.into_iter().any(of_map)
+    containers(spec).any(of_container) || maps.any(of_map)
 }
 
 /// Returns true if a setting turns leader election on.
@@ -356,26 +312,24 @@ fn turns_election_on(setting: &Setting) -> bool {
 
 /// Adds the faults of probes without a port to connect to.
 fn probes(pod: &Pod<'_>, container: &Json, faults: &mut Vec<Fault>) {
-    let name = container.get("name").and_then(Json::as_str).unwrap_or_default();
+    let name = text(container, &["name"]);
     for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
         let Some(settings) = container.get(probe) else { continue };
         let handlers = ["httpGet", "tcpSocket", "grpc"].into_iter();
         let handler = handlers.filter_map(|handler| settings.get(handler));
         // A probe of another host has nothing to do with the pod.
         for handler in handler.filter(|handler| handler.get("host").is_none()) {
-            let path = pod.path(&["containers"]);
+            let place = format!("container {name}: {probe}");
             match handler.get("port") {
                 Some(Json::String(port)) if !has_port(container, port) => {
-                    let text =
-                        format!("container {name}: {probe}: the container has no port {port}");
-                    faults.push(Fault::new(pod.id, &PORT, text, path));
+                    let text = format!("{place}: the container has no port {port}");
+                    faults.push(pod.fault(&PORT, text, "containers"));
                 }
                 Some(Json::Number(port))
                     if port.as_i64().is_some_and(|port| !pod.mentions(port)) =>
                 {
-                    let text =
-                        format!("container {name}: {probe}: no container declares port {port}");
-                    faults.push(Fault::new(pod.id, &UNDECLARED, text, path));
+                    let text = format!("{place}: no container declares port {port}");
+                    faults.push(pod.fault(&UNDECLARED, text, "containers"));
                 }
                 _ => {}
             }
@@ -392,23 +346,21 @@ fn user(pod: &Pod<'_>, container: &Json, faults: &mut Vec<Fault>) {
     if of("runAsNonRoot") == Some(&Json::Bool(true))
         && of("runAsUser").and_then(Json::as_i64) == Some(0)
     {
-        let name = container.get("name").and_then(Json::as_str).unwrap_or_default();
+        let name = text(container, &["name"]);
         let text = format!("container {name}: runAsUser 0 with runAsNonRoot");
-        faults.push(Fault::new(pod.id, &ROOT, text, pod.path(&["containers"])));
+        faults.push(pod.fault(&ROOT, text, "containers"));
     }
 }
 
 /// Adds the faults of requests above their limits.
 fn resources(pod: &Pod<'_>, container: &Json, faults: &mut Vec<Fault>) {
-    let limits = at(container, &["resources", "limits"]).and_then(Json::as_object);
-    for (resource, limit) in limits.into_iter().flatten() {
-        let request = at(container, &["resources", "requests", resource]);
-        let Some((request, limit)) = request.zip(Some(limit)) else { continue };
+    for (resource, limit) in entries(container, &["resources", "limits"]) {
+        let Some(request) = at(container, &["resources", "requests", resource]) else { continue };
         if quantity(request).zip(quantity(limit)).is_some_and(|(request, limit)| request > limit) {
-            let name = container.get("name").and_then(Json::as_str).unwrap_or_default();
+            let name = text(container, &["name"]);
             let text =
                 format!("container {name}: {resource}: request {request} above limit {limit}");
-            faults.push(Fault::new(pod.id, &ABOVE_LIMIT, text, pod.path(&["containers"])));
+            faults.push(pod.fault(&ABOVE_LIMIT, text, "containers"));
         }
     }
 }
@@ -420,24 +372,15 @@ pub(super) fn lost_apis(
     before: &EffectivePermissions<'_>,
     after: &EffectivePermissions<'_>,
 ) -> Vec<Fault> {
-    let resources: Vec<(&str, &str)> = new
-        .objects
-        .iter()
-        .filter(|(id, _)| id.kind == "CustomResourceDefinition")
-        .filter_map(|(_, crd)| {
-            let text = |keys: &[&str]| at(crd, keys).and_then(Json::as_str);
-            Some((text(&["spec", "group"])?, text(&["spec", "names", "plural"])?))
-        })
-        .collect();
+    let resource =
+        |(_, crd)| (text(crd, &["spec", "group"]), text(crd, &["spec", "names", "plural"]));
+    let resources: Vec<(&str, &str)> = new.crds().map(resource).collect();
     // Workloads with the same ServiceAccounts have the same faults.
     let mut known: BTreeMap<(String, String), Vec<&(&str, &str)>> = BTreeMap::new();
     let mut faults = Vec::new();
     for pair in &pairs.list {
-        let account = |id: &Identity, object: &Json| {
-            let template = pod_template(&id.kind)?;
-            let spec = at(object, template)?.get("spec")?;
-            let name = spec.get("serviceAccountName").and_then(Json::as_str).unwrap_or("default");
-            Some(subject_of(&id.namespace, name))
+        let account = |id: &Identity, object| {
+            Some(subject_of(&id.namespace, account(pod_spec(&id.kind, object)?)))
         };
         let (Some(old_id), Some(old), Some(now)) = (&pair.old_id, pair.old, pair.new) else {
             continue;

@@ -1,8 +1,8 @@
 //! Faults of Services, and of webhooks, conversions and aggregated APIs behind them.
 
 use super::pods::Pod;
-use super::{BACKEND, Fault, PORT, SELECTS_NONE, UNDECLARED, keys};
-use crate::rules::at;
+use super::{BACKEND, Fault, PORT, SELECTS_NONE, UNDECLARED};
+use crate::read::{at, entries, items, keys, text};
 use crate::{Identity, Side};
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -15,12 +15,10 @@ pub(super) fn add_faults(side: &Side, pods: &[Pod<'_>], faults: &mut Vec<Fault>)
         match id.kind.as_str() {
             "Service" => service(id, object, &index, faults),
             "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
-                let webhooks =
-                    object.get("webhooks").and_then(Json::as_array).into_iter().flatten();
-                for webhook in webhooks {
-                    let name = webhook.get("name").and_then(Json::as_str).unwrap_or_default();
+                for webhook in items(object, &["webhooks"]) {
+                    let what = format!("webhook {}", text(webhook, &["name"]));
                     let service = at(webhook, &["clientConfig", "service"]);
-                    backend(side, id, &format!("webhook {name}"), service, faults);
+                    backend(side, id, &what, service, faults);
                 }
             }
             "CustomResourceDefinition" => {
@@ -43,7 +41,7 @@ impl<'p, 'a> PodsByLabel<'p, 'a> {
     fn of(pods: &'p [Pod<'a>]) -> Self {
         let mut index: HashMap<String, Vec<&Pod<'_>>> = HashMap::new();
         for pod in pods {
-            for (key, value) in pod.labels.and_then(Json::as_object).into_iter().flatten() {
+            for (key, value) in entries(pod.labels, &[]) {
                 index.entry(label(key, value)).or_default().push(pod);
             }
         }
@@ -84,8 +82,7 @@ fn service(id: &Identity, service: &Json, index: &PodsByLabel<'_, '_>, faults: &
         return;
     }
 
-    let ports = at(service, &["spec", "ports"]).and_then(Json::as_array).into_iter().flatten();
-    for port in ports {
+    for port in items(service, &["spec", "ports"]) {
         let path = keys(&["spec", "ports"]);
         match port.get("targetPort").or_else(|| port.get("port")) {
             Some(Json::String(name)) if !pods.iter().any(|pod| pod.has_port(name)) => {
@@ -114,30 +111,23 @@ fn backend(
     faults: &mut Vec<Fault>,
 ) {
     let Some(service) = service else { return };
-    let text = |key: &str| service.get(key).and_then(Json::as_str).unwrap_or_default();
+    let (name, namespace) = (text(service, &["name"]), text(service, &["namespace"]));
     // Services of other namespaces are not part of the chart.
-    let namespace = if text("namespace") == side.namespace { "" } else { text("namespace") };
-    let key = |namespace: &str| Identity {
-        kind: "Service".to_owned(),
-        group: String::new(),
-        namespace: namespace.to_owned(),
-        name: text("name").to_owned(),
-    };
-    let known = side.objects.get(&key(namespace));
+    let namespace = if namespace == side.namespace { "" } else { namespace };
+    let known = side.objects.get(&Identity::new("Service", "", namespace, name));
     let port = service.get("port").and_then(Json::as_i64).unwrap_or(443);
     let reason = match known {
         None if namespace.is_empty() => {
-            format!("{what}: Service {} is not part of the chart", text("name"))
+            format!("{what}: Service {name} is not part of the chart")
         }
         None => return,
         Some(known) => {
-            let ports =
-                at(known, &["spec", "ports"]).and_then(Json::as_array).into_iter().flatten();
+            let ports = items(known, &["spec", "ports"]).iter();
             let mut numbers = ports.filter_map(|port| port.get("port")?.as_i64());
             if numbers.any(|number| number == port) {
                 return;
             }
-            format!("{what}: Service {} has no port {port}", text("name"))
+            format!("{what}: Service {name} has no port {port}")
         }
     };
     faults.push(Fault::new(id, &BACKEND, reason, Vec::new()));

@@ -1,8 +1,8 @@
 //! Permissions and their inclusion.
 
 use crate::Side;
+use crate::read::{items, texts};
 use crate::rules::representatives::Representatives;
-use crate::rules::texts;
 use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashSet};
 
@@ -141,10 +141,8 @@ const VERBS: [&str; 15] = [
 pub(in crate::rules) fn entries<'a>(sides: [&'a Side; 2]) -> Entries<'a> {
     let objects = sides.into_iter().flat_map(|side| &side.objects);
     let roles = objects.filter(|(id, _)| ["Role", "ClusterRole"].contains(&id.kind.as_str()));
-    let rules = roles.filter_map(|(_, role)| role.get("rules")?.as_array()).flatten();
-    let lists: Vec<[Vec<&str>; 4]> =
-        rules.map(|rule| LISTS.map(|list| texts(rule.get(list)))).collect();
-    Representatives::of(&lists, |list, entry| match list {
+    let rules = roles.flat_map(|(_, role)| items(role, &["rules"]));
+    Representatives::of(LISTS, rules, |list, entry| match list {
         // Rules know these by name, and subresources are included by their own wildcard.
         0 if ["", "*", "rbac.authorization.k8s.io"].contains(&entry) => None,
         1 if entry.contains('*') || entry.ends_with("roles") => None,
@@ -158,9 +156,7 @@ pub(in crate::rules) fn entries<'a>(sides: [&'a Side; 2]) -> Entries<'a> {
 /// Returns the permissions of a rule.
 pub(super) fn grants_of<'a>(rule: &'a Json, entries: &Entries<'a>) -> Vec<Grant<'a>> {
     let mut grants = Vec::new();
-    let mut at = 0..;
-    let [groups, resources, names, verbs] =
-        LISTS.map(|list| entries.list(at.next().unwrap_or_default(), texts(rule.get(list))));
+    let [groups, resources, names, verbs] = entries.lists(rule);
     let names = if names.is_empty() { vec![""] } else { names };
     for verb in verbs {
         for group in &groups {
@@ -169,7 +165,7 @@ pub(super) fn grants_of<'a>(rule: &'a Json, entries: &Entries<'a>) -> Vec<Grant<
                 grants.extend(names.iter().copied().map(grant));
             }
         }
-        for url in texts(rule.get("nonResourceURLs")) {
+        for url in texts(rule, &["nonResourceURLs"]) {
             grants.push(Grant { group: "", resource: url, name: "", verb, url: true });
         }
     }
@@ -178,6 +174,5 @@ pub(super) fn grants_of<'a>(rule: &'a Json, entries: &Entries<'a>) -> Vec<Grant<
 
 /// Returns the permissions of a role.
 pub(super) fn role_grants<'a>(role: &'a Json, entries: &Entries<'a>) -> Vec<Grant<'a>> {
-    let rules = role.get("rules").and_then(Json::as_array);
-    rules.into_iter().flatten().flat_map(|rule| grants_of(rule, entries)).collect()
+    items(role, &["rules"]).iter().flat_map(|rule| grants_of(rule, entries)).collect()
 }
