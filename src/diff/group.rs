@@ -104,13 +104,10 @@ impl<'s> Group<'s> {
 
     /// Returns the number of distinct fields, or of places outside of schemas.
     fn size(&self) -> usize {
-        let field = |place: &Place<'s>| {
-            (&place.object.id, place.schema.clone().map(|schema| schema.field), &place.change.path)
-        };
         // A field that changes in three versions of a CRD is one field to a reader.
-        let without_version = |place: &Place<'s>| match field(place) {
-            (id, Some(field), _) => (id, field, None),
-            (id, None, path) => (id, String::new(), Some(path)),
+        let without_version = |Place { object, change, schema, .. }: &'_ Place<'s>| {
+            let field = schema.as_ref().map(|schema| schema.field.clone());
+            (&object.id, field, schema.is_none().then_some(&change.path))
         };
         self.places.iter().map(without_version).collect::<IndexSet<_>>().len()
     }

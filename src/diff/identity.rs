@@ -28,19 +28,21 @@ pub struct Pairs<'a> {
 impl<'a> Pairs<'a> {
     /// Pairs the objects of two sides by identity, and the rest by content.
     pub fn of(old: &'a Side, new: &'a Side) -> Self {
+        let pair = |old_id: Option<&Identity>, id: &Identity| Pair {
+            id: id.clone(),
+            old_id: old_id.cloned(),
+            old: old_id.and_then(|id| old.objects.get(id)),
+            new: new.objects.get(id),
+        };
         let mut list: Vec<Pair<'a>> = Vec::new();
         // By kind and group: an object of another kind is never the same one renamed.
         let mut gone: BTreeMap<(&str, &str), Vec<&Identity>> = BTreeMap::new();
         let mut came: BTreeMap<(&str, &str), Vec<&Identity>> = BTreeMap::new();
-        for (id, object) in &old.objects {
-            match new.objects.get(id) {
-                Some(now) => list.push(Pair {
-                    id: id.clone(),
-                    old_id: Some(id.clone()),
-                    old: Some(object),
-                    new: Some(now),
-                }),
-                None => gone.entry((&id.kind, &id.group)).or_default().push(id),
+        for id in old.objects.keys() {
+            if new.objects.contains_key(id) {
+                list.push(pair(Some(id), id));
+            } else {
+                gone.entry((&id.kind, &id.group)).or_default().push(id);
             }
         }
         for id in new.objects.keys().filter(|id| !old.objects.contains_key(*id)) {
@@ -51,29 +53,17 @@ impl<'a> Pairs<'a> {
         for (kind, gone) in &gone {
             // A CRD with another name is another API, never a rename.
             let came = came.get(kind).filter(|_| kind.0 != "CustomResourceDefinition");
-            for (from, to) in
-                came.map(|came| renames::pairs(old, new, gone, came)).unwrap_or_default()
-            {
+            let pairs = came.map(|came| renames::pairs(old, new, gone, came));
+            for (from, to) in pairs.unwrap_or_default() {
                 // Both are in the list once, as a pair.
                 renamed.extend([from, to]);
-                list.push(Pair {
-                    id: to.clone(),
-                    old_id: Some(from.clone()),
-                    old: old.objects.get(from),
-                    new: new.objects.get(to),
-                });
+                list.push(pair(Some(from), to));
             }
         }
 
-        for id in gone.values().flatten().filter(|id| !renamed.contains(*id)) {
-            let object = old.objects.get(*id);
-            let id = (*id).clone();
-            list.push(Pair { old_id: Some(id.clone()), id, old: object, new: None });
-        }
-        for id in came.values().flatten().filter(|id| !renamed.contains(*id)) {
-            let object = new.objects.get(*id);
-            list.push(Pair { id: (*id).clone(), old_id: None, old: None, new: object });
-        }
+        let is_alone = |id: &&&Identity| !renamed.contains(**id);
+        list.extend(gone.values().flatten().filter(is_alone).map(|id| pair(Some(id), id)));
+        list.extend(came.values().flatten().filter(is_alone).map(|id| pair(None, id)));
         // Renamed objects are at their new names, where readers of the new chart look for them.
         list.sort_by(|a, b| a.id.cmp(&b.id));
         Pairs { list }

@@ -387,19 +387,11 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
             .count()
     };
 
-    let (added, removed, changed, renamed) =
-        (count("added"), count("removed"), count("changed"), count("renamed"));
-    let items = if added + removed + changed + renamed == 0 {
-        Vec::new()
-    } else {
-        // Helm creates a renamed object and deletes the old one.
-        vec![format!(
-            "{} created, {} changed, {} deleted",
-            added + renamed,
-            changed,
-            removed + renamed
-        )]
-    };
+    // Helm creates a renamed object and deletes the old one.
+    let [added, removed, changed, renamed] = ["added", "removed", "changed", "renamed"].map(count);
+    let (created, deleted) = (added + renamed, removed + renamed);
+    let items = (created + changed + deleted > 0)
+        .then(|| format!("{created} created, {changed} changed, {deleted} deleted"));
 
     let version_only = set.version_only.iter().filter(|id| !is_outside_release(id, sides));
     let version_only = match version_only.count() {

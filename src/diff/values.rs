@@ -34,6 +34,12 @@ pub(super) fn resolved<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
     schema
 }
 
+/// Returns the types that the keyword `type` names, one or a list.
+pub(super) fn types(keyword: &Json) -> Vec<&str> {
+    let list = keyword.as_array().map_or(std::slice::from_ref(keyword), Vec::as_slice);
+    list.iter().filter_map(Json::as_str).collect()
+}
+
 /// Returns the schema for a key of a map with this schema.
 pub(super) fn next<'s>(schema: &'s Json, key: &str) -> Next<'s> {
     let properties = schema.get("properties").and_then(Json::as_object);
@@ -96,11 +102,7 @@ fn look(root: &Json, schema: &Json, value: &Json, path: &str, found: &mut Vec<St
     if value.is_null() {
         return;
     }
-    let kinds: Vec<&str> = match schema.get("type") {
-        Some(Json::String(kind)) => vec![kind],
-        Some(Json::Array(kinds)) => kinds.iter().filter_map(Json::as_str).collect(),
-        _ => Vec::new(),
-    };
+    let kinds = schema.get("type").map(types).unwrap_or_default();
     let kind = match value {
         Json::Bool(_) => "boolean",
         Json::Number(number) if number.is_f64() => "number",

@@ -5,7 +5,8 @@
 //! more, or has other descriptions, is no difference.
 
 use super::path::{Path, Step};
-use super::values::{Next, next, resolved};
+use super::read::{entries, texts};
+use super::values::{Next, next, resolved, types};
 use super::{CHART_KIND, ChartFacts, Side};
 use serde_json::{Value as Json, json};
 
@@ -111,8 +112,7 @@ impl Comparison<'_> {
             keys.pop();
         }
 
-        for (name, schema) in old.get("properties").and_then(Json::as_object).into_iter().flatten()
-        {
+        for (name, schema) in entries(old, &["properties"]) {
             keys.push(key(name));
             match next(new, name) {
                 Next::Schema(below) => self.walk(schema, below, keys),
@@ -135,19 +135,19 @@ impl Comparison<'_> {
         let kind = |chart| self.default(chart, keys).map(std::mem::discriminant);
         let same_default = kind(self.before).zip(kind(self.after)).is_none_or(|(a, b)| a == b);
         if same_default && after.is_some_and(|after| !covers(after, before)) {
-            self.push(keys, "type", before.cloned(), after.cloned());
+            self.keyword("type", old, new, keys);
         }
 
         if let Some(after) = new.get("enum").and_then(Json::as_array) {
             let before = old.get("enum").and_then(Json::as_array);
             if before.is_none_or(|before| before.iter().any(|value| !after.contains(value))) {
-                self.push(keys, "enum", old.get("enum").cloned(), new.get("enum").cloned());
+                self.keyword("enum", old, new, keys);
             }
         }
         // Patterns are not compared, so that any other one counts as tighter.
         for keyword in ["pattern", "const"] {
             if new.get(keyword).is_some() && old.get(keyword) != new.get(keyword) {
-                self.push(keys, keyword, old.get(keyword).cloned(), new.get(keyword).cloned());
+                self.keyword(keyword, old, new, keys);
             }
         }
         for (keyword, higher_is_less) in BOUNDS {
@@ -156,19 +156,15 @@ impl Comparison<'_> {
             let tighter = number(old)
                 .is_none_or(|before| if higher_is_less { after > before } else { after < before });
             if tighter {
-                self.push(keys, keyword, old.get(keyword).cloned(), new.get(keyword).cloned());
+                self.keyword(keyword, old, new, keys);
             }
         }
     }
 
     /// Compares the required keys of a map. A default of the chart fulfils the requirement.
     fn required(&mut self, old: &Json, new: &Json, keys: &mut Vec<Step>) {
-        let names = |schema: &Json| -> Vec<String> {
-            let list = schema.get(REQUIRED).and_then(Json::as_array).into_iter().flatten();
-            list.filter_map(Json::as_str).map(str::to_owned).collect()
-        };
-        let before = names(old);
-        for name in names(new).iter().filter(|name| !before.contains(name)) {
+        let before = texts(old, &[REQUIRED]);
+        for name in texts(new, &[REQUIRED]).into_iter().filter(|name| !before.contains(name)) {
             keys.push(key(name));
             // Helm validates values after it merged the defaults.
             if self.default(self.after, keys).is_none() {
@@ -186,6 +182,10 @@ impl Comparison<'_> {
                 _ => None,
             })
             .filter(|value| !value.is_null())
+    }
+
+    fn keyword(&mut self, keyword: &'static str, old: &Json, new: &Json, keys: &[Step]) {
+        self.push(keys, keyword, old.get(keyword).cloned(), new.get(keyword).cloned());
     }
 
     fn push(&mut self, keys: &[Step], keyword: &'static str, old: Option<Json>, new: Option<Json>) {
@@ -206,18 +206,9 @@ fn key(name: &str) -> Step {
 /// Returns true if the types of `new` include those of `old`. Null removes a default before the
 /// schema is checked, so losing it loses nothing.
 fn covers(new: &Json, old: Option<&Json>) -> bool {
-    let kinds = |kinds: &Json| -> Vec<String> {
-        let list = match kinds {
-            Json::Array(list) => list.iter().filter_map(Json::as_str).collect(),
-            other => Vec::from_iter(other.as_str()),
-        };
-        list.into_iter().map(str::to_owned).collect()
+    let new = types(new);
+    let has = |kind: &&str| {
+        *kind == "null" || new.contains(kind) || (*kind == "integer" && new.contains(&"number"))
     };
-    let new = kinds(new);
-    let has = |kind: &String| {
-        kind == "null"
-            || new.contains(kind)
-            || (kind == "integer" && new.iter().any(|kind| kind == "number"))
-    };
-    old.is_some_and(|old| kinds(old).iter().all(has))
+    old.is_some_and(|old| types(old).iter().all(has))
 }

@@ -13,7 +13,7 @@ use crate::{Action, Change, ChangeSet, Class};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("report.css");
@@ -62,18 +62,7 @@ pub(super) fn page(title: &str, body: &str, has_findings: bool) -> String {
     page
 }
 
-/// Returns the number of findings by kind of object.
-fn kinds<'s>(groups: &[Group<'s>]) -> BTreeMap<&'s str, usize> {
-    let mut kinds = BTreeMap::new();
-    for group in groups {
-        for kind in kinds_of(group) {
-            *kinds.entry(kind).or_default() += 1;
-        }
-    }
-    kinds
-}
-
-fn kinds_of<'s>(group: &Group<'s>) -> std::collections::BTreeSet<&'s str> {
+fn kinds_of<'s>(group: &Group<'s>) -> BTreeSet<&'s str> {
     group.places.iter().map(|place| place.object.id.kind.as_str()).collect()
 }
 
@@ -98,14 +87,9 @@ pub(super) fn chart(
         let _ = writeln!(page, "<p class=\"verdict {class}\"><b>{class}</b>: {rest}.</p>");
         let _ = writeln!(page, "<p class=\"dim\">{}.</p>", totals(set, summary));
     }
-    for ignored in set.ignored.iter().filter(|ignored| ignored.changes > 0) {
-        let _ = writeln!(
-            page,
-            "<p class=\"dim\">{} changes ignored by <code>{}</code>: {}</p>",
-            ignored.changes,
-            text(&ignored.pattern),
-            text(&ignored.reason)
-        );
+    for (start, ignored) in super::ignored(set) {
+        let (pattern, reason) = (text(&ignored.pattern), text(&ignored.reason));
+        let _ = writeln!(page, "<p class=\"dim\">{start} <code>{pattern}</code>: {reason}</p>");
     }
     page.push_str("</header>\n");
     if set.is_empty() {
@@ -164,7 +148,11 @@ pub(super) fn filters(groups: &[Group<'_>], classes: [usize; 3]) -> String {
     }
 
     page.push_str("<label>Kind <select name=\"kind\"><option value=\"\">all</option>\n");
-    for (kind, count) in kinds(groups) {
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for kind in groups.iter().flat_map(kinds_of) {
+        *kinds.entry(kind).or_default() += 1;
+    }
+    for (kind, count) in kinds {
         let kind = text(kind);
         let _ = writeln!(page, "<option value=\"{kind}\">{kind} ({count})</option>");
     }
@@ -195,7 +183,7 @@ fn finding(group: &Group<'_>, id: &str, page: &mut String) {
         rule.code,
         with_code(rule.explanation),
     );
-    if let Some(todo) = rule.todo.filter(|_| rule.class != Class::Info) {
+    if let Some(todo) = rule.action() {
         let _ = writeln!(page, "<p>→ {}</p>", with_code(todo));
     }
 
@@ -263,13 +251,11 @@ fn sides(change: &Change, page: &mut String) {
         page.push_str("</pre></figure>\n");
     };
 
-    match (&change.old, &change.new) {
-        (Some(_), Some(_)) => {
-            column("old", Sign::Old, "del");
-            column("new", Sign::New, "ins");
-        }
-        (Some(_), None) => column("old", Sign::Old, "del"),
-        _ => column("new", Sign::New, "ins"),
+    if change.old.is_some() {
+        column("old", Sign::Old, "del");
+    }
+    if change.new.is_some() || change.old.is_none() {
+        column("new", Sign::New, "ins");
     }
 
     page.push_str("</div>\n");

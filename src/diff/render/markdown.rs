@@ -1,7 +1,7 @@
 //! Markdown format for pull requests: the first screen, one fold per finding; limited to the size of a
 //! comment.
 
-use super::{code_in_html, fields, headline, lines, more_like, title, totals, values};
+use super::{code_in_html, headline, lines, more_like, names, title, totals, values};
 use crate::escape::markdown::{code, sentence};
 use crate::escape::{self, markdown};
 use crate::group::{Group, Place, label};
@@ -203,14 +203,9 @@ fn omitted(groups: &[&Group<'_>]) -> String {
 
 fn ignored(set: &ChangeSet) -> String {
     let mut text = String::new();
-    for ignored in set.ignored.iter().filter(|ignored| ignored.changes > 0) {
-        let _ = writeln!(
-            text,
-            "{} changes ignored by {}: {}\n",
-            ignored.changes,
-            code(&ignored.pattern),
-            markdown::text(&ignored.reason)
-        );
+    for (start, ignored) in super::ignored(set) {
+        let (pattern, reason) = (code(&ignored.pattern), markdown::text(&ignored.reason));
+        let _ = writeln!(text, "{start} {pattern}: {reason}\n");
     }
     text
 }
@@ -237,7 +232,7 @@ fn fold(group: &Group<'_>, detail: Detail, shown: &mut HashMap<*const Change, St
     if whole.chars().count() > WIDTH {
         let _ = writeln!(text, "{}\n", sentence(&whole));
     }
-    if let Some(todo) = rule.todo.filter(|_| rule.class != Class::Info) {
+    if let Some(todo) = rule.action() {
         let _ = writeln!(text, "→ {}\n", sentence(todo));
     }
 
@@ -272,13 +267,7 @@ fn fold(group: &Group<'_>, detail: Detail, shown: &mut HashMap<*const Change, St
 
 /// Returns the first `most` fields or paths of the places in an object.
 fn named(places: &[&Place<'_>], most: usize) -> String {
-    let path = |place: &&Place<'_>| place.change.path.to_string();
-    let names: Vec<String> = match fields(places) {
-        fields if fields.is_empty() => places.iter().map(path).collect(),
-        fields => fields,
-    };
-    let names: Vec<String> =
-        names.iter().filter(|name| !name.is_empty()).map(|name| code(name)).collect();
+    let names: Vec<String> = names(places).iter().map(|name| code(name)).collect();
     if names.is_empty() {
         return String::new();
     }
@@ -303,7 +292,7 @@ fn shown_values(change: &Change) -> String {
     let fence = markdown::fence(lines.iter().map(|(_, line)| line.as_str()));
     let _ = writeln!(text, "  {fence}diff");
     for (sign, line) in lines {
-        let line = format!("  {}{}", sign.as_str(), cut(&line));
+        let line = format!("  {}{}", sign.as_str(), shortened(&line, WIDTH));
         let _ = writeln!(text, "{}", escape::line(&line));
     }
     if more > 0 {
@@ -338,10 +327,6 @@ fn plan(steps: &[Step], most: usize) -> String {
 /// Returns a sentence, truncated.
 fn cut_sentence(text: &str) -> String {
     sentence(&shortened(text, WIDTH))
-}
-
-fn cut(line: &str) -> String {
-    shortened(line, WIDTH)
 }
 
 /// Returns the text, truncated to `most` characters, with the number of omitted ones.

@@ -11,7 +11,7 @@ pub mod text;
 
 use super::group::{Group, Place};
 use super::summary::Summary;
-use super::{Action, Change, ChangeSet, Class};
+use super::{Action, Change, ChangeSet, Class, Ignored};
 use crate::escape::visible;
 use crate::ir::{Map, Value};
 use crate::yaml;
@@ -238,6 +238,22 @@ pub(super) fn fields(places: &[&Place<'_>]) -> Vec<String> {
         }
     };
     fields.into_iter().enumerate().map(field).collect()
+}
+
+/// Returns the fields of the places in an object, or their paths outside of schemas.
+pub(super) fn names(places: &[&Place<'_>]) -> Vec<String> {
+    let mut names = fields(places);
+    if names.is_empty() {
+        names.extend(places.iter().map(|place| place.change.path.to_string()));
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// Returns the ignored patterns that have changes, with the start of their sentence.
+pub(super) fn ignored(set: &ChangeSet) -> impl Iterator<Item = (String, &Ignored)> {
+    let ignored = set.ignored.iter().filter(|ignored| ignored.changes > 0);
+    ignored.map(|ignored| (format!("{} changes ignored by", ignored.changes), ignored))
 }
 
 /// Returns true if the values need no lines of their own: scalars of one line, which reasons name.

@@ -3,11 +3,10 @@
 //! Each finding is written once and has a number, which the plan refers to.
 
 use super::joined::joined;
-use super::{Sign, fields, headline, lines, more_like, title as heading_of, totals, values};
+use super::{Sign, fields, headline, lines, more_like, names, title as heading_of, totals, values};
 use crate::diag::listed;
 use crate::escape::{self, visible};
-use crate::group::{Group, Place, label};
-use crate::path::Path;
+use crate::group::{Group, label};
 use crate::plan::Step;
 use crate::summary::Summary;
 use crate::{Action, Change, ChangeSet, Class, ObjectChange};
@@ -146,11 +145,8 @@ impl Writer {
     }
 
     fn ignored(&mut self, set: &ChangeSet) {
-        for ignored in set.ignored.iter().filter(|ignored| ignored.changes > 0) {
-            let text = format!(
-                "{} changes ignored by `{}`: {}",
-                ignored.changes, ignored.pattern, ignored.reason
-            );
+        for (start, ignored) in super::ignored(set) {
+            let text = format!("{start} `{}`: {}", ignored.pattern, ignored.reason);
             self.words(0, "", &text, DIM);
         }
     }
@@ -191,8 +187,7 @@ impl Writer {
 
     /// Writes what to do about findings of a rule.
     fn todo(&mut self, group: &Group<'_>) {
-        let rule = group.rule;
-        if let Some(todo) = rule.todo.filter(|_| rule.class != Class::Info) {
+        if let Some(todo) = group.rule.action() {
             self.words(4, "→", todo, "");
         }
     }
@@ -200,17 +195,12 @@ impl Writer {
     /// Writes the findings of a class by rule: all, or the ones that are not written above.
     fn class(&mut self, summary: &Summary<'_>, class: Class) {
         let is_above = |index: usize| !self.style.full && summary.most_important.contains(&index);
-        let groups: Vec<(usize, &Group<'_>)> = summary.of_class(class).collect();
+        let (above, groups): (Vec<_>, Vec<_>) =
+            summary.of_class(class).partition(|(index, _)| is_above(*index));
         if groups.is_empty() {
             return;
         }
-        let above = groups.iter().filter(|(index, _)| is_above(*index)).count();
-        let heading = counted(class, summary.count(class), above);
-        let groups: Vec<(usize, &Group<'_>)> =
-            groups.into_iter().filter(|(index, _)| !is_above(*index)).collect();
-        if groups.is_empty() {
-            return;
-        }
+        let heading = counted(class, summary.count(class), above.len());
         self.heading(&heading, &format!("{BOLD};{}", colour_of(class)));
 
         for alike in groups.chunk_by(|(_, one), (_, other)| one.rule.code == other.rule.code) {
@@ -275,7 +265,8 @@ impl Writer {
         for (object, places) in group.by_object() {
             self.words(4, "", &title(object), BOLD);
             for place in places {
-                self.path(&place.change.path);
+                let path = place.change.path.to_string();
+                self.line(4, &middle(&path, self.room(4)), DIM);
                 match *self.shown.entry(place.change).or_insert(number) {
                     first if first == number => self.values(place.change),
                     first => self.line(4, &format!("values: with {first}"), DIM),
@@ -292,7 +283,7 @@ impl Writer {
 
         let objects = group.by_object();
         let named = match objects.as_slice() {
-            [(_, places)] => self.named(places),
+            [(_, places)] => listed(&names(places), NAMED),
             objects => {
                 let counted = objects.iter().map(|(object, places)| {
                     let places = match fields(places).len() {
@@ -310,21 +301,6 @@ impl Writer {
         if !named.is_empty() {
             self.words(4, "", &named, DIM);
         }
-    }
-
-    /// Returns the first fields or paths of the places in one object.
-    fn named(&self, places: &[&Place<'_>]) -> String {
-        let path = |place: &&Place<'_>| place.change.path.to_string();
-        let names: Vec<String> = match fields(places) {
-            fields if fields.is_empty() => places.iter().map(path).collect(),
-            fields => fields,
-        };
-        let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
-        listed(&names, NAMED)
-    }
-
-    fn path(&mut self, path: &Path) {
-        self.line(4, &middle(&path.to_string(), self.room(4)), DIM);
     }
 
     /// Writes the values of a change.

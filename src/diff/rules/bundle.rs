@@ -65,7 +65,7 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
         (["minKubeVersion"], Some(old), Some(new)) if minimum(new) > minimum(old) => {
             findings.push(found(&chart::KUBE, context.change()));
         }
-        (["relatedImages", "[]", "image"], Some(old), Some(new)) => {
+        (["relatedImages", "[]", "image"], Some(Json::String(old)), Some(Json::String(new))) => {
             image::add_findings(&context.label(), old, new, Use::Operand, findings);
         }
         (["relatedImages", "[]"], None, Some(new)) => {

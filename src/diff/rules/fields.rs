@@ -89,8 +89,10 @@ pub(super) fn add_findings(pair: &Pair<'_>, judgement: &mut Judgement<'_>) {
     let id = &pair.id;
     let part = |of, path, old, new| ComparedPart { id, of, label: String::new(), path, old, new };
     let whole = part(None, Vec::new(), old, new);
-    let mut parts = whole.items(Of::Webhook, "webhooks");
-    if let (Some(old), Some(new)) = (pod_spec(&id.kind, old), pod_spec(&id.kind, new)) {
+    let mut parts = Vec::new();
+    if id.kind.ends_with("WebhookConfiguration") {
+        parts = whole.items(Of::Webhook, "webhooks");
+    } else if let (Some(old), Some(new)) = (pod_spec(&id.kind, old), pod_spec(&id.kind, new)) {
         let template = pod_template(&id.kind).unwrap_or_default();
         let pod = part(Some(Of::Pod), keys(&[template, &["spec"]].concat()), old, new);
         parts = CONTAINERS.iter().flat_map(|list| pod.items(Of::Container, list)).collect();

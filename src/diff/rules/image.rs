@@ -102,8 +102,7 @@ impl Image<'_> {
 
 /// Returns true if a text is an image reference with a registry host, a repository, and a tag or
 /// digest.
-pub(super) fn is_image(value: &Json) -> bool {
-    let Some(text) = value.as_str() else { return false };
+pub(crate) fn is_image(text: &str) -> bool {
     let image = parse(text);
     let host = image.repository.split('/').next().unwrap_or_default();
     !text.contains("://")
@@ -118,12 +117,11 @@ pub(super) fn is_image(value: &Json) -> bool {
 /// Adds the findings for a changed image. `place` begins the reasons: `container manager: image`.
 pub(super) fn add_findings(
     place: &str,
-    old: &Json,
-    new: &Json,
+    old: &str,
+    new: &str,
     usage: Use,
     findings: &mut Vec<Finding>,
 ) {
-    let (Some(old), Some(new)) = (old.as_str(), new.as_str()) else { return };
     let (before, after) = (parse(old), parse(new));
     let [moved, changed]: [&'static Rule; 2] = match usage {
         Use::Runs => [&REGISTRY, &IMAGE],
@@ -178,8 +176,8 @@ fn version(tag: &str) -> Option<[u64; 3]> {
 /// Returns false for other values.
 pub(super) fn judge_versions(
     place: &str,
-    old: &Json,
-    new: &Json,
+    old: &str,
+    new: &str,
     findings: &mut Vec<Finding>,
 ) -> bool {
     let (Some(before), Some(after)) = (versions(old), versions(new)) else { return false };
@@ -199,8 +197,7 @@ pub(super) fn judge_versions(
         let place = format!("{place}[{key}]");
         match known {
             Some(old) if old != image => {
-                let (old, new) = (Json::from(old), Json::from(image));
-                add_findings(&place, &old, &new, Use::Operand, findings);
+                add_findings(&place, old, image, Use::Operand, findings);
             }
             None => findings.push(found(&OPERAND_IMAGE, format!("{place}: new image"))),
             _ => {}
@@ -209,15 +206,15 @@ pub(super) fn judge_versions(
 
     // The same images in another order or form.
     if findings.is_empty() {
-        findings.push(found(&OPERAND_IMAGE, format!("{place}: {}", display_value(new))));
+        findings
+            .push(found(&OPERAND_IMAGE, format!("{place}: {}", display_value(&Json::from(new)))));
     }
     true
 }
 
 /// Returns the images by version, if a value is a list of them.
-fn versions(value: &Json) -> Option<Vec<(&str, &str)>> {
-    let lines =
-        value.as_str()?.split(['\n', ',', ';']).map(str::trim).filter(|line| !line.is_empty());
+fn versions(value: &str) -> Option<Vec<(&str, &str)>> {
+    let lines = value.split(['\n', ',', ';']).map(str::trim).filter(|line| !line.is_empty());
     let pairs = lines.map(|line| {
         let (key, image) = line.split_once('=')?;
         (image.contains('/') && image.contains([':', '@'])).then_some((key.trim(), image.trim()))
@@ -250,7 +247,6 @@ fn shortened(part: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Image, is_image, is_older, parse};
-    use serde_json::json;
 
     #[test]
     fn references_come_apart() {
@@ -263,10 +259,10 @@ mod tests {
             assert_eq!(parse(text), Image { repository, tag, digest });
         }
         for text in ["r.io/a:1", "r.io/a@sha256:0", "localhost/a:1"] {
-            assert!(is_image(&json!(text)), "{text}");
+            assert!(is_image(text), "{text}");
         }
         for text in ["a:1", "r.io/a", "https://r.io/a:1", "r.io/a:1 b", "info", "0.0.0.0:8080"] {
-            assert!(!is_image(&json!(text)), "{text}");
+            assert!(!is_image(text), "{text}");
         }
     }
 

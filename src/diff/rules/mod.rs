@@ -37,6 +37,7 @@ mod workload;
 mod workload_pod;
 
 pub(super) use crd_schema::schema_field;
+pub(super) use image::is_image;
 pub(super) use object::is_hook;
 pub(super) use refused::has_immutable_field;
 
@@ -85,6 +86,11 @@ impl Rule {
     pub fn rank(&self) -> (bool, Option<Harm>, usize) {
         let position = all().position(|rule| rule.code == self.code);
         (self.harm.is_none(), self.harm, position.unwrap_or(usize::MAX))
+    }
+
+    /// Returns the recommended action; `None` for informational rules, which need none.
+    pub(super) fn action(&self) -> Option<&'static str> {
+        self.todo.filter(|_| self.class != Class::Info)
     }
 
     fn explained(&self) -> Explanation {
@@ -387,11 +393,6 @@ fn text_of(steps: &[Step]) -> String {
 /// Creates a finding.
 fn found(rule: &'static Rule, reason: impl Into<String>) -> Finding {
     Finding { rule, reason: reason.into() }
-}
-
-/// Returns true if a text is an image reference with a registry host.
-pub(super) fn is_image(text: &str) -> bool {
-    image::is_image(&Json::String(text.to_owned()))
 }
 
 /// Returns the values of `list` that are not in `other`.

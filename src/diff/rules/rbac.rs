@@ -9,6 +9,7 @@ mod holdings;
 use super::lookup::Lookup;
 use super::{RuleContext, Sides, found, listed, object, rules};
 use crate::identity::Pair;
+use crate::read;
 use crate::{Finding, Identity, Rule};
 use grants::{Grant, Grants, grants_of, role_grants};
 
@@ -247,16 +248,12 @@ fn aggregation(context: &RuleContext<'_, '_>, keys: &[&str], findings: &mut Vec<
     }
 
     // The aggregation rules of `admin`, `edit` and `view` select the value `true`.
-    let targets = |object: Option<&serde_json::Value>| -> BTreeSet<String> {
-        let labels = object.and_then(|object| object.pointer("/metadata/labels"));
-        let labels = labels.and_then(serde_json::Value::as_object).into_iter().flatten();
-        let on = labels.filter(|(_, value)| value.as_str() == Some("true"));
-        on.filter_map(|(key, _)| key.strip_prefix(AGGREGATE_TO).map(str::to_owned)).collect()
-    };
-
-    let (old, new) = (targets(context.pair.old), targets(context.pair.new));
-    let names = |set: Vec<&String>| listed(&set, 4);
-    let came: Vec<&String> = new.difference(&old).collect();
+    let [old, new] = [context.pair.old, context.pair.new].map(|role| -> BTreeSet<&str> {
+        let on = read::entries(role, &["metadata", "labels"]).filter(|(_, value)| *value == "true");
+        on.filter_map(|(key, _)| key.strip_prefix(AGGREGATE_TO)).collect()
+    });
+    let names = |set: Vec<&&str>| listed(&set, 4);
+    let came: Vec<&&str> = new.difference(&old).collect();
     if !came.is_empty() {
         let grants = context.pair.new.map(|role| role_grants(role, &context.sides.entries));
         let grants = grants.unwrap_or_default();
@@ -265,7 +262,7 @@ fn aggregation(context: &RuleContext<'_, '_>, keys: &[&str], findings: &mut Vec<
         findings.push(found(&AGGREGATED, reason));
     }
 
-    let gone: Vec<&String> = old.difference(&new).collect();
+    let gone: Vec<&&str> = old.difference(&new).collect();
     if !gone.is_empty() {
         let reason = format!("everyone with {} loses its permissions", names(gone));
         findings.push(found(&UNAGGREGATED, reason));

@@ -8,11 +8,12 @@ use super::image::{self, Use, is_image};
 use super::{RuleContext, found, listed, rules};
 use crate::ir::Release;
 use crate::path::Step;
-use crate::read::at;
+use crate::read::{at, entries};
 use crate::yaml;
 use crate::{Finding, Rule, tree};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 rules! {
     /// Content of a ConfigMap or Secret changed.
@@ -70,28 +71,28 @@ const LOGS: [&str; 7] = [
 
 /// Returns true if two sets of settings differ only in logs, in versions and images, and in empty
 /// values, which programs read as none.
-pub(super) fn is_tuning(gone: &[&Setting], came: &[&Setting]) -> bool {
-    let of = |settings: &[&Setting]| -> HashMap<String, String> {
-        settings.iter().map(|s| (s.name.clone(), s.value.clone())).collect()
+fn is_tuning<'s>(
+    gone: impl IntoIterator<Item = &'s Setting>,
+    came: impl IntoIterator<Item = &'s Setting>,
+) -> bool {
+    let (gone, came) = (Vec::from_iter(gone), Vec::from_iter(came));
+    let harmless = |settings: &[&Setting], others: &[&Setting]| {
+        let others: HashMap<&str, &str> =
+            others.iter().map(|other| (other.name.as_str(), other.value.as_str())).collect();
+        settings.iter().all(|setting| match others.get(setting.name.as_str()) {
+            _ if setting.is_log() => true,
+            Some(other) => without_versions(&setting.value) == without_versions(other),
+            // An image to mirror, as that of a container.
+            None => setting.value.is_empty() || is_image(&setting.value),
+        })
     };
-    let (before, after) = (of(gone), of(came));
-    let harmless = |setting: &&Setting, others: &HashMap<String, String>| {
-        let is_new_image = || is_image(&json!(setting.value));
-        setting.is_log()
-            || match others.get(&setting.name) {
-                Some(other) => without_versions(&setting.value) == without_versions(other),
-                // An image to mirror, as that of a container.
-                None => setting.value.is_empty() || is_new_image(),
-            }
-    };
-    gone.iter().all(|setting| harmless(setting, &after))
-        && came.iter().all(|setting| harmless(setting, &before))
+    harmless(&gone, &came) && harmless(&came, &gone)
 }
 
 /// Returns a value without the versions in it: the operator's own version changes with every release.
 /// Of an image, what is before its tag or digest.
 fn without_versions(value: &str) -> String {
-    if is_image(&json!(value)) {
+    if is_image(value) {
         return image::repository(value);
     }
     let mut text = String::new();
@@ -129,12 +130,11 @@ pub(super) fn arguments(
     let mut renewed: HashMap<&str, &Setting> = HashMap::new();
     gone.iter().for_each(|old| _ = renewed.entry(&old.name).or_insert(old));
     let images = came.iter().filter_map(|new| Some((*renewed.get(new.name.as_str())?, *new)));
-    let images =
-        images.filter(|(old, new)| is_image(&json!(old.value)) && is_image(&json!(new.value)));
+    let images = images.filter(|(old, new)| is_image(&old.value) && is_image(&new.value));
     let pairs: Vec<(&Setting, &Setting)> = images.collect();
     for (old, new) in &pairs {
         let place = format!("{place}[{}]", new.name);
-        image::add_findings(&place, &json!(old.value), &json!(new.value), Use::Operand, findings);
+        image::add_findings(&place, &old.value, &new.value, Use::Operand, findings);
     }
 
     let images: HashSet<&str> = pairs.iter().map(|(_, new)| new.name.as_str()).collect();
@@ -145,7 +145,7 @@ pub(super) fn arguments(
     if same && !pairs.is_empty() {
         return;
     }
-    let is_tuned = before.positional == after.positional && !same && is_tuning(&gone, &came);
+    let is_tuned = before.positional == after.positional && !same && is_tuning(gone, came);
     findings.push(found(if is_tuned { tuned } else { changed }, format!("{place}: {delta}")));
 }
 
@@ -187,10 +187,10 @@ fn plain_text(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Returns the settings that another list does not have.
-fn missing<'s>(list: &'s [Setting], other: &[Setting]) -> Vec<&'s Setting> {
-    let other: HashSet<&Setting> = other.iter().collect();
-    list.iter().filter(|setting| !other.contains(setting)).collect()
+/// Returns the settings or lines that another list does not have.
+fn missing<'s, T: Eq + Hash>(list: &'s [T], other: &[T]) -> Vec<&'s T> {
+    let other: HashSet<&T> = other.iter().collect();
+    list.iter().filter(|item| !other.contains(item)).collect()
 }
 
 /// Returns true if an added, removed or changed environment variable is no setting of the program:
@@ -214,7 +214,7 @@ pub(super) fn is_tuned_variable(name: &str, old: Option<&Json>, new: Option<&Jso
         Setting::new(name, &value)
     };
     let (gone, came) = (old.map(value), new.map(value));
-    is_tuning(&gone.iter().collect::<Vec<_>>(), &came.iter().collect::<Vec<_>>())
+    is_tuning(&gone, &came)
 }
 
 /// Labels of ConfigMaps with dashboards, which are no settings: of Grafana's sidecar (`sidecar.
@@ -234,11 +234,11 @@ pub(super) fn content(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>
                 let value = plain_text(new);
                 let is_file = value.trim_end().contains('\n');
                 let setting = Setting::new(key, &value);
-                (is_file || is_tuning(&[], &[&setting]), "added".to_owned())
+                (is_file || is_tuning([], [&setting]), "added".to_owned())
             }
             (old, _) => {
                 let setting = Setting::new(key, &old.map(plain_text).unwrap_or_default());
-                (is_tuning(&[&setting], &[]), "removed".to_owned())
+                (is_tuning([&setting], []), "removed".to_owned())
             }
         };
         let rule = if is_tuned || is_dashboard { &CONFIG_TUNED } else { &CONFIG };
@@ -250,13 +250,8 @@ pub(super) fn content(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>
             judge(key, format!("{map}[{key}]"), old, new);
         }
         [Step::Key(map)] if is_content(map) => {
-            let entry =
-                |side: Option<&Json>, key: &str| side.and_then(|side| side.get(key)).cloned();
-            let sides = [old, new].into_iter().flatten().filter_map(Json::as_object);
-            let keys: Vec<&String> = sides.flat_map(Map::keys).collect();
-            for key in keys {
-                let (old, new) = (entry(old, key), entry(new, key));
-                judge(key, format!("{map}[{key}]"), old.as_ref(), new.as_ref());
+            for (key, _) in [old, new].into_iter().flat_map(|side| entries(side, &[])) {
+                judge(key, format!("{map}[{key}]"), at(old, &[key]), at(new, &[key]));
             }
         }
         _ => {}
@@ -273,8 +268,8 @@ fn text(key: &str, old: &str, new: &str) -> (bool, String) {
         return parsed(&before, &after);
     }
     if is_line(old) && is_line(new) {
-        let settings = [Setting::new(key, old.trim()), Setting::new(key, new.trim())];
-        let is_tuned = old.trim() == new.trim() || is_tuning(&[&settings[0]], &[&settings[1]]);
+        let [before, after] = [old, new].map(|text| Setting::new(key, text.trim()));
+        let is_tuned = before == after || is_tuning([&before], [&after]);
         return (is_tuned, format!("{} → {}", plain(&json!(old)), plain(&json!(new))));
     }
 
@@ -282,14 +277,9 @@ fn text(key: &str, old: &str, new: &str) -> (bool, String) {
     if before == after {
         return (true, "the same in another form".to_owned());
     }
-    let missing = |list: &[&str], other: &[&str]| -> Vec<String> {
-        let other: HashSet<&&str> = other.iter().collect();
-        list.iter().filter(|line| !other.contains(line)).map(|line| (*line).to_owned()).collect()
-    };
     let (gone, came) = (missing(&before, &after), missing(&after, &before));
-    let settings = |lines: &[String]| lines.iter().map(|line| of_line(line)).collect::<Vec<_>>();
-    let (of_gone, of_came) = (settings(&gone), settings(&came));
-    let [is_gone, is_come] = [&of_gone, &of_came].map(|list| list.iter().collect::<Vec<_>>());
+    let [of_gone, of_came] =
+        [&gone, &came].map(|lines| lines.iter().map(|line| of_line(line)).collect::<Vec<_>>());
     let changed = !(gone.is_empty() && came.is_empty());
     let change = match (gone.as_slice(), came.as_slice()) {
         ([], []) => "the same lines in another order".to_owned(),
@@ -298,10 +288,10 @@ fn text(key: &str, old: &str, new: &str) -> (bool, String) {
         ([], came) => format!("added {}", shown(came)),
         (gone, came) => format!("removed {}; added {}", shown(gone), shown(came)),
     };
-    (changed && is_tuning(&is_gone, &is_come), change)
+    (changed && is_tuning(&of_gone, &of_came), change)
 }
 
-fn shown(lines: &[String]) -> String {
+fn shown(lines: &[&&str]) -> String {
     listed(&lines.iter().map(|line| plain(&json!(line))).collect::<Vec<_>>(), LINES)
 }
 
@@ -325,8 +315,7 @@ fn parsed(old: &Json, new: &Json) -> (bool, String) {
         let of = |value: &Option<Json>| {
             value.as_ref().map(|value| Setting::new(&name(edit), &plain_text(value)))
         };
-        let (old, new) = (of(&edit.old), of(&edit.new));
-        is_tuning(&old.iter().collect::<Vec<_>>(), &new.iter().collect::<Vec<_>>())
+        is_tuning(&of(&edit.old), &of(&edit.new))
     });
 
     let change = |edit: &tree::Edit| {
@@ -381,7 +370,7 @@ mod tests {
             [("zap-log-level", true), ("APP_LOG_LEVEL", true), ("v", true), ("level", false)]
         {
             let setting = |value: &str| Setting::new(name, value);
-            assert_eq!(is_tuning(&[&setting("a")], &[&setting("b")]), log, "{name}");
+            assert_eq!(is_tuning([&setting("a")], [&setting("b")]), log, "{name}");
         }
     }
 }

@@ -137,7 +137,7 @@ fn container(
         ([], Some(old), None) => {
             Some(found(&CONTAINER_REMOVED, format!("{label} removed with {}", with_image(old))))
         }
-        (["image"], Some(old), Some(new)) => {
+        (["image"], Some(Json::String(old)), Some(Json::String(new))) => {
             return image::add_findings(label, old, new, Use::Runs, findings);
         }
         (["command"], ..) => {
@@ -151,15 +151,17 @@ fn container(
         }
 
         // Operators start their operands from images in variables.
-        (["env", "[]", "value"], Some(old), Some(new)) if is_image(old) && is_image(new) => {
+        (["env", "[]", "value"], Some(Json::String(old)), Some(Json::String(new)))
+            if is_image(old) && is_image(new) =>
+        {
             return image::add_findings(label, old, new, Use::Operand, findings);
         }
-        (["env", "[]", "value"], Some(old), Some(new))
+        (["env", "[]", "value"], Some(Json::String(old)), Some(Json::String(new)))
             if image::judge_versions(label, old, new, findings) =>
         {
             None
         }
-        (["env", "[]"], None, Some(new)) if new.get("value").is_some_and(is_image) => {
+        (["env", "[]"], None, Some(new)) if is_image(text(new, &["value"])) => {
             Some(image::added(label, text(new, &["value"])))
         }
         (["env", "[]", ..], ..) => variable(context, label),

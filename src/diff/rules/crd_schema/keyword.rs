@@ -7,9 +7,9 @@ use super::{
     PATTERN, PATTERN_CHANGED, PROPERTY_ADDED, PROPERTY_REMOVED, PRUNED, RANGE, REQUIRED, TYPE,
     UNIQUE, flag, validation,
 };
-use crate::Finding;
 use crate::overlay;
 use crate::rules::{RuleContext, display_value, found, listed, not_in};
+use crate::{Finding, Rule};
 use serde_json::Value as Json;
 
 /// Formats that the API server validates; it ignores all others. Source: kube-openapi's
@@ -94,11 +94,22 @@ impl KeywordChange<'_> {
             "minimum" | "minLength" | "minItems" | "minProperties" => self.of_bound(true),
             "maximum" | "maxLength" | "maxItems" | "maxProperties" => self.of_bound(false),
             "multipleOf" => self.of_factor(),
-            "exclusiveMinimum" | "exclusiveMaximum" => self.of_exclusive_bound(),
             "pattern" => self.of_pattern(),
             "format" => return self.of_format(),
             "default" => self.of_default(),
-            "nullable" | "x-kubernetes-preserve-unknown-fields" => self.of_permission(),
+            "exclusiveMinimum" | "exclusiveMaximum" => self.of_switch(
+                self.new,
+                (&RANGE, "new {keyword}, the bound is not allowed"),
+                "{keyword} removed, the bound is allowed",
+            ),
+            "nullable" => {
+                self.of_switch(self.old, (&NULLABLE, "null no longer allowed"), "null allowed")
+            }
+            "x-kubernetes-preserve-unknown-fields" => self.of_switch(
+                self.old,
+                (&PRUNED, "unknown fields are pruned"),
+                "unknown fields are preserved",
+            ),
             "additionalProperties" | "properties" | "items" => self.of_fields(),
             "x-kubernetes-list-map-keys" => self.of_list_keys(),
             "x-kubernetes-list-type" | "x-kubernetes-map-type" => self.of_list_type(),
@@ -130,6 +141,17 @@ impl KeywordChange<'_> {
             && values
                 .iter()
                 .all(|value| overlay::refused(&after.into(), &(*value).into()).is_empty())
+    }
+
+    /// Returns the change of the value as text; `None` without values.
+    fn change(&self) -> Option<String> {
+        let keyword = self.keyword;
+        Some(match (self.old.map(display_value), self.new.map(display_value)) {
+            (None, Some(new)) => format!("new {keyword} {new}"),
+            (Some(old), Some(new)) => format!("{keyword} {old} → {new}"),
+            (Some(old), None) => format!("{keyword} {old} removed"),
+            (None, None) => return None,
+        })
     }
 
     fn unclassified(&self) -> Finding {
@@ -227,13 +249,9 @@ impl KeywordChange<'_> {
     /// With `lower`, larger bounds are narrower.
     fn of_bound(&self, lower: bool) -> Finding {
         let (field, keyword) = (self.field, self.keyword);
-        let reason = match (self.old, self.new) {
-            (None, Some(new)) => format!("{field}: new {keyword} {}", display_value(new)),
-            (Some(old), Some(new)) => {
-                format!("{field}: {keyword} {} → {}", display_value(old), display_value(new))
-            }
-            (Some(old), None) => format!("{field}: {keyword} {} removed", display_value(old)),
-            (None, None) => format!("{field}: {keyword} changed"),
+        let reason = match self.change() {
+            Some(change) => format!("{field}: {change}"),
+            None => format!("{field}: {keyword} changed"),
         };
 
         let number = |value: Option<&Json>| value.and_then(Json::as_f64);
@@ -264,13 +282,17 @@ impl KeywordChange<'_> {
         found(if looser { &LOOSENED } else { &RANGE }, reason)
     }
 
-    /// In OpenAPI 3.0 these keywords are Booleans next to the bound, not bounds.
-    fn of_exclusive_bound(&self) -> Finding {
-        let (field, keyword) = (self.field, self.keyword);
-        if self.new.and_then(Json::as_bool) == Some(true) {
-            return found(&RANGE, format!("{field}: new {keyword}, the bound is not allowed"));
-        }
-        found(&LOOSENED, format!("{field}: {keyword} removed, the bound is allowed"))
+    /// Judges a keyword that is true or missing, and false without an effect: if it is true on this
+    /// side, the API allows less. In OpenAPI 3.0 also exclusive bounds are Booleans next to the bound.
+    fn of_switch(
+        &self,
+        side: Option<&Json>,
+        (rule, narrower): (&'static Rule, &str),
+        looser: &str,
+    ) -> Finding {
+        let is_narrower = side == Some(&Json::Bool(true));
+        let (rule, text) = if is_narrower { (rule, narrower) } else { (&LOOSENED, looser) };
+        found(rule, format!("{}: {}", self.field, text.replace("{keyword}", self.keyword)))
     }
 
     fn of_pattern(&self) -> Finding {
@@ -316,7 +338,8 @@ impl KeywordChange<'_> {
     }
 
     fn of_default(&self) -> Finding {
-        let field = self.field;
+        let Some(change) = self.change() else { return self.unclassified() };
+        let reason = format!("{}: {change}", self.field);
         match (self.old, self.new) {
             (None, Some(new)) => {
                 // A missing Boolean is false to the program, so this turns something on.
@@ -328,31 +351,9 @@ impl KeywordChange<'_> {
                 } else {
                     ""
                 };
-                found(rule, format!("{field}: new default {}{doubt}", display_value(new)))
+                found(rule, reason + doubt)
             }
-            (Some(old), Some(new)) => {
-                let (old, new) = (display_value(old), display_value(new));
-                found(&DEFAULT, format!("{field}: default {old} → {new}"))
-            }
-            (Some(old), None) => {
-                found(&DEFAULT, format!("{field}: default {} removed", display_value(old)))
-            }
-            (None, None) => self.unclassified(),
-        }
-    }
-
-    /// Keywords that allow something with `true`, so that `false` and no value are the same.
-    fn of_permission(&self) -> Finding {
-        let field = self.field;
-        match (self.keyword, self.old) {
-            ("nullable", Some(Json::Bool(true))) => {
-                found(&NULLABLE, format!("{field}: null no longer allowed"))
-            }
-            ("nullable", _) => found(&LOOSENED, format!("{field}: null allowed")),
-            (_, Some(Json::Bool(true))) => {
-                found(&PRUNED, format!("{field}: unknown fields are pruned"))
-            }
-            _ => found(&LOOSENED, format!("{field}: unknown fields are preserved")),
+            _ => found(&DEFAULT, reason),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::grants::{Entries, Grant, Wildcards, role_grants};
 use crate::identity::{Pair, Pairs};
+use crate::read::{items, text};
 use crate::{Identity, Side};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -12,34 +13,43 @@ pub(super) type Scope<'a> = Option<&'a str>;
 
 /// Returns `ServiceAccount/namespace/name`, without the release namespace, or `User/name`.
 pub(super) fn subject_name(subject: &Json, release: &str) -> String {
-    let text = |key: &str| subject.get(key).and_then(Json::as_str).unwrap_or_default();
-    let namespace = text("namespace");
-    match text("kind") {
-        "ServiceAccount" if namespace.is_empty() || namespace == release => {
-            format!("ServiceAccount/{}", text("name"))
+    let (name, namespace) = (text(subject, &["name"]), text(subject, &["namespace"]));
+    match text(subject, &["kind"]) {
+        kind @ "ServiceAccount" if !namespace.is_empty() && namespace != release => {
+            format!("{kind}/{namespace}/{name}")
         }
-        "ServiceAccount" => format!("ServiceAccount/{namespace}/{}", text("name")),
-        kind => format!("{kind}/{}", text("name")),
+        kind => format!("{kind}/{name}"),
     }
 }
 
 pub(super) fn subjects(binding: &Json, release: &str) -> Vec<String> {
-    let list = binding.get("subjects").and_then(Json::as_array);
-    list.into_iter().flatten().map(|subject| subject_name(subject, release)).collect()
+    items(binding, &["subjects"]).iter().map(|subject| subject_name(subject, release)).collect()
 }
 
 /// Returns the role and the scope of a binding.
 pub(super) fn bound<'a>(id: &'a Identity, binding: &'a Json) -> Option<(Identity, Scope<'a>)> {
     let reference = binding.get("roleRef")?;
-    let text = |key: &str| reference.get(key).and_then(Json::as_str).unwrap_or_default();
-    let role = Identity {
-        kind: text("kind").to_owned(),
-        group: "rbac.authorization.k8s.io".to_owned(),
-        namespace: if text("kind") == "Role" { id.namespace.clone() } else { String::new() },
-        name: text("name").to_owned(),
-    };
+    let (kind, name) = (text(reference, &["kind"]), text(reference, &["name"]));
+    let namespace = if kind == "Role" { id.namespace.as_str() } else { "" };
+    let role = Identity::new(kind, "rbac.authorization.k8s.io", namespace, name);
     let scope = (id.kind == "RoleBinding").then_some(id.namespace.as_str());
     Some((role, scope))
+}
+
+/// Returns the bindings of a side: the role and the scope, with the subjects. Renamed ServiceAccounts
+/// have their new name.
+fn bindings<'a>(
+    side: &'a Side,
+    renamed: &Renames<'_>,
+) -> impl Iterator<Item = (Identity, Scope<'a>, Vec<String>)> {
+    let accounts = renamed.subjects();
+    let bindings = side.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding"));
+    bindings.filter_map(move |(id, binding)| {
+        let (role, scope) = bound(id, binding)?;
+        let new_name = |subject| accounts.get(&subject).cloned().unwrap_or(subject);
+        let subjects = subjects(binding, &side.namespace).into_iter().map(new_name);
+        Some((role, scope, subjects.collect()))
+    })
 }
 
 /// Role numbers by scope.
@@ -69,19 +79,14 @@ impl<'a> EffectivePermissions<'a> {
         renamed: &Renames<'_>,
         entries: &Rc<Entries<'a>>,
     ) -> Self {
-        let accounts = renamed.subjects();
-
         let mut numbers: HashMap<Identity, usize> = HashMap::new();
         let mut roles: BTreeMap<String, RolesByScope<'a>> = BTreeMap::new();
         let mut bound_roles = BTreeSet::new();
-        for (id, binding) in side.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding"))
-        {
-            let Some((role, scope)) = bound(id, binding) else { continue };
+        for (role, scope, subjects) in bindings(side, renamed) {
             let next = numbers.len();
             let number = *numbers.entry(role.clone()).or_insert(next);
             let role = renamed.0.get(&role).map_or(role, |new| (*new).clone());
-            for subject in subjects(binding, &side.namespace) {
-                let subject = accounts.get(&subject).cloned().unwrap_or(subject);
+            for subject in subjects {
                 let scopes = roles.entry(subject.clone()).or_default();
                 scopes.entry(scope).or_default().insert(number);
                 bound_roles.insert((subject, scope, role.clone()));
@@ -186,18 +191,12 @@ pub(in crate::rules) struct Bindings<'a>(BTreeMap<Identity, BTreeSet<(String, Sc
 impl<'a> Bindings<'a> {
     /// Returns the bindings of a side. Renamed ServiceAccounts have their new name.
     pub(in crate::rules) fn of(side: &'a Side, renamed: &Renames<'_>) -> Self {
-        let accounts = renamed.subjects();
-        let mut bindings = Bindings(BTreeMap::new());
-        for (id, binding) in side.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding"))
-        {
-            let Some((role, scope)) = bound(id, binding) else { continue };
-            let subjects = subjects(binding, &side.namespace);
-            let subjects = subjects
-                .into_iter()
-                .map(|subject| (accounts.get(&subject).cloned().unwrap_or(subject), scope));
-            bindings.0.entry(role).or_default().extend(subjects);
+        let mut roles: BTreeMap<Identity, BTreeSet<_>> = BTreeMap::new();
+        for (role, scope, subjects) in bindings(side, renamed) {
+            let subjects = subjects.into_iter().map(|subject| (subject, scope));
+            roles.entry(role).or_default().extend(subjects);
         }
-        bindings
+        Bindings(roles)
     }
 
     /// Returns the subjects of a role with the scopes of their bindings.
