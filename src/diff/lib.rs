@@ -237,17 +237,13 @@ impl ChangeSet {
     /// Removes and counts the changes that a pattern matches.
     fn remove_ignored(&mut self, ignore: &[Ignore]) {
         let mut counts = vec![0; ignore.len()];
-        for object in &mut self.objects {
-            let id = &object.id;
-            object.changes.retain(|change| {
-                let hit = ignore.iter().position(|i| i.pattern.matches(id, &change.path));
-                if let Some(count) = hit.and_then(|hit| counts.get_mut(hit)) {
-                    *count += 1;
-                }
-                hit.is_none()
-            });
-        }
-        self.objects.retain(|object| !object.changes.is_empty());
+        retain(&mut self.objects, |id, change| {
+            let hit = ignore.iter().position(|i| i.pattern.matches(id, &change.path));
+            if let Some(count) = hit.and_then(|hit| counts.get_mut(hit)) {
+                *count += 1;
+            }
+            hit.is_none()
+        });
         self.sort();
 
         self.ignored = ignore
@@ -361,19 +357,23 @@ fn effective_edits(pair: &Pair<'_>) -> (Vec<Edit>, bool) {
 /// kept, and findings about the sides as a whole always are: a downgrade is one in any selection.
 fn select(objects: &mut Vec<ObjectChange>, only: &[Pattern]) -> usize {
     let mut not_selected = 0;
-    for object in &mut *objects {
-        let id = &object.id;
-        object.changes.retain(|change| {
-            let kept = only.is_empty()
-                || side::is_upgrade(id)
-                || only.iter().any(|pattern| pattern.matches(id, &change.path));
-            not_selected += usize::from(!kept);
-            kept
-        });
-        object.changes.sort_by_key(Change::class);
-    }
-    objects.retain(|object| !object.changes.is_empty());
+    retain(objects, |id, change| {
+        let kept = only.is_empty()
+            || side::is_upgrade(id)
+            || only.iter().any(|pattern| pattern.matches(id, &change.path));
+        not_selected += usize::from(!kept);
+        kept
+    });
+    objects.iter_mut().for_each(|object| object.changes.sort_by_key(Change::class));
     not_selected
+}
+
+/// Keeps these changes, and the objects that have any.
+fn retain(objects: &mut Vec<ObjectChange>, mut is_kept: impl FnMut(&Identity, &Change) -> bool) {
+    objects.retain_mut(|ObjectChange { id, changes, .. }| {
+        changes.retain(|change| is_kept(id, change));
+        !changes.is_empty()
+    });
 }
 
 #[cfg(test)]

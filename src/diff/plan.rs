@@ -146,15 +146,12 @@ fn reasons(set: &ChangeSet, kind: StepKind) -> Vec<String> {
 /// Returns the step for CRDs that leave the release and stay in use.
 fn keep(set: &ChangeSet) -> Step {
     // Reasons are the names in backticks.
-    let names = reasons(set, StepKind::Keep);
-    let names: Vec<&str> = names.iter().map(|name| name.trim_matches('`')).collect();
-    let command = |name: &&str| {
+    let names = reasons(set, StepKind::Keep).into_iter();
+    let names: Vec<String> = names.map(|name| name.trim_matches('`').to_owned()).collect();
+    let command = |name: &String| {
         format!("kubectl annotate crd {} helm.sh/resource-policy=keep --overwrite", shell(name))
     };
-    Step {
-        commands: names.iter().map(command).collect(),
-        ..Step::new(StepKind::Keep, names.iter().map(|name| (*name).to_owned()).collect())
-    }
+    Step { commands: names.iter().map(command).collect(), ..Step::new(StepKind::Keep, names) }
 }
 
 /// Returns the step for CRDs that lose a version in which objects may be stored.

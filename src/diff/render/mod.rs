@@ -177,6 +177,11 @@ pub(super) fn values(set: &ChangeSet) -> String {
     }
 }
 
+/// Returns a noun in the right number.
+pub(super) fn plural(noun: &str, count: usize) -> String {
+    format!("{noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Returns the counts of distinct findings by class: `2 breaking, 5 risky, 40 info`.
 pub(super) fn counts(summary: &Summary<'_>) -> String {
     Class::ALL.map(|class| format!("{} {}", summary.count(class), class.as_str())).join(", ")
@@ -186,8 +191,7 @@ pub(super) fn counts(summary: &Summary<'_>) -> String {
 pub(super) fn totals(set: &ChangeSet, summary: &Summary<'_>) -> String {
     let is_change = |change: &&Change| change.old.is_some() || change.new.is_some();
     let changes = set.changes().map(|(_, change)| change).filter(is_change).count();
-    let noun = if changes == 1 { "change" } else { "changes" };
-    format!("{}: {changes} {noun} in {}", counts(summary), objects(set))
+    format!("{}: {changes} {} in {}", counts(summary), plural("change", changes), objects(set))
 }
 
 /// Returns the counts of objects: `12 objects (1 added, 10 changed, 1 removed), 20 unchanged`.
@@ -199,7 +203,7 @@ pub(super) fn objects(set: &ChangeSet) -> String {
         .collect();
     // Affected objects are among those that are unchanged.
     let total = set.objects.iter().filter(|object| object.action != Action::Affected).count();
-    let noun = if total == 1 { "object" } else { "objects" };
+    let noun = plural("object", total);
     let actions = match actions.is_empty() {
         true => String::new(),
         false => format!(" ({})", actions.join(", ")),

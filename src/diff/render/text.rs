@@ -3,7 +3,9 @@
 //! Each finding is written once and has a number, which the plan refers to.
 
 use super::joined::joined;
-use super::{Sign, fields, headline, lines, more_like, names, title as heading_of, totals, values};
+use super::{
+    Sign, fields, headline, lines, more_like, names, plural, title as heading_of, totals, values,
+};
 use crate::diag::listed;
 use crate::escape::{self, visible};
 use crate::group::{Group, label};
@@ -345,7 +347,7 @@ impl Writer {
                 false => format!(": {}", listed(&reasons, NAMED)),
             };
             let code = group.rule.code;
-            let noun = if changes == 1 { "change" } else { "changes" };
+            let noun = plural("change", changes);
             self.words(2, &format!("{code}:"), &format!("{changes} {noun}{named}"), "");
         }
     }
@@ -428,7 +430,7 @@ impl Writer {
         if !step.findings.is_empty() {
             let number = |index: &usize| summary.numbers.get(*index).copied();
             let numbers: Vec<usize> = step.findings.iter().filter_map(number).collect();
-            let noun = if numbers.len() == 1 { "finding" } else { "findings" };
+            let noun = plural("finding", numbers.len());
             return Some(format!("{noun} {}", ranges(numbers)));
         }
         let shown: Vec<&str> = step.items.iter().take(ITEMS).map(String::as_str).collect();

@@ -16,6 +16,7 @@ pub(super) use validation::OldRules;
 use super::{RuleContext, found, rules};
 use crate::Finding;
 use crate::path::Step;
+use crate::read::is_true;
 use location::{START, SchemaLocation, SchemaPart, locate};
 use serde_json::Value as Json;
 
@@ -228,7 +229,7 @@ fn property(context: &RuleContext<'_, '_>, location: &SchemaLocation) -> Option<
     }
     let schema = context.new.at(steps.get(..location.schema)?)?;
     // The schema above the field decides what happens to unknown fields.
-    if flag(Some(schema), "x-kubernetes-preserve-unknown-fields") {
+    if is_true(schema, &["x-kubernetes-preserve-unknown-fields"]) {
         return Some(found(
             &LOOSENED,
             format!("{field}: schema removed, still preserved as an unknown field"),
@@ -241,8 +242,4 @@ fn property(context: &RuleContext<'_, '_>, location: &SchemaLocation) -> Option<
         reason.push_str(&format!(", maybe renamed to `{twin}`"));
     }
     Some(found(&PROPERTY_REMOVED, reason))
-}
-
-fn flag(schema: Option<&Json>, key: &str) -> bool {
-    schema.and_then(|schema| schema.get(key)).and_then(Json::as_bool).unwrap_or_default()
 }

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 pub(in crate::rules) use holdings::{Bindings, EffectivePermissions, Renames};
-use holdings::{Holder, Scope, bound, subject_name, subjects};
+use holdings::{Holder, Scope, bound, other_subjects, subject_name, subjects};
 
 rules! {
     /// RBAC widened: privilege escalation.
@@ -400,10 +400,8 @@ fn binding(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let came: Vec<String> = match (context.shape().as_slice(), &context.edit.new) {
         ([], Some(new)) => subjects(new, release),
         (["subjects"], Some(new)) => {
-            let before = context.pair.old.map(|old| subjects(old, &context.sides.old.namespace));
-            let before: BTreeSet<String> = before.into_iter().flatten().collect();
-            let wrapped = serde_json::json!({"subjects": new});
-            subjects(&wrapped, release).into_iter().filter(|s| !before.contains(s)).collect()
+            let old = (context.pair.old, context.sides.old.namespace.as_str());
+            other_subjects((new, release), old)
         }
         // Another role: all subjects gain it.
         (["roleRef", ..], Some(_)) => subjects(new, release),
@@ -468,11 +466,8 @@ fn unbound(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let gone: Vec<String> = match (shape.as_slice(), &context.edit.old) {
         ([] | ["roleRef", ..], Some(_)) => subjects(old, &sides.old.namespace),
         (["subjects"], Some(list)) => {
-            let wrapped = serde_json::json!({"subjects": list});
-            let kept = context.pair.new.map(|new| subjects(new, &sides.new.namespace));
-            let kept: BTreeSet<String> = kept.into_iter().flatten().collect();
-            let all = subjects(&wrapped, &sides.old.namespace).into_iter();
-            all.filter(|subject| !kept.contains(subject)).collect()
+            let new = (context.pair.new, sides.new.namespace.as_str());
+            other_subjects((list, &sides.old.namespace), new)
         }
         (["subjects", "[]"], Some(subject)) => vec![subject_name(subject, &sides.old.namespace)],
         _ => return,

@@ -31,6 +31,8 @@ impl KeywordChange<'_> {
             "allOf" | "anyOf" if old.len() == new.len() => {}
             _ => return false,
         }
+
+        // Parts have no names, so those at the same position are compared.
         let part_is_looser = |(old, new): (&Json, &Json)| {
             let maps = [old, new].into_iter().filter_map(Json::as_object);
             let keys: BTreeSet<&String> = maps.flat_map(|map| map.keys()).collect();

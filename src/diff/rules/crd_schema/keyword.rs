@@ -5,9 +5,10 @@ use super::texts::{self, Texts};
 use super::{
     CHANGED, DEFAULT, DEFAULT_ADDED, ENUM, FORMAT, LIST_KEYS, LIST_TYPE, LOOSENED, NULLABLE,
     PATTERN, PATTERN_CHANGED, PROPERTY_ADDED, PROPERTY_REMOVED, PRUNED, RANGE, REQUIRED, TYPE,
-    UNIQUE, flag, validation,
+    UNIQUE, validation,
 };
 use crate::overlay;
+use crate::read::is_true;
 use crate::rules::{RuleContext, display_value, found, listed, not_in};
 use crate::{Finding, Rule};
 use serde_json::Value as Json;
@@ -86,6 +87,7 @@ impl KeywordChange<'_> {
             let reason = format!("{field}: `{keyword}` changed, all values stay valid");
             return Some(found(&LOOSENED, reason));
         }
+
         Some(match keyword {
             "type" | "anyOf" | "x-kubernetes-int-or-string" => self.of_type(),
             "allOf" | "oneOf" | "not" => self.of_combination(),
@@ -162,7 +164,7 @@ impl KeywordChange<'_> {
     /// `x-kubernetes-int-or-string`, which is the only place where a structural schema allows it.
     fn of_type(&self) -> Finding {
         let field = self.field;
-        let int_or_string = |schema| flag(schema, "x-kubernetes-int-or-string");
+        let int_or_string = |schema| is_true(schema, &["x-kubernetes-int-or-string"]);
         let untyped = |schema| int_or_string(schema) || is_free(schema);
         // An integer or a string is not any other type.
         let is_wider =
@@ -422,7 +424,7 @@ fn is_partly_checked(schema: &Json) -> bool {
 
 /// Returns true if a schema preserves unknown fields.
 fn is_free(schema: Option<&Json>) -> bool {
-    flag(schema, "x-kubernetes-preserve-unknown-fields")
+    is_true(schema, &["x-kubernetes-preserve-unknown-fields"])
 }
 
 fn all(list: &Json) -> Vec<&Json> {

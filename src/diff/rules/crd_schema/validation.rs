@@ -4,6 +4,7 @@ use super::super::lookup::Lookup;
 use super::{LOOSENED, NEW_FIELDS, TRANSITION, VALIDATION};
 use crate::Finding;
 use crate::path::Step;
+use crate::read::items;
 use crate::rules::{RuleContext, display_value, found, listed};
 use serde_json::Value as Json;
 use std::cell::RefCell;
@@ -13,30 +14,24 @@ use std::rc::Rc;
 /// Returns the finding for an edit of `x-kubernetes-validations`.
 pub(super) fn finding(context: &RuleContext<'_, '_>, field: &str, at: usize) -> Option<Finding> {
     let rest = context.steps().get(at + 1..)?;
-    let rules = |list: &Json| -> Vec<String> {
-        let list = list.as_array().into_iter().flatten();
-        list.filter_map(|rule| rule.get("rule")?.as_str().map(str::to_owned)).collect()
-    };
     let list = context.steps().get(..=at)?;
-    // Also items are compared with the whole list: their key is the text of the rule, and a blank
-    // makes another one.
-    let unknown = |new: Vec<String>| -> Vec<String> {
-        let old = context.old.at(list).map(|list| context.old_rules.of(list)).unwrap_or_default();
-        new.into_iter().filter(|rule| !old.contains(&without_blanks(rule))).collect()
-    };
-    let came: Vec<String> = match (rest, &context.edit.old, &context.edit.new) {
-        ([], _, Some(new)) => unknown(rules(new)),
+    let mut came: Vec<&str> = match (rest, &context.edit.old, &context.edit.new) {
+        ([], _, Some(new)) => rules(items(new, &[])).collect(),
         ([Step::Item(_) | Step::Index(_)], None, Some(new)) => {
-            unknown(new.get("rule").and_then(Json::as_str).map(str::to_owned).into_iter().collect())
+            rules(std::slice::from_ref(new)).collect()
         }
         // Lists with a rule twice are compared by position.
         ([Step::Index(_), Step::Key(key)], _, Some(new)) if key == "rule" => {
-            unknown(new.as_str().map(str::to_owned).into_iter().collect())
+            new.as_str().into_iter().collect()
         }
         ([] | [Step::Item(_)], Some(_), None) => Vec::new(),
         // Messages and reasons of rules do not affect validation.
         _ => return None,
     };
+    // Also items are compared with the whole list: their key is the text of the rule, and a blank
+    // makes another one.
+    let old = context.old.at(list).map(|list| context.old_rules.of(list)).unwrap_or_default();
+    came.retain(|rule| !old.contains(&without_blanks(rule)));
     if came.is_empty() {
         let reason = match (&context.edit.old, &context.edit.new) {
             (None, _) => "validation spelled differently",
@@ -58,8 +53,13 @@ pub(super) fn finding(context: &RuleContext<'_, '_>, field: &str, at: usize) -> 
         &VALIDATION
     };
     let shown: Vec<String> =
-        came.into_iter().map(|rule| display_value(&Json::String(rule))).collect();
+        came.into_iter().map(|rule| display_value(&Json::from(rule))).collect();
     Some(found(rule, format!("{field}: new validation {}", listed(&shown, 3))))
+}
+
+/// Returns the CEL rules of validations.
+fn rules(validations: &[Json]) -> impl Iterator<Item = &str> {
+    validations.iter().filter_map(|validation| validation.get("rule")?.as_str())
 }
 
 /// The rules of lists of validations of the old side, without blanks, by the address of the list, which
@@ -69,12 +69,8 @@ pub(in crate::rules) struct OldRules(RefCell<HashMap<*const Json, Rc<HashSet<Str
 
 impl OldRules {
     fn of(&self, list: &Json) -> Rc<HashSet<String>> {
-        let rules = || {
-            let items = list.as_array().into_iter().flatten();
-            let texts = items.filter_map(|rule| rule.get("rule")?.as_str());
-            Rc::new(texts.map(without_blanks).collect())
-        };
-        Rc::clone(self.0.borrow_mut().entry(std::ptr::from_ref(list)).or_insert_with(rules))
+        let of_list = || Rc::new(rules(items(list, &[])).map(without_blanks).collect());
+        Rc::clone(self.0.borrow_mut().entry(std::ptr::from_ref(list)).or_insert_with(of_list))
     }
 }
 

@@ -5,7 +5,7 @@ use crate::identity::{Pair, Pairs};
 use crate::read::{items, text};
 use crate::{Identity, Side};
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 /// Scope of a binding: a namespace, or `None` for all namespaces.
@@ -24,6 +24,17 @@ pub(super) fn subject_name(subject: &Json, release: &str) -> String {
 
 pub(super) fn subjects(binding: &Json, release: &str) -> Vec<String> {
     items(binding, &["subjects"]).iter().map(|subject| subject_name(subject, release)).collect()
+}
+
+/// Returns the subjects of a list that a binding on the other side does not have.
+pub(super) fn other_subjects(
+    (list, release): (&Json, &str),
+    (binding, other_release): (Option<&Json>, &str),
+) -> Vec<String> {
+    let known = binding.map(|binding| subjects(binding, other_release)).unwrap_or_default();
+    let known: HashSet<String> = known.into_iter().collect();
+    let all = items(list, &[]).iter().map(|subject| subject_name(subject, release));
+    all.filter(|subject| !known.contains(subject)).collect()
 }
 
 /// Returns the role and the scope of a binding.
