@@ -4,8 +4,7 @@
 //! A field of the type is a key of the table. Its [`Form`] says which values it has, and its
 //! documentation is that of the key.
 
-use super::reader::{Fields, Reader, items};
-use toml::Spanned;
+use super::reader::{Fields, Node, Reader, items};
 use toml::de::DeValue;
 
 /// The type of a key's value.
@@ -20,8 +19,6 @@ pub enum Kind {
     String(Option<&'static str>),
     /// One of these strings.
     OneOf(&'static [&'static str]),
-    /// A list of strings, each with this pattern.
-    Strings(Option<&'static str>),
     /// A list of jq filters.
     Filters,
     /// A string with this pattern, or `false`.
@@ -34,16 +31,12 @@ pub enum Kind {
     Object,
     /// A string, or such a table.
     TextOrObject,
-    /// A table with user-defined keys and string values, each with this pattern.
-    StringMap(&'static str),
-    /// A table of lists of strings, each with this pattern.
-    StringsMap(&'static str),
-    /// A list of such tables.
-    Objects,
     /// A table.
     Table(&'static Table),
-    /// A list of tables, written `[[name]]`.
-    Tables(&'static Table),
+    /// A list of such values; one of tables is written `[[name]]`.
+    List(&'static Kind),
+    /// A table with user-defined keys and such values.
+    Map(&'static Kind),
 }
 
 impl Kind {
@@ -53,23 +46,51 @@ impl Kind {
             Kind::Boolean => "a boolean",
             Kind::Integer(..) => "an integer",
             Kind::String(_) | Kind::OneOf(_) => "a string",
-            Kind::Strings(_) => "a list of strings",
             Kind::Filters => "a list of jq filters, which are strings",
             Kind::StringOrFalse(_) => "a string or false",
             Kind::Switch(_) => "a boolean or a string",
             Kind::Watch => "\"all\", \"own\" or a list of namespaces",
             Kind::Object | Kind::Table(_) => "a table",
             Kind::TextOrObject => "a YAML string or a table",
-            Kind::StringMap(_) => "a table of strings",
-            Kind::StringsMap(_) => "a table of lists of strings",
-            Kind::Objects | Kind::Tables(_) => "a list of tables",
+            Kind::List(Kind::String(_)) => "a list of strings",
+            Kind::List(_) => "a list of tables",
+            Kind::Map(Kind::List(_)) => "a table of lists of strings",
+            Kind::Map(_) => "a table of strings",
+        }
+    }
+
+    /// Returns true if a value has this type, whatever is in it.
+    pub(crate) fn has_type(self, value: &DeValue<'_>) -> bool {
+        match value {
+            DeValue::Boolean(false) if matches!(self, Kind::StringOrFalse(_)) => true,
+            DeValue::Boolean(_) => matches!(self, Kind::Boolean | Kind::Switch(_)),
+            DeValue::Integer(_) => matches!(self, Kind::Integer(..)),
+            DeValue::Array(_) => matches!(self, Kind::List(_) | Kind::Filters | Kind::Watch),
+            DeValue::String(_) => {
+                matches!(self, Kind::String(_) | Kind::OneOf(_) | Kind::Watch | Kind::TextOrObject)
+                    || matches!(self, Kind::StringOrFalse(_) | Kind::Switch(_))
+            }
+            DeValue::Table(_) => {
+                matches!(self, Kind::Object | Kind::Table(_) | Kind::Map(_) | Kind::TextOrObject)
+            }
+            DeValue::Float(_) | DeValue::Datetime(_) => false,
+        }
+    }
+
+    /// Returns the type of the items, if there are any.
+    pub(crate) fn item(self) -> Option<Kind> {
+        match self {
+            Kind::List(item) | Kind::Map(item) => Some(*item),
+            Kind::Filters | Kind::Watch => Some(Kind::String(None)),
+            _ => None,
         }
     }
 
     /// Returns the table that the value is, or that each item of it is.
     pub const fn table(self) -> Option<&'static Table> {
         match self {
-            Kind::Table(table) | Kind::Tables(table) => Some(table),
+            Kind::Table(table) => Some(table),
+            Kind::List(Kind::Table(table)) => Some(*table),
             _ => None,
         }
     }
@@ -144,7 +165,7 @@ pub trait Form {
     /// The type in the file.
     const KIND: Kind;
     /// The type of a list of them in the file.
-    const LIST: Kind = Kind::Objects;
+    const LIST: Kind = Kind::List(&Self::KIND);
     /// False if there is a value without the key.
     const REQUIRED: bool = true;
     /// The keys in place of the field's, if it is not one key.
@@ -152,7 +173,7 @@ pub trait Form {
 
     /// Returns the value in the file, which has the type [`Form::KIND`]; reports a wrong one. Forms
     /// that are not one key have none.
-    fn read(_: &mut Reader<'_>, _: &Key, _: &Spanned<DeValue<'_>>) -> Option<Self::Value> {
+    fn read(_: &mut Reader<'_>, _: &Key, _: &Node<'_>) -> Option<Self::Value> {
         None
     }
 
@@ -188,7 +209,7 @@ impl Form for bool {
     const KIND: Kind = Kind::Boolean;
     const REQUIRED: bool = false;
 
-    fn read(_: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<bool> {
+    fn read(_: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<bool> {
         value.get_ref().as_bool()
     }
 
@@ -202,11 +223,7 @@ impl<T: Form> Form for Option<T> {
     const KIND: Kind = T::KIND;
     const REQUIRED: bool = false;
 
-    fn read(
-        reader: &mut Reader<'_>,
-        key: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<Self::Value> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         Some(T::read(reader, key, value))
     }
 
@@ -221,11 +238,7 @@ impl<T: Form> Form for Vec<T> {
     const KIND: Kind = T::LIST;
     const REQUIRED: bool = false;
 
-    fn read(
-        reader: &mut Reader<'_>,
-        key: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<Self::Value> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         Some(items(value).filter_map(|item| T::read(reader, key, item)).collect())
     }
 
@@ -241,11 +254,7 @@ impl<T: Form> Form for Required<T> {
     type Value = T::Value;
     const KIND: Kind = T::KIND;
 
-    fn read(
-        reader: &mut Reader<'_>,
-        key: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<Self::Value> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         T::read(reader, key, value)
     }
 }
@@ -269,13 +278,8 @@ pub struct InChart<T>(T);
 impl<T: Declared> Form for InChart<T> {
     type Value = T::Value;
     const KIND: Kind = Kind::Table(T::IN_CHARTS);
-    const LIST: Kind = Kind::Tables(T::IN_CHARTS);
 
-    fn read(
-        reader: &mut Reader<'_>,
-        key: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<Self::Value> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         read_table::<T>(reader, key, value)
     }
 }
@@ -288,7 +292,7 @@ impl<T: Form> Form for Later<T> {
     const KIND: Kind = T::KIND;
     const REQUIRED: bool = T::REQUIRED;
 
-    fn read(_: &mut Reader<'_>, _: &Key, _: &Spanned<DeValue<'_>>) -> Option<()> {
+    fn read(_: &mut Reader<'_>, _: &Key, _: &Node<'_>) -> Option<()> {
         Some(())
     }
 
@@ -331,11 +335,7 @@ impl<T: Form<Value: Default>> Form for OrDefault<T> {
     const KIND: Kind = T::KIND;
     const REQUIRED: bool = false;
 
-    fn read(
-        reader: &mut Reader<'_>,
-        key: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<Self::Value> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         T::read(reader, key, value)
     }
 
@@ -352,11 +352,7 @@ impl<T: Declared> Form for OrEmpty<T> {
     const KIND: Kind = Kind::Table(T::TABLE);
     const REQUIRED: bool = false;
 
-    fn read(
-        reader: &mut Reader<'_>,
-        key: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<Self::Value> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         read_table::<T>(reader, key, value)
     }
 
@@ -372,7 +368,7 @@ impl<T: Declared> Form for OrEmpty<T> {
 pub(crate) fn read_table<T: Declared>(
     reader: &mut Reader<'_>,
     key: &Key,
-    value: &Spanned<DeValue<'_>>,
+    value: &Node<'_>,
 ) -> Option<T::Value> {
     let fields = reader.fields(key.kind.table()?, value.span(), value.get_ref().as_table()?);
     T::of(reader, &fields)
@@ -554,13 +550,11 @@ macro_rules! table {
             type Value = <$name as $crate::declare::Declared>::Value;
             const KIND: $crate::declare::Kind =
                 $crate::declare::Kind::Table(<$name as $crate::declare::Declared>::TABLE);
-            const LIST: $crate::declare::Kind =
-                $crate::declare::Kind::Tables(<$name as $crate::declare::Declared>::TABLE);
 
             fn read(
                 reader: &mut $crate::reader::Reader<'_>,
                 key: &$crate::declare::Key,
-                value: &toml::Spanned<toml::de::DeValue<'_>>,
+                value: &$crate::reader::Node<'_>,
             ) -> Option<Self::Value> {
                 $crate::declare::read_table::<$name>(reader, key, value)
             }
@@ -644,7 +638,7 @@ macro_rules! choices {
             fn read(
                 _: &mut $crate::reader::Reader<'_>,
                 _: &$crate::declare::Key,
-                value: &toml::Spanned<toml::de::DeValue<'_>>,
+                value: &$crate::reader::Node<'_>,
             ) -> Option<$name> {
                 $name::named(value.get_ref().as_str()?)
             }
@@ -656,27 +650,34 @@ macro_rules! choices {
     };
 }
 
-/// Declares keys with two words, of which the second is true.
+/// Declares keys whose words have values of another type, the default first.
 macro_rules! words {
-    ($($(#[doc = $doc:literal])+ $name:ident = $off:literal or $on:literal;)+) => {
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:ident: $type:ty = $first:literal => $default:expr, $($text:literal => $value:expr),+;
+    )+) => {
         $($(#[doc = $doc])+
         pub struct $name;
 
         impl $crate::declare::Form for $name {
-            type Value = bool;
-            const KIND: $crate::declare::Kind = $crate::declare::Kind::OneOf(&[$off, $on]);
+            type Value = $type;
+            const KIND: $crate::declare::Kind =
+                $crate::declare::Kind::OneOf(&[$first, $($text),+]);
             const REQUIRED: bool = false;
 
             fn read(
                 _: &mut $crate::reader::Reader<'_>,
                 _: &$crate::declare::Key,
-                value: &toml::Spanned<toml::de::DeValue<'_>>,
-            ) -> Option<bool> {
-                Some(value.get_ref().as_str()? == $on)
+                value: &$crate::reader::Node<'_>,
+            ) -> Option<$type> {
+                Some(match value.get_ref().as_str()? {
+                    $($text => $value,)+
+                    _ => $default,
+                })
             }
 
-            fn missing() -> Option<bool> {
-                Some(false)
+            fn missing() -> Option<$type> {
+                Some($default)
             }
         })+
     };

@@ -2,7 +2,7 @@
 
 use super::Text;
 use super::declare::{Form, Key, Kind};
-use super::reader::{Reader, as_json};
+use super::reader::{Node, Reader, as_json};
 use crate::diag::Code;
 use crate::ir::label_fault;
 use regex::Regex;
@@ -11,8 +11,6 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path as StdPath, PathBuf};
 use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
-use toml::Spanned;
-use toml::de::DeValue;
 
 /// Longest name of a bundle: Helm's limit for the name of a release, which is often the chart's.
 pub(crate) const NAME_LIMIT: usize = 53;
@@ -42,9 +40,8 @@ pub trait Rule {
 impl<T: Rule> Form for T {
     type Value = String;
     const KIND: Kind = Kind::String(T::PATTERN);
-    const LIST: Kind = Kind::Strings(T::PATTERN);
 
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<String> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<String> {
         let text = value.get_ref().as_str()?;
         if let Some((message, hint)) = T::fault(key, text) {
             reader.error(Code::InvalidValue, &value.span(), message, hint);
@@ -101,7 +98,7 @@ impl Form for File {
     type Value = PathBuf;
     const KIND: Kind = Filled::KIND;
 
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<PathBuf> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<PathBuf> {
         Filled::read(reader, key, value).map(PathBuf::from)
     }
 }
@@ -215,11 +212,7 @@ impl Form for PullSecret {
     type Value = Option<String>;
     const KIND: Kind = Kind::StringOrFalse(SUBDOMAIN);
 
-    fn read(
-        reader: &mut Reader<'_>,
-        _: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<Option<String>> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Option<String>> {
         let Some(text) = value.get_ref().as_str() else { return Some(None) };
         if let Some(fault) = subdomain_fault(text) {
             let message = format!("the pull secret name {fault}");
@@ -294,9 +287,8 @@ pub struct Placed<T>(T);
 impl<T: Rule> Form for Placed<T> {
     type Value = Text;
     const KIND: Kind = T::KIND;
-    const LIST: Kind = T::LIST;
 
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<Text> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Text> {
         let text = T::read(reader, key, value)?;
         Some(Text { text, span: reader.span(value.span()) })
     }
@@ -311,11 +303,7 @@ impl Form for ChartVersion {
         "^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?(\\+[0-9A-Za-z.-]+)?$",
     ));
 
-    fn read(
-        reader: &mut Reader<'_>,
-        _: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<semver::Version> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<semver::Version> {
         let text = value.get_ref().as_str()?;
         let error = match semver::Version::parse(text) {
             Ok(version) => return Some(version),
@@ -338,7 +326,7 @@ impl<const LEAST: u32, const MOST: u32> Form for Integer<LEAST, MOST> {
     type Value = u32;
     const KIND: Kind = Kind::Integer(LEAST, MOST);
 
-    fn read(_: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<u32> {
+    fn read(_: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<u32> {
         let number = value.get_ref().as_integer()?;
         u32::from_str_radix(number.as_str(), number.radix()).ok()
     }
@@ -351,7 +339,7 @@ impl<const LEAST: u32, const MOST: u32> Form for Seconds<LEAST, MOST> {
     type Value = Duration;
     const KIND: Kind = Kind::Integer(LEAST, MOST);
 
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<Duration> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Duration> {
         let seconds = Integer::<LEAST, MOST>::read(reader, key, value)?;
         Some(Duration::from_secs(u64::from(seconds)))
     }
@@ -364,7 +352,7 @@ impl Form for Object {
     type Value = Json;
     const KIND: Kind = Kind::Object;
 
-    fn read(_: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Json> {
+    fn read(_: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Json> {
         Some(as_json(value.get_ref()))
     }
 }

@@ -1,15 +1,13 @@
 //! Values with the types of the Kubernetes API.
 
 use super::declare::{Form, Key, Kind};
-use super::reader::{Reader, as_json};
+use super::reader::{Node, Reader, as_json};
 use crate::diag::Code;
 use crate::ir::{path_of, read_as};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
-use toml::Spanned;
-use toml::de::DeValue;
 
 /// A table with the fields of `T`, a type of the Kubernetes API.
 pub struct Api<T>(PhantomData<T>);
@@ -18,7 +16,7 @@ impl<T: DeserializeOwned> Form for Api<T> {
     type Value = Json;
     const KIND: Kind = Kind::Object;
 
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<Json> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Json> {
         typed::<T>(reader, key, value)
     }
 }
@@ -28,10 +26,10 @@ pub struct ApiList<T>(PhantomData<T>);
 
 impl<T: DeserializeOwned> Form for ApiList<T> {
     type Value = Vec<Json>;
-    const KIND: Kind = Kind::Objects;
+    const KIND: Kind = Kind::List(&Kind::Object);
     const REQUIRED: bool = false;
 
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<Vec<Json>> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Vec<Json>> {
         match typed::<Vec<T>>(reader, key, value)? {
             Json::Array(items) => Some(items),
             _ => None,
@@ -56,7 +54,7 @@ impl Form for TextMap {
     fn read(
         reader: &mut Reader<'_>,
         key: &Key,
-        value: &Spanned<DeValue<'_>>,
+        value: &Node<'_>,
     ) -> Option<BTreeMap<String, String>> {
         serde_json::from_value(Strings::read(reader, key, value)?).ok()
     }
@@ -67,7 +65,7 @@ impl Form for TextMap {
 fn typed<T: DeserializeOwned>(
     reader: &mut Reader<'_>,
     key: &Key,
-    value: &Spanned<DeValue<'_>>,
+    value: &Node<'_>,
 ) -> Option<Json> {
     let hint = "see the Kubernetes API reference of pods and containers for the fields";
     let (name, range, json) = (key.name, value.span(), as_json(value.get_ref()));

@@ -14,6 +14,9 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+/// A value in the file, with its range.
+pub type Node<'t> = Spanned<DeValue<'t>>;
+
 /// A value and its range in the file.
 pub(crate) type Located<T> = (T, Range<usize>);
 
@@ -55,7 +58,7 @@ pub(crate) struct Known {
 pub struct Fields<'t> {
     /// The table's header, or the whole of an inline table.
     pub(crate) header: Range<usize>,
-    values: Vec<(&'static Key, &'t Spanned<DeValue<'t>>)>,
+    values: Vec<(&'static Key, &'t Node<'t>)>,
 }
 
 impl Reader<'_> {
@@ -178,12 +181,12 @@ impl Reader<'_> {
 
     pub(crate) fn missing(&mut self, table: &Table, header: &Range<usize>, key: &Key) {
         let (message, hint) = match key.kind {
-            Kind::Tables(tables) => (
+            Kind::List(Kind::Table(table)) => (
                 "the configuration has no bundle".to_owned(),
                 format!(
                     "add a bundle with `bundle2chart add REFERENCE`, or by hand:\n{}\nname = \"my-operator\"\n\
                      image = \"registry.example.com/team/my-operator-bundle:1.0\"",
-                    tables.header
+                    table.header
                 ),
             ),
             _ => (
@@ -250,121 +253,79 @@ impl Reader<'_> {
         }
     }
 
-    fn well_typed(&mut self, key: &Key, value: &Spanned<DeValue<'_>>) -> bool {
-        let range = value.span();
-        let fits = match (key.kind, value.get_ref()) {
-            (Kind::Boolean | Kind::Switch(_), DeValue::Boolean(_))
-            | (
-                Kind::String(_) | Kind::StringOrFalse(_) | Kind::Switch(_) | Kind::Watch,
-                DeValue::String(_),
-            )
-            | (Kind::StringOrFalse(_), DeValue::Boolean(false))
-            | (Kind::Object | Kind::Table(_), DeValue::Table(_)) => true,
+    fn well_typed(&mut self, key: &Key, value: &Node<'_>) -> bool {
+        let fault = match (key.kind, value.get_ref()) {
+            (kind, found) if !kind.has_type(found) => {
+                let (message, hint) = self.mismatch(key, value);
+                Some((Code::WrongType, message, hint))
+            }
             (Kind::Integer(least, most), DeValue::Integer(number)) => {
                 let parsed = u32::from_str_radix(number.as_str(), number.radix());
-                if parsed.is_ok_and(|number| (least..=most).contains(&number)) {
-                    return true;
-                }
+                let fits = parsed.is_ok_and(|number| (least..=most).contains(&number));
                 let message = format!("`{}` must be a number from {least} to {most}", key.name);
                 let hint = format!("`{}`: {}", key.name, key.doc);
-                self.error(Code::InvalidValue, &range, message, hint);
-                return false;
+                (!fits).then_some((Code::InvalidValue, message, hint))
             }
-            (Kind::OneOf(known), DeValue::String(text)) => {
-                if known.contains(&text.as_ref()) {
-                    return true;
-                }
+            (Kind::OneOf(known), DeValue::String(text)) if !known.contains(&text.as_ref()) => {
                 let message = format!("invalid value `{text}` of `{}`", key.name);
-                let hint = suggest::hint(text, known, "values");
-                self.error(Code::InvalidValue, &range, message, hint);
-                return false;
+                Some((Code::InvalidValue, message, suggest::hint(text.as_ref(), known, "values")))
             }
-            (Kind::Strings(_) | Kind::Filters | Kind::Watch, DeValue::Array(items)) => {
-                let strings = items
-                    .iter()
-                    .map(|item| (item, matches!(item.get_ref(), DeValue::String(_)), "a string"));
-                self.items(key, strings);
-                return true;
-            }
-            (Kind::TextOrObject, DeValue::String(_) | DeValue::Table(_)) => true,
-            (Kind::StringMap(_), DeValue::Table(entries)) => {
-                let items = entries.iter().map(|(_, item)| item);
-                let strings = items
-                    .map(|item| (item, matches!(item.get_ref(), DeValue::String(_)), "a string"));
-                self.items(key, strings);
-                return true;
-            }
-            (Kind::StringsMap(_), DeValue::Table(entries)) => {
-                let lists: Vec<_> = entries.iter().map(|(_, list)| list).collect();
-                self.items(
-                    key,
-                    lists.iter().map(|list| {
-                        (*list, matches!(list.get_ref(), DeValue::Array(_)), "a list of strings")
-                    }),
-                );
-                for item in lists.iter().filter_map(|list| list.get_ref().as_array()).flatten() {
-                    let fits = matches!(item.get_ref(), DeValue::String(_));
-                    self.items(key, std::iter::once((item, fits, "a string")));
-                }
-                return true;
-            }
-            (Kind::Objects | Kind::Tables(_), DeValue::Array(items)) => {
-                let tables = items
-                    .iter()
-                    .map(|item| (item, matches!(item.get_ref(), DeValue::Table(_)), "a table"));
-                self.items(key, tables);
-                return true;
-            }
-            _ => false,
+            _ => None,
         };
-
-        if !fits {
-            let found = type_name(value.get_ref());
-            let message =
-                format!("`{}` must be {}, but this is {found}", key.name, key.kind.expected());
-            let hint = match (key.kind, value.get_ref()) {
-                (Kind::Tables(tables), DeValue::Table(_)) => {
-                    format!("write `{}`, with double brackets", tables.header)
-                }
-                (Kind::Strings(_) | Kind::Filters, DeValue::String(_)) => {
-                    let text = self.source.text.get(range.clone()).unwrap_or_default();
-                    format!("put it in brackets: `{} = [{text}]`", key.name)
-                }
-                (Kind::StringOrFalse(_), DeValue::Boolean(true)) => {
-                    format!("set a name: `{} = \"…\"`", key.name)
-                }
-                _ => format!("`{}`: {}", key.name, key.doc),
-            };
-            self.error(Code::WrongType, &range, message, hint);
+        if let Some((code, message, hint)) = fault {
+            self.error(code, &value.span(), message, hint);
+            return false;
         }
 
-        fits
+        self.check_items(key, key.kind, value);
+        true
     }
 
-    fn items<'t>(
-        &mut self,
-        key: &Key,
-        items: impl Iterator<Item = (&'t Spanned<DeValue<'t>>, bool, &'static str)>,
-    ) {
-        for (item, fits, expected) in items {
-            if !fits {
-                let found = type_name(item.get_ref());
-                let message =
-                    format!("every item of `{}` must be {expected}, but this is {found}", key.name);
-                let hint = match item.get_ref() {
-                    DeValue::Array(_) | DeValue::Table(_) => "remove it".to_owned(),
-                    _ if expected == "a string" => "put it in quotes".to_owned(),
-                    _ => format!("`{}` is {}", key.name, key.kind.expected()),
-                };
-                self.error(Code::WrongType, &item.span(), message, hint);
+    /// Returns the message and the hint about a value of another type than the key has.
+    fn mismatch(&self, key: &Key, value: &Node<'_>) -> (String, String) {
+        let (name, found) = (key.name, value.get_ref());
+        let message =
+            format!("`{name}` must be {}, but this is {}", key.kind.expected(), type_name(found));
+        let hint = match (key.kind, found) {
+            (Kind::List(Kind::Table(table)), DeValue::Table(_)) => {
+                format!("write `{}`, with double brackets", table.header)
             }
+            (Kind::List(Kind::String(_)) | Kind::Filters, DeValue::String(_)) => {
+                let text = self.source.text.get(value.span()).unwrap_or_default();
+                format!("put it in brackets: `{name} = [{text}]`")
+            }
+            (Kind::StringOrFalse(_), DeValue::Boolean(true)) => {
+                format!("set a name: `{name} = \"…\"`")
+            }
+            _ => format!("`{name}`: {}", key.doc),
+        };
+        (message, hint)
+    }
+
+    /// Reports the items of a value, and those in them, that have another type than `kind` says.
+    fn check_items(&mut self, key: &Key, kind: Kind, value: &Node<'_>) {
+        let Some(kind) = kind.item() else { return };
+        for item in items(value).chain(entries(value).map(|((_, item), _)| item)) {
+            if kind.has_type(item.get_ref()) {
+                self.check_items(key, kind, item);
+                continue;
+            }
+            let (expected, found) = (kind.expected(), type_name(item.get_ref()));
+            let message =
+                format!("every item of `{}` must be {expected}, but this is {found}", key.name);
+            let hint = match item.get_ref() {
+                DeValue::Array(_) | DeValue::Table(_) => "remove it".to_owned(),
+                _ if matches!(kind, Kind::String(_)) => "put it in quotes".to_owned(),
+                _ => format!("`{}` is {}", key.name, key.kind.expected()),
+            };
+            self.error(Code::WrongType, &item.span(), message, hint);
         }
     }
 }
 
 impl<'t> Fields<'t> {
     /// Returns a key that is there and well-typed, with its value.
-    pub(crate) fn entry(&self, name: &str) -> Option<(&'static Key, &'t Spanned<DeValue<'t>>)> {
+    pub(crate) fn entry(&self, name: &str) -> Option<(&'static Key, &'t Node<'t>)> {
         self.values.iter().find(|(key, _)| key.name == name).copied()
     }
 
@@ -374,7 +335,7 @@ impl<'t> Fields<'t> {
     }
 
     /// Returns every key that is there and well-typed, with its value.
-    pub(crate) fn all(&self) -> &[(&'static Key, &'t Spanned<DeValue<'t>>)] {
+    pub(crate) fn all(&self) -> &[(&'static Key, &'t Node<'t>)] {
         &self.values
     }
 
@@ -395,22 +356,20 @@ impl<'t> Fields<'t> {
     }
 
     /// Returns the items of the list at a key.
-    pub(crate) fn items(&self, name: &str) -> impl Iterator<Item = &'t Spanned<DeValue<'t>>> {
+    pub(crate) fn items(&self, name: &str) -> impl Iterator<Item = &'t Node<'t>> {
         self.entry(name).into_iter().flat_map(|(_, value)| items(value))
     }
 }
 
 /// Returns the items of a list; none of another value.
-pub(crate) fn items<'t>(
-    value: &'t Spanned<DeValue<'t>>,
-) -> impl Iterator<Item = &'t Spanned<DeValue<'t>>> {
+pub(crate) fn items<'t>(value: &'t Node<'t>) -> impl Iterator<Item = &'t Node<'t>> {
     value.get_ref().as_array().into_iter().flatten()
 }
 
 /// Returns the entries of a table with user-defined keys.
 pub(crate) fn entries<'t>(
-    value: &'t Spanned<DeValue<'t>>,
-) -> impl Iterator<Item = Located<(&'t str, &'t Spanned<DeValue<'t>>)>> {
+    value: &'t Node<'t>,
+) -> impl Iterator<Item = Located<(&'t str, &'t Node<'t>)>> {
     let table = value.get_ref().as_table().into_iter().flatten();
     table.map(|(name, value)| ((name.get_ref().as_ref(), value), name.span()))
 }

@@ -75,7 +75,6 @@ fn kind(kind: Kind) -> Value {
         }
         Kind::String(pattern) => string(pattern),
         Kind::OneOf(values) => json!({ "enum": values }),
-        Kind::Strings(pattern) => json!({ "type": "array", "items": string(pattern) }),
         Kind::Filters => json!({ "type": "array", "items": string(None) }),
         Kind::StringOrFalse(pattern) => {
             json!({ "anyOf": [string(Some(pattern)), { "const": false }] })
@@ -96,16 +95,14 @@ fn kind(kind: Kind) -> Value {
         }),
         Kind::Object => json!({ "type": "object" }),
         Kind::TextOrObject => json!({ "anyOf": [string(None), { "type": "object" }] }),
-        Kind::StringMap(pattern) => {
-            json!({ "type": "object", "additionalProperties": string(Some(pattern)) })
-        }
-        Kind::StringsMap(pattern) => {
-            let list = json!({ "type": "array", "items": string(Some(pattern)) });
-            json!({ "type": "object", "additionalProperties": list })
-        }
-        Kind::Objects => json!({ "type": "array", "items": { "type": "object" } }),
         Kind::Table(inner) => table(inner),
-        Kind::Tables(inner) => json!({ "type": "array", "items": table(inner), "minItems": 1 }),
+        Kind::List(Kind::Table(inner)) => {
+            json!({ "type": "array", "items": table(inner), "minItems": 1 })
+        }
+        Kind::List(item) => json!({ "type": "array", "items": self::kind(*item) }),
+        Kind::Map(item) => {
+            json!({ "type": "object", "additionalProperties": self::kind(*item) })
+        }
     }
 }
 
@@ -125,7 +122,7 @@ mod tests {
             assert!(property["description"].as_str().is_some_and(|text| text.len() > 10));
             match key.kind {
                 Kind::Table(inner) => covered(inner, property),
-                Kind::Tables(inner) => covered(inner, &property["items"]),
+                Kind::List(Kind::Table(inner)) => covered(inner, &property["items"]),
                 _ => {}
             }
         }

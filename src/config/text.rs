@@ -1,8 +1,8 @@
 //! Maps a part of a TOML string value to its place in the file.
 
 use crate::ir::Step;
+use crate::reader::Node;
 use std::ops::Range;
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Returns the range in `source` of the deepest existing part of `steps` in the table at `table`:
@@ -38,10 +38,7 @@ pub fn value_at(source: &str, table: Range<usize>, steps: &[Step]) -> Range<usiz
 
 /// Returns the innermost table of this range: one that a header only implies has that of the
 /// header.
-fn standing_at<'t>(
-    value: &'t Spanned<DeValue<'t>>,
-    range: &Range<usize>,
-) -> Option<&'t Spanned<DeValue<'t>>> {
+fn standing_at<'t>(value: &'t Node<'t>, range: &Range<usize>) -> Option<&'t Node<'t>> {
     let inside = match value.get_ref() {
         DeValue::Table(entries) => entries.values().find_map(|inner| standing_at(inner, range)),
         DeValue::Array(items) => items.iter().find_map(|inner| standing_at(inner, range)),

@@ -116,7 +116,7 @@ table! {
 
 words! {
     /// True for an LLMInferenceService.
-    KserveForm = "llm-d" or "kserve";
+    KserveForm: bool = "llm-d" => false, "kserve" => true;
 }
 
 /// The source of a model.

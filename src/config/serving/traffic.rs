@@ -66,11 +66,11 @@ patterns! {
 
 words! {
     /// True if an AuthPolicy requires a token.
-    RequestAuth = "none" or "kuadrant";
+    RequestAuth: bool = "none" => false, "kuadrant" => true;
     /// True for a KEDA ScaledObject, false for a HorizontalPodAutoscaler.
-    Keda = "hpa" or "keda";
+    Keda: bool = "hpa" => false, "keda" => true;
     /// True if pod metrics have the names of Google Cloud Managed Service for Prometheus.
-    GkeMetrics = "prometheus-adapter" or "gke";
+    GkeMetrics: bool = "prometheus-adapter" => false, "gke" => true;
 }
 
 fn route(

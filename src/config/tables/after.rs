@@ -7,12 +7,10 @@ use crate::declare::{Form, Key, Kind, OrDefault, table, words};
 use crate::diag::{Code, Span};
 use crate::forms::{Namespace, Reference, Rule};
 use crate::ir::{Phase, Release, dns_subdomain, is_label_value};
-use crate::reader::{Fields, Reader, as_json, entries};
+use crate::reader::{Fields, Node, Reader, as_json, entries};
 use crate::yaml;
 use serde_json::{Map, Value as Json, json};
 use std::ops::Range;
-use toml::Spanned;
-use toml::de::DeValue;
 
 table! {
     /// Steps after the installation: changes to objects that an operator creates. helmfile carries
@@ -153,13 +151,9 @@ pub struct Pairs;
 
 impl Form for Pairs {
     type Value = Map<String, Json>;
-    const KIND: Kind = Kind::StringMap("^");
+    const KIND: Kind = Kind::Map(&Kind::String(Some("^")));
 
-    fn read(
-        reader: &mut Reader<'_>,
-        key: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<Map<String, Json>> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Map<String, Json>> {
         let mut pairs = Map::new();
         for ((name, value), range) in entries(value) {
             let Some(text) = value.get_ref().as_str() else { continue };
@@ -192,7 +186,7 @@ impl Form for MergePatch {
     const KIND: Kind = Kind::TextOrObject;
     const REQUIRED: bool = false;
 
-    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Json> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Json> {
         let patch = match value.get_ref().as_str() {
             Some(text) => parsed(text),
             None => Ok(as_json(value.get_ref())),
@@ -241,7 +235,7 @@ fn parsed(text: &str) -> Result<Json, (String, &'static str)> {
 
 words! {
     /// True for `always`.
-    Resetting = "once" or "always";
+    Resetting: bool = "once" => false, "always" => true;
 }
 
 /// The plural of a kind.

@@ -4,10 +4,9 @@ use super::deploy::Subfolder;
 use crate::declare::{Form, Key, Kind, choices, table};
 use crate::diag::{Code, suggest};
 use crate::forms::{Any, ApiKind, Label, Namespace, ObjectName, Word, patterns};
-use crate::reader::{Fields, Reader};
+use crate::reader::{Fields, Node, Reader};
 use crate::{CRDS_SUFFIX, Layout, OPERANDS_SUFFIX};
 use toml::Spanned;
-use toml::de::DeValue;
 
 table! {
     /// Generates Argo CD objects that install the charts in the order of `depends-on`.
@@ -139,7 +138,7 @@ impl Form for Discovery {
     type Value = Discovery;
     const KIND: Kind = Namespace::KIND;
 
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<Discovery> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Discovery> {
         let namespace = Namespace::read(reader, key, value)?;
         // Directories of versions side by side would each become an Application.
         if reader.known.output.layout != Layout::Flat {
@@ -161,7 +160,7 @@ impl Form for KnownChart {
     type Value = String;
     const KIND: Kind = Label::KIND;
 
-    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<String> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<String> {
         let text = value.get_ref().as_str()?;
         let names: Vec<&str> = reader.known.charts.iter().map(String::as_str).collect();
         // Companion charts may follow from objects that are not known yet.

@@ -15,10 +15,8 @@ use crate::declare::{Flat, Form, Header, Key, Kind, OrDefault, table};
 use crate::diag::{Code, Span};
 use crate::forms::{Any, ChartVersion, Filled, Listed, Name, Namespace, Placed, Reference, Word};
 use crate::ir::{Phase, Scopes};
-use crate::reader::{Fields, Reader};
+use crate::reader::{Fields, Node, Reader};
 use crate::{CRDS_SUFFIX, OPERANDS_SUFFIX, Text};
-use toml::Spanned;
-use toml::de::DeValue;
 
 table! {
     /// A bundle to compile into a chart.
@@ -285,7 +283,7 @@ impl Form for WantedVersion {
     type Value = WantedVersion;
     const KIND: Kind = Any::KIND;
 
-    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Self> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Self> {
         let (text, span) = (value.get_ref().as_str()?, reader.span(value.span()));
         if let Ok(version) = semver::Version::parse(text) {
             return Some(WantedVersion { request: VersionRequest::Exact(version), span });

@@ -7,11 +7,9 @@ use crate::BundleConfig;
 use crate::declare::{Form, Key, Kind, table};
 use crate::diag::{Code, Diagnostic};
 use crate::forms::{Label, Rule, plain};
-use crate::reader::{Fields, Reader};
+use crate::reader::{Fields, Node, Reader};
 use std::ops::Range;
 use std::path::{Component, Path};
-use toml::Spanned;
-use toml::de::DeValue;
 
 table! {
     /// Deployment with helmfile, Argo CD or Flux: generates files next to the charts that install
@@ -161,11 +159,7 @@ impl Form for HelmfileName {
     type Value = Option<String>;
     const KIND: Kind = Kind::Switch("^[^/\\\\\\s]+\\.yaml(\\.gotmpl)?$");
 
-    fn read(
-        reader: &mut Reader<'_>,
-        _: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<Option<String>> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Option<String>> {
         let Some(text) = value.get_ref().as_str() else {
             let is_on = value.get_ref().as_bool()?;
             return Some(is_on.then(|| "helmfile.yaml".to_owned()));
@@ -191,7 +185,7 @@ impl Form for Folder {
     type Value = String;
     const KIND: Kind = Kind::String(Some("^[^/\\\\\\s][^\\\\\\s]*$"));
 
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<String> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<String> {
         let text = value.get_ref().as_str()?;
         let fits = !text.is_empty() && !text.contains(char::is_whitespace) && !text.contains('\\');
         let inner = fits.then(|| below("", Path::new(text))).flatten();
@@ -211,7 +205,7 @@ impl Form for Subfolder {
     type Value = String;
     const KIND: Kind = Folder::KIND;
 
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<String> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<String> {
         let folder = Folder::read(reader, key, value)?;
         if folder.is_empty() {
             let message = "the output directory itself contains the charts";

@@ -4,9 +4,7 @@ use crate::declare::{Form, Key, Kind, table};
 use crate::diag::Code;
 use crate::forms::{Any, Rule};
 use crate::ir::{Ignore, Pattern};
-use crate::reader::{Fields, Reader};
-use toml::Spanned;
-use toml::de::DeValue;
+use crate::reader::{Fields, Node, Reader};
 
 table! {
     /// Changes that `diff`, and the reports written by `build`, ignore and count.
@@ -31,7 +29,7 @@ impl Form for PatternText {
     type Value = Pattern;
     const KIND: Kind = Any::KIND;
 
-    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Pattern> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Pattern> {
         let hint = "run `bundle2chart explain invalid-pattern` for the syntax";
         Pattern::parse(value.get_ref().as_str()?)
             .map_err(|why| reader.error(Code::InvalidPattern, &value.span(), why, hint))

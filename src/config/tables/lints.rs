@@ -2,11 +2,9 @@
 
 use crate::declare::{Form, Key, Kind};
 use crate::diag::{Code, Diagnostics, LintLevel, suggest};
-use crate::reader::{Reader, entries};
+use crate::reader::{Node, Reader, entries};
 use crate::{BundleConfig, Config};
 use std::collections::BTreeMap;
-use toml::Spanned;
-use toml::de::DeValue;
 
 /// Levels by code; codes that are not in it keep theirs.
 pub type Lints = BTreeMap<Code, LintLevel>;
@@ -16,9 +14,9 @@ pub struct Levels;
 
 impl Form for Levels {
     type Value = Lints;
-    const KIND: Kind = Kind::StringMap("^(allow|deny)$");
+    const KIND: Kind = Kind::Map(&Kind::String(Some("^(allow|deny)$")));
 
-    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Lints> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Lints> {
         let mut lints = Lints::new();
         for ((name, level), range) in entries(value) {
             let Some(text) = level.get_ref().as_str() else { continue };

@@ -3,10 +3,8 @@
 use crate::declare::{Form, Header, Key, Kind, table};
 use crate::diag::Code;
 use crate::forms::{Reference, ReferencePrefix, Rule};
-use crate::reader::Reader;
+use crate::reader::{Node, Reader};
 use std::path::PathBuf;
-use toml::Spanned;
-use toml::de::DeValue;
 
 /// The prefix of a mirror's `to` for image layouts.
 const OCI_LAYOUT: &str = "oci-layout:";
@@ -43,7 +41,7 @@ impl Form for MirrorTarget {
     type Value = MirrorTarget;
     const KIND: Kind = Kind::String(Some("^[^\\s/].*$"));
 
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<Self> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self> {
         let text = value.get_ref().as_str()?;
         let (message, hint) = match target(key, text) {
             Ok(target) => return Some(target),

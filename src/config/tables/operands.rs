@@ -3,13 +3,11 @@
 
 use crate::declare::{Form, Key, Kind, OrDefault, table};
 use crate::diag::{Code, Span, suggest};
-use crate::forms::{NAMESPACE, Namespace, ObjectName, Placed, Rule, SUBDOMAIN};
+use crate::forms::{Namespace, ObjectName, Placed, Rule, SUBDOMAIN};
 use crate::ir::{Scope, Scopes, dns_subdomain};
-use crate::reader::{Fields, Located, Reader, entries, items};
+use crate::reader::{Fields, Located, Node, Reader, entries, items};
 use crate::{BundleConfig, Text};
 use std::collections::BTreeMap;
-use toml::Spanned;
-use toml::de::DeValue;
 
 /// The key in `[bundle.service-accounts]` for the release namespace.
 const RELEASE: &str = "release";
@@ -147,12 +145,12 @@ pub struct Namespaces;
 
 impl Form for Namespaces {
     type Value = BTreeMap<String, String>;
-    const KIND: Kind = Kind::StringMap(NAMESPACE);
+    const KIND: Kind = Kind::Map(&Namespace::KIND);
 
     fn read(
         reader: &mut Reader<'_>,
         key: &Key,
-        value: &Spanned<DeValue<'_>>,
+        value: &Node<'_>,
     ) -> Option<BTreeMap<String, String>> {
         let mut namespaces: BTreeMap<String, String> = BTreeMap::new();
         for ((name, value), range) in entries(value) {
@@ -193,13 +191,9 @@ pub struct ServiceAccounts;
 
 impl Form for ServiceAccounts {
     type Value = Vec<(Text, Vec<Text>)>;
-    const KIND: Kind = Kind::StringsMap(SUBDOMAIN);
+    const KIND: Kind = Kind::Map(&Kind::List(&ObjectName::KIND));
 
-    fn read(
-        reader: &mut Reader<'_>,
-        key: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<Self::Value> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         let mut accounts = Vec::new();
         for ((name, list), range) in entries(value) {
             let read = |item| Placed::<ObjectName>::read(reader, key, item);
@@ -215,9 +209,9 @@ pub struct ScopeMap;
 
 impl Form for ScopeMap {
     type Value = Scopes;
-    const KIND: Kind = Kind::StringMap("^(Cluster|Namespaced)$");
+    const KIND: Kind = Kind::Map(&Kind::String(Some("^(Cluster|Namespaced)$")));
 
-    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Scopes> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Scopes> {
         let mut scopes = Scopes::new();
         for ((kind, value), range) in entries(value) {
             let named = kind.split_once('/').is_some_and(|(group, kind)| {

@@ -3,10 +3,8 @@
 use crate::declare::{Form, Key, Kind, choices, table};
 use crate::diag::Code;
 use crate::forms::{Filled, Integer, Rule, plain};
-use crate::reader::Reader;
+use crate::reader::{Node, Reader};
 use std::path::{Component, Path, PathBuf};
-use toml::Spanned;
-use toml::de::DeValue;
 
 table! {
     /// Output directory settings.
@@ -47,7 +45,7 @@ impl Form for Directory {
     type Value = PathBuf;
     const KIND: Kind = Kind::String(None);
 
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<PathBuf> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<PathBuf> {
         let (text, range) = (value.get_ref().as_str()?, value.span());
         if let Some((message, hint)) = Filled::fault(key, text) {
             reader.error(Code::InvalidValue, &range, message, hint);

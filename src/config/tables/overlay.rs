@@ -1,16 +1,14 @@
 //! `[[bundle.overlay]]` and `[[bundle.patch]]`, and those of `[[chart]]`: the user's own manifests,
 //! and changes to the objects of a bundle or chart.
 
-use crate::declare::{Form, Key, Kind, table};
+use crate::declare::{Form, Key, Kind, table, words};
 use crate::diag::{Code, Span};
 use crate::forms::{Any, Filled, Placed};
 use crate::ir::Phase;
 use crate::jq::{self, Purpose};
-use crate::reader::{Fields, Reader, as_json};
+use crate::reader::{Fields, Node, Reader, as_json};
 use crate::{Filter, Text, text};
 use serde_json::Value as Json;
-use toml::Spanned;
-use toml::de::DeValue;
 
 table! {
     /// Overlays: your own manifests. They are parsed like the bundle's manifests and validated
@@ -71,11 +69,7 @@ impl Form for Manifest {
     type Value = (OverlaySource, Span);
     const KIND: Kind = Kind::TextOrObject;
 
-    fn read(
-        reader: &mut Reader<'_>,
-        key: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<Self::Value> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         let source = match value.get_ref().as_str() {
             Some(_) => OverlaySource::Text(Filled::read(reader, key, value)?),
             None => OverlaySource::Object(as_json(value.get_ref())),
@@ -84,25 +78,10 @@ impl Form for Manifest {
     }
 }
 
-/// The phase of an overlay.
-pub struct OverlayPhase;
-
-impl Form for OverlayPhase {
-    type Value = Phase;
-    const KIND: Kind = Kind::OneOf(&["with", "before", "operand"]);
-    const REQUIRED: bool = false;
-
-    fn read(_: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Phase> {
-        Some(match value.get_ref().as_str()? {
-            "before" => Phase::Before,
-            "operand" => Phase::Operand,
-            _ => Phase::With,
-        })
-    }
-
-    fn missing() -> Option<Phase> {
-        Some(Phase::With)
-    }
+words! {
+    /// The phase of an overlay.
+    OverlayPhase: Phase = "with" => Phase::With, "before" => Phase::Before,
+        "operand" => Phase::Operand;
 }
 
 table! {
@@ -124,7 +103,7 @@ impl Form for FilterProgram {
     const KIND: Kind = Any::KIND;
     const LIST: Kind = Kind::Filters;
 
-    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Filter> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Filter> {
         program(reader, value, Purpose::Filter)
     }
 }
@@ -136,17 +115,13 @@ impl Form for PatchProgram {
     type Value = Filter;
     const KIND: Kind = Any::KIND;
 
-    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Filter> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Filter> {
         program(reader, value, Purpose::Patch)
     }
 }
 
 /// Returns a jq program, reported when it cannot be used.
-fn program(
-    reader: &mut Reader<'_>,
-    value: &Spanned<DeValue<'_>>,
-    purpose: Purpose,
-) -> Option<Filter> {
+fn program(reader: &mut Reader<'_>, value: &Node<'_>, purpose: Purpose) -> Option<Filter> {
     let (program, range) = (value.get_ref().as_str()?, value.span());
     if let Err(error) = jq::check(program, purpose) {
         let part = text::locate(&reader.source.text, range.clone(), error.range);

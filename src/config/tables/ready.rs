@@ -2,13 +2,11 @@
 
 use super::overlay::Overlay;
 use crate::Text;
-use crate::declare::{Flat, Form, Key, Kind, table};
+use crate::declare::{Flat, Form, Key, Kind, table, words};
 use crate::diag::{Code, Span};
 use crate::forms::{ApiKind, Namespace, ObjectName, Placed, Rule};
 use crate::ir::{LASTING_WORKLOADS, Object, Phase};
-use crate::reader::{Fields, Reader};
-use toml::Spanned;
-use toml::de::DeValue;
+use crate::reader::{Fields, Node, Reader};
 
 table! {
     /// Gates: conditions that must hold before dependent charts are installed. Deployment files wait
@@ -185,21 +183,9 @@ pub(crate) fn has_phase(
     }
 }
 
-/// The chart after which a gate is awaited, or a step carried out.
-pub struct ChartPhase;
-
-impl Form for ChartPhase {
-    type Value = Phase;
-    const KIND: Kind = Kind::OneOf(&["with", "operand"]);
-    const REQUIRED: bool = false;
-
-    fn read(_: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Phase> {
-        Some(if value.get_ref().as_str()? == "operand" { Phase::Operand } else { Phase::With })
-    }
-
-    fn missing() -> Option<Phase> {
-        Some(Phase::With)
-    }
+words! {
+    /// The chart after which a gate is awaited, or a step carried out.
+    ChartPhase: Phase = "with" => Phase::With, "operand" => Phase::Operand;
 }
 
 /// A workload that is written as for `kubectl rollout status`.
@@ -210,11 +196,7 @@ impl Form for Workload {
     const KIND: Kind =
         Kind::String(Some("^(?:[Dd]eployment|[Ss]tateful[Ss]et|[Dd]aemon[Ss]et)/[a-z0-9.-]+$"));
 
-    fn read(
-        reader: &mut Reader<'_>,
-        key: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<Self::Value> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         let text = value.get_ref().as_str()?;
         let (kind, name) = text.split_once('/').unwrap_or((text, ""));
         let known = LASTING_WORKLOADS.into_iter().find(|known| known.eq_ignore_ascii_case(kind));
@@ -263,11 +245,7 @@ impl Form for Target {
     type Value = (Target, Span);
     const KIND: Kind = Kind::String(Some("^[^/\\s]+(/[^/\\s]+){2,3}$"));
 
-    fn read(
-        reader: &mut Reader<'_>,
-        key: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<Self::Value> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         let text = value.get_ref().as_str()?;
         match object(key, text) {
             Ok(target) => Some((target, reader.span(value.span()))),
@@ -340,7 +318,7 @@ impl Form for FieldPath {
         "^\\{?\\.(status|spec|data|metadata)(\\.[A-Za-z_][A-Za-z0-9_]*|\\[[0-9]+\\])*\\}?$",
     ));
 
-    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<String> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<String> {
         let text = value.get_ref().as_str()?;
         let plain = match text.strip_prefix('{') {
             Some(rest) => rest.strip_suffix('}'),
@@ -429,7 +407,7 @@ impl Form for TimeLimit {
     const KIND: Kind = Kind::String(Some("^[1-9][0-9]{0,4}[smh]$"));
     const REQUIRED: bool = false;
 
-    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<u32> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<u32> {
         let text = value.get_ref().as_str()?;
         let unit = [('s', 1), ('m', 60), ('h', 3600)]
             .into_iter()

@@ -3,10 +3,8 @@
 use crate::declare::{Form, Header, Key, Kind, table};
 use crate::diag::Code;
 use crate::forms::{File, Filled, Rule};
-use crate::reader::Reader;
+use crate::reader::{Node, Reader};
 use std::net::Ipv6Addr;
-use toml::Spanned;
-use toml::de::DeValue;
 
 table! {
     /// Connection settings of a registry. Credentials are not configured here: they are read from
@@ -34,9 +32,8 @@ pub struct Host;
 impl Form for Host {
     type Value = String;
     const KIND: Kind = Kind::String(Some(HOST));
-    const LIST: Kind = Kind::Strings(Some(HOST));
 
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<String> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<String> {
         let text = value.get_ref().as_str()?;
         let bare = text.split_once("://").map_or(text, |(_, rest)| rest);
         let bare = bare.split('/').next().unwrap_or_default();

@@ -6,9 +6,7 @@ use super::overlay::FilterProgram;
 use crate::declare::{Flat, Form, Key, Kind, choices, table};
 use crate::diag::{Code, Diagnostic, Span, suggest};
 use crate::forms::{Namespace, Placed, PullSecret, Rule};
-use crate::reader::{Reader, items};
-use toml::Spanned;
-use toml::de::DeValue;
+use crate::reader::{Node, Reader, items};
 
 /// Declares a part of a table whose missing keys are those of `[defaults]`.
 macro_rules! settings {
@@ -207,11 +205,7 @@ impl Form for Watch {
     type Value = (Watch, Option<Span>);
     const KIND: Kind = Kind::Watch;
 
-    fn read(
-        reader: &mut Reader<'_>,
-        key: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<Self::Value> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         let watch = match value.get_ref().as_str() {
             Some("all") => Watch::All,
             Some("own") => Watch::Own,
@@ -226,7 +220,7 @@ impl Form for Watch {
 }
 
 /// Reports a word that is no value of `watch`.
-fn unknown_word(reader: &mut Reader<'_>, text: &str, value: &Spanned<DeValue<'_>>) {
+fn unknown_word(reader: &mut Reader<'_>, text: &str, value: &Node<'_>) {
     let mode = INSTALL_MODES.iter().find(|(mode, _)| *mode == text).map(|(_, word)| *word);
     let hint = match mode.or_else(|| suggest::nearest(text, &["all", "own"])) {
         Some(word) => format!("did you mean `watch = \"{word}\"`?"),
@@ -240,12 +234,8 @@ fn unknown_word(reader: &mut Reader<'_>, text: &str, value: &Spanned<DeValue<'_>
 }
 
 /// Returns the namespaces to watch.
-fn watched(
-    reader: &mut Reader<'_>,
-    key: &Key,
-    value: &Spanned<DeValue<'_>>,
-) -> Option<Vec<String>> {
-    let mut seen: Vec<(&str, &Spanned<DeValue<'_>>)> = Vec::new();
+fn watched(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Vec<String>> {
+    let mut seen: Vec<(&str, &Node<'_>)> = Vec::new();
     let mut names = Vec::new();
     for item in items(value) {
         let Some(text) = item.get_ref().as_str() else { continue };

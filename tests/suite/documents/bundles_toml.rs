@@ -32,7 +32,7 @@ fn tables() -> Vec<Found> {
 
 fn collect(table: &'static Table, parent: Option<(&str, &str)>, found: &mut Vec<Found>) {
     for key in table.keys {
-        let (Kind::Table(inner) | Kind::Tables(inner)) = key.kind else { continue };
+        let Some(inner) = key.kind.table() else { continue };
         let up = parent.map(|(title, page)| (title.to_owned(), page.to_owned()));
         if let Some(known) = found.iter_mut().find(|known| std::ptr::eq(known.table, inner)) {
             known.parents.extend(up);
@@ -72,18 +72,17 @@ fn type_of(key: &Key, found: &[Found], prefix: &str) -> String {
         Kind::Integer(least, most) => format!("integer, {least} to {most}"),
         Kind::String(_) => "string".to_owned(),
         Kind::OneOf(list) => values(list),
-        Kind::Strings(_) => "list of strings".to_owned(),
         Kind::Filters => "list of [jq](../customising.md#jq) filters".replace("../", up(prefix)),
         Kind::StringOrFalse(_) => "string or `false`".to_owned(),
         Kind::Switch(_) => "boolean or string".to_owned(),
         Kind::Watch => format!("{} or list of namespaces", values(&["all", "own"])),
         Kind::Object => "table".to_owned(),
         Kind::TextOrObject => "YAML string or table".to_owned(),
-        Kind::StringMap(_) => "table of strings".to_owned(),
-        Kind::StringsMap(_) => "table of lists of strings".to_owned(),
-        Kind::Objects => "list of tables".to_owned(),
         Kind::Table(inner) => format!("[table]({prefix}{}.md)", page_of(inner, found)),
-        Kind::Tables(inner) => format!("[list of tables]({prefix}{}.md)", page_of(inner, found)),
+        Kind::List(Kind::Table(inner)) => {
+            format!("[list of tables]({prefix}{}.md)", page_of(inner, found))
+        }
+        Kind::List(_) | Kind::Map(_) => key.kind.expected().trim_start_matches("a ").to_owned(),
     }
 }
 
