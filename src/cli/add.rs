@@ -2,11 +2,9 @@
 
 use super::access::access;
 use super::inspect::watch;
-use super::output::Output;
-use super::{Exit, Global};
+use super::{Exit, Invocation};
 use crate::add::{self, NewSource, Request};
 use crate::config::Watch;
-use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::lock;
 
@@ -47,16 +45,8 @@ pub(super) struct Add {
 }
 
 impl Add {
-    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        super::reporting(output, |output, diagnostics| self.add(global, output, diagnostics))
-    }
-
-    fn add(
-        &self,
-        global: &Global,
-        output: &mut Output,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Exit> {
+    pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
+        let Invocation { global, output, diagnostics } = invocation;
         let source = match &self.package {
             None => NewSource::Argument(self.source.clone()),
             Some(package) => NewSource::Catalog {

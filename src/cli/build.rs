@@ -2,7 +2,7 @@
 
 use super::access::access;
 use super::output::Output;
-use super::{Exit, Global};
+use super::{Exit, Invocation};
 use crate::chart;
 use crate::config::{Config, Deploy};
 use crate::deploy::{self, Release};
@@ -41,11 +41,10 @@ pub(super) struct Build {
 }
 
 impl Build {
-    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        let mut diagnostics = Diagnostics::new();
-        let ended = self.build(global, output, &mut diagnostics);
-        output.diagnostics(&diagnostics);
-        let Some((exit, last_lines)) = ended else { return Exit::Error };
+    pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
+        let (exit, last_lines) = self.build(invocation)?;
+        let Invocation { output, diagnostics, .. } = invocation;
+        output.diagnostics(diagnostics);
 
         // The summary comes last, where users look first.
         if self.check {
@@ -53,17 +52,13 @@ impl Build {
         } else {
             output.summary(&last_lines);
         }
-        if diagnostics.has_errors() { Exit::Error } else { exit }
+        (!diagnostics.has_errors()).then_some(exit)
     }
 
     /// Builds, and returns the lines to print last; `None` after an error.
-    fn build(
-        &self,
-        global: &Global,
-        output: &mut Output,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<(Exit, Lines)> {
-        let config = super::configuration(global, output, diagnostics)?;
+    fn build(&self, invocation: &mut Invocation<'_>) -> Option<(Exit, Lines)> {
+        let config = invocation.configuration()?;
+        let Invocation { global, output, diagnostics } = invocation;
         let lock_path = lock::path_of(&global.config);
         let lock: Lock = diagnostics.report(lock::read(&lock_path)).unwrap_or_default();
         if self.locked {

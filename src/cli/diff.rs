@@ -1,9 +1,7 @@
 //! `bundle2chart diff [OLD] NEW`
 
-use super::access::access;
-use super::output::Output;
-use super::{Exit, Global, environments};
-use crate::config::{Config, Network};
+use super::{Exit, Invocation, environments};
+use crate::config::Config;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::diff::render::report::{Comparison, Report};
 use crate::diff::render::{json, markdown, text};
@@ -12,7 +10,6 @@ use crate::escape::Lines;
 use crate::lock;
 use crate::pipeline::operand::{self, Operands};
 use crate::pipeline::revision::{ChartPair, Project};
-use crate::source::{Limits, SourceResolver};
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 
@@ -85,16 +82,16 @@ impl FailOn {
 }
 
 impl Diff {
-    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
+    pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         if self.output.is_none() {
-            output.keep_stdout_for_result();
+            invocation.output.keep_stdout_for_result();
         }
-        let mut diagnostics = Diagnostics::new();
-        let set = self.compare(global, output, &mut diagnostics);
-        output.diagnostics(&diagnostics);
-        let Some(report) = set.filter(|_| !diagnostics.has_errors()) else {
-            return Exit::Error;
-        };
+        let report = self.compare(invocation)?;
+        let Invocation { global, output, diagnostics } = invocation;
+        if diagnostics.has_errors() {
+            return None;
+        }
+        output.diagnostics(diagnostics);
         let to_terminal = self.output.is_none();
         let text = match self.format {
             Format::Text => {
@@ -115,35 +112,21 @@ impl Diff {
                         format!("error: cannot write `{}`: {error}", file.display()),
                         "hint: use a path in an existing directory".to_owned(),
                     ]));
-                    return Exit::Error;
+                    return None;
                 }
             }
         }
         // The worst class is the lowest.
         let worst = report.class();
         let failed = self.fail_on.zip(worst).is_some_and(|(limit, worst)| worst <= limit.class());
-        if failed || (self.exit_code && !report.is_empty()) { Exit::Findings } else { Exit::Clean }
+        let found = failed || (self.exit_code && !report.is_empty());
+        Some(if found { Exit::Findings } else { Exit::Clean })
     }
 
     /// Returns the report.
-    fn compare(
-        &self,
-        global: &Global,
-        output: &mut Output,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Report> {
-        let config = if global.config.exists() {
-            Some(super::configuration(global, output, diagnostics)?)
-        } else {
-            None
-        };
-        let sources = match &config {
-            Some(config) => SourceResolver::of(config, access(global)),
-            None => {
-                let (network, limits) = (Network::default(), Limits::default());
-                SourceResolver::new(Path::new(""), &[], &[], &network, &limits, access(global))
-            }
-        };
+    fn compare(&self, invocation: &mut Invocation<'_>) -> Option<Report> {
+        let (config, sources) = invocation.configuration_if_any()?;
+        let Invocation { global, diagnostics, .. } = invocation;
         let configured = config.as_ref().map(Config::out);
         let out = self.out.clone().or(configured).unwrap_or_else(|| PathBuf::from("out"));
         let lock_path = lock::path_of(&global.config);

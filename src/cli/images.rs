@@ -2,8 +2,7 @@
 
 use super::access::access;
 use super::output::Output;
-use super::{Exit, Global};
-use crate::diag::Diagnostics;
+use super::{Exit, Invocation};
 use crate::escape::Lines;
 use crate::lock::{self, Lock};
 use crate::pipeline::VerifiedImages;
@@ -54,54 +53,49 @@ fn mirror(text: &str) -> Result<String, String> {
 }
 
 impl Images {
-    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
+    pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         if self.mirror.is_some() && self.format != Format::Idms {
             let text = "error: `--mirror` can only be used with `--format idms`";
-            output.error(&Lines::from_iter([text]));
-            return Exit::Error;
+            invocation.output.error(&Lines::from_iter([text]));
+            return None;
         }
 
-        let mut diagnostics = Diagnostics::new();
-        let config = super::configuration(global, output, &mut diagnostics);
+        let config = invocation.configuration();
+        let Invocation { global, output, diagnostics } = invocation;
         let read = lock::read(&lock::path_of(&global.config));
         let lock: Lock = diagnostics.report(read).unwrap_or_default();
-        let Some(config) = config.filter(|_| !diagnostics.has_errors()) else {
-            output.diagnostics(&diagnostics);
-            return Exit::Error;
-        };
+        let config = config.filter(|_| !diagnostics.has_errors())?;
         let sources = SourceResolver::of(&config, access(global));
         let jobs = std::thread::available_parallelism().map_or(1, Into::into);
-        let bundles =
-            pipeline::images(&config, &sources, &lock, &self.names, jobs, &mut diagnostics);
+        let bundles = pipeline::images(&config, &sources, &lock, &self.names, jobs, diagnostics);
         let verified = (self.verify && !diagnostics.has_errors())
-            .then(|| pipeline::verify_images(&sources, &bundles, jobs, &mut diagnostics));
+            .then(|| pipeline::verify_images(&sources, &bundles, jobs, diagnostics));
         if diagnostics.has_errors() {
-            output.diagnostics(&diagnostics);
-            return Exit::Error;
+            return None;
         }
 
         let text = match (self.format, &self.mirror) {
             (Format::List, _) => {
                 output.list(&images::list(&bundles));
-                output.diagnostics(&diagnostics);
+                output.diagnostics(diagnostics);
                 note(verified, output);
-                return Exit::Clean;
+                return Some(Exit::Clean);
             }
             (Format::Json, _) => images::json(&bundles),
-            (Format::Skopeo, _) => images::skopeo(&bundles, &mut diagnostics),
-            (Format::Imageset, _) => images::image_set(&bundles, &mut diagnostics),
+            (Format::Skopeo, _) => images::skopeo(&bundles, diagnostics),
+            (Format::Imageset, _) => images::image_set(&bundles, diagnostics),
             (Format::Idms, mirror) => {
                 let mirror = mirror.as_deref().unwrap_or_default();
-                images::mirror_set(&bundles, mirror, &mut diagnostics)
+                images::mirror_set(&bundles, mirror, diagnostics)
             }
         };
 
         output.keep_stdout_for_result();
         output.document(&text);
-        output.diagnostics(&diagnostics);
+        output.diagnostics(diagnostics);
         note(verified, output);
 
-        Exit::Clean
+        Some(Exit::Clean)
     }
 }
 

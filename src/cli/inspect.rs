@@ -1,16 +1,13 @@
 //! `bundle2chart inspect PATH|REFERENCE`
 
-use super::access::access;
-use super::output::Output;
-use super::{Exit, Global};
-use crate::config::{BundleConfig, CertificateProvider, Network, Source, Watch};
+use super::{Exit, Invocation};
+use crate::config::{BundleConfig, CertificateProvider, Source, Watch};
 use crate::diag::Diagnostics;
 use crate::escape;
 use crate::ir::Release;
-use crate::source::{self, Limits, SourceResolver};
+use crate::source;
 use crate::{bundle, inspect, pipeline};
 use clap::builder::PossibleValuesParser;
-use std::path::Path;
 
 /// Show the contents of a bundle.
 #[derive(Debug, clap::Args)]
@@ -44,34 +41,22 @@ pub(super) fn watch(text: &str) -> Result<Watch, String> {
 }
 
 impl Inspect {
-    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
+    pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         if self.objects {
-            output.keep_stdout_for_result();
+            invocation.output.keep_stdout_for_result();
         }
-        output.inspected(&self.bundle);
-        let sources = if global.config.exists() {
-            let mut diagnostics = Diagnostics::new();
-            let Some(config) = super::configuration(global, output, &mut diagnostics) else {
-                output.diagnostics(&diagnostics);
-                return Exit::Error;
-            };
-            SourceResolver::of(&config, access(global))
-        } else {
-            let (network, limits) = (Network::default(), Limits::default());
-            SourceResolver::new(Path::new(""), &[], &[], &network, &limits, access(global))
-        };
+        invocation.output.inspected(&self.bundle);
+        // Warnings about the configuration are not about the bundle.
+        let (_, sources) = invocation.configuration_if_any()?;
+        let Invocation { output, diagnostics, .. } = invocation;
+        *diagnostics = Diagnostics::new();
         let source = source::from_argument(&self.bundle);
-        let mut diagnostics = Diagnostics::new();
         let start = diagnostics.mark();
-        let Some(files) = sources.fetch(&source, None, &mut diagnostics) else {
-            output.diagnostics(&diagnostics);
-            return Exit::Error;
-        };
+        let files = sources.fetch(&source, None, diagnostics)?;
         let is_bundle = !matches!(source, Source::Manifests(_));
-        let loaded = is_bundle.then(|| bundle::load(&files, &mut diagnostics)).flatten();
+        let loaded = is_bundle.then(|| bundle::load(&files, diagnostics)).flatten();
         if is_bundle && loaded.is_none() {
-            output.diagnostics(&diagnostics);
-            return Exit::Error;
+            return None;
         }
         let name = loaded.as_ref().map_or("manifests", |bundle| bundle.package.as_str());
         let mut settings = BundleConfig::new(name, source);
@@ -80,20 +65,16 @@ impl Inspect {
         settings.operator.certificates = CertificateProvider::named(&self.certificates);
         let compiled = match &loaded {
             Some(loaded) => {
-                pipeline::compile_loaded(loaded.clone(), &files, &settings, &mut diagnostics)
+                pipeline::compile_loaded(loaded.clone(), &files, &settings, diagnostics)
             }
-            None => pipeline::compile(&files, &settings, &mut diagnostics),
+            None => pipeline::compile(&files, &settings, diagnostics),
         };
         if self.objects {
-            let Some(compiled) = compiled else {
-                output.diagnostics(&diagnostics);
-                return Exit::Error;
-            };
+            let compiled = compiled?;
             let values = compiled.unit.default_values();
             let release = Release { namespace: &compiled.namespace, values: &values };
             output.document(&objects(&compiled.unit, &release));
-            output.diagnostics(&diagnostics);
-            return Exit::Clean;
+            return Some(Exit::Clean);
         }
         let objects = compiled.as_ref().map(|compiled| compiled.unit.objects.as_slice());
         let watch = settings.watch();
@@ -101,14 +82,13 @@ impl Inspect {
             loaded.as_ref(),
             objects.unwrap_or_default(),
             watch,
-            &diagnostics,
+            diagnostics,
         ));
         // Bundles that cannot be compiled are still shown.
         let exit = if diagnostics.has_errors() { Exit::Findings } else { Exit::Clean };
         // The report includes the lints.
         diagnostics.retain_since(start, |d| !d.code.needs_attention());
-        output.diagnostics(&diagnostics);
-        exit
+        Some(exit)
     }
 }
 

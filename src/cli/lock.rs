@@ -1,8 +1,7 @@
 //! `bundle2chart lock`
 
 use super::access::access;
-use super::output::Output;
-use super::{Exit, Global};
+use super::{Exit, Invocation};
 use crate::config::{BundleConfig, Source};
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
@@ -35,22 +34,9 @@ pub(super) struct LockCommand {
 }
 
 impl LockCommand {
-    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        let mut diagnostics = Diagnostics::new();
-        self.update(global, output, &mut diagnostics).unwrap_or_else(|| {
-            output.diagnostics(&diagnostics);
-            Exit::Error
-        })
-    }
-
-    /// Updates the lock file and prints the changes; `None` after an error that is not printed yet.
-    fn update(
-        &self,
-        global: &Global,
-        output: &mut Output,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Exit> {
-        let (mut config, old) = super::configuration_and_lock(global, output, diagnostics)?;
+    pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
+        let (mut config, old) = invocation.configuration_and_lock()?;
+        let Invocation { global, output, diagnostics } = invocation;
         let names = self.upgrade.as_deref();
         let edited = match &self.to {
             Some(tag) => {
@@ -92,7 +78,7 @@ impl LockCommand {
                 && failed.report(lock::write(&path, &new)).is_some();
             if !written {
                 output.diagnostics(&failed);
-                return Some(Exit::Error);
+                return None;
             }
             (format!("{count} changed"), Exit::Clean)
         };

@@ -2,7 +2,7 @@
 
 use super::access::access;
 use super::output::Output;
-use super::{Exit, Global};
+use super::{Exit, Global, Invocation};
 use crate::add;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
 use crate::escape::Lines;
@@ -46,16 +46,8 @@ fn named(text: &str) -> Result<(String, String), String> {
 }
 
 impl Migrate {
-    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        super::reporting(output, |output, diagnostics| self.migrate(global, output, diagnostics))
-    }
-
-    fn migrate(
-        &self,
-        global: &Global,
-        output: &mut Output,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Exit> {
+    pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
+        let Invocation { global, output, diagnostics } = invocation;
         diagnostics.report(self.in_order())?;
         let migrated = match &self.bundle {
             Some(bundle) => self.hand_made(bundle, global, output, diagnostics)?,

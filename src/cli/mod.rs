@@ -23,15 +23,16 @@ mod repository;
 mod vendor;
 mod verify;
 
-use crate::config::Config;
+use crate::config::{Config, Network};
 use crate::diag::Diagnostics;
 use crate::escape;
 use crate::jq;
 use crate::lock::{self as lock_file, Lock};
 use crate::pipeline::COMPILER_STACK;
+use crate::source::{Limits, SourceResolver};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use output::Output;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Compiles OLM registry+v1 bundles into Helm charts.
@@ -66,50 +67,51 @@ struct Global {
     offline: bool,
 }
 
-/// Runs a command that prints its diagnostics last; it returns `None` after an error.
-fn reporting(
-    output: &mut Output,
-    command: impl FnOnce(&mut Output, &mut Diagnostics) -> Option<Exit>,
-) -> Exit {
-    let mut diagnostics = Diagnostics::new();
-    let exit = command(output, &mut diagnostics).unwrap_or(Exit::Error);
-    output.diagnostics(&diagnostics);
-    exit
+/// A command that runs: its global options, its output and its diagnostics.
+struct Invocation<'g> {
+    global: &'g Global,
+    output: Output,
+    diagnostics: Diagnostics,
 }
 
-/// [`reporting`] of a command whose result has a format.
-fn reporting_as(
-    format: Format,
-    output: &mut Output,
-    command: impl FnOnce(&mut Output, &mut Diagnostics) -> Option<Exit>,
-) -> Exit {
-    // Diagnostics for programs would be between the lines of the result.
-    if format == Format::Json {
-        output.keep_stdout_for_result();
+impl Invocation<'_> {
+    /// Runs a command, which returns `None` after an error; its diagnostics are printed last, unless it
+    /// printed them itself.
+    fn reporting(&mut self, command: impl FnOnce(&mut Self) -> Option<Exit>) -> Exit {
+        let exit = command(self).unwrap_or(Exit::Error);
+        if !self.output.has_diagnostics() {
+            self.output.diagnostics(&self.diagnostics);
+        }
+        exit
     }
-    reporting(output, command)
-}
 
-/// Reads the configuration, whose files locate diagnostics from now on; `None` after an error.
-fn configuration(
-    global: &Global,
-    output: &mut Output,
-    diagnostics: &mut Diagnostics,
-) -> Option<Config> {
-    let config = Config::read(&global.config, diagnostics)?;
-    output.configured(&config);
-    Some(config)
-}
+    /// Reads the configuration, whose files locate diagnostics from now on; `None` after an error.
+    fn configuration(&mut self) -> Option<Config> {
+        let config = Config::read(&self.global.config, &mut self.diagnostics)?;
+        self.output.configured(&config);
+        Some(config)
+    }
 
-/// Reads the configuration and bundles.lock; `None` after an error.
-fn configuration_and_lock(
-    global: &Global,
-    output: &mut Output,
-    diagnostics: &mut Diagnostics,
-) -> Option<(Config, Lock)> {
-    let config = configuration(global, output, diagnostics)?;
-    let lock = diagnostics.report(lock_file::read(&lock_file::path_of(&global.config)))?;
-    Some((config, lock))
+    /// Reads the configuration and bundles.lock; `None` after an error.
+    fn configuration_and_lock(&mut self) -> Option<(Config, Lock)> {
+        let config = self.configuration()?;
+        let lock = lock_file::read(&lock_file::path_of(&self.global.config));
+        Some((config, self.diagnostics.report(lock)?))
+    }
+
+    /// Reads the configuration if its file exists, and returns the sources with its mirrors and
+    /// registries, else with the defaults; `None` after an error.
+    fn configuration_if_any(&mut self) -> Option<(Option<Config>, SourceResolver)> {
+        let access = access::access(self.global);
+        if !self.global.config.exists() {
+            let (network, limits) = (Network::default(), Limits::default());
+            let base = Path::new("");
+            return Some((None, SourceResolver::new(base, &[], &[], &network, &limits, access)));
+        }
+        let config = self.configuration()?;
+        let sources = SourceResolver::of(&config, access);
+        Some((Some(config), sources))
+    }
 }
 
 /// The format of a command's result.
@@ -256,30 +258,33 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> ExitCode {
-    let mut output = Output::new(&cli.global);
+    let output = Output::new(&cli.global);
+    let mut invocation =
+        Invocation { global: &cli.global, output, diagnostics: Diagnostics::new() };
+    let output = &mut invocation.output;
     let exit = match &cli.command {
-        Command::Init => init::run(&cli.global.config, &mut output),
-        Command::Add(add) => add.run(&cli.global, &mut output),
-        Command::Migrate(migrate) => migrate.run(&cli.global, &mut output),
-        Command::Remove(remove) => remove.run(&cli.global, &mut output),
-        Command::Build(build) => build.run(&cli.global, &mut output),
-        Command::Lock(lock) => lock.run(&cli.global, &mut output),
-        Command::Outdated(outdated) => outdated.run(&cli.global, &mut output),
-        Command::Vendor(vendor) => vendor.run(&cli.global, &mut output),
-        Command::Package(package) => package.run(&cli.global, &mut output),
-        Command::Push(push) => push.run(&cli.global, &mut output),
-        Command::Verify(verify) => verify.run(&cli.global, &mut output),
-        Command::Diff(diff) => diff.run(&cli.global, &mut output),
-        Command::Inspect(inspect) => inspect.run(&cli.global, &mut output),
-        Command::Images(images) => images.run(&cli.global, &mut output),
+        Command::Init => init::run(&cli.global.config, output),
+        Command::Add(add) => invocation.reporting(|it| add.run(it)),
+        Command::Migrate(migrate) => invocation.reporting(|it| migrate.run(it)),
+        Command::Remove(remove) => invocation.reporting(|it| remove.run(it)),
+        Command::Build(build) => invocation.reporting(|it| build.run(it)),
+        Command::Lock(lock) => invocation.reporting(|it| lock.run(it)),
+        Command::Outdated(outdated) => invocation.reporting(|it| outdated.run(it)),
+        Command::Vendor(vendor) => invocation.reporting(|it| vendor.run(it)),
+        Command::Package(package) => invocation.reporting(|it| package.run(it)),
+        Command::Push(push) => invocation.reporting(|it| push.run(it)),
+        Command::Verify(verify) => invocation.reporting(|it| verify.run(it)),
+        Command::Diff(diff) => invocation.reporting(|it| diff.run(it)),
+        Command::Inspect(inspect) => invocation.reporting(|it| inspect.run(it)),
+        Command::Images(images) => invocation.reporting(|it| images.run(it)),
         #[cfg(feature = "serving")]
-        Command::CheckServing(check) => check.run(&mut output),
-        Command::Explain(explain) => explain.run(&mut output),
-        Command::Schema => generate::schema(&mut output),
-        Command::Completions { shell } => generate::completions(*shell, &mut output),
-        Command::Man { out } => generate::man(out.as_deref(), &mut output),
+        Command::CheckServing(check) => check.run(output),
+        Command::Explain(explain) => explain.run(output),
+        Command::Schema => generate::schema(output),
+        Command::Completions { shell } => generate::completions(*shell, output),
+        Command::Man { out } => generate::man(out.as_deref(), output),
     };
-    output.finish(exit).into()
+    invocation.output.finish(exit).into()
 }
 
 /// Path of this program, even if its file was replaced after the start.

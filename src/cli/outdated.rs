@@ -1,9 +1,7 @@
 //! `bundle2chart outdated`
 
 use super::access::access;
-use super::output::Output;
-use super::{Exit, Format, Global};
-use crate::diag::Diagnostics;
+use super::{Exit, Format, Invocation};
 use crate::escape::Lines;
 use crate::outdated::{Status, json, text};
 use crate::pipeline;
@@ -28,19 +26,10 @@ pub(super) struct Outdated {
 }
 
 impl Outdated {
-    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        super::reporting_as(self.format, output, |output, diagnostics| {
-            self.outdated(global, output, diagnostics)
-        })
-    }
-
-    fn outdated(
-        &self,
-        global: &Global,
-        output: &mut Output,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Exit> {
-        let (config, lock) = super::configuration_and_lock(global, output, diagnostics)?;
+    pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
+        invocation.output.keep_stdout_for(self.format);
+        let (config, lock) = invocation.configuration_and_lock()?;
+        let Invocation { global, output, diagnostics } = invocation;
         let bundles = pipeline::select_bundles(&config, &self.names, diagnostics)?;
         let sources = SourceResolver::of(&config, access(global));
         let statuses = pipeline::outdated(&bundles, &lock, &sources, diagnostics);

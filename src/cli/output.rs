@@ -2,7 +2,7 @@
 //! a renderer that escapes, or [`Lines`].
 
 use super::repository::Repository;
-use super::{Colour, Exit, Global, MessageFormat};
+use super::{Colour, Exit, Format, Global, MessageFormat};
 use crate::config::Config;
 use crate::diag::{self, Diagnostics};
 use crate::escape::Lines;
@@ -19,6 +19,8 @@ pub(super) struct Output {
     broken: bool,
     /// True if stdout is the command's result, so that diagnostics of any format go to stderr.
     has_result: bool,
+    /// True if diagnostics were printed, even none.
+    has_diagnostics: bool,
     repository: Repository,
 }
 
@@ -44,6 +46,7 @@ impl Output {
             quiet: global.quiet,
             broken: false,
             has_result: false,
+            has_diagnostics: false,
             repository: Repository::of_working_folder(),
         }
     }
@@ -51,6 +54,16 @@ impl Output {
     /// Keeps stdout for one result: diagnostics of any format go to stderr.
     pub(super) fn keep_stdout_for_result(&mut self) {
         self.has_result = true;
+    }
+
+    /// Does so for a result in JSON: diagnostics for programs would be between its lines.
+    pub(super) fn keep_stdout_for(&mut self, format: Format) {
+        self.has_result |= format == Format::Json;
+    }
+
+    /// Returns true if diagnostics were printed.
+    pub(super) fn has_diagnostics(&self) -> bool {
+        self.has_diagnostics
     }
 
     /// Adds the file paths of the configured bundles, to locate diagnostics.
@@ -65,6 +78,7 @@ impl Output {
 
     /// Reports diagnostics in the chosen format.
     pub(super) fn diagnostics(&mut self, diagnostics: &Diagnostics) {
+        self.has_diagnostics = true;
         let shown: Diagnostics = if self.quiet {
             let errors = |d: &&diag::Diagnostic| d.severity == diag::Severity::Error;
             diagnostics.iter().filter(errors).cloned().collect()
@@ -113,8 +127,9 @@ impl Output {
         self.write_stderr(lines.as_str());
     }
 
-    /// Prints an error to stderr that is not a diagnostic.
+    /// Prints an error to stderr that is not a diagnostic, and takes the place of all of them.
     pub(super) fn error(&mut self, lines: &Lines) {
+        self.has_diagnostics = true;
         self.write_stderr(lines.as_str());
     }
 

@@ -3,7 +3,7 @@
 use super::access::access;
 use super::build::not_locked;
 use super::output::Output;
-use super::{Exit, Global};
+use super::{Exit, Global, Invocation};
 use crate::attest::{self, Attestations, Inputs, PROVENANCE_FILE, SBOM_FILE, helm_provenance};
 use crate::config::Config;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
@@ -43,17 +43,9 @@ pub(super) struct Package {
 }
 
 impl Package {
-    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        super::reporting(output, |output, diagnostics| self.package(global, output, diagnostics))
-    }
-
-    fn package(
-        &self,
-        global: &Global,
-        output: &mut Output,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Exit> {
-        let config = super::configuration(global, output, diagnostics)?;
+    pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
+        let config = invocation.configuration()?;
+        let Invocation { global, output, diagnostics } = invocation;
         let out = self.out.clone().unwrap_or_else(|| config.out());
         let packages = package::packages(&out, &self.charts, diagnostics)?;
         if self.check {

@@ -3,7 +3,7 @@
 use super::access::access;
 use super::output::Output;
 use super::package::{attestations, write_record};
-use super::{Exit, Global};
+use super::{Exit, Invocation};
 use crate::attest::{self, KEY_VARIABLE, Signer};
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
@@ -50,18 +50,10 @@ pub(super) struct Push {
 }
 
 impl Push {
-    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        super::reporting(output, |output, diagnostics| self.push(global, output, diagnostics))
-    }
-
-    fn push(
-        &self,
-        global: &Global,
-        output: &mut Output,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Exit> {
-        let registry = ChartRegistry::parse(&self.registry, diagnostics)?;
-        let config = super::configuration(global, output, diagnostics)?;
+    pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
+        let registry = ChartRegistry::parse(&self.registry, &mut invocation.diagnostics)?;
+        let config = invocation.configuration()?;
+        let Invocation { global, output, diagnostics } = invocation;
         let out = self.out.clone().unwrap_or_else(|| config.out());
         let packages = package::packages(&out, &self.charts, diagnostics)?;
         let resolver = SourceResolver::of(&config, access(global));

@@ -1,9 +1,7 @@
 //! `bundle2chart remove`
 
-use super::output::Output;
-use super::{Exit, Global};
+use super::{Exit, Invocation};
 use crate::add;
-use crate::diag::Diagnostics;
 use crate::escape::Lines;
 
 /// Remove a bundle from bundles.toml.
@@ -18,20 +16,19 @@ pub(super) struct Remove {
 }
 
 impl Remove {
-    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        let mut diagnostics = Diagnostics::new();
-        let text = add::remove(&global.config, &self.name, &mut diagnostics);
-        let written = text.is_some_and(|text| add::write(&global.config, &text, &mut diagnostics));
-        output.diagnostics(&diagnostics);
-        if !written {
-            return Exit::Error;
+    pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
+        let Invocation { global, output, diagnostics } = invocation;
+        let text = add::remove(&global.config, &self.name, diagnostics)?;
+        if !add::write(&global.config, &text, diagnostics) {
+            return None;
         }
+        output.diagnostics(diagnostics);
         let (path, name) = (global.config.display(), &self.name);
         let line = format!(
             "{path}: `{name}` removed; uninstall its releases, delete its charts, and run \
                 `bundle2chart lock`"
         );
         output.note(&Lines::from_iter([line]));
-        Exit::Clean
+        Some(Exit::Clean)
     }
 }

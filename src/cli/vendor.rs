@@ -2,10 +2,8 @@
 
 use super::access::access;
 use super::build::not_locked;
-use super::output::Output;
-use super::{Exit, Global};
+use super::{Exit, Invocation};
 use crate::config::{Config, MirrorTarget};
-use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::lock::{self, Lock, Locked};
 use crate::source::{Pin, SourceResolver, Vendored};
@@ -27,22 +25,9 @@ pub(super) struct Vendor {
 }
 
 impl Vendor {
-    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        let mut diagnostics = Diagnostics::new();
-        self.copy(global, output, &mut diagnostics).unwrap_or_else(|| {
-            output.diagnostics(&diagnostics);
-            Exit::Error
-        })
-    }
-
-    /// Copies the images and prints a summary; `None` after an error.
-    fn copy(
-        &self,
-        global: &Global,
-        output: &mut Output,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Exit> {
-        let (config, lock) = super::configuration_and_lock(global, output, diagnostics)?;
+    pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
+        let (config, lock) = invocation.configuration_and_lock()?;
+        let Invocation { global, output, diagnostics } = invocation;
         not_locked(&lock, &config, &[], &lock::path_of(&global.config), diagnostics);
         if diagnostics.has_errors() {
             return None;

@@ -2,9 +2,7 @@
 
 use super::access::access;
 use super::build::not_locked;
-use super::output::Output;
-use super::{Exit, Format, Global};
-use crate::diag::Diagnostics;
+use super::{Exit, Format, Invocation};
 use crate::escape::Lines;
 use crate::lock;
 use crate::source::SourceResolver;
@@ -31,19 +29,10 @@ pub(super) struct Verify {
 }
 
 impl Verify {
-    pub(super) fn run(&self, global: &Global, output: &mut Output) -> Exit {
-        super::reporting_as(self.format, output, |output, diagnostics| {
-            self.verify(global, output, diagnostics)
-        })
-    }
-
-    fn verify(
-        &self,
-        global: &Global,
-        output: &mut Output,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Exit> {
-        let (config, lock) = super::configuration_and_lock(global, output, diagnostics)?;
+    pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
+        invocation.output.keep_stdout_for(self.format);
+        let (config, lock) = invocation.configuration_and_lock()?;
+        let Invocation { global, output, diagnostics } = invocation;
         let sources = SourceResolver::of(&config, access(global));
         let out = self.out.clone().unwrap_or_else(|| config.out());
         let subject = Subject::read(&self.chart, &out, &sources, diagnostics)?;
