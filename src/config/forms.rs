@@ -233,11 +233,9 @@ impl Rule for ApiKind {
     const PATTERN: Option<&'static str> = Some("^[A-Z][A-Za-z0-9]*$");
 
     fn fault(_: &Key, text: &str) -> Option<(String, String)> {
-        let plain = text.chars().all(|c| c.is_ascii_alphanumeric());
-        let fits = plain && text.starts_with(|c: char| c.is_ascii_uppercase());
         let hint = "use letters and digits, starting with an upper-case letter, as in \
             `ClusterIssuer`";
-        (!fits).then(|| (format!("invalid kind {text:?}"), hint.to_owned()))
+        (!Self::fits(text)).then(|| (format!("invalid kind {text:?}"), hint.to_owned()))
     }
 }
 

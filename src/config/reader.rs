@@ -82,6 +82,18 @@ impl Reader<'_> {
         self.found.push(Diagnostic::error(code, message).at(place).hint(hint));
     }
 
+    /// Returns the value that was made of a text in the file, or reports why there is none.
+    pub(crate) fn valid<T, M: Into<String>, H: Into<String>>(
+        &mut self,
+        value: &Node<'_>,
+        made: Result<T, (M, H)>,
+    ) -> Option<T> {
+        made.map_err(|(message, hint)| {
+            self.error(Code::InvalidValue, &value.span(), message, hint);
+        })
+        .ok()
+    }
+
     /// Reports an error at a place of any file.
     pub(crate) fn error_at(
         &mut self,

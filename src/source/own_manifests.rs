@@ -3,7 +3,7 @@
 use super::limits::Limits;
 use super::yaml_files::{self, Input};
 use super::{BundleFiles, sha256};
-use crate::config::{Manifests, VendoredFile};
+use crate::config::{Manifests, Text, VendoredFile};
 use crate::diag::{Code, Diagnostic, Diagnostics, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,7 +33,8 @@ pub(super) fn read(
     }
     for vendored in &manifests.vendored {
         if let Some(content) = verified(vendored, base, limits, diagnostics) {
-            files.add(vendored.path.clone(), content, &vendored.span, diagnostics);
+            let Text { text, span } = &vendored.path;
+            files.add(text.clone(), content, span, diagnostics);
         }
     }
 
@@ -79,7 +80,7 @@ fn verified(
     limits: &Limits,
     diagnostics: &mut Diagnostics,
 ) -> Option<Vec<u8>> {
-    let path = &vendored.path;
+    let Text { text: path, span } = &vendored.path;
     let download = vendored.url.as_ref().map(|url| {
         // In single quotes, which addresses do not contain.
         format!("curl --fail --location --create-dirs --output '{path}' '{url}'")
@@ -89,7 +90,7 @@ fn verified(
             Some(command) => format!("download and commit it: {command}"),
             None => "check the path, which is relative to bundles.toml".to_owned(),
         };
-        Diagnostic::error(Code::ManifestsUnreadable, message).at(&vendored.span).hint(hint)
+        Diagnostic::error(Code::ManifestsUnreadable, message).at(span).hint(hint)
     };
     let target = base.join(path);
     if !target.is_file() {
@@ -106,12 +107,12 @@ fn verified(
     };
 
     let digest = format!("sha256:{}", sha256(&content));
-    if digest == vendored.digest {
+    if digest == vendored.digest.text {
         return Some(content);
     }
     let message = format!(
         "the vendored file `{path}` has digest {digest}, but bundles.toml expects {}",
-        vendored.digest
+        vendored.digest.text
     );
     let restore = match &download {
         Some(command) => format!("download it again ({command}), or"),
@@ -119,7 +120,7 @@ fn verified(
     };
     diagnostics.push(
         Diagnostic::error(Code::VendoredDigest, message)
-            .at(&vendored.digest_span)
+            .at(&vendored.digest.span)
             .hint(format!("{restore} after a review of the change write digest = \"{digest}\"")),
     );
     None

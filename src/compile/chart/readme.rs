@@ -211,7 +211,7 @@ pub(super) fn provenance(text: &mut String, description: &Description<'_>) {
         }
         for file in &manifests.vendored {
             let url = file.url.as_ref().map(|url| format!(" from {}", code(url)));
-            let (path, digest) = (code(&file.path), code(&file.digest));
+            let (path, digest) = (code(&file.path.text), code(&file.digest.text));
             let _ = writeln!(text, "| vendored | {path} {digest}{} |", url.unwrap_or_default());
         }
     }

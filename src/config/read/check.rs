@@ -164,7 +164,9 @@ pub(super) fn outputs(
         Source::Manifests(manifests) => {
             let paths = manifests.paths.iter().map(|path| (Path::new(&path.text), &path.span));
             let vendored = manifests.vendored.iter();
-            paths.chain(vendored.map(|file| (Path::new(&file.path), &file.span))).collect()
+            paths
+                .chain(vendored.map(|file| (Path::new(&file.path.text), &file.path.span)))
+                .collect()
         }
         Source::Image { .. } => Vec::new(),
     });

@@ -191,13 +191,7 @@ impl Form for MergePatch {
             Some(text) => parsed(text),
             None => Ok(as_json(value.get_ref())),
         };
-        match patch.and_then(unfixed) {
-            Ok(patch) => Some(patch),
-            Err((message, hint)) => {
-                reader.error(Code::InvalidValue, &value.span(), message, hint);
-                None
-            }
-        }
+        reader.valid(value, patch.and_then(unfixed))
     }
 
     fn missing() -> Option<Json> {
@@ -245,10 +239,9 @@ impl Rule for Plural {
     const PATTERN: Option<&'static str> = Some("^[a-z0-9]+$");
 
     fn fault(_: &Key, text: &str) -> Option<(String, String)> {
-        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
         let message = format!("`resource` is not the plural of a kind: {text:?}");
         let hint = "write it as `kubectl api-resources` prints it, without the group";
-        (text.is_empty() || !text.chars().all(plain)).then(|| (message, hint.to_owned()))
+        (!Self::fits(text)).then(|| (message, hint.to_owned()))
     }
 }
 

@@ -28,7 +28,7 @@ table! {
         /// subdirectories, relative to bundles.toml. A chart has at least one of `manifests`,
         /// `[[chart.vendored]]` and `[chart.maas]`.
         manifests: Vec<Placed<Filled>>;
-        vendored: Vec<VendoredTable>;
+        vendored: Vec<VendoredFile>;
         /// The platform of models as a service (MaaS): Gateway, database and tenant, in one chart or
         /// in several. Models with `maas` are checked against it.
         maas: Option<MaasPlatform>;
@@ -61,7 +61,7 @@ table! {
 table! {
     /// A file of another project, such as a release manifest, that is committed unchanged and
     /// verified by its digest in every build.
-    pub struct VendoredTable at "[[chart.vendored]]", checked by vendored as VendoredFile {
+    pub struct VendoredFile at "[[chart.vendored]]" {
         /// The file, relative to bundles.toml.
         path: Placed<Filled>;
         /// Expected digest of the file: `sha256:` and 64 hexadecimal digits.
@@ -87,21 +87,6 @@ pub struct Manifests {
     pub span: Span,
 }
 
-/// `[[chart.vendored]]`
-#[derive(Clone, Debug)]
-pub struct VendoredFile {
-    /// The file, relative to the configuration.
-    pub path: String,
-    /// The digest that it must have: `sha256:` and 64 hexadecimal digits.
-    pub digest: String,
-    /// The address that it was downloaded from.
-    pub url: Option<String>,
-    /// The path in the configuration.
-    pub span: Span,
-    /// The digest in the configuration.
-    pub digest_span: Span,
-}
-
 /// Returns the chart of a table as a bundle, completed from `[defaults]`.
 fn chart(table: ChartTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<BundleConfig> {
     if !["manifests", "vendored", "maas"].iter().any(|key| fields.has(key))
@@ -117,7 +102,7 @@ fn chart(table: ChartTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Opt
     let suggested = table.namespace.clone().unwrap_or_else(|| table.name.clone());
     let maas = table.maas.map(|platform| platform.in_namespace(&suggested));
     let shown = table.manifests.iter().map(|path| path.text.as_str());
-    let shown = shown.chain(table.vendored.iter().map(|file| file.path.as_str()));
+    let shown = shown.chain(table.vendored.iter().map(|file| file.path.text.as_str()));
     let text = shown.chain(maas.as_ref().map(|_| "maas")).collect::<Vec<_>>().join(", ");
     let manifests = Manifests {
         paths: table.manifests,
@@ -143,16 +128,6 @@ fn chart(table: ChartTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Opt
         ..BundleConfig::new(&table.name, Source::Manifests(Box::new(manifests)))
     };
     Some(with_overlays(chart, reader))
-}
-
-fn vendored(table: VendoredTable, _: &mut Reader<'_>, _: &Fields<'_>) -> Option<VendoredFile> {
-    Some(VendoredFile {
-        path: table.path.text,
-        digest: table.digest.text,
-        url: table.url,
-        span: table.path.span,
-        digest_span: table.digest.span,
-    })
 }
 
 /// The digest of a file.

@@ -43,12 +43,7 @@ impl Form for MirrorTarget {
 
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self> {
         let text = value.get_ref().as_str()?;
-        let (message, hint) = match target(key, text) {
-            Ok(target) => return Some(target),
-            Err(fault) => fault,
-        };
-        reader.error(Code::InvalidValue, &value.span(), message, hint);
-        None
+        reader.valid(value, target(key, text))
     }
 }
 

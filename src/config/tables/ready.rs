@@ -247,13 +247,8 @@ impl Form for Target {
 
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         let text = value.get_ref().as_str()?;
-        match object(key, text) {
-            Ok(target) => Some((target, reader.span(value.span()))),
-            Err((message, hint)) => {
-                reader.error(Code::InvalidValue, &value.span(), message, hint);
-                None
-            }
-        }
+        let target = reader.valid(value, object(key, text))?;
+        Some((target, reader.span(value.span())))
     }
 }
 
@@ -302,7 +297,7 @@ impl Rule for ConditionType {
     fn fault(_: &Key, text: &str) -> Option<(String, String)> {
         let message = format!("`condition` is not the type of a condition: {text:?}");
         let hint = "write a type from `status.conditions`, such as `Ready` or `Available`";
-        (!is_plain(text, "._/-")).then(|| (message, hint.to_owned()))
+        (!Self::fits(text)).then(|| (message, hint.to_owned()))
     }
 }
 
@@ -388,15 +383,8 @@ impl Rule for FieldValue {
         let message = format!("`value` of a gate cannot be {text:?}");
         let hint =
             "write letters, digits, spaces and `._:/-`, starting and ending with a letter or digit";
-        (!is_plain(text, " ._:/-")).then(|| (message, hint.to_owned()))
+        (!Self::fits(text)).then(|| (message, hint.to_owned()))
     }
-}
-
-/// Returns true for a text of letters, digits and `others`, the latter not at its ends.
-fn is_plain(text: &str, others: &str) -> bool {
-    let ends = [text.chars().next(), text.chars().next_back()];
-    ends.into_iter().all(|end| end.is_some_and(|c| c.is_ascii_alphanumeric()))
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c))
 }
 
 /// A time limit in seconds; without it, that of helmfile and Flux for a release.
