@@ -33,10 +33,8 @@ pub(super) struct Inspect {
 
 pub(super) fn watch(text: &str) -> Result<Watch, String> {
     match text {
-        "all" => Ok(Watch::All),
-        "own" => Ok(Watch::Own),
         "" => Err("use `all`, `own`, or a list of namespaces".to_owned()),
-        names => Ok(Watch::Namespaces(names.split(',').map(str::to_owned).collect())),
+        text => Ok(Watch::of_annotation(text)),
     }
 }
 

@@ -122,11 +122,7 @@ fn meaning(old: &Locked, new: &Locked) -> String {
 /// Returns the entry without the signature of its image.
 fn without_signature(entry: &Locked) -> Locked {
     let mut entry = entry.clone();
-    let image = match &mut entry.bytes {
-        Bytes::Image(image) => Some(image),
-        Bytes::Embedded { catalog, .. } => catalog.as_mut(),
-    };
-    if let Some(image) = image {
+    if let Some(image) = entry.bytes.image_mut() {
         image.identity.signature = None;
     }
     entry

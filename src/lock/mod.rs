@@ -86,6 +86,14 @@ impl Bytes {
         }
     }
 
+    /// Does the same for a change of the image.
+    fn image_mut(&mut self) -> Option<&mut LockedImage> {
+        match self {
+            Bytes::Image(image) => Some(image),
+            Bytes::Embedded { catalog, .. } => catalog.as_mut(),
+        }
+    }
+
     /// Returns the digest of the image's manifest, or of the files.
     pub fn digest(&self) -> &str {
         match self {
@@ -140,14 +148,10 @@ impl Locked {
         bundle: &Bundle,
     ) -> Option<Self> {
         let mut entry = Locked { decisions: Decisions::of(config, bundle), ..self.clone() };
-        let image = match &mut entry.bytes {
-            Bytes::Image(image) => Some(image),
-            Bytes::Embedded { catalog, .. } => catalog.as_mut(),
-        };
         let verified = files.image.as_ref().or(files.catalog.as_ref());
         let verified = verified.and_then(|identity| identity.signature.clone());
         // Without a `[[verify]]` table that requires one, the recorded signature stays.
-        if let (Some(image), Some(_)) = (image, &verified) {
+        if let (Some(image), Some(_)) = (entry.bytes.image_mut(), &verified) {
             image.identity.signature = verified;
         }
         (entry != *self).then_some(entry)

@@ -3,7 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "reads the output directory")]
 
-use crate::config::{BundleConfig, CrdPlacement};
+use crate::config::{BundleConfig, CrdPlacement, Watch};
 use crate::diag::{Code, Diagnostic, Place};
 use crate::output::{ChartFiles, ownership};
 use crate::regular_file;
@@ -45,13 +45,7 @@ pub fn watch_changed(
 }
 
 fn watch_error(bundle: &BundleConfig, chart: &Path, before: &str, now: &str) -> Diagnostic {
-    let toml = |text: &str| match text {
-        "all" | "own" => format!("\"{text}\""),
-        names => {
-            let names: Vec<String> = names.split(',').map(|name| format!("\"{name}\"")).collect();
-            format!("[{}]", names.join(", "))
-        }
-    };
+    let toml = |text: &str| Watch::of_annotation(text).to_toml();
     let message = format!(
         "`{}` would watch {now} instead of {before} as in chart `{}`, because the bundle's install \
             modes changed: {}",

@@ -193,6 +193,15 @@ impl Watch {
             Watch::Namespaces(names) => names.join(","),
         }
     }
+
+    /// Parses the text of [`Watch::annotation`].
+    pub fn of_annotation(text: &str) -> Self {
+        match text {
+            "all" => Watch::All,
+            "own" => Watch::Own,
+            names => Watch::Namespaces(names.split(',').map(str::to_owned).collect()),
+        }
+    }
 }
 
 /// OLM's install modes with their values of `watch`.
