@@ -198,38 +198,29 @@ pub(super) fn documents(
             let before = &bytes[..error.valid_up_to()];
             let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
             let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
+            let message =
+                format!("the file is not UTF-8: invalid byte 0x{:02x}", bytes[before.len()]);
+            let hint = "save the file as UTF-8, or remove it if it is not a manifest: every file in \
+                        the manifests directory is read as one";
             diagnostics.push(
-                Diagnostic::error(
-                    Code::NotUtf8,
-                    format!("the file is not UTF-8: invalid byte 0x{:02x}", bytes[before.len()]),
-                )
-                .at(Place::file(file).at(line, column))
-                .hint(
-                    "save the file as UTF-8, or remove it if it is not a manifest: every file in \
-                        the manifests directory is read as one",
-                ),
+                Diagnostic::error(Code::NotUtf8, message)
+                    .at(Place::file(file).at(line, column))
+                    .hint(hint),
             );
             return None;
         }
     };
     if text.starts_with('\u{feff}') {
-        diagnostics.push(
-            Diagnostic::note(
-                Code::TextNormalized,
-                "the file starts with a byte order mark, which is skipped",
-            )
-            .at(Place::file(file).at(1, 1)),
-        );
+        let message = "the file starts with a byte order mark, which is skipped";
+        diagnostics
+            .push(Diagnostic::note(Code::TextNormalized, message).at(Place::file(file).at(1, 1)));
     }
     // Byte by byte, because nearly no file has one.
     if let Some(offset) = memchr::memchr(b'\r', bytes).and_then(|_| text.find("\r\n")) {
         let line = text[..offset].matches('\n').count() + 1;
+        let message = "the file has Windows line endings (CRLF), which are normalized";
         diagnostics.push(
-            Diagnostic::note(
-                Code::TextNormalized,
-                "the file has Windows line endings (CRLF), which are normalized",
-            )
-            .at(Place::file(file).at(line, 1)),
+            Diagnostic::note(Code::TextNormalized, message).at(Place::file(file).at(line, 1)),
         );
     }
     match crate::yaml::read(text) {
@@ -373,17 +364,13 @@ pub(super) fn flatten(
     let type_name = value.type_name();
     // A list or a text at the top is what is left of a broken template.
     let Value::Map(mut root) = value else {
-        diagnostics.push(
-            Diagnostic::error(
-                Code::NotAnObject,
-                format!("expected a Kubernetes object, found {type_name}"),
-            )
-            .at(place())
-            .hint(position.hint(
+        let message = format!("expected a Kubernetes object, found {type_name}");
+        diagnostics.push(Diagnostic::error(Code::NotAnObject, message).at(place()).hint(
+            position.hint(
                 "remove the file if it is not a manifest: every file in the manifests directory \
                     must contain objects with apiVersion and kind",
-            )),
-        );
+            ),
+        ));
         return;
     };
 
@@ -483,13 +470,11 @@ fn single_csv(
     let csv = csvs.pop();
     // The file with an error may be the CSV.
     if csv.is_none() && complete {
+        let message = format!("no ClusterServiceVersion in `{}`", files.manifests_dir);
         diagnostics.push(
-            Diagnostic::error(
-                Code::CsvMissing,
-                format!("no ClusterServiceVersion in `{}`", files.manifests_dir),
-            )
-            .at(Place::file(files.manifests_dir.clone()))
-            .hint("check that this is an operator bundle, not a catalog or an operator image"),
+            Diagnostic::error(Code::CsvMissing, message)
+                .at(Place::file(files.manifests_dir.clone()))
+                .hint("check that this is an operator bundle, not a catalog or an operator image"),
         );
     }
     csv

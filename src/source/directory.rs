@@ -107,11 +107,8 @@ fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 
 fn failed(shown: &str, path: &str, error: &io::Error) -> Fatal {
     if super::limits::is_exceeded(error) {
-        return failure(
-            Code::SourceLimit,
-            format!("`{shown}/{path}`: {error}"),
-            "check that this is the right directory: no real bundle is as large",
-        );
+        let hint = "check that this is the right directory: no real bundle is as large";
+        return failure(Code::SourceLimit, format!("`{shown}/{path}`: {error}"), hint);
     }
     unreadable(&format!("{shown}/{path}"), error)
 }

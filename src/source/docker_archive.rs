@@ -189,12 +189,9 @@ fn document(archive: &Tarball, shown: &str, file: &str, limits: &Limits) -> Resu
     read.map_err(|error| image::broken(&name, &error))?;
     if bytes.len() as u64 > limits.document_bytes {
         let message = format!("{name} is larger than {}", in_bytes(limits.document_bytes));
-        return Err(failure(
-            Code::SourceLimit,
-            message,
-            "check that this is the archive of a bundle \
-            image",
-        ));
+        let hint = "check that this is the archive of a bundle \
+            image";
+        return Err(failure(Code::SourceLimit, message, hint));
     }
     Ok(bytes)
 }

@@ -88,19 +88,17 @@ impl Folders {
         if let (Some(annotated), Some(labelled)) = (&manifests, &self.manifests)
             && annotated != labelled
         {
-            diagnostics.push(
-                Diagnostic::warning(
-                    Code::FolderMismatch,
-                    format!(
-                        "the image label names the manifests directory `{labelled}`, but \
+            let message = format!(
+                "the image label names the manifests directory `{labelled}`, but \
                             {ANNOTATIONS_FILE} `{annotated}`"
-                    ),
-                )
-                .at(Place::file(file.clone()))
-                .hint(format!(
-                    "set `{MANIFESTS_KEY}` to the same value in both: `{annotated}` was used, \
+            );
+            diagnostics.push(
+                Diagnostic::warning(Code::FolderMismatch, message)
+                    .at(Place::file(file.clone()))
+                    .hint(format!(
+                        "set `{MANIFESTS_KEY}` to the same value in both: `{annotated}` was used, \
                         because {ANNOTATIONS_FILE} takes precedence"
-                )),
+                    )),
             );
         }
         // annotations.yaml cannot change its own place: the directory where it was found is the
@@ -109,16 +107,13 @@ impl Folders {
         if text.is_some()
             && let Some(other) = other.or(self.metadata.as_deref().filter(|m| *m != metadata))
         {
-            diagnostics.push(
-                Diagnostic::warning(
-                    Code::FolderMismatch,
-                    format!(
-                        "`{METADATA_KEY}` names the metadata directory `{other}`, but \
+            let message = format!(
+                "`{METADATA_KEY}` names the metadata directory `{other}`, but \
                             {ANNOTATIONS_FILE} is in `{metadata}`"
-                    ),
-                )
-                .at(Place::file(file))
-                .hint(format!("set `{METADATA_KEY}` to `{metadata}`, which was used")),
+            );
+            let hint = format!("set `{METADATA_KEY}` to `{metadata}`, which was used");
+            diagnostics.push(
+                Diagnostic::warning(Code::FolderMismatch, message).at(Place::file(file)).hint(hint),
             );
         }
         let stated = manifests.is_some() || self.manifests.is_some();
@@ -221,13 +216,9 @@ fn folder_name(value: &str) -> Option<String> {
 
 fn bad_name(place: Place, what: &str, key: &str, value: &str) -> Fatal {
     let value: String = value.chars().take(200).collect();
-    Diagnostic::error(
-        Code::UnexpectedEntry,
-        format!("{what} `{key}` is not a directory in the bundle: {value:?}"),
-    )
-    .at(place)
-    .hint("use `manifests/` or `metadata/`")
-    .into()
+    let message = format!("{what} `{key}` is not a directory in the bundle: {value:?}");
+    let hint = "use `manifests/` or `metadata/`";
+    Diagnostic::error(Code::UnexpectedEntry, message).at(place).hint(hint).into()
 }
 
 /// The values of the two keys in annotations.yaml.

@@ -470,24 +470,17 @@ pub(super) fn walk_layer(
         && expected.as_ref() != found
     {
         let name = &layer.name;
-        return Err(failure(
-            Code::BlobMismatch,
-            format!(
-                "{name}: content digest {found} does not match {expected} in the image \
+        let message = format!(
+            "{name}: content digest {found} does not match {expected} in the image \
                     configuration"
-            ),
-            "build or copy the image again",
-        ));
+        );
+        return Err(failure(Code::BlobMismatch, message, "build or copy the image again"));
     }
     if compression != layer.compression {
         let (found, stated) = (compression.as_str(), layer.descriptor.media_type());
-        diagnostics.push(
-            Diagnostic::warning(
-                Code::LayerType,
-                format!("{}: it is {found}, but its media type is `{stated}`", layer.name),
-            )
-            .hint("build the image again: other tools may reject this layer"),
-        );
+        let message = format!("{}: it is {found}, but its media type is `{stated}`", layer.name);
+        let hint = "build the image again: other tools may reject this layer";
+        diagnostics.push(Diagnostic::warning(Code::LayerType, message).hint(hint));
     }
     Ok(())
 }
@@ -505,19 +498,13 @@ fn check<R: Read>(blob: CheckedBlob<R>, name: &str, size: u64) -> Result<(), Fat
         }
         Err(Mismatch::Digest(found)) => format!("{name} has digest {found}"),
     };
-    Err(failure(
-        Code::BlobMismatch,
-        message,
-        "copy the image again: the blob is corrupt, truncated or a different one",
-    ))
+    let hint = "copy the image again: the blob is corrupt, truncated or a different one";
+    Err(failure(Code::BlobMismatch, message, hint))
 }
 
 fn missing(name: &str) -> Fatal {
-    failure(
-        Code::MissingBlob,
-        format!("{name} is missing"),
-        "copy the image again: the copy is incomplete",
-    )
+    let message = format!("{name} is missing");
+    failure(Code::MissingBlob, message, "copy the image again: the copy is incomplete")
 }
 
 fn unknown_media_type(digest: &Digest, media_type: &str) -> Fatal {
@@ -535,11 +522,8 @@ fn rebuilt(message: String) -> Fatal {
 }
 
 fn too_much(message: String) -> Fatal {
-    failure(
-        Code::SourceLimit,
-        message,
-        "check that this is a bundle image: no real bundle is as large",
-    )
+    let hint = "check that this is a bundle image: no real bundle is as large";
+    failure(Code::SourceLimit, message, hint)
 }
 
 /// Returns an error of reading or unpacking `name`, or of a limit passed on the way.
@@ -553,9 +537,6 @@ pub(super) fn broken(name: &str, error: &io::Error) -> Fatal {
         io::ErrorKind::UnexpectedEof => format!("unexpected end of file ({quoted})"),
         _ => quoted,
     };
-    failure(
-        Code::BrokenArchive,
-        format!("cannot unpack {name}: {why}"),
-        "build or copy it again: the file is corrupt or has the wrong media type",
-    )
+    let hint = "build or copy it again: the file is corrupt or has the wrong media type";
+    failure(Code::BrokenArchive, format!("cannot unpack {name}: {why}"), hint)
 }

@@ -99,11 +99,8 @@ impl Wanted {
         if let Some((_, digest)) = suffix.rsplit_once('@') {
             return Digest::try_from(digest).map(Wanted::Digest).map_err(|error| {
                 let digest = digest.escape_debug();
-                failure(
-                    Code::InvalidReference,
-                    format!("invalid digest `{digest}`: {error}"),
-                    "write `sha256:` and 64 lower-case hexadecimal digits",
-                )
+                let hint = "write `sha256:` and 64 lower-case hexadecimal digits";
+                failure(Code::InvalidReference, format!("invalid digest `{digest}`: {error}"), hint)
             });
         }
         let name = suffix.trim_start_matches(':').to_owned();
@@ -167,11 +164,8 @@ impl Layout {
         let marker: Marker = image::parse(&self.document(MARKER, limits)?, &self.name(MARKER))?;
         if marker.version != "1.0.0" {
             let (shown, version) = (&self.shown, marker.version.escape_debug());
-            return Err(failure(
-                Code::InvalidLayout,
-                format!("unsupported version of OCI image layout `{shown}`: `{version}`"),
-                "use a layout of version 1.0.0",
-            ));
+            let message = format!("unsupported version of OCI image layout `{shown}`: `{version}`");
+            return Err(failure(Code::InvalidLayout, message, "use a layout of version 1.0.0"));
         }
         image::parse(&self.document("index.json", limits)?, &self.name("index.json"))
     }
@@ -183,22 +177,16 @@ impl Layout {
     fn document(&self, file: &str, limits: &Limits) -> Result<Vec<u8>, Fatal> {
         let name = self.name(file);
         let reader = self.file(file)?.ok_or_else(|| {
-            failure(
-                Code::InvalidLayout,
-                format!("`{name}` is missing"),
-                "copy the layout again: it needs `oci-layout`, `index.json` and `blobs/`",
-            )
+            let hint = "copy the layout again: it needs `oci-layout`, `index.json` and `blobs/`";
+            failure(Code::InvalidLayout, format!("`{name}` is missing"), hint)
         })?;
         let mut bytes = Vec::new();
         let read = reader.take(limits.document_bytes + 1).read_to_end(&mut bytes);
         read.map_err(|error| unreadable(&name, &error))?;
         if bytes.len() as u64 > limits.document_bytes {
             let limit = in_bytes(limits.document_bytes);
-            return Err(Diagnostic::error(
-                Code::SourceLimit,
-                format!("`{name}` is larger than {limit}"),
-            )
-            .into());
+            let message = format!("`{name}` is larger than {limit}");
+            return Err(Diagnostic::error(Code::SourceLimit, message).into());
         }
         Ok(bytes)
     }
@@ -325,11 +313,8 @@ impl Layout {
 
     fn bare_tag(&self, wanted: &str) -> Diagnostic {
         let shown = &self.shown;
-        Diagnostic::note(
-            Code::BareTag,
-            format!("`{wanted}` was found in the layout `{shown}` by tag only"),
-        )
-        .hint(format!(
+        let message = format!("`{wanted}` was found in the layout `{shown}` by tag only");
+        Diagnostic::note(Code::BareTag, message).hint(format!(
             "copy the image under its full name, for example with `skopeo copy docker://{wanted} \
                 oci:{shown}:{wanted}`: the layout does not record its repository"
         ))

@@ -192,9 +192,6 @@ fn failure(code: Code, message: impl Into<String>, hint: impl Into<String>) -> F
 
 /// Returns an error of the operating system about a file.
 fn unreadable(name: &str, error: &io::Error) -> Fatal {
-    failure(
-        Code::SourceUnreadable,
-        format!("cannot read `{name}`: {error}"),
-        "check the path and its permissions",
-    )
+    let message = format!("cannot read `{name}`: {error}");
+    failure(Code::SourceUnreadable, message, "check the path and its permissions")
 }

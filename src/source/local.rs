@@ -154,9 +154,6 @@ fn listed_or(names: &[String]) -> String {
 
 /// Returns the error for a path that has no bundle; `near` is a better hint than what is expected.
 fn unknown(shown: &str, near: Option<String>) -> Fatal {
-    failure(
-        Code::UnknownSource,
-        format!("`{shown}` is not a bundle directory, OCI layout or archive"),
-        near.unwrap_or_else(|| EXPECTED.to_owned()),
-    )
+    let message = format!("`{shown}` is not a bundle directory, OCI layout or archive");
+    failure(Code::UnknownSource, message, near.unwrap_or_else(|| EXPECTED.to_owned()))
 }

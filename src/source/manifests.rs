@@ -36,11 +36,9 @@ pub fn manifests(
                 files.push((shown, content));
             }
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                diagnostics.push(*failure(
-                    Code::SourceUnreadable,
-                    format!("cannot read `{shown}`: {error}"),
-                    "write the manifests to a file, or pass `-` to read them from stdin",
-                ))
+                let message = format!("cannot read `{shown}`: {error}");
+                let hint = "write the manifests to a file, or pass `-` to read them from stdin";
+                diagnostics.push(*failure(Code::SourceUnreadable, message, hint))
             }
             Err(error) => diagnostics.push(*unreadable(&shown, &error)),
         }
@@ -77,11 +75,8 @@ pub fn manifests(
                 take(entry.path().display().to_string(), open(entry.path()));
             }
             if count > limits.kept_files {
-                diagnostics.push(*failure(
-                    Code::SourceLimit,
-                    format!("`{path}` has more than {} manifests", limits.kept_files),
-                    "pass a subdirectory",
-                ));
+                let message = format!("`{path}` has more than {} manifests", limits.kept_files);
+                diagnostics.push(*failure(Code::SourceLimit, message, "pass a subdirectory"));
             }
         }
         _ => take(path.to_owned(), open(root)),

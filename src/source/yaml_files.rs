@@ -92,19 +92,14 @@ pub(super) fn read(
     }
 
     if paths.is_empty() {
-        return Err(failure(
-            code,
-            format!("the {noun} `{path}` has no .yaml, .yml or .json file"),
-            "use a file, or rename it to one of these extensions",
-        ));
+        let message = format!("the {noun} `{path}` has no .yaml, .yml or .json file");
+        return Err(failure(code, message, "use a file, or rename it to one of these extensions"));
     }
 
     if paths.len() > MOST_FILES {
-        return Err(failure(
-            code,
-            format!("the {noun} `{path}` has {} files; the limit is {MOST_FILES}", paths.len()),
-            "check that this is the right directory",
-        ));
+        let message =
+            format!("the {noun} `{path}` has {} files; the limit is {MOST_FILES}", paths.len());
+        return Err(failure(code, message, "check that this is the right directory"));
     }
 
     let mut files = Vec::with_capacity(paths.len());
@@ -116,11 +111,8 @@ pub(super) fn read(
             .and_then(|file| file.take(limit + 1).read_to_end(&mut content))
             .map_err(|error| unreadable(&name, &error))?;
         if content.len() as u64 > limit {
-            return Err(failure(
-                code,
-                format!("`{name}` is larger than {limit} bytes"),
-                "check that this is the right file: no cluster accepts objects as large",
-            ));
+            let hint = "check that this is the right file: no cluster accepts objects as large";
+            return Err(failure(code, format!("`{name}` is larger than {limit} bytes"), hint));
         }
         files.push((name, content));
     }
@@ -146,11 +138,9 @@ fn is_inside(path: &Path, folder: &Path) -> bool {
 
 fn leaves(name: &str, folder: &Path, input: Input) -> Fatal {
     let noun = input.noun;
-    failure(
-        input.code,
-        format!("`{name}` is a symbolic link that leaves `{}`", folder.display()),
-        format!("copy its target into the {noun}, or add that path as another {noun}"),
-    )
+    let message = format!("`{name}` is a symbolic link that leaves `{}`", folder.display());
+    let hint = format!("copy its target into the {noun}, or add that path as another {noun}");
+    failure(input.code, message, hint)
 }
 
 /// Returns a path as places show it: with `/`, and never like one of the bundle's own files.

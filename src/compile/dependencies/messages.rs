@@ -111,12 +111,10 @@ pub(super) fn order(
     declared: Option<&Place>,
 ) -> Diagnostic {
     let (name, provider) = (&own.config.name, &provider.config.name);
-    let note = Diagnostic::note(
-        Code::DependencyOrder,
-        format!("`{name}` requires {need} from `{provider}`, which is not in its `depends-on`"),
-    )
-    .at(&own.config.span)
-    .hint(format!("add {}", list("depends-on", &own.config.depends_on, &[provider.as_str()])));
+    let message =
+        format!("`{name}` requires {need} from `{provider}`, which is not in its `depends-on`");
+    let hint = format!("add {}", list("depends-on", &own.config.depends_on, &[provider.as_str()]));
+    let note = Diagnostic::note(Code::DependencyOrder, message).at(&own.config.span).hint(hint);
     match declared {
         Some(place) => note.related(place.clone(), "the dependency"),
         None => note,
@@ -126,15 +124,11 @@ pub(super) fn order(
 /// Returns a note about a chart that needs cert-manager in the cluster.
 pub(super) fn cert_manager(own: &Member<'_>) -> Diagnostic {
     let name = &own.config.name;
-    Diagnostic::note(
-        Code::ForeignKind,
-        format!(
-            "`{name}` requires cert-manager in the cluster, for its webhook and APIService \
+    let message = format!(
+        "`{name}` requires cert-manager in the cluster, for its webhook and APIService \
             certificates"
-        ),
-    )
-    .at(&own.config.span)
-    .hint(format!(
+    );
+    Diagnostic::note(Code::ForeignKind, message).at(&own.config.span).hint(format!(
         "if the cluster has cert-manager, write {}; otherwise install it first or set \
             `certificates`",
         list("provided", &[], &["cert-manager.io/v1/Certificate"])

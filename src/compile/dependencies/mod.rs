@@ -82,14 +82,9 @@ pub fn check(members: &[Member<'_>], diagnostics: &mut Diagnostics) {
     for Text { text, span } in members.iter().flat_map(|member| &member.config.settings.provided) {
         let start = start_of(span);
         if !used.contains(&start) && reported.insert(start) {
-            diagnostics.push(
-                Diagnostic::warning(
-                    Code::UnusedSetting,
-                    format!("no bundle depends on `{text}`, which is in `provided`"),
-                )
-                .at(span)
-                .hint("fix the entry, or remove it"),
-            );
+            let message = format!("no bundle depends on `{text}`, which is in `provided`");
+            let hint = "fix the entry, or remove it";
+            diagnostics.push(Diagnostic::warning(Code::UnusedSetting, message).at(span).hint(hint));
         }
     }
 }

@@ -32,14 +32,9 @@ fn warning(member: &Member<'_>, owner: &str, crds: &[&str]) -> Diagnostic {
         .map(|name| format!(".metadata.name == \"{name}\""))
         .collect::<Vec<_>>()
         .join(" or ");
-    Diagnostic::warning(
-        Code::SharedCrd,
-        format!(
-            "{these} {names} {verb} also in `{owner}`: Helm refuses to install objects that another release owns"
-        ),
-    )
-    .at(&member.config.span)
-    .hint(format!(
-        "ship each CRD in one bundle; in the others write exclude = ['{filter}']"
-    ))
+    let message = format!(
+        "{these} {names} {verb} also in `{owner}`: Helm refuses to install objects that another release owns"
+    );
+    let hint = format!("ship each CRD in one bundle; in the others write exclude = ['{filter}']");
+    Diagnostic::warning(Code::SharedCrd, message).at(&member.config.span).hint(hint)
 }

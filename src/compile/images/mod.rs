@@ -218,17 +218,11 @@ fn is_by_digest(text: &str) -> bool {
 pub fn check(images: &[Image], bundle: Option<&Bundle>, diagnostics: &mut Diagnostics) {
     let pulled = || images.iter().filter(|image| image.is_pulled());
     for image in pulled().filter(|image| !image.is_pinned()) {
-        diagnostics.push(
-            Diagnostic::warning(
-                Code::ImageNotPinned,
-                format!("`{}` is not pinned by digest", image.reference),
-            )
-            .at(place(image))
-            .hint(
-                "use a bundle with digests: the tag can move, and mirrors by digest do not serve \
+        let message = format!("`{}` is not pinned by digest", image.reference);
+        diagnostics.push(Diagnostic::warning(Code::ImageNotPinned, message).at(place(image)).hint(
+            "use a bundle with digests: the tag can move, and mirrors by digest do not serve \
                 it",
-            ),
-        );
+        ));
     }
 
     let Some(bundle) = bundle else { return };

@@ -181,19 +181,16 @@ impl Certificates<'_> {
     /// Reports a server without a certificate.
     pub(super) fn report(&self, server: &Server<'_>, diagnostics: &mut Diagnostics) {
         if self.provider == CertificateProvider::None {
+            let message = format!(
+                "Service/{} has no certificate, and no CA bundle for the API server",
+                server.service
+            );
+            let hint = "set `certificates`, unless the operator creates its own certificate and \
+                    injects the CA bundle";
             diagnostics.push(
-                Diagnostic::warning(
-                    Code::NoCertificate,
-                    format!(
-                        "Service/{} has no certificate, and no CA bundle for the API server",
-                        server.service
-                    ),
-                )
-                .at(crate::diag::Place::default().object(format!("Service/{}", server.service)))
-                .hint(
-                    "set `certificates`, unless the operator creates its own certificate and \
-                    injects the CA bundle",
-                ),
+                Diagnostic::warning(Code::NoCertificate, message)
+                    .at(crate::diag::Place::default().object(format!("Service/{}", server.service)))
+                    .hint(hint),
             );
         }
     }

@@ -44,18 +44,16 @@ fn install_modes(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     }
     let modes: Vec<&str> = modes.iter().map(|mode| mode.as_str()).collect();
     for webhook in conversions(bundle) {
+        let message = format!(
+            "the bundle contains the conversion webhook `{}` and supports the install modes {}; conversion webhooks are only supported for bundles that only support AllNamespaces",
+            webhook.name,
+            modes.join(", ")
+        );
         diagnostics.push(
-            Diagnostic::error(
-                Code::ConversionWebhook,
-                format!(
-                    "the bundle contains the conversion webhook `{}` and supports the install modes {}; conversion webhooks are only supported for bundles that only support AllNamespaces",
-                    webhook.name,
-                    modes.join(", ")
-                ),
-            )
-            .at(bundle.csv.place(&webhook.place))
-            .related(bundle.csv.place(".spec.installModes"), "the install modes")
-            .hint(OLM_REFUSES),
+            Diagnostic::error(Code::ConversionWebhook, message)
+                .at(bundle.csv.place(&webhook.place))
+                .related(bundle.csv.place(".spec.installModes"), "the install modes")
+                .hint(OLM_REFUSES),
         );
     }
 }
@@ -82,13 +80,11 @@ fn servers_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             [] => "the CSV has no deployments".to_owned(),
             known => format!("the CSV has {}", known.join(", ")),
         };
+        let message = format!("the {what} references the non-existent deployment `{deployment}`");
         diagnostics.push(
-            Diagnostic::error(
-                Code::ServerMissing,
-                format!("the {what} references the non-existent deployment `{deployment}`"),
-            )
-            .at(place(bundle, entry, ".deploymentName"))
-            .hint(hint),
+            Diagnostic::error(Code::ServerMissing, message)
+                .at(place(bundle, entry, ".deploymentName"))
+                .hint(hint),
         );
     }
 }
@@ -126,24 +122,22 @@ fn one_server(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         };
         let entries = csv.api_services.iter().filter(|entry| entry.name() == last.name());
         let Some(other) = entries.clone().find(|entry| !same(entry)) else { continue };
-        diagnostics.push(
-            Diagnostic::warning(
-                Code::CsvMismatch,
-                format!(
-                    "the owned APIService `{}` is served by port {} of `{}` for `{}`, but by port \
+        let message = format!(
+            "the owned APIService `{}` is served by port {} of `{}` for `{}`, but by port \
                         {} of `{}` for `{}`; the last one is used, as in OLM",
-                    last.name(),
-                    other.port,
-                    other.deployment,
-                    other.plural,
-                    last.port,
-                    last.deployment,
-                    last.plural
-                ),
-            )
-            .at(csv.place(&last.place))
-            .related(csv.place(&other.place), "the other one")
-            .hint("fix the CSV: an APIService has one server for all kinds of its version"),
+            last.name(),
+            other.port,
+            other.deployment,
+            other.plural,
+            last.port,
+            last.deployment,
+            last.plural
+        );
+        diagnostics.push(
+            Diagnostic::warning(Code::CsvMismatch, message)
+                .at(csv.place(&last.place))
+                .related(csv.place(&other.place), "the other one")
+                .hint("fix the CSV: an APIService has one server for all kinds of its version"),
         );
     }
 }
@@ -177,17 +171,15 @@ fn converted_once(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     for (crd, webhooks) in by_crd {
         let [first, .., last] = webhooks.as_slice() else { continue };
         let names: Vec<&str> = webhooks.iter().map(|webhook| webhook.name.as_str()).collect();
+        let message = format!(
+            "the conversion webhooks {} reference the same custom resource definition `{crd}`",
+            names.join(", ")
+        );
         diagnostics.push(
-            Diagnostic::error(
-                Code::ConversionWebhook,
-                format!(
-                    "the conversion webhooks {} reference the same custom resource definition `{crd}`",
-                    names.join(", ")
-                ),
-            )
-            .at(place(bundle, &last.place, ".conversionCRDs"))
-            .related(place(bundle, &first.place, ".conversionCRDs"), "the other webhook")
-            .hint(OLM_REFUSES),
+            Diagnostic::error(Code::ConversionWebhook, message)
+                .at(place(bundle, &last.place, ".conversionCRDs"))
+                .related(place(bundle, &first.place, ".conversionCRDs"), "the other webhook")
+                .hint(OLM_REFUSES),
         );
     }
 }
@@ -197,16 +189,14 @@ fn converted_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         for name in &webhook.conversion_crds {
             let at = place(bundle, &webhook.place, ".conversionCRDs");
             if !bundle.csv.owned_crds.iter().any(|owned| owned.name == *name) {
+                let message = format!(
+                    "the conversion webhook `{}` references the custom resource definition `{name}`, which the CSV does not own",
+                    webhook.name
+                );
                 diagnostics.push(
-                    Diagnostic::error(
-                        Code::ConversionWebhook,
-                        format!(
-                            "the conversion webhook `{}` references the custom resource definition `{name}`, which the CSV does not own",
-                            webhook.name
-                        ),
-                    )
-                    .at(at.clone())
-                    .hint(OLM_REFUSES),
+                    Diagnostic::error(Code::ConversionWebhook, message)
+                        .at(at.clone())
+                        .hint(OLM_REFUSES),
                 );
             }
 

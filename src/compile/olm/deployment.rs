@@ -76,22 +76,15 @@ pub(super) fn report_operator_condition(bundle: &Bundle, diagnostics: &mut Diagn
     let Some(permission) = operator_condition_rule(bundle) else { return };
     let Origin::Csv { file, document, path } = &permission.origin else { return };
     let place = Place { document: Some(*document), ..Place::file(file) }.path(path);
-    diagnostics.push(
-        Diagnostic::warning(
-            Code::OperatorCondition,
-            format!(
-                "the operator has RBAC for OperatorCondition/{}, which OLM creates and the chart \
+    let message = format!(
+        "the operator has RBAC for OperatorCondition/{}, which OLM creates and the chart \
                     does not",
-                bundle.csv.name()
-            ),
-        )
-        .at(place)
-        .hint(
-            "if the operator does not start without it, add the CRD \
-                operatorconditions.operators.coreos.com and the object in an overlay with phase = \
-                \"before\"; its name is in OPERATOR_CONDITION_NAME",
-        ),
+        bundle.csv.name()
     );
+    let hint = "if the operator does not start without it, add the CRD \
+                operatorconditions.operators.coreos.com and the object in an overlay with phase = \
+                \"before\"; its name is in OPERATOR_CONDITION_NAME";
+    diagnostics.push(Diagnostic::warning(Code::OperatorCondition, message).at(place).hint(hint));
 }
 
 /// Sets OPERATOR_CONDITION_NAME in every container that does not set it itself.

@@ -105,25 +105,21 @@ fn deployment_names(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         let path = format!(".spec.install.spec.deployments[{index}].name");
         let name = deployment.name.as_str();
         if let Err(why) = dns_subdomain(name) {
+            let message = format!("invalid strategy deployment name `{name}`: {why}");
             diagnostics.push(
-                Diagnostic::error(
-                    Code::InvalidName,
-                    format!("invalid strategy deployment name `{name}`: {why}"),
-                )
-                .at(bundle.csv.place(&path))
-                .hint("rename it: the API server would reject the Deployment"),
+                Diagnostic::error(Code::InvalidName, message)
+                    .at(bundle.csv.place(&path))
+                    .hint("rename it: the API server would reject the Deployment"),
             );
         }
 
         if let Some(first) = seen.insert(name, path.clone()) {
+            let message = format!("the CSV has two strategy deployments named `{name}`");
             diagnostics.push(
-                Diagnostic::error(
-                    Code::DuplicateObject,
-                    format!("the CSV has two strategy deployments named `{name}`"),
-                )
-                .at(bundle.csv.place(&path))
-                .related(bundle.csv.place(&first), "first defined here")
-                .hint("rename or remove one of them"),
+                Diagnostic::error(Code::DuplicateObject, message)
+                    .at(bundle.csv.place(&path))
+                    .related(bundle.csv.place(&first), "first defined here")
+                    .hint("rename or remove one of them"),
             );
         }
     }
@@ -133,17 +129,13 @@ fn unique_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let mut seen: IndexMap<&str, &Object> = IndexMap::new();
     for crd in &bundle.crds {
         if let Some(first) = seen.insert(crd.name(), crd) {
+            let message =
+                format!("bundle contains duplicate custom resource definition `{}`", crd.name());
             diagnostics.push(
-                Diagnostic::error(
-                    Code::DuplicateObject,
-                    format!(
-                        "bundle contains duplicate custom resource definition `{}`",
-                        crd.name()
-                    ),
-                )
-                .at(crd.place())
-                .related(first.place(), "first defined here")
-                .hint("remove one of the files from the bundle"),
+                Diagnostic::error(Code::DuplicateObject, message)
+                    .at(crd.place())
+                    .related(first.place(), "first defined here")
+                    .hint("remove one of the files from the bundle"),
             );
         }
     }
@@ -152,20 +144,17 @@ fn unique_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
 fn owned_crds_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     for owned in &bundle.csv.owned_crds {
         if !bundle.crds.iter().any(|crd| crd.name() == owned.name) {
-            diagnostics.push(
-                Diagnostic::error(
-                    Code::OwnedCrdMissing,
-                    format!(
-                        "the CSV owns the custom resource definition `{}`, which is not in the \
+            let message = format!(
+                "the CSV owns the custom resource definition `{}`, which is not in the \
                         bundle",
-                        owned.name
-                    ),
-                )
-                .at(bundle.csv.place(&owned.path))
-                .hint(
-                    "add the CRD to the manifests directory, or list it under `required` if \
-                    another operator installs it",
-                ),
+                owned.name
+            );
+            let hint = "add the CRD to the manifests directory, or list it under `required` if \
+                    another operator installs it";
+            diagnostics.push(
+                Diagnostic::error(Code::OwnedCrdMissing, message)
+                    .at(bundle.csv.place(&owned.path))
+                    .hint(hint),
             );
         }
     }
@@ -176,30 +165,26 @@ fn crd_versions(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         let version = crd.api_version();
         // OLM v1 decodes v1beta1 as v1, and installs a CRD without versions.
         if version != "apiextensions.k8s.io/v1" {
-            diagnostics.push(
-                Diagnostic::error(
-                    Code::CrdApiVersion,
-                    format!(
-                        "CRD `{}` has unsupported apiVersion `{version}`: only \
+            let message = format!(
+                "CRD `{}` has unsupported apiVersion `{version}`: only \
                         apiextensions.k8s.io/v1 can be installed",
-                        crd.name()
-                    ),
-                )
-                .at(crd.place().path(".apiVersion"))
-                .hint("use a newer version of this operator: Kubernetes 1.22 removed v1beta1"),
+                crd.name()
+            );
+            diagnostics.push(
+                Diagnostic::error(Code::CrdApiVersion, message)
+                    .at(crd.place().path(".apiVersion"))
+                    .hint("use a newer version of this operator: Kubernetes 1.22 removed v1beta1"),
             );
         } else if crd
             .at(&["spec", "versions"])
             .and_then(Value::as_seq)
             .is_none_or(<[Value]>::is_empty)
         {
+            let message = format!("the CRD `{}` has no versions", crd.name());
             diagnostics.push(
-                Diagnostic::error(
-                    Code::CrdApiVersion,
-                    format!("the CRD `{}` has no versions", crd.name()),
-                )
-                .at(crd.place().path(".spec.versions"))
-                .hint("fix the CRD: the API server would reject it"),
+                Diagnostic::error(Code::CrdApiVersion, message)
+                    .at(crd.place().path(".spec.versions"))
+                    .hint("fix the CRD: the API server would reject it"),
             );
         }
     }

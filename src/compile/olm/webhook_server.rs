@@ -69,16 +69,13 @@ pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> 
         // Labels of RFC 1035, which Services require, start with a letter; those of Deployments
         // need not.
         if service.starts_with(|c: char| c.is_ascii_digit()) {
+            let message = format!(
+                "the Service of `{}` would be named `{service}`, which starts with a digit",
+                deployment.name
+            );
+            let hint = "rename the Deployment: the API server would reject the Service";
             diagnostics.push(
-                Diagnostic::error(
-                    Code::InvalidName,
-                    format!(
-                        "the Service of `{}` would be named `{service}`, which starts with a digit",
-                        deployment.name
-                    ),
-                )
-                .at(csv.place(first.place))
-                .hint("rename the Deployment: the API server would reject the Service"),
+                Diagnostic::error(Code::InvalidName, message).at(csv.place(first.place)).hint(hint),
             );
         }
         servers.push(Server {

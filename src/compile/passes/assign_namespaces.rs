@@ -91,12 +91,8 @@ fn set(object: &mut Object, value: Value) {
 
 fn unsupported(object: &Object) -> Diagnostic {
     let kinds: Vec<&str> = supported_kinds().collect();
-    Diagnostic::error(
-        Code::UnsupportedKind,
-        format!("unsupported resource `{}` with kind `{}`", object.name(), object.kind()),
-    )
-    .at(object.place())
-    .hint(format!(
+    let message = format!("unsupported resource `{}` with kind `{}`", object.name(), object.kind());
+    Diagnostic::error(Code::UnsupportedKind, message).at(object.place()).hint(format!(
         "set exclude = ['.kind == \"{}\"'] to build without this object; a registry+v1 bundle can \
             only ship {}",
         object.kind(),

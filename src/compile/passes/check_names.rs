@@ -48,13 +48,11 @@ pub(super) fn check_names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
             _ => continue,
         };
         if let Some(why) = refused(object, name) {
+            let message = format!("invalid {} name `{name}`: {why}", object.kind());
             diagnostics.push(
-                Diagnostic::error(
-                    Code::InvalidName,
-                    format!("invalid {} name `{name}`: {why}", object.kind()),
-                )
-                .at(object.place_at(".metadata.name"))
-                .hint(remediation_hint(object)),
+                Diagnostic::error(Code::InvalidName, message)
+                    .at(object.place_at(".metadata.name"))
+                    .hint(remediation_hint(object)),
             );
         }
     }

@@ -19,17 +19,15 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
             if object.kind() == "CustomResourceDefinition" {
                 continue;
             }
+            let message = format!(
+                "{} has removed apiVersion {}: use {version}",
+                object.label(),
+                object.api_version()
+            );
             diagnostics.push(
-                Diagnostic::warning(
-                    Code::ApiRefuses,
-                    format!(
-                        "{} has removed apiVersion {}: use {version}",
-                        object.label(),
-                        object.api_version()
-                    ),
-                )
-                .at(object.place_at(".apiVersion"))
-                .hint(remediation_hint(object)),
+                Diagnostic::warning(Code::ApiRefuses, message)
+                    .at(object.place_at(".apiVersion"))
+                    .hint(remediation_hint(object)),
             );
             continue;
         }
@@ -51,23 +49,21 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
             );
         }
         for mismatch in found.mismatches {
+            let message = format!(
+                "`{}` of {} has the wrong type: {}",
+                mismatch.path,
+                object.label(),
+                mismatch.why
+            );
             diagnostics.push(
-                Diagnostic::error(
-                    Code::ObjectFieldType,
-                    format!(
-                        "`{}` of {} has the wrong type: {}",
-                        mismatch.path,
-                        object.label(),
-                        mismatch.why
-                    ),
-                )
-                .at(object.place_at(&mismatch.path))
-                .hint(match mismatch.spelling() {
-                    Some(spelling) => {
-                        format!("{spelling}, in the source or with a `[[bundle.patch]]`")
-                    }
-                    None => remediation_hint(object).to_owned(),
-                }),
+                Diagnostic::error(Code::ObjectFieldType, message)
+                    .at(object.place_at(&mismatch.path))
+                    .hint(match mismatch.spelling() {
+                        Some(spelling) => {
+                            format!("{spelling}, in the source or with a `[[bundle.patch]]`")
+                        }
+                        None => remediation_hint(object).to_owned(),
+                    }),
             );
         }
     }

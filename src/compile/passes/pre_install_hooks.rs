@@ -30,22 +30,16 @@ pub(super) fn pre_install_hooks(unit: &mut Unit, _: &Context, diagnostics: &mut 
         // Helm runs hooks before it installs the release, so nothing of the release exists yet.
         let account = object.account();
         if made_with.contains(account) {
-            diagnostics.push(
-                Diagnostic::error(
-                    Code::OverlayPhase,
-                    format!(
-                        "{} runs before the chart is installed, but its ServiceAccount/{account} \
+            let message = format!(
+                "{} runs before the chart is installed, but its ServiceAccount/{account} \
                             is installed later",
-                        object.label()
-                    ),
-                )
-                .at(object.place())
-                .hint(
-                    "give it its own ServiceAccount in an overlay, and annotate that and its \
-                        permissions with `helm.sh/hook: pre-install,pre-upgrade` and a \
-                        `helm.sh/hook-weight` below that of the Job; or set phase = \"with\"",
-                ),
+                object.label()
             );
+            let hint = "give it its own ServiceAccount in an overlay, and annotate that and its \
+                        permissions with `helm.sh/hook: pre-install,pre-upgrade` and a \
+                        `helm.sh/hook-weight` below that of the Job; or set phase = \"with\"";
+            diagnostics
+                .push(Diagnostic::error(Code::OverlayPhase, message).at(object.place()).hint(hint));
         }
     }
 }

@@ -236,12 +236,9 @@ impl<'a> Reading<'a> {
         diagnostics.fail_with(found)?;
         // Not a catalog at all, which is another mistake than a missing package.
         if objects == 0 {
-            return Err(failure(
-                Code::NotACatalog,
-                "no catalog objects found",
-                "a file-based catalog has objects such as `{\"schema\": \"olm.package\", …}` in \
-                    JSON or YAML files",
-            ));
+            let hint = "a file-based catalog has objects such as `{\"schema\": \"olm.package\", …}` in \
+                    JSON or YAML files";
+            return Err(failure(Code::NotACatalog, "no catalog objects found", hint));
         }
 
         if package_file.is_none() {

@@ -60,13 +60,11 @@ fn channel<'c>(
         // The catalog chose the channel, so the package is what a user can change.
         (None, Some(channel)) => (channel.as_str(), &source.package.span),
         (None, None) => {
-            return Err(Diagnostic::error(
-                Code::ChannelNotFound,
-                format!("the package `{}` has no default channel", contents.package),
-            )
-            .at(&source.package.span)
-            .hint(format!("set `channel`; the package has {}", listed(&names)))
-            .into());
+            let message = format!("the package `{}` has no default channel", contents.package);
+            return Err(Diagnostic::error(Code::ChannelNotFound, message)
+                .at(&source.package.span)
+                .hint(format!("set `channel`; the package has {}", listed(&names)))
+                .into());
         }
     };
 

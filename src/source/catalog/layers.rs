@@ -98,20 +98,14 @@ fn take(
 fn folder(image: &Opened) -> Result<Vec<u8>, Fatal> {
     let label = image.labels.get(CONFIGS_LABEL);
     if label.is_none() && image.labels.contains_key(BUNDLE_LABEL) {
-        return Err(failure(
-            Code::NotACatalog,
-            "the image is a bundle, not a catalog",
-            "use `image` instead of `catalog`, without `package`",
-        ));
+        let hint = "use `image` instead of `catalog`, without `package`";
+        return Err(failure(Code::NotACatalog, "the image is a bundle, not a catalog", hint));
     }
 
     // Catalogs of OpenShift up to 4.10, and of some vendors still.
     if label.is_none() && image.labels.contains_key(DATABASE_LABEL) {
-        return Err(failure(
-            Code::NotACatalog,
-            "SQLite database catalogs are not supported",
-            "use a file-based release of the catalog, or convert it with `opm migrate`",
-        ));
+        let hint = "use a file-based release of the catalog, or convert it with `opm migrate`";
+        return Err(failure(Code::NotACatalog, "SQLite database catalogs are not supported", hint));
     }
 
     // The directory of the Dockerfile that `opm generate dockerfile` writes.
@@ -134,12 +128,9 @@ fn no_catalog(image: &Opened, folder: &str) -> Fatal {
         true => format!("the catalog image has no files in `/{folder}`"),
         false => format!("the image is not a catalog: it has no files in `/{folder}`"),
     };
-    failure(
-        Code::NotACatalog,
-        message,
-        "use an image with JSON and YAML files in the directory named by its label \
-            `operators.operatorframework.io.index.configs.v1`",
-    )
+    let hint = "use an image with JSON and YAML files in the directory named by its label \
+            `operators.operatorframework.io.index.configs.v1`";
+    failure(Code::NotACatalog, message, hint)
 }
 
 /// Returns true if a whiteout at `path` deletes `folder` or one of its parents.

@@ -86,14 +86,12 @@ fn select_in(
     let objects = match &image {
         Some(_) => None,
         None if bundle.objects == 0 => {
-            return Err(failure(
-                Code::BundleIncomplete,
-                format!(
-                    "the bundle `{}` of the catalog has neither an image nor manifests",
-                    bundle.name
-                ),
-                "set another `version`, or report this to the owner of the catalog",
-            ));
+            let message = format!(
+                "the bundle `{}` of the catalog has neither an image nor manifests",
+                bundle.name
+            );
+            let hint = "set another `version`, or report this to the owner of the catalog";
+            return Err(failure(Code::BundleIncomplete, message, hint));
         }
         None => {
             let files = read_embedded(catalog, &contents, &choice, limits)?;

@@ -74,11 +74,8 @@ pub fn helm_template(
         return Err(failure(Code::InvalidValue, message, hint));
     }
     let own = |error: io::Error| {
-        failure(
-            Code::HelmFailed,
-            format!("cannot create a temporary directory for helm: {error}"),
-            "free space in the directory of temporary files",
-        )
+        let message = format!("cannot create a temporary directory for helm: {error}");
+        failure(Code::HelmFailed, message, "free space in the directory of temporary files")
     };
     let folder = tempfile::tempdir().map_err(own)?;
     let chart = match form {

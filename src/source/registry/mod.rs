@@ -450,12 +450,8 @@ fn offline_tags(shown: &str) -> Diagnostic {
 
 /// Reports a tag that can only be resolved by the registry.
 fn offline_tag(shown: &str) -> Diagnostic {
-    Diagnostic::error(
-        Code::Offline,
-        format!("cannot resolve tag `{shown}` with --offline: it is not in bundles.lock"),
-    )
-    .hint(
-        "run `bundle2chart lock` without `--offline`; builds then use the digest in bundles.lock, \
-            from the cache or from what `bundle2chart vendor DIR` copied",
-    )
+    let message = format!("cannot resolve tag `{shown}` with --offline: it is not in bundles.lock");
+    let hint = "run `bundle2chart lock` without `--offline`; builds then use the digest in bundles.lock, \
+            from the cache or from what `bundle2chart vendor DIR` copied";
+    Diagnostic::error(Code::Offline, message).hint(hint)
 }

@@ -329,11 +329,8 @@ fn rejected(reference: &Reference, table: &Span) -> Fatal {
 /// Reports an image without signatures.
 fn unsigned(image: &str, digest: &Digest) -> Diagnostic {
     let tag = signature_tag(digest);
-    Diagnostic::error(
-        Code::SignatureMissing,
-        format!("`{image}` has no signature: no tag `{tag}` and no referrer has one"),
-    )
-    .hint(format!(
+    let message = format!("`{image}` has no signature: no tag `{tag}` and no referrer has one");
+    Diagnostic::error(Code::SignatureMissing, message).hint(format!(
         "check with `cosign tree {image}` that the vendor signs this image; if a mirror has it, \
             copy it again with its signatures; to not verify it, set insecure = true in a \
             [[verify]] table for it"
@@ -353,15 +350,12 @@ fn invalid(image: &str, signers: &Signers, found: &[Rejection]) -> Diagnostic {
         1 => "its signature is not valid".to_owned(),
         count => format!("none of its {count} signatures is valid"),
     };
-    Diagnostic::error(
-        Code::SignatureInvalid,
-        format!(
-            "`{image}`: {count} for {}: {}",
-            signers.describe(),
-            listed(&distinct, MOST_REASONS)
-        ),
-    )
-    .hint(signers.hint(image))
+    let message = format!(
+        "`{image}`: {count} for {}: {}",
+        signers.describe(),
+        listed(&distinct, MOST_REASONS)
+    );
+    Diagnostic::error(Code::SignatureInvalid, message).hint(signers.hint(image))
 }
 
 /// Returns an error about a file of `[[verify]]`, at its key.

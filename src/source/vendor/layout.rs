@@ -63,11 +63,9 @@ impl LayoutWriter {
             })
         };
         if !folder.read_dir().map_or(true, |mut entries| entries.all(is_ours)) {
-            return Err(failure(
-                Code::OutputFailed,
-                format!("`{shown}` is not empty and not an OCI image layout"),
-                "use a new directory, or one with a file `oci-layout`",
-            ));
+            let message = format!("`{shown}` is not empty and not an OCI image layout");
+            let hint = "use a new directory, or one with a file `oci-layout`";
+            return Err(failure(Code::OutputFailed, message, hint));
         }
         writer.sweep();
         let marked = fs::create_dir_all(folder).and_then(|()| {
@@ -179,12 +177,10 @@ impl LayoutWriter {
     }
 
     fn failed(&self, error: &io::Error) -> Fatal {
-        failure(
-            Code::OutputFailed,
-            format!("cannot write the layout `{}`: {error}", self.shown),
-            "free disk space or fix the permissions, and run it again: it continues where it \
-                stopped",
-        )
+        let message = format!("cannot write the layout `{}`: {error}", self.shown);
+        let hint = "free disk space or fix the permissions, and run it again: it continues where it \
+                stopped";
+        failure(Code::OutputFailed, message, hint)
     }
 }
 

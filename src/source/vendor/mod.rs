@@ -170,11 +170,8 @@ impl SourceResolver {
         let opened = self.open(reference, Some(pin), diagnostics)?;
         let document = read_document(opened.blobs.as_ref(), &opened.root, &self.limits)?;
         let Document::Manifest(manifest) = document else {
-            return Err(failure(
-                Code::InvalidLayout,
-                format!("`{reference}` is locked to an index, {digest}, not to an image"),
-                "run `bundle2chart lock --upgrade`",
-            ));
+            let message = format!("`{reference}` is locked to an index, {digest}, not to an image");
+            return Err(failure(Code::InvalidLayout, message, "run `bundle2chart lock --upgrade`"));
         };
         let mut seen = BTreeSet::new();
         let parts: Vec<Descriptor> = [manifest.config()]

@@ -30,16 +30,14 @@ pub(super) fn accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
     for deployment in deployments(unit) {
         let name = deployment.account();
         if name != "default" && !known.contains(name) {
+            let message = format!(
+                "{} uses ServiceAccount/{name}, which is not in the chart",
+                deployment.label()
+            );
             diagnostics.push(
-                Diagnostic::warning(
-                    Code::AccountMissing,
-                    format!(
-                        "{} uses ServiceAccount/{name}, which is not in the chart",
-                        deployment.label()
-                    ),
-                )
-                .at(deployment.place())
-                .hint("create it before installing the chart: pods do not start without it"),
+                Diagnostic::warning(Code::AccountMissing, message)
+                    .at(deployment.place())
+                    .hint("create it before installing the chart: pods do not start without it"),
             );
         }
     }
@@ -66,20 +64,15 @@ pub(super) fn bound_accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
                 continue;
             }
             if said.insert(name) {
-                diagnostics.push(
-                    Diagnostic::note(
-                        Code::AccountMissing,
-                        format!(
-                            "{} binds ServiceAccount/{name}, which is not in the chart",
-                            binding.label()
-                        ),
-                    )
-                    .at(binding.place())
-                    .hint(
-                        "the permissions have no effect until something creates it; check its name, \
-                            or create it with `[bundle.service-accounts]`",
-                    ),
+                let message = format!(
+                    "{} binds ServiceAccount/{name}, which is not in the chart",
+                    binding.label()
                 );
+                diagnostics
+                    .push(Diagnostic::note(Code::AccountMissing, message).at(binding.place()).hint(
+                    "the permissions have no effect until something creates it; check its name, \
+                            or create it with `[bundle.service-accounts]`",
+                ));
             }
         }
     }
@@ -139,17 +132,15 @@ pub(super) fn auth_reader(unit: &Unit, diagnostics: &mut Diagnostics) {
                 namespace == Some("kube-system") && role_name(binding) == AUTH_READER
             });
         if delegates && !reads {
-            diagnostics.push(
-                Diagnostic::note(
-                    Code::AuthReaderMissing,
-                    format!(
-                        "ServiceAccount/{name} cannot read \
+            let message = format!(
+                "ServiceAccount/{name} cannot read \
                             kube-system/extension-apiserver-authentication, which everyone can \
                             read on OpenShift"
-                    ),
-                )
-                .at(deployment.place())
-                .hint("write `auth-reader = true` if the operator uses delegated authentication"),
+            );
+            diagnostics.push(
+                Diagnostic::note(Code::AuthReaderMissing, message).at(deployment.place()).hint(
+                    "write `auth-reader = true` if the operator uses delegated authentication",
+                ),
             );
         }
     }
@@ -181,16 +172,13 @@ fn refused(role: &Object) -> Option<(usize, String)> {
 pub(super) fn rules(unit: &Unit, diagnostics: &mut Diagnostics) {
     for role in roles(unit) {
         if let Some((index, why)) = refused(role) {
+            let message = format!("rule {} of {} {why}", index + 1, role.label());
+            let hint = "fix the rule with a `[[bundle.patch]]`, or exclude the role and its \
+                    binding: the API server rejects the role";
             diagnostics.push(
-                Diagnostic::warning(
-                    Code::ApiRefuses,
-                    format!("rule {} of {} {why}", index + 1, role.label()),
-                )
-                .at(role.place_at(&format!(".rules[{index}]")))
-                .hint(
-                    "fix the rule with a `[[bundle.patch]]`, or exclude the role and its \
-                    binding: the API server rejects the role",
-                ),
+                Diagnostic::warning(Code::ApiRefuses, message)
+                    .at(role.place_at(&format!(".rules[{index}]")))
+                    .hint(hint),
             );
         }
     }

@@ -30,17 +30,13 @@ pub(super) fn foreign(unit: &Unit, diagnostics: &mut Diagnostics) {
         let who = provider(group).unwrap_or(group);
         let labels: Vec<String> = objects.iter().map(|object| object.label()).collect();
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-        diagnostics.push(
-            Diagnostic::warning(
-                Code::ForeignKind,
-                format!("has {}, which require {who}", few(&labels)),
-            )
-            .at(first.place())
-            .hint(format!(
+        let message = format!("has {}, which require {who}", few(&labels));
+        diagnostics.push(Diagnostic::warning(Code::ForeignKind, message).at(first.place()).hint(
+            format!(
                 "if the cluster does not have it, exclude the objects, or Helm cannot install \
                         the chart: exclude = ['{filter}']"
-            )),
-        );
+            ),
+        ));
     }
 }
 
@@ -60,20 +56,16 @@ pub(super) fn conversion(unit: &Unit, diagnostics: &mut Diagnostics) {
 
     for ((service, namespace), crds) in by_service {
         let names: Vec<&str> = crds.iter().map(|crd| crd.name()).collect();
+        let message =
+            format!("Service/{service} should convert {}, but is not in the chart", few(&names));
         diagnostics.push(
-            Diagnostic::warning(
-                Code::ConversionWebhook,
-                format!(
-                    "Service/{service} should convert {}, but is not in the chart",
-                    few(&names)
-                ),
-            )
-            .at(crds[0].place().path(".spec.conversion"))
-            .hint(format!(
-                "create the Service in namespace `{namespace}` to read objects of other \
+            Diagnostic::warning(Code::ConversionWebhook, message)
+                .at(crds[0].place().path(".spec.conversion"))
+                .hint(format!(
+                    "create the Service in namespace `{namespace}` to read objects of other \
                 versions than the storage version; the CSV has no conversion webhook for it, so \
                 OLM behaves the same"
-            )),
+                )),
         );
     }
 }

@@ -92,45 +92,29 @@ pub(super) fn images(unit: &Unit, diagnostics: &mut Diagnostics) {
             .partition(|image| is_latest(image));
 
         if !invalid.is_empty() {
+            let message =
+                format!("{} has an invalid image reference: {}", workload.label(), few(&invalid));
             diagnostics.push(
-                Diagnostic::warning(
-                    Code::InvalidReference,
-                    format!(
-                        "{} has an invalid image reference: {}",
-                        workload.label(),
-                        few(&invalid)
-                    ),
-                )
-                .at(workload.place())
-                .hint("set `image` with a `[[bundle.patch]]`: pods fail with InvalidImageName"),
+                Diagnostic::warning(Code::InvalidReference, message)
+                    .at(workload.place())
+                    .hint("set `image` with a `[[bundle.patch]]`: pods fail with InvalidImageName"),
             );
         }
         if !latest.is_empty() {
+            let message =
+                format!("{} uses an untagged or :latest image: {}", workload.label(), few(&latest));
+            let hint = "use a bundle with digests: every pull can give another image";
             diagnostics.push(
-                Diagnostic::warning(
-                    Code::ImageNotPinned,
-                    format!(
-                        "{} uses an untagged or :latest image: {}",
-                        workload.label(),
-                        few(&latest)
-                    ),
-                )
-                .at(workload.place())
-                .hint("use a bundle with digests: every pull can give another image"),
+                Diagnostic::warning(Code::ImageNotPinned, message).at(workload.place()).hint(hint),
             );
         }
         if !tagged.is_empty() {
-            diagnostics.push(
-                Diagnostic::note(
-                    Code::ImageNotPinned,
-                    format!(
-                        "{} uses images that are not pinned by digest: {}",
-                        workload.label(),
-                        few(&tagged)
-                    ),
-                )
-                .at(workload.place()),
+            let message = format!(
+                "{} uses images that are not pinned by digest: {}",
+                workload.label(),
+                few(&tagged)
             );
+            diagnostics.push(Diagnostic::note(Code::ImageNotPinned, message).at(workload.place()));
         }
     }
 }
@@ -205,20 +189,12 @@ pub(super) fn twice(unit: &Unit, diagnostics: &mut Diagnostics) {
             }
 
             let name = container.get("name").and_then(Value::as_str).unwrap_or_default();
+            let message =
+                format!("container `{name}` of {} has duplicate {}", workload.label(), few(&twice));
+            let hint = "remove one of them with a `[[bundle.patch]]`: the last one is used, but \
+                    server-side apply (the default of Helm 4) rejects duplicates";
             diagnostics.push(
-                Diagnostic::warning(
-                    Code::ApiRefuses,
-                    format!(
-                        "container `{name}` of {} has duplicate {}",
-                        workload.label(),
-                        few(&twice)
-                    ),
-                )
-                .at(workload.place())
-                .hint(
-                    "remove one of them with a `[[bundle.patch]]`: the last one is used, but \
-                    server-side apply (the default of Helm 4) rejects duplicates",
-                ),
+                Diagnostic::warning(Code::ApiRefuses, message).at(workload.place()).hint(hint),
             );
         }
     }
@@ -244,13 +220,9 @@ pub(super) fn selectors(unit: &Unit, diagnostics: &mut Diagnostics) {
         if object.kind() == "Service" && pods.iter().any(selects) {
             targets(unit, object, &selects, diagnostics);
         } else if !pods.iter().any(selects) {
-            diagnostics.push(
-                Diagnostic::note(
-                    Code::SelectorMatchesNothing,
-                    format!("{} selects no pods of the chart", object.label()),
-                )
-                .at(object.place()),
-            );
+            let message = format!("{} selects no pods of the chart", object.label());
+            diagnostics
+                .push(Diagnostic::note(Code::SelectorMatchesNothing, message).at(object.place()));
         }
     }
 }
