@@ -11,6 +11,7 @@ pub mod chart;
 pub mod dependencies;
 pub mod deploy;
 pub mod field_ownership;
+mod fields;
 pub mod images;
 pub mod kubectl;
 pub mod layout;

@@ -3,6 +3,7 @@
 use crate::bundle::ClusterServiceVersion;
 use crate::diag::listed;
 use crate::escape::Lines;
+use crate::fields::texts;
 use crate::ir::Value;
 use crate::layout;
 use indexmap::{IndexMap, IndexSet};
@@ -67,10 +68,7 @@ struct Line {
 
 impl Line {
     fn of(rule: &Value) -> Self {
-        let texts = |key: &str| -> Vec<&str> {
-            let list = rule.get(key).and_then(Value::as_seq).unwrap_or_default();
-            list.iter().filter_map(Value::as_str).collect()
-        };
+        let texts = |key: &str| -> Vec<&str> { texts(rule.get(key)).collect() };
         let (groups, resources) = (texts("apiGroups"), texts("resources"));
         let named = match texts("resourceNames").as_slice() {
             [] => String::new(),

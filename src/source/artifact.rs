@@ -193,7 +193,12 @@ impl SourceResolver {
     }
 }
 
-fn descriptor(media_type: &str, content: &[u8], digest: &str) -> Result<Descriptor, Fatal> {
+/// Returns the descriptor of a blob.
+pub(super) fn descriptor(
+    media_type: &str,
+    content: &[u8],
+    digest: &str,
+) -> Result<Descriptor, Fatal> {
     let digest = parsed(digest)?;
     Ok(Descriptor::new(MediaType::from(media_type), content.len() as u64, digest))
 }

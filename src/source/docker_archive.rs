@@ -4,7 +4,8 @@
 //! is no manifest with digests, so the configuration's digests of the layers take its place.
 //! <https://github.com/moby/docker-image-spec>
 
-use super::digest::Hasher;
+use super::artifact::descriptor;
+use super::digest::sha256;
 use super::image::{self, Blobs, parse};
 use super::layout::{Loose, Wanted};
 use super::limits::{Limits, in_bytes};
@@ -15,7 +16,6 @@ use oci_spec::image::{Descriptor, Digest, ImageManifestBuilder, MediaType, SCHEM
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
-use std::str::FromStr as _;
 
 /// An image of `manifest.json`.
 #[derive(Deserialize)]
@@ -155,13 +155,10 @@ struct ArchiveBlobs<'a> {
 
 impl ArchiveBlobs<'_> {
     fn add(&mut self, media_type: MediaType, bytes: Vec<u8>) -> Result<Descriptor, Fatal> {
-        let mut hasher = Hasher::sha256();
-        hasher.update(&bytes);
-        let digest =
-            Digest::from_str(&hasher.finish()).map_err(|error| damaged(error.to_string()))?;
-        let size = bytes.len() as u64;
-        self.made.insert(digest.to_string(), bytes);
-        Ok(Descriptor::new(media_type, size, digest))
+        let digest = format!("sha256:{}", sha256(&bytes));
+        let descriptor = descriptor(&media_type.to_string(), &bytes, &digest)?;
+        self.made.insert(digest, bytes);
+        Ok(descriptor)
     }
 }
 

@@ -52,6 +52,28 @@ impl Folders {
         folders
     }
 
+    /// Returns the tree that `read` makes of some directories, and the directories that the bundle
+    /// has in it. If annotations.yaml names a manifests directory that neither a label names nor is
+    /// usual, the tree is read once more.
+    pub(super) fn find(
+        &self,
+        mut read: impl FnMut(Vec<String>, &mut Diagnostics) -> Result<Tree, Fatal>,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(Tree, Decided), Fatal> {
+        // Kept apart, because a second attempt would report them again.
+        let mut warnings = Diagnostics::new();
+        let mut tree = read(self.candidates(), diagnostics)?;
+        let mut decided = self.decide(&tree, &mut warnings)?;
+        if !tree.keeps(&decided.manifests) {
+            let folders = [self.candidates(), vec![decided.manifests]].concat();
+            tree = read(folders, &mut Diagnostics::new())?;
+            warnings = Diagnostics::new();
+            decided = self.decide(&tree, &mut warnings)?;
+        }
+        diagnostics.append(warnings);
+        Ok((tree, decided))
+    }
+
     /// Returns the metadata directory and the text of its annotations.yaml: the directory from the
     /// label if the file exists there, else the default one.
     fn annotations<'t>(&'t self, tree: &'t Tree) -> (&'t str, Option<&'t [u8]>) {

@@ -91,20 +91,8 @@ pub(super) fn read(
     let opened = open(blobs, root, limits, diagnostics)?;
     let Opened { layers, labels, .. } = &opened;
     let named = Folders::from_labels(labels)?;
-    // Kept apart, because a second attempt would report them again.
-    let mut warnings = Diagnostics::new();
-    let mut tree = unpack(blobs, layers, named.candidates(), limits, diagnostics)?;
-    let mut decided = named.decide(&tree, &mut warnings)?;
-    if !tree.keeps(&decided.manifests) {
-        // annotations.yaml names a directory that neither a label names nor is usual: once more.
-        let mut folders = named.candidates();
-        folders.push(decided.manifests.clone());
-        // The layers were reported above, and the directories are those of the complete tree.
-        tree = unpack(blobs, layers, folders, limits, &mut Diagnostics::new())?;
-        warnings = Diagnostics::new();
-        decided = named.decide(&tree, &mut warnings)?;
-    }
-    diagnostics.append(warnings);
+    let unpacked = |folders, found: &mut Diagnostics| unpack(blobs, layers, folders, limits, found);
+    let (tree, decided) = named.find(unpacked, diagnostics)?;
 
     let files = decided.files(tree, labels, diagnostics)?;
     Ok(BundleFiles { image: Some(opened.identity(root)), ..files })

@@ -123,18 +123,7 @@ impl Tarball {
     /// Reads its bundle directory.
     pub(super) fn read_bundle(&self, diagnostics: &mut Diagnostics) -> Result<BundleFiles, Fatal> {
         let named = Folders::default();
-        let mut tree = self.tree(named.candidates())?;
-        let mut warnings = Diagnostics::new();
-        let mut decided = named.decide(&tree, &mut warnings)?;
-        if !tree.keeps(&decided.manifests) {
-            // annotations.yaml names another directory than the usual one: once more.
-            let mut folders = named.candidates();
-            folders.push(decided.manifests);
-            tree = self.tree(folders)?;
-            warnings = Diagnostics::new();
-            decided = named.decide(&tree, &mut warnings)?;
-        }
-        diagnostics.append(warnings);
+        let (tree, decided) = named.find(|folders, _| self.tree(folders), diagnostics)?;
         decided.files(tree, &BTreeMap::new(), diagnostics)
     }
 

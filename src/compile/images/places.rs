@@ -2,7 +2,8 @@
 
 use super::{Use, UseKind, is_by_digest};
 use crate::diag::Place;
-use crate::ir::{Map, Object, Value, push_key};
+use crate::fields::below;
+use crate::ir::{Map, Object, Value};
 
 /// A reference in a leaf.
 pub(crate) struct Leaf<'a> {
@@ -66,8 +67,7 @@ impl Visit<'_> {
     /// Lists of containers, and the annotations of what has them.
     fn search(&mut self, map: &mut Map, path: &str, known: &Map) {
         for (key, value) in map {
-            let mut path = path.to_owned();
-            push_key(&mut path, key);
+            let path = below(path, key);
             if key == "metadata" {
                 let annotations = value.as_map_mut().and_then(|map| map.get_mut("annotations"));
                 let annotations = annotations.and_then(Value::as_map_mut);
@@ -100,8 +100,7 @@ impl Visit<'_> {
             let text = value.text_by_default().filter(|_| known.get(key) != Some(value));
             let names = |text: &str| key == "containerImage" || is_by_digest(text);
             if let Some(text) = text.filter(|text| names(text)).map(Into::into) {
-                let mut path = path.to_owned();
-                push_key(&mut path, key);
+                let path = below(path, key);
                 self.leaf(value, ("", text), UseKind::Annotation, ("", key), &path);
             }
         }

@@ -5,7 +5,8 @@
 //! fields, which the server would silently drop. CEL rules and formats are not checked.
 
 use crate::diag::suggest;
-use crate::ir::{Map, Number, Release, Value, push_key};
+use crate::fields::{below, list, texts};
+use crate::ir::{Map, Number, Release, Value};
 use regex::RegexBuilder;
 use serde_json::Value as Json;
 
@@ -38,7 +39,7 @@ impl Fault {
 
 /// Everything that is wrong with an object.
 pub(super) fn validate(schema: &Value, root: &Map) -> Vec<Fault> {
-    let mut validator = Validator { faults: Vec::new() };
+    let mut validator = Validator::default();
     let Some(schema) = schema.as_map() else { return validator.faults };
     validator.object(schema, root, "", Root::Yes);
     validator.combinations(schema, &Value::from(root.clone()), "");
@@ -48,7 +49,7 @@ pub(super) fn validate(schema: &Value, root: &Map) -> Vec<Fault> {
 /// Returns why the schema of a field refuses a value; the API server also refuses defaults with fields
 /// that it would drop.
 pub fn refused(schema: &Value, value: &Value) -> Vec<String> {
-    let mut validator = Validator { faults: Vec::new() };
+    let mut validator = Validator::default();
     validator.value(schema, value, "");
     let faults = validator.faults.into_iter();
     faults.map(|fault| format!("`{}` {}", fault.shown_path(), fault.message)).collect()
@@ -61,8 +62,11 @@ enum Root {
     No,
 }
 
+#[derive(Default)]
 struct Validator {
     faults: Vec<Fault>,
+    /// True for a part of a combination, which only checks the fields that it names.
+    is_part: bool,
 }
 
 impl Validator {
@@ -74,7 +78,8 @@ impl Validator {
     fn value(&mut self, schema: &Value, value: &Value, path: &str) {
         let Some(schema) = schema.as_map() else { return };
         if value.is_null() {
-            if !is_true(schema, "nullable")
+            if !self.is_part
+                && !is_true(schema, "nullable")
                 && (schema.contains_key("type") || int_or_string(schema))
             {
                 self.fault(path, "is null", "set a value, or remove it");
@@ -87,6 +92,7 @@ impl Validator {
             return;
         }
         match value {
+            Value::Map(map) if self.is_part => self.partial(schema, map, path),
             Value::Map(map) => {
                 let root = if is_true(schema, "x-kubernetes-embedded-resource") {
                     Root::Yes
@@ -151,8 +157,7 @@ impl Validator {
         let open = is_true(schema, "x-kubernetes-preserve-unknown-fields")
             || additional == Some(&Value::Bool(true));
         for (key, value) in map {
-            let mut path = path.to_owned();
-            push_key(&mut path, key);
+            let path = below(path, key);
             // Checked by the API server itself, whatever the schema says.
             if root == Root::Yes && ["apiVersion", "kind", "metadata"].contains(&key.as_str()) {
                 continue;
@@ -171,7 +176,7 @@ impl Validator {
                 }
             }
         }
-        for key in texts(schema, "required") {
+        for key in texts(schema.get("required")) {
             let given = map.contains_key(key)
                 || root == Root::Yes && ["apiVersion", "kind", "metadata"].contains(&key)
                 // The API server fills it in before it looks.
@@ -179,8 +184,7 @@ impl Validator {
                     .and_then(|property| property.get("default"))
                     .is_some_and(|default| !default.is_null());
             if !given {
-                let mut missing = path.to_owned();
-                push_key(&mut missing, key);
+                let missing = below(path, key);
                 let hint = match description(property(key)) {
                     Some(words) => format!("add `{key}`; {words}"),
                     None => format!("add `{key}`"),
@@ -200,8 +204,12 @@ impl Validator {
         }
 
         self.count(schema, ["minItems", "maxItems"], items.len(), "items", path);
+        if self.is_part {
+            return;
+        }
+
         let kind = text(schema, "x-kubernetes-list-type");
-        let keys: Vec<&str> = texts(schema, "x-kubernetes-list-map-keys").collect();
+        let keys: Vec<&str> = texts(schema.get("x-kubernetes-list-map-keys")).collect();
         for (index, item) in items.iter().enumerate() {
             let earlier = items.iter().take(index);
             let same = |other: &Value| match kind {
@@ -314,7 +322,7 @@ impl Validator {
 
     /// `allOf`, `anyOf`, `oneOf` and `not`: in a structural schema they only check values.
     fn combinations(&mut self, schema: &Map, value: &Value, path: &str) {
-        let schemas = |key: &str| schema.get(key).and_then(Value::as_seq).unwrap_or_default();
+        let schemas = |key: &str| list(schema.get(key));
         for part in schemas("allOf") {
             let faults = Self::inside(part, value, path);
             self.faults.extend(faults);
@@ -363,45 +371,23 @@ impl Validator {
         }
     }
 
-    /// Validates a value against a part of a combination, which has no fields of its own.
+    /// Validates a value against a part of a combination.
     fn inside(part: &Value, value: &Value, path: &str) -> Vec<Fault> {
-        let mut validator = Validator { faults: Vec::new() };
-        let Some(part) = part.as_map() else { return Vec::new() };
-        if !value.is_null() && validator.has_type(part, value, path) {
-            match value {
-                Value::Map(map) => validator.partial(part, map, path),
-                Value::Seq(items) => {
-                    for (index, item) in items.iter().enumerate() {
-                        let path = format!("{path}[{index}]");
-                        let faults = part.get("items").map(|p| Self::inside(p, item, &path));
-                        validator.faults.extend(faults.into_iter().flatten());
-                    }
-                    validator.count(part, ["minItems", "maxItems"], items.len(), "items", path);
-                }
-                Value::Text(text) => validator.text(part, text, path),
-                Value::Number(number) => validator.number(part, *number, path),
-                _ => {}
-            }
-            validator.allowed(part, value, path);
-            validator.combinations(part, value, path);
-        }
+        let mut validator = Validator { is_part: true, ..Validator::default() };
+        validator.value(part, value, path);
         validator.faults
     }
 
     fn partial(&mut self, part: &Map, map: &Map, path: &str) {
         let properties = part.get("properties").and_then(Value::as_map);
         for (key, property) in properties.into_iter().flatten() {
-            let mut path = path.to_owned();
-            push_key(&mut path, key);
+            let path = below(path, key);
             if let Some(value) = map.get(key) {
-                let faults = Self::inside(property, value, &path);
-                self.faults.extend(faults);
+                self.value(property, value, &path);
             }
         }
-        for key in texts(part, "required").filter(|key| !map.contains_key(key)) {
-            let mut missing = path.to_owned();
-            push_key(&mut missing, key);
-            self.fault(&missing, "is required", format!("add `{key}`"));
+        for key in texts(part.get("required")).filter(|key| !map.contains_key(key)) {
+            self.fault(&below(path, key), "is required", format!("add `{key}`"));
         }
         let count = map.len();
         self.count(part, ["minProperties", "maxProperties"], count, "entries", path);
@@ -440,11 +426,6 @@ fn description(schema: Option<&Value>) -> Option<String> {
 
 fn text<'v>(schema: &'v Map, key: &str) -> Option<&'v str> {
     schema.get(key).and_then(Value::as_str)
-}
-
-fn texts<'v>(schema: &'v Map, key: &str) -> impl Iterator<Item = &'v str> {
-    let list = schema.get(key).and_then(Value::as_seq).unwrap_or_default();
-    list.iter().filter_map(Value::as_str)
 }
 
 fn is_true(schema: &Map, key: &str) -> bool {

@@ -6,6 +6,7 @@
 //! it creates them, and has no `lookup`, so an annotation makes it skip this one.
 
 use crate::config::{STUBS, Text};
+use crate::fields::{list, texts};
 use crate::ir::{
     ClusterObject, Condition, Object, Origin, Phase, Unit, Value, ValueSpec, ValuesPath, value,
 };
@@ -106,7 +107,7 @@ pub fn readable_stubs(unit: &Unit) -> Vec<&'static str> {
         .objects
         .iter()
         .filter(|object| matches!(object.kind(), "ClusterRole" | "Role"))
-        .flat_map(|role| role.at(&["rules"]).and_then(Value::as_seq).unwrap_or_default())
+        .flat_map(|role| list(role.at(&["rules"])))
         .collect();
     let crds = unit.names("CustomResourceDefinition");
     let is_readable = |stub: &&str| {
@@ -120,10 +121,7 @@ pub fn readable_stubs(unit: &Unit) -> Vec<&'static str> {
 /// Returns true if a rule allows to get, list or watch a resource. Rules for all groups are those of
 /// administrators, and do not show that the resource is needed.
 fn allows_reading(rule: &Value, group: &str, resource: &str) -> bool {
-    let has = |key: &str, wanted: &[&str]| {
-        let items = rule.get(key).and_then(Value::as_seq).unwrap_or_default();
-        items.iter().filter_map(Value::as_str).any(|item| wanted.contains(&item))
-    };
+    let has = |key: &str, wanted: &[&str]| texts(rule.get(key)).any(|item| wanted.contains(&item));
     has("apiGroups", &[group])
         && has("resources", &[resource, "*"])
         && has("verbs", &["get", "list", "watch", "*"])

@@ -2,7 +2,8 @@
 
 use super::Context;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Expr, Object, Origin, Part, Unit, Value, WORKLOADS, push_key};
+use crate::fields::below;
+use crate::ir::{Expr, Object, Origin, Part, Unit, Value, WORKLOADS};
 use std::collections::BTreeSet;
 
 /// Rewrites the namespaces of binding subjects, of a Service of the chart behind a CRD's conversion
@@ -152,9 +153,7 @@ const NAMES: [&str; 15] = [
 fn report_mentions(object: &Object, context: &Context, diagnostics: &mut Diagnostics) {
     let mut mentions = Vec::new();
     for (key, value) in &object.root {
-        let mut path = String::new();
-        push_key(&mut path, key);
-        find_mentions(key, value, &path, context, &mut mentions);
+        find_mentions(key, value, &below("", key), context, &mut mentions);
     }
     for Mention { path, namespace, certain } in mentions {
         let message = format!(
@@ -190,8 +189,7 @@ fn find_mentions(
     if NAMES.contains(&key) || is_identifier(key) {
         let label = value.get(NAMESPACE_LABEL);
         if let Some(value) = label.filter(|_| matches!(key, "matchLabels" | "selector")) {
-            let mut path = path.to_owned();
-            push_key(&mut path, NAMESPACE_LABEL);
+            let path = below(path, NAMESPACE_LABEL);
             find_mentions("namespace", value, &path, context, mentions);
         }
         return;
@@ -228,8 +226,7 @@ fn find_mentions(
             // The name of an environment variable indicates the meaning of its value.
             let variable = map.get("name").and_then(Value::as_str);
             for (key, value) in map.iter() {
-                let mut path = path.to_owned();
-                push_key(&mut path, key);
+                let path = below(path, key);
                 let key = if key == "value" { variable.unwrap_or(key) } else { key };
                 find_mentions(key, value, &path, context, mentions);
             }

@@ -3,6 +3,7 @@
 use super::{ChartTree, Form, PROGRAM_TIME};
 use crate::diag::{Code, Fatal};
 use crate::failure;
+use crate::ir::is_label;
 use crate::process::{Program, ProgramError};
 use crate::yaml::{CERTIFICATE_PLACEHOLDER_TEMPLATE, CERTIFICATE_TEMPLATE};
 use flate2::Compression;
@@ -34,16 +35,6 @@ fn is_chart_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
-/// Returns true if the name is a valid namespace: an RFC 1123 label.
-fn is_namespace(name: &str) -> bool {
-    let is_end = |byte: Option<&u8>| byte.is_some_and(|byte| *byte != b'-');
-    let bytes = name.as_bytes();
-    bytes.len() <= 63
-        && is_end(bytes.first())
-        && is_end(bytes.last())
-        && bytes.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-')
-}
-
 /// Renders a chart with `helm template`: one text, with a `# Source:` line for each document.
 ///
 /// The chart is untrusted, so nothing of it is on the command line. The release name is fixed, so
@@ -68,7 +59,7 @@ pub fn helm_template(
             letter or digit";
         return Err(failure(Code::ChartUnreadable, message, hint));
     }
-    if !is_namespace(namespace) {
+    if !is_label(namespace) {
         let message = format!("invalid namespace `{}`", namespace.escape_debug());
         let hint = "use lower-case letters, digits and `-` in `--namespace`";
         return Err(failure(Code::InvalidValue, message, hint));

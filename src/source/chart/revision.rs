@@ -14,16 +14,10 @@ use std::path::Path;
 /// If `git` is missing, the repository or the revision does not exist, or a name is not UTF-8.
 pub fn list_revision(folder: &Path, revision: &str) -> Result<Vec<String>, Fatal> {
     let failed = |why: &str| {
-        let why = why.trim().lines().last().unwrap_or_default().to_owned();
-        let message = format!("cannot list files at Git revision `{revision}`: {why}");
-        failure(Code::GitFailed, message, remedy(&why, "use a revision from `git log`"))
+        let action = format!("list files at Git revision `{revision}`");
+        failed(&action, why, "use a revision from `git log`")
     };
-    if revision.starts_with('-') || revision.is_empty() {
-        return Err(failed("invalid revision"));
-    }
-    let list = git(folder).map_err(|error| failed(&error))?;
-    let list = list.arguments(&["ls-tree", "-r", "--name-only", "-z"]).operands(&[revision, "."]);
-    let list = output_of(list).map_err(|error| failed(&error))?;
+    let list = list_tree(folder, revision, "--name-only", ".").map_err(|why| failed(&why))?;
     let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
     let text = |path: &[u8]| String::from_utf8(path.to_vec());
     let named = |_| failed("a file has a name that is not UTF-8");
@@ -77,18 +71,11 @@ pub fn committed(folder: &Path, path: &str) -> Committed {
 /// a submodule, or a file whose name programs read differently.
 pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartTree, Fatal> {
     let failed = |why: &str| {
-        let why = why.trim().lines().last().unwrap_or_default().to_owned();
-        let message = format!("cannot read `{path}` at Git revision `{revision}`: {why}");
         let hint = "use a revision from `git log` in which the output directory or `bundles.lock` \
             was committed";
-        failure(Code::GitFailed, message, remedy(&why, hint))
+        failed(&format!("read `{path}` at Git revision `{revision}`"), why, hint)
     };
-    if revision.starts_with('-') || revision.is_empty() {
-        return Err(failed("invalid revision"));
-    }
-    let list = git(folder).map_err(|error| failed(&error))?;
-    let list = list.arguments(&["ls-tree", "-r", "-l", "-z"]).operands(&[revision, path]);
-    let list = output_of(list).map_err(|error| failed(&error))?;
+    let list = list_tree(folder, revision, "-l", path).map_err(|why| failed(&why))?;
 
     let mut collector = Collector::new(path);
     let mut files = Vec::new();
@@ -114,9 +101,8 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
     }
 
     let objects: String = files.iter().map(|(_, object, _)| format!("{object}\n")).collect();
-    let read = git(folder).map_err(|error| failed(&error))?;
-    let read = read.arguments(&["cat-file", "--batch"]).input(objects);
-    let content = output_of(read).map_err(|error| failed(&error))?;
+    let read = git(folder).map(|git| git.arguments(&["cat-file", "--batch"]).input(objects));
+    let content = read.and_then(output_of).map_err(|why| failed(&why))?;
     let mut rest = content.as_slice();
     for (file, object, size) in files {
         // `OBJECT blob SIZE`, a line break, the content, a line break.
@@ -133,6 +119,26 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
         collector.add(file, content)?;
     }
     Ok(collector.finish())
+}
+
+/// Returns what `git ls-tree` prints about all files at a path of a revision; an error has its words.
+fn list_tree(
+    folder: &Path,
+    revision: &str,
+    format: &'static str,
+    path: &str,
+) -> Result<Vec<u8>, String> {
+    if revision.starts_with('-') || revision.is_empty() {
+        return Err("invalid revision".to_owned());
+    }
+    let git = git(folder)?;
+    output_of(git.arguments(&["ls-tree", "-r", format, "-z"]).operands(&[revision, path]))
+}
+
+/// Returns the error of an action; `hint` says how to choose another revision.
+fn failed(action: &str, why: &str, hint: &str) -> Fatal {
+    let why = why.trim().lines().last().unwrap_or_default();
+    failure(Code::GitFailed, format!("cannot {action}: {why}"), remedy(why, hint))
 }
 
 /// Returns the hint for a failure of Git: `revision`, unless the revision is not what is wrong.

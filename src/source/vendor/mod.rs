@@ -91,25 +91,21 @@ impl SourceResolver {
         let mut done = Vendored { images: images.len(), ..Vendored::default() };
         for pin in images {
             let image = self.image(*pin, diagnostics)?;
-            for part in image.parts.iter().chain([&image.manifest]) {
-                let copied = writer.add(part, || image.checked(part, self))?;
-                done.count(part, copied);
-            }
-            let name = image.reference.tag.as_ref();
-            writer.name(
-                &image.manifest,
-                name.map(|tag| format!("{}:{tag}", image.reference.name)).as_deref(),
-            );
+            let mut add = |parts: &[Descriptor], manifest: &Descriptor, tag: Option<&str>| {
+                for part in parts.iter().chain([manifest]) {
+                    let copied = writer.add(part, || image.checked(part, self))?;
+                    done.count(part, copied);
+                }
+                let name = tag.map(|tag| format!("{}:{tag}", image.reference.name));
+                writer.name(manifest, name.as_deref());
+                Ok::<(), Fatal>(())
+            };
 
-            let Some(signature) = &image.signature else { continue };
-            for part in signature.parts.iter().chain([&signature.manifest]).chain(&signature.index)
-            {
-                let copied = writer.add(part, || image.checked(part, self))?;
-                done.count(part, copied);
+            add(&image.parts, &image.manifest, image.reference.tag.as_deref())?;
+            if let Some(signature) = &image.signature {
+                let parts = [signature.parts.as_slice(), &signature.index].concat();
+                add(&parts, &signature.manifest, signature.tag.as_deref())?;
             }
-            let tag = signature.tag.as_deref();
-            let name = tag.map(|tag| format!("{}:{tag}", image.reference.name));
-            writer.name(&signature.manifest, name.as_deref());
         }
         Ok(done)
     }
@@ -130,17 +126,25 @@ impl SourceResolver {
             let path = image.reference.name.split_once('/').map_or("", |(_, path)| path);
             let target = Reference::parse(&format!("{start}/{path}"))?;
             let repository = self.client()?.repository(&target.name, &self.limits)?;
-            for part in &image.parts {
+            // Returns true if the registry lists a manifest at its subject.
+            let mut push = |part: &Descriptor, tag: Option<&str>| {
+                if is_manifest(part) {
+                    let bytes = read_small(image.blobs.as_ref(), part, &self.limits)?;
+                    return repository.push_manifest(part, tag, &bytes);
+                }
                 let copied = repository.push_blob(part, || image.checked(part, self))?;
                 done.count(part, copied);
+                Ok(false)
+            };
+
+            for part in &image.parts {
+                push(part, None)?;
             }
-            let bytes = read_small(image.blobs.as_ref(), &image.manifest, &self.limits)?;
-            repository.push_manifest(&image.manifest, image.reference.tag.as_deref(), &bytes)?;
+            push(&image.manifest, image.reference.tag.as_deref())?;
 
             let Some(signature) = &image.signature else { continue };
             for part in &signature.parts {
-                let copied = repository.push_blob(part, || image.checked(part, self))?;
-                done.count(part, copied);
+                push(part, None)?;
             }
             // Signatures that the mirror has under the tag stay: locked builds read by digest.
             let tag = match signature.tag.as_deref() {
@@ -148,16 +152,9 @@ impl SourceResolver {
                 _ => None,
             };
             for part in &signature.index {
-                if is_manifest(part) {
-                    let bytes = read_small(image.blobs.as_ref(), part, &self.limits)?;
-                    repository.push_manifest(part, None, &bytes)?;
-                } else {
-                    let copied = repository.push_blob(part, || image.checked(part, self))?;
-                    done.count(part, copied);
-                }
+                push(part, None)?;
             }
-            let bytes = read_small(image.blobs.as_ref(), &signature.manifest, &self.limits)?;
-            let is_listed = repository.push_manifest(&signature.manifest, tag, &bytes)?;
+            let is_listed = push(&signature.manifest, tag)?;
             if let (Some((subject, entry)), false) = (&signature.referrer, is_listed) {
                 repository.tag_referrer(subject, entry.clone())?;
             }

@@ -2,18 +2,14 @@
 
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::fields::{list, texts};
 use crate::ir::{Expr, Object, Unit, Value};
 use crate::olm::AUTH_READER;
 use crate::overlay;
 use std::collections::BTreeSet;
 
-fn texts<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a str> {
-    let list = value.get(key).and_then(Value::as_seq).unwrap_or_default();
-    list.iter().filter_map(Value::as_str)
-}
-
 fn rules_of(role: &Object) -> impl Iterator<Item = &Value> {
-    role.at(&["rules"]).and_then(Value::as_seq).unwrap_or_default().iter()
+    list(role.at(&["rules"])).iter()
 }
 
 fn roles(unit: &Unit) -> impl Iterator<Item = &Object> {
@@ -53,8 +49,7 @@ pub(super) fn bound_accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
         if !matches!(binding.kind(), "RoleBinding" | "ClusterRoleBinding") {
             continue;
         }
-        let subjects = binding.at(&["subjects"]).and_then(Value::as_seq).unwrap_or_default();
-        for subject in subjects {
+        for subject in list(binding.at(&["subjects"])) {
             let text = |key| subject.get(key).and_then(Value::as_str);
             let Some(name) = text("name").filter(|_| text("kind") == Some("ServiceAccount")) else {
                 continue;
@@ -85,8 +80,7 @@ fn bindings<'a>(
     account: &'a str,
 ) -> impl Iterator<Item = &'a Object> {
     unit.objects.iter().filter(move |object| object.kind() == kind).filter(move |binding| {
-        let subjects = binding.at(&["subjects"]).and_then(Value::as_seq).unwrap_or_default();
-        subjects.iter().any(|subject| {
+        list(binding.at(&["subjects"])).iter().any(|subject| {
             let text = |key| subject.get(key).and_then(Value::as_str);
             text("kind") == Some("ServiceAccount") && text("name") == Some(account)
         })
@@ -99,7 +93,7 @@ fn role_name(binding: &Object) -> &str {
 
 fn allows(rules: &[&Value], group: &str, resource: &str, verb: &str) -> bool {
     let has = |rule: &Value, key: &str, wanted: &str| {
-        texts(rule, key).any(|item| item == wanted || item == "*")
+        texts(rule.get(key)).any(|item| item == wanted || item == "*")
     };
     rules.iter().any(|rule| {
         has(rule, "apiGroups", group)
@@ -149,7 +143,7 @@ pub(super) fn auth_reader(unit: &Unit, diagnostics: &mut Diagnostics) {
 /// Returns the first rule that the API server rejects, and why.
 fn refused(role: &Object) -> Option<(usize, String)> {
     rules_of(role).enumerate().find_map(|(index, rule)| {
-        let any = |key: &str| texts(rule, key).next().is_some();
+        let any = |key: &str| texts(rule.get(key)).next().is_some();
         let urls = any("nonResourceURLs");
         let of_resources = ["resources", "resourceNames", "apiGroups"].into_iter().find(|k| any(k));
         let why = if urls && role.kind() == "Role" {
@@ -195,19 +189,19 @@ pub(super) fn openshift(unit: &Unit, diagnostics: &mut Diagnostics) {
     let rules: Vec<&Value> = roles(unit).flat_map(rules_of).collect();
     let mut groups: Vec<&str> = rules
         .iter()
-        .flat_map(|rule| texts(rule, "apiGroups"))
+        .flat_map(|rule| texts(rule.get("apiGroups")))
         .filter(|group| group.ends_with(".openshift.io") && !own.contains(group))
         .collect();
     groups.sort_unstable();
     groups.dedup();
     let Some(first) = roles(unit).find(|role| {
-        rules_of(role).any(|rule| texts(rule, "apiGroups").any(|group| groups.contains(&group)))
+        rules_of(role).any(|rule| texts(rule.get("apiGroups")).any(|group| groups.contains(&group)))
     }) else {
         return;
     };
     let constraints = rules
         .iter()
-        .any(|rule| texts(rule, "resources").any(|name| name == "securitycontextconstraints"));
+        .any(|rule| texts(rule.get("resources")).any(|name| name == "securitycontextconstraints"));
     let also = if constraints {
         "; its pods or operands may depend on SecurityContextConstraints"
     } else {

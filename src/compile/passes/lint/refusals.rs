@@ -10,6 +10,7 @@
 
 use super::super::check_types::{is_given, remediation_hint};
 use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::fields::{below, list};
 use crate::ir::{
     Map, Number, Object, Unit, Value, dns_subdomain, is_label, is_label_value, push_key,
 };
@@ -70,10 +71,6 @@ fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str)
 }
 
-fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value.get(key).and_then(Value::as_seq).unwrap_or_default()
-}
-
 /// Returns true for valid port names: a label of at most 15 characters with a letter and no two
 /// dashes in a row (RFC 6335).
 fn is_port_name(text: &str) -> bool {
@@ -106,8 +103,7 @@ fn metadata(faults: &mut Faults<'_>, path: &str, object: &Map) {
         for (key, value) in entries.into_iter().flatten() {
             // Entries added by passes are expressions, not text.
             let Value::Text(value) = value else { continue };
-            let mut path = format!("{path}.metadata.{field}");
-            push_key(&mut path, key);
+            let path = below(&format!("{path}.metadata.{field}"), key);
             let lower = key.to_lowercase();
             if !is_key(if field == "labels" { key } else { &lower }) {
                 faults.add(path, format!("has invalid {word} key `{key}`"));
@@ -131,8 +127,7 @@ fn keys(faults: &mut Faults<'_>) {
                 && !key.starts_with("..")
                 && key != ".";
             if !fits {
-                let mut path = format!(".{field}");
-                push_key(&mut path, key);
+                let path = below(&format!(".{field}"), key);
                 faults.add(path, format!("has key `{key}`, which is not a valid file name"));
             }
         }
@@ -146,7 +141,7 @@ fn keys(faults: &mut Faults<'_>) {
 /// `spec.ports[1]: Duplicate value`.
 fn service(faults: &mut Faults<'_>) {
     let Some(spec) = faults.object.root.get("spec") else { return };
-    let ports = list(spec, "ports");
+    let ports = list(spec.get("ports"));
     let bare =
         text(spec, "type") == Some("ExternalName") || text(spec, "clusterIP") == Some("None");
     if ports.is_empty() && !bare {
@@ -211,17 +206,17 @@ fn deployment(faults: &mut Faults<'_>) {
         faults.add(".spec.selector", what);
     }
 
-    let expressions = object.at(&["spec", "selector", "matchExpressions"]);
-    let expressions = expressions.and_then(Value::as_seq).unwrap_or_default();
+    let expressions = list(object.at(&["spec", "selector", "matchExpressions"]));
     if selector.is_none_or(Map::is_empty) && expressions.is_empty() {
         faults.add(".spec", "has no selector");
     }
     let pod = template.get("spec").unwrap_or(&Value::Null);
-    let volumes: Vec<&str> = list(pod, "volumes").iter().filter_map(|v| text(v, "name")).collect();
+    let volumes: Vec<&str> =
+        list(pod.get("volumes")).iter().filter_map(|v| text(v, "name")).collect();
     faults.twice(".spec.template.spec.volumes", "volume", volumes.iter().copied());
     let mut names = Vec::new();
     for kind in ["initContainers", "containers"] {
-        for (index, container) in list(pod, kind).iter().enumerate() {
+        for (index, container) in list(pod.get(kind)).iter().enumerate() {
             let path = format!(".spec.template.spec.{kind}[{index}]");
             names.extend(text(container, "name"));
             self::container(faults, &path, container, &volumes);
@@ -246,7 +241,7 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
         faults.add(path, format!("has container `{name}` without an image"));
     }
 
-    for (index, port) in list(container, "ports").iter().enumerate() {
+    for (index, port) in list(container.get("ports")).iter().enumerate() {
         if let Some(port) = text(port, "name").filter(|p| !p.is_empty() && !is_port_name(p)) {
             let path = format!("{path}.ports[{index}].name");
             faults.add(
@@ -259,7 +254,7 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
         }
     }
 
-    for (index, variable) in list(container, "env").iter().enumerate() {
+    for (index, variable) in list(container.get("env")).iter().enumerate() {
         let value = text(variable, "value").filter(|value| !value.is_empty());
         let from = variable.get("valueFrom").filter(|from| !from.is_null());
         if let (Some(_), Some(_), Some(name)) = (value, from, text(variable, "name")) {
@@ -285,7 +280,7 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
     }
 
     let of = |key: &str, name: &'static str| {
-        list(container, key)
+        list(container.get(key))
             .iter()
             .filter_map(move |item| text(item, name))
             .filter(|t| !t.is_empty())
@@ -293,7 +288,7 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
     faults.twice(&format!("{path}.ports"), "port name", of("ports", "name"));
     faults.twice(&format!("{path}.volumeMounts"), "mount path", of("volumeMounts", "mountPath"));
 
-    for (index, mount) in list(container, "volumeMounts").iter().enumerate() {
+    for (index, mount) in list(container.get("volumeMounts")).iter().enumerate() {
         if let Some(volume) = text(mount, "name").filter(|name| !volumes.contains(name)) {
             let path = format!("{path}.volumeMounts[{index}]");
             faults.add(path, format!("mounts undefined volume `{volume}`"));
@@ -354,7 +349,7 @@ fn crd(faults: &mut Faults<'_>) {
     if object.name() != name {
         faults.add(".metadata.name", format!("must be named `{name}`, from its plural and group"));
     }
-    let versions = object.at(&["spec", "versions"]).and_then(Value::as_seq).unwrap_or_default();
+    let versions = list(object.at(&["spec", "versions"]));
     let stored = versions.iter().filter(|v| v.get("storage") == Some(&Value::Bool(true))).count();
     if stored != 1 {
         faults.add(".spec.versions", format!("has {stored} storage versions instead of one"));

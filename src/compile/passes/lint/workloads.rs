@@ -2,6 +2,7 @@
 
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::fields::list;
 use crate::ir::{LASTING_WORKLOADS, Map, Number, Object, Release, Unit, Value};
 use crate::source::Reference;
 use serde_json::Value as Json;
@@ -134,11 +135,10 @@ fn targets(
     let known: Vec<&str> = workloads(unit)
         .filter(|workload| labels(workload).is_some_and(|labels| selects(&labels)))
         .flat_map(Object::containers)
-        .flat_map(|container| container.get("ports").and_then(Value::as_seq).unwrap_or_default())
+        .flat_map(|container| list(container.get("ports")))
         .filter_map(|port| port.get("name")?.as_str())
         .collect();
-    let ports = service.at(&["spec", "ports"]).and_then(Value::as_seq).unwrap_or_default();
-    for (index, port) in ports.iter().enumerate() {
+    for (index, port) in list(service.at(&["spec", "ports"])).iter().enumerate() {
         let Some(target) = port.get("targetPort").and_then(Value::as_str) else { continue };
         // Numbers in quotes are reported elsewhere.
         if !known.contains(&target) && target.parse::<u16>().is_err() {
@@ -161,10 +161,10 @@ fn targets(
 pub(super) fn twice(unit: &Unit, diagnostics: &mut Diagnostics) {
     for workload in workloads(unit) {
         for container in workload.containers() {
-            let list = |key: &str| container.get(key).and_then(Value::as_seq).unwrap_or_default();
-            let variables = list("env").iter().filter_map(|item| item.get("name")?.as_str());
+            let variables =
+                list(container.get("env")).iter().filter_map(|item| item.get("name")?.as_str());
             let variables = variables.map(|name| format!("env var {name}"));
-            let ports = list("ports").iter().filter_map(|item| {
+            let ports = list(container.get("ports")).iter().filter_map(|item| {
                 // One number may be used for TCP and for UDP.
                 let protocol = item.get("protocol").and_then(Value::as_str).unwrap_or("TCP");
                 match item.get("containerPort") {
