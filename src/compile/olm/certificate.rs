@@ -7,6 +7,7 @@
 use super::webhook_server::{Server, name_with_suffix};
 use crate::config::{CertificateProvider, Issuer};
 use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::fields::list;
 use crate::ir::{
     CertificateField, CertificatePiece, Condition, Expr, Map, Object, Part, Value, ValueSpec,
     ValuesPath, map, value,
@@ -274,10 +275,8 @@ fn annotate(object: &mut Object, key: &str, value: Value) {
 fn replaced_volumes(pod: &Map) -> Vec<String> {
     let mut names: Vec<String> = VOLUMES.iter().map(|(name, ..)| (*name).to_owned()).collect();
     for kind in ["containers", "initContainers"] {
-        let containers = pod.get(kind).and_then(Value::as_seq).unwrap_or_default();
-        for mount in containers.iter().flat_map(|container| {
-            container.get("volumeMounts").and_then(Value::as_seq).unwrap_or_default()
-        }) {
+        let containers = list(pod.get(kind)).iter();
+        for mount in containers.flat_map(|container| list(container.get("volumeMounts"))) {
             if is_ours(mount) {
                 names.extend(text(mount, "name").map(str::to_owned));
             }
@@ -295,10 +294,7 @@ fn is_ours(mount: &Value) -> bool {
 /// Replaces the mounts of a container; init containers only get the volumes that they already
 /// mount.
 fn mount_into(container: &mut Map, replaced: &[String], always: bool) {
-    let had: Vec<String> = container
-        .get("volumeMounts")
-        .and_then(Value::as_seq)
-        .unwrap_or_default()
+    let had: Vec<String> = list(container.get("volumeMounts"))
         .iter()
         .filter(|mount| is_ours(mount))
         .filter_map(|mount| text(mount, "mountPath"))

@@ -6,11 +6,15 @@
 use super::webhook;
 use crate::bundle::{ApiServiceDescription, Bundle, InstallMode, WebhookDescription, WebhookKind};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::fields::{list, texts};
 use crate::ir::{Value, dns_subdomain};
 use indexmap::IndexMap;
 
-const OLM_REFUSES: &str =
-    "OLM rejects this too: fix the CSV, or use another version of the operator";
+/// Returns a finding that OLM has as well.
+fn refused(code: Code, message: String, place: Place) -> Diagnostic {
+    let hint = "OLM rejects this too: fix the CSV, or use another version of the operator";
+    Diagnostic::error(code, message).at(place).hint(hint)
+}
 
 /// Runs every check and reports all findings.
 pub(super) fn validate(bundle: &Bundle, diagnostics: &mut Diagnostics) {
@@ -49,12 +53,9 @@ fn install_modes(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             webhook.name,
             modes.join(", ")
         );
-        diagnostics.push(
-            Diagnostic::error(Code::ConversionWebhook, message)
-                .at(bundle.csv.place(&webhook.place))
-                .related(bundle.csv.place(".spec.installModes"), "the install modes")
-                .hint(OLM_REFUSES),
-        );
+        let found = refused(Code::ConversionWebhook, message, place(bundle, &webhook.place, ""));
+        diagnostics
+            .push(found.related(bundle.csv.place(".spec.installModes"), "the install modes"));
     }
 }
 
@@ -95,19 +96,15 @@ fn unique(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let mut seen: IndexMap<(&str, &str), &str> = IndexMap::new();
     for webhook in &bundle.csv.webhooks {
         let (name, kind) = (webhook::name(webhook), webhook.kind.as_str());
-        match seen.get(&(name, kind)) {
-            None => {
-                seen.insert((name, kind), &webhook.place);
-            }
-            Some(first) => diagnostics.push(
-                Diagnostic::error(
-                    Code::DuplicateObject,
-                    format!("duplicate webhook `{name}` of type `{kind}`"),
-                )
-                .at(bundle.csv.place(&webhook.place))
-                .related(bundle.csv.place(first), "first defined here")
-                .hint("rename one of them: only one could exist in a cluster"),
-            ),
+        let first = *seen.entry((name, kind)).or_insert(&webhook.place);
+        if first != webhook.place {
+            let message = format!("duplicate webhook `{name}` of type `{kind}`");
+            diagnostics.push(
+                Diagnostic::error(Code::DuplicateObject, message)
+                    .at(bundle.csv.place(&webhook.place))
+                    .related(bundle.csv.place(first), "first defined here")
+                    .hint("rename one of them: only one could exist in a cluster"),
+            );
         }
     }
 }
@@ -175,12 +172,9 @@ fn converted_once(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             "the conversion webhooks {} reference the same custom resource definition `{crd}`",
             names.join(", ")
         );
-        diagnostics.push(
-            Diagnostic::error(Code::ConversionWebhook, message)
-                .at(place(bundle, &last.place, ".conversionCRDs"))
-                .related(place(bundle, &first.place, ".conversionCRDs"), "the other webhook")
-                .hint(OLM_REFUSES),
-        );
+        let at = |webhook: &WebhookDescription| place(bundle, &webhook.place, ".conversionCRDs");
+        let found = refused(Code::ConversionWebhook, message, at(last));
+        diagnostics.push(found.related(at(first), "the other webhook"));
     }
 }
 
@@ -193,26 +187,19 @@ fn converted_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                     "the conversion webhook `{}` references the custom resource definition `{name}`, which the CSV does not own",
                     webhook.name
                 );
-                diagnostics.push(
-                    Diagnostic::error(Code::ConversionWebhook, message)
-                        .at(at.clone())
-                        .hint(OLM_REFUSES),
-                );
+                diagnostics.push(refused(Code::ConversionWebhook, message, at.clone()));
             }
 
             let crd = bundle.crds.iter().find(|crd| crd.name() == name);
             // The API server requires structural schemas for conversion, which this field excludes.
             let keeps = crd.and_then(|crd| crd.at(&["spec", "preserveUnknownFields"]));
             if let (Some(crd), Some(Value::Bool(true))) = (crd, keeps) {
-                diagnostics.push(
-                    Diagnostic::error(
-                        Code::ConversionWebhook,
-                        format!("the custom resource definition `{name}` must have .spec.preserveUnknownFields set to false to let the API server call a webhook to do the conversion"),
-                    )
-                    .at(crd.place().path(".spec.preserveUnknownFields"))
-                    .related(at, "the conversion webhook")
-                    .hint(OLM_REFUSES),
+                let message = format!(
+                    "the custom resource definition `{name}` must have .spec.preserveUnknownFields set to false to let the API server call a webhook to do the conversion"
                 );
+                let field = crd.place().path(".spec.preserveUnknownFields");
+                let found = refused(Code::ConversionWebhook, message, field);
+                diagnostics.push(found.related(at, "the conversion webhook"));
             }
         }
     }
@@ -220,31 +207,23 @@ fn converted_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
 
 /// Reports rules for resources that webhooks may not intercept.
 fn rules(bundle: &Bundle, webhook: &WebhookDescription, diagnostics: &mut Diagnostics) {
-    let texts = |rule: &Value, key: &str| -> Vec<String> {
-        let list = rule.get(key).and_then(Value::as_seq).unwrap_or_default();
-        list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-    };
-    let rules = webhook.definition.get("rules").and_then(Value::as_seq).unwrap_or_default();
-
-    for (index, rule) in rules.iter().enumerate() {
+    for (index, rule) in list(webhook.definition.get("rules")).iter().enumerate() {
         let mut forbid = |what: String, key: &str| {
-            diagnostics.push(
-                Diagnostic::error(
-                    Code::ForbiddenRule,
-                    format!("the webhook `{}` contains a forbidden rule: admission webhook rules cannot reference {what}", webhook.name),
-                )
-                .at(place(bundle, &webhook.place, &format!(".rules[{index}].{key}")))
-                .hint(OLM_REFUSES),
+            let message = format!(
+                "the webhook `{}` contains a forbidden rule: admission webhook rules cannot reference {what}",
+                webhook.name
             );
+            let at = place(bundle, &webhook.place, &format!(".rules[{index}].{key}"));
+            diagnostics.push(refused(Code::ForbiddenRule, message, at));
         };
-        for group in texts(rule, "apiGroups") {
-            match group.as_str() {
+        for group in texts(rule.get("apiGroups")) {
+            match group {
                 // A failing webhook on these could block the changes that would repair it.
                 "*" | "olm.operatorframework.io" => {
                     forbid(format!("the API group `{group}`"), "apiGroups");
                 }
                 "admissionregistration.k8s.io" => {
-                    for resource in texts(rule, "resources").iter().filter(|r| configures(r)) {
+                    for resource in texts(rule.get("resources")).filter(|r| configures(r)) {
                         forbid(
                             format!("the resource `{resource}` of the API group `{group}`"),
                             "resources",
@@ -278,14 +257,10 @@ fn required_fields(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         let side_effects = webhook.kind != WebhookKind::Conversion;
         for (key, needed) in [("admissionReviewVersions", true), ("sideEffects", side_effects)] {
             if needed && !has(key) {
-                diagnostics.push(
-                    Diagnostic::error(
-                        Code::ObjectFieldType,
-                        format!("the webhook `{}` has no `{key}`, which is required", webhook.name),
-                    )
-                    .at(place(bundle, &webhook.place, &format!(".{key}")))
-                    .hint(OLM_REFUSES),
-                );
+                let message =
+                    format!("the webhook `{}` has no `{key}`, which is required", webhook.name);
+                let at = place(bundle, &webhook.place, &format!(".{key}"));
+                diagnostics.push(refused(Code::ObjectFieldType, message, at));
             }
         }
     }

@@ -6,6 +6,7 @@ use super::pod_annotations::copied_to_pods;
 use super::webhook_server::Server;
 use crate::bundle::{Bundle, Permission, StrategyDeployment};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::fields::texts;
 use crate::ir::{Expr, Map, Object, Origin, Value, map, value};
 
 /// Returns the Deployment of a strategy entry.
@@ -64,9 +65,8 @@ fn operator_condition_rule(bundle: &Bundle) -> Option<&Permission> {
     let csv = &bundle.csv;
     csv.permissions.iter().chain(&csv.cluster_permissions).find(|permission| {
         permission.rules.as_seq().unwrap_or_default().iter().any(|rule| {
-            let resources = rule.get("resources").and_then(Value::as_seq).unwrap_or_default();
             let name = |resource: &str| resource.split('/').next() == Some("operatorconditions");
-            resources.iter().filter_map(Value::as_str).any(name)
+            texts(rule.get("resources")).any(name)
         })
     })
 }

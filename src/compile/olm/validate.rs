@@ -5,6 +5,7 @@
 
 use crate::bundle::Bundle;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, listed};
+use crate::fields::list;
 use crate::ir::{Map, Object, Value, dns_subdomain};
 use crate::source::Reference;
 use indexmap::IndexMap;
@@ -54,9 +55,9 @@ fn mismatches(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     for owned in &csv.owned_crds {
         let Some(crd) = bundle.crds.iter().find(|crd| crd.name() == owned.name) else { continue };
         let kind = crd.at(&["spec", "names", "kind"]).and_then(Value::as_str).unwrap_or_default();
-        let versions = crd.at(&["spec", "versions"]).and_then(Value::as_seq).unwrap_or_default();
+        let versions = list(crd.at(&["spec", "versions"])).iter();
         let versions: Vec<&str> =
-            versions.iter().filter_map(|version| version.get("name")?.as_str()).collect();
+            versions.filter_map(|version| version.get("name")?.as_str()).collect();
         let (key, told, known) = if !owned.kind.is_empty() && owned.kind != kind {
             ("kind", &owned.kind, kind.to_owned())
         } else if !owned.version.is_empty()
@@ -175,11 +176,7 @@ fn crd_versions(bundle: &Bundle, diagnostics: &mut Diagnostics) {
                     .at(crd.place().path(".apiVersion"))
                     .hint("use a newer version of this operator: Kubernetes 1.22 removed v1beta1"),
             );
-        } else if crd
-            .at(&["spec", "versions"])
-            .and_then(Value::as_seq)
-            .is_none_or(<[Value]>::is_empty)
-        {
+        } else if list(crd.at(&["spec", "versions"])).is_empty() {
             let message = format!("the CRD `{}` has no versions", crd.name());
             diagnostics.push(
                 Diagnostic::error(Code::CrdApiVersion, message)

@@ -15,78 +15,56 @@ use crate::overlay::{self, Definitions};
 ///
 /// OLM: operator-controller, additional resources generator, and its object support validator.
 pub(super) fn assign_namespaces(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
-    overlays(unit, context);
     // A kind of the bundle's own CRDs may be called like another.
-    let is_file = |object: &Object| matches!(object.origin, Origin::File { .. });
     let definitions = Definitions::of(unit.objects.iter());
-    let scopes: Vec<Option<Scope>> = unit
-        .objects
-        .iter()
-        .map(|object| {
-            let supported = supported_scope(object.kind()).filter(|_| is_file(object))?;
-            Some(overlay::scope(object, &definitions, &context.scopes).unwrap_or(supported))
-        })
-        .collect();
+    let scope = |object: &Object| overlay::scope(object, &definitions, &context.scopes);
+    let scopes: Vec<Option<Scope>> = unit.objects.iter().map(scope).collect();
     for (object, scope) in unit.objects.iter_mut().zip(scopes) {
-        if !is_file(object) {
-            continue;
-        }
-        match scope {
-            Some(Scope::Namespaced) => {
-                let rights = matches!(object.kind(), "Role" | "RoleBinding");
-                let namespace = object.metadata("namespace").and_then(Value::as_str);
-                if !(rights && namespace == Some("kube-system")) {
-                    set_namespace(object);
-                }
-            }
-            Some(Scope::Cluster) => {
-                object.metadata_mut().shift_remove("namespace");
-            }
-            None => diagnostics.push(unsupported(object)),
+        match object.origin {
+            Origin::Overlay { .. } => of_overlay(object, scope, context),
+            Origin::File { .. } => match supported_scope(object.kind()) {
+                Some(supported) => of_bundle(object, scope.unwrap_or(supported)),
+                None => diagnostics.push(unsupported(object)),
+            },
+            Origin::Csv { .. } | Origin::Stub | Origin::Added(_) => {}
         }
     }
 }
 
-fn overlays(unit: &mut Unit, context: &Context) {
-    let definitions = Definitions::of(unit.objects.iter());
-    let scopes: Vec<Option<Scope>> = unit
-        .objects
-        .iter()
-        .map(|object| match object.origin {
-            Origin::Overlay { .. } => overlay::scope(object, &definitions, &context.scopes),
-            _ => None,
-        })
-        .collect();
-    for (object, scope) in unit.objects.iter_mut().zip(scopes) {
-        if !matches!(object.origin, Origin::Overlay { .. }) || scope == Some(Scope::Cluster) {
-            continue;
-        }
-        let written = object.metadata("namespace").and_then(Value::as_str).unwrap_or_default();
-        // Of an unknown kind without a namespace, Helm finds out whether it needs one.
-        let namespace = match written {
-            "" => scope.map(|_| Expr::ReleaseNamespace),
-            name => context.namespace(name),
-        };
-        if let Some(namespace) = namespace {
-            set(object, Value::Expr(namespace));
-        }
+fn of_bundle(object: &mut Object, scope: Scope) {
+    let rights = matches!(object.kind(), "Role" | "RoleBinding");
+    let namespace = object.metadata("namespace").and_then(Value::as_str);
+    if scope == Scope::Cluster {
+        object.metadata_mut().shift_remove("namespace");
+    } else if !(rights && namespace == Some("kube-system")) {
+        set(object, Expr::ReleaseNamespace);
     }
 }
 
-/// Sets the release namespace directly after the name, as usual in manifests.
-fn set_namespace(object: &mut Object) {
-    set(object, Value::Expr(Expr::ReleaseNamespace));
-}
-
-fn set(object: &mut Object, value: Value) {
-    let metadata = object.metadata_mut();
-    if let Some(namespace) = metadata.get_mut("namespace") {
-        *namespace = value;
+fn of_overlay(object: &mut Object, scope: Option<Scope>, context: &Context) {
+    if scope == Some(Scope::Cluster) {
         return;
     }
-    // The place where people look for it.
+    let written = object.metadata("namespace").and_then(Value::as_str).unwrap_or_default();
+    // Of an unknown kind without a namespace, Helm finds out whether it needs one.
+    let namespace = match written {
+        "" => scope.map(|_| Expr::ReleaseNamespace),
+        name => context.namespace(name),
+    };
+    if let Some(namespace) = namespace {
+        set(object, namespace);
+    }
+}
+
+/// Sets the namespace, directly after the name, where people look for it.
+fn set(object: &mut Object, namespace: Expr) {
+    let metadata = object.metadata_mut();
+    if let Some(known) = metadata.get_mut("namespace") {
+        *known = Value::Expr(namespace);
+        return;
+    }
     let position = metadata.get_index_of("name").map_or(0, |index| index + 1);
-    metadata.shift_insert(position, "namespace".to_owned(), value);
+    metadata.shift_insert(position, "namespace".to_owned(), Value::Expr(namespace));
 }
 
 fn unsupported(object: &Object) -> Diagnostic {

@@ -1,7 +1,7 @@
 //! The contents of a catalog for one package.
 
 use super::ignore::Ignored;
-use super::objects::{self, Bundle, Channel, Deprecations, Head, Package};
+use super::objects::{self, Bundle, Channel, Deprecation, Deprecations, Head, Package};
 use super::place::Item;
 use super::{invalid, stream};
 use crate::diag::suggest;
@@ -27,16 +27,6 @@ pub(super) struct Contents {
     /// Bundles by name.
     pub(super) bundles: BTreeMap<String, Bundle>,
     pub(super) deprecations: Vec<Deprecation>,
-}
-
-/// Something that the catalog calls deprecated.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Deprecation {
-    /// `olm.package`, `olm.channel` or `olm.bundle`.
-    pub(super) schema: String,
-    /// Empty for the package.
-    pub(super) name: String,
-    pub(super) message: String,
 }
 
 /// An object of the package.
@@ -216,13 +206,7 @@ impl<'a> Reading<'a> {
                         }
                     },
                     Kept::Deprecations(Deprecations { entries }) => {
-                        contents.deprecations.extend(entries.into_iter().flatten().map(|entry| {
-                            Deprecation {
-                                schema: entry.reference.schema,
-                                name: entry.reference.name.unwrap_or_default(),
-                                message: entry.message.unwrap_or_default(),
-                            }
-                        }));
+                        contents.deprecations.extend(entries.into_iter().flatten());
                     }
                 }
             }

@@ -190,31 +190,17 @@ fn report_deprecations(
     choice: &graph::Choice<'_>,
     diagnostics: &mut Diagnostics,
 ) {
-    let spans =
-        |key: Option<&crate::diag::Span>| Place::span(key.unwrap_or(&source.package.span).clone());
-    for deprecation in &contents.deprecations {
-        let (what, place, hint) = match deprecation.schema.as_str() {
-            "olm.package" => {
-                (format!("the package `{}`", contents.package), spans(None), "use another operator")
-            }
-            "olm.channel" if deprecation.name == choice.channel => (
-                format!("the channel `{}`", choice.channel),
-                spans(source.channel.as_ref().map(|channel| &channel.span)),
-                "set another `channel`",
-            ),
-            "olm.bundle" if deprecation.name == choice.bundle.name => (
-                format!("the bundle `{}`", choice.bundle.name),
-                spans(source.version.as_ref().map(|version| &version.span)),
-                "set another `version`",
-            ),
-            _ => continue,
+    let bundles = [choice.bundle.name.as_str()];
+    for found in upgrades::deprecations(contents, choice.channel, &bundles) {
+        let Deprecated { kind, name, message } = found;
+        let (span, hint) = match kind {
+            "channel" => (source.channel.as_ref().map(|own| &own.span), "set another `channel`"),
+            "bundle" => (source.version.as_ref().map(|own| &own.span), "set another `version`"),
+            _ => (None, "use another operator"),
         };
-
-        // Text of the catalog: on one line, without control characters, and not a book.
-        let message: String = deprecation.message.split_whitespace().collect::<Vec<_>>().join(" ");
-        let message: String = message.chars().filter(|c| !c.is_control()).take(500).collect();
-        let why = if message.is_empty() { "no reason given".to_owned() } else { message };
-        let message = format!("{what} is deprecated by the catalog: {why}");
+        let why = if message.is_empty() { "no reason given" } else { &message };
+        let message = format!("the {kind} `{name}` is deprecated by the catalog: {why}");
+        let place = span.unwrap_or(&source.package.span);
         diagnostics.push(Diagnostic::warning(Code::Deprecated, message).at(place).hint(hint));
     }
 }

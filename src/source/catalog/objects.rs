@@ -90,12 +90,12 @@ pub(super) struct ChannelEntry {
 /// `olm.deprecations`
 #[derive(Debug, Deserialize)]
 pub(super) struct Deprecations {
-    pub(super) entries: Option<Vec<DeprecationEntry>>,
+    pub(super) entries: Option<Vec<Deprecation>>,
 }
 
 /// A deprecation and its reason.
 #[derive(Debug, Deserialize)]
-pub(super) struct DeprecationEntry {
+pub(super) struct Deprecation {
     pub(super) reference: DeprecationReference,
     pub(super) message: Option<String>,
 }

@@ -1,7 +1,8 @@
 //! The upgrades that a catalog offers from an installed bundle.
 
-use super::contents::{Contents, Deprecation};
+use super::contents::Contents;
 use super::graph::{self, Step};
+use super::objects::Deprecation;
 use super::{place, read_package};
 use crate::config::{CatalogSource, VersionRequest};
 use crate::diag::{Diagnostics, Fatal, Place};
@@ -97,16 +98,23 @@ fn in_contents(
     })
 }
 
-fn deprecations(contents: &Contents, channel: &str, bundles: &[&str]) -> Vec<Deprecated> {
-    let deprecated = |deprecation: &Deprecation| {
-        let name = deprecation.name.as_str();
-        let (kind, name) = match deprecation.schema.as_str() {
+/// Returns the deprecations of the package, of a channel and of some bundles.
+pub(super) fn deprecations(
+    contents: &Contents,
+    channel: &str,
+    bundles: &[&str],
+) -> Vec<Deprecated> {
+    let deprecated = |Deprecation { reference, message }: &Deprecation| {
+        let name = reference.name.as_deref().unwrap_or_default();
+        let (kind, name) = match reference.schema.as_str() {
             "olm.package" => ("package", contents.package.as_str()),
             "olm.channel" if name == channel => ("channel", name),
             "olm.bundle" if bundles.contains(&name) => ("bundle", name),
             _ => return None,
         };
-        let message = deprecation.message.split_whitespace().collect::<Vec<_>>().join(" ");
+        // Text of the catalog: on one line, without control characters, and not a book.
+        let message = message.iter().flat_map(|text| text.split_whitespace());
+        let message = message.collect::<Vec<_>>().join(" ");
         let message = message.chars().filter(|c| !c.is_control()).take(500).collect();
         Some(Deprecated { kind, name: name.to_owned(), message })
     };
