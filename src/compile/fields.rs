@@ -1,6 +1,6 @@
 //! Fields of objects and schemas. A field of another type counts as missing: other passes report it.
 
-use crate::ir::{Value, push_key};
+use crate::ir::{Map, Value, push_key};
 
 /// Returns the items of a list.
 pub(crate) fn list(field: Option<&Value>) -> &[Value] {
@@ -10,6 +10,20 @@ pub(crate) fn list(field: Option<&Value>) -> &[Value] {
 /// Returns the texts in a list.
 pub(crate) fn texts(field: Option<&Value>) -> impl Iterator<Item = &str> {
     list(field).iter().filter_map(Value::as_str)
+}
+
+/// Returns the map at the end of these keys.
+pub(crate) fn map_mut<'m>(map: &'m mut Map, keys: &[&str]) -> Option<&'m mut Map> {
+    keys.iter().try_fold(map, |map, key| map.get_mut(key)?.as_map_mut())
+}
+
+/// Returns the maps in the list at a key.
+pub(crate) fn maps_mut<'m>(
+    map: &'m mut Map,
+    key: &str,
+) -> impl Iterator<Item = &'m mut Map> + use<'m> {
+    let list = map.get_mut(key).and_then(Value::as_seq_mut);
+    list.into_iter().flatten().filter_map(Value::as_map_mut)
 }
 
 /// Returns the path of a field of the map at `path`.

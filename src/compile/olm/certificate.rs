@@ -7,7 +7,7 @@
 use super::webhook_server::{Server, name_with_suffix};
 use crate::config::{CertificateProvider, Issuer};
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::fields::list;
+use crate::fields::{list, maps_mut};
 use crate::ir::{
     CertificateField, CertificatePiece, Condition, Expr, Map, Object, Part, Value, ValueSpec,
     ValuesPath, map, value,
@@ -207,8 +207,7 @@ impl Certificates<'_> {
         // Before the mounts are removed, because they say which volumes are at our paths.
         let replaced = replaced_volumes(pod);
         for kind in ["containers", "initContainers"] {
-            let containers = pod.get_mut(kind).and_then(Value::as_seq_mut);
-            for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
+            for container in maps_mut(pod, kind) {
                 mount_into(container, &replaced, kind == "containers");
             }
         }

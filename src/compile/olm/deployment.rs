@@ -6,7 +6,7 @@ use super::pod_annotations::copied_to_pods;
 use super::webhook_server::Server;
 use crate::bundle::{Bundle, Permission, StrategyDeployment};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::fields::texts;
+use crate::fields::{map_mut, maps_mut, texts};
 use crate::ir::{Expr, Map, Object, Origin, Value, map, value};
 
 /// Returns the Deployment of a strategy entry.
@@ -90,12 +90,8 @@ pub(super) fn report_operator_condition(bundle: &Bundle, diagnostics: &mut Diagn
 /// Sets OPERATOR_CONDITION_NAME in every container that does not set it itself.
 fn name_operator_condition(template: &mut Map, csv_name: &str) {
     const NAME: &str = "OPERATOR_CONDITION_NAME";
-    let containers = template
-        .get_mut("spec")
-        .and_then(Value::as_map_mut)
-        .and_then(|spec| spec.get_mut("containers"))
-        .and_then(Value::as_seq_mut);
-    for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
+    let pod = map_mut(template, &["spec"]);
+    for container in pod.into_iter().flat_map(|pod| maps_mut(pod, "containers")) {
         let env = container.list_at("env");
         if !env.iter().any(|entry| entry.get("name").and_then(Value::as_str) == Some(NAME)) {
             env.push(value!({"name": NAME, "value": csv_name}));

@@ -4,6 +4,7 @@
 //! containers are not changed, as in OLM.
 
 use crate::config::PodConfig;
+use crate::fields::{map_mut, maps_mut};
 use crate::ir::{Map, Object, Value};
 use serde_json::Value as Json;
 
@@ -14,13 +15,7 @@ pub(super) fn apply(config: &PodConfig, deployment: &mut Object) {
     }
     annotate(deployment.metadata_mut(), config);
 
-    let template = deployment
-        .root
-        .get_mut("spec")
-        .and_then(Value::as_map_mut)
-        .and_then(|spec| spec.get_mut("template"))
-        .and_then(Value::as_map_mut);
-    let Some(template) = template else { return };
+    let Some(template) = map_mut(&mut deployment.root, &["spec", "template"]) else { return };
     if let Some(metadata) = template.get_mut("metadata").and_then(Value::as_map_mut) {
         annotate(metadata, config);
     }
@@ -34,9 +29,7 @@ pub(super) fn apply(config: &PodConfig, deployment: &mut Object) {
     if let Some(affinity) = &config.affinity {
         affine(pod, affinity);
     }
-    let containers = pod.get_mut("containers").and_then(Value::as_seq_mut);
-
-    for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
+    for container in maps_mut(pod, "containers") {
         replace_named(container, "env", &config.env);
         add_new(container, "envFrom", &config.env_from);
         replace_named(container, "volumeMounts", &config.volume_mounts);

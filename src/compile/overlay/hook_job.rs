@@ -4,6 +4,7 @@
 use super::{Definitions, namespace_value, scope_of};
 use crate::config::{BundleConfig, Target};
 use crate::diag::{Code, Diagnostic, Diagnostics, Span};
+use crate::fields::maps_mut;
 use crate::ir::{
     Condition, Expr, Object, Origin, Phase, Scope, Scopes, Value, ValueSpec, ValuesPath, map, value,
 };
@@ -273,8 +274,7 @@ impl<'a> Context<'a> {
         let subject = json!({"kind": "ServiceAccount", "name": job.name});
         let binding = json!({"roleRef": reference, "subjects": [subject]});
         let mut binding = self.object(job, api, &format!("{kind}Binding"), namespace, binding);
-        let subjects = binding.root.get_mut("subjects").and_then(Value::as_seq_mut);
-        for subject in subjects.into_iter().flatten().filter_map(Value::as_map_mut) {
+        for subject in maps_mut(&mut binding.root, "subjects") {
             subject.insert("namespace".to_owned(), Value::Expr(Expr::ReleaseNamespace));
         }
         [role, binding]

@@ -3,6 +3,7 @@
 use super::Context;
 use crate::bundle::{api_version, check_object, is_plain_schema};
 use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::fields::map_mut;
 use crate::ir::{Map, Object, Origin, Release, Unit, Value, path_of};
 
 /// Rejects built-in objects with fields of the wrong type, drops unknown fields, and reports missing
@@ -85,14 +86,12 @@ fn put_back(object: &mut Object, mut taken: Vec<(usize, Value)>) {
 }
 
 /// Returns the schemas of a CRD, each with the index of its version.
-fn schemas(object: &mut Object) -> impl Iterator<Item = (usize, &mut Value)> {
-    let spec = match object.kind() {
-        "CustomResourceDefinition" => object.root.get_mut("spec"),
-        _ => None,
-    };
-    let versions = spec.and_then(|spec| spec.as_map_mut()?.get_mut("versions")?.as_seq_mut());
+pub(super) fn schemas(object: &mut Object) -> impl Iterator<Item = (usize, &mut Value)> {
+    let is_crd = object.kind() == "CustomResourceDefinition";
+    let versions = object.root.get_mut("spec").filter(|_| is_crd);
+    let versions = versions.and_then(|spec| spec.as_map_mut()?.get_mut("versions")?.as_seq_mut());
     versions.into_iter().flatten().enumerate().filter_map(|(index, version)| {
-        let schema = version.as_map_mut()?.get_mut("schema")?.as_map_mut()?;
+        let schema = map_mut(version.as_map_mut()?, &["schema"])?;
         Some((index, schema.get_mut("openAPIV3Schema")?))
     })
 }

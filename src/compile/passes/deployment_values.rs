@@ -3,6 +3,7 @@
 use super::Context;
 use super::controller_fields::targets;
 use crate::diag::Diagnostics;
+use crate::fields::{map_mut, maps_mut};
 use crate::ir::{
     Condition, Expr, Map, Object, Origin, Release, Unit, Value, ValueSpec, ValuesPath, value,
     value_keys,
@@ -33,7 +34,7 @@ pub(super) fn deployment_values(unit: &mut Unit, context: &Context, _: &mut Diag
         let key = keys.get(object.name()).cloned().unwrap_or_default();
         let scaled = literal.object(object).is_some_and(|object| targets.is_scaled(&object));
         let mut settings = Settings { deployment: key, scaled, values: Vec::new() };
-        if let Some(spec) = object.root.get_mut("spec").and_then(Value::as_map_mut) {
+        if let Some(spec) = map_mut(&mut object.root, &["spec"]) {
             settings.deployment(spec);
         }
         unit.values.append(&mut settings.values);
@@ -161,8 +162,7 @@ impl Settings {
 
     /// Values of each container.
     fn containers(&mut self, pod: &mut Map) {
-        let containers = pod.get_mut("containers").and_then(Value::as_seq_mut);
-        for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
+        for container in maps_mut(pod, "containers") {
             let Some(name) = container.get("name").and_then(Value::as_str) else { continue };
             let name = name.to_owned();
             let of = |what: &str| format!("{what} of the container `{name}`.");
@@ -262,8 +262,7 @@ impl Settings {
         let [env, env_from, mounts] =
             ["extraEnv", "extraEnvFrom", "extraVolumeMounts"].map(|key| self.path(&[key]));
         let mut variables = Vec::new();
-        let containers = pod.get_mut("containers").and_then(Value::as_seq_mut);
-        for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
+        for container in maps_mut(pod, "containers") {
             let own = names(container.get("env"));
             for proxy in PROXIES.iter().filter(|proxy| !own.iter().any(|o| o == proxy.variable)) {
                 push(container, "env", proxy.variable());

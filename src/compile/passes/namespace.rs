@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::fields::below;
+use crate::fields::{below, map_mut, maps_mut};
 use crate::ir::{Expr, Object, Origin, Part, Unit, Value, WORKLOADS};
 use std::collections::BTreeSet;
 
@@ -37,8 +37,7 @@ const ACCOUNTS_OF: &str = "system:serviceaccounts:";
 /// of all of these.
 fn subjects(object: &mut Object, accounts: &BTreeSet<String>, context: &Context) {
     let is_of_bundle = !matches!(object.origin, Origin::Overlay { .. });
-    let subjects = object.root.get_mut("subjects").and_then(Value::as_seq_mut);
-    for subject in subjects.into_iter().flatten().filter_map(Value::as_map_mut) {
+    for subject in maps_mut(&mut object.root, "subjects") {
         let text = |key: &str| subject.get(key).and_then(Value::as_str).unwrap_or_default();
         if text("kind") != "ServiceAccount" {
             // Users and other groups belong to no namespace.
@@ -65,14 +64,8 @@ fn subjects(object: &mut Object, accounts: &BTreeSet<String>, context: &Context)
 /// Rewrites the Service of a conversion webhook, if it is in the chart. Other Services are not
 /// changed, whatever their namespace, so that the CRD needs no template.
 fn conversion_service(object: &mut Object, services: &BTreeSet<String>, context: &Context) {
-    let service = ["conversion", "webhook", "clientConfig", "service"]
-        .into_iter()
-        .try_fold(object.root.get_mut("spec"), |value, key| {
-            value.map(|value| value.as_map_mut().and_then(|map| map.get_mut(key)))
-        })
-        .flatten()
-        .and_then(Value::as_map_mut);
-    let Some(service) = service else { return };
+    let keys = ["spec", "conversion", "webhook", "clientConfig", "service"];
+    let Some(service) = map_mut(&mut object.root, &keys) else { return };
     let text = |key: &str| service.get(key).and_then(Value::as_str).unwrap_or_default();
     if services.contains(text("name")) {
         let meant = context.namespace(text("namespace"));
@@ -85,14 +78,12 @@ fn conversion_service(object: &mut Object, services: &BTreeSet<String>, context:
 fn hosts(object: &mut Object, context: &Context) {
     let Some(pod) = object.pod_spec_mut() else { return };
     for key in ["containers", "initContainers"] {
-        let containers = pod.get_mut(key).and_then(Value::as_seq_mut);
-        for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
+        for container in maps_mut(pod, key) {
             for key in ["command", "args"] {
                 let texts = container.get_mut(key).and_then(Value::as_seq_mut);
                 texts.into_iter().flatten().for_each(|text| rewrite_hosts(text, context));
             }
-            let env = container.get_mut("env").and_then(Value::as_seq_mut);
-            for variable in env.into_iter().flatten().filter_map(Value::as_map_mut) {
+            for variable in maps_mut(container, "env") {
                 if let Some(value) = variable.get_mut("value") {
                     rewrite_hosts(value, context);
                 }

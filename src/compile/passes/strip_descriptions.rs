@@ -1,6 +1,7 @@
 //! CRDs without the texts in their schemas, where those would not fit into a release.
 
 use super::Context;
+use super::check_types::schemas;
 use crate::diag::Diagnostics;
 use crate::ir::{Map, Unit, Value};
 
@@ -10,16 +11,8 @@ pub(super) fn strip_descriptions(unit: &mut Unit, context: &Context, _: &mut Dia
     if context.settings.strip_descriptions != Some(true) {
         return;
     }
-    let crds = unit.objects.iter_mut().filter(|o| o.kind() == "CustomResourceDefinition");
-    for crd in crds {
-        let spec = crd.root.get_mut("spec").and_then(Value::as_map_mut);
-        let versions = spec.and_then(|spec| spec.get_mut("versions")?.as_seq_mut());
-        for version in versions.into_iter().flatten().filter_map(Value::as_map_mut) {
-            let schema = version.get_mut("schema").and_then(Value::as_map_mut);
-            if let Some(schema) = schema.and_then(|schema| schema.get_mut("openAPIV3Schema")) {
-                strip(schema);
-            }
-        }
+    for (_, schema) in unit.objects.iter_mut().flat_map(schemas) {
+        strip(schema);
     }
 }
 
