@@ -165,6 +165,19 @@ impl ClusterServiceVersion {
         self.object.at(&["metadata", "annotations", key]).and_then(Value::as_str)
     }
 
+    /// Returns an annotation that is JSON; `None` if it is none.
+    pub fn json_annotation(&self, key: &str) -> Option<serde_json::Value> {
+        serde_json::from_str(self.annotation(key)?).ok()
+    }
+
+    /// Returns the vendor's examples of custom resources.
+    pub fn examples(&self) -> Vec<serde_json::Value> {
+        match self.json_annotation("alm-examples") {
+            Some(serde_json::Value::Array(examples)) => examples,
+            _ => Vec::new(),
+        }
+    }
+
     /// Returns the ClusterServiceVersions that upgrades to this one skip, from `spec.skips`.
     pub fn skips(&self) -> Vec<&str> {
         let list = self.object.at(&["spec", "skips"]).and_then(Value::as_seq);

@@ -7,24 +7,29 @@ pub const WIDTH: usize = 100;
 
 /// Wraps `text` after `lead`; continuation lines are indented by `indent` columns.
 pub fn paragraph(lead: &str, indent: usize, text: &str) -> Lines {
-    let text = escape::visible(text);
+    let first = WIDTH.saturating_sub(lead.chars().count());
+    let wrapped = wrap(&escape::visible(text), first, WIDTH.saturating_sub(indent));
+    let margins = std::iter::once(lead.to_owned()).chain(std::iter::repeat(" ".repeat(indent)));
     let mut lines = Lines::new();
-    let mut line = lead.to_owned();
-    let mut column = lead.chars().count();
-    for (index, word) in text.split_whitespace().enumerate() {
-        let length = word.chars().count();
-        if index > 0 && column + 1 + length > WIDTH {
-            lines.push(&line);
-            line = " ".repeat(indent);
-            column = indent;
-        } else if index > 0 {
-            line.push(' ');
-            column += 1;
+    margins.zip(wrapped).for_each(|(margin, line)| lines.push(margin + &line));
+    lines
+}
+
+/// Breaks text at spaces into lines of at most `width` characters, of which the first one has at most
+/// `first`. Longer words have a line of their own.
+pub(crate) fn wrap(text: &str, first: usize, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let most = if lines.len() == 1 { first } else { width };
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
         }
-        line.push_str(word);
-        column += length;
     }
-    lines.push(line);
     lines
 }
 

@@ -1,6 +1,7 @@
 //! Annotations of Chart.yaml that Artifact Hub shows, from the CSV.
 
 use crate::bundle::ClusterServiceVersion;
+use crate::fields::list;
 use crate::ir::{Map, Value};
 use crate::yaml;
 
@@ -14,11 +15,11 @@ pub const CRDS_EXAMPLES: &str = "artifacthub.io/crdsExamples";
 /// Returns the annotations of an operator that uses these images.
 pub(super) fn annotations(csv: &ClusterServiceVersion, images: &[String]) -> Map {
     let mut found = Map::from_iter([("artifacthub.io/operator".to_owned(), Value::text("true"))]);
-    let own = |key: &str| csv.object.metadata("annotations")?.get(key)?.as_str();
-    if let Some(level) = own("capabilities").filter(|level| CAPABILITIES.contains(level)) {
+    if let Some(level) = csv.annotation("capabilities").filter(|level| CAPABILITIES.contains(level))
+    {
         found.insert("artifacthub.io/operatorCapabilities".to_owned(), Value::text(level));
     }
-    if let Some(license) = own("license") {
+    if let Some(license) = csv.annotation("license") {
         found.insert("artifacthub.io/license".to_owned(), Value::text(license));
     }
 
@@ -29,7 +30,7 @@ pub(super) fn annotations(csv: &ClusterServiceVersion, images: &[String]) -> Map
     let owned = ["spec", "customresourcedefinitions", "owned"];
     let required = ["kind", "version", "name", "displayName", "description"];
     list("artifacthub.io/crds", entries(csv, &owned, &["kind", "version", "name"], &required[3..]));
-    list(CRDS_EXAMPLES, own("alm-examples").map(examples).unwrap_or_default());
+    list(CRDS_EXAMPLES, csv.examples().iter().map(Value::from).collect());
     found.extend(images_of(images));
     found
 }
@@ -56,25 +57,17 @@ fn entries(
     required: &[&'static str],
     optional: &[&'static str],
 ) -> Vec<Value> {
-    let list = csv.object.at(path).and_then(Value::as_seq).unwrap_or_default();
     let text = |item: &Value, key: &str| {
         item.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(Value::text)
     };
-    list.iter()
+    list(csv.object.at(path))
+        .iter()
         .filter(|item| required.iter().all(|key| text(item, key).is_some()))
         .map(|item| {
             let keys = required.iter().chain(optional);
             Value::map(keys.filter_map(|key| Some((*key, text(item, key)?))))
         })
         .collect()
-}
-
-/// Returns the examples of custom resources; none if they are not a JSON list.
-fn examples(text: &str) -> Vec<Value> {
-    match serde_json::from_str(text) {
-        Ok(serde_json::Value::Array(items)) => items.into_iter().map(Value::from).collect(),
-        _ => Vec::new(),
-    }
 }
 
 /// Returns an image with the last part of its repository as the name.

@@ -1,6 +1,7 @@
 //! README paragraph on cluster-scoped objects, which allow one release per cluster.
 
 use super::crds::Crds;
+use crate::diag::listed;
 use crate::escape::markdown::code;
 use crate::ir::{Object, Scope, Scopes, Unit, Value};
 use crate::olm::supported_scope;
@@ -32,11 +33,10 @@ pub(super) fn paragraph(unit: &Unit, crds: &Crds, scopes: &Scopes) -> String {
     let owned = unit.objects.iter().filter(is_owned).filter(is_cluster_scoped);
     let kinds: BTreeSet<&str> = owned.map(Object::kind).collect();
     let kinds: Vec<String> = kinds.into_iter().map(code).collect();
-    let kinds = match kinds.as_slice() {
-        [] => return String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    };
+    if kinds.is_empty() {
+        return String::new();
+    }
+    let kinds = listed(&kinds, kinds.len());
     format!(
         "\nInstall one release of it per cluster: its {kinds} objects are cluster-scoped and have fixed names, so \
          Helm refuses a second release in another namespace.\n"

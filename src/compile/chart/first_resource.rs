@@ -3,6 +3,7 @@
 use super::{Companions, Description};
 use crate::bundle::ClusterServiceVersion;
 use crate::escape::{self, markdown};
+use crate::fields::list;
 use crate::ir::Value;
 use crate::yaml;
 use serde_json::Value as Json;
@@ -30,15 +31,10 @@ impl FirstResource {
     /// examples of a kind that it owns and that is for users. Kinds of a group such as
     /// `operator.example.com` configure the operator itself, and come before others.
     pub fn of(csv: &ClusterServiceVersion) -> Option<Self> {
-        let annotation = |key: &str| -> Option<Json> {
-            let text = csv.object.metadata("annotations")?.get(key)?.as_str()?;
-            serde_json::from_str(text).ok()
-        };
-        let internal = annotation("operators.operatorframework.io/internal-objects");
+        let internal = csv.json_annotation("operators.operatorframework.io/internal-objects");
         let internal = internal.as_ref().and_then(Json::as_array).map(Vec::as_slice);
         let is_internal = |name: &str| internal.unwrap_or_default().iter().any(|own| own == name);
-        let owned = csv.object.at(&["spec", "customresourcedefinitions", "owned"]);
-        let owned = owned.and_then(Value::as_seq).unwrap_or_default();
+        let owned = list(csv.object.at(&["spec", "customresourcedefinitions", "owned"]));
         let is_own = |example: &Json| {
             let group = example["apiVersion"].as_str().and_then(|api| api.split('/').next());
             owned.iter().any(|crd| {
@@ -51,14 +47,12 @@ impl FirstResource {
                 text("kind") == example["kind"].as_str() && Some(own) == group && !is_internal(name)
             })
         };
-        let examples = annotation("alm-examples");
-        let examples = examples.iter().filter_map(Json::as_array).flatten();
-        let examples = examples.filter(|example| is_own(example));
-        let is_other = |example: &&Json| {
+        let examples = csv.examples().into_iter().filter(is_own);
+        let is_other = |example: &Json| {
             !example["apiVersion"].as_str().is_some_and(|version| version.starts_with("operator."))
         };
-        let first = annotation("operatorframework.io/initialization-resource");
-        let first = first.filter(is_own).or_else(|| examples.min_by_key(is_other).cloned())?;
+        let first = csv.json_annotation("operatorframework.io/initialization-resource");
+        let first = first.filter(is_own).or_else(|| examples.min_by_key(is_other))?;
 
         Some(FirstResource {
             kind: escape::visible(first["kind"].as_str()?).into_owned(),

@@ -5,6 +5,7 @@ use super::crds::Crds;
 use super::{Description, Part, artifact_hub};
 use crate::bundle::{Bundle, ClusterServiceVersion};
 use crate::config::Maintainer;
+use crate::fields::texts;
 use crate::ir::{Map, Object, Value, map, value};
 use crate::yaml;
 
@@ -91,17 +92,13 @@ fn of_csv(csv: &ClusterServiceVersion) -> Vec<(&'static str, Value)> {
     if let Some(home) = provider.filter(|url| url.starts_with("https://")) {
         entries.push(("home", Value::text(home)));
     }
-    if let Some(keywords) = csv.object.at(&["spec", "keywords"]).and_then(Value::as_seq) {
-        let keywords: Vec<&str> = keywords.iter().filter_map(Value::as_str).collect();
-        if !keywords.is_empty() {
-            entries.push(("keywords", Value::texts(keywords)));
-        }
+    let keywords: Vec<&str> = texts(csv.object.at(&["spec", "keywords"])).collect();
+    if !keywords.is_empty() {
+        entries.push(("keywords", Value::texts(keywords)));
     }
 
     // Chart viewers turn it into a link, so only https.
-    let repository = csv.object.metadata("annotations").and_then(|own| own.get("repository"));
-    let repository = repository.and_then(Value::as_str);
-    if let Some(source) = repository.filter(|url| url.starts_with("https://")) {
+    if let Some(source) = csv.annotation("repository").filter(|url| url.starts_with("https://")) {
         entries.push(("sources", Value::texts([source])));
     }
 

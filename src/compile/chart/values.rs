@@ -2,6 +2,7 @@
 
 use crate::escape;
 use crate::ir::{Map, Unit, Value, ValueSpec};
+use crate::layout::wrap;
 use crate::yaml;
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
@@ -47,6 +48,7 @@ pub fn yaml(specs: &[ValueSpec]) -> String {
 
 fn write_yaml(nodes: &IndexMap<&str, Node<'_>>, indent: usize, out: &mut String) {
     let margin = " ".repeat(indent);
+    let width = COMMENT_WIDTH - indent;
     for (index, (name, node)) in nodes.iter().enumerate() {
         if indent == 0 && index > 0 {
             out.push('\n');
@@ -55,7 +57,7 @@ fn write_yaml(nodes: &IndexMap<&str, Node<'_>>, indent: usize, out: &mut String)
         match node {
             Node::Leaf(spec) => {
                 for (index, line) in
-                    wrap(&spec.description, COMMENT_WIDTH - indent).iter().enumerate()
+                    wrap(&escape::line(&spec.description), width, width).iter().enumerate()
                 {
                     let mark = if index == 0 { "# -- " } else { "# " };
                     out.push_str(&format!("{margin}{mark}{line}\n"));
@@ -121,21 +123,4 @@ fn merge(into: &mut Json, from: Json) {
     if let (Json::Object(into), Json::Object(from)) = (into, from) {
         into.extend(from);
     }
-}
-
-/// Wraps text at spaces into lines of at most `width` characters.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let text = escape::line(text);
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }

@@ -22,11 +22,10 @@ pub(super) fn auth_reader(unit: &mut Unit, context: &Context, _: &mut Diagnostic
         .collect();
     // Those that serve APIs have theirs.
     let bound = unit.names("RoleBinding");
-    let missing = accounts
-        .iter()
-        .filter(|account| !bound.contains(&auth_reader_name(&context.chart, account)));
-    unit.objects
-        .extend(missing.map(|account| role_binding(&context.chart, account)).collect::<Vec<_>>());
+    let chart = &context.chart;
+    let missing =
+        accounts.iter().filter(|account| !bound.contains(&auth_reader_name(chart, account)));
+    unit.objects.extend(missing.map(|account| role_binding(chart, account)));
 }
 
 /// Returns a RoleBinding to the Role that Kubernetes creates for reading the request headers and CA
