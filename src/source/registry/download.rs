@@ -113,13 +113,8 @@ impl Repository<'_> {
         let fetched =
             self.with_retries(|| self.fetch(descriptor, &mut partial, progress.as_deref()));
         fetched.map_err(|failure| {
-            let failure = match failure {
-                Failure::NotFound(codes) => {
-                    Failure::NotFound(format!("blob {digest} not found in {}{codes}", self.shown()))
-                }
-                other => other,
-            };
-            failure.diagnostic(&self.host.name)
+            let what = || format!("blob {digest} not found in {}", self.shown());
+            failure.not_found(what).diagnostic(&self.host.name)
         })?;
         let (name, has) = (self.shown(), partial.commit()?);
         has.map_err(|found| {

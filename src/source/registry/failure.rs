@@ -39,34 +39,39 @@ impl Failure {
         matches!(self, Failure::Unreachable(_) | Failure::Busy(..))
     }
 
+    /// Completes a failure that only has the registry's codes of what does not exist.
+    pub(super) fn not_found(self, what: impl FnOnce() -> String) -> Self {
+        match self {
+            Failure::NotFound(codes) => Failure::NotFound(what() + &codes),
+            other => other,
+        }
+    }
+
     /// Converts the failure to a diagnostic; `host` is the registry's.
     pub(super) fn diagnostic(self, host: &str) -> Diagnostic {
         // Each hint says what the reader can change: network, credentials, configuration or image.
-        let (code, message, hint) = match self {
+        let (code, message, hint): (Code, String, &str) = match self {
             Failure::Unreachable(message) => (
                 Code::RegistryUnreachable,
                 message,
                 "check the host name, the network, and HTTPS_PROXY and NO_PROXY; to use only the \
-                    cache, layouts and directories, pass `--offline`"
-                    .to_owned(),
+                    cache, layouts and directories, pass `--offline`",
             ),
             Failure::Busy(message, _) => (
                 Code::RegistryFailed,
                 message,
-                "try again later, or raise `retries` or `timeout` in `[network]`"
-                    .to_owned(),
+                "try again later, or raise `retries` or `timeout` in `[network]`",
             ),
             Failure::TooSlow(message) => (
                 Code::RegistryFailed,
                 message,
                 "copy the image to a faster registry and add it as a `[[mirror]]`, or raise \
-                    `timeout` in `[network]`"
-                    .to_owned(),
+                    `timeout` in `[network]`",
             ),
             Failure::Tls(message) | Failure::Certificate(message) => (
                 Code::RegistryUnreachable,
                 message,
-                format!(
+                &format!(
                     "for a private CA, add [[registry]] host = \"{host}\", ca = \"FILE.pem\"; for \
                         a registry with plain HTTP only, plain-http = true"
                 ),
@@ -75,13 +80,12 @@ impl Failure {
                 Code::ImageNotFound,
                 message,
                 "check the repository and the tag; some registries return this also for missing \
-                    credentials"
-                    .to_owned(),
+                    credentials",
             ),
             Failure::Denied(message, used) => (
                 Code::RegistryDenied,
                 message,
-                match used {
+                &match used {
                     Some(place) => format!(
                         "log in again, for example with `podman login {host}`: the credentials of \
                             {place} were rejected"
@@ -95,13 +99,12 @@ impl Failure {
             Failure::UnsafeRedirect(message) => (
                 Code::UnsafeRedirect,
                 message,
-                "check the registry and any proxy: the redirect was not followed"
-                    .to_owned(),
+                "check the registry and any proxy: the redirect was not followed",
             ),
             Failure::UnsafeRealm(message, realm) => (
                 Code::UnsafeRealm,
                 message,
-                format!(
+                &format!(
                     "to trust that host with your credentials, add [[registry]] host = \"{host}\", \
                         auth-hosts = [\"{realm}\"]"
                 ),
@@ -110,20 +113,17 @@ impl Failure {
                 Code::BlobMismatch,
                 message,
                 "push the image again, or use an intact mirror: the response is corrupt or a \
-                    different image"
-                    .to_owned(),
+                    different image",
             ),
             Failure::TooMuch(message) => (
                 Code::SourceLimit,
                 message,
-                "check that the reference is a bundle image: no real bundle is as large"
-                    .to_owned(),
+                "check that the reference is a bundle image: no real bundle is as large",
             ),
             Failure::Refused(message) => (
                 Code::RegistryFailed,
                 message,
-                "check the address: the registry does not follow the OCI distribution specification"
-                    .to_owned(),
+                "check the address: the registry does not follow the OCI distribution specification",
             ),
             Failure::Reported(diagnostic) => return *diagnostic,
         };

@@ -12,7 +12,7 @@ use crate::reference::Reference;
 use oci_spec::image::{Descriptor, Digest};
 use semver::Version;
 use std::cmp::Reverse;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::str::FromStr as _;
 
 /// A document in a response.
@@ -138,30 +138,20 @@ impl Repository<'_> {
         let Document { bytes, place, stated, content_type } =
             self.read_body(self.send(&request)?)?;
 
-        let digest = match digest {
-            Some(wanted) => {
-                let found = digest_of(&bytes, Hasher::like(wanted).map_err(Failure::Reported)?)?;
-                if found != *wanted {
-                    let message = format!("{place} has digest {found}");
-                    return Err(Failure::Mismatch(message));
-                }
-                found
-            }
-            None => {
-                let stated = stated.and_then(|stated| Digest::from_str(&stated).ok());
-                let hasher = match &stated {
-                    Some(stated) => Hasher::like(stated).map_err(Failure::Reported)?,
-                    None => Hasher::sha256(),
-                };
-                let found = digest_of(&bytes, hasher)?;
-                if let Some(stated) = stated.filter(|stated| *stated != found) {
-                    let message =
-                        format!("{place} has digest {found}, but the registry reports {stated}");
-                    return Err(Failure::Mismatch(message));
-                }
-                found
-            }
+        let stated = stated.and_then(|stated| Digest::from_str(&stated).ok());
+        let expected = digest.or(stated.as_ref());
+        let hasher = match expected {
+            Some(expected) => Hasher::like(expected).map_err(Failure::Reported)?,
+            None => Hasher::sha256(),
         };
+        let found = digest_of(&bytes, hasher)?;
+        if let Some(expected) = expected.filter(|expected| **expected != found) {
+            let message = match digest {
+                Some(_) => format!("{place} has digest {found}"),
+                None => format!("{place} has digest {found}, but the registry reports {expected}"),
+            };
+            return Err(Failure::Mismatch(message));
+        }
 
         let Some(media_type) = media_type_of(content_type.as_deref(), &bytes) else {
             let kind = content_type.unwrap_or_default();
@@ -170,30 +160,21 @@ impl Repository<'_> {
             return Err(Failure::Refused(message));
         };
 
-        Ok((Descriptor::new(media_type, bytes.len() as u64, digest), bytes))
+        Ok((Descriptor::new(media_type, bytes.len() as u64, found), bytes))
     }
 
     /// Reads the document in a response.
     pub(super) fn read_body(&self, response: Response) -> Result<Document, Failure> {
         let place = shown(&response.from);
         let limit = self.limits.document_bytes;
-        let too_much = || {
-            let limit = in_bytes(limit);
-            Failure::TooMuch(format!("{place}: the manifest is larger than {limit}"))
-        };
+        let too_much = || format!("{place}: the manifest is larger than {}", in_bytes(limit));
         let announced: Option<u64> = response.header("content-length").and_then(|v| v.parse().ok());
         if announced.is_some_and(|size| size > limit) {
-            return Err(too_much());
+            return Err(Failure::TooMuch(too_much()));
         }
         let stated = response.header("docker-content-digest").map(str::to_owned);
         let content_type = response.header("content-type").map(str::to_owned);
-        let mut bytes = Vec::new();
-        let body = TimeLimited::new(response.body, self.client.network.timeout, limit);
-        let mut body = body.take(limit + 1);
-        body.read_to_end(&mut bytes).map_err(|error| broken(&place, &error))?;
-        if bytes.len() as u64 > limit {
-            return Err(too_much());
-        }
+        let bytes = self.read_limited(response.body, &place, too_much)?;
         // A connection that ends early looks like the end of the body.
         if announced.is_some_and(|size| size > bytes.len() as u64) {
             let message = format!("{place} ended after {} bytes", bytes.len());
@@ -201,9 +182,28 @@ impl Repository<'_> {
         }
         Ok(Document { bytes, place, stated, content_type })
     }
+
+    /// Reads the body of a document from `place`; `too_much` is the message for a large one.
+    pub(super) fn read_limited(
+        &self,
+        body: impl io::Read,
+        place: &str,
+        too_much: impl FnOnce() -> String,
+    ) -> Result<Vec<u8>, Failure> {
+        let limit = self.limits.document_bytes;
+        let mut bytes = Vec::new();
+        let body = TimeLimited::new(body, self.client.network.timeout, limit);
+        let read = body.take(limit + 1).read_to_end(&mut bytes);
+        read.map_err(|error| broken(place, &error))?;
+        if bytes.len() as u64 > limit {
+            return Err(Failure::TooMuch(too_much()));
+        }
+        Ok(bytes)
+    }
 }
 
-fn digest_of(bytes: &[u8], mut hasher: Hasher) -> Result<Digest, Failure> {
+/// Returns the digest of a document.
+pub(super) fn digest_of(bytes: &[u8], mut hasher: Hasher) -> Result<Digest, Failure> {
     hasher.update(bytes);
     Digest::from_str(&hasher.finish())
         .map_err(|error| Failure::Refused(format!("cannot compute the digest: {error}")))

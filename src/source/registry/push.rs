@@ -94,12 +94,7 @@ impl Repository<'_> {
     }
 
     fn not_pushed(&self, failure: Failure) -> Fatal {
-        let failure = match failure {
-            Failure::NotFound(codes) => {
-                Failure::NotFound(format!("repository not found for {}{codes}", self.shown()))
-            }
-            other => other,
-        };
+        let failure = failure.not_found(|| format!("repository not found for {}", self.shown()));
         failure.diagnostic(&self.host.name).into()
     }
 }

@@ -4,13 +4,13 @@
 //! <https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers>
 
 use super::failure::Failure;
+use super::manifest::digest_of;
 use super::{Repository, Request};
 use crate::diag::Fatal;
 use crate::digest::Hasher;
 use oci_spec::image::{Descriptor, Digest, MediaType};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use std::str::FromStr as _;
 
 #[derive(Deserialize)]
 struct Index {
@@ -51,12 +51,8 @@ impl Repository<'_> {
             "manifests": manifests,
         });
         let bytes = index.to_string().into_bytes();
-        let mut hasher = Hasher::sha256();
-        hasher.update(&bytes);
-        let digest = Digest::from_str(&hasher.finish()).map_err(|error| {
-            let message = format!("cannot compute the digest: {error}");
-            Failure::Refused(message).diagnostic(&self.host.name)
-        })?;
+        let digest = digest_of(&bytes, Hasher::sha256());
+        let digest = digest.map_err(|failure| failure.diagnostic(&self.host.name))?;
         let descriptor = Descriptor::new(MediaType::ImageIndex, bytes.len() as u64, digest);
         self.push_manifest(&descriptor, Some(&fallback_tag(subject)), &bytes).map(|_| ())
     }

@@ -2,12 +2,10 @@
 
 use super::failure::Failure;
 use super::http::join;
-use super::retry::TimeLimited;
-use super::{Repository, Request, Response, broken, offline_tags, shown};
+use super::{Repository, Request, Response, offline_tags, shown};
 use crate::diag::Fatal;
 use crate::limits::in_bytes;
 use serde::Deserialize;
-use std::io::Read as _;
 
 /// Tags that are asked for at a time.
 const PAGE: usize = 1_000;
@@ -31,13 +29,8 @@ impl Repository<'_> {
         let mut path = format!("tags/list?n={PAGE}");
         for _ in 0..MOST_PAGES {
             let (page, next) = self.page(&path).map_err(|failure| {
-                let failure = match failure {
-                    Failure::NotFound(codes) => {
-                        Failure::NotFound(format!("no tags found for `{}`{codes}", self.shown()))
-                    }
-                    other => other,
-                };
-                failure.diagnostic(&self.host.name)
+                let what = || format!("no tags found for `{}`", self.shown());
+                failure.not_found(what).diagnostic(&self.host.name)
             })?;
 
             tags.extend(page);
@@ -59,14 +52,8 @@ impl Repository<'_> {
             let place = shown(&response.from);
             let next = next_page(&response);
             let limit = self.limits.document_bytes;
-            let mut bytes = Vec::new();
-            let body = TimeLimited::new(response.body, self.client.network.timeout, limit);
-            let read = body.take(limit + 1).read_to_end(&mut bytes);
-            read.map_err(|error| broken(&place, &error))?;
-            if bytes.len() as u64 > limit {
-                let limit = in_bytes(limit);
-                return Err(Failure::TooMuch(format!("{place} has more than {limit}")));
-            }
+            let too_much = || format!("{place} has more than {}", in_bytes(limit));
+            let bytes = self.read_limited(response.body, &place, too_much)?;
             let body: Body = serde_json::from_slice(&bytes)
                 .map_err(|_| Failure::Refused(format!("{place} returned no list of tags")))?;
             Ok((body.tags.unwrap_or_default(), next))

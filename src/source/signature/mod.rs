@@ -193,11 +193,15 @@ impl Verifier<'_> {
         if !is_of_image {
             return Ok(None);
         }
-        match self.blobs.find(&manifest, self.limits) {
-            Ok(Some(descriptor)) => Ok(self.manifest(&descriptor, &signed, rejected)),
-            Ok(None) => Ok(None),
+        let found = self.find(&manifest)?;
+        Ok(found.and_then(|descriptor| self.manifest(&descriptor, &signed, rejected)))
+    }
+
+    /// Returns the descriptor of a manifest or an index; `None` if it is not there any more.
+    fn find(&self, digest: &Digest) -> Result<Option<Descriptor>, Fatal> {
+        match self.blobs.find(digest, self.limits) {
             Err(error) if error.code == Code::ImageNotFound => Ok(None),
-            Err(error) => Err(error),
+            found => found,
         }
     }
 
@@ -209,15 +213,10 @@ impl Verifier<'_> {
         index: Option<&str>,
         rejected: &mut Rejected,
     ) -> Result<Option<Signature>, Fatal> {
-        let mut linked = None;
         for is_linked in [false, true] {
-            if is_linked {
-                linked = self.linked(root, index)?;
-            }
-            let Some(signed) = (if is_linked { linked.as_ref() } else { Some(root.digest()) })
-            else {
-                continue;
-            };
+            let own = Some(root.digest().clone());
+            let signed = if is_linked { self.linked(root, index)? } else { own };
+            let Some(signed) = &signed else { continue };
             for attachment in [Attachment::Tag, Attachment::Referrers] {
                 let found = self.blobs.signatures(signed, attachment, self.limits)?;
                 for descriptor in found.iter().take(MOST_SIGNATURES) {
@@ -234,11 +233,7 @@ impl Verifier<'_> {
     /// read, for a locked manifest that of the index that it was picked from, if that contains it.
     fn linked(&self, root: &Descriptor, index: Option<&str>) -> Result<Option<Digest>, Fatal> {
         if let Some(index) = index.and_then(|index| Digest::from_str(index).ok()) {
-            let found = match self.blobs.find(&index, self.limits) {
-                Err(error) if error.code == Code::ImageNotFound => None,
-                found => found?,
-            };
-            let Some(descriptor) = found else { return Ok(None) };
+            let Some(descriptor) = self.find(&index)? else { return Ok(None) };
             let document = read_document(self.blobs, &descriptor, self.limits)?;
             let Document::Index(document) = document else { return Ok(None) };
             let contains = document.manifests().iter().any(|m| m.digest() == root.digest());
