@@ -50,6 +50,10 @@ pub enum InstallMode {
 }
 
 impl InstallMode {
+    /// Every install mode.
+    pub const ALL: [Self; 4] =
+        [Self::AllNamespaces, Self::MultiNamespace, Self::OwnNamespace, Self::SingleNamespace];
+
     /// Returns the name in a CSV.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -238,7 +242,8 @@ fn crd_references(spec: &Value, key: &str) -> Vec<CrdReference> {
     entries.map(reference).collect()
 }
 
-const OLM_REFUSES: &str =
+/// The hint of findings that OLM has as well.
+pub const OLM_REFUSES: &str =
     "OLM rejects this too: fix the CSV, or use another version of the operator";
 
 pub(super) struct Reader<'a> {
@@ -299,17 +304,12 @@ impl Reader<'_> {
     fn install_modes(&mut self, spec: &Value) -> Vec<InstallMode> {
         let mut modes = Vec::new();
         for (index, mode) in list_of(spec, &["installModes"]).iter().enumerate() {
-            let kind = match text_of(mode, "type").as_str() {
-                "AllNamespaces" => InstallMode::AllNamespaces,
-                "MultiNamespace" => InstallMode::MultiNamespace,
-                "OwnNamespace" => InstallMode::OwnNamespace,
-                "SingleNamespace" => InstallMode::SingleNamespace,
-                other => {
-                    let message = format!("unknown install mode `{other}`");
-                    let path = format!(".spec.installModes[{index}].type");
-                    self.report(Code::ObjectFieldType, message, path);
-                    continue;
-                }
+            let name = text_of(mode, "type");
+            let Some(kind) = InstallMode::ALL.into_iter().find(|mode| mode.as_str() == name) else {
+                let message = format!("unknown install mode `{name}`");
+                let path = format!(".spec.installModes[{index}].type");
+                self.report(Code::ObjectFieldType, message, path);
+                continue;
             };
             if mode.get("supported") == Some(&Value::Bool(true)) {
                 modes.push(kind);

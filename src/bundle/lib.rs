@@ -18,7 +18,9 @@ pub mod sample;
 mod type_walk;
 mod typed;
 
-pub use csv::{ClusterServiceVersion, CrdReference, InstallMode, Permission, StrategyDeployment};
+pub use csv::{
+    ClusterServiceVersion, CrdReference, InstallMode, OLM_REFUSES, Permission, StrategyDeployment,
+};
 pub use definitions::{ApiServiceDescription, WebhookDescription, WebhookKind};
 pub use load::{load, manifests};
 pub use overlay::overlays;

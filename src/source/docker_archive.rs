@@ -156,7 +156,7 @@ struct ArchiveBlobs<'a> {
 impl ArchiveBlobs<'_> {
     fn add(&mut self, media_type: MediaType, bytes: Vec<u8>) -> Result<Descriptor, Fatal> {
         let digest = format!("sha256:{}", sha256(&bytes));
-        let descriptor = descriptor(&media_type.to_string(), &bytes, &digest)?;
+        let descriptor = descriptor(media_type.as_ref(), &bytes, &digest)?;
         self.made.insert(digest, bytes);
         Ok(descriptor)
     }

@@ -323,16 +323,12 @@ impl Layout {
 
 impl Blobs for Layout {
     fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Fatal> {
-        let digest = descriptor.digest();
-        // Only algorithms that can be checked have a place; their digests are hexadecimal.
-        super::digest::Hasher::like(digest)?;
-        self.file(&format!("blobs/{}/{}", digest.algorithm(), digest.digest()))
+        self.file(&blob_file(descriptor.digest())?)
     }
 
     fn find(&self, digest: &Digest, limits: &Limits) -> Result<Option<Descriptor>, Fatal> {
         // The index of a layout need not list it. Its content is checked when it is read.
-        super::digest::Hasher::like(digest)?;
-        let file = format!("blobs/{}/{}", digest.algorithm(), digest.digest());
+        let file = blob_file(digest)?;
         let Some(reader) = self.file(&file)? else { return Ok(None) };
         let mut bytes = Vec::new();
         let read = reader.take(limits.document_bytes + 1).read_to_end(&mut bytes);
@@ -427,6 +423,13 @@ fn listed(entries: &[Descriptor], wanted: &str) -> String {
     shown.dedup();
     let names: Vec<String> = shown.into_iter().map(|(_, name)| name).collect();
     crate::diag::listed(&names, MOST_NAMES)
+}
+
+/// Returns the file of a blob. Only algorithms that can be checked have one; their digests are
+/// hexadecimal.
+fn blob_file(digest: &Digest) -> Result<String, Fatal> {
+    super::digest::Hasher::like(digest)?;
+    Ok(format!("blobs/{}/{}", digest.algorithm(), digest.digest()))
 }
 
 /// Opens a regular file at `file` below `folder` without following symbolic links.

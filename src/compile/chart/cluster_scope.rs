@@ -3,7 +3,7 @@
 use super::crds::Crds;
 use crate::diag::listed;
 use crate::escape::markdown::code;
-use crate::ir::{Object, Scope, Scopes, Unit, Value};
+use crate::ir::{Object, Scope, Scopes, Unit};
 use crate::olm::supported_scope;
 use crate::overlay::{self, Definitions};
 use std::collections::BTreeSet;
@@ -25,8 +25,7 @@ pub(super) fn paragraph(unit: &Unit, crds: &Crds, scopes: &Scopes) -> String {
     };
     // Helm does not check the owner of files in crds/ folders, and replaces hooks.
     let is_owned = |object: &&Object| {
-        let annotations = object.metadata("annotations");
-        let is_hook = annotations.and_then(|map: &Value| map.get("helm.sh/hook")).is_some();
+        let is_hook = object.at(&["metadata", "annotations", "helm.sh/hook"]).is_some();
         let in_folder = crds.folder().is_some() && crds.holds(object);
         !is_hook && !in_folder
     };

@@ -3,8 +3,8 @@
 use crate::escape::shell::in_quotes;
 
 /// Returns a command for a POSIX shell.
-pub fn shell(arguments: &[String]) -> String {
-    let words: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
+pub fn shell<S: AsRef<str>>(arguments: &[S]) -> String {
+    let words: Vec<String> = arguments.iter().map(|word| quoted(word.as_ref())).collect();
     words.join(" ")
 }
 

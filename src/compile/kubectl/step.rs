@@ -131,8 +131,7 @@ impl Step {
     fn kubectl(&self, arguments: &[&str], namespaces: Namespaces<'_>) -> String {
         let own = self.target.namespace.as_deref();
         let flag = if self.cluster_scoped { String::new() } else { namespaces.flag(own) };
-        let arguments: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
-        format!("kubectl {flag}{}", shell(&arguments))
+        format!("kubectl {flag}{}", shell(arguments))
     }
 }
 

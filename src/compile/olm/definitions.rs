@@ -4,7 +4,9 @@
 //! where users would search for them.
 
 use super::webhook;
-use crate::bundle::{ApiServiceDescription, Bundle, InstallMode, WebhookDescription, WebhookKind};
+use crate::bundle::{
+    ApiServiceDescription, Bundle, InstallMode, OLM_REFUSES, WebhookDescription, WebhookKind,
+};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::fields::{list, texts};
 use crate::ir::{Value, dns_subdomain};
@@ -12,8 +14,7 @@ use indexmap::IndexMap;
 
 /// Returns a finding that OLM has as well.
 fn refused(code: Code, message: String, place: Place) -> Diagnostic {
-    let hint = "OLM rejects this too: fix the CSV, or use another version of the operator";
-    Diagnostic::error(code, message).at(place).hint(hint)
+    Diagnostic::error(code, message).at(place).hint(OLM_REFUSES)
 }
 
 /// Runs every check and reports all findings.

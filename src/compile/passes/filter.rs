@@ -1,7 +1,7 @@
 //! Keeps and drops objects by the jq filters of the configuration.
 
 use crate::config::Filter;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, suggest};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, listed, suggest};
 use crate::ir::{Object, Release};
 use crate::jq::{Failure, Input, Session};
 use std::collections::BTreeMap;
@@ -197,15 +197,13 @@ pub fn unused_filters<'a>(
 struct Question<'f> {
     filter: &'f Filter,
     hits: usize,
-    /// The first objects that it fails on, as the diagnostic has them: label, place and reason.
+    /// The objects that it fails on, as the diagnostic has them: label, place and reason.
     failures: Vec<(String, Place, Failure)>,
-    /// Number of objects that it fails on.
-    failed: usize,
 }
 
 impl<'f> Question<'f> {
     fn new(filter: &'f Filter) -> Self {
-        Question { filter, hits: 0, failures: Vec::new(), failed: 0 }
+        Question { filter, hits: 0, failures: Vec::new() }
     }
 
     /// Records the result for an object; a failure counts as false.
@@ -216,10 +214,7 @@ impl<'f> Question<'f> {
                 answer
             }
             Err(failure) => {
-                self.failed += 1;
-                if self.failed <= NAMED {
-                    self.failures.push((object.label(), object.place(), failure));
-                }
+                self.failures.push((object.label(), object.place(), failure));
                 false
             }
         }
@@ -227,17 +222,11 @@ impl<'f> Question<'f> {
 
     /// Returns a diagnostic if the filter failed.
     fn failure(self) -> Option<Diagnostic> {
-        let mut names: Vec<String> =
-            self.failures.iter().map(|(label, ..)| label.clone()).collect();
-        if self.failed > NAMED {
-            names.push(format!("{} more", self.failed - NAMED));
-        }
-        let last = names.pop()?;
-        let list = if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) };
-
+        let names: Vec<&str> = self.failures.iter().map(|(label, ..)| label.as_str()).collect();
         let (_, _, first) = self.failures.first()?;
-        let failure = self.filter.failed(&list, first);
-        Some(self.failures.into_iter().fold(failure, |failure, (_, place, reason)| {
+        let failure = self.filter.failed(&listed(&names, NAMED), first);
+        let related = self.failures.into_iter().take(NAMED);
+        Some(related.fold(failure, |failure, (_, place, reason)| {
             failure.related(place, reason.to_string())
         }))
     }

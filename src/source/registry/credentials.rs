@@ -161,17 +161,19 @@ fn find_in(
     repository: &str,
     environment: &Environment,
 ) -> Result<Option<Credentials>, Failure> {
-    let from = path.display().to_string();
     let entry = |wanted: &str| {
         file.auths.iter().find(|(key, _)| normal(key) == wanted).map(|(_, entry)| entry)
     };
+    let login = |wanted: &str| {
+        let login = entry(wanted).map_or(Ok(None), |entry| entry.login(path))?;
+        Ok(login.map(|login| Credentials { login, from: path.display().to_string() }))
+    };
+
     // host/a/b, host/a; the host alone comes after its helper.
     let mut scope = format!("{host}/{repository}");
     while scope.len() > host.len() {
-        if let Some(entry) = entry(&scope)
-            && let Some(login) = entry.login(path)?
-        {
-            return Ok(Some(Credentials { login, from }));
+        if let Some(found) = login(&scope)? {
+            return Ok(Some(found));
         }
         scope.truncate(scope.rfind('/').unwrap_or_default());
     }
@@ -180,10 +182,8 @@ fn find_in(
     if let Some(helper) = helper {
         return ask(helper, host, environment);
     }
-    if let Some(entry) = entry(host)
-        && let Some(login) = entry.login(path)?
-    {
-        return Ok(Some(Credentials { login, from }));
+    if let Some(found) = login(host)? {
+        return Ok(Some(found));
     }
     // The helper for all registries without an entry.
     match &file.store {
