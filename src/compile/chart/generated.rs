@@ -37,8 +37,7 @@ const CHART_KEYS: [&str; 15] = [
 ];
 
 /// Directories with one manifest in each file.
-const MANIFESTS: [&str; 5] =
-    ["templates", "templates/tests", crds::TEMPLATES, crds::SUBCHART, crds::OWN];
+const MANIFESTS: [&str; 4] = ["templates", crds::TEMPLATES, crds::SUBCHART, crds::OWN];
 
 /// A file of a generated chart with an object, rendered.
 #[derive(Clone, Debug, PartialEq, Eq)]

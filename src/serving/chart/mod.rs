@@ -1,10 +1,10 @@
 //! Charts of `[[serving]]` tables: the layout of bundle charts, with their own README and NOTES.
 
 mod maas;
-mod request_test;
+mod request;
 
 use super::monitoring_and_scaling::{pod_metric, waiting_metric};
-use super::topology::{self, Role, Servers, Workload};
+use super::topology::{Role, Servers, Workload};
 use super::{images_of, picker};
 use crate::config::serving::{
     AdapterSource, Cache, GatewayProvider, Model, ServingConfig, Topology,
@@ -22,10 +22,7 @@ use std::fmt::Write as _;
 
 /// Returns the chart of a `[[serving]]` table.
 pub(super) fn chart(unit: &Unit, config: &ServingConfig) -> Chart {
-    let mut unit = unit.clone();
-    let mut files = request_test::add(&mut unit, config);
-    let unit = &unit;
-    files.extend(manifest::templates(unit.objects.iter()));
+    let mut files = manifest::templates(unit.objects.iter());
     if let Some(template) = required_apis::template(unit, &config.name, &Providers::new()) {
         files.insert(REQUIRED_APIS.to_owned(), template);
     }
@@ -236,18 +233,9 @@ fn readme_of(unit: &Unit, config: &ServingConfig, workloads: &[Workload<'_>]) ->
          minutes.\n\n```sh\n{}```\n\n## Send a request\n\n```sh\n{}```\n",
         config.engine.startup_minutes,
         watch(config, workloads, namespace),
-        request(config, namespace)
+        request::commands(config, namespace)
     );
 
-    if request_test::route(config).is_some() {
-        let _ = write!(
-            text,
-            "\nOr from a pod, which needs an image with curl, and the URL of the Gateway if the value \
-             `tests.url` does not have it:\n\n```sh\n\
-             helm upgrade {name} . --namespace {namespace} --reuse-values --set tests.image=IMAGE\n\
-             helm test {name} --namespace {namespace}\n```\n"
-        );
-    }
     if let Some(governed) = &config.maas {
         maas::model_section(&mut text, config, governed);
     }
@@ -396,59 +384,6 @@ fn watch(config: &ServingConfig, workloads: &[Workload<'_>], namespace: &str) ->
     text
 }
 
-/// Returns the commands that send a request, one per line.
-fn request(config: &ServingConfig, namespace: &str) -> String {
-    let model = &config.served_name;
-    let body = format!("{{\"model\": \"{model}\", \"prompt\": \"Hello\", \"max_tokens\": 16}}");
-    let mut text = String::new();
-    let json = "-H 'Content-Type: application/json'";
-
-    if let Some(governed) = &config.maas {
-        return maas::request(config, governed, namespace, &body);
-    }
-    if config.kserve {
-        let _ = write!(
-            text,
-            "URL=$(kubectl --namespace {namespace} get llminferenceservice {} --output 'jsonpath={{.status.url}}')\n\
-             curl --insecure \"$URL/v1/completions\" {json} -d '{body}'\n",
-            config.name
-        );
-        return text;
-    }
-    let Some(route) = &config.route else {
-        let _ = write!(
-            text,
-            "# No route: directly to a pod, without the picker.\n\
-             POD=$(kubectl --namespace {namespace} get pods --selector app={0},app.kubernetes.io/name={0}-decode --output name | head -n 1)\n\
-             kubectl --namespace {namespace} port-forward \"$POD\" {1} &\n\
-             curl http://localhost:{1}/v1/completions {json} -d '{body}'\n",
-            config.name,
-            topology::SERVING_PORT
-        );
-        return text;
-    };
-    let gateway_namespace = route.gateway_namespace.as_deref().unwrap_or(namespace);
-    let _ = writeln!(
-        text,
-        "ADDRESS=$(kubectl --namespace {gateway_namespace} get gateway {} --output 'jsonpath={{.status.addresses[0].value}}')",
-        route.gateway
-    );
-
-    let headers = request_test::headers(config, route);
-    let mut headers: String = headers.iter().map(|header| format!(" -H '{header}'")).collect();
-    if route.auth {
-        let _ = writeln!(
-            text,
-            "TOKEN=$(kubectl --namespace {namespace} create token default --audience {})",
-            config.name
-        );
-        headers.push_str(" -H \"Authorization: Bearer $TOKEN\"");
-    }
-    let path = request_test::completions(config, route);
-    let _ = writeln!(text, "curl \"http://$ADDRESS{path}\"{headers} -d '{body}'");
-    text
-}
-
 fn notes(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
     let namespace = "NAMESPACE-OF-THE-RELEASE";
     let commands = |text: String| -> String {
@@ -460,6 +395,6 @@ fn notes(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
          Wait for the rollout (loading the model takes minutes):\n{}\nSend a request:\n{}",
         escape(&config.served_name),
         commands(watch(config, workloads, namespace)),
-        commands(request(config, namespace))
+        commands(request::commands(config, namespace))
     )
 }
