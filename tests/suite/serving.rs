@@ -366,7 +366,7 @@ fn the_request_of_a_readme_matches_the_route() {
     let readme = std::fs::read_to_string(readme).expect("a README");
     for expected in [
         "kubectl --namespace gateways get gateway inference ",
-        "create token default --audience chat\n",
+        "create token default --audience chat)",
         "curl \"http://$ADDRESS/v1/completions\"",
         " -H 'Host: chat.example.com'",
         " -H \"Authorization: Bearer $TOKEN\"",

@@ -13,8 +13,11 @@ use crate::{Action, Change, ChangeSet, Class};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
+
+/// The values of changes as they stand in the page.
+type Rendered = HashMap<*const Change, String>;
 
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
@@ -100,8 +103,9 @@ pub(super) fn chart(
     plan(set, prefix, page);
     page.push_str("<section>\n<h2>Changes</h2>\n");
     page.push_str(filters);
+    let mut rendered = Rendered::new();
     for (index, group) in summary.groups.iter().enumerate() {
-        finding(group, &format!("{prefix}finding-{}", index + 1), page);
+        finding(group, &format!("{prefix}finding-{}", index + 1), &mut rendered, page);
     }
     page.push_str("</section>\n");
 }
@@ -167,8 +171,9 @@ pub(super) fn filters(groups: &[Group<'_>], classes: [usize; 3]) -> String {
     page
 }
 
-/// Appends a finding, closed, with its places.
-fn finding(group: &Group<'_>, id: &str, page: &mut String) {
+/// Appends a finding, closed, with its places. `rendered` has the values of changes that were rendered
+/// before: a change may have many findings.
+fn finding(group: &Group<'_>, id: &str, rendered: &mut Rendered, page: &mut String) {
     let (class, rule) = (group.class().as_str(), group.rule);
     let kinds: Vec<String> = kinds_of(group).into_iter().map(text).collect();
     let _ = writeln!(
@@ -202,7 +207,7 @@ fn finding(group: &Group<'_>, id: &str, page: &mut String) {
         }
         page.push_str("</p>\n");
         for place in places {
-            show_place(place, &mut values, page);
+            show_place(place, &mut values, rendered, page);
         }
     }
     let shown = VALUES - values;
@@ -218,7 +223,7 @@ fn finding(group: &Group<'_>, id: &str, page: &mut String) {
 
 /// Appends the path of a change and its values, as long as `values` are left. Reasons of findings in
 /// schemas name the values, unless they are informational.
-fn show_place(place: &Place<'_>, values: &mut usize, page: &mut String) {
+fn show_place(place: &Place<'_>, values: &mut usize, rendered: &mut Rendered, page: &mut String) {
     let change = place.change;
     let named = place.schema.is_some() && is_short(change);
     if place.schema.is_none() && !change.path.steps().is_empty() {
@@ -229,13 +234,14 @@ fn show_place(place: &Place<'_>, values: &mut usize, page: &mut String) {
         return;
     }
     *values -= 1;
-    sides(change, page);
+    page.push_str(rendered.entry(change).or_insert_with(|| sides(change)));
 }
 
-fn sides(change: &Change, page: &mut String) {
+fn sides(change: &Change) -> String {
     let (lines, more) = lines(change, LINES);
     let both = change.old.is_some() && change.new.is_some();
-    page.push_str(if both { "<div class=\"sides\">\n" } else { "<div class=\"sides one\">\n" });
+    let mut page =
+        String::from(if both { "<div class=\"sides\">\n" } else { "<div class=\"sides one\">\n" });
     let mut column = |caption: &str, mine: Sign, tag: &str| {
         let _ = write!(page, "<figure><figcaption>{caption}</figcaption><pre>");
         for (sign, line) in &lines {
@@ -259,6 +265,7 @@ fn sides(change: &Change, page: &mut String) {
     }
 
     page.push_str("</div>\n");
+    page
 }
 
 /// Appends the plan. Items that are findings link to them.
