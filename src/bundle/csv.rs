@@ -242,7 +242,7 @@ fn crd_references(spec: &Value, key: &str) -> Vec<CrdReference> {
     entries.map(reference).collect()
 }
 
-/// The hint of findings that OLM has as well.
+/// The hint of findings that OLM reports, too.
 pub const OLM_REFUSES: &str =
     "OLM rejects this too: fix the CSV, or use another version of the operator";
 

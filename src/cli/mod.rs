@@ -79,7 +79,7 @@ impl Invocation<'_> {
     /// printed them itself.
     fn reporting(&mut self, command: impl FnOnce(&mut Self) -> Option<Exit>) -> Exit {
         let exit = command(self).unwrap_or(Exit::Error);
-        if !self.output.has_diagnostics() {
+        if !self.output.is_reported() {
             self.output.diagnostics(&self.diagnostics);
         }
         exit

@@ -19,8 +19,8 @@ pub(super) struct Output {
     broken: bool,
     /// True if stdout is the command's result, so that diagnostics of any format go to stderr.
     has_result: bool,
-    /// True if diagnostics were printed, even none.
-    has_diagnostics: bool,
+    /// True if diagnostics, which may be none, or an error in their place were printed.
+    is_reported: bool,
     repository: Repository,
 }
 
@@ -46,7 +46,7 @@ impl Output {
             quiet: global.quiet,
             broken: false,
             has_result: false,
-            has_diagnostics: false,
+            is_reported: false,
             repository: Repository::of_working_folder(),
         }
     }
@@ -56,14 +56,14 @@ impl Output {
         self.has_result = true;
     }
 
-    /// Does so for a result in JSON: diagnostics for programs would be between its lines.
+    /// Keeps stdout for a result in JSON: diagnostics for programs would be between its lines.
     pub(super) fn keep_stdout_for(&mut self, format: Format) {
         self.has_result |= format == Format::Json;
     }
 
-    /// Returns true if diagnostics were printed.
-    pub(super) fn has_diagnostics(&self) -> bool {
-        self.has_diagnostics
+    /// Returns true if diagnostics, or an error in their place, were printed.
+    pub(super) fn is_reported(&self) -> bool {
+        self.is_reported
     }
 
     /// Adds the file paths of the configured bundles, to locate diagnostics.
@@ -78,7 +78,7 @@ impl Output {
 
     /// Reports diagnostics in the chosen format.
     pub(super) fn diagnostics(&mut self, diagnostics: &Diagnostics) {
-        self.has_diagnostics = true;
+        self.is_reported = true;
         let shown: Diagnostics = if self.quiet {
             let errors = |d: &&diag::Diagnostic| d.severity == diag::Severity::Error;
             diagnostics.iter().filter(errors).cloned().collect()
@@ -129,7 +129,7 @@ impl Output {
 
     /// Prints an error to stderr that is not a diagnostic, and takes the place of all of them.
     pub(super) fn error(&mut self, lines: &Lines) {
-        self.has_diagnostics = true;
+        self.is_reported = true;
         self.write_stderr(lines.as_str());
     }
 

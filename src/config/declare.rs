@@ -52,10 +52,12 @@ impl Kind {
             Kind::Watch => "\"all\", \"own\" or a list of namespaces",
             Kind::Object | Kind::Table(_) => "a table",
             Kind::TextOrObject => "a YAML string or a table",
-            Kind::List(Kind::String(_)) => "a list of strings",
-            Kind::List(_) => "a list of tables",
-            Kind::Map(Kind::List(_)) => "a table of lists of strings",
-            Kind::Map(_) => "a table of strings",
+            Kind::List(Kind::String(_) | Kind::OneOf(_)) => "a list of strings",
+            Kind::List(Kind::Object | Kind::Table(_)) => "a list of tables",
+            Kind::List(_) => "a list",
+            Kind::Map(Kind::String(_)) => "a table of strings",
+            Kind::Map(Kind::List(Kind::String(_))) => "a table of lists of strings",
+            Kind::Map(_) => "a table",
         }
     }
 

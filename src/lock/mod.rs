@@ -86,7 +86,7 @@ impl Bytes {
         }
     }
 
-    /// Does the same for a change of the image.
+    /// Returns the image, to change it.
     fn image_mut(&mut self) -> Option<&mut LockedImage> {
         match self {
             Bytes::Image(image) => Some(image),

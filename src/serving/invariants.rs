@@ -179,7 +179,7 @@ invariants! {
     ServingPickerFlags Error "epp.flags" "llm-d-router, options of the picker"
         rules::picker::flags, "the picker fails to start, or is never ready";
     ServingPickerFlags Error "epp.flags" "sources of the picker's release"
-        rules::by_release::wrong, "the picker fails to start";
+        rules::by_release::refused_or_ignored, "the picker fails to start";
     ServingPickerRights Error "epp" "istio.io#17528"
         rules::picker::rights, "the picker never becomes ready";
     ServingPickerReplicas Error "epp.replicas" "GAIE#1619"
@@ -187,11 +187,11 @@ invariants! {
     ServingPickerConfig Error "epp.config" "llm-d-router#1134"
         rules::config::valid, "the picker fails to start";
     ServingPickerConfig Error "epp.config" "sources of the picker's release"
-        rules::by_release::wrong, "the picker fails to start";
+        rules::by_release::refused_or_ignored, "the picker fails to start";
     ServingDeprecated Warning "epp.config" "llm-d-router#936"
         rules::by_release::deprecated, "a later release fails to start with it";
     ServingApi Error "api" "CRDs of the release"
-        rules::by_release::wrong, "the API server rejects the object";
+        rules::by_release::refused_or_ignored, "the API server rejects the object";
     ServingRelease Note "engine.image" "sources of all releases"
         rules::by_release::depends, "another release may not start";
     ServingRoles Error "epp.config" "llm-d-router#220"
@@ -207,7 +207,7 @@ invariants! {
     ServingEngineFlags Error "topology" "vLLM, checks of its flags"
         rules::join::refused, "the engine fails to start";
     ServingEngineFlags Error "engine.args" "sources of the engine's release"
-        rules::by_release::wrong, "the engine fails to start";
+        rules::by_release::refused_or_ignored, "the engine fails to start";
     ServingEngineFlags Error "engine.args" "commands of vLLM and SGLang"
         rules::program::names, "the engine fails to start";
     ServingEngineFlags Warning "engine.args" "llm-d-router, core metrics"
@@ -225,7 +225,7 @@ invariants! {
     ServingSidecar Error "prefill" "llm-d-router#329"
         rules::engine::sidecar, "requests do not reach the engine, or prefill gets none";
     ServingSidecarFlag Error "prefill.sidecar-image" "llm-d-router#761"
-        rules::by_release::wrong, "the sidecar fails to start";
+        rules::by_release::refused_or_ignored, "the sidecar fails to start";
     ServingPortClash Error "engine.args" "llm-d-router#329"
         rules::engine::port_clash, "one of the containers fails to start";
     ServingProbe Error "engine.args" "aibrix#2116"

@@ -12,7 +12,7 @@ use crate::fields::{list, texts};
 use crate::ir::{Value, dns_subdomain};
 use indexmap::IndexMap;
 
-/// Returns a finding that OLM has as well.
+/// Returns a finding that OLM reports, too.
 fn refused(code: Code, message: String, place: Place) -> Diagnostic {
     Diagnostic::error(code, message).at(place).hint(OLM_REFUSES)
 }

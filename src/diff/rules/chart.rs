@@ -153,13 +153,12 @@ fn value(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
         (Some(_), None) if is_unset(context) => {
             found(&VALUE_DEFAULT, format!("`{shown}` removed; your values do not set it"))
         }
-        (Some(_), None) if let Some(new) = new_key => {
-            found(&VALUE_MOVED, format!("`{shown}` renamed to `{new}`"))
-        }
-        (Some(Json::String(old)), None) if old.is_empty() && is_of_image(&edit.path) => {
+        (Some(Json::String(old)), None)
+            if new_key.is_none() && old.is_empty() && is_of_image(&edit.path) =>
+        {
             found(&VALUE_OF_IMAGE, format!("`{shown}` removed"))
         }
-        (Some(old), None) => match context.new_values.renamed(old, edit) {
+        (Some(old), None) => match new_key.or_else(|| context.new_values.renamed(old, edit)) {
             Some(new) => found(&VALUE_MOVED, format!("`{shown}` renamed to `{new}`")),
             None => found(&VALUE_REMOVED, format!("`{shown}` removed")),
         },

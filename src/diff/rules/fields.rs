@@ -36,8 +36,8 @@ enum Of {
 
 /// The value of a missing field.
 #[derive(Clone, Copy)]
-enum Default {
-    OfTheApi,
+enum MissingValue {
+    ApiDefault,
     Json(&'static str),
 }
 
@@ -78,7 +78,7 @@ struct Field {
     /// Map keys from the start of the part; `*` is any key of a map, `a|b` each of the two, and a key
     /// with dots is in brackets.
     path: &'static str,
-    default: Option<Default>,
+    default: Option<MissingValue>,
     when: When,
     rule: &'static Rule,
 }
@@ -170,8 +170,8 @@ impl<'j> ComparedPart<'j> {
 
             let path = [self.path.as_slice(), &super::keys(&keys)].concat();
             let default = match field.default {
-                Some(Default::OfTheApi) => default_of(self.id, &path).cloned(),
-                Some(Default::Json(text)) => serde_json::from_str(text).ok(),
+                Some(MissingValue::ApiDefault) => default_of(self.id, &path).cloned(),
+                Some(MissingValue::Json(text)) => serde_json::from_str(text).ok(),
                 None => None,
             };
             let Some(change) = field.when.change(old, new, default.as_ref()) else { continue };
@@ -297,4 +297,59 @@ fn missing(list: Option<&Json>, other: Option<&Json>) -> Option<String> {
         _ => return None,
     };
     (!missing.is_empty()).then(|| super::listed(&missing, 4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A typing error in the path of a row, or a default that is gone, would be no default.
+    #[test]
+    fn rows_with_a_default_of_the_api_have_one() {
+        let item = || Step::Item(vec![("name".to_owned(), "x".to_owned())]);
+        let mut count = 0;
+        for field in table::FIELDS {
+            if !matches!(field.default, Some(MissingValue::ApiDefault)) {
+                continue;
+            }
+            let (kinds, start): (&[&str], Vec<Step>) = match field.of {
+                Of::Every => panic!("{}: no field of every kind has a default", field.path),
+                Of::Kinds(kinds) => (kinds, Vec::new()),
+                Of::Pod => (&["Pod"], keys(&["spec"])),
+                Of::Container => (&["Pod"], [keys(&["spec", "containers"]), vec![item()]].concat()),
+                Of::Webhook => (
+                    &["ValidatingWebhookConfiguration"],
+                    [keys(&["webhooks"]), vec![item()]].concat(),
+                ),
+            };
+            let ids: Vec<Identity> =
+                kinds.iter().map(|kind| Identity::new(kind, "", "", "x")).collect();
+            let part = ComparedPart {
+                id: &ids[0],
+                of: None,
+                label: String::new(),
+                path: start,
+                old: &Json::Null,
+                new: &Json::Null,
+            };
+            for path in part.paths(field) {
+                let path: Vec<&str> = path.iter().map(String::as_str).collect();
+                let whole = [part.path.as_slice(), &keys(&path)].concat();
+                let has_default = |id: &Identity| default_of(id, &whole).is_some();
+                assert!(ids.iter().any(has_default), "{kinds:?} {path:?}");
+                count += 1;
+            }
+        }
+        assert!(count > 20, "only {count}");
+    }
+
+    /// `apps.kruise.io` has a StatefulSet with more features than that of Kubernetes.
+    #[test]
+    fn workloads_of_other_groups_have_the_defaults_of_their_kind() {
+        for group in ["apps", "apps.kruise.io"] {
+            let id = Identity::new("StatefulSet", group, "", "x");
+            assert_eq!(default_of(&id, &keys(&["spec", "replicas"])), Some(&json!(1)), "{group}");
+        }
+    }
 }

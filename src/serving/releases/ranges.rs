@@ -37,7 +37,7 @@ const LIMITED: &[Limited] = &[
             "max-num-batched-tokens",
             "nnodes",
         ],
-        |count| !(1.0..=f64::MAX).contains(&count),
+        |count| count < 1.0,
         "1 or more",
     ),
 ];

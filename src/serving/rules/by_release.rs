@@ -24,8 +24,8 @@ pub(crate) struct Judged {
     verdict: Verdict,
 }
 
-/// Reports what the release refuses or ignores, of the subject that the code of the invariant is about.
-pub(crate) fn wrong(view: &View<'_>, found: &mut Found) {
+/// Reports what the release refuses or ignores. Each code has one invariant, which reports its verdicts.
+pub(crate) fn refused_or_ignored(view: &View<'_>, found: &mut Found) {
     let code = found.code;
     report(view, |one| one.code == code, &[Kind::Refused, Kind::Ignored], found);
 }

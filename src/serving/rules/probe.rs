@@ -151,13 +151,13 @@ fn bits(texts: &[&str]) -> f64 {
 }
 
 /// Gigabytes per second that a disk of the node delivers at most: an array of NVMe drives.
-const VOLUME: f64 = 5.0;
+const VOLUME_GB_PER_SECOND: f64 = 5.0;
 /// Gigabytes per second of a download by every new pod: a connection of 16 Gbit/s to the model hub.
-const DOWNLOAD: f64 = 2.0;
+const DOWNLOAD_GB_PER_SECOND: f64 = 2.0;
 
-/// Returns the gigabytes per second of an engine's weights. A pod without a volume that outlives it downloads a model
-/// with a name.
-fn speed(template: &Template<'_>, engine: &Engine<'_>) -> f64 {
+/// Returns the speed of reading an engine's weights. A pod without a volume that outlives it downloads a
+/// model with a name.
+fn gigabytes_per_second(template: &Template<'_>, engine: &Engine<'_>) -> f64 {
     let is_name = engine
         .model
         .as_deref()
@@ -170,7 +170,11 @@ fn speed(template: &Template<'_>, engine: &Engine<'_>) -> f64 {
         of_mount.clone().next().is_none()
             || of_mount.any(|volume| !lost.iter().any(|kind| volume.get(kind).is_some()))
     });
-    if is_name && !has_lasting && !template.completed { DOWNLOAD } else { VOLUME }
+    if is_name && !has_lasting && !template.completed {
+        DOWNLOAD_GB_PER_SECOND
+    } else {
+        VOLUME_GB_PER_SECOND
+    }
 }
 
 /// Returns the seconds that an engine needs at least until it answers: starting Python and compiling
@@ -196,7 +200,7 @@ pub(crate) fn budget(view: &View<'_>, found: &mut Found) {
         let model = model.or_else(|| names.iter().copied().find(|name| billions(name).is_some()));
         let quantization = engine.flags.as_ref().and_then(|flags| flags.text("quantization"));
         let bits = bits(&[model.unwrap_or_default(), quantization.unwrap_or_default()]);
-        if budget >= least_seconds(model, bits, speed(template, engine)) {
+        if budget >= least_seconds(model, bits, gigabytes_per_second(template, engine)) {
             continue;
         }
 
@@ -302,7 +306,7 @@ fn restarted_after(container: &Json) -> Option<(u64, &'static str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DOWNLOAD, VOLUME, billions, bits, least_seconds};
+    use super::{DOWNLOAD_GB_PER_SECOND, VOLUME_GB_PER_SECOND, billions, bits, least_seconds};
 
     #[test]
     fn sizes_in_model_names() {
@@ -314,10 +318,10 @@ mod tests {
         assert_eq!(bits(&["Qwen/Qwen3-32B", ""]), 16.0);
         assert_eq!(bits(&["Qwen/Qwen3-32B-FP8", ""]), 8.0);
         assert_eq!(bits(&["Qwen/Qwen3-32B", "awq_marlin"]), 4.0);
-        assert_eq!(least_seconds(None, 16.0, VOLUME), 60);
-        assert_eq!(least_seconds(Some("a/b-100B"), 16.0, VOLUME), 100);
-        assert_eq!(least_seconds(Some("a/b-100B"), 16.0, DOWNLOAD), 160);
-        assert_eq!(least_seconds(Some("a/b-100B"), 4.0, VOLUME), 70);
-        assert_eq!(least_seconds(Some("a/b-1e300B"), 16.0, VOLUME), 2_060);
+        assert_eq!(least_seconds(None, 16.0, VOLUME_GB_PER_SECOND), 60);
+        assert_eq!(least_seconds(Some("a/b-100B"), 16.0, VOLUME_GB_PER_SECOND), 100);
+        assert_eq!(least_seconds(Some("a/b-100B"), 16.0, DOWNLOAD_GB_PER_SECOND), 160);
+        assert_eq!(least_seconds(Some("a/b-100B"), 4.0, VOLUME_GB_PER_SECOND), 70);
+        assert_eq!(least_seconds(Some("a/b-1e300B"), 16.0, VOLUME_GB_PER_SECOND), 2_060);
     }
 }

@@ -118,7 +118,7 @@ pub(super) fn can_be_several(config: &Json) -> bool {
         || list(config, "plugins").iter().any(hears)
 }
 
-/// The manifest of its pods.
+/// Shows the object with its pods, as `Kind/name`.
 impl std::fmt::Display for Picker<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.manifest.fmt(formatter)

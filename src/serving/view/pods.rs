@@ -612,7 +612,7 @@ impl<'a> Template<'a> {
     }
 }
 
-/// The manifest of its pods.
+/// Shows the object with its pods, as `Kind/name`.
 impl std::fmt::Display for Template<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.manifest.fmt(formatter)

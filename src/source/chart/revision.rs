@@ -121,7 +121,10 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
     Ok(collector.finish())
 }
 
-/// Returns what `git ls-tree` prints about all files at a path of a revision; an error has its words.
+/// Lists all files at a path of a revision, as `git ls-tree` prints them.
+///
+/// # Errors
+/// If Git fails, with its text.
 fn list_tree(
     folder: &Path,
     revision: &str,

@@ -126,25 +126,26 @@ impl SourceResolver {
             let path = image.reference.name.split_once('/').map_or("", |(_, path)| path);
             let target = Reference::parse(&format!("{start}/{path}"))?;
             let repository = self.client()?.repository(&target.name, &self.limits)?;
-            // Returns true if the registry lists a manifest at its subject.
-            let mut push = |part: &Descriptor, tag: Option<&str>| {
-                if is_manifest(part) {
-                    let bytes = read_small(image.blobs.as_ref(), part, &self.limits)?;
-                    return repository.push_manifest(part, tag, &bytes);
-                }
+            // The place of a part decides what it is, not the media type that others gave it.
+            let mut push_blob = |part: &Descriptor| -> Result<(), Fatal> {
                 let copied = repository.push_blob(part, || image.checked(part, self))?;
                 done.count(part, copied);
-                Ok(false)
+                Ok(())
+            };
+            // Returns true if the registry lists a manifest at its subject.
+            let push_manifest = |part: &Descriptor, tag: Option<&str>| {
+                let bytes = read_small(image.blobs.as_ref(), part, &self.limits)?;
+                repository.push_manifest(part, tag, &bytes)
             };
 
             for part in &image.parts {
-                push(part, None)?;
+                push_blob(part)?;
             }
-            push(&image.manifest, image.reference.tag.as_deref())?;
+            push_manifest(&image.manifest, image.reference.tag.as_deref())?;
 
             let Some(signature) = &image.signature else { continue };
             for part in &signature.parts {
-                push(part, None)?;
+                push_blob(part)?;
             }
             // Signatures that the mirror has under the tag stay: locked builds read by digest.
             let tag = match signature.tag.as_deref() {
@@ -152,9 +153,12 @@ impl SourceResolver {
                 _ => None,
             };
             for part in &signature.index {
-                push(part, None)?;
+                match is_manifest(part) {
+                    true => drop(push_manifest(part, None)?),
+                    false => push_blob(part)?,
+                }
             }
-            let is_listed = push(&signature.manifest, tag)?;
+            let is_listed = push_manifest(&signature.manifest, tag)?;
             if let (Some((subject, entry)), false) = (&signature.referrer, is_listed) {
                 repository.tag_referrer(subject, entry.clone())?;
             }

@@ -374,7 +374,8 @@ pub(super) fn lost_apis(
 ) -> Vec<Fault> {
     let resource =
         |(_, crd)| (text(crd, &["spec", "group"]), text(crd, &["spec", "names", "plural"]));
-    let resources: Vec<(&str, &str)> = new.crds().map(resource).collect();
+    let is_named = |(_, plural): &(&str, &str)| !plural.is_empty();
+    let resources: Vec<(&str, &str)> = new.crds().map(resource).filter(is_named).collect();
     // Workloads with the same ServiceAccounts have the same faults.
     let mut known: BTreeMap<(String, String), Vec<&(&str, &str)>> = BTreeMap::new();
     let mut faults = Vec::new();

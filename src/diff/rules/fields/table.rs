@@ -7,7 +7,7 @@ use super::When::{
     Added, Changed, ChangedWithSame, From, Gains, Limited, Loses, Lowered, LoweredWithout,
     Multiplied, Raised, Removed, To,
 };
-use super::{Default, Field, Of, When};
+use super::{Field, MissingValue, Of, When};
 use crate::Rule;
 
 rules! {
@@ -246,7 +246,7 @@ const fn row(of: Of, path: &'static str, when: When, rule: &'static Rule) -> Fie
 
 /// Creates a row about a field with the default that the Kubernetes API has.
 const fn defaulted(of: Of, path: &'static str, when: When, rule: &'static Rule) -> Field {
-    Field { of, path, default: Some(Default::OfTheApi), when, rule }
+    Field { of, path, default: Some(MissingValue::ApiDefault), when, rule }
 }
 
 /// Creates a row about a field that means this JSON if it is missing, and is still different from it.
@@ -257,7 +257,7 @@ const fn defaulted_to(
     when: When,
     rule: &'static Rule,
 ) -> Field {
-    Field { of, path, default: Some(Default::Json(default)), when, rule }
+    Field { of, path, default: Some(MissingValue::Json(default)), when, rule }
 }
 
 /// All rows. For one field, the first row whose condition is true decides; a row about a whole map
