@@ -4,7 +4,8 @@
 //! only the page's own style and script, by digest.
 
 use super::{
-    Sign, code_in_html, fields, is_short, lines, more_like, title, totals, values as values_of,
+    Rendered, Sign, code_in_html, fields, is_short, lines, more_like, title, totals,
+    values as values_of,
 };
 use crate::escape::html as text;
 use crate::group::{Group, Place, label};
@@ -13,11 +14,8 @@ use crate::{Action, Change, ChangeSet, Class};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-
-/// The values of changes as they stand in the page.
-type Rendered = HashMap<*const Change, String>;
 
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
@@ -171,8 +169,7 @@ pub(super) fn filters(groups: &[Group<'_>], classes: [usize; 3]) -> String {
     page
 }
 
-/// Appends a finding, closed, with its places. `rendered` has the values of changes that were rendered
-/// before: a change may have many findings.
+/// Appends a finding, closed, with its places.
 fn finding(group: &Group<'_>, id: &str, rendered: &mut Rendered, page: &mut String) {
     let (class, rule) = (group.class().as_str(), group.rule);
     let kinds: Vec<String> = kinds_of(group).into_iter().map(text).collect();

@@ -1,7 +1,7 @@
 //! Markdown format for pull requests: the first screen, one fold per finding; limited to the size of a
 //! comment.
 
-use super::{code_in_html, headline, lines, more_like, names, title, totals, values};
+use super::{Rendered, code_in_html, headline, lines, more_like, names, title, totals, values};
 use crate::escape::markdown::{code, sentence};
 use crate::escape::{self, markdown};
 use crate::group::{Group, Place, label};
@@ -9,7 +9,6 @@ use crate::plan::Step;
 use crate::summary::{self, Summary};
 use crate::{Action, Change, ChangeSet, Class};
 use indexmap::IndexMap;
-use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// Maximum size of a report in bytes. GitHub limits comments to 65,536 characters; the rest is for the
@@ -139,7 +138,7 @@ pub fn first_screen(set: &ChangeSet, summary: &Summary<'_>) -> String {
 fn fitting<'g, 's>(groups: &'g [Group<'s>], room: Limit) -> (Vec<String>, Vec<&'g Group<'s>>) {
     let mut texts: Vec<Option<String>> = vec![None; groups.len()];
     let (mut used, mut lines) = (0, 0);
-    let mut shown = HashMap::new();
+    let mut shown = Rendered::new();
     let mut set = |index: usize, detail: Detail, texts: &mut Vec<Option<String>>| {
         let (Some(group), Some(text)) = (groups.get(index), texts.get_mut(index)) else { return };
         // Skip folds that cannot fit.
@@ -211,9 +210,7 @@ fn ignored(set: &ChangeSet) -> String {
 }
 
 /// Returns a finding with its places folded.
-///
-/// `shown` has the values of changes that were rendered before: a change may have many findings.
-fn fold(group: &Group<'_>, detail: Detail, shown: &mut HashMap<*const Change, String>) -> String {
+fn fold(group: &Group<'_>, detail: Detail, shown: &mut Rendered) -> String {
     let (class, rule) = (group.class().as_str(), group.rule);
     if detail.objects == 0 {
         let text = cut_sentence(&headline(group));

@@ -19,7 +19,7 @@ use indexmap::IndexMap;
 use serde_json::Value as Json;
 use similar::algorithms::{Capture, Compact, Replace, myers};
 use similar::{ChangeTag, group_diff_ops};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Side of a line of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,6 +176,9 @@ pub(super) fn values(set: &ChangeSet) -> String {
         files => format!("values: {}", files.join(", ")),
     }
 }
+
+/// The values of changes that a page has, as they stand there: a change may have many findings.
+type Rendered = HashMap<*const Change, String>;
 
 /// Returns a noun in the right number.
 pub(super) fn plural(noun: &str, count: usize) -> String {

@@ -6,7 +6,7 @@ use super::super::releases::verdict::{Kind, Verdict};
 use super::super::releases::{
     self, GIE, GoProgram, LLM_D, SIDECAR, argparse, go_flags, image, kinds, variables,
 };
-use super::super::view::pods::{Engine, Template, is_placeholder, list, text};
+use super::super::view::pods::{Engine, Template, is_omni, is_placeholder, list, text};
 use super::super::view::{Picker, View};
 use crate::diag::{Code, Severity};
 
@@ -143,8 +143,7 @@ fn engine_of(template: &Template<'_>, engine: &Engine<'_>) -> Vec<Judged> {
     let Some(table) = engine.program.table() else { return Vec::new() };
     let Some(flags) = &engine.flags else { return Vec::new() };
     let image = text(engine.container, "image");
-    // vLLM-Omni has flags and versions of its own.
-    if image.contains("omni") || flags.has("omni") {
+    if is_omni(image) || flags.has("omni") {
         return Vec::new();
     }
 

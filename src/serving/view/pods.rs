@@ -246,8 +246,7 @@ impl<'a> Engine<'a> {
             })
         };
         let of_vllm = |words: &[String], may_begin_with_model: bool| {
-            // vLLM-Omni has flags and versions of its own.
-            let flags = match image.contains("omni") {
+            let flags = match is_omni(image) {
                 true => Flags::parse(words),
                 false => Flags::of_engine(words, Names::of(&VLLM, image)),
             };
@@ -610,6 +609,11 @@ impl<'a> Template<'a> {
         }
         self
     }
+}
+
+/// Returns true for images of vLLM-Omni, whose flags and versions are not those of vLLM.
+pub(crate) fn is_omni(image: &str) -> bool {
+    image.contains("omni")
 }
 
 /// Shows the object with its pods, as `Kind/name`.
