@@ -6,7 +6,8 @@ use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::util::primitives::StateID;
 use regex_automata::{Input, MatchKind};
 use serde_json::Value as Json;
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 
 type Dfa = dense::DFA<Vec<u32>>;
 
@@ -18,7 +19,7 @@ const MOST_STATES: usize = 20_000;
 const LONGEST: u64 = 512;
 
 /// The fate of texts that an old schema allows.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Texts {
     /// The new schema allows all of them.
     StayAllowed,
@@ -28,41 +29,50 @@ pub(super) enum Texts {
     Unknown,
 }
 
-/// Compares the patterns and lengths of two schemas.
-pub(super) fn compare(old: &Json, new: &Json) -> Texts {
-    let (Some(old), Some(new)) = (Conditions::of(old), Conditions::of(new)) else {
+/// The texts of schemas that were compared, by the patterns of both sides: an upgrade may bring the same
+/// pattern to hundreds of fields, and automata take time.
+#[derive(Default)]
+pub(in crate::rules) struct ComparedTexts(RefCell<HashMap<[Vec<String>; 2], Texts>>);
+
+impl ComparedTexts {
+    /// Compares the patterns and lengths of two schemas.
+    pub(super) fn compare(&self, old: &Json, new: &Json) -> Texts {
+        let (Some(old), Some(new)) = (patterns(old), patterns(new)) else { return Texts::Unknown };
+        let mut compared = self.0.borrow_mut();
+        compared.entry([old, new]).or_insert_with_key(|[old, new]| compare(old, new)).clone()
+    }
+}
+
+/// Returns the patterns that match the texts of a schema, all of them; `None` if a text may be too long.
+fn patterns(schema: &Json) -> Option<Vec<String>> {
+    let length = |key: &str| schema.get(key).and_then(Json::as_u64);
+    let least = length("minLength").unwrap_or(0);
+    let most = length("maxLength").filter(|most| *most <= LONGEST);
+    // A longer text may be allowed then, so that a shorter bound is no automaton.
+    if length("maxLength") != most || least > LONGEST {
+        return None;
+    }
+    let most = most.map_or(String::new(), |most| most.to_string());
+    let mut patterns = vec![format!("^(?s:.){{{least},{most}}}$")];
+    patterns.extend(schema.get("pattern").and_then(Json::as_str).map(overlay::pattern));
+    Some(patterns)
+}
+
+fn compare(old: &[String], new: &[String]) -> Texts {
+    let [Some(old), Some(new)] = [old, new].map(|patterns| {
+        patterns.iter().map(|pattern| automaton(pattern)).collect::<Option<Vec<Dfa>>>()
+    }) else {
         return Texts::Unknown;
     };
     let mut all = Texts::StayAllowed;
-    for condition in &new.0 {
-        match escape(&old.0, condition) {
+    for condition in &new {
+        match escape(&old, condition) {
             Texts::StayAllowed => {}
             found @ Texts::Refused(_) => return found,
             Texts::Unknown => all = Texts::Unknown,
         }
     }
     all
-}
-
-/// Automata that accept the texts of a schema, all of them.
-struct Conditions(Vec<Dfa>);
-
-impl Conditions {
-    fn of(schema: &Json) -> Option<Self> {
-        let length = |key: &str| schema.get(key).and_then(Json::as_u64);
-        let least = length("minLength").unwrap_or(0);
-        let most = length("maxLength").filter(|most| *most <= LONGEST);
-        // A longer text may be allowed then, so that a shorter bound is no automaton.
-        if length("maxLength") != most || least > LONGEST {
-            return None;
-        }
-        let most = most.map_or(String::new(), |most| most.to_string());
-        let mut texts = vec![format!("^(?s:.){{{least},{most}}}$")];
-        if let Some(pattern) = schema.get("pattern").and_then(Json::as_str) {
-            texts.push(overlay::pattern(pattern));
-        }
-        texts.iter().map(|text| automaton(text)).collect::<Option<Vec<_>>>().map(Conditions)
-    }
 }
 
 fn automaton(pattern: &str) -> Option<Dfa> {
@@ -168,6 +178,7 @@ mod tests {
         let pattern = |pattern: &str| json!({ "pattern": pattern });
         let label = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
         let name = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+        let compared = ComparedTexts::default();
         let stay = || Texts::StayAllowed;
         let refused = |text: &str| Texts::Refused(text.to_owned());
         for (old, new, expected) in [
@@ -189,7 +200,7 @@ mod tests {
             (pattern("("), pattern("a"), Texts::Unknown),
             (pattern("^.{9000}$"), pattern("^(.|a)*$"), Texts::Unknown),
         ] {
-            assert_eq!(compare(&old, &new), expected, "{old} {new}");
+            assert_eq!(compared.compare(&old, &new), expected, "{old} {new}");
         }
     }
 }
