@@ -23,6 +23,10 @@ const SUBDOMAIN_LIMIT: usize = 253;
 pub trait Rule {
     /// The regular expression for editors; `None` for all strings.
     const PATTERN: Option<&'static str>;
+    /// The message about a string that does not match the pattern, with places for `{key}` and `{text}`.
+    const MESSAGE: &'static str = "invalid value `{text}` of `{key}`";
+    /// The hint of the message; the doc comment of the key if there is none.
+    const HINT: Option<&'static str> = None;
 
     /// Returns true if a string matches the pattern.
     fn fits(text: &str) -> bool {
@@ -31,8 +35,9 @@ pub trait Rule {
 
     /// Returns the message and the hint about a string that does not follow the rule.
     fn fault(key: &Key, text: &str) -> Option<(String, String)> {
-        let message = || format!("invalid value `{}` of `{}`", text.escape_debug(), key.name);
-        (!Self::fits(text)).then(|| (message(), key.doc.to_owned()))
+        let message = Self::MESSAGE.replace("{key}", key.name);
+        let message = message.replace("{text}", &text.escape_debug().to_string());
+        (!Self::fits(text)).then(|| (message, Self::HINT.unwrap_or(key.doc).to_owned()))
     }
 }
 
@@ -59,14 +64,17 @@ fn matches(pattern: &'static str, text: &str) -> bool {
     regex.as_ref().is_some_and(|regex| regex.is_match(text))
 }
 
-/// Declares rules that are a pattern.
+/// Declares rules that are a pattern, perhaps with a message, which may name `{key}` and `{text}`, and
+/// a hint of their own.
 macro_rules! patterns {
-    ($($(#[doc = $doc:literal])+ $name:ident = $pattern:expr;)+) => {
+    ($($(#[doc = $doc:literal])+ $name:ident = $pattern:expr $(, $message:literal, $hint:literal)?;)+) => {
         $($(#[doc = $doc])+
         pub struct $name;
 
         impl $crate::forms::Rule for $name {
             const PATTERN: Option<&'static str> = Some($pattern);
+            $(const MESSAGE: &'static str = $message;
+            const HINT: Option<&'static str> = Some($hint);)?
         })+
     };
 }
@@ -226,17 +234,11 @@ impl Form for PullSecret {
     }
 }
 
-/// A kind of objects.
-pub struct ApiKind;
-
-impl Rule for ApiKind {
-    const PATTERN: Option<&'static str> = Some("^[A-Z][A-Za-z0-9]*$");
-
-    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
-        let hint = "use letters and digits, starting with an upper-case letter, as in \
-            `ClusterIssuer`";
-        (!Self::fits(text)).then(|| (format!("invalid kind {text:?}"), hint.to_owned()))
-    }
+patterns! {
+    /// A kind of objects.
+    ApiKind = "^[A-Z][A-Za-z0-9]*$",
+        "invalid kind \"{text}\"",
+        "use letters and digits, starting with an upper-case letter, as in `ClusterIssuer`";
 }
 
 /// An image reference; only what no reference can be is refused here.

@@ -144,7 +144,9 @@ fn maintainers_are_checked() {
         ("{ name = \" \" }", "`name` is empty"),
         ("{ email = \"a@b\" }", "name"),
         ("{ name = \"a\", email = \"nobody\" }", "`email` of a maintainer is not an address"),
+        ("{ name = \"a\", email = \"a@b, c\" }", "`email` of a maintainer is not an address"),
         ("{ name = \"a\", url = \"ftp://a\" }", "`url` of a maintainer is not a web address"),
+        ("{ name = \"a\", url = \"https://a b\" }", "`url` of a maintainer is not a web address"),
         ("{ name = \"a\", phone = \"1\" }", "unknown key `phone`"),
     ] {
         case.write("bundles.toml", format!("{CONFIG}maintainers = [{maintainer}]\n"));

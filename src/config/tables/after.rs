@@ -5,7 +5,7 @@ use super::overlay::Overlay;
 use super::ready::{ChartPhase, Gate, StepGate, Target, TimeLimit, has_phase};
 use crate::declare::{Form, Key, Kind, OrDefault, table, words};
 use crate::diag::{Code, Span};
-use crate::forms::{Namespace, Reference, Rule};
+use crate::forms::{Namespace, Reference, patterns};
 use crate::ir::{Phase, Release, dns_subdomain, is_label_value};
 use crate::reader::{Fields, Node, Reader, as_json, entries};
 use crate::yaml;
@@ -232,17 +232,11 @@ words! {
     Resetting: bool = "once" => false, "always" => true;
 }
 
-/// The plural of a kind.
-pub struct Plural;
-
-impl Rule for Plural {
-    const PATTERN: Option<&'static str> = Some("^[a-z0-9]+$");
-
-    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
-        let message = format!("`resource` is not the plural of a kind: {text:?}");
-        let hint = "write it as `kubectl api-resources` prints it, without the group";
-        (!Self::fits(text)).then(|| (message, hint.to_owned()))
-    }
+patterns! {
+    /// The plural of a kind.
+    Plural = "^[a-z0-9]+$",
+        "`resource` is not the plural of a kind: \"{text}\"",
+        "write it as `kubectl api-resources` prints it, without the group";
 }
 
 /// Adds annotations or labels to the patch; reports those that the patch has, too.

@@ -9,9 +9,9 @@ use super::ready::ChartGate;
 use super::settings::Settings;
 use super::switch::SwitchTable;
 use crate::Text;
-use crate::declare::{Flat, Header, InChart, Key, OrDefault, table};
+use crate::declare::{Flat, Header, InChart, OrDefault, table};
 use crate::diag::{Code, Span};
-use crate::forms::{ChartVersion, Filled, Listed, Name, Namespace, Placed, Rule};
+use crate::forms::{ChartVersion, Filled, Listed, Name, Namespace, Placed, patterns};
 use crate::reader::{Fields, Reader};
 use crate::serving::maas::MaasPlatform;
 
@@ -130,30 +130,13 @@ fn chart(table: ChartTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Opt
     Some(with_overlays(chart, reader))
 }
 
-/// The digest of a file.
-pub struct Digest;
-
-impl Rule for Digest {
-    const PATTERN: Option<&'static str> = Some("^sha256:[0-9a-f]{64}$");
-
-    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
-        let message = "`digest` is not `sha256:` and 64 lower-case hexadecimal digits";
-        let hint = "run `sha256sum FILE`, and write `sha256:` in front of its first word";
-        (!Self::fits(text)).then(|| (message.to_owned(), hint.to_owned()))
-    }
-}
-
-/// The address that a file was downloaded from.
-pub struct DownloadAddress;
-
-impl Rule for DownloadAddress {
-    const PATTERN: Option<&'static str> = Some("^https://[^\\s]+$");
-
-    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
-        // It is part of a command that people paste into a shell.
-        let fits = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!*+,;=%&".contains(c);
-        let hint = "write an address that begins with `https://`, without spaces and quotes";
-        let is_one = text.starts_with("https://") && text.chars().all(fits);
-        (!is_one).then(|| ("`url` is not an HTTPS address".to_owned(), hint.to_owned()))
-    }
+patterns! {
+    /// The digest of a file.
+    Digest = "^sha256:[0-9a-f]{64}$",
+        "`digest` is not `sha256:` and 64 lower-case hexadecimal digits",
+        "run `sha256sum FILE`, and write `sha256:` in front of its first word";
+    /// The address that a file was downloaded from: a part of a command that people paste into a shell.
+    DownloadAddress = "^https://[-A-Za-z0-9._~:/?#\\[\\]@!*+,;=%&]+$",
+        "`url` is not an HTTPS address",
+        "write an address that begins with `https://`, without spaces and quotes";
 }

@@ -6,7 +6,7 @@ use super::flux::Flux;
 use crate::BundleConfig;
 use crate::declare::{Form, Key, Kind, table};
 use crate::diag::{Code, Diagnostic};
-use crate::forms::{Label, Rule, plain};
+use crate::forms::{Label, patterns, plain};
 use crate::reader::{Fields, Node, Reader};
 use std::ops::Range;
 use std::path::{Component, Path};
@@ -217,17 +217,11 @@ impl Form for Subfolder {
     }
 }
 
-/// A duration in Flux (the pattern in its CustomResourceDefinitions).
-pub struct Duration;
-
-impl Rule for Duration {
-    const PATTERN: Option<&'static str> = Some("^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$");
-
-    fn fault(key: &Key, text: &str) -> Option<(String, String)> {
-        let message = format!("`{}` is not a duration: {text:?}", key.name);
-        let hint = "write it as `10m`, `1h` or `1h30m`";
-        (!Self::fits(text)).then(|| (message, hint.to_owned()))
-    }
+patterns! {
+    /// A duration in Flux (the pattern in its CustomResourceDefinitions).
+    Duration = "^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$",
+        "`{key}` is not a duration: \"{text}\"",
+        "write it as `10m`, `1h` or `1h30m`";
 }
 
 /// Returns `path` relative to `start`, without `.` and `..`; `None` if it leads outside.
@@ -249,6 +243,7 @@ fn below(start: &str, path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forms::Rule as _;
     use crate::tests::read;
 
     const BUNDLE: &str = "[[bundle]]\nname = \"a\"\npath = \"a\"\n";

@@ -1,7 +1,7 @@
 //! `maintainers`: who maintains the charts.
 
-use crate::declare::{Key, table};
-use crate::forms::{Filled, Rule};
+use crate::declare::table;
+use crate::forms::{Filled, patterns};
 
 table! {
     /// Maintainers of the charts, as in Chart.yaml; a list of a bundle replaces that of
@@ -17,29 +17,13 @@ table! {
     }
 }
 
-/// An email address.
-pub struct Email;
-
-impl Rule for Email {
-    const PATTERN: Option<&'static str> = Some("^[^@\\s]+@[^@\\s]+$");
-
-    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
-        let hint = "write an address such as `platform@example.com`";
-        let message = format!("`email` of a maintainer is not an address: {text:?}");
-        (!text.contains('@')).then(|| (message, hint.to_owned()))
-    }
-}
-
-/// The address of a web page.
-pub struct WebPage;
-
-impl Rule for WebPage {
-    const PATTERN: Option<&'static str> = Some("^https?://[^\\s]+$");
-
-    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
-        let hint = "write an address that begins with `https://`";
-        let message = format!("`url` of a maintainer is not a web address: {text:?}");
-        let is_web = text.starts_with("https://") || text.starts_with("http://");
-        (!is_web).then(|| (message, hint.to_owned()))
-    }
+patterns! {
+    /// An email address.
+    Email = "^[^@\\s]+@[^@\\s]+$",
+        "`email` of a maintainer is not an address: \"{text}\"",
+        "write an address such as `platform@example.com`";
+    /// The address of a web page.
+    WebPage = "^https?://[^\\s]+$",
+        "`url` of a maintainer is not a web address: \"{text}\"",
+        "write an address that begins with `https://`";
 }

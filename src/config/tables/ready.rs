@@ -4,7 +4,7 @@ use super::overlay::Overlay;
 use crate::Text;
 use crate::declare::{Flat, Form, Key, Kind, table, words};
 use crate::diag::{Code, Span};
-use crate::forms::{ApiKind, Namespace, ObjectName, Placed, Rule};
+use crate::forms::{ApiKind, Namespace, ObjectName, Placed, Rule, patterns};
 use crate::ir::{LASTING_WORKLOADS, Object, Phase};
 use crate::reader::{Fields, Node, Reader};
 
@@ -288,17 +288,11 @@ fn object(key: &Key, text: &str) -> Result<Target, (String, String)> {
     }
 }
 
-/// The type of a condition.
-pub struct ConditionType;
-
-impl Rule for ConditionType {
-    const PATTERN: Option<&'static str> = Some("^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$");
-
-    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
-        let message = format!("`condition` is not the type of a condition: {text:?}");
-        let hint = "write a type from `status.conditions`, such as `Ready` or `Available`";
-        (!Self::fits(text)).then(|| (message, hint.to_owned()))
-    }
+patterns! {
+    /// The type of a condition.
+    ConditionType = "^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$",
+        "`condition` is not the type of a condition: \"{text}\"",
+        "write a type from `status.conditions`, such as `Ready` or `Available`";
 }
 
 /// The path of a field, without braces.
@@ -373,18 +367,11 @@ fn path_fault(path: &str) -> Option<String> {
     None
 }
 
-/// The value of a field, as text.
-pub struct FieldValue;
-
-impl Rule for FieldValue {
-    const PATTERN: Option<&'static str> = Some("^[A-Za-z0-9]([A-Za-z0-9 ._:/-]*[A-Za-z0-9])?$");
-
-    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
-        let message = format!("`value` of a gate cannot be {text:?}");
-        let hint =
-            "write letters, digits, spaces and `._:/-`, starting and ending with a letter or digit";
-        (!Self::fits(text)).then(|| (message, hint.to_owned()))
-    }
+patterns! {
+    /// The value of a field, as text.
+    FieldValue = "^[A-Za-z0-9]([A-Za-z0-9 ._:/-]*[A-Za-z0-9])?$",
+        "`value` of a gate cannot be \"{text}\"",
+        "write letters, digits, spaces and `._:/-`, starting and ending with a letter or digit";
 }
 
 /// A time limit in seconds; without it, that of helmfile and Flux for a release.

@@ -5,7 +5,7 @@ use super::maintainer::Maintainer;
 use super::overlay::FilterProgram;
 use crate::declare::{Flat, Form, Key, Kind, choices, table};
 use crate::diag::{Code, Diagnostic, Span, suggest};
-use crate::forms::{Namespace, Placed, PullSecret, Rule};
+use crate::forms::{Namespace, Placed, PullSecret, patterns};
 use crate::reader::{Node, Reader, items};
 
 /// Declares a part of a table whose missing keys are those of `[defaults]`.
@@ -134,18 +134,11 @@ choices! {
     }
 }
 
-/// A package, or an API as `GROUP/VERSION/KIND`.
-pub struct Provided;
-
-impl Rule for Provided {
-    const PATTERN: Option<&'static str> = Some("^[^/\\s]+$|^[^/\\s]*/[^/\\s]+/[^/\\s]+$");
-
-    fn fault(_: &Key, text: &str) -> Option<(String, String)> {
-        let hint = "write a package name, or GROUP/VERSION/KIND, for example \
-            `cert-manager.io/v1/Certificate`";
-        let message = || format!("{text:?} is neither a package nor an API");
-        (!Self::fits(text)).then(|| (message(), hint.to_owned()))
-    }
+patterns! {
+    /// A package, or an API as `GROUP/VERSION/KIND`.
+    Provided = "^[^/\\s]+$|^[^/\\s]*/[^/\\s]+/[^/\\s]+$",
+        "\"{text}\" is neither a package nor an API",
+        "write a package name, or GROUP/VERSION/KIND, for example `cert-manager.io/v1/Certificate`";
 }
 
 /// The namespaces that an operator watches.
