@@ -12,6 +12,7 @@ use crate::support::command::Case;
 use crate::support::deviations;
 use bundle2chart::config::schema::json_schema;
 use bundle2chart::diag::{Code, Explanation};
+use bundle2chart::diff::Class;
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 use std::fs;
@@ -79,9 +80,14 @@ Generated from `src/model/diag/code.rs`.
     up_to_date("docs/codes.md", &text);
 }
 
+/// Written by hand, but for the rules and their classes.
 #[test]
 fn schema_of_diff() {
-    let schema = bundle2chart::diff::render::json::schema();
+    let mut schema = crate::diff::report_schema();
+    let codes = bundle2chart::diff::rules::all().map(|rule| rule.code);
+    let classes = Class::ALL.iter().map(|class| class.as_str());
+    schema["definitions"]["code"]["enum"] = codes.collect();
+    schema["definitions"]["class"]["enum"] = classes.collect();
     up_to_date("schema/diff.schema.json", &format!("{schema:#}\n"));
 }
 
