@@ -97,6 +97,35 @@ fn every_page_is_in_the_book_once() {
     assert_eq!(listed, expected);
 }
 
+/// A reader carries out each job of the introduction with the commands of its page, which
+/// `console_blocks_of_the_book_are_what_the_program_prints` runs.
+#[test]
+fn each_job_has_a_page_with_commands() {
+    let pages = Page::all();
+    let page = |path: &Path| pages.iter().find(|page| page.path == path).expect("a page");
+    let introduction = page(Path::new("docs/introduction.md"));
+    let jobs: Vec<&str> = introduction
+        .text
+        .lines()
+        .skip_while(|line| *line != "| job | page |")
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .collect();
+    assert_eq!(jobs.len(), 12, "{jobs:#?}");
+
+    for job in jobs {
+        let link = job.split(['(', ')']).nth(1).expect("a link to a page");
+        let page = page(&Path::new("docs").join(link));
+        let parts = page.parts();
+        let of_session = parts.iter().skip_while(|part| !matches!(part, Part::Session(_)));
+        let commands = of_session.filter_map(|part| match part {
+            Part::Block(language, range) if language == "console" => page.text.get(range.clone()),
+            _ => None,
+        });
+        assert!(commands.flat_map(super::transcript::steps).next().is_some(), "{job}");
+    }
+}
+
 #[test]
 fn the_readme_is_short() {
     let text = fs::read_to_string(root().join("README.md")).expect("README.md");
