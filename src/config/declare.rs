@@ -137,6 +137,7 @@ impl Table {
         let mut found: Vec<&Table> = Vec::new();
         for table in self.all() {
             let has_key = table.key(name).is_some_and(|key| key.kind.table().is_none());
+            // `all` has a table as often as keys lead to it; a hint names it once.
             if has_key && !found.iter().any(|other| other.header == table.header) {
                 found.push(table);
             }
@@ -361,6 +362,8 @@ impl<T: Declared> Form for OrEmpty<T> {
     fn find(reader: &mut Reader<'_>, fields: &Fields<'_>, name: &str) -> Option<Self::Value> {
         match fields.entry(name) {
             Some((key, value)) => Self::read(reader, key, value),
+            // Read like a table without keys: each default is declared with its key, and nowhere
+            // else.
             None => T::of(reader, &Fields::empty(fields.header.clone())),
         }
     }
@@ -372,6 +375,8 @@ pub(crate) fn read_table<T: Declared>(
     key: &Key,
     value: &Node<'_>,
 ) -> Option<T::Value> {
+    // The table of the key, not that of `T`: in a `[[chart]]` it has another header, which messages
+    // name.
     let fields = reader.fields(key.kind.table()?, value.span(), value.get_ref().as_table()?);
     T::of(reader, &fields)
 }
@@ -441,6 +446,7 @@ macro_rules! key_name {
         const NAME: &[u8; stringify!($field).len()] = &$crate::declare::dashed(stringify!($field));
         match std::str::from_utf8(NAME) {
             Ok(name) => name,
+            // Names are constants, so this is an error of the compiler.
             Err(_) => panic!("names of fields are ASCII"),
         }
     }};
@@ -492,6 +498,7 @@ macro_rules! table {
                 required: <$form as $crate::declare::Form>::REQUIRED
                     $(&& $crate::declare::none!($default))?,
                 doc: $crate::declare::doc(
+                    // Each line of a doc comment begins with a space, which also joins the lines.
                     concat!("" $(, $doc)*).trim_ascii_start(),
                     <$form as $crate::declare::Form>::KIND,
                 ),
@@ -515,6 +522,8 @@ macro_rules! table {
         impl $crate::declare::Declared for $name {
             type Value = $crate::declare::value!($name $(, $value)?);
             const TABLE: &'static $crate::declare::Table = {
+                // A static has one address, by which `Reader::unknown` knows the table of included
+                // files.
                 static TABLE: $crate::declare::Table = $crate::declare::Table {
                     header: $header,
                     doc: $name::DOC,
@@ -543,6 +552,8 @@ macro_rules! table {
                     $(let found = found.or_else(|| Some($default));)?
                     found
                 };)*
+                // Only after all keys were read: one run reports everything that is wrong in the
+                // table.
                 let table = $name { $($field: $field?),* };
                 $crate::declare::checked!(reader, fields, table $(, $check)?)
             }
@@ -674,6 +685,7 @@ macro_rules! words {
             ) -> Option<$type> {
                 Some(match value.get_ref().as_str()? {
                     $($text => $value,)+
+                    // The first word: `Reader::fields` leaves out all others, and reports them.
                     _ => $default,
                 })
             }

@@ -28,8 +28,10 @@ impl Config {
 
     /// Checks `text` as the file at `path`, with the files that it includes.
     pub fn read_draft(path: &Path, text: String, diagnostics: &mut Diagnostics) -> Option<Config> {
+        // Errors of included files count, too: without one of them, charts would be missing.
         let start = diagnostics.mark();
         let base = match path.parent() {
+            // The parent of a bare file name is the empty path, which cannot be listed.
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };

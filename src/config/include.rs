@@ -21,6 +21,7 @@ pub(super) fn read(
     base: &Path,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Arc<SourceText>> {
+    // `Config::parse_with` parses the text again, and reports its syntax errors.
     let (tree, _) = DeTable::parse_recoverable(&source.text);
     let items = tree.get_ref().get("include").and_then(|value| value.get_ref().as_array());
     let mut files: Vec<(PathBuf, Span)> = Vec::new();
@@ -37,6 +38,8 @@ pub(super) fn read(
             Err(fault) => diagnostics.push(fault.at(Place::span(span))),
         }
     }
+    // Directories are listed in any order, and patterns may match a file twice: neither may change
+    // the order of findings or charts.
     files.sort_by(|(a, _), (b, _)| a.cmp(b));
     files.dedup_by(|(a, _), (b, _)| a == b);
     if let Some((_, span)) = files.get(FILE_LIMIT) {
@@ -53,6 +56,7 @@ pub(super) fn read(
         // In messages as a person would type it: `models/a.toml` instead of `./models/a.toml`.
         let joined = base.join(&file);
         let shown = joined.strip_prefix(".").unwrap_or(&joined).display().to_string();
+        // By canonical paths: `*.toml` finds `bundles.toml` as `./bundles.toml`, or through a link.
         if is_same(&joined, path) {
             let message = format!("`include` matches `{shown}`, which is this file");
             let hint = "move the included files to a directory, and write `DIRECTORY/*.toml`";
@@ -104,6 +108,7 @@ fn matches(base: &Path, pattern: &str) -> Result<Vec<PathBuf>, Fatal> {
         return invalid(message, "write one pattern for each level, such as `models/*/*.toml`");
     }
 
+    // Level by level, so that only directories that the pattern names are listed.
     let mut found = vec![PathBuf::new()];
     for part in pattern.split('/').filter(|part| !matches!(*part, "" | ".")) {
         if !is_wildcard(part) {
@@ -123,6 +128,7 @@ fn matches(base: &Path, pattern: &str) -> Result<Vec<PathBuf>, Fatal> {
         }
         found = next;
     }
+    // A path without wildcards stays, also if there is no such file: reading it reports why.
     if is_wildcard(pattern) {
         found.retain(|path| base.join(path).is_file());
     }
@@ -139,6 +145,8 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error)
+            // In `a/*/*.toml`, the first `*` also matches files of `a`, which have no names in
+            // them.
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {
             return Ok(Vec::new());
@@ -155,6 +163,7 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
 
 /// Returns true if a name fits a pattern with `*` and `?`, which do not match a leading dot.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    // As in shells: lock and swap files of editors begin with a dot.
     if name.first() == Some(&b'.') && pattern.first() != Some(&b'.') {
         return false;
     }
@@ -170,6 +179,8 @@ fn fits(pattern: &[u8], name: &[u8]) -> bool {
                 at += 1;
                 offset += 1;
             }
+            // Going back to the last `*` is enough, because those before it matched as little as
+            // possible. With a way back to all of them, the time could grow exponentially.
             _ => match &mut star {
                 Some((after, matched)) => {
                     *matched += 1;

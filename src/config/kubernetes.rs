@@ -83,6 +83,8 @@ fn typed<T: DeserializeOwned>(
                 reader.error(Code::UnknownKey, &range, message, hint);
                 None
             }
+            // As written: serializing `T` would add the required fields that are missing, with zero
+            // values.
             None => Some(json),
         },
     }

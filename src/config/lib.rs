@@ -89,6 +89,7 @@ impl Config {
     pub fn table_of_chart(&self, name: &str) -> Option<&str> {
         let mut names = self.tables().map(|(own, _)| own);
         let own = names.clone().find(|own| *own == name);
+        // Only then: a bundle may have a name with such a suffix itself.
         own.or_else(|| {
             let stems = [CRDS_SUFFIX, OPERANDS_SUFFIX].map(|suffix| name.strip_suffix(suffix));
             names.find(|own| stems.contains(&Some(*own)))

@@ -70,6 +70,7 @@ impl Config {
         let (defaults, known) = (Defaults::default(), Known::default());
         let mut reader = Reader { source, base, defaults, known, found };
         let files = sources.iter().copied().zip(trees.iter().map(|tree| tree.get_ref()));
+        // A tree with syntax errors lacks keys, which would be reported as missing.
         let is_toml = !reader.found.has_errors();
         let config = is_toml.then(|| config(&mut reader, &files.collect::<Vec<_>>())).flatten();
 
@@ -122,6 +123,7 @@ fn unclosed_string(text: &str, end: usize) -> Option<std::ops::Range<usize>> {
     }
     let start = text.get(..end)?.rfind('\n').map_or(0, |newline| newline + 1);
     let line = text.get(start..end)?;
+    // A string of several lines may begin or end here, so quotes of this line alone say nothing.
     if line.contains("\"\"\"") || line.contains("'''") {
         return None;
     }
@@ -154,9 +156,11 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>]) -> Option<Config> {
         required_version(reader, wanted);
     }
     if let Some(table) = &table {
+        // Before bundles are read, which are completed from it, wherever it is in the file.
         reader.defaults = table.defaults.clone();
     }
 
+    // No single key is required: any of these tables is enough, in any of the files.
     let has_tables = |(_, tree): &File<'_>| TABLES.iter().any(|key| tree.contains_key(*key));
     if let (false, Some(key)) = (files.iter().any(has_tables), Root::TABLE.key("bundle")) {
         reader.missing(Root::TABLE, &root.header, key);
@@ -168,6 +172,7 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>]) -> Option<Config> {
     }
     let mut read = tables(reader, &parts);
     if let Some(tables) = &mut read {
+        // References between charts and models, once all of them are known.
         serving::resolve(reader, tables);
     }
     reader.source = main_source;
@@ -182,11 +187,13 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>]) -> Option<Config> {
     check::companions(reader, &bundles, &charts);
     bundles.iter().for_each(|bundle| check_namespaces(reader, bundle));
 
+    // Only now, so that errors in other tables do not hide those between bundles.
     let table = table?;
     let mirrors = mirror::used(reader, table.mirror);
     let registries = registry::distinct(reader, table.registry);
     let verifications = verify::distinct(reader, table.verify);
     check::outputs(reader, &table.output, &bundles, &charts, &mirrors);
+    // `[deploy]` names charts and models, and may depend on the layout of `[output]`.
     reader.known = Known {
         charts: charts.iter().map(|(name, _)| (*name).to_owned()).collect(),
         models: servings
@@ -243,6 +250,7 @@ fn tables<'a>(
         return None;
     }
 
+    // A table that is wrong has a draft, but no bundle: others may still depend on it.
     let mut read = Tables::default();
     for (source, table, header) in all("bundle") {
         reader.source = source;

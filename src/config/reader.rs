@@ -116,6 +116,7 @@ impl Reader<'_> {
         for (name, value) in tree {
             match table.key(name.get_ref()) {
                 Some(key) if self.well_typed(key, value) => values.push((key, value)),
+                // Left out: `well_typed` has reported it.
                 Some(_) => {}
                 None => self.unknown(table, name.get_ref(), &name.span()),
             }
@@ -169,6 +170,7 @@ impl Reader<'_> {
     }
 
     fn unknown(&mut self, table: &Table, name: &str, range: &Range<usize>) {
+        // By address: both tables have the same header, an empty one.
         if std::ptr::eq(table, Included::TABLE) && Root::TABLE.key(name).is_some() {
             let message = format!("`{name}` is not allowed in an included file");
             let hint = "move it to bundles.toml: included files have `[[bundle]]`, `[[chart]]` and \
@@ -218,6 +220,7 @@ impl Reader<'_> {
             .keys()
             .filter(|name| table.exactly_one_of.contains(&name.get_ref().as_ref()))
             .collect();
+        // The tree is sorted by key; the first one in the file stays.
         present.sort_by_key(|name| name.span().start);
 
         match present.as_slice() {
@@ -252,6 +255,7 @@ impl Reader<'_> {
             .keys()
             .filter_map(|name| Some((name.span(), table.key(name.get_ref())?)))
             .collect();
+        // In the order of the file, not in that of the tree.
         found.sort_by_key(|(range, _)| range.start);
         for (range, key) in found {
             for needed in key.needs.iter().filter(|needed| !tree.contains_key(**needed)) {
@@ -272,6 +276,7 @@ impl Reader<'_> {
                 Some((Code::WrongType, message, hint))
             }
             (Kind::Integer(least, most), DeValue::Integer(number)) => {
+                // TOML has hexadecimal, octal and binary integers as well.
                 let parsed = u32::from_str_radix(number.as_str(), number.radix());
                 let fits = parsed.is_ok_and(|number| (least..=most).contains(&number));
                 let message = format!("`{}` must be a number from {least} to {most}", key.name);
@@ -316,6 +321,7 @@ impl Reader<'_> {
 
     /// Reports the items of a value, and those in them, that have another type than `kind` says.
     fn check_items(&mut self, key: &Key, kind: Kind, value: &Node<'_>) {
+        // Tables in a list have no items here: their keys are checked when they are read.
         let Some(kind) = kind.item() else { return };
         for item in items(value).chain(entries(value).map(|((_, item), _)| item)) {
             if kind.has_type(item.get_ref()) {

@@ -16,6 +16,7 @@ pub fn json_schema() -> Value {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "bundles.toml of bundle2chart",
     });
+    // With `$schema` first, as readers of schemas expect it.
     if let (Value::Object(schema), Value::Object(head)) = (&mut schema, head) {
         let rest = std::mem::replace(schema, head);
         schema.extend(rest);
@@ -51,6 +52,7 @@ fn table(table: &Table) -> Value {
         .map(|key| (key.name.to_owned(), json!(key.needs)))
         .collect();
     if !needs.is_empty() {
+        // The keyword of draft-07; `dependentRequired` came with draft 2019-09.
         schema["dependencies"] = Value::Object(needs);
     }
     if !table.exactly_one_of.is_empty() {

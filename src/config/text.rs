@@ -105,6 +105,7 @@ fn escape(text: &str) -> Option<(usize, usize)> {
     let mut characters = text.chars();
     characters.next();
     let digits = match characters.next()? {
+        // TOML 1.1 has it, and so does the parser.
         'x' => 2,
         'u' => 4,
         'U' => 8,

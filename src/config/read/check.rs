@@ -42,6 +42,7 @@ pub(super) fn companions(
     bundles: &[BundleConfig],
     charts: &[(&str, &Span)],
 ) {
+    // In reverse: of charts with the same name, the first one in the file is kept.
     let charts: BTreeMap<&str, &Span> = charts.iter().copied().rev().collect();
     for bundle in bundles {
         for (suffix, why) in bundle.companions() {
@@ -111,6 +112,7 @@ pub(super) fn dependencies(reader: &mut Reader<'_>, drafts: &[Draft]) {
         }
     }
 
+    // Recursive, but never deeper than there are tables, whose number is limited.
     let mut done = BTreeSet::new();
     for name in names {
         follow(reader, &edges, name, &mut Vec::new(), &mut done);
@@ -205,6 +207,8 @@ struct ChartFolders<'t> {
 
 impl<'t> ChartFolders<'t> {
     fn new(output: &Output, charts: &'t [(&'t str, &'t Span)]) -> Self {
+        // Comparing each input with each chart would be a million comparisons for a thousand
+        // bundles.
         let mut folders: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
         for (number, (chart, _)) in charts.iter().enumerate() {
             folders.entry(plain(&output.dir.join(chart))).or_default().push(number);

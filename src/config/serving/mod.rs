@@ -143,6 +143,7 @@ fn complete(
     fields: &Fields<'_>,
 ) -> Option<ServingConfig> {
     if !fields.has("served-name") {
+        // vLLM's default is its `--model`, which for other sources would be a path in the pod.
         model.served_name = match &model.model {
             Model::HuggingFace(repository) => repository.clone(),
             _ => model.name.clone(),
@@ -157,6 +158,7 @@ fn complete(
 
     model.decode.args.clone_from(&model.engine.args);
     model.decode.resources.clone_from(&model.engine.resources);
+    // By their spans: a default cannot be told from the same value in the file.
     let written = |key: &str| model.spans.contains_key(key);
     let has = ["topology", "args", "resources"].map(|key| written(&format!("prefill.{key}")));
     if let (Some(prefill), [topology, args, resources]) = (&mut model.prefill, has) {
@@ -195,6 +197,7 @@ fn check_policy(model: &ServingConfig, reader: &mut Reader<'_>) {
             balancers";
         reader.error_at(Code::InvalidValue, place, message, hint);
     }
+    // Autoscalers read metrics that Prometheus scrapes, also without `monitoring`.
     let is_scraped = model.monitoring.is_some() || model.written("autoscaling").is_some();
     if policy.monitoring.is_empty() && is_scraped {
         let message = "this NetworkPolicy blocks Prometheus, which `monitoring` and `autoscaling` \
@@ -206,6 +209,7 @@ fn check_policy(model: &ServingConfig, reader: &mut Reader<'_>) {
 
 fn check_autoscaling(model: &ServingConfig, reader: &mut Reader<'_>) {
     let Some(scaling) = &model.autoscaling else { return };
+    // With KServe, its controller has the URL of Prometheus.
     if scaling.keda && scaling.prometheus.is_none() && !model.kserve {
         let hint = "add it: `prometheus = \"http://prometheus.monitoring:9090\"`";
         let message = "`keda` requires the URL of Prometheus";

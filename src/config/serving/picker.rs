@@ -112,6 +112,7 @@ impl Form for Objectives {
 
     fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Self::Value> {
         let Json::Object(given) = as_json(value.get_ref()) else { return None };
+        // The CRD's `priority` is an int32.
         let number = |priority: &Json| priority.as_i64().filter(|n| i32::try_from(*n).is_ok());
         check_entries(reader, value, &given, |name, priority| {
             let is_name = name.split('.').all(|part| label_fault(part, NAMESPACE_LIMIT).is_none());
@@ -142,6 +143,7 @@ impl Form for Rewrite {
         let rewrite = as_json(value.get_ref());
         let target = |target: &Json| {
             let weight = target.get("weight").map_or(Some(1), Json::as_u64)?;
+            // The limits are those of the CRD of InferenceModelRewrites.
             let weight = u32::try_from(weight).ok().filter(|w| (1..=1_000_000).contains(w))?;
             Some((target.get("model")?.as_str()?.to_owned(), weight))
         };

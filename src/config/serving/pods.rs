@@ -153,6 +153,7 @@ impl Form for Labels {
         let labels = Annotations::read(reader, key, value)?;
         check_entries(reader, value, &labels, |name, text| {
             let (prefix, last) = name.rsplit_once('/').unwrap_or(("", name));
+            // Kubernetes: the prefix of a label is a DNS subdomain, followed by a slash.
             let host = prefix.is_empty()
                 || prefix.split('.').all(|label| label_fault(label, NAMESPACE_LIMIT).is_none());
             let text = text.as_str().unwrap_or_default();
@@ -212,6 +213,7 @@ impl Form for Adapter {
             map.keys().all(|key| matches!(key.as_str(), "name" | "source")) && map.len() == 2
         });
         let name = text("name");
+        // It becomes a part of `NAME=SOURCE` on the engine's command line.
         let is_plain = !name.is_empty() && !name.contains(['=', '"', '\'', ',', '\\', ' ']);
         if let Some(source) = source(text("source")).filter(|_| only && is_plain) {
             return Some(Adapter { name: name.to_owned(), source });

@@ -47,6 +47,8 @@ choices! {
 }
 
 patterns! {
+    // The patterns of a route are those of the Gateway API's CRDs: Hostname, HeaderName (without
+    // the backquote) and Duration (GEP-2257).
     /// A host name, perhaps with a wildcard.
     HostName =
         "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";

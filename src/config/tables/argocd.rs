@@ -119,6 +119,7 @@ fn distinct(mut table: ArgoCd, reader: &mut Reader<'_>, fields: &Fields<'_>) -> 
         }
     }
     if let Some(discovery) = &mut table.discovery {
+        // Two Applications would manage the same objects.
         let is_listed = |name: &String| table.applications.iter().any(|own| own.chart == *name);
         discovery.charts.retain(|name| !is_listed(name));
     }

@@ -136,6 +136,8 @@ impl BundleConfig {
 
     /// Returns the name suffixes of the companion charts, each with a description of its cause.
     pub(crate) fn companions(&self) -> Vec<(&'static str, &'static str)> {
+        // Custom resources are found when the overlays are read; until then, any overlay may need
+        // the chart, and its name is taken.
         let mut companions = Vec::new();
         let phases = || self.overlays.iter().map(|overlay| overlay.phase);
         if self.settings.crds == Some(CrdPlacement::Separate) {
@@ -161,6 +163,7 @@ fn checked(
 ) -> Option<BundleConfig> {
     bundle.settings = bundle.settings.over(&reader.defaults.settings);
     bundle.operator = bundle.operator.over(&reader.defaults.operator);
+    // Only in the bundle itself: one of `[defaults]` is for those that use cert-manager.
     if fields.has("issuer") && bundle.certificates() != CertificateProvider::CertManager {
         let message = "`issuer` is for cert-manager, but this bundle does not use cert-manager";
         let hint = "remove it, or set `certificates = \"cert-manager\"`";
@@ -226,6 +229,7 @@ impl Source {
 }
 
 fn source(table: SourceTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Source> {
+    // With several sources, which are reported, one is read, so that other errors are found, too.
     match (table.image, table.path, table.catalog) {
         (.., Some(catalog)) => {
             let (text, range) = fields.text("package")?;
@@ -285,6 +289,7 @@ impl Form for WantedVersion {
 
     fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Self> {
         let (text, span) = (value.get_ref().as_str()?, reader.span(value.span()));
+        // First: as a range, `1.2.3-rc.1` would match later versions as well.
         if let Ok(version) = semver::Version::parse(text) {
             return Some(WantedVersion { request: VersionRequest::Exact(version), span });
         }

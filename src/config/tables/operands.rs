@@ -154,6 +154,8 @@ impl Form for Namespaces {
     ) -> Option<BTreeMap<String, String>> {
         let mut namespaces: BTreeMap<String, String> = BTreeMap::new();
         for ((name, value), range) in entries(value) {
+            // The key is a value of the chart, `namespaces.KEY`, which `--set` names without
+            // escapes.
             value_name(reader, &(name, range));
             let Some(namespace) = Namespace::read(reader, key, value) else { continue };
             let twice = namespaces.iter().find(|(_, known)| **known == namespace);

@@ -63,6 +63,7 @@ impl Form for Directory {
         }
 
         let dir = plain(path);
+        // Also true for `.`, of which no component is left.
         let upwards = dir.components().all(|component| component == Component::ParentDir);
         if upwards || plain(reader.base).starts_with(plain(&reader.base.join(&dir))) {
             reader.error(

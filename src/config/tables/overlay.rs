@@ -127,5 +127,6 @@ fn program(reader: &mut Reader<'_>, value: &Node<'_>, purpose: Purpose) -> Optio
         let part = text::locate(&reader.source.text, range.clone(), error.range);
         reader.error(Code::InvalidFilter, &part, error.message, error.hint);
     }
+    // Kept, although it may be wrong: nothing runs after an error, and the table is still checked.
     Some(Filter { text: program.to_owned(), span: reader.span(range) })
 }

@@ -85,6 +85,7 @@ fn complete(
         }
     }
 
+    // The names that OLM sets (operator-lifecycle-manager, pkg/lib/proxy).
     let proxy = config.proxy.take().unwrap_or_default();
     for (name, value) in
         [("HTTP_PROXY", proxy.http), ("HTTPS_PROXY", proxy.https), ("NO_PROXY", proxy.no_proxy)]

@@ -47,6 +47,7 @@ impl Form for Host {
         if let Some((message, hint)) = fault {
             reader.error(Code::InvalidValue, &value.span(), message, hint);
         }
+        // Hosts are case-insensitive (RFC 3986, 3.2.2).
         Some(text.to_ascii_lowercase())
     }
 }

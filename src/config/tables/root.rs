@@ -36,7 +36,9 @@ table! {
         /// code. `deny`: report them as errors, so that nothing is written. Errors stay errors.
         lints: OrDefault<Levels>;
         ignore: Vec<IgnoreTable>;
+        // Read after all charts, which it names.
         deploy: Later<Option<DeployTable>>;
+        // Read with those of included files, and after `[defaults]`.
         bundle: Later<Vec<BundleConfig>>;
         chart: Later<Vec<ChartTable>>;
         /// A model to serve: one chart with the engine, the endpoint picker, the InferencePool and

@@ -119,6 +119,7 @@ fn verification(
         (None, Some(text)) => Some(pattern(reader, text)?),
         (None, None) => None,
     };
+    // `one of` and `needs` have reported what is too much or missing here.
     let rule = match identity {
         _ if table.insecure => VerificationRule::Insecure,
         _ if table.require => VerificationRule::Require,

@@ -186,6 +186,7 @@ impl MaasPlatform {
     pub(crate) fn in_namespace(mut self, namespace: &str) -> Self {
         let gateway = self.gateway.iter_mut().map(|gateway| &mut gateway.namespace);
         let database = self.database.iter_mut().map(|database| &mut database.namespace);
+        // Empty without the key: a table does not know which chart it is in.
         for own in gateway.chain(database).filter(|own| own.is_empty()) {
             namespace.clone_into(own);
         }
@@ -225,6 +226,7 @@ fn model(mut table: MaasModel, reader: &mut Reader<'_>, fields: &Fields<'_>) -> 
         let place = fields.place("subscriptions");
         reader.error(Code::MissingKey, &place, "`subscriptions` is empty", hint);
     }
+    // For a tenant that is not in the configuration; `references` sets that of one that is.
     TENANT_NAMESPACE.clone_into(&mut table.tenant_namespace);
     Some(table)
 }

@@ -33,6 +33,8 @@ pub(crate) fn resolve(reader: &mut Reader<'_>, tables: &mut Tables) {
     for bundle in &mut tables.bundles {
         let Some(maas) = platform_mut(bundle) else { continue };
         if let Some(gateway) = &mut maas.gateway {
+            // The namespace of the database is that of MaaS' API server, which the Gateway must
+            // allow, too.
             gateway.namespaces.extend(databases.iter().cloned());
             gateway.namespaces.sort_unstable();
             gateway.namespaces.dedup();
@@ -48,6 +50,7 @@ pub(crate) fn resolve(reader: &mut Reader<'_>, tables: &mut Tables) {
         let Some(maas) = serving.maas.clone() else { continue };
         same_name(reader, serving, before);
         let needed = model(reader, serving, maas, &platform, &databases);
+        // In the draft, too, in which `check::dependencies` looks for circles.
         let draft = tables
             .drafts
             .iter_mut()
@@ -180,6 +183,7 @@ fn model(
     let Some((chart, gateway)) = gateway(reader, platform, wanted.as_deref(), &span) else {
         return Vec::new();
     };
+    // `platform` has the Gateways as written, without the namespaces of databases.
     let allowed = |name: &String| gateway.namespaces.contains(name) || databases.contains(name);
     if !allowed(&serving.namespace) {
         let message = format!(
