@@ -53,6 +53,7 @@ pub(super) fn bounded(text: &str) -> Result<(), ProgramError> {
     }
 
     let mut depth = 0_usize;
+    // Brackets in strings count, too: an estimate is enough, and needs no lexer.
     for (offset, byte) in text.bytes().enumerate() {
         match byte {
             b'(' | b'[' | b'{' => depth += 1,

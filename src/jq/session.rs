@@ -200,6 +200,7 @@ struct Request<'a> {
 impl Worker {
     /// Starts a worker process, connected only by three pipes.
     fn process(program: &PathBuf) -> io::Result<Worker> {
+        // Not by `source::process`, which is of a crate above this one.
         let mut child = Command::new(program)
             .arg(worker::ARGUMENT)
             // A filter has no access to the environment, not even through a bug of the interpreter.

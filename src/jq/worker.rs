@@ -45,6 +45,7 @@ struct Request<'a> {
 /// Serves the session on stdin and stdout. The limits of the session's budget are set permanently,
 /// so the process must not be used for anything else.
 pub fn main() -> ExitCode {
+    // On a thread, because the stack of the main one is as large as `ulimit -s` says.
     let serve = || serve(io::stdin().lock(), io::stdout().lock(), &ProcessLimits);
     let thread =
         std::thread::Builder::new().name("jq".to_owned()).stack_size(FILTER_STACK).spawn(serve);
@@ -103,6 +104,8 @@ fn lower(resource: rustix::process::Resource, wanted: u64) -> io::Result<()> {
     use rustix::process::{getrlimit, setrlimit};
 
     let mut limit = getrlimit(resource);
+    // At the soft limit of CPU time the kernel sends SIGXCPU, from which the session knows the
+    // reason; at the hard one SIGKILL (setrlimit(2)).
     limit.current = Some(limit.maximum.map_or(wanted, |most| most.min(wanted)));
     Ok(setrlimit(resource, limit)?)
 }
@@ -150,6 +153,7 @@ pub(super) fn serve(
             limits.next(budget.seconds)?;
             let answer = match compiled.get(index) {
                 Some(Ok(program)) => program.answer(&object, budget.steps),
+                // `Session::errors` has had the error since the first answer.
                 _ => Answer::Stopped(Excess::Failure("it does not compile".to_owned())),
             };
             write_line(&mut output, &answer)?;

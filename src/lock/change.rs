@@ -90,6 +90,8 @@ fn meaning(old: &Locked, new: &Locked) -> String {
     }
 
     let same_origin = old.bytes.origin() == new.bytes.origin();
+    // By whole entries with one field replaced, so that a field that is added later is not
+    // forgotten.
     let only_decided = old.decisions != new.decisions
         && Locked { decisions: old.decisions.clone(), ..new.clone() } == *old;
     if only_decided {

@@ -71,9 +71,8 @@ fn other_watch(before: &Watch, now: &Watch, config: &BundleConfig, bundle: &Bund
         _ => "has this default",
     };
     let accept = format!("watch = {} to accept", now.to_toml());
-    // A bundle without AllNamespaces cannot go back to it.
     let choices = match before {
-        // The bundle cannot do it any more.
+        // The default is AllNamespaces where the bundle supports it, so this one does not any more.
         Watch::All => format!("write {accept}"),
         before => format!("write watch = {} to keep it, or {accept}", before.to_toml()),
     };

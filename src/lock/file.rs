@@ -36,6 +36,7 @@ pub fn read(path: &Path) -> Result<Lock, Fatal> {
 /// If it is no lock file of the version that this program knows.
 pub fn parse(name: String, text: String) -> Result<Lock, Fatal> {
     format::parse(&text).map_err(|fault| {
+        // The TOML parser would report a marker of Git as an invalid key.
         let conflict = text.match_indices("<<<<<<< ").map(|(start, _)| start);
         let mut conflict = conflict.filter(|start| *start == 0 || text[..*start].ends_with('\n'));
         if let Some(start) = conflict.next() {
@@ -77,6 +78,7 @@ pub fn write(path: &Path, lock: &Lock) -> Result<bool, Fatal> {
     // In the same directory, because a rename is atomic on one file system only.
     let written = tempfile::Builder::new()
         .prefix(".bundles.lock.bundle2chart-")
+        // tempfile creates files that only their owner may read.
         .permissions(permissions(path))
         .tempfile_in(folder)
         .and_then(|mut file| {

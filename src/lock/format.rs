@@ -27,6 +27,7 @@ struct Head {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
+// `version` is a key here, too, but `Head` has read it: so unknown keys are allowed.
 struct File {
     #[serde(default, rename = "bundle")]
     bundles: Vec<BundleEntry>,
@@ -180,6 +181,7 @@ impl LockedSignature {
         let range = self.manifest.span();
         let (manifest, signed) = (checked(self.manifest)?, checked(self.signed)?);
         let signer = match (self.key, self.identity, self.issuer) {
+            // Both would leave open which one was verified.
             (Some(key), None, None) => Signer::Key(key),
             (None, Some(identity), Some(issuer)) => Signer::Identity { identity, issuer },
             _ => {
@@ -220,6 +222,8 @@ pub(super) fn text(lock: &Lock) -> String {
 }
 
 impl Locked {
+    // By hand, not by serde: keys have this order, blobs are inline tables, and each layer has its
+    // own line in a diff of Git.
     fn write(&self, text: &mut String) -> std::fmt::Result {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let blob = |(digest, size): &(String, u64)| {

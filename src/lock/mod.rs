@@ -186,6 +186,7 @@ impl Locked {
         let stale = |message: String, hint: String| {
             Diagnostic::error(Code::LockStale, message).at(config.source.span()).hint(hint)
         };
+        // The catalog may also name an image now, where it embedded the files.
         if let Bytes::Embedded { digest, .. } = &self.bytes
             && (files.image.is_some() || files.digest() != *digest)
         {
@@ -282,12 +283,15 @@ impl Lock {
             .filter_map(|bundle| {
                 let new = entries.iter().find(|entry| entry.name == bundle.name);
                 let mut entry = new.or_else(|| self.entry(bundle)).cloned()?;
+                // When the key is removed later, the bundle's default is compared with the last
+                // value of it.
                 if entry.decisions.watch.is_some() && bundle.watch().is_some() {
                     entry.decisions.watch.clone_from(&bundle.watch().cloned());
                 }
                 Some(entry)
             })
             .collect();
+        // By name, so that a table that moves in bundles.toml changes no line of the lock.
         bundles.sort_by(|a, b| a.name.cmp(&b.name));
         Lock { bundles }
     }
@@ -307,6 +311,7 @@ fn config_hash(source: &Source) -> Option<String> {
                 "catalog".to_owned(),
                 wanted.catalog.text.clone(),
                 wanted.package.text.clone(),
+                // Empty texts keep the places: a channel and a version must not hash alike.
                 channel.unwrap_or_default(),
                 version.unwrap_or_default(),
             ]
