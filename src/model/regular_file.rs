@@ -48,6 +48,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let size = file.metadata()?.len();
     let mut content = Vec::new();
+    // A file that is too large is not read, and others need one allocation.
     if size <= limit {
         content.reserve_exact(usize::try_from(size).unwrap_or_default());
         // It may grow while it is read.

@@ -53,6 +53,7 @@ fn command(diagnostic: &Diagnostic, locate: &Locate<'_>) -> String {
     }
     for (related, why) in &diagnostic.related {
         let at = locate(related);
+        // In text, because a command has one place.
         let place = at.inside.clone().or_else(|| at.text());
         let object = related.object.as_deref().map(|object| format!(" ({object})"));
         message.push_str(&format!(
@@ -80,6 +81,7 @@ fn escape_data(text: &str) -> String {
     lines.join("%0A")
 }
 
+// As @actions/core does it (`escapeProperty`): a colon and a comma would end the property.
 fn escape_property(text: &str) -> String {
     escape_data(text).replace(':', "%3A").replace(',', "%2C")
 }

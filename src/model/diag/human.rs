@@ -24,6 +24,7 @@ pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
         escape::painted(&without_empty_excerpt(&renderer.render(groups))).to_string()
     };
     let shown: Vec<Diagnostic> = diagnostics.iter().map(visible).collect();
+    // All others come first and in full, errors among them.
     let (brief, others): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
         shown.iter().partition(|found| is_brief(found));
 
@@ -69,6 +70,7 @@ fn is_brief(found: &Diagnostic) -> bool {
 /// in the message, and each hint once, after the last finding with it.
 fn by_code(found: &[&Diagnostic]) -> Vec<Diagnostic> {
     let mut rest: Vec<&Diagnostic> = found.to_vec();
+    // Stable, so that findings of a severity stay in the order of the bundle's files.
     rest.sort_by_key(|found| found.severity);
     let mut sorted: Vec<Diagnostic> = Vec::new();
     while let Some(first) = rest.first() {
@@ -112,6 +114,7 @@ fn without_empty_excerpt(report: &str) -> String {
         texts.collect::<String>()
     };
     let is_empty = |(number, line): (usize, &str)| number == 1 && plain(line).trim() == "|";
+    // Only the second line: with a place it is `-->`, and the empty lines of an excerpt come later.
     let lines = report.split('\n').enumerate().filter(|line| !is_empty(*line));
     lines.map(|(_, line)| line).collect::<Vec<_>>().join("\n")
 }
@@ -167,6 +170,7 @@ fn visible_span(span: &Span) -> Span {
         return span.clone();
     }
     let range = range(span);
+    // Shown characters are longer than hidden ones, so the offsets behind them move.
     let offset = |at: usize| shown(&text[..at]).len();
     let source = SourceText { name: escape::visible(name).into_owned(), text: safe };
     Span::new(&Arc::new(source), offset(range.start)..offset(range.end))

@@ -57,6 +57,7 @@ impl Location {
     /// Formats the place as `FILE:LINE:COLUMN`, without the unknown parts.
     pub fn text(&self) -> Option<String> {
         let mut text = self.file.clone()?;
+        // A column without a line says nothing.
         for number in [self.line, self.column].into_iter().map_while(|number| number) {
             text.push_str(&format!(":{number}"));
         }

@@ -30,6 +30,7 @@ pub fn render(diagnostics: &Diagnostics, locate: &Locate<'_>) -> String {
                 "version": env!("CARGO_PKG_VERSION"),
                 "rules": rules,
             }},
+            // As `Location` counts them; the other kind is UTF-16 code units.
             "columnKind": "unicodeCodePoints",
             "results": diagnostics.iter().map(|found| result(found, locate)).collect::<Vec<_>>(),
         }],
@@ -48,6 +49,7 @@ fn result(diagnostic: &Diagnostic, locate: &Locate<'_>) -> Value {
     }
     let mut result = json!({
         "ruleId": diagnostic.code.as_str(),
+        // All codes are rules of the log, in this order.
         "ruleIndex": Code::ALL.iter().position(|code| *code == diagnostic.code),
         "level": diagnostic.severity.as_str(),
         "message": { "text": message },

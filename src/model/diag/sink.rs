@@ -79,6 +79,7 @@ impl Diagnostics {
 
     /// Keeps only the findings since `mark` that `keep` accepts.
     pub fn retain_since(&mut self, mark: Mark, mut keep: impl FnMut(&Diagnostic) -> bool) {
+        // `Vec::retain` visits the items in order, and once.
         let mut index = 0;
         self.list.retain(|diagnostic| {
             index += 1;

@@ -66,6 +66,8 @@ pub fn misspelt_kind<'p>(
     programs: impl IntoIterator<Item = &'p str>,
 ) -> Option<String> {
     let known: Vec<&str> = kinds.iter().copied().collect();
+    // Every second part is in quotes. Escaped quotes shift the parts, which costs only the
+    // suggestion.
     let texts = programs.into_iter().flat_map(|program| program.split('"').skip(1).step_by(2));
     let mut misspelt = texts.filter(|text| !kinds.contains(text));
     let kind = misspelt.find_map(|text| nearest(text, &known))?;

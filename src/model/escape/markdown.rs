@@ -119,6 +119,8 @@ fn is_linked(word: &str) -> bool {
             .match_indices(prefix)
             .any(|(at, _)| lower[at + prefix.len()..].starts_with(|c: char| c.is_ascii_digit()))
     };
+    // Extended autolinks of GitHub Flavored Markdown (6.9), and GitHub's own: mentions, and issues
+    // as `#1` and `GH-1`.
     lower.contains('@')
         || lower.contains("://")
         || lower.contains("www.")

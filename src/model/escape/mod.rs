@@ -171,6 +171,7 @@ fn bracket_command(text: &str) -> Option<usize> {
         if name.starts_with('[') {
             return Some(second);
         }
+        // From the second `#`: in `###[`, the last two may begin a command.
         from = second;
     }
     None

@@ -69,6 +69,8 @@ impl ImageReference {
     /// meant, whose repositories without a slash are in `library`.
     pub fn split(reference: &str) -> (&str, String) {
         match reference.split_once('/') {
+            // The rule of distribution/reference (`splitDockerDomain`): any other first part is a
+            // repository.
             Some((host, path)) if host.contains(['.', ':']) || host == "localhost" => {
                 (host, path.to_owned())
             }

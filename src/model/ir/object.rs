@@ -226,6 +226,7 @@ impl Object {
     /// Returns the specification of a workload's pods.
     pub fn pod_spec_mut(&mut self) -> Option<&mut Map> {
         let mut keys = pod_spec_keys(self.kind()).iter();
+        // Not `map_at`: a look must not add a specification to an object without one.
         keys.try_fold(&mut self.root, |map, key| map.get_mut(key)?.as_map_mut())
     }
 

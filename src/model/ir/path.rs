@@ -42,6 +42,8 @@ pub fn steps(path: &str) -> Vec<Step> {
             (Some(Step::Key(after[..end].to_owned())), &after[end..])
         } else if let Some(quoted) = rest.strip_prefix('[').filter(|r| r.starts_with('"')) {
             let end = quoted.find("\"]").map_or(quoted.len(), |end| end + 1);
+            // `push_key` writes Rust's escapes, of which JSON has not all: the path ends at such a
+            // key.
             let key = serde_json::from_str(&quoted[..end]).ok();
             (key.map(Step::Key), quoted.get(end + 1..).unwrap_or_default())
         } else if let Some((index, after)) =

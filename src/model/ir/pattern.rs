@@ -119,6 +119,7 @@ fn glob(pattern: &str, text: &str) -> bool {
         return false;
     };
     let Some(last) = pieces.next_back() else { return rest.is_empty() };
+    // The first match of each piece leaves the most for those after it, so none is tried twice.
     for piece in pieces {
         let Some(at) = rest.find(piece) else { return false };
         rest = &rest[at + piece.len()..];

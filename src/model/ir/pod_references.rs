@@ -47,6 +47,7 @@ pub fn pod_references(spec: &Json) -> Vec<PodReference<'_>> {
                 let first = all.len();
                 add(field, from, &ENV, &path, &mut all);
                 let name = variable.get("name").and_then(Json::as_str);
+                // Of this variable only; those before it are in the same list.
                 all[first..].iter_mut().for_each(|reference| reference.variable = name);
             }
             for (index, from) in items(container, "envFrom") {

@@ -17,6 +17,7 @@ pub fn quantity(value: &Json) -> Option<f64> {
     let (whole, rest) = digits(unsigned);
     let (fraction, unit) = rest.strip_prefix('.').map_or(("", rest), digits);
     let sign = if text.starts_with('-') { "-" } else { "" };
+    // Zeros on both sides, because Rust parses neither a lone point nor an empty text.
     let decimal = format!("{sign}0{whole}.{fraction}0");
     let number: f64 = decimal.parse().ok().filter(|_| !text.is_empty())?;
 
@@ -39,6 +40,7 @@ pub fn quantity(value: &Json) -> Option<f64> {
         "Pi" => 1024.0 * 1024.0 * 1024.0 * 1024.0 * 1024.0,
         "Ei" => 1024.0 * 1024.0 * 1024.0 * 1024.0 * 1024.0 * 1024.0,
         _ => {
+            // After `E`, which alone is exa.
             let exponent: i64 = unit.strip_prefix(['e', 'E'])?.parse().ok()?;
             return format!("{decimal}e{exponent}").parse().ok();
         }

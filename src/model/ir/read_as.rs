@@ -100,6 +100,7 @@ impl<'de> Deserializer<'de> for Tree<'de, '_> {
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        // Types read the fields that they do not have as serde's `IgnoredAny`.
         self.trace.unknown.push(self.trace.path.clone());
         visitor.visit_unit()
     }
@@ -123,6 +124,8 @@ impl<'de> SeqAccess<'de> for Items<'de, '_> {
         seed: S,
     ) -> Result<Option<S::Value>, Error> {
         let Some((index, json)) = self.items.next() else { return Ok(None) };
+        // After an error it is not popped: then the path is the place of the value that did not
+        // fit.
         self.trace.path.push(Step::Index(index));
         let value = seed.deserialize(Tree { json, trace: self.trace })?;
         self.trace.path.pop();
@@ -146,6 +149,7 @@ impl<'de> MapAccess<'de> for Entries<'de, '_> {
     ) -> Result<Option<S::Value>, Error> {
         let Some((key, value)) = self.entries.next() else { return Ok(None) };
         self.value = value;
+        // The path has the key before its value is read, so that an unknown field is noted with it.
         self.trace.path.push(Step::Key(key.clone()));
         seed.deserialize(BorrowedStrDeserializer::new(key)).map(Some)
     }

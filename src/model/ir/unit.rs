@@ -70,6 +70,7 @@ impl Unit {
         for spec in &self.values {
             let mut place = &mut root;
             for segment in spec.path.segments() {
+                // Indexing inserts null for a key that is new.
                 if !place.is_object() {
                     *place = Json::Object(serde_json::Map::new());
                 }

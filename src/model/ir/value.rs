@@ -207,6 +207,7 @@ impl Value {
 /// decides.
 fn any(children: impl Iterator<Item = Option<Condition>>) -> Option<Condition> {
     let mut conditions = children.collect::<Option<Vec<Condition>>>()?;
+    // Neighbors only: parts of one feature stand together, and a longer condition is right, too.
     conditions.dedup();
     match conditions.len() {
         0 | 1 => conditions.pop(),

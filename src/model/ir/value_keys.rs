@@ -16,6 +16,7 @@ pub fn value_keys<'n>(
     version: &str,
 ) -> BTreeMap<&'n str, String> {
     let mut names: Vec<&str> = names.into_iter().collect();
+    // Sorted, so that keys do not depend on the order of objects in the bundle.
     names.sort_unstable();
     names.dedup();
     let stable = |name: &&str| stable_key(name, version);
@@ -41,6 +42,7 @@ pub fn distinct<T>(items: &[T], candidates: &[&dyn Fn(&T) -> String]) -> Vec<Str
             .map(|(item, found)| found.is_none().then(|| candidate(item)))
             .collect();
         let mut claims: BTreeMap<String, usize> = BTreeMap::new();
+        // Keys of earlier candidates count as well: no later one may take them.
         for text in found.iter().chain(&open).flatten() {
             *claims.entry(text.clone()).or_default() += 1;
         }
@@ -75,6 +77,7 @@ fn without_version_of_operator(name: &str, version: &str) -> String {
         return name.to_owned();
     }
     let version = version.to_lowercase();
+    // Names of objects cannot have a `+`, and names of Services and containers no dots.
     for version in [version.clone(), version.replace(['.', '+'], "-")] {
         for written in [format!("-v{version}"), format!("-{version}")] {
             let Some(start) = name.find(&written).filter(|start| *start > 0) else { continue };

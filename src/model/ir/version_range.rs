@@ -64,6 +64,8 @@ impl VersionRange {
     /// Returns true if `version` is in the range.
     pub fn contains(&self, version: &Version) -> bool {
         let holds = |(operator, bound): &(Operator, Version)| {
+            // `Ord` of the crate compares build metadata as well, which have no order (semver.org,
+            // 10).
             let order = version.cmp_precedence(bound);
             match operator {
                 Operator::Less => order == Ordering::Less,
@@ -94,6 +96,8 @@ fn compare(
         other => return Err(format!("`{other}` is not a comparison")),
     };
 
+    // blang/semver takes any `x` for a wildcard, also that of `1.0.0-next`; here it must be a whole
+    // part.
     if !version.split('.').any(|part| part == "x") {
         let version = Version::parse(version)
             .map_err(|error| format!("`{}`: {error}", version.escape_debug()))?;
@@ -113,6 +117,7 @@ fn compare(
             into.push((Operator::Less, next));
         }
         Operator::NotEqual => {
+            // blang/semver makes `<1.2.0 >=1.3.0` of `!=1.2.x`, which no version fulfills.
             return Err("`!=` cannot be used with `x`".to_owned());
         }
     }
