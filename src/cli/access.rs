@@ -11,8 +11,10 @@ use std::sync::Arc;
 pub(super) fn access(global: &Global) -> Access {
     let variables = Environment::VARIABLES
         .iter()
+        // Only these, so that nothing else of the environment can reach a build.
         .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
     let shows = std::io::stderr().is_terminal() && !global.quiet;
+    // In a log, each update of a bar would be a line.
     let target = if shows { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     Access {
         offline: global.offline,
@@ -38,6 +40,7 @@ impl Reporter for Terminal {
     #[expect(clippy::print_stderr, reason = "asked for with -v")]
     fn line(&self, line: &str) {
         let line = escape::line(line);
+        // A bar that is drawn would overwrite the line.
         self.bars.suspend(|| eprintln!("{line}"));
     }
 

@@ -66,6 +66,7 @@ impl Add {
         let lock = diagnostics.report(lock::read(&lock::path_of(&global.config)))?;
         let added = add::add(&request, &global.config, &lock, access(global), diagnostics)?;
 
+        // Printed before it is written, so that --dry-run prints the same.
         output.list(&added.table.lines().collect());
         if self.dry_run {
             return Some(Exit::Clean);

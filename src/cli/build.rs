@@ -70,6 +70,7 @@ impl Build {
 
         let sources = SourceResolver::of(&config, access(global));
         let out = self.out.clone().unwrap_or_else(|| config.out());
+        // Before the first chart is staged there.
         let is_first = !out.exists();
         // About the output directory; printed after the findings about bundles.
         let mut found = Diagnostics::new();
@@ -86,6 +87,7 @@ impl Build {
         if global.verbose > 0 {
             output.note(&built.counts.iter().collect());
         }
+        // A level can make an error of a warning, after which nothing may be written.
         config.set_levels(diagnostics);
         if diagnostics.has_errors() {
             return None;
@@ -108,6 +110,7 @@ impl Build {
             return None;
         }
 
+        // The directory is missing only after an error that is reported above.
         let finished =
             directory?.finish(&staged, &outdated, deployment_files.as_ref(), diagnostics);
         let ended = finished.and_then(|changes| {
@@ -145,6 +148,7 @@ impl Build {
         diagnostics: &mut Diagnostics,
         out: &Path,
     ) -> (Exit, Lines) {
+        // Without all bundles, charts of the others would look like orphans.
         if self.names.is_empty() {
             comparison.warn_about_orphans(out, diagnostics);
         }
@@ -220,6 +224,7 @@ fn collect(
     mut found: Diagnostics,
     diagnostics: &mut Diagnostics,
 ) -> (Vec<BuiltChart>, Vec<Staged>) {
+    // In the order of bundles.toml, whichever thread was first.
     let (mut charts, mut staged, mut warnings) = (Vec::new(), Vec::new(), Diagnostics::new());
     for finished in finished {
         diagnostics.extend(finished.moved);
@@ -252,6 +257,8 @@ fn outdated(
 fn in_order(releases: &[Release]) -> Vec<&Release> {
     let mut left: Vec<&Release> = releases.iter().collect();
     let mut ordered = Vec::new();
+    // Bundles that are not built now count as installed. Circles are errors of the configuration,
+    // so that nothing is left over.
     let is_left = |name: &String, left: &[&Release]| left.iter().any(|it| it.bundle == *name);
     while let Some(next) =
         left.iter().position(|it| !it.depends_on.iter().any(|name| is_left(name, &left)))
@@ -367,6 +374,7 @@ fn summary(
         text.push(format!("{:<width$}  removed", dir.display()));
     }
     let mut deployment_files: BTreeMap<_, usize> = BTreeMap::new();
+    // REPORT.md is about all charts, and installs none.
     let reported =
         changes.deployment_files.iter().filter(|file| file.as_path() != Path::new(BUILD_REPORT));
     for first in reported.filter_map(|file| file.iter().next()) {

@@ -30,6 +30,7 @@ impl CheckServing {
             return Exit::Clean;
         }
 
+        // Not those of an invocation: there is no bundles.toml, and findings are the result.
         let mut diagnostics = Diagnostics::new();
         let checked = serving::check_files(&self.paths, &self.api, &mut diagnostics);
         output.diagnostics(&diagnostics);

@@ -84,6 +84,7 @@ impl FailOn {
 impl Diff {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         if self.output.is_none() {
+            // Before anything is reported, also by the configuration.
             invocation.output.keep_stdout_for_result();
         }
         let report = self.compare(invocation)?;
@@ -159,16 +160,20 @@ impl Diff {
                 let known: Vec<String> = diagnostics.iter().map(|d| d.message.clone()).collect();
                 diagnostics.extend(found.into_iter().filter(|d| !known.contains(&d.message)));
                 let (mut old, mut new) = sides?;
+                // Only the loaded charts say which bundle they are of, and with it the namespace.
                 let namespace = self.known_namespace(&operands, [&old, &new]);
                 if let Some(namespace) = &namespace {
                     let operands = Operands { namespace, ..operands.clone() };
+                    // What this reports is known from the first time.
                     (old, new) = self.sides(&operands, pair, &mut Diagnostics::new())?;
                     new.label.push_str(&format!(" in namespace {namespace}"));
                 }
+                // In both directions: CRDs may move into the chart NAME-crds, or out of it.
                 diagnostics.report(operands.add_separate_crds(&old, &mut new))?;
                 diagnostics.report(operands.add_separate_crds(&new, &mut old))?;
                 let options = Options { values: environment.files.clone(), ..options.clone() };
                 let set = diff::compare(old, new, &options);
+                // Else a reviewer would read the same changes once for each environment.
                 let same = of_pair.iter_mut().find(|(_, other)| is_same_report(other, &set));
                 match same {
                     Some((names, _)) => names.push(&environment.name),
@@ -192,6 +197,7 @@ impl Diff {
 
     /// Returns the namespace of the configuration for sides whose objects may name it themselves.
     fn known_namespace(&self, operands: &Operands<'_>, sides: [&Side; 2]) -> Option<String> {
+        // Charts of bundle2chart have expressions in place of the namespace.
         if self.namespace.is_some() || sides.iter().all(|side| side.follows_namespace) {
             return None;
         }
@@ -327,6 +333,7 @@ fn unused_ignores(comparisons: &[Comparison], diagnostics: &mut Diagnostics) {
     let all: Vec<Ignored> = comparisons.iter().flat_map(ignored).collect();
     let mut reported: Vec<&str> = Vec::new();
     for Ignored { pattern, .. } in &all {
+        // A pattern of bundles.toml is for all charts, so one that it matches is enough.
         let used = all.iter().any(|other| other.pattern == *pattern && other.changes > 0);
         if !used && !reported.contains(&pattern.as_str()) {
             reported.push(pattern);

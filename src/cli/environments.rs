@@ -23,6 +23,7 @@ pub(super) struct Environment {
 /// Fails if a file cannot be read or is no mapping.
 pub(super) fn read(arguments: &[String]) -> Result<Vec<Environment>, Fatal> {
     let parsed: Vec<(Option<&str>, &str)> = arguments.iter().map(|text| parse(text)).collect();
+    // In the order of the command line, which is that of the reports.
     let mut names: Vec<&str> = Vec::new();
     for name in parsed.iter().filter_map(|(name, _)| *name) {
         if !names.contains(&name) {

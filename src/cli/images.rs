@@ -54,6 +54,7 @@ fn mirror(text: &str) -> Result<String, String> {
 
 impl Images {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
+        // clap can require an option for a value of another one, but not forbid it for the rest.
         if self.mirror.is_some() && self.format != Format::Idms {
             let text = "error: `--mirror` can only be used with `--format idms`";
             invocation.output.error(&Lines::from_iter([text]));
@@ -74,6 +75,8 @@ impl Images {
             return None;
         }
 
+        // The list is for people and may have diagnostics next to it; all other formats are for
+        // programs.
         let text = match (self.format, &self.mirror) {
             (Format::List, _) => {
                 output.list(&images::list(&bundles));

@@ -28,6 +28,7 @@ run-as-user-missing = "allow"
 /// Writes a configuration template; never overwrites an existing file.
 pub(super) fn run(config: &Path, output: &mut Output) -> Exit {
     let created =
+        // In one step, so that a file that appears in between is not overwritten.
         std::fs::File::create_new(config).and_then(|mut file| file.write_all(TEMPLATE.as_bytes()));
     match created {
         Ok(()) => {

@@ -62,6 +62,7 @@ impl Inspect {
         settings.operator.watch = self.watch.clone().map(|watch| (watch, None));
         settings.operator.certificates = CertificateProvider::named(&self.certificates);
         let compiled = match &loaded {
+            // A copy, because the report shows the bundle as it was loaded.
             Some(loaded) => {
                 pipeline::compile_loaded(loaded.clone(), &files, &settings, diagnostics)
             }
@@ -100,6 +101,8 @@ fn objects(unit: &crate::ir::Unit, release: &Release<'_>) -> String {
             let text = |pointer: &str| {
                 object.pointer(pointer).and_then(|v| v.as_str()).unwrap_or_default()
             };
+            // NUL comes before all characters of names, so that this is the order of the three
+            // parts.
             let key =
                 [text("/kind"), text("/metadata/namespace"), text("/metadata/name")].join("\0");
             (key, object)

@@ -49,6 +49,7 @@ impl LockCommand {
             Some(names) => pipeline::select_bundles(&config, names, diagnostics)?,
             None => Vec::new(),
         };
+        // All of them, also with names: a lock file is for the whole configuration.
         let missing = old.missing(&config, &[]);
         let is_needed = |bundle: &&BundleConfig| {
             upgraded.iter().chain(&missing).any(|other| other.name == bundle.name)
@@ -73,7 +74,10 @@ impl LockCommand {
         } else if self.check {
             (format!("{count} would change"), Exit::Findings)
         } else {
+            // Separate, because all others are printed.
             let mut failed = Diagnostics::new();
+            // bundles.toml first: an entry for the old tag is then another source's, and written
+            // again by the next `lock` or `build`.
             let written = edited.is_none_or(|(path, text)| add::write(&path, &text, &mut failed))
                 && failed.report(lock::write(&path, &new)).is_some();
             if !written {

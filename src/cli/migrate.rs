@@ -48,6 +48,7 @@ fn named(text: &str) -> Result<(String, String), String> {
 impl Migrate {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         let Invocation { global, output, diagnostics } = invocation;
+        // Before anything is read: swapped arguments would fail with errors about their content.
         diagnostics.report(self.in_order())?;
         let migrated = match &self.bundle {
             Some(bundle) => self.hand_made(bundle, global, output, diagnostics)?,

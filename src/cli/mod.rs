@@ -103,6 +103,7 @@ impl Invocation<'_> {
     /// registries, else with the defaults; `None` after an error.
     fn configuration_if_any(&mut self) -> Option<(Option<Config>, SourceResolver)> {
         let access = access::access(self.global);
+        // `inspect` and `diff` can do without it.
         if !self.global.config.exists() {
             let (network, limits) = (Network::default(), Limits::default());
             let base = Path::new("");
@@ -215,6 +216,8 @@ fn usage(mut error: clap::Error) -> ExitCode {
     // Escape line breaks in arguments, so that the message has no forged lines.
     let arguments =
         std::env::args_os().map(|text| escape::visible(&text.to_string_lossy()).into_owned());
+    // clap quotes arguments in its messages and has no hook to escape them, so it parses them
+    // again.
     if let Err(visible) = Cli::try_parse_from(arguments) {
         error = visible;
     }
@@ -241,6 +244,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(error),
     };
+    // Only the program: whoever embeds the library has no worker to start.
     jq::run_in(own_program());
 
     // The main thread's stack size depends on the shell's limit, which may be too small.

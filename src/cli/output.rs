@@ -30,6 +30,7 @@ impl Output {
         reason = "NO_COLOR and TERM are the terminal's, not the build's"
     )]
     pub(super) fn new(global: &Global) -> Self {
+        // no-color.org: set, and not empty.
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let colours = !no_colour && !dumb;
@@ -85,6 +86,7 @@ impl Output {
         } else {
             diagnostics.clone()
         };
+        // Only for code hosts; all others get paths as they were written.
         let locate = |place: &diag::Place| self.repository.locate(place);
         let text = match self.format {
             MessageFormat::Human => diag::human::render(&shown, self.colour),
@@ -92,6 +94,7 @@ impl Output {
             MessageFormat::Github => diag::github::render(&shown, &locate),
             MessageFormat::Sarif => diag::sarif::render(&shown, &locate),
         };
+        // A pipe reads either the diagnostics or the result.
         if self.format == MessageFormat::Human || self.has_result {
             self.write_stderr(&text);
         } else {

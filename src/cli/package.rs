@@ -52,6 +52,7 @@ impl Package {
             return Some(check_record(&packages, &out, output));
         }
 
+        // Before the first package is written, so that an error leaves the directory as it is.
         let attestations = if self.attest {
             let read = lock::read(&lock::path_of(&global.config));
             let lock = diagnostics.report(read)?;

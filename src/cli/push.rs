@@ -59,6 +59,8 @@ impl Push {
         let resolver = SourceResolver::of(&config, access(global));
 
         let remotes = registry.look_up(&packages.selected, &resolver, diagnostics);
+        // Before the first push: with a registry that does not answer, some charts would be there
+        // and others not.
         if diagnostics.has_errors() {
             return None;
         }

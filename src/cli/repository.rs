@@ -39,6 +39,7 @@ impl Repository {
         let top = workspace
             .filter(|top| working.starts_with(top))
             .or_else(|| {
+                // A `.git` may be a file: in worktrees and submodules it is one.
                 let git = working.ancestors().find(|folder| folder.join(".git").exists());
                 git.map(Path::to_owned)
             })
@@ -102,6 +103,7 @@ impl Repository {
 
     /// Returns the path relative to the repository root, or the absolute path if it is outside.
     fn relative(&self, file: &Path) -> String {
+        // By the text of the path: `canonicalize` would follow links, which Git shows as files.
         let mut absolute = PathBuf::new();
         for part in self.working.join(file).components() {
             match part {

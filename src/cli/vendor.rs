@@ -28,6 +28,7 @@ impl Vendor {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         let (config, lock) = invocation.configuration_and_lock()?;
         let Invocation { global, output, diagnostics } = invocation;
+        // Else the copy would be incomplete without a word.
         not_locked(&lock, &config, &[], &lock::path_of(&global.config), diagnostics);
         if diagnostics.has_errors() {
             return None;
@@ -61,6 +62,7 @@ impl Vendor {
 
 /// Returns the `[[mirror]]` tables that the configuration lacks.
 fn advice(config: &Config, lock: &Lock, target: &str) -> Lines {
+    // One table for each registry covers all of its repositories.
     let hosts: BTreeSet<&str> =
         lock.bundles.iter().filter_map(|entry| entry.pin()?.reference.split('/').next()).collect();
     let is_target = |to: &MirrorTarget| match to {
