@@ -106,8 +106,10 @@ impl ClusterServiceVersion {
     /// Checks `object` and reads it. All wrong types are reported; returns `None` if there are any.
     pub(super) fn read(object: Object, diagnostics: &mut Diagnostics) -> Option<Self> {
         let mut reader = Reader { object: &object, diagnostics: Diagnostics::new() };
+        // First, so that what follows from a wrong type is not reported again.
         reader.types();
         let null = Value::Null;
+        // Null instead of an early return: all parts are read, and report what they lack.
         let spec = object.root.get("spec").unwrap_or(&null);
         reader.expect_map(spec, ".spec");
 
@@ -256,6 +258,7 @@ impl Reader<'_> {
     fn types(&mut self) {
         let json = Release::LITERAL.object(self.object).unwrap_or_default();
         for mismatch in typed::mismatches::<types::Csv>(json) {
+            // The path is the subject of this message.
             let why = mismatch.why.strip_prefix("it ").unwrap_or(&mismatch.why);
             let message = format!("`{}` {why}", mismatch.path);
             let hint = mismatch.spelling().unwrap_or(OLM_REFUSES);
@@ -295,6 +298,7 @@ impl Reader<'_> {
             Origin::File { file, document, path: object, .. } => Origin::Csv {
                 file: file.clone(),
                 document: *document,
+                // A CSV may be an item of a List.
                 path: format!("{object}{path}"),
             },
             other => other.clone(),
@@ -330,6 +334,7 @@ impl Reader<'_> {
             self.expect_map(&spec, &format!("{path}.spec"));
             deployments.push(StrategyDeployment {
                 name: text_of(entry, "name"),
+                // To Go, null is an empty map.
                 label: entry.get("label").filter(|label| !label.is_null()).cloned(),
                 spec,
                 origin: self.origin(path),

@@ -110,10 +110,12 @@ impl Reader<'_> {
         let mut webhooks = Vec::new();
         for (index, entry) in list_of(spec, &["webhookdefinitions"]).iter().enumerate() {
             let place = format!("{list}[{index}]");
+            // Other types have been reported with those of the whole CSV.
             let Some(definition) = entry.as_map() else { continue };
             self.unknown_fields(definition, &place);
             let port = self.port(entry, &place);
             let webhook = WebhookDescription {
+                // Replaced below, once the type is known.
                 kind: WebhookKind::Validating,
                 name: text_of(entry, "generateName"),
                 deployment: text_of(entry, "deploymentName"),
@@ -184,6 +186,7 @@ impl Reader<'_> {
     fn target_port(&mut self, entry: &Value, place: &str, port: i64) -> Value {
         let path = format!("{place}.targetPort");
         match entry.get("targetPort") {
+            // The name of a port of the container, as in a Service.
             Some(Value::Text(name)) if !name.is_empty() => Value::text(name),
             Some(Value::Number(Number::Int(number))) if *number != 0 => {
                 self.in_range(*number, path).into()

@@ -67,9 +67,11 @@ pub fn load(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Option<Bundle
         None => Requirements::default(),
     };
     if let Some(csv) = &mut csv {
+        // After the requirements, which read the same properties from their file.
         properties::annotate(&mut csv.object, files);
     }
     // Dependencies are checked after all bundles are compiled, when the files are no longer there.
+    // Lines are looked up for findings only, in one parse of each file that has any.
     let mut positions = Positions::new(files);
     for dependency in &mut requirements.dependencies {
         positions.complete(&mut dependency.place);
@@ -96,6 +98,7 @@ pub(super) fn read_manifests(
     objects: &mut Vec<Object>,
     diagnostics: &mut Diagnostics,
 ) {
+    // A map by name: OLM walks the directory in lexical order, too.
     for (name, bytes) in &files.manifests {
         let file = files.manifest_name(name);
         if let Some(documents) = documents(&file, bytes, files, diagnostics) {
@@ -170,6 +173,7 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
                 }
                 text
             }
+            // To Go, null is the empty text, which is a missing annotation.
             Value::Null => continue,
             _ => {
                 let message = format!("annotation `{key}` is {}, not a string", value.type_name());
@@ -192,6 +196,7 @@ pub(super) fn documents(
     files: &BundleFiles,
     diagnostics: &mut Diagnostics,
 ) -> Option<Documents> {
+    // Line and column by hand: Rust's error has an offset only, which no editor goes to.
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
@@ -387,6 +392,7 @@ pub(super) fn flatten(
             let position = Position {
                 file: position.file,
                 document: position.document,
+                // Lists in lists have no lines of their own.
                 line: item_lines.get(index).copied().unwrap_or(position.line),
                 path: format!("{}.items[{index}]", position.path),
                 own: position.own,
@@ -438,6 +444,8 @@ fn fill_list_item(item: &mut Map, kind: &str, api_version: Option<&Value>) {
     if kind.is_empty() {
         return;
     }
+    // apimachinery's `decodeToList` does the same: the API server omits both in items of typed
+    // lists.
     item.entry("kind".to_owned()).or_insert_with(|| Value::text(kind));
     if let Some(api_version) = api_version {
         item.entry("apiVersion".to_owned()).or_insert_with(|| api_version.clone());

@@ -14,6 +14,7 @@ pub fn overlays(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Vec<Objec
         let Some(read) = documents(&file.name, &file.content, files, diagnostics) else {
             continue;
         };
+        // Phase and switch are for the objects of this file only.
         let first = objects.len();
         for document in read.documents {
             let position = Position {
@@ -71,6 +72,7 @@ fn within(file: &OverlayFile, inline: &Span, place: &Place) -> Span {
         return Span::new(&inline.source, range);
     }
 
+    // Lines are those of the value; `locate` maps them to bundles.toml, through TOML's escapes.
     let text = std::str::from_utf8(&file.content).unwrap_or_default();
     let Some(line) = place.line else { return inline.clone() };
     let mut start = 0;

@@ -13,6 +13,7 @@ const KUSTOMIZATIONS: [&str; 2] = ["kustomization.yaml", "kustomization.yml"];
 /// there are no objects.
 pub fn own_manifests(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Option<Vec<Object>> {
     let start = diagnostics.mark();
+    // Before they are parsed: a kustomization without apiVersion would be reported as no object.
     diagnostics.extend(files.manifests.keys().filter_map(|name| kustomization(name)));
     let mut objects = Vec::new();
     if !diagnostics.has_errors_since(start) {

@@ -42,6 +42,7 @@ pub fn is_plain_schema(schema: &Value) -> bool {
         "not" => is_plain_schema(value),
         "items" => is_plain_schema(value) || is_list(value, is_plain_schema),
         "additionalItems" | "additionalProperties" => is_bool(value) || is_plain_schema(value),
+        // Free-form JSON.
         "default" | "example" => true,
         "enum" => value.as_seq().is_some(),
         "x-kubernetes-validations" => is_list(value, is_plain_rule),

@@ -45,6 +45,7 @@ impl<'f> Positions<'f> {
         if !self.read.contains_key(file) {
             let text = content(file, self.files).and_then(|bytes| std::str::from_utf8(bytes).ok());
             let text = text.unwrap_or_default();
+            // Also without a text: a file that is not there is not looked for again.
             self.read.insert(file.clone(), (text, documents(text)));
         }
 
@@ -130,6 +131,7 @@ fn documents(text: &str) -> Vec<Document> {
     let mut number = 0;
     let mut open: Vec<Open> = Vec::new();
     for event in Events::new(text) {
+        // The error is reported by who parsed the file; findings above it still have places.
         let Ok((event, at)) = event else { break };
         let (node, name) = match event {
             Event::DocumentStart(found) => {
@@ -157,6 +159,7 @@ fn documents(text: &str) -> Vec<Document> {
             Event::Scalar { text, .. } => {
                 (Node { start: at, content: Content::Scalar }, Some(text.into_owned()))
             }
+            // The content is at the anchor; a path into it ends at the alias, where it is used.
             Event::Alias(..) => (Node { start: at, content: Content::Scalar }, None),
         };
         match open.last_mut() {

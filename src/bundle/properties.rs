@@ -37,6 +37,7 @@ pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
     let mut properties = match own.map(serde_json::from_str::<Json>) {
         None | Some(Ok(Json::Null)) => Vec::new(),
         Some(Ok(Json::Array(items))) => items.iter().map(property).collect(),
+        // `requirements` reports an annotation that is no list.
         Some(_) => return,
     };
     properties.append(&mut added);

@@ -278,6 +278,7 @@ impl Reader {
     /// The APIs that the ClusterServiceVersion requires.
     fn required(&mut self, csv: &ClusterServiceVersion) {
         for crd in &csv.required_crds {
+            // A CSV names the CRD, `PLURAL.GROUP`, and not its group.
             let group = crd.name.split_once('.').map_or("", |(_, group)| group).to_owned();
             if group.is_empty() || crd.kind.is_empty() || crd.version.is_empty() {
                 let message =
@@ -315,6 +316,7 @@ fn text<'v>(value: &'v Value, key: &str) -> Result<&'v str, String> {
 
 fn package(value: &Value) -> Result<Requirement, String> {
     let name = text(value, "packageName")?;
+    // `olm.package.required` has `versionRange`, `olm.package` in dependencies.yaml has `version`.
     let range = text(value, "versionRange").or_else(|_| text(value, "version"))?;
     let parsed = VersionRange::parse(range)
         .map_err(|why| format!("invalid version range `{}`: {why}", range.escape_debug()))?;
@@ -340,6 +342,7 @@ fn constraint(value: &Value, depth: usize, rest: &mut usize) -> Result<Requireme
     if depth > DEEPEST {
         return Err(format!("constraints are nested deeper than {DEEPEST}"));
     }
+    // Shared by all constraints: nested lists could multiply, whatever each of them is limited to.
     *rest = rest.checked_sub(1).ok_or(format!("constraints have more than {MOST} parts"))?;
     let mut list = |key: &str| -> Result<Vec<Requirement>, String> {
         let list = value.get(key).and_then(|inner| inner.get("constraints"));
@@ -348,6 +351,7 @@ fn constraint(value: &Value, depth: usize, rest: &mut usize) -> Result<Requireme
     };
     let has = |key: &str| value.get(key).is_some_and(|inner| !inner.is_null());
     let mut kinds =
+        // `none` was the name of `not` in operator-framework/api before its pull request 221.
         ["package", "gvk", "all", "any", "not", "none", "cel"].into_iter().filter(|key| has(key));
     let (Some(kind), None) = (kinds.next(), kinds.next()) else {
         return Err("it must have exactly one of `all`, `any`, `not`, `package`, `gvk` and `cel`"

@@ -159,6 +159,7 @@ impl ser::SerializeSeq for Parts<'_> {
         let Place { json, path, found } = &mut self.place;
         let index = self.index;
         self.index += 1;
+        // Both lists have the same length, because one was read from the other.
         let Some(json) = json.get(index) else { return Ok(()) };
         value.serialize(Place { json, path: format!("{path}[{index}]"), found })
     }
@@ -173,6 +174,7 @@ impl ser::SerializeMap for Parts<'_> {
     type Error = Error;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
+        // Keys of maps are strings in the API, but types of their own to serde.
         let key = serde_json::to_value(key).map_err(ser::Error::custom)?;
         self.key = key.as_str().unwrap_or_default().to_owned();
         Ok(())

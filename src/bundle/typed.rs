@@ -119,6 +119,8 @@ fn check<T: ApiType>(mut json: Json) -> TypeCheck {
     let Ok(read) = read else {
         return TypeCheck { mismatches: mismatches::<T>(json), ..TypeCheck::default() };
     };
+    // Twice: types are those of what was written, and a required field with a zero value is like a
+    // missing one to the API server.
     let mismatches = walk(&read.value, &json).mismatches;
     drop_zeros(&mut json);
     let missing = read_as::<T>(&json).map(|read| walk(&read.value, &json).missing);
@@ -144,6 +146,7 @@ pub(super) fn mismatches<T: ApiType>(mut json: Json) -> Vec<TypeMismatch> {
             Err(wrong) => wrong,
         };
         let (path, why) = (path_of(&wrong.path), wrong.why);
+        // The replacement did not fit either, so the next attempt would find it again.
         let again = found.iter().any(|mismatch| mismatch.path == path);
         let value = wrong.path.iter().try_fold(&mut json, |value, step| match step {
             Step::Key(key) => value.get_mut(key),
