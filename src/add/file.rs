@@ -33,6 +33,7 @@ pub(crate) fn read(path: &Path, diagnostics: &mut Diagnostics) -> Option<String>
 /// Writes the file at `path` atomically, with the permissions that it has; a link stays a link.
 pub(super) fn write(path: &Path, text: &str, diagnostics: &mut Diagnostics) -> bool {
     let replace = || -> io::Result<()> {
+        // A rename onto a link would replace the link, not the file.
         let path = fs::canonicalize(path)?;
         let permissions = fs::metadata(&path)?.permissions();
         let folder = path.parent().unwrap_or(Path::new("."));

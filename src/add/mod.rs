@@ -80,6 +80,7 @@ pub(crate) fn add(
 ) -> Option<Added> {
     let text = file::read(path, diagnostics)?;
     let source = request.source.keys(path);
+    // As a table of the configuration, so that its mirrors, registries and defaults apply.
     let draft = Table::new(DRAFT, &source).to_text();
     let config = parse(path, appended(&text, &draft), diagnostics)?;
     let mut settings = config.bundles.iter().find(|bundle| bundle.name == DRAFT)?.clone();
@@ -114,6 +115,7 @@ pub(crate) fn add(
     settings.package = None;
 
     let start = diagnostics.mark();
+    // With the settings that are written below: a build would find the same.
     let compiled = pipeline::compile_loaded(bundle.clone(), &files, &settings, diagnostics);
     let noticed: Vec<Code> = diagnostics.since(start).iter().map(|found| found.code).collect();
     only_errors(start, diagnostics);
@@ -208,6 +210,7 @@ fn relative(found: &str, config: &Path) -> String {
     let (Some(folder), true) = (folder, Path::new(found).is_relative()) else {
         return found.to_owned();
     };
+    // The way back from there needs the names of directories above this one.
     if folder.is_absolute() || folder.components().any(|part| part == Component::ParentDir) {
         return std::path::absolute(found)
             .map_or_else(|_| found.to_owned(), |path| path.display().to_string());

@@ -56,6 +56,7 @@ pub(super) fn propose(subject: &Subject<'_>, table: &mut Table) {
 impl Subject<'_> {
     /// Helm rejects a release with a kind that the cluster does not have.
     fn filters(&self, table: &mut Table) {
+        // Some operators define APIs of these groups themselves; those come with the bundle.
         let own: BTreeSet<(&str, &str)> = self
             .bundle
             .crds
@@ -87,6 +88,7 @@ impl Subject<'_> {
     /// Comes after the other proposals, because its `[[bundle.overlay]]` ends the keys of `[[bundle]]`.
     fn operand(&self, table: &mut Table) {
         let first = FirstResource::of(&self.bundle.csv);
+        // The example is in a literal string of TOML, which cannot contain its own quotes.
         let first = first.filter(|first| first.is_short() && !first.yaml.contains("'''"));
         if let Some(FirstResource { kind, yaml, .. }) = first {
             let why = format!(
@@ -197,6 +199,8 @@ impl Subject<'_> {
                 Source::Catalog(wanted) => Some(wanted.package.text.clone()),
                 _ => other.package.as_ref().map(|package| package.text.clone()),
             };
+            // The lock first: it has the package of an image or a path, which bundles.toml rarely
+            // names.
             locked.or(wanted).unwrap_or_else(|| other.name.clone())
         };
         let mut found = others.filter(|other| accepts(&package(other)));

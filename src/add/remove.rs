@@ -51,6 +51,7 @@ pub(crate) fn remove(path: &Path, name: &str, diagnostics: &mut Diagnostics) -> 
 fn starts(table: &Table) -> Vec<usize> {
     let mut found: Vec<usize> = table
         .span()
+        // A table that only the names of others or dotted keys imply has no header.
         .filter(|span| !table.is_implicit() && !table.is_dotted() && !span.is_empty())
         .map(|span| span.start)
         .into_iter()
@@ -72,6 +73,7 @@ fn without(text: &str, removed: &[usize], all: &[usize]) -> String {
     let mut at = 0;
     for start in removed {
         let next = all.iter().copied().find(|other| other > start);
+        // Comments between two removed tables go with them.
         let end = match next {
             Some(next) if removed.contains(&next) => next,
             next => end(text, *start, next),

@@ -33,7 +33,9 @@ pub(crate) fn set_tag(
     };
 
     let old = diagnostics.report(Reference::parse(reference))?;
+    // Without the digest of the old reference, which would win over the new tag.
     *reference = format!("{}:{tag}", old.name);
+    // A wrong tag is an error before anything is written.
     diagnostics.report(Reference::parse(reference))?;
     let mut text = span.source.text.clone();
     text.replace_range(span.range.clone(), &quoted(reference));

@@ -49,6 +49,7 @@ pub(crate) fn attach(
         Some(())
     };
 
+    // The SBOM as it is, for scanners that read no in-toto statements; signed, it is in one, too.
     let sbom = [("org.opencontainers.image.title", "cyclonedx.json")];
     add(&attachment(SBOM_TYPE, &sbom, &|| Ok(attestations.sbom.clone())), diagnostics)?;
     let Some(signer) = signer else {
@@ -69,6 +70,7 @@ pub(crate) fn attach(
     for (predicate, statement) in &statements {
         let Some(statement) = statement else { continue };
         let annotations = [(BUNDLE_CONTENT, "dsse-envelope"), (BUNDLE_PREDICATE, *predicate)];
+        // Only called if there is none yet, so that a second push asks for no signature.
         let content = || sigstore_bundle(statement, signer);
         add(&attachment(BUNDLE_TYPE, &annotations, &content), diagnostics)?;
     }
@@ -98,6 +100,7 @@ fn sign(
     let repository = diagnostics.report(Reference::parse(reference))?.name;
     let tag = format!("{repository}:{}.sig", digest.replace(':', "-"));
     if sources.tag_digest(&tag, diagnostics)?.is_some() {
+        // ECDSA signatures are random: a new one would move the tag with each push.
         return Some(false);
     }
 

@@ -21,5 +21,6 @@ pub(crate) fn helm_provenance(package: &Package, key: &str) -> Result<Vec<u8>, F
 
 /// Returns the signed text: two YAML documents, which Helm separates by `...`.
 fn message(metadata: &str, file: &str, digest: &str) -> String {
+    // Not `---`: lines of a clear-signed text cannot begin with a dash (RFC 4880, 7.1).
     format!("{}\n\n...\nfiles:\n  {file}: {digest}\n", metadata.trim_end())
 }

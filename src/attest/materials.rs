@@ -35,6 +35,7 @@ pub(super) fn of(
         if lock_path.is_file() {
             materials.push(file(lock_path, diagnostics)?);
         }
+        // Models have no bundle, and no entry in the lock.
         of_bundle(bundle, inputs, &mut materials, diagnostics)?;
     }
     Some(materials)

@@ -79,6 +79,7 @@ pub(crate) fn attestations(
     for package in packages {
         let sbom = sbom::of(package, inputs.sources, diagnostics)?;
         let table = inputs.config.table_of_chart(&package.name);
+        // A name is a claim; equal bytes are the proof.
         let table = table.filter(|_| compiled.contains(&package.artifact.digest));
         let provenance = match table {
             Some(table) => Some(provenance::of(package, table, inputs, diagnostics)?),
@@ -107,6 +108,7 @@ fn compiled(
         return Some(BTreeSet::new());
     }
 
+    // By digest, so that each chart is dropped on the thread that compiled it.
     let digest = |chart: ChartFiles| {
         let name = chart.dir.iter().next()?.to_str()?;
         let ChartFiles { version, files, dir } = &chart;

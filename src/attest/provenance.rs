@@ -52,6 +52,7 @@ pub(super) fn statement(package: &Package, predicate_type: &str, predicate: &Jso
     let statement = json!({
         "_type": STATEMENT_TYPE,
         "subject": [
+            // Both, because users have either the reference in a registry or the file.
             subject(&package.name, &package.artifact.digest),
             subject(&package.file_name(), package.artifact.layer_digest()),
         ],
@@ -72,6 +73,7 @@ pub(crate) fn built_by(document: &[u8], subject: &str) -> Option<String> {
     };
     let hex = subject.strip_prefix("sha256:").unwrap_or(subject);
     let subjects = statement["subject"].as_array()?;
+    // A provenance next to a file may be that of another version.
     let is_subject = subjects.iter().any(|subject| subject["digest"]["sha256"] == hex);
     let version = &statement["predicate"]["runDetails"]["builder"]["version"]["bundle2chart"];
     version.as_str().filter(|_| is_subject).map(str::to_owned)

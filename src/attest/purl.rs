@@ -14,6 +14,7 @@ pub(super) fn of_image(reference: &str, digest: Option<&str>) -> Option<String> 
     let own = parsed.digest.as_ref().map(ToString::to_string);
     // Writing to a String cannot fail.
     if let Some(digest) = digest.map(str::to_owned).or(own) {
+        // As the definition of the type writes it: `@sha256%3A…`.
         let _ = write!(purl, "@{}", encoded(&digest).replace(':', "%3A"));
     }
     let _ = write!(purl, "?repository_url={}", encoded(&parsed.name));

@@ -40,6 +40,8 @@ fn images_of(tree: &ChartTree, sources: &SourceResolver) -> Result<BTreeSet<Stri
         out: Path::new(""),
         namespace: NAMESPACE,
         values: Json::Object(Map::new()),
+        // The chart is of bundle2chart, so its own renderer is enough, and Helm need not be
+        // installed.
         helm: false,
     };
     let side = operands.chart("", tree, Form::Package)?;
@@ -54,6 +56,7 @@ fn images_of(tree: &ChartTree, sources: &SourceResolver) -> Result<BTreeSet<Stri
     let mut found: BTreeSet<String> =
         images::pulled(&images::collect(&objects, None, None)).into_iter().collect();
 
+    // Operators deploy images that no object of the chart names.
     let empty = Vec::new();
     let metadata = documents("Chart.yaml", tree.get("Chart.yaml").unwrap_or(&empty))?;
     let declared = metadata.first().and_then(|metadata| metadata["annotations"][IMAGES].as_str());
@@ -115,6 +118,7 @@ fn component(image: &str) -> Json {
 /// Returns a UUID (version 8, RFC 9562) from the chart's digest, so that it is the same on every
 /// machine.
 fn serial_number(hex: &str) -> String {
+    // The digits at 12 and 16 are replaced by the version, 8, and the variant, which is 8 to b.
     let part = |start: usize, end: usize| hex.get(start..end).unwrap_or_default();
     format!(
         "urn:uuid:{}-{}-8{}-8{}-{}",

@@ -56,10 +56,13 @@ impl Signer {
         let new_key = "create one with `openssl genpkey -algorithm EC -pkeyopt \
             ec_paramgen_curve:P-256`, or sign with `--sign-command`";
         let mut lines =
+            // Text may come before it (RFC 7468, 2).
             pem.lines().map(str::trim).skip_while(|line| !line.starts_with("-----BEGIN "));
         let first = lines.next().ok_or_else(|| invalid("it is not PEM", new_key))?;
         match first {
             "-----BEGIN PRIVATE KEY-----" => {}
+            // The form of SEC 1, which `openssl ecparam -genkey -noout` writes; ring reads PKCS#8
+            // only.
             "-----BEGIN EC PRIVATE KEY-----" => {
                 let hint = "convert it with `openssl pkcs8 -topk8 -nocrypt`";
                 return Err(invalid("it is not PKCS#8", hint));
@@ -96,6 +99,7 @@ impl Signer {
                 let printed = sign_with(command, message)?;
                 let text: Option<String> = std::str::from_utf8(&printed)
                     .ok()
+                    // Tools wrap base64, or end it with a line break.
                     .map(|text| text.split_whitespace().collect());
                 let decoded = text.and_then(|text| STANDARD.decode(text).ok());
                 let is_signature = |bytes: &Vec<u8>| bytes.first() == Some(&SEQUENCE);
@@ -115,6 +119,7 @@ impl Signer {
     pub(super) fn hint(&self) -> String {
         match self {
             Signer::Key(key) => {
+                // cosign hashes the PKIX form of the key; ring has its point only.
                 let der = [&PUBLIC_KEY_HEAD[..], key.public_key().as_ref()].concat();
                 STANDARD.encode(Sha256::digest(der))
             }

@@ -13,6 +13,7 @@ pub(super) fn attention(
     diagnostics: &Diagnostics,
 ) -> Vec<String> {
     let mut findings = Vec::new();
+    // The errors that say why are printed after the report.
     if objects.is_empty() {
         findings.push("cannot be compiled, so its objects are unknown".to_owned());
     }
@@ -55,6 +56,8 @@ fn registries(bundle: Option<&Bundle>, objects: &[Object], findings: &mut Vec<St
 fn large_crds(crds: &[&Object], findings: &mut Vec<String>) {
     let large: Vec<&str> = crds
         .iter()
+        // Client-side `kubectl apply` stores the object in an annotation, and Kubernetes limits all
+        // annotations of an object to 256 KiB (apimachinery, `TotalAnnotationSizeLimitB`).
         .filter(|crd| crate::yaml::plain(&crd.root).is_ok_and(|text| text.len() > 262_144))
         .map(|crd| crd.name())
         .collect();

@@ -59,6 +59,7 @@ fn section(text: &mut Lines, title: &str) {
 fn head(text: &mut Lines, bundle: &Bundle, watch: Option<&Watch>) {
     let csv = &bundle.csv;
     let mut row = |name: &str, value: &str| {
+        // Texts of CSVs may have several lines.
         let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
         if !value.is_empty() {
             text.push(format!("{name:<14} {value}"));
@@ -198,6 +199,7 @@ fn crds(objects: &[Object]) -> Vec<&Object> {
 }
 
 /// Returns the size of a map as compact JSON, the format that the API server receives and stores.
+// Counted, because a CRD of megabytes would be serialized only to be measured.
 fn map_bytes(map: &Map) -> usize {
     let entries = map.iter().map(|(key, value)| text_bytes(key) + 1 + bytes(value));
     2 + entries.sum::<usize>() + map.len().saturating_sub(1)

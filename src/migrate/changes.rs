@@ -64,6 +64,7 @@ impl Changes {
     /// Compares lists of named items. Variables have a value or a source, so they are replaced as a
     /// whole.
     fn items(&mut self, ours: &[(&str, &Json)], theirs: &[(&str, &Json)], at: &mut Vec<Json>) {
+        // Setting `value` next to an old `valueFrom` is what the API server rejects.
         let is_variables = at.last() == Some(&json!("env"));
         let mut added = Vec::new();
         for (name, item) in theirs {
@@ -115,6 +116,7 @@ fn is_hollow(value: &Json) -> bool {
 }
 
 fn same(one: &Json, other: &Json) -> bool {
+    // serde_json tells `1` from `1.0`, the API server does not.
     match (one.as_f64(), other.as_f64()) {
         (Some(one), Some(other)) => one == other,
         _ => one == other,

@@ -61,6 +61,7 @@ pub(crate) fn hand_made(
         diagnostics,
     };
     migration.name_other_files(Path::new(request.chart))?;
+    // Before objects are compared: it becomes a key, and no patch of each ServiceAccount.
     migration.find_pull_secret();
     let compiled = migration.compile(settings, &sources)?;
     migration.head(&source, &compiled, &facts.crds.into_values().collect());
@@ -146,6 +147,7 @@ impl Migration<'_> {
         {
             *counts.entry(secret["name"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
         }
+        // Of equal counts the last name, always the same one, because the map is sorted.
         self.pull_secret = counts.into_iter().max_by_key(|(_, count)| *count).map(|(name, _)| name);
 
         let Some(name) = &self.pull_secret else { return };
@@ -176,6 +178,7 @@ impl Migration<'_> {
             object["kind"] == "Deployment" && deployments.iter().any(|own| Some(&*own.name) == name)
         });
         let namespace = deployment.and_then(|object| object["metadata"]["namespace"].as_str());
+        // For a chart without the operator's Deployment, or without a namespace in it.
         let suggested = loaded.suggested_namespace().unwrap_or(&self.name);
         self.namespace = namespace.unwrap_or(suggested).to_owned();
 
@@ -261,6 +264,7 @@ impl Migration<'_> {
         let values = compiled.unit.default_values();
         let release = Release { namespace: &self.namespace, values: &values };
         let mut ours: BTreeMap<Identity, (&Object, Json)> = BTreeMap::new();
+        // Operands are in a chart of their own, which the hand-made one is not.
         for object in compiled.unit.objects.iter().filter(|o| o.phase != Phase::Operand) {
             if let Some(json) = release.object(object) {
                 ours.insert(self.identity(&json), (object, json));
@@ -270,6 +274,7 @@ impl Migration<'_> {
         let mut matched = BTreeSet::new();
         let mut only_theirs = Vec::new();
         let mut patches = String::new();
+        // Taken, because `patch` and `overlay` report through `self`.
         for theirs in std::mem::take(&mut self.theirs) {
             let id = self.identity(&theirs);
             match ours.get(&id) {
@@ -280,6 +285,7 @@ impl Migration<'_> {
                 None => only_theirs.push((id, theirs)),
             }
         }
+        // Before overlays: objects that the tables create need none.
         let operands = self.operands(&mut only_theirs);
         let overlays: String =
             only_theirs.iter().map(|(id, theirs)| self.overlay(id, theirs)).collect();

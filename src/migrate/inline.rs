@@ -43,6 +43,7 @@ pub(super) fn literal(text: &str) -> String {
 pub(super) fn lines(text: &str) -> String {
     let is_hidden = |c: char| c != '\n' && escape::is_hidden(c);
     let fits = !text.contains("'''") && !text.ends_with('\'') && !text.contains(is_hidden);
+    // TOML drops the line break after the quotes.
     if fits { format!("'''\n{text}'''") } else { quoted(text) }
 }
 

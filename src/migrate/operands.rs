@@ -27,6 +27,7 @@ impl Operands {
         let is_namespace = |(id, object): &mut (Identity, Json)| {
             id.kind == "Namespace" && can_create(&id.name) && is_bare(object)
         };
+        // Namespaces first: ServiceAccounts in them follow.
         let namespaces = objects.extract_if(.., is_namespace).map(|(id, _)| id.name);
         let mut namespaces: BTreeSet<String> = namespaces.collect();
 
@@ -55,6 +56,7 @@ impl Operands {
         for name in &self.namespaces {
             let mut key = name.clone();
             while keys.contains_key(&key) || key.starts_with(|first: char| first.is_ascii_digit()) {
+                // Until it is free: a namespace may be called `operand-release`.
                 key = format!("operand-{key}");
             }
             keys.insert(key, name);

@@ -44,6 +44,7 @@ pub(crate) fn subscriptions(
     let objects = objects(installed, diagnostics)?;
     let of_kind = |kind: &'static str| objects.iter().filter(move |object| object["kind"] == kind);
     let subscriptions: Vec<&Json> = of_kind("Subscription")
+        // Knative's messaging API has Subscriptions, too.
         .filter(|object| text(object, &["apiVersion"]).starts_with("operators.coreos.com/"))
         .collect();
     if subscriptions.is_empty() {
@@ -192,12 +193,15 @@ impl Subscription<'_> {
 
     /// Returns the version of the installed CSV, or of the one that is requested.
     fn version(&self, diagnostics: &mut Diagnostics) -> Option<String> {
+        // The installed one first: `startingCSV` stays in the Subscription after upgrades.
         let installed = [&["status", "installedCSV"][..], &["spec", "startingCSV"]];
         let names = installed.map(|keys| text(self.object, keys));
         let name = names.into_iter().find(|name| !name.is_empty())?;
         let mut csvs = self.others("ClusterServiceVersion", self.namespace());
         let csv = csvs.find(|csv| text(csv, &["metadata", "name"]) == name);
         let stated = csv.map(|csv| text(csv, &["spec", "version"])).unwrap_or_default();
+        // By convention a CSV is called NAME.vVERSION; without CSVs in the output, only that is
+        // known.
         let suffix = name.split_once('.').map_or("", |(_, version)| version);
         let found = [stated, suffix.trim_start_matches('v')];
         let version = found.into_iter().find(|text| semver::Version::parse(text).is_ok());
@@ -210,6 +214,7 @@ impl Subscription<'_> {
 
     /// Returns the watched namespaces of the OperatorGroup, as a TOML value.
     fn watch(&self, diagnostics: &mut Diagnostics) -> Option<String> {
+        // OLM allows one OperatorGroup in a namespace.
         let Some(group) = self.others("OperatorGroup", self.namespace()).next() else {
             let message = "there is no OperatorGroup in its namespace, so the namespaces to watch \
                 are those of the bundle's default install mode";

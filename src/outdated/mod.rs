@@ -126,10 +126,12 @@ pub(crate) fn status(
         channel: None,
         newest: None,
         tag: None,
+        // `None` would say that a catalog has no way to the new version.
         path: Some(Vec::new()),
         deprecations: Vec::new(),
     };
 
+    // Without an entry nothing is installed that an upgrade path could begin at.
     if let (Source::Catalog(wanted), Some(entry)) = (&bundle.source, entry) {
         let installed = Installed::of(&entry.csv, &entry.csv_version);
         if let Some(found) = catalog::upgrades(wanted, sources, &installed, diagnostics) {
@@ -178,6 +180,7 @@ fn newest_of(tags: &[String], locked: Option<&Version>) -> Option<Newest> {
 /// Returns the version that a tag states: `1.2.3`, `v1.2.3` or `1.2`; tags have `_` for `+`.
 fn version_of(tag: &str) -> Option<Version> {
     let text = tag.strip_prefix('v').unwrap_or(tag).replacen('_', "+", 1);
+    // Tags often leave out the last number, which semantic versions require.
     Version::parse(&text).or_else(|_| Version::parse(&format!("{text}.0"))).ok()
 }
 

@@ -28,6 +28,8 @@ pub(super) fn tgz(name: &str, files: &ChartTree) -> io::Result<Vec<u8>> {
         header.set_gid(0);
         header.set_mtime(TIME);
         header.set_size(content.len() as u64);
+        // As `helm package` does: Helm drops one directory from each path, and rejects files
+        // without.
         builder.append_data(&mut header, format!("{name}/{path}"), content.as_slice())?;
     }
 

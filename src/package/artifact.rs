@@ -30,6 +30,7 @@ fn annotations(metadata: &Json) -> BTreeMap<String, String> {
     let source = sources.and_then(|sources| sources.first()?.as_str().map(str::to_owned));
     let mut annotations = BTreeMap::new();
     let mut set = |key: String, value: Option<String>| {
+        // As Helm's `addToMap`.
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             annotations.insert(key, value);
         }
@@ -39,6 +40,7 @@ fn annotations(metadata: &Json) -> BTreeMap<String, String> {
     set(own("source"), source);
     set(own("authors"), authors(metadata));
 
+    // After those that follow from other fields, which they may override.
     let declared = metadata.get("annotations").and_then(Json::as_object);
     for (key, value) in declared.into_iter().flat_map(Map::iter) {
         set(key.clone(), value.as_str().map(str::to_owned));

@@ -53,6 +53,7 @@ pub(crate) fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec
                     let (name, out) = (name.clone(), out.to_owned());
                     found.push(ChartDirectory { name, version, out, dir, path, ownership });
                 }
+                // All faults are reported before the command fails.
                 None => complete = false,
             }
         }
@@ -198,6 +199,7 @@ impl ChartDirectory {
         for (path, sum) in &self.ownership.sums {
             let what = match files.get(path) {
                 None => "is missing",
+                // Only the bytes count: modes and times are not in a package.
                 Some(content) if sha256(content) != *sum => "was edited",
                 Some(_) => continue,
             };
@@ -218,6 +220,7 @@ impl ChartDirectory {
             );
         }
 
+        // After the checks, in which it is a file of the chart like others.
         files.remove(UPGRADE_REPORT);
         complete.then_some(files)
     }

@@ -10,6 +10,7 @@ use std::path::Path;
 /// Writes a file atomically, and the directories above it; returns false if it was there with the
 /// same bytes.
 pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<bool> {
+    // A larger file is another one, so it is not read.
     if regular_file::read(path, content.len() as u64).is_ok_and(|old| old == content) {
         return Ok(false);
     }
@@ -18,6 +19,7 @@ pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<bool> {
     fs::create_dir_all(folder)?;
     let mut file = tempfile::Builder::new()
         .prefix(".bundle2chart-")
+        // tempfile creates files that only their owner may read.
         .permissions(Permissions::from_mode(0o644))
         .tempfile_in(folder)?;
     file.write_all(content)?;

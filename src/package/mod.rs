@@ -91,6 +91,7 @@ pub(crate) fn packages(
             complete = false;
             continue;
         };
+        // Also charts that are not selected: the record would lose them.
         packages.record.charts.push(package.recorded());
         if selected.contains(&index) {
             packages.selected.push(package);

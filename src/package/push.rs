@@ -65,6 +65,7 @@ impl ChartRegistry {
         let mut remotes = Vec::new();
         for package in packages {
             let reference = format!("{}/{}:{}", self.start, package.name, package.tag());
+            // One run reports all charts that cannot be looked up.
             let Some(found) = resolver.tag_digest(&reference, diagnostics) else { continue };
             let state = match found {
                 None => TagState::Missing,
@@ -99,6 +100,7 @@ pub(crate) fn push(
     resolver: &SourceResolver,
     diagnostics: &mut Diagnostics,
 ) -> Option<()> {
+    // All tags are checked before the first push, so that a refusal changes nothing.
     let mut refused = false;
     for Remote { package, reference, state } in remotes {
         let TagState::Other(digest) = state else { continue };

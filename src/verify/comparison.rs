@@ -99,6 +99,7 @@ fn first_difference(built: &[u8], found: &[u8]) -> FirstDifference {
         Some(Err(_)) => None,
     };
     let texts = text(a).zip(text(b)).map(|(a, b)| {
+        // Where the lines begin to differ: a long one, such as JSON, is cut around it.
         let start = match (&a, &b) {
             (Some(a), Some(b)) => a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count(),
             _ => 0,
@@ -113,6 +114,7 @@ fn is_secret(content: &[u8]) -> bool {
     let text = String::from_utf8_lossy(content);
     text.lines().any(|line| {
         let plain: String = line.chars().filter(|c| !c.is_whitespace() && *c != '"').collect();
+        // By words: templates are no YAML, and a kind such as SecretStore only hides its line, too.
         plain.contains("kind:Secret") || plain.contains("kind:'Secret'")
     })
 }

@@ -73,6 +73,7 @@ pub(crate) fn verify(
         return None;
     };
 
+    // Packaged as `package` does it, so that the digests are those of charts.lock.
     let package = packaged(name, compiled, diagnostics)?;
     let mut differences = comparison::files(&files_of(compiled), &subject.files);
     differences.extend(subject.other_bytes(&package, differences.is_empty()));

@@ -58,6 +58,7 @@ impl Subject {
         let path = Path::new(argument);
         let (files, form) = if argument.starts_with(SCHEME) {
             in_registry(argument, sources, diagnostics)?
+        // A directory that is no chart may have the name of one in the output directory.
         } else if path.is_dir() && charts::is_chart(path) {
             diagnostics.report(in_directory(path, read(path, out)))?
         } else if path.is_file() {
@@ -148,6 +149,7 @@ impl Subject {
 
         let own = env!("CARGO_PKG_VERSION");
         let tool = match &self.built_by {
+            // Another version explains all differences, so nothing else is guessed.
             Some(version) if version != own => {
                 return vec![format!(
                     "bundle2chart {version} built the chart, by its provenance; this is {own}"
@@ -193,6 +195,7 @@ impl Form {
             }
             Form::Artifact { manifest, .. } => {
                 let reference = argument.strip_prefix(SCHEME)?;
+                // A registry without attachments is no reason to fail.
                 let mut ignored = Diagnostics::new();
                 let found = sources.attachments(reference, &attest::PROVENANCE_TYPES, &mut ignored);
                 found?.iter().find_map(|statement| attest::built_by(statement, manifest))
@@ -203,6 +206,7 @@ impl Form {
 
 /// Reads the files of a chart directory. One in the output directory is the chart of its path.
 fn read(folder: &Path, out: &Path) -> Result<ChartTree, Fatal> {
+    // Canonical, because both may be written with `..` or lead through links.
     let inside = folder.canonicalize().ok().zip(out.canonicalize().ok());
     let dir = inside.as_ref().and_then(|(folder, out)| folder.strip_prefix(out).ok()?.to_str());
     match dir {
