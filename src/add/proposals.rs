@@ -54,7 +54,8 @@ pub(super) fn propose(subject: &Subject<'_>, table: &mut Table) {
 }
 
 impl Subject<'_> {
-    /// Helm rejects a release with a kind that the cluster does not have.
+    /// Proposes filters for kinds that only OpenShift has: Helm rejects a release with a kind that
+    /// the cluster does not have.
     fn filters(&self, table: &mut Table) {
         // Some operators define APIs of these groups themselves; those come with the bundle.
         let own: BTreeSet<(&str, &str)> = self
@@ -85,7 +86,8 @@ impl Subject<'_> {
         table.propose("exclude", &list(&filters), why);
     }
 
-    /// Comes after the other proposals, because its `[[bundle.overlay]]` ends the keys of `[[bundle]]`.
+    /// Suggests an overlay with the first custom resource. It comes after the other proposals,
+    /// because its `[[bundle.overlay]]` ends the keys of `[[bundle]]`.
     fn operand(&self, table: &mut Table) {
         let first = FirstResource::of(&self.bundle.csv);
         // The example is in a literal string of TOML, which cannot contain its own quotes.
@@ -130,7 +132,8 @@ impl Subject<'_> {
         }
     }
 
-    /// Dependencies in the configuration are installed before; others are named.
+    /// Proposes `depends-on` for dependencies in the configuration, and suggests `provided` for
+    /// others.
     fn dependencies(&self, table: &mut Table) {
         let (mut before, mut reasons, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         let mut packages: Vec<String> = Vec::new();

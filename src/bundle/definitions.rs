@@ -31,11 +31,11 @@ const WEBHOOK_FIELDS: [&str; 15] = [
 /// The type of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WebhookKind {
-    /// To accept or refuse an object.
+    /// Accepts or rejects an object.
     Validating,
-    /// To change an object.
+    /// Changes an object.
     Mutating,
-    /// To convert a custom resource between versions.
+    /// Converts a custom resource between versions.
     Conversion,
 }
 

@@ -66,7 +66,7 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Channels that the bundle is in.
+    /// Returns the channels of the bundle.
     pub fn channels(&self) -> Vec<&str> {
         self.annotations
             .get("operators.operatorframework.io.bundle.channels.v1")

@@ -91,7 +91,7 @@ pub fn load(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Option<Bundle
     })
 }
 
-/// The objects of all manifests, in order; `own` for those of the user.
+/// Reads the objects of all manifests, in order; `own` for those of the user.
 pub(super) fn read_manifests(
     files: &BundleFiles,
     own: bool,
@@ -120,7 +120,7 @@ fn annotations_place(files: &BundleFiles) -> Place {
     Place::file(format!("{}/annotations.yaml", files.metadata_dir))
 }
 
-/// annotations.yaml over the image's labels.
+/// Returns the entries of annotations.yaml, and the image's labels for missing keys.
 fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<String, String> {
     let mut merged: IndexMap<String, String> = files
         .labels

@@ -190,7 +190,7 @@ impl Reader {
         }
     }
 
-    /// Takes a dependency or a property; those with other types are for other programs.
+    /// Adds the requirement of a dependency or a property; other types are for other programs.
     fn property(&mut self, kind: &str, value: &Value, place: &Place) {
         let requirement = match kind {
             // These properties describe the bundle itself.
@@ -250,7 +250,7 @@ impl Reader {
         }
     }
 
-    /// Properties that the ClusterServiceVersion carries as JSON.
+    /// Reads the properties in an annotation of the ClusterServiceVersion, which is JSON.
     fn annotation(&mut self, csv: &ClusterServiceVersion) {
         let Some(text) = csv.annotation("olm.properties") else { return };
         let place = csv.place(".metadata.annotations[\"olm.properties\"]");
@@ -275,7 +275,7 @@ impl Reader {
         }
     }
 
-    /// The APIs that the ClusterServiceVersion requires.
+    /// Adds the APIs that the ClusterServiceVersion requires.
     fn required(&mut self, csv: &ClusterServiceVersion) {
         for crd in &csv.required_crds {
             // A CSV names the CRD, `PLURAL.GROUP`, and not its group.
@@ -337,6 +337,8 @@ const MOST: usize = 1_000;
 /// Constraints inside each other; people write one or two.
 const DEEPEST: usize = 32;
 
+/// Reads a constraint.
+///
 /// Source: operator-framework/api, `pkg/constraints`.
 fn constraint(value: &Value, depth: usize, rest: &mut usize) -> Result<Requirement, String> {
     if depth > DEEPEST {

@@ -58,8 +58,8 @@ impl<T: DeserializeOwned + Serialize> ApiType for T {}
 
 type Check = fn(Json) -> TypeCheck;
 
-/// Kinds of Kubernetes' own that a bundle may ship or bring about, by `apiVersion` and `kind`. This
-/// is the only version of each that Kubernetes still has.
+/// Built-in kinds that a bundle contains or that OLM creates from its CSV, by `apiVersion` and
+/// `kind`. Kubernetes has no other version of them any more.
 const TYPES: [(&str, &str, Check); 15] = [
     (
         "admissionregistration.k8s.io/v1",

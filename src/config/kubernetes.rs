@@ -41,7 +41,7 @@ impl<T: DeserializeOwned> Form for ApiList<T> {
     }
 }
 
-/// A table of strings with names that a person chooses: annotations, or a node selector.
+/// A table of strings with user-defined keys: annotations, or a node selector.
 pub type Strings = Api<BTreeMap<String, String>>;
 
 /// Such a table, in the order of its keys; empty without one.

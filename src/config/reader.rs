@@ -30,7 +30,7 @@ const OLM_WORDS: [(&str, &str); 6] = [
     ("installNamespace", "namespace"),
 ];
 
-/// Collects what is wrong with the file.
+/// Reads the tables of a file, and collects the errors in them.
 pub struct Reader<'a> {
     /// The file that is being read.
     pub(crate) source: &'a Arc<SourceText>,
@@ -249,7 +249,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Keys that have no meaning without others.
+    /// Reports keys that have no meaning without others.
     fn needed(&mut self, table: &Table, tree: &DeTable<'_>) {
         let mut found: Vec<_> = tree
             .keys()

@@ -62,9 +62,9 @@ pub fn check(text: &str, purpose: Purpose) -> Result<(), ProgramError> {
 /// The purpose of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Purpose {
-    /// To say whether an object is meant.
+    /// Selects objects.
     Filter,
-    /// To change it.
+    /// Changes an object.
     Patch,
 }
 
@@ -181,8 +181,8 @@ enum Answer {
 /// Nesting limit for patched objects; higher than for parsed bundles.
 const DEEPEST: usize = 1_000;
 
-/// `value` as JSON, if it is that: jq also has texts of any bytes, keys that are no texts, and
-/// numbers that are not finite.
+/// Returns `value` as JSON; an error if it has none: jq also has texts of any bytes, keys that are
+/// no texts, and numbers that are not finite.
 fn json(value: &Val, depth: usize) -> Result<Box<serde_json::value::RawValue>, String> {
     representable(value, depth)?;
     serde_json::value::RawValue::from_string(value.to_string())

@@ -32,7 +32,7 @@ impl Placeholders {
         }
     }
 
-    /// `root` with placeholders in place of what only Helm knows.
+    /// Returns `root` with a placeholder in place of each Helm value.
     pub fn hide(&mut self, root: &Map) -> Value {
         Value::map(root.iter().map(|(key, value)| (key.clone(), self.hidden(value))))
     }

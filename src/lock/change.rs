@@ -34,7 +34,7 @@ pub fn changes<'l>(old: &'l Lock, new: &'l Lock) -> Vec<Change<'l>> {
 }
 
 impl Change<'_> {
-    /// Two or three lines: what moved, from where to where, and what that means.
+    /// Describes the difference in two or three lines: old and new content, and its meaning.
     pub fn describe(&self) -> Lines {
         let lines = match self {
             Change::Added(new) => vec![
@@ -130,7 +130,7 @@ fn without_signature(entry: &Locked) -> Locked {
     entry
 }
 
-/// Enough of a digest to tell it from others.
+/// Returns the first digits of a digest, which are enough to tell it from others.
 fn short(digest: &str) -> String {
     let (algorithm, hex) = digest.split_once(':').unwrap_or(("", digest));
     format!("{algorithm}:{}", hex.get(..12).unwrap_or(hex))

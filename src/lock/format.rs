@@ -55,7 +55,7 @@ struct BundleEntry {
     watch: Option<LockedWatch>,
 }
 
-/// The key `watch` of bundles.toml once more.
+/// The value of `watch`, as in bundles.toml.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum LockedWatch {

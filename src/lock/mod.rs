@@ -266,15 +266,16 @@ impl Lock {
             .collect()
     }
 
-    /// Entries of bundles that the configuration does not have any more, or has from elsewhere.
+    /// Returns the entries of bundles that the configuration no longer has, or has from another
+    /// source.
     pub fn unused(&self, config: &Config) -> Vec<&Locked> {
         let is_used =
             |entry: &&Locked| config.bundles.iter().any(|bundle| self.entry(bundle) == Some(entry));
         self.bundles.iter().filter(|entry| !is_used(entry)).collect()
     }
 
-    /// Returns the lock with these entries in it, with what bundles.toml decides, and without the
-    /// entries of bundles that are gone.
+    /// Returns the lock with these entries and the decisions of bundles.toml, without entries of
+    /// bundles that the configuration no longer has.
     #[must_use]
     pub fn updated(&self, config: &Config, entries: Vec<Locked>) -> Lock {
         let mut bundles: Vec<Locked> = config

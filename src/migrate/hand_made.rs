@@ -193,7 +193,8 @@ impl Migration<'_> {
         compiled
     }
 
-    /// Takes out the binding that `auth-reader` makes for the accounts of Deployments; true if there is one.
+    /// Removes the binding that `auth-reader` creates for the accounts of Deployments; returns true
+    /// if there is one.
     fn auth_reader(&mut self, compiled: &Compiled) -> bool {
         let deployments = compiled.unit.objects.iter().filter(|o| o.kind() == "Deployment");
         let accounts: BTreeSet<&str> = deployments.map(Object::account).collect();

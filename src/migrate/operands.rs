@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Namespaces and ServiceAccounts that are there before the operator makes its operands.
+/// Pre-created namespaces and ServiceAccounts of an operator's operands.
 #[derive(Debug)]
 pub(super) struct Operands {
     /// Namespaces besides the release's.
@@ -19,7 +19,7 @@ pub(super) struct Operands {
 }
 
 impl Operands {
-    /// Takes those objects that the tables create with the same fields. A chart creates neither its
+    /// Removes the objects that the tables create with the same fields. A chart creates neither its
     /// `own` namespaces nor those of the cluster.
     pub(super) fn take(objects: &mut Vec<(Identity, Json)>, own: &[&str]) -> Self {
         let can_create =

@@ -37,7 +37,7 @@ impl Form for PatternText {
     }
 }
 
-/// The reason of a person.
+/// The reason for ignoring changes.
 pub struct Reason;
 
 impl Rule for Reason {

@@ -43,7 +43,7 @@ table! {
 pub struct Operands {
     /// Namespaces besides the release's, by the name of their value.
     pub namespaces: BTreeMap<String, String>,
-    /// ServiceAccounts that are there first, so that they have the pull secret.
+    /// Pre-created ServiceAccounts, which have the pull secret.
     pub accounts: Vec<Account>,
 }
 
@@ -69,7 +69,7 @@ pub struct Adoption {
     pub namespace: Option<String>,
 }
 
-/// CRDs that there are stubs of.
+/// CRDs for which there are stubs.
 pub const STUBS: [&str; 2] =
     ["infrastructures.config.openshift.io", "servicemonitors.monitoring.coreos.com"];
 
@@ -271,7 +271,7 @@ pub(crate) fn distinct_stubs(reader: &mut Reader<'_>, stubs: &[Text]) {
     }
 }
 
-/// A bundle's namespaces are not the one that it is installed into.
+/// Reports a namespace of `[bundle.namespaces]` that the bundle itself is installed into.
 pub(crate) fn check_namespaces(reader: &mut Reader<'_>, bundle: &BundleConfig) {
     let own = bundle.namespace.as_deref();
     for (key, _) in bundle.operands.namespaces.iter().filter(|(_, name)| own == Some(name)) {

@@ -1,5 +1,4 @@
-//! `[bundle.config]`: what a person wants of an operator's pods, as in `spec.config` of an OLM
-//! Subscription.
+//! `[bundle.config]`: overrides for an operator's pods, as in `spec.config` of an OLM Subscription.
 
 use crate::declare::{OrDefault, table};
 use crate::diag::Code;

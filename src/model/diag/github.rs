@@ -4,8 +4,8 @@ use super::location::Locate;
 use super::{Diagnostic, Diagnostics, Severity};
 use crate::escape;
 
-/// One command (`::error file=…,line=…::…`) for each of `diagnostics`, in order, at the place that
-/// `locate` finds.
+/// Returns one command (`::error file=…,line=…::…`) for each of `diagnostics`, in order, at the
+/// place that `locate` finds.
 pub fn render(diagnostics: &Diagnostics, locate: &Locate<'_>) -> String {
     diagnostics.iter().map(|diagnostic| command(diagnostic, locate)).collect()
 }

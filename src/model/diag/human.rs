@@ -119,7 +119,7 @@ fn without_empty_excerpt(report: &str) -> String {
     lines.map(|(_, line)| line).collect::<Vec<_>>().join("\n")
 }
 
-/// "2 errors, 1 warning"
+/// Counts the findings by severity: `2 errors, 1 warning`.
 fn count(diagnostics: &Diagnostics) -> String {
     let parts = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
         let plural = |n| if n == 1 { "" } else { "s" };

@@ -53,7 +53,7 @@ struct Where<'a> {
     path: Option<&'a str>,
 }
 
-/// One line for each of `diagnostics`, in order.
+/// Returns one line for each of `diagnostics`, in order.
 pub fn render(diagnostics: &Diagnostics) -> String {
     let mut text = String::new();
     for diagnostic in diagnostics.iter() {

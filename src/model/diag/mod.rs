@@ -72,7 +72,7 @@ impl Span {
         Span { source: Arc::clone(source), range }
     }
 
-    /// 1-based line and column (in characters) of the start.
+    /// Returns the 1-based line and column (in characters) of the start.
     pub fn line_column(&self) -> (usize, usize) {
         let end = self.range.start.min(self.source.text.len());
         let before = self.source.text.get(..end).unwrap_or_default();

@@ -74,7 +74,7 @@ pub fn misspelt_kind<'p>(
     Some(format!("did you mean `{kind}`?"))
 }
 
-/// "did you mean `x`?", or else the whole list: "known KIND: `a`, `b`".
+/// Returns the hint "did you mean `x`?", or else the whole list: "known KIND: `a`, `b`".
 pub fn hint(word: &str, known: &[&str], kind: &str) -> String {
     match nearest(word, known) {
         Some(candidate) => format!("did you mean `{candidate}`?"),
@@ -82,7 +82,7 @@ pub fn hint(word: &str, known: &[&str], kind: &str) -> String {
     }
 }
 
-/// "`a`, `b`, `c`"
+/// Returns words as a list: "`a`, `b`, `c`".
 pub fn list(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

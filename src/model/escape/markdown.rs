@@ -3,8 +3,7 @@
 use super::visible;
 use std::fmt::Write as _;
 
-/// Text in a sentence, a heading, a list or a cell of a table: one line that means nothing to
-/// Markdown. A word that GitHub would link even when it is escaped (`@name`, `#1`, addresses) is
+/// Escapes text for a sentence, a heading, a list or a cell: one line without Markdown. A word that GitHub would link even when it is escaped (`@name`, `#1`, addresses) is
 /// code.
 pub fn text(text: &str) -> String {
     words(text, true)
@@ -69,7 +68,7 @@ pub fn sentence(sentence: &str) -> String {
     out
 }
 
-/// Text inside of an HTML element that is part of Markdown, such as the summary of a fold.
+/// Escapes text inside of an HTML element that is part of Markdown, such as the summary of a fold.
 pub fn inline_html(text: &str) -> String {
     let safe = super::html(text);
     if is_linked(text) { format!("<code>{safe}</code>") } else { safe }

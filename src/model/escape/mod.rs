@@ -54,8 +54,8 @@ pub fn is_hidden(character: char) -> bool {
     HIDDEN.iter().any(|(first, last)| (*first..=*last).contains(&character))
 }
 
-/// Text as a part of one line: characters that are hidden are shown by their code points, line
-/// breaks among them.
+/// Returns text as a part of one line: hidden characters, line breaks among them, are shown by code
+/// points.
 pub fn visible(text: &str) -> Cow<'_, str> {
     replace_hidden(text, |character, out| {
         let _ = match character {
@@ -103,7 +103,7 @@ pub fn json(document: &str) -> Cow<'_, str> {
     })
 }
 
-/// Text in an HTML page or an attribute of it: no markup, visible, and no order to a runner.
+/// Escapes text for an HTML page or an attribute of it: visible, without markup or commands.
 pub fn html(text: &str) -> String {
     let visible = visible(text);
     let mut safe = String::with_capacity(visible.len());
@@ -146,7 +146,7 @@ fn replace_hidden(text: &str, replace: impl Fn(char, &mut String)) -> Cow<'_, st
     Cow::Owned(out)
 }
 
-/// Returns a line in which no runner finds an order: GitHub's at the start (`::error::`, spaces
+/// Returns a line in which no runner finds a command: GitHub's at the start (`::error::`, spaces
 /// before it do not matter), and those of GitHub, Azure Pipelines and TeamCity anywhere
 /// (`##[group]`, `##vso[task.setvariable]`, `##teamcity[`). GitLab's markers need control
 /// characters.

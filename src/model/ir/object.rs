@@ -84,7 +84,7 @@ pub enum Phase {
 /// The ServiceAccount that every namespace has.
 const DEFAULT_ACCOUNT: &str = "default";
 
-/// Kinds of Kubernetes' own that are pods or make some.
+/// Built-in kinds that are pods or create pods.
 pub const WORKLOADS: [&str; 7] =
     ["CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "StatefulSet"];
 
@@ -139,12 +139,12 @@ pub struct Object {
 }
 
 impl Object {
-    /// An object that is always present, and installed with the operator.
+    /// Returns an object that is always present, and installed with the operator.
     pub fn new(root: Map, origin: Origin) -> Self {
         Object { root, origin, when: None, phase: Phase::default() }
     }
 
-    /// `apiVersion`, or nothing readable.
+    /// Returns `apiVersion`, or an empty text if it is none.
     pub fn api_version(&self) -> &str {
         self.root.get("apiVersion").and_then(Value::as_str).unwrap_or_default()
     }
@@ -169,12 +169,12 @@ impl Object {
         self.root.get("metadata")?.get(key)
     }
 
-    /// `metadata`, made when it is missing or not a map.
+    /// Returns `metadata`, which is created if it is missing or not a map.
     pub fn metadata_mut(&mut self) -> &mut Map {
         self.root.map_at("metadata")
     }
 
-    /// Returns `metadata.annotations`, made when they are missing or not a map.
+    /// Returns `metadata.annotations`, which are created if they are missing or not a map.
     pub fn annotations_mut(&mut self) -> &mut Map {
         self.metadata_mut().map_at("annotations")
     }
@@ -266,7 +266,7 @@ impl Object {
         }
     }
 
-    /// `Kind/name`, for messages.
+    /// Returns `Kind/name`, for messages.
     pub fn label(&self) -> String {
         format!("{}/{}", self.kind(), self.id().name)
     }

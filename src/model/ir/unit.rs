@@ -31,7 +31,7 @@ pub struct ValueSpec {
 }
 
 impl ValueSpec {
-    /// A value whose default documents itself.
+    /// Returns a value whose default documents itself.
     pub fn new(
         path: ValuesPath,
         default: impl Into<Json>,
@@ -42,12 +42,12 @@ impl ValueSpec {
         ValueSpec { path, default, documented_default: None, schema, description }
     }
 
-    /// A boolean.
+    /// Returns a boolean.
     pub fn switch(path: ValuesPath, default: bool, description: impl Into<String>) -> Self {
         ValueSpec::new(path, default, json!({"type": "boolean"}), description)
     }
 
-    /// A string of any form.
+    /// Returns a string of any form.
     pub fn text(
         path: ValuesPath,
         default: impl Into<Json>,
@@ -58,7 +58,7 @@ impl ValueSpec {
 }
 
 impl Unit {
-    /// Names of all objects of this kind.
+    /// Returns the names of all objects of this kind.
     pub fn names(&self, kind: &str) -> BTreeSet<String> {
         let objects = self.objects.iter().filter(|object| object.kind() == kind);
         objects.map(|object| object.name().to_owned()).collect()

@@ -37,7 +37,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Literal text.
+    /// Returns literal text.
     pub fn text(text: impl Into<String>) -> Self {
         Value::Text(text.into())
     }
