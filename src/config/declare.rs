@@ -64,6 +64,7 @@ impl Kind {
     /// Returns true if a value has this type, whatever is in it.
     pub(crate) fn has_type(self, value: &DeValue<'_>) -> bool {
         match value {
+            // `true` would name nothing.
             DeValue::Boolean(false) if matches!(self, Kind::StringOrFalse(_)) => true,
             DeValue::Boolean(_) => matches!(self, Kind::Boolean | Kind::Switch(_)),
             DeValue::Integer(_) => matches!(self, Kind::Integer(..)),
@@ -83,6 +84,7 @@ impl Kind {
     pub(crate) fn item(self) -> Option<Kind> {
         match self {
             Kind::List(item) | Kind::Map(item) => Some(*item),
+            // Only a list is asked: a word such as `"all"` has no items.
             Kind::Filters | Kind::Watch => Some(Kind::String(None)),
             _ => None,
         }
@@ -452,6 +454,8 @@ macro_rules! key_name {
     }};
 }
 
+// A declarative macro: serde would stop at the first error, and a derive macro would be a crate
+// with a parser of Rust (docs/decisions.md).
 /// Declares a table of `bundles.toml`:
 ///
 /// ```text

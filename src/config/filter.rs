@@ -30,9 +30,11 @@ impl Filter {
             Failure::NotCondition(given) => (
                 format!("filter `{text}` returns {given} for {objects}, not true or false"),
                 match text.trim().strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+                    // `.kind = "Route"` assigns and returns the whole object.
                     _ if given == "an object" => {
                         "to compare, write `==`: `.kind == \"Route\"`".to_owned()
                     }
+                    // A kind in quotes, in place of a condition.
                     Some(kind) if kind.chars().all(char::is_alphanumeric) => jq::kind_hint(kind),
                     _ => {
                         "write a condition, such as `.kind == \"Route\"`; to test that a field is \

@@ -101,6 +101,7 @@ fn syntax(source: &Arc<SourceText>, error: &Error) -> Diagnostic {
             .at(Place::span(Span::new(source, string)))
             .hint("close the quote on the same line");
     }
+    // By their texts: errors of the parser have no kinds.
     let hint = match error.message() {
         "duplicate key" => "remove one of them: a table can only be defined once",
         message if message.contains("quoted") => "put text in quotes: `key = \"value\"`",
@@ -232,6 +233,7 @@ fn tables<'a>(
         })
     };
     let count = TABLES.iter().map(|key| all(key).count()).sum::<usize>();
+    // `bundle = []`; a file without the key has been reported.
     let first_part = parts.first().filter(|(_, root)| root.has("bundle"));
     if let (0, Some((source, root))) = (count, first_part) {
         reader.source = source;

@@ -308,6 +308,7 @@ impl Reader<'_> {
                 format!("write `{}`, with double brackets", table.header)
             }
             (Kind::List(Kind::String(_)) | Kind::Filters, DeValue::String(_)) => {
+                // As it is written, with its quotes.
                 let text = self.source.text.get(value.span()).unwrap_or_default();
                 format!("put it in brackets: `{name} = [{text}]`")
             }

@@ -39,6 +39,7 @@ pub fn value_at(source: &str, table: Range<usize>, steps: &[Step]) -> Range<usiz
 /// Returns the innermost table of this range: one that a header only implies has that of the
 /// header.
 fn standing_at<'t>(value: &'t Node<'t>, range: &Range<usize>) -> Option<&'t Node<'t>> {
+    // Inner tables first: an implied one has the range of the header that implies it.
     let inside = match value.get_ref() {
         DeValue::Table(entries) => entries.values().find_map(|inner| standing_at(inner, range)),
         DeValue::Array(items) => items.iter().find_map(|inner| standing_at(inner, range)),
@@ -57,6 +58,7 @@ pub fn locate(source: &str, literal: Range<usize>, part: Range<usize>) -> Range<
     let at = |offset: usize| starts.get(offset).map(|start| literal.start + start);
     match (at(part.start), at(part.end.max(part.start + 1)).or_else(|| at(part.end))) {
         (Some(start), Some(end)) if start < end => start..end,
+        // Up to the end of the literal, if the end of the part is not found.
         (Some(start), _) => start..literal.end.max(start),
         _ => literal,
     }

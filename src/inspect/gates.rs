@@ -10,6 +10,7 @@ struct Proposal {
 }
 
 /// Operators whose own readiness says little: what others need is created by them later.
+// Names and conditions are those of the operators' APIs; examples/llm-platform has them in use.
 const PROPOSALS: &[Proposal] = &[
     Proposal {
         package: "openshift-cert-manager-operator",

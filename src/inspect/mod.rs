@@ -87,6 +87,7 @@ fn head(text: &mut Lines, bundle: &Bundle, watch: Option<&Watch>) {
                 _ => None,
             }
         });
+    // APIs that it requires are listed with the custom resources.
     row("Requires", &packages.collect::<Vec<_>>().join(", "));
     let modes: Vec<&str> = csv.install_modes.iter().map(|mode| mode.as_str()).collect();
     row(
@@ -225,6 +226,7 @@ fn bytes(value: &Value) -> usize {
 fn text_bytes(text: &str) -> usize {
     let byte = |byte: u8| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
+        // `\u00XX`; the short forms of backspace and form feed are too rare to count.
         0..0x20 => 6,
         _ => 1,
     };

@@ -101,6 +101,7 @@ impl Meter {
     /// Counts a step. jaq cannot return an error from here, so the run is unwound to [`metered`],
     /// which frees all its data; panic hooks are not called.
     fn step(&self) {
+        // A Cell, because jaq asks for the table through a shared reference.
         let taken = self.taken.get() + 1;
         self.taken.set(taken);
         if taken > self.budget {

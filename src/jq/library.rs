@@ -52,6 +52,7 @@ fn withheld(name: &str) -> bool {
 
 /// Functions that are written in jq.
 pub(super) fn definitions() -> impl Iterator<Item = Def<&'static str>> {
+    // Users know jq by its manual, and expect the functions in it.
     let missing = jaq_core::load::parse(MISSING, |parser| parser.defs());
     jaq_core::defs()
         .chain(jaq_std::defs())

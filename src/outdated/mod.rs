@@ -96,6 +96,7 @@ impl Status {
     }
 
     fn is_newer(&self, version: &Version) -> bool {
+        // A version that is none cannot be compared, so nothing is newer.
         let locked = self.locked.as_ref().and_then(|it| Version::parse(&it.version).ok());
         locked.is_some_and(|locked| *version > locked)
     }

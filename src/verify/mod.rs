@@ -58,6 +58,7 @@ pub(crate) fn verify(
     diagnostics: &mut Diagnostics,
 ) -> Option<Verification> {
     let start = diagnostics.mark();
+    // One table is one job.
     let built = pipeline::build(config, sources, lock, &[table.to_owned()], 1, diagnostics);
     // Warnings are those of the build, where they were seen.
     diagnostics.retain_since(start, |found| found.severity == Severity::Error);

@@ -23,6 +23,7 @@ pub(crate) fn text(verification: &Verification) -> Lines {
             Some(FirstDifference { line, .. }) => {
                 lines.push(format!("  {change:<8} {path}, from line {line}"));
             }
+            // Archive and manifest have no path.
             None => lines.push(format!("  {change:<8} {path}").trim_end()),
         }
         let texts = first.as_ref().and_then(|first| first.texts.as_ref());

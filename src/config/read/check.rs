@@ -127,6 +127,7 @@ fn follow<'t>(
     path: &mut Vec<&'t str>,
     done: &mut BTreeSet<&'t str>,
 ) {
+    // All circles through it have been reported.
     if done.contains(name) {
         return;
     }

@@ -220,6 +220,7 @@ fn accelerator(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
 ) -> Option<Accelerator> {
+    // Every other key describes devices.
     let others = fields.all().iter().filter(|(key, _)| key.name != "vendor");
     for (key, value) in others.filter(|_| table.vendor == Vendor::None) {
         let message = format!("`{}` requires an accelerator, but `vendor` is \"none\"", key.name);

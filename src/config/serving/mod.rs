@@ -179,6 +179,7 @@ fn complete(
     {
         policy.gateways.extend(route.gateway_namespace.clone());
     }
+    // After completion, so that rules see what charts are built from.
     check_policy(&model, reader);
     check_autoscaling(&model, reader);
     check_adapters(&model, reader);
@@ -335,6 +336,7 @@ fn note(
 impl ServingConfig {
     /// Returns the span of a key, or of the nearest table around it.
     pub fn place(&self, key: &str) -> &Span {
+        // Keys that are not written have no span, such as those with defaults.
         let mut key = key;
         loop {
             if let Some(span) = self.spans.get(key) {

@@ -148,6 +148,7 @@ impl Form for Discovery {
             reader.error(Code::InvalidValue, &value.span(), message, hint);
         }
         let models = reader.known.models.iter().filter(|(_, inside)| *inside == namespace);
+        // Sorted, so that a table that moves changes no generated file.
         let mut charts: Vec<String> = models.map(|(name, _)| name.clone()).collect();
         charts.sort_unstable();
         Some(Discovery { namespace, charts })

@@ -26,6 +26,7 @@ table! {
 
 /// Sets the namespace of the GitRepository.
 fn with_namespace(mut table: Flux, _: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Flux> {
+    // Flux looks for a source in the namespace of the object that refers to it.
     if !fields.has("source-namespace") {
         table.source_namespace = table.namespace.clone();
     }

@@ -61,6 +61,7 @@ impl Config {
 
     /// Returns the level of a code for findings about a bundle.
     pub fn level(&self, code: Code, bundle: Option<&BundleConfig>) -> Option<LintLevel> {
+        // The more specific table first, also if it allows what `[lints]` denies.
         let own = bundle.and_then(|bundle| bundle.lints.get(&code));
         own.or_else(|| self.lints.get(&code)).copied()
     }

@@ -101,6 +101,7 @@ pub struct FilterProgram;
 impl Form for FilterProgram {
     type Value = Filter;
     const KIND: Kind = Any::KIND;
+    // Not a list of any strings, so that messages say that they are filters.
     const LIST: Kind = Kind::Filters;
 
     fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Filter> {

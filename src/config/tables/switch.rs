@@ -74,6 +74,7 @@ pub(crate) fn used(
     let switches =
         reader.unique(Code::DuplicateName, switches, same, |switch| &switch.span, describe);
 
+    // Both ways: a switch that no overlay has would be a value without effect.
     let names: Vec<&str> = switches.iter().map(|switch| switch.name.as_str()).collect();
     for (overlay, name) in
         overlays.iter().filter_map(|overlay| Some((overlay, overlay.switch.as_ref()?)))

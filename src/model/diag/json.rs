@@ -59,6 +59,7 @@ pub fn render(diagnostics: &Diagnostics) -> String {
     for diagnostic in diagnostics.iter() {
         // Strings and numbers always have a JSON form.
         let json = serde_json::to_string(&line(diagnostic)).unwrap_or_default();
+        // JSON allows hidden characters in strings; a terminal or log would act on them.
         text.push_str(&escape::json(&json));
         text.push('\n');
     }

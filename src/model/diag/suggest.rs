@@ -56,6 +56,7 @@ pub fn alike<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     if found.is_empty() {
         return nearest(name, known).into_iter().collect();
     }
+    // Names with all of the words first, then those with the fewest others.
     found.sort_unstable();
     found.into_iter().map(|(_, _, candidate)| candidate).take(MOST).collect()
 }

@@ -3,8 +3,8 @@
 use super::visible;
 use std::fmt::Write as _;
 
-/// Escapes text for a sentence, a heading, a list or a cell: one line without Markdown. A word that GitHub would link even when it is escaped (`@name`, `#1`, addresses) is
-/// code.
+/// Escapes text for a sentence, a heading, a list or a cell: one line without Markdown. A word that
+/// GitHub would link even when it is escaped (`@name`, `#1`, addresses) is code.
 pub fn text(text: &str) -> String {
     words(text, true)
 }

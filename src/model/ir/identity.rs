@@ -37,6 +37,7 @@ impl Identity {
         let text = |pointer| object.pointer(pointer).and_then(Json::as_str).unwrap_or_default();
         let kind = text("/kind");
         let version = text("/apiVersion");
+        // Without the version: an upgrade may move an object to another one.
         let group = version.split_once('/').map_or("", |(group, _)| group);
         let group = MOVED_GROUPS
             .iter()

@@ -179,6 +179,7 @@ impl Map {
     /// Removes the entry `key` and returns its value; the entries after it move up.
     pub fn shift_remove(&mut self, key: &str) -> Option<Value> {
         let place = self.get_index_of(key)?;
+        // `literal` stays: without an entry there is no new expression.
         let (key, value) = self.entries.remove(place);
         if let Some(index) = &mut self.index {
             index.remove(&key, place);
@@ -283,6 +284,7 @@ impl<'m> Entry<'m> {
             Some(place) => place,
             None => map.push(key, default()),
         };
+        // The caller may change the value that is returned.
         map.literal = false;
         &mut map.entries[place].1
     }

@@ -75,6 +75,7 @@ impl Release<'_> {
             return;
         }
         match item {
+            // Its condition is a part of `item_presence`, which held.
             Value::When(when) => self.item(&when.1, into),
             Value::Expr(Expr::Values(path)) => {
                 into.extend(self.lookup(path).as_array().into_iter().flatten().cloned());

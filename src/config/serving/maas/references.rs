@@ -47,6 +47,7 @@ pub(crate) fn resolve(reader: &mut Reader<'_>, tables: &mut Tables) {
     for index in 0..tables.servings.len() {
         let (before, rest) = tables.servings.split_at_mut(index);
         let Some(serving) = rest.first_mut() else { break };
+        // A copy: the reference to the table would keep the model from being changed.
         let Some(maas) = serving.maas.clone() else { continue };
         same_name(reader, serving, before);
         let needed = model(reader, serving, maas, &platform, &databases);
