@@ -210,7 +210,7 @@ fn relative(found: &str, config: &Path) -> String {
     let (Some(folder), true) = (folder, Path::new(found).is_relative()) else {
         return found.to_owned();
     };
-    // The way back from there needs the names of directories above this one.
+    // The way back from there needs the names of directories above the working directory.
     if folder.is_absolute() || folder.components().any(|part| part == Component::ParentDir) {
         return std::path::absolute(found)
             .map_or_else(|_| found.to_owned(), |path| path.display().to_string());

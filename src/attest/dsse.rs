@@ -24,8 +24,8 @@ pub(crate) fn bundle(statement: &[u8], signer: &Signer) -> Result<Vec<u8>, Fatal
         "mediaType": BUNDLE_TYPE,
         "verificationMaterial": {
             "publicKey": { "hint": signer.hint() },
-            // The key is the user's own, and charts may be private: nothing is published in a
-            // transparency log.
+            // Nothing is published in a transparency log, so cosign verifies it with
+            // `--insecure-ignore-tlog` (docs/verifying.md).
             "tlogEntries": [],
         },
         "dsseEnvelope": {

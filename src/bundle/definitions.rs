@@ -186,7 +186,6 @@ impl Reader<'_> {
     fn target_port(&mut self, entry: &Value, place: &str, port: i64) -> Value {
         let path = format!("{place}.targetPort");
         match entry.get("targetPort") {
-            // The name of a port of the container, as in a Service.
             Some(Value::Text(name)) if !name.is_empty() => Value::text(name),
             Some(Value::Number(Number::Int(number))) if *number != 0 => {
                 self.in_range(*number, path).into()

@@ -71,7 +71,6 @@ pub fn load(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Option<Bundle
         properties::annotate(&mut csv.object, files);
     }
     // Dependencies are checked after all bundles are compiled, when the files are no longer there.
-    // Lines are looked up for findings only, in one parse of each file that has any.
     let mut positions = Positions::new(files);
     for dependency in &mut requirements.dependencies {
         positions.complete(&mut dependency.place);

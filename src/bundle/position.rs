@@ -131,7 +131,7 @@ fn documents(text: &str) -> Vec<Document> {
     let mut number = 0;
     let mut open: Vec<Open> = Vec::new();
     for event in Events::new(text) {
-        // The error is reported by who parsed the file; findings above it still have places.
+        // The reader of the file reports the error; findings above it still have places.
         let Ok((event, at)) = event else { break };
         let (node, name) = match event {
             Event::DocumentStart(found) => {

@@ -244,7 +244,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(error),
     };
-    // Only the program: whoever embeds the library has no worker to start.
+    // Only here: a program that embeds the library cannot be started as a worker.
     jq::run_in(own_program());
 
     // The main thread's stack size depends on the shell's limit, which may be too small.

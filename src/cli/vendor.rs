@@ -28,7 +28,7 @@ impl Vendor {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         let (config, lock) = invocation.configuration_and_lock()?;
         let Invocation { global, output, diagnostics } = invocation;
-        // Else the copy would be incomplete without a word.
+        // Else the copy would be incomplete, without a warning.
         not_locked(&lock, &config, &[], &lock::path_of(&global.config), diagnostics);
         if diagnostics.has_errors() {
             return None;

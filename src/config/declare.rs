@@ -404,6 +404,7 @@ pub(crate) const fn join<const N: usize>(
 ) -> [Key; N] {
     let mut joined =
         [Key { name: "", kind: Kind::Boolean, required: false, doc: "", needs: &[] }; N];
+    // By the compiler, because tables are statics, which other tables refer to.
     let (mut field, mut filled) = (0, 0);
     while field < own.len() {
         let keys = match groups[field] {
@@ -412,6 +413,7 @@ pub(crate) const fn join<const N: usize>(
         };
         let mut index = 0;
         while index < keys.len() {
+            // The number of keys is that of `count`, so a wrong index is an error of the compiler.
             joined[filled] = keys[index];
             (filled, index) = (filled + 1, index + 1);
         }

@@ -78,6 +78,7 @@ impl Config {
         let start = diagnostics.mark();
         diagnostics.append(reader.found);
         let place = |d: &Diagnostic| d.place.span.as_ref().map(|span| position(span, &sources));
+        // Stable: findings at one place stay in the order in which they were made.
         diagnostics.since(start).sort_by_key(place);
         config.filter(|_| !diagnostics.has_errors_since(start))
     }

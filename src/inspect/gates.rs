@@ -10,8 +10,8 @@ struct Proposal {
 }
 
 /// Operators whose own readiness says little: what others need is created by them later.
-// Names and conditions are those of the operators' APIs; examples/llm-platform has them in use.
 const PROPOSALS: &[Proposal] = &[
+    // Names and conditions are those of the operators' APIs; examples/llm-platform has them in use.
     Proposal {
         package: "openshift-cert-manager-operator",
         entry: r#"{ rollout = "deployment/cert-manager-webhook", namespace = "cert-manager", phase = "operand" }"#,

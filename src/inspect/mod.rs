@@ -200,8 +200,8 @@ fn crds(objects: &[Object]) -> Vec<&Object> {
 }
 
 /// Returns the size of a map as compact JSON, the format that the API server receives and stores.
-// Counted, because a CRD of megabytes would be serialized only to be measured.
 fn map_bytes(map: &Map) -> usize {
+    // Counted, because a CRD of megabytes would be serialized only to be measured.
     let entries = map.iter().map(|(key, value)| text_bytes(key) + 1 + bytes(value));
     2 + entries.sum::<usize>() + map.len().saturating_sub(1)
 }

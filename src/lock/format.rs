@@ -27,8 +27,8 @@ struct Head {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-// `version` is a key here, too, but `Head` has read it: so unknown keys are allowed.
 struct File {
+    // `version` is a key here, too, but `Head` has read it: so unknown keys are allowed.
     #[serde(default, rename = "bundle")]
     bundles: Vec<BundleEntry>,
 }
@@ -222,9 +222,9 @@ pub(super) fn text(lock: &Lock) -> String {
 }
 
 impl Locked {
-    // By hand, not by serde: keys have this order, blobs are inline tables, and each layer has its
-    // own line in a diff of Git.
     fn write(&self, text: &mut String) -> std::fmt::Result {
+        // By hand, not by serde: keys have this order, blobs are inline tables, and each layer has
+        // its own line in a diff of Git.
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let blob = |(digest, size): &(String, u64)| {
             format!("{{ digest = {}, size = {size} }}", quoted(digest))

@@ -36,7 +36,7 @@ fn row(status: &Status) -> [String; 5] {
     let state = match (&status.locked, status.kind) {
         (_, "path" | "manifests") => "local",
         (None, _) => "not locked",
-        // A moved tag is outdated as well; this is the reason.
+        // First, because a moved tag counts as outdated, too.
         _ if status.tag.as_ref().is_some_and(|tag| tag.moved) => "tag moved",
         _ if status.is_outdated() => "outdated",
         _ => "",

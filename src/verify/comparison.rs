@@ -114,7 +114,7 @@ fn is_secret(content: &[u8]) -> bool {
     let text = String::from_utf8_lossy(content);
     text.lines().any(|line| {
         let plain: String = line.chars().filter(|c| !c.is_whitespace() && *c != '"').collect();
-        // By words: templates are no YAML, and a kind such as SecretStore only hides its line, too.
+        // By words: templates are no YAML, and of a SecretStore, too, only a line is not shown.
         plain.contains("kind:Secret") || plain.contains("kind:'Secret'")
     })
 }

@@ -55,10 +55,10 @@ impl Subject {
         sources: &SourceResolver,
         diagnostics: &mut Diagnostics,
     ) -> Option<Self> {
+        // A directory that is no chart may have the name of one in the output directory.
         let path = Path::new(argument);
         let (files, form) = if argument.starts_with(SCHEME) {
             in_registry(argument, sources, diagnostics)?
-        // A directory that is no chart may have the name of one in the output directory.
         } else if path.is_dir() && charts::is_chart(path) {
             diagnostics.report(in_directory(path, read(path, out)))?
         } else if path.is_file() {

@@ -42,7 +42,7 @@ pub(super) fn companions(
     bundles: &[BundleConfig],
     charts: &[(&str, &Span)],
 ) {
-    // In reverse: of charts with the same name, the first one in the file is kept.
+    // In reverse: of charts with the same name, the first one is kept.
     let charts: BTreeMap<&str, &Span> = charts.iter().copied().rev().collect();
     for bundle in bundles {
         for (suffix, why) in bundle.companions() {

@@ -106,6 +106,7 @@ fn verification(
         reader.error(Code::InvalidValue, &fields.place(name), message, hint);
     }
     for (name, value) in [("insecure", table.insecure), ("require", table.require)] {
+        // The key itself is the rule of the table, which `false` would leave without one.
         if fields.has(name) && !value {
             let message = format!("`{name} = false` has no meaning");
             let hint = format!("write `{name} = true`, or remove the table");

@@ -81,8 +81,8 @@ fn escape_data(text: &str) -> String {
     lines.join("%0A")
 }
 
-// As @actions/core does it (`escapeProperty`): a colon and a comma would end the property.
 fn escape_property(text: &str) -> String {
+    // As @actions/core does it (`escapeProperty`): a colon and a comma would end the property.
     escape_data(text).replace(':', "%3A").replace(',', "%2C")
 }
 

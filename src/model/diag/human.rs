@@ -20,6 +20,7 @@ pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
         return String::new();
     }
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() }.term_width(WIDTH);
+    // Commands are escaped last: only the renderer knows what begins a line.
     let paint = |groups: &[Group<'_>]| {
         escape::painted(&without_empty_excerpt(&renderer.render(groups))).to_string()
     };

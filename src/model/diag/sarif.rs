@@ -109,7 +109,7 @@ fn location(place: &Place, locate: &Locate<'_>) -> Option<Value> {
 }
 
 /// Returns `file` as a URI reference: everything but unreserved characters and `/` is encoded
-/// (RFC 3986, section 2). What is outside of the repository is an absolute URI (SARIF 2.1.0, 3.4.3).
+/// (RFC 3986, section 2). A file outside of the repository is an absolute URI (SARIF 2.1.0, 3.4.3).
 fn uri(file: &str) -> String {
     let mut uri = if file.starts_with('/') { "file://".to_owned() } else { String::new() };
     for byte in file.replace('\\', "/").bytes() {

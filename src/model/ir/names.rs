@@ -25,7 +25,7 @@ pub fn is_label(text: &str) -> bool {
 pub fn is_label_value(text: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
     let ends = |c: char| c.is_ascii_alphanumeric();
-    // Values may be empty, keys may not: who checks a key looks for that.
+    // Values may be empty, keys may not: callers that check keys look for that.
     text.is_empty()
         || text.len() <= 63
             && text.bytes().all(plain)

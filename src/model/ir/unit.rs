@@ -42,12 +42,12 @@ impl ValueSpec {
         ValueSpec { path, default, documented_default: None, schema, description }
     }
 
-    /// Returns a boolean.
+    /// Returns a value that is a boolean.
     pub fn switch(path: ValuesPath, default: bool, description: impl Into<String>) -> Self {
         ValueSpec::new(path, default, json!({"type": "boolean"}), description)
     }
 
-    /// Returns a string of any form.
+    /// Returns a value that is a string of any form.
     pub fn text(
         path: ValuesPath,
         default: impl Into<Json>,

@@ -45,6 +45,7 @@ pub(crate) fn resolve(reader: &mut Reader<'_>, tables: &mut Tables) {
     }
 
     for index in 0..tables.servings.len() {
+        // Names are compared with earlier models only, so that each pair is reported once.
         let (before, rest) = tables.servings.split_at_mut(index);
         let Some(serving) = rest.first_mut() else { break };
         // A copy: the reference to the table would keep the model from being changed.
