@@ -11,7 +11,6 @@ mod validation;
 pub(super) use defaults::{JudgedDefaults, refused_in_version as refused_defaults};
 pub(crate) use location::schema_field;
 pub(super) use renamed_properties::NewProperties;
-pub(super) use texts::ComparedTexts;
 pub(super) use validation::OldRules;
 
 use super::{RuleContext, found, rules};

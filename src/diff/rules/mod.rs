@@ -203,8 +203,6 @@ pub(super) struct PairContext<'s, 'a> {
     old_rules: crd_schema::OldRules,
     /// Schemas of a CRD whose defaults are judged.
     judged_defaults: crd_schema::JudgedDefaults,
-    /// Patterns and lengths of schemas of a CRD.
-    compared_texts: crd_schema::ComparedTexts,
     /// Webhooks of a webhook configuration.
     webhooks: webhook::Webhooks<'a>,
     /// Ports of a Service.
@@ -302,7 +300,6 @@ impl<'s, 'a> PairContext<'s, 'a> {
             new_properties: crd_schema::NewProperties::of(edits_of("CustomResourceDefinition")),
             old_rules: crd_schema::OldRules::default(),
             judged_defaults: crd_schema::JudgedDefaults::default(),
-            compared_texts: crd_schema::ComparedTexts::default(),
             webhooks: webhook::Webhooks::of(pair),
             ports: service::Ports::of(pair),
         }

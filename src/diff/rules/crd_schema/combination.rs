@@ -45,7 +45,6 @@ impl KeywordChange<'_> {
                     new: new.get(keyword),
                     before: Some(old),
                     after: Some(new),
-                    compared_texts: self.compared_texts,
                 };
                 change.finding().is_none_or(|finding| finding.rule.class == Class::Info)
             })

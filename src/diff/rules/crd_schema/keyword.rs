@@ -1,7 +1,7 @@
 //! Rules on keywords of a schema: the old and the new value of one come in, a finding goes out.
 
 use super::location::SchemaLocation;
-use super::texts::{ComparedTexts, Texts};
+use super::texts::{self, Texts};
 use super::{
     CHANGED, DEFAULT, DEFAULT_ADDED, ENUM, FORMAT, LIST_KEYS, LIST_TYPE, LOOSENED, NULLABLE,
     PATTERN, PATTERN_CHANGED, PROPERTY_ADDED, PROPERTY_REMOVED, PRUNED, RANGE, REQUIRED, TYPE,
@@ -53,7 +53,6 @@ pub(super) struct KeywordChange<'a> {
     /// The schemas that have the keyword.
     pub(super) before: Option<&'a Json>,
     pub(super) after: Option<&'a Json>,
-    pub(super) compared_texts: &'a ComparedTexts,
 }
 
 /// Keywords that combine schemas.
@@ -73,8 +72,7 @@ pub(super) fn finding(
         [old, new] = [before, after].map(|schema| schema.and_then(|schema| schema.get(keyword)));
     }
     let field = if location.field.is_empty() { "the object" } else { &location.field };
-    let compared_texts = &context.compared_texts;
-    let change = KeywordChange { field, keyword, old, new, before, after, compared_texts };
+    let change = KeywordChange { field, keyword, old, new, before, after };
     match keyword {
         "x-kubernetes-validations" => validation::finding(context, field, at),
         _ => change.finding(),
@@ -325,7 +323,7 @@ impl KeywordChange<'_> {
     /// Compares the texts that both schemas allow.
     fn texts(&self) -> Texts {
         let (Some(before), Some(after)) = (self.before, self.after) else { return Texts::Unknown };
-        self.compared_texts.compare(before, after)
+        texts::compare(before, after)
     }
 
     fn of_format(&self) -> Option<Finding> {

@@ -6,8 +6,8 @@ use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::util::primitives::StateID;
 use regex_automata::{Input, MatchKind};
 use serde_json::Value as Json;
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 type Dfa = dense::DFA<Vec<u32>>;
 
@@ -29,18 +29,14 @@ pub(super) enum Texts {
     Unknown,
 }
 
-/// The texts of schemas that were compared, by the patterns of both sides: an upgrade may bring the same
-/// pattern to hundreds of fields, and automata take time.
-#[derive(Default)]
-pub(in crate::rules) struct ComparedTexts(RefCell<HashMap<[Vec<String>; 2], Texts>>);
-
-impl ComparedTexts {
-    /// Compares the patterns and lengths of two schemas.
-    pub(super) fn compare(&self, old: &Json, new: &Json) -> Texts {
-        let (Some(old), Some(new)) = (patterns(old), patterns(new)) else { return Texts::Unknown };
-        let mut compared = self.0.borrow_mut();
-        compared.entry([old, new]).or_insert_with_key(|[old, new]| compare(old, new)).clone()
-    }
+/// Compares the patterns and lengths of two schemas.
+pub(super) fn compare(old: &Json, new: &Json) -> Texts {
+    // An upgrade may bring the same pattern to hundreds of fields, and automata take time.
+    static COMPARED: LazyLock<Mutex<HashMap<[Vec<String>; 2], Texts>>> =
+        LazyLock::new(Mutex::default);
+    let (Some(old), Some(new)) = (patterns(old), patterns(new)) else { return Texts::Unknown };
+    let mut compared = COMPARED.lock().unwrap_or_else(PoisonError::into_inner);
+    compared.entry([old, new]).or_insert_with_key(|[old, new]| follow(old, new)).clone()
 }
 
 /// Returns the patterns that match the texts of a schema, all of them; `None` if a text may be too long.
@@ -58,7 +54,8 @@ fn patterns(schema: &Json) -> Option<Vec<String>> {
     Some(patterns)
 }
 
-fn compare(old: &[String], new: &[String]) -> Texts {
+/// Follows the automata of both sides.
+fn follow(old: &[String], new: &[String]) -> Texts {
     let [Some(old), Some(new)] = [old, new].map(|patterns| {
         patterns.iter().map(|pattern| automaton(pattern)).collect::<Option<Vec<Dfa>>>()
     }) else {
@@ -178,7 +175,6 @@ mod tests {
         let pattern = |pattern: &str| json!({ "pattern": pattern });
         let label = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
         let name = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
-        let compared = ComparedTexts::default();
         let stay = || Texts::StayAllowed;
         let refused = |text: &str| Texts::Refused(text.to_owned());
         for (old, new, expected) in [
@@ -200,7 +196,7 @@ mod tests {
             (pattern("("), pattern("a"), Texts::Unknown),
             (pattern("^.{9000}$"), pattern("^(.|a)*$"), Texts::Unknown),
         ] {
-            assert_eq!(compared.compare(&old, &new), expected, "{old} {new}");
+            assert_eq!(compare(&old, &new), expected, "{old} {new}");
         }
     }
 }
