@@ -1,8 +1,7 @@
 //! Threads: the same work for many bundles, with results in their order.
 
 use crate::diag::Diagnostics;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use crate::source::in_parallel;
 
 /// Stack size in bytes of threads that compile or compare. Trees are processed recursively, nested
 /// as deep as the YAML reader allows ([`crate::yaml::MAX_DEPTH`]), and such a bundle must not
@@ -29,51 +28,12 @@ pub(super) fn for_each<T: Sync, R: Send>(
         let mut found = Diagnostics::new();
         (work(item, &mut found), found)
     };
+    let done = in_parallel(items, jobs, COMPILER_STACK, work);
+
     let mut results = Vec::new();
-    for (item, (result, found)) in items.iter().zip(in_parallel(items, jobs, work)) {
+    for (item, (result, found)) in items.iter().zip(done) {
         diagnostics.append(found.for_bundle(name(item)));
         results.extend(result);
     }
     results
-}
-
-/// Applies `work` to every item on up to `jobs` threads; results in the order of the items.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "bundles are compiled side by side; order is restored"
-)]
-fn in_parallel<T: Sync, R: Send>(
-    items: &[T],
-    jobs: usize,
-    work: impl Fn(&T) -> R + Sync,
-) -> Vec<R> {
-    // A counter instead of equal shares: bundles differ in size by a factor of thousand.
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
-    let worker = || {
-        while let Some((index, item)) = {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            items.get(index).map(|item| (index, item))
-        } {
-            let result = work(item);
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
-        }
-    };
-
-    std::thread::scope(|scope| {
-        let started = (0..jobs.clamp(1, items.len().max(1)))
-            .map_while(|_| {
-                // Most functions on objects are recursive.
-                let thread = std::thread::Builder::new().stack_size(COMPILER_STACK);
-                thread.spawn_scoped(scope, worker).ok()
-            })
-            .count();
-        // Without any thread the work is done here, more slowly.
-        if started == 0 {
-            worker();
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_unstable_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, result)| result).collect()
 }

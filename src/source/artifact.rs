@@ -5,7 +5,7 @@ pub(super) mod attachment;
 use super::image::{self, Document, read_document};
 use super::reference::Reference;
 use super::resolver::{Located, SourceResolver};
-use super::{failure, sha256, unreadable};
+use super::{digest_of, failure, unreadable};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
 use oci_spec::image::{Descriptor, Digest, MediaType};
 use serde_json::{Value as Json, json};
@@ -44,10 +44,6 @@ impl Blob {
     }
 }
 
-fn digest_of(content: &[u8]) -> String {
-    format!("sha256:{}", sha256(content))
-}
-
 impl OciArtifact {
     /// Creates the artifact and its manifest: the same bytes for the same arguments. `config` and
     /// `layer` are a media type and a content.
@@ -56,20 +52,34 @@ impl OciArtifact {
         layer: (&str, Vec<u8>),
         annotations: &BTreeMap<String, String>,
     ) -> Self {
-        let (config, layer) = (Blob::new(config), Blob::new(layer));
-        let manifest = json!({
-            "schemaVersion": 2,
-            "mediaType": MediaType::ImageManifest.to_string(),
-            "config": config.to_json(),
-            "layers": [layer.to_json()],
-            "annotations": annotations,
-        });
-        Self::of(config, layer, &manifest)
+        let more = json!({ "annotations": annotations });
+        Self::of(Blob::new(config), Blob::new(layer), Json::Null, more)
     }
 
-    fn of(config: Blob, layer: Blob, manifest: &Json) -> Self {
+    /// Creates an artifact whose manifest also has a type and, after the layer, these entries.
+    fn of(config: Blob, layer: Blob, artifact_type: Json, more: Json) -> Self {
+        let mut manifest = json!({
+            "schemaVersion": 2,
+            "mediaType": MediaType::ImageManifest.to_string(),
+            "artifactType": artifact_type,
+            "config": config.to_json(),
+            "layers": [layer.to_json()],
+        });
+        if let (Json::Object(manifest), Json::Object(more)) = (&mut manifest, more) {
+            manifest.extend(more);
+            manifest.retain(|_, value| !value.is_null());
+        }
         let manifest = manifest.to_string().into_bytes();
         OciArtifact { config, layer, digest: digest_of(&manifest), manifest }
+    }
+
+    /// Returns the descriptor of the manifest, which other manifests have.
+    fn to_json(&self) -> Json {
+        json!({
+            "mediaType": MediaType::ImageManifest.to_string(),
+            "digest": self.digest,
+            "size": self.manifest.len(),
+        })
     }
 
     /// Returns the digest of the layer.

@@ -3,28 +3,32 @@
 use super::failure;
 use crate::diag::{Code, Fatal};
 use oci_spec::image::{Digest, DigestAlgorithm};
+use sha2::digest::DynDigest;
 use sha2::{Digest as _, Sha256, Sha512};
 use std::fmt::Write as _;
 use std::io::{self, Read};
 
 /// A running hash in the algorithm of a digest.
-pub(super) enum Hasher {
-    Sha256(Sha256),
-    Sha512(Sha512),
+pub(super) struct Hasher {
+    /// As digests begin with it.
+    algorithm: &'static str,
+    state: Box<dyn DynDigest>,
 }
 
 impl Hasher {
     /// Returns a hash in the usual algorithm.
     pub(super) fn sha256() -> Self {
-        Hasher::Sha256(Sha256::new())
+        Hasher { algorithm: "sha256", state: Box::new(Sha256::new()) }
     }
 
     /// Returns a hash to compare with `digest`; an error for algorithms other than sha256 and
     /// sha512, the two that the OCI image specification registers.
     pub(super) fn like(digest: &Digest) -> Result<Self, Fatal> {
         match digest.algorithm() {
-            DigestAlgorithm::Sha256 => Ok(Hasher::Sha256(Sha256::new())),
-            DigestAlgorithm::Sha512 => Ok(Hasher::Sha512(Sha512::new())),
+            DigestAlgorithm::Sha256 => Ok(Hasher::sha256()),
+            DigestAlgorithm::Sha512 => {
+                Ok(Hasher { algorithm: "sha512", state: Box::new(Sha512::new()) })
+            }
             other => Err(failure(
                 Code::InvalidLayout,
                 format!("unsupported digest algorithm in `{digest}`: `{other}`"),
@@ -34,24 +38,23 @@ impl Hasher {
     }
 
     pub(super) fn update(&mut self, bytes: &[u8]) {
-        match self {
-            Hasher::Sha256(hash) => hash.update(bytes),
-            Hasher::Sha512(hash) => hash.update(bytes),
-        }
+        self.state.update(bytes);
     }
 
     /// Returns the digest of what went in, with its algorithm.
     pub(super) fn finish(self) -> String {
-        match self {
-            Hasher::Sha256(hash) => format!("sha256:{}", hexadecimal(&hash.finalize())),
-            Hasher::Sha512(hash) => format!("sha512:{}", hexadecimal(&hash.finalize())),
-        }
+        format!("{}:{}", self.algorithm, hexadecimal(&self.state.finalize()))
     }
 }
 
 /// Returns the SHA-256 of `content` in lower-case hexadecimal, without the algorithm.
 pub fn sha256(content: &[u8]) -> String {
     hexadecimal(&Sha256::digest(content))
+}
+
+/// Returns the digest of `content` with its algorithm, as images name it: `sha256:…`.
+pub fn digest_of(content: &[u8]) -> String {
+    format!("sha256:{}", sha256(content))
 }
 
 /// Spells bytes in lower-case hexadecimal.

@@ -1,14 +1,14 @@
 //! A bundle in a directory.
 
 use super::folders::{Folders, named_in};
-use super::limits::Limits;
+use super::limits::{Limits, exceeded, in_bytes, is_exceeded, read_at_most};
 use super::tree::Tree;
 use super::{BundleFiles, failure, unreadable};
 use crate::diag::{Code, Diagnostics, Fatal};
 use crate::regular_file;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use walkdir::WalkDir;
 
@@ -96,17 +96,12 @@ fn add(
 
 /// Reads a file that may grow while it is read.
 fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let mut content = Vec::new();
-    regular_file::open(path)?.take(limit + 1).read_to_end(&mut content)?;
-    if content.len() as u64 > limit {
-        let limit = super::limits::in_bytes(limit);
-        return Err(super::limits::exceeded(format!("it is larger than {limit}")));
-    }
-    Ok(content)
+    let content = read_at_most(regular_file::open(path)?, limit)?;
+    content.ok_or_else(|| exceeded(format!("it is larger than {}", in_bytes(limit))))
 }
 
 fn failed(shown: &str, path: &str, error: &io::Error) -> Fatal {
-    if super::limits::is_exceeded(error) {
+    if is_exceeded(error) {
         let hint = "check that this is the right directory: no real bundle is as large";
         return failure(Code::SourceLimit, format!("`{shown}/{path}`: {error}"), hint);
     }

@@ -5,10 +5,10 @@
 //! <https://github.com/moby/docker-image-spec>
 
 use super::artifact::descriptor;
-use super::digest::sha256;
+use super::digest::digest_of;
 use super::image::{self, Blobs, parse};
 use super::layout::{Loose, Wanted};
-use super::limits::{Limits, in_bytes};
+use super::limits::{Limits, in_bytes, read_at_most};
 use super::tarball::Tarball;
 use super::{BundleFiles, failure};
 use crate::diag::{Code, Diagnostics, Fatal};
@@ -155,7 +155,7 @@ struct ArchiveBlobs<'a> {
 
 impl ArchiveBlobs<'_> {
     fn add(&mut self, media_type: MediaType, bytes: Vec<u8>) -> Result<Descriptor, Fatal> {
-        let digest = format!("sha256:{}", sha256(&bytes));
+        let digest = digest_of(&bytes);
         let descriptor = descriptor(media_type.as_ref(), &bytes, &digest)?;
         self.made.insert(digest, bytes);
         Ok(descriptor)
@@ -181,16 +181,11 @@ fn document(archive: &Tarball, shown: &str, file: &str, limits: &Limits) -> Resu
     let Some(reader) = archive.open(file)? else {
         return Err(damaged(format!("{name} is missing")));
     };
-    let mut bytes = Vec::new();
-    let read = reader.take(limits.document_bytes + 1).read_to_end(&mut bytes);
-    read.map_err(|error| image::broken(&name, &error))?;
-    if bytes.len() as u64 > limits.document_bytes {
+    let read = read_at_most(reader, limits.document_bytes);
+    read.map_err(|error| image::broken(&name, &error))?.ok_or_else(|| {
         let message = format!("{name} is larger than {}", in_bytes(limits.document_bytes));
-        let hint = "check that this is the archive of a bundle \
-            image";
-        return Err(failure(Code::SourceLimit, message, hint));
-    }
-    Ok(bytes)
+        failure(Code::SourceLimit, message, "check that this is the archive of a bundle image")
+    })
 }
 
 fn damaged(message: String) -> Fatal {

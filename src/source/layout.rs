@@ -3,7 +3,7 @@
 //! <https://github.com/opencontainers/image-spec/blob/main/image-layout.md>
 
 use super::image::{self, Blobs, Document, choose_platform, read_document};
-use super::limits::{Limits, in_bytes};
+use super::limits::{Limits, in_bytes, read_at_most};
 use super::reference::Reference;
 use super::signature::{Attachment, describe, may_have_signatures, signature_tag};
 use super::tarball::Tarball;
@@ -180,15 +180,12 @@ impl Layout {
             let hint = "copy the layout again: it needs `oci-layout`, `index.json` and `blobs/`";
             failure(Code::InvalidLayout, format!("`{name}` is missing"), hint)
         })?;
-        let mut bytes = Vec::new();
-        let read = reader.take(limits.document_bytes + 1).read_to_end(&mut bytes);
-        read.map_err(|error| unreadable(&name, &error))?;
-        if bytes.len() as u64 > limits.document_bytes {
+        let read = read_at_most(reader, limits.document_bytes);
+        read.map_err(|error| unreadable(&name, &error))?.ok_or_else(|| {
             let limit = in_bytes(limits.document_bytes);
             let message = format!("`{name}` is larger than {limit}");
-            return Err(Diagnostic::error(Code::SourceLimit, message).into());
-        }
-        Ok(bytes)
+            Diagnostic::error(Code::SourceLimit, message).into()
+        })
     }
 
     /// Opens a file of the layout; symbolic links inside a layout are not followed.
@@ -330,10 +327,9 @@ impl Blobs for Layout {
         // The index of a layout need not list it. Its content is checked when it is read.
         let file = blob_file(digest)?;
         let Some(reader) = self.file(&file)? else { return Ok(None) };
-        let mut bytes = Vec::new();
-        let read = reader.take(limits.document_bytes + 1).read_to_end(&mut bytes);
-        read.map_err(|error| unreadable(&self.name(&file), &error))?;
-        Ok(describe(&bytes, digest))
+        let read = read_at_most(reader, limits.document_bytes);
+        let bytes = read.map_err(|error| unreadable(&self.name(&file), &error))?;
+        Ok(bytes.and_then(|bytes| describe(&bytes, digest)))
     }
 
     fn signatures(

@@ -30,6 +30,7 @@ mod manifests;
 mod mirror;
 mod overlays;
 mod own_manifests;
+mod parallel;
 #[cfg_attr(not(feature = "registry"), allow(dead_code, reason = "credential helpers"))]
 mod process;
 mod reference;
@@ -47,7 +48,7 @@ mod tree;
 mod vendor;
 mod yaml_files;
 
-pub use digest::{digest_of_parts, hexadecimal, sha256};
+pub use digest::{digest_of, digest_of_parts, hexadecimal, sha256};
 pub use sign_command::{clear_sign, sign_with};
 
 pub use access::{Access, Download, Environment, Reporter};
@@ -56,6 +57,7 @@ pub use artifact::{OciArtifact, PulledArtifact};
 pub use limits::Limits;
 pub use manifests::manifests;
 pub use overlays::OverlayFile;
+pub use parallel::in_parallel;
 pub use reference::Reference;
 pub use resolver::{Pin, SourceResolver};
 pub use signature::{Signature, Signer, Verified};

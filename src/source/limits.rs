@@ -1,6 +1,6 @@
 //! Resource limits for reading sources.
 
-use std::io;
+use std::io::{self, Read};
 
 /// Limits for reading one bundle; reading stops with an error when one is exceeded.
 ///
@@ -76,6 +76,13 @@ pub(super) fn exceeded(message: String) -> io::Error {
 /// Returns true if the error was created by [`exceeded`].
 pub(super) fn is_exceeded(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::QuotaExceeded
+}
+
+/// Reads to the end; `None` if there are more than `limit` bytes.
+pub(super) fn read_at_most(reader: impl Read, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    reader.take(limit + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= limit).then_some(bytes))
 }
 
 /// Returns a number of bytes for people, exact or in the largest unit that loses nothing.

@@ -1,6 +1,6 @@
 //! Manifests in files and directories.
 
-use super::limits::Limits;
+use super::limits::{Limits, in_bytes, read_at_most};
 use super::{failure, unreadable};
 use crate::diag::{Code, Diagnostics};
 use crate::regular_file;
@@ -22,17 +22,15 @@ pub fn manifests(
     let mut files = Vec::new();
     let mut left = limits.kept_bytes;
     let mut take = |shown: String, reader: io::Result<Box<dyn Read>>| {
-        let mut content = Vec::new();
         let limit = left.min(limits.kept_file_bytes);
-        let read = reader.and_then(|reader| reader.take(limit + 1).read_to_end(&mut content));
-        match read {
-            Ok(bytes) if bytes as u64 > limit => diagnostics.push(*failure(
+        match reader.and_then(|reader| read_at_most(reader, limit)) {
+            Ok(None) => diagnostics.push(*failure(
                 Code::SourceLimit,
-                format!("`{shown}` is larger than {}", super::limits::in_bytes(limit)),
+                format!("`{shown}` is larger than {}", in_bytes(limit)),
                 "check that this is the right directory",
             )),
-            Ok(bytes) => {
-                left = left.saturating_sub(bytes as u64);
+            Ok(Some(content)) => {
+                left = left.saturating_sub(content.len() as u64);
                 files.push((shown, content));
             }
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {

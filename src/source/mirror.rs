@@ -3,6 +3,11 @@
 use super::reference::Reference;
 use crate::config::Mirror;
 
+/// Returns the name of a repository below `start`, the name of a registry or of a repository itself.
+pub(super) fn name_below(start: &str, rest: &str) -> String {
+    if rest.is_empty() { start.to_owned() } else { format!("{start}/{rest}") }
+}
+
 /// Returns the mirrors that serve a reference, and the rest of the reference's name: longest prefix
 /// first, then in the order of the configuration.
 pub(super) fn find<'m, 'r>(

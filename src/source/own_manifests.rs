@@ -2,7 +2,7 @@
 
 use super::limits::Limits;
 use super::yaml_files::{self, Input};
-use super::{BundleFiles, sha256};
+use super::{BundleFiles, digest_of};
 use crate::config::{Manifests, Text, VendoredFile};
 use crate::diag::{Code, Diagnostic, Diagnostics, Span};
 use std::collections::BTreeMap;
@@ -106,7 +106,7 @@ fn verified(
         }
     };
 
-    let digest = format!("sha256:{}", sha256(&content));
+    let digest = digest_of(&content);
     if digest == vendored.digest.text {
         return Some(content);
     }

@@ -202,8 +202,7 @@ impl SourceResolver {
                     self.open_layout(folder, &mirror.span, &wanted, diagnostics)
                 }
                 MirrorTarget::Registry(start) => {
-                    let name =
-                        if rest.is_empty() { start.clone() } else { format!("{start}/{rest}") };
+                    let name = mirror::name_below(start, rest);
                     self.open_registry(&Reference { name, ..reference.clone() })
                 }
             };

@@ -62,8 +62,7 @@ impl SourceResolver {
                     let layout = Layout::folder(path, &folder.display().to_string());
                     layout.tags(&[&reference.name, rest], &self.limits)
                 }
-                MirrorTarget::Registry(start) if rest.is_empty() => self.tags_in(start),
-                MirrorTarget::Registry(start) => self.tags_in(&format!("{start}/{rest}")),
+                MirrorTarget::Registry(start) => self.tags_in(&mirror::name_below(start, rest)),
             };
             match tags {
                 Err(found) if mirror.fallback && is_absence(&found) => {}

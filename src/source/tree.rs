@@ -373,6 +373,27 @@ pub(super) fn join(parent: &[u8], name: &[u8]) -> Vec<u8> {
     if parent.is_empty() { name.to_vec() } else { [parent, b"/", name].concat() }
 }
 
+/// A mark in a layer, which hides what earlier layers have (OCI image specification, "Whiteouts").
+pub(super) enum Whiteout {
+    /// Hides this path and everything below it.
+    Path(Vec<u8>),
+    /// Hides everything below this directory.
+    Below(Vec<u8>),
+    /// Another mark of a union file system, or a name that no file can have.
+    Other,
+}
+
+/// Returns the mark that a path of a layer is; `None` for a file.
+pub(super) fn whiteout(path: &[u8]) -> Option<Whiteout> {
+    let (parent, name) = split(path);
+    Some(match name.strip_prefix(b".wh.")? {
+        b".wh..opq" => Whiteout::Below(parent.to_vec()),
+        b"" | b"." | b".." => Whiteout::Other,
+        mark if mark.starts_with(b".wh.") => Whiteout::Other,
+        hidden => Whiteout::Path(join(parent, hidden)),
+    })
+}
+
 /// Returns a path of an archive as one from the root of the image, and whether it climbed with
 /// `..`; the root is its own parent.
 pub(super) fn normalise(path: &[u8]) -> (Vec<u8>, bool) {

@@ -1,10 +1,11 @@
 //! YAML and JSON files at a path of the configuration, which may be a directory.
 
+use super::limits::read_at_most;
 use super::{directory, failure, layout, unreadable};
 use crate::diag::{Code, Fatal};
 use crate::regular_file;
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use walkdir::WalkDir;
 
@@ -106,14 +107,11 @@ pub(super) fn read(
     for file in paths {
         let below = file.strip_prefix(&root).unwrap_or(Path::new(""));
         let name = shown(path, below);
-        let mut content = Vec::new();
-        regular_file::open(&file)
-            .and_then(|file| file.take(limit + 1).read_to_end(&mut content))
-            .map_err(|error| unreadable(&name, &error))?;
-        if content.len() as u64 > limit {
+        let read = regular_file::open(&file).and_then(|file| read_at_most(file, limit));
+        let Some(content) = read.map_err(|error| unreadable(&name, &error))? else {
             let hint = "check that this is the right file: no cluster accepts objects as large";
             return Err(failure(code, format!("`{name}` is larger than {limit} bytes"), hint));
-        }
+        };
         files.push((name, content));
     }
 

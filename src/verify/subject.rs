@@ -8,7 +8,7 @@ use crate::output::ownership::{FILE_NAME, Ownership, Recorded, UPGRADE_REPORT};
 use crate::package::{self, LAYER_TYPE, Package};
 use crate::regular_file;
 use crate::source::chart::{self as charts, CHART_BYTES, ChartTree, Identity};
-use crate::source::{SourceResolver, sha256};
+use crate::source::{SourceResolver, digest_of, sha256};
 use std::path::Path;
 
 /// The scheme of charts in a registry.
@@ -113,7 +113,7 @@ impl Subject {
             differences.push(Difference::whole(
                 Change::Archive,
                 package.artifact.layer_digest(),
-                &format!("sha256:{}", sha256(archive)),
+                &digest_of(archive),
             ));
         }
         if let Some(manifest) = manifest.filter(|digest| **digest != package.artifact.digest)

@@ -4,8 +4,8 @@ use super::gate::object;
 use super::shell::{or_fail, quoted, shell};
 use super::{Gate, Namespaces};
 use crate::config::{StepAfter, Target};
+use crate::source::sha256;
 use serde_json::{Value as Json, json};
-use sha2::{Digest as _, Sha256};
 
 /// Start of the annotation of an object that a step was carried out on once. A digest of the step
 /// follows, so that a changed step is carried out again.
@@ -139,5 +139,5 @@ impl Step {
 fn digest(step: &StepAfter) -> String {
     let removal = step.reset.as_ref().map(|reset| &reset.removal);
     let text = json!([removal, step.patch]).to_string();
-    Sha256::digest(text.as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    sha256(text.as_bytes())[..8].to_owned()
 }

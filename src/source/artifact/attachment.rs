@@ -54,13 +54,7 @@ impl OciArtifact {
         let config = Blob::new((&config_type, config.to_string().into_bytes()));
         let mut described = layer.to_json();
         described["annotations"] = json!(annotations);
-        let manifest = json!({
-            "schemaVersion": 2,
-            "mediaType": MediaType::ImageManifest.to_string(),
-            "config": config.to_json(),
-            "layers": [described],
-        });
-        Self::of(config, layer, &manifest)
+        Self::of(config, layer, Json::Null, json!({ "layers": [described] }))
     }
 
     /// Creates an artifact that is attached to `subject`.
@@ -73,20 +67,8 @@ impl OciArtifact {
         let (empty, braces) = EMPTY;
         let config = Blob::new((empty, braces.to_vec()));
         let layer = Blob::new((media_type, content));
-        let manifest = json!({
-            "schemaVersion": 2,
-            "mediaType": MediaType::ImageManifest.to_string(),
-            "artifactType": media_type,
-            "config": config.to_json(),
-            "layers": [layer.to_json()],
-            "subject": {
-                "mediaType": MediaType::ImageManifest.to_string(),
-                "digest": subject.digest,
-                "size": subject.manifest.len(),
-            },
-            "annotations": annotations,
-        });
-        Self::of(config, layer, &manifest)
+        let more = json!({ "subject": subject.to_json(), "annotations": annotations });
+        Self::of(config, layer, json!(media_type), more)
     }
 }
 
@@ -113,13 +95,9 @@ impl SourceResolver {
             let artifact = OciArtifact::attached(media_type, content()?, annotations, subject);
             let is_listed = self.send(&artifact, &target.name, None)?;
             if !is_listed {
-                let descriptor = json!({
-                    "mediaType": MediaType::ImageManifest.to_string(),
-                    "digest": artifact.digest,
-                    "size": artifact.manifest.len(),
-                    "artifactType": media_type,
-                    "annotations": annotations,
-                });
+                let mut descriptor = artifact.to_json();
+                descriptor["artifactType"] = json!(media_type);
+                descriptor["annotations"] = json!(annotations);
                 repository.tag_referrer(&digest, descriptor)?;
             }
             Ok(true)

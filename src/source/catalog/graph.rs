@@ -125,34 +125,44 @@ impl<'c> Channel<'c> {
     /// Returns the only head.
     fn head(&self, source: &CatalogSource) -> Result<&'c Bundle, Fatal> {
         let heads = heads(self.entries, &self.versions());
-        let span = source.channel.as_ref().map_or(&source.package.span, |channel| &channel.span);
-        let error = |code, message: String, hint: String| {
-            Fatal::from(Diagnostic::error(code, message).at(span).hint(hint))
-        };
-        let name = self.name;
+        let bundles = &self.contents.bundles;
+        if let [head] = heads.as_slice()
+            && let Some(bundle) = bundles.get(head.name.as_str())
+        {
+            return Ok(bundle);
+        }
 
-        match heads.as_slice() {
-            [head] => self.contents.bundles.get(head.name.as_str()).ok_or_else(|| {
-                error(
-                    Code::CatalogInvalid,
-                    format!(
-                        "the channel `{name}` refers to the bundle `{}`, which is not in the \
-                            catalog",
-                        head.name
-                    ),
-                    "set another `version`, or report this to the owner of the catalog".to_owned(),
-                )
-            }),
-            [] => error_of_none(self.entries.is_empty(), name, error),
+        let name = self.name;
+        let (code, message, hint) = match heads.as_slice() {
+            [head] => (
+                Code::CatalogInvalid,
+                format!(
+                    "the channel `{name}` refers to the bundle `{}`, which is not in the catalog",
+                    head.name
+                ),
+                "set another `version`, or report this to the owner of the catalog",
+            ),
+            [] => {
+                let why = match self.entries {
+                    [] => "it has no entries",
+                    _ => "every bundle is replaced or skipped by another one",
+                };
+                let message = format!("the channel `{name}` has no head: {why}");
+                let hint =
+                    "set `channel` or `version` to select a bundle; OLM rejects this catalog";
+                (Code::ChannelHead, message, hint)
+            }
             several => {
                 let names: Vec<&str> = several.iter().map(|head| head.name.as_str()).collect();
-                Err(error(
+                (
                     Code::ChannelHead,
                     format!("the channel `{name}` has {} heads: {}", names.len(), listed(&names)),
-                    "set `version` to select a bundle; OLM rejects this catalog".to_owned(),
-                ))
+                    "set `version` to select a bundle; OLM rejects this catalog",
+                )
             }
-        }
+        };
+        let span = source.channel.as_ref().map_or(&source.package.span, |channel| &channel.span);
+        Err(Diagnostic::error(code, message).at(span).hint(hint).into())
     }
 
     /// Returns the bundle of a requested version.
@@ -185,39 +195,32 @@ impl<'c> Channel<'c> {
             }
         };
         fitting.sort_unstable();
-        let error = |code, message: String, hint: String| {
-            Diagnostic::error(code, message).at(span).hint(hint)
-        };
+        // Only bundles that the catalog has state a version.
+        if let [(bundle, _)] = fitting.as_slice()
+            && let Some(bundle) = self.contents.bundles.get(*bundle)
+        {
+            return Ok(bundle);
+        }
+
         let name = self.name;
-        match fitting.as_slice() {
-            [] => Err(error(
+        let (code, message, hint) = match fitting.as_slice() {
+            [(_, version), ..] => {
+                let names: Vec<&str> = fitting.iter().map(|(name, _)| *name).collect();
+                let (count, names) = (names.len(), listed(&names));
+                let hint = "write the version with its build metadata (`1.0.0+2`), or set `image` \
+                    to the bundle you want";
+                let message = format!(
+                    "the channel `{name}` has {count} bundles with version {version}: {names}"
+                );
+                (Code::AmbiguousVersion, message, hint.to_owned())
+            }
+            [] => (
                 Code::VersionNotFound,
                 format!("the channel `{name}` has no version {request}"),
                 self.others(request, &versions),
-            )
-            .into()),
-            [(bundle, _)] => self.contents.bundles.get(*bundle).ok_or_else(|| {
-                let message = format!("the bundle `{bundle}` is not in the catalog");
-                error(Code::CatalogInvalid, message, "set another `version`".to_owned()).into()
-            }),
-            several => {
-                let names: Vec<&str> = several.iter().map(|(name, _)| *name).collect();
-                let version = several.first().map(|(_, version)| version.to_string());
-                Err(error(
-                    Code::AmbiguousVersion,
-                    format!(
-                        "the channel `{name}` has {} bundles with version {}: {}",
-                        names.len(),
-                        version.unwrap_or_default(),
-                        listed(&names)
-                    ),
-                    "write the version with its build metadata (`1.0.0+2`), or set `image` to the \
-                        bundle you want"
-                        .to_owned(),
-                )
-                .into())
-            }
-        }
+            ),
+        };
+        Err(Diagnostic::error(code, message).at(span).hint(hint).into())
     }
 
     /// Returns the versions of the channel's bundles, by name; those that the catalog does not have
@@ -368,23 +371,6 @@ pub(super) fn newest(contents: &Contents) -> Option<(Version, String)> {
         if is_better { next } else { best }
     });
     best.map(|(version, channel)| (version, channel.to_owned()))
-}
-
-fn error_of_none<T>(
-    empty: bool,
-    name: &str,
-    error: impl Fn(Code, String, String) -> Fatal,
-) -> Result<T, Fatal> {
-    let why = if empty {
-        "it has no entries"
-    } else {
-        "every bundle is replaced or skipped by another one"
-    };
-    Err(error(
-        Code::ChannelHead,
-        format!("the channel `{name}` has no head: {why}"),
-        "set `channel` or `version` to select a bundle; OLM rejects this catalog".to_owned(),
-    ))
 }
 
 /// Returns the entries that no other one replaces or skips (operator-registry: the model's channel

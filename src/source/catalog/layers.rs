@@ -9,7 +9,7 @@ use crate::diag::{Code, Diagnostics, Fatal};
 use crate::failure;
 use crate::image::{Blobs, Opened, walk_layer};
 use crate::limits::{Limits, exceeded, in_bytes};
-use crate::tree::{is_below, join, normalise, split};
+use crate::tree::{Whiteout, is_below, normalise, whiteout};
 use std::collections::BTreeSet;
 use std::io;
 
@@ -42,12 +42,10 @@ pub(super) fn walk(
         let visit = &mut |entry: &mut TarEntry<'_>| {
             let (path, climbs) = normalise(&entry.path);
             let inside = is_below(&path, &folder);
-            if !inside && path != folder && !is_below(&folder, &path) {
-                // A whiteout next to the folder can remove it.
-                let whites_out = split(&path).1.starts_with(b".wh.");
-                if !(whites_out && reaches(&path, &folder)) {
-                    return Ok(());
-                }
+            let is_near = inside || path == folder || is_below(&folder, &path);
+            // A whiteout next to the folder can remove it.
+            if !is_near && !reaches(&path, &folder) {
+                return Ok(());
             }
             if climbs {
                 let message = format!("`{}` escapes the image with `..`", show(&entry.path));
@@ -135,14 +133,11 @@ fn no_catalog(image: &Opened, folder: &str) -> Fatal {
 
 /// Returns true if a whiteout at `path` deletes `folder` or one of its parents.
 fn reaches(path: &[u8], folder: &[u8]) -> bool {
-    let (parent, name) = split(path);
-    match name.strip_prefix(b".wh.") {
-        Some(b".wh..opq") => parent.is_empty() || is_below(folder, parent) || folder == parent,
-        Some(hidden) => {
-            let hidden = join(parent, hidden);
+    match whiteout(path) {
+        Some(Whiteout::Path(hidden) | Whiteout::Below(hidden)) => {
             hidden == folder || is_below(folder, &hidden)
         }
-        None => false,
+        Some(Whiteout::Other) | None => false,
     }
 }
 
@@ -160,27 +155,17 @@ struct Seen {
 impl Seen {
     /// Notes an entry; false when it only deletes.
     fn note(&mut self, path: &[u8], kind: &EntryKind) -> bool {
-        let (parent, name) = split(path);
-        match name.strip_prefix(b".wh.") {
-            Some(b".wh..opq") => {
-                self.opaque.insert(parent.to_vec());
-            }
-            // Other marks of a union file system, and names that no file can have.
-            Some(b"" | b"." | b"..") => {}
-            Some(mark) if mark.starts_with(b".wh.") => {}
-            Some(hidden) => {
-                self.whole.insert(join(parent, hidden));
-            }
-            None => {
-                let set = match kind {
-                    EntryKind::Folder => &mut self.folders,
-                    _ => &mut self.whole,
-                };
-                set.insert(path.to_vec());
-                return true;
-            }
-        }
-        false
+        let mark = whiteout(path);
+        let is_entry = mark.is_none();
+        let (set, hidden) = match mark {
+            Some(Whiteout::Other) => return false,
+            Some(Whiteout::Below(folder)) => (&mut self.opaque, folder),
+            Some(Whiteout::Path(hidden)) => (&mut self.whole, hidden),
+            None if *kind == EntryKind::Folder => (&mut self.folders, path.to_vec()),
+            None => (&mut self.whole, path.to_vec()),
+        };
+        set.insert(hidden);
+        is_entry
     }
 
     /// Returns true if an entry of an earlier layer is hidden.

@@ -61,15 +61,30 @@ pub fn select(
     pin: Option<Pin<'_>>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Selected> {
+    with_catalog(source, sources, pin, diagnostics, |catalog, diagnostics| {
+        select_in(catalog, source, &sources.limits, diagnostics)
+    })
+}
+
+/// Opens the catalog of `source` and reads something in it. Findings without a place in the
+/// configuration get that of the catalog.
+fn with_catalog<T>(
+    source: &CatalogSource,
+    sources: &SourceResolver,
+    pin: Option<Pin<'_>>,
+    diagnostics: &mut Diagnostics,
+    read: impl FnOnce(&Catalog<'_>, &mut Diagnostics) -> Result<T, Fatal>,
+) -> Option<T> {
     let start = diagnostics.mark();
-    let selected = place::open(&source.catalog.text, sources, pin, diagnostics)
-        .and_then(|catalog| select_in(&catalog, source, &sources.limits, diagnostics));
+    let outcome = place::open(&source.catalog.text, sources, pin, diagnostics)
+        .and_then(|catalog| read(&catalog, diagnostics));
+
     // Reported here, so that the loop below gives it a place, too.
-    let selected = diagnostics.report(selected);
+    let outcome = diagnostics.report(outcome);
     for found in diagnostics.since(start).iter_mut().filter(|found| found.place.span.is_none()) {
         resolver::place(found, &source.catalog.span);
     }
-    selected
+    outcome
 }
 
 fn select_in(
@@ -100,7 +115,7 @@ fn select_in(
         }
     };
 
-    let selected = Selected {
+    Ok(Selected {
         package: source.package.text.clone(),
         channel: choice.channel.to_owned(),
         bundle: bundle.name.clone(),
@@ -109,9 +124,7 @@ fn select_in(
         objects,
         catalog: identity,
         edges: choice.edges.clone(),
-    };
-
-    Ok(selected)
+    })
 }
 
 /// Reads the objects of the package, and the catalog's image if it has one.

@@ -240,7 +240,8 @@ pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, String> 
     serde_json::from_slice(text).map_err(|error| in_words(&error))
 }
 
-fn in_words(error: &serde_json::Error) -> String {
+/// Returns an error without its place in the text.
+pub(super) fn in_words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why).to_owned()
 }

@@ -1,6 +1,6 @@
 //! Objects one by one out of a file of any size.
 
-use super::objects::Head;
+use super::objects::{Head, in_words, read};
 use crate::ir::Release;
 use crate::limits::{Limits, in_bytes};
 use memchr::{memchr_iter, memmem};
@@ -83,14 +83,10 @@ fn json(
         }
 
         if let Some(error) = problem {
-            let text = error.to_string();
             // The line is relative to the window.
-            let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why);
-            let message = if error.is_eof() {
-                format!("unexpected end of file ({why})")
-            } else {
-                why.to_owned()
-            };
+            let why = in_words(&error);
+            let message =
+                if error.is_eof() { format!("unexpected end of file ({why})") } else { why };
             let line = lines + error.line().max(1);
             return Ok(Err(Fault { message, line, limit: false }));
         }
@@ -173,17 +169,13 @@ fn document(
 
     let text = std::str::from_utf8(text)
         .map_err(|_| fault(1, "a document is not UTF-8 text".to_owned(), false))?;
-    let read = crate::yaml::read(text).map_err(|problem| {
+    let parsed = crate::yaml::read(text).map_err(|problem| {
         fault(problem.line, problem.message, problem.cause == crate::yaml::Cause::Limit)
     })?;
     let release = Release::LITERAL;
-    for value in read.documents.into_iter().map(|document| document.value) {
+    for value in parsed.documents.into_iter().map(|document| document.value) {
         let json = release.value(&value).to_string();
-        let head: Head = serde_json::from_str(&json).map_err(|error| {
-            let text = error.to_string();
-            let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why);
-            fault(1, why.to_owned(), false)
-        })?;
+        let head: Head = read(json.as_bytes()).map_err(|why| fault(1, why, false))?;
         visit(head, json.as_bytes());
     }
     Ok(())

@@ -3,10 +3,10 @@
 use super::contents::Contents;
 use super::graph::{self, Step};
 use super::objects::Deprecation;
-use super::{place, read_package};
+use super::{read_package, with_catalog};
 use crate::config::{CatalogSource, VersionRequest};
 use crate::diag::{Diagnostics, Fatal, Place};
-use crate::resolver::{self, SourceResolver};
+use crate::resolver::SourceResolver;
 use semver::Version;
 
 /// A bundle as it is installed.
@@ -64,16 +64,10 @@ pub fn upgrades(
     installed: &Installed,
     diagnostics: &mut Diagnostics,
 ) -> Option<Upgrades> {
-    let start = diagnostics.mark();
-    let limits = &sources.limits;
-    let found = place::open(&source.catalog.text, sources, None, diagnostics)
-        .and_then(|catalog| read_package(&catalog, source, limits, diagnostics))
-        .and_then(|(contents, _)| in_contents(&contents, source, installed));
-    let upgrades = diagnostics.report(found);
-    for found in diagnostics.since(start).iter_mut().filter(|found| found.place.span.is_none()) {
-        resolver::place(found, &source.catalog.span);
-    }
-    upgrades
+    with_catalog(source, sources, None, diagnostics, |catalog, diagnostics| {
+        let (contents, _) = read_package(catalog, source, &sources.limits, diagnostics)?;
+        in_contents(&contents, source, installed)
+    })
 }
 
 fn in_contents(

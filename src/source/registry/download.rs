@@ -10,12 +10,14 @@ use super::failure::Failure;
 use super::retry::TimeLimited;
 use super::{Repository, Request, accepted, broken, offline, shown};
 use crate::diag::Fatal;
+use crate::parallel::in_parallel;
 use oci_spec::image::{Descriptor, Digest};
 use std::collections::BTreeSet;
 use std::io::Read;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Stack size in bytes of threads that download.
+const DOWNLOAD_STACK: usize = 2 << 20;
 
 impl Blobs for Repository<'_> {
     fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Fatal> {
@@ -26,7 +28,6 @@ impl Blobs for Repository<'_> {
         Ok(found.map(|(file, _)| -> Box<dyn Read> { Box::new(file) }))
     }
 
-    #[expect(clippy::disallowed_methods, reason = "blobs are fetched side by side")]
     fn prepare(&self, descriptors: &[Descriptor]) -> Result<(), Fatal> {
         let mut seen = BTreeSet::new();
         let mut missing = Vec::new();
@@ -36,32 +37,18 @@ impl Blobs for Repository<'_> {
                 missing.push(descriptor);
             }
         }
-        let next = AtomicUsize::new(0);
-        let found = Mutex::new(Vec::new());
-        std::thread::scope(|scope| {
-            for _ in 0..missing.len().min(self.client.network.downloads as usize) {
-                scope.spawn(|| {
-                    while let Some((index, descriptor)) = {
-                        let index = next.fetch_add(1, Ordering::Relaxed);
-                        missing.get(index).map(|descriptor| (index, descriptor))
-                    } {
-                        if let Err(problems) = self.download(descriptor) {
-                            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-                            found.push((index, problems));
-                            // The list of missing blobs need not be complete.
-                            next.store(missing.len(), Ordering::Relaxed);
-                        }
-                    }
-                });
+
+        // The list of missing blobs need not be complete: after a failure none is begun.
+        let has_failed = AtomicBool::new(false);
+        let jobs = self.client.network.downloads as usize;
+        let outcomes = in_parallel(&missing, jobs, DOWNLOAD_STACK, |descriptor| {
+            if has_failed.load(Ordering::Relaxed) {
+                return Ok(());
             }
+            self.download(descriptor).inspect_err(|_| has_failed.store(true, Ordering::Relaxed))
         });
-        let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // The first by the order of layers, not by time.
-        found.sort_unstable_by_key(|(index, _)| *index);
-        match found.into_iter().next() {
-            Some((_, problems)) => Err(problems),
-            None => Ok(()),
-        }
+        // The first error by the order of layers, not by time.
+        outcomes.into_iter().collect()
     }
 
     fn find(&self, digest: &Digest, _: &Limits) -> Result<Option<Descriptor>, Fatal> {
@@ -86,7 +73,7 @@ impl Repository<'_> {
     /// Fetches a blob into the cache.
     fn download(&self, descriptor: &Descriptor) -> Result<(), Fatal> {
         // Before the slot: who waits for another thread must not keep it from its own.
-        let _claim = self.client.claims.take(descriptor.digest().as_ref());
+        let _claim = self.client.claims.take(&descriptor.digest().to_string());
         let name = format!("{}@{}", self.shown(), descriptor.digest());
         // Bundles share layers; a failure is reported for each, and asked for once.
         if let Some(Err(known)) = self.client.outcome(&name) {

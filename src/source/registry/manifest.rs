@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::http::Response;
-use super::retry::TimeLimited;
+use super::retry::read_body;
 use super::{Repository, Request, accepted, broken, offline, offline_tag, shown};
 use crate::diag::{Fatal, listed, quoted, suggest};
 use crate::digest::Hasher;
@@ -190,15 +190,9 @@ impl Repository<'_> {
         place: &str,
         too_much: impl FnOnce() -> String,
     ) -> Result<Vec<u8>, Failure> {
-        let limit = self.limits.document_bytes;
-        let mut bytes = Vec::new();
-        let body = TimeLimited::new(body, self.client.network.timeout, limit);
-        let read = body.take(limit + 1).read_to_end(&mut bytes);
-        read.map_err(|error| broken(place, &error))?;
-        if bytes.len() as u64 > limit {
-            return Err(Failure::TooMuch(too_much()));
-        }
-        Ok(bytes)
+        let read = read_body(body, self.client.network.timeout, self.limits.document_bytes);
+        let bytes = read.map_err(|error| broken(place, &error))?;
+        bytes.ok_or_else(|| Failure::TooMuch(too_much()))
     }
 }
 

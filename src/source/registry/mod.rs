@@ -32,11 +32,11 @@ use http::{Content, Http, Query, Response, is_loopback, shown};
 use oci_spec::image::Descriptor;
 use proxy::Proxies;
 use retry::{
-    Claims, LONGEST_PAUSE, Slots, Stopwatch, TimeLimited, TimedOut, pause_after, retry_after, wait,
+    Claims, LONGEST_PAUSE, Slots, Stopwatch, TimedOut, pause_after, read_body, retry_after, wait,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -67,7 +67,7 @@ pub(super) struct Client {
     system_roots: OnceLock<Vec<Certificate<'static>>>,
     proxies: Arc<Proxies>,
     /// Downloads in progress, so that nothing is downloaded twice at a time.
-    claims: Claims,
+    claims: Claims<String>,
     /// Results by reference, so that a tag resolves to the same image during a run, and failures
     /// are not repeated for the next bundle.
     outcomes: Mutex<BTreeMap<String, Result<Descriptor, Fatal>>>,
@@ -396,11 +396,7 @@ fn error_codes(response: Response, timeout: Duration) -> String {
     struct ErrorEntry {
         code: String,
     }
-    let mut bytes = Vec::new();
-    let body = TimeLimited::new(response.body, timeout, ERROR_BYTES);
-    if body.take(ERROR_BYTES).read_to_end(&mut bytes).is_err() {
-        return String::new();
-    }
+    let bytes = read_body(response.body, timeout, ERROR_BYTES).ok().flatten().unwrap_or_default();
     let Ok(body) = serde_json::from_slice::<Body>(&bytes) else { return String::new() };
     let is_code = |code: &String| {
         code.len() < 64 && code.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')

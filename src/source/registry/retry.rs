@@ -1,6 +1,7 @@
 #![expect(clippy::disallowed_methods, reason = "time passes while a registry is waited for")]
 //! Timeouts, retries, and the number of parallel downloads.
 
+use crate::limits::read_at_most;
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -73,6 +74,15 @@ impl<R: Read> TimeLimited<R> {
     }
 }
 
+/// Reads a response body; `None` if it has more than `limit` bytes.
+pub(super) fn read_body(
+    body: impl Read,
+    timeout: Duration,
+    limit: u64,
+) -> io::Result<Option<Vec<u8>>> {
+    read_at_most(TimeLimited::new(body, timeout, limit), limit)
+}
+
 /// Returns the timeout for a body of `size` bytes.
 fn time_for(size: u64, timeout: Duration) -> Duration {
     // The timeout of each read alone would let a server send one byte at a time forever.
@@ -116,67 +126,62 @@ impl<R: Read> Read for TimeLimited<R> {
 
 /// A bound of how many things happen at a time.
 pub(super) struct Slots {
-    free: Mutex<usize>,
-    freed: Condvar,
+    count: usize,
+    claims: Claims<usize>,
 }
 
 impl Slots {
     pub(super) fn new(count: usize) -> Self {
-        Slots { free: Mutex::new(count.max(1)), freed: Condvar::new() }
+        Slots { count: count.max(1), claims: Claims::default() }
     }
 
     /// Waits for a slot; it is free again when the result is dropped.
-    pub(super) fn take(&self) -> Slot<'_> {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        while *free == 0 {
-            free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
-        }
-        *free -= 1;
-        Slot { of: self }
+    pub(super) fn take(&self) -> Claim<'_, usize> {
+        self.claims.wait_for(|taken| (0..self.count).find(|slot| !taken.contains(slot)))
     }
 }
 
 /// Things of which each is done by one thread at a time.
-#[derive(Default)]
-pub(super) struct Claims {
-    taken: Mutex<BTreeSet<String>>,
+pub(super) struct Claims<K> {
+    taken: Mutex<BTreeSet<K>>,
     given_back: Condvar,
 }
 
-impl Claims {
+impl<K> Default for Claims<K> {
+    fn default() -> Self {
+        Claims { taken: Mutex::new(BTreeSet::new()), given_back: Condvar::new() }
+    }
+}
+
+impl<K: Ord + Clone> Claims<K> {
     /// Waits until the key is free, and claims it until the result is dropped.
-    pub(super) fn take(&self, what: &str) -> Claim<'_> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn take(&self, key: &K) -> Claim<'_, K> {
         // A claim is for one name, so that others go on.
-        while !taken.insert(what.to_owned()) {
+        self.wait_for(|taken| (!taken.contains(key)).then(|| key.clone()))
+    }
+
+    fn wait_for(&self, free: impl Fn(&BTreeSet<K>) -> Option<K>) -> Claim<'_, K> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(key) = free(&taken) {
+                taken.insert(key.clone());
+                return Claim { of: self, key };
+            }
             taken = self.given_back.wait(taken).unwrap_or_else(PoisonError::into_inner);
         }
-        Claim { of: self, what: what.to_owned() }
     }
 }
 
 /// A thing that is being done.
-pub(super) struct Claim<'c> {
-    of: &'c Claims,
-    what: String,
+pub(super) struct Claim<'c, K: Ord> {
+    of: &'c Claims<K>,
+    key: K,
 }
 
-impl Drop for Claim<'_> {
+impl<K: Ord> Drop for Claim<'_, K> {
     fn drop(&mut self) {
-        self.of.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.what);
+        self.of.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
         self.of.given_back.notify_all();
-    }
-}
-
-/// A slot in use.
-pub(super) struct Slot<'s> {
-    of: &'s Slots,
-}
-
-impl Drop for Slot<'_> {
-    fn drop(&mut self) {
-        *self.of.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.of.freed.notify_one();
     }
 }
 

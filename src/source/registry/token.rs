@@ -5,11 +5,10 @@ use super::challenge::Challenge;
 use super::credentials::{Credentials, Login, Secret};
 use super::failure::Failure;
 use super::http::{Content, Http, Query, Response, is_https, shown};
-use super::retry::{TimeLimited, retry_after};
+use super::retry::{read_body, retry_after};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
-use std::io::Read as _;
 use std::time::Duration;
 use ureq::http::{Method, Uri};
 
@@ -168,11 +167,8 @@ fn read_token(response: Response, place: &str, purpose: &Purpose<'_>) -> Result<
         access_token: Option<String>,
     }
 
-    let mut text = Vec::new();
-    TimeLimited::new(response.body, purpose.timeout, TOKEN_BYTES)
-        .take(TOKEN_BYTES)
-        .read_to_end(&mut text)
-        .map_err(|error| broken(place, &error))?;
+    let read = read_body(response.body, purpose.timeout, TOKEN_BYTES);
+    let text = read.map_err(|error| broken(place, &error))?.unwrap_or_default();
     let answer: Answer = serde_json::from_slice(&text)
         .map_err(|_| Failure::Refused(format!("{place} returned an invalid token response")))?;
 

@@ -33,7 +33,7 @@ use super::{Pin, SourceResolver, failure};
 use crate::config::Text;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Span, listed};
 use oci_spec::image::{Descriptor, Digest};
-use policy::Requirement;
+use policy::{Rule, Table};
 use public_key::PublicKey;
 use rejection::Rejection;
 use signers::Signers;
@@ -114,7 +114,7 @@ impl SourceResolver {
     pub fn verify_image(&self, reference: &str, diagnostics: &mut Diagnostics) -> Option<Verified> {
         let parsed = diagnostics.report(Reference::parse(reference))?;
         let policy = diagnostics.report(self.policy())?;
-        if let Requirement::None = policy.requirement(&parsed) {
+        if policy.table(&parsed).is_none() {
             return Some(Verified::NotRequired);
         }
         let located = self.open(reference, None, diagnostics);
@@ -134,12 +134,10 @@ impl SourceResolver {
         located: &Located<'_>,
         pin: Option<Pin<'_>>,
     ) -> Result<Option<Signature>, Fatal> {
-        let policy = self.policy()?;
-        let (signers, table) = match policy.requirement(reference) {
-            Requirement::None => return Ok(None),
-            Requirement::Rejected(table) => return Err(rejected(reference, table)),
-            Requirement::Signed(signers, table) => (signers, table),
+        let Some(Table { rule, span: table, .. }) = self.policy()?.table(reference) else {
+            return Ok(None);
         };
+        let Rule::Signed(signers) = rule else { return Err(rejected(reference, table)) };
         let blobs = located.blobs.as_ref();
         let verifier = Verifier { blobs, limits: &self.limits, signers, reference };
         let (mut stale, mut rejected) = (Rejected::default(), Rejected::default());

@@ -19,29 +19,25 @@ pub(crate) struct Policy {
     tables: Vec<Table>,
 }
 
+/// A `[[verify]]` table.
 #[derive(Debug)]
-struct Table {
+pub(super) struct Table {
     /// In its usual spelling.
     prefix: String,
-    rule: Rule,
-    span: Span,
+    pub(super) rule: Rule,
+    /// Its place in the configuration.
+    pub(super) span: Span,
 }
 
+/// The requirement for the images of a table.
 #[derive(Debug)]
-enum Rule {
-    Signed(Signers),
-    Insecure,
-    Require,
-}
-
-/// The requirement for one image, and the table that it is from.
-pub(super) enum Requirement<'p> {
-    /// Nothing is verified.
-    None,
-    /// The image must not be used.
-    Rejected(&'p Span),
+pub(super) enum Rule {
     /// One of the signers must have signed it.
-    Signed(&'p Signers, &'p Span),
+    Signed(Signers),
+    /// Nothing is verified.
+    Insecure,
+    /// The image must not be used, unless another table allows it.
+    Require,
 }
 
 impl Policy {
@@ -68,18 +64,12 @@ impl Policy {
         Ok(policy)
     }
 
-    /// Returns the requirement for an image: that of the longest prefix.
-    pub(super) fn requirement(&self, reference: &Reference) -> Requirement<'_> {
+    /// Returns the table with the requirement for an image, that of the longest prefix; `None` if
+    /// nothing is verified.
+    pub(super) fn table(&self, reference: &Reference) -> Option<&Table> {
         let matching = self.tables.iter().filter(|table| reference.is_below(&table.prefix));
         let longest = matching.max_by_key(|table| table.prefix.len());
-        match longest {
-            None => Requirement::None,
-            Some(Table { rule: Rule::Insecure, .. }) => Requirement::None,
-            Some(Table { rule: Rule::Require, span, .. }) => Requirement::Rejected(span),
-            Some(Table { rule: Rule::Signed(signers), span, .. }) => {
-                Requirement::Signed(signers, span)
-            }
-        }
+        longest.filter(|table| !matches!(table.rule, Rule::Insecure))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Public keys in PEM files.
 
-use crate::sha256;
+use crate::digest_of;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 use webpki::{Error, RawPublicKeyEntity, ring};
@@ -32,7 +32,7 @@ impl PublicKey {
         let mut keys = Vec::new();
         for block in SubjectPublicKeyInfoDer::pem_slice_iter(pem) {
             let spki = block.map_err(|_| "it is not valid PEM".to_owned())?;
-            let fingerprint = format!("sha256:{}", sha256(&spki));
+            let fingerprint = digest_of(&spki);
             let key = PublicKey { file: file.to_owned(), fingerprint, spki };
             // Verifying anything says whether an algorithm knows the key.
             let is_known = ALGORITHMS

@@ -1,6 +1,6 @@
 //! Layers: what one hides of those before it.
 
-use super::{Node, Position, Tree, below, join, split};
+use super::{Node, Position, Tree, Whiteout, below, whiteout};
 use crate::archive::{TarEntry, show};
 use std::collections::BTreeSet;
 use std::io;
@@ -13,14 +13,11 @@ impl Tree {
         layer: usize,
     ) -> io::Result<()> {
         let (path, climbs) = self.locate(&entry.path);
-        let (parent, name) = split(&path);
-        let (hidden, only_below) = match name.strip_prefix(b".wh.") {
+        let (hidden, only_below) = match whiteout(&path) {
             None => return self.apply(entry, layer),
-            Some(b".wh..opq") => (parent.to_vec(), true),
-            // Other marks of a union file system, and names that no file can have.
-            Some(b"" | b"." | b"..") => return Ok(()),
-            Some(mark) if mark.starts_with(b".wh.") => return Ok(()),
-            Some(hidden) => (join(parent, hidden), false),
+            Some(Whiteout::Other) => return Ok(()),
+            Some(Whiteout::Below(folder)) => (folder, true),
+            Some(Whiteout::Path(path)) => (path, false),
         };
         if self.hidden.0 != layer {
             self.hidden = (layer, BTreeSet::new());
