@@ -1,11 +1,14 @@
 //! Attaches attestations and signatures to a chart in a registry.
 
-use super::dsse::{BUNDLE_TYPE, STATEMENT_MEDIA_TYPE};
+use super::dsse::BUNDLE_TYPE;
 use super::provenance::{PREDICATE_TYPE, statement};
-use super::signing::{SIMPLE_SIGNING_TYPE, simple_signing};
+use super::signing::simple_signing;
 use super::{Attestations, Signer, sigstore_bundle};
 use crate::diag::{Diagnostics, Fatal};
 use crate::package::Package;
+use crate::source::cosign::{
+    SIGNATURE, SIGNATURE_PREDICATE, SIMPLE_SIGNING_TYPE, STATEMENT_MEDIA_TYPE, signature_tag,
+};
 use crate::source::{Attachment, OciArtifact, Reference, SourceResolver};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,8 +19,6 @@ use std::collections::BTreeMap;
 const SBOM_TYPE: &str = "application/vnd.cyclonedx+json";
 /// Predicate type of the SBOM as an in-toto statement.
 const SBOM_PREDICATE: &str = "https://cyclonedx.org/bom";
-/// Predicate type of a statement that only signs its subject, as cosign 3 has it.
-const SIGNATURE_PREDICATE: &str = "https://sigstore.dev/cosign/sign/v1";
 
 /// Annotation with the predicate type of an in-toto statement.
 const IN_TOTO_PREDICATE: &str = "in-toto.io/predicate-type";
@@ -25,8 +26,6 @@ const IN_TOTO_PREDICATE: &str = "in-toto.io/predicate-type";
 const BUNDLE_PREDICATE: &str = "dev.sigstore.bundle.predicateType";
 /// Annotation with the kind of content of a sigstore bundle.
 const BUNDLE_CONTENT: &str = "dev.sigstore.bundle.content";
-/// Annotation of a layer with its signature.
-const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 
 /// Attaches what the chart at `reference` does not have yet: attestations of the same type stay as
 /// they are. With a signer, statements are signed, and so is the chart.
@@ -98,7 +97,7 @@ fn sign(
 ) -> Option<bool> {
     let digest = &package.artifact.digest;
     let repository = diagnostics.report(Reference::parse(reference))?.name;
-    let tag = format!("{repository}:{}.sig", digest.replace(':', "-"));
+    let tag = format!("{repository}:{}", signature_tag(digest));
     if sources.tag_digest(&tag, diagnostics)?.is_some() {
         // ECDSA signatures are random: a new one would move the tag with each push.
         return Some(false);

@@ -5,12 +5,11 @@
 
 use super::Signer;
 use crate::diag::Fatal;
+use crate::source::cosign::{STATEMENT_MEDIA_TYPE, pre_authentication_encoding};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-/// Media type of in-toto statements.
-pub(super) const STATEMENT_MEDIA_TYPE: &str = "application/vnd.in-toto+json";
 /// Media type of the bundle.
 pub(super) const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 
@@ -19,7 +18,7 @@ pub(super) const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+j
 /// # Errors
 /// If the signer fails.
 pub(crate) fn bundle(statement: &[u8], signer: &Signer) -> Result<Vec<u8>, Fatal> {
-    let signature = signer.sign(&pre_authentication_encoding(statement))?;
+    let signature = signer.sign(&pre_authentication_encoding(STATEMENT_MEDIA_TYPE, statement))?;
     let bundle = json!({
         "mediaType": BUNDLE_TYPE,
         "verificationMaterial": {
@@ -37,20 +36,13 @@ pub(crate) fn bundle(statement: &[u8], signer: &Signer) -> Result<Vec<u8>, Fatal
     Ok(bundle.to_string().into_bytes())
 }
 
-/// Returns the bytes that a DSSE signature is about.
-fn pre_authentication_encoding(payload: &[u8]) -> Vec<u8> {
-    let head =
-        format!("DSSEv1 {} {STATEMENT_MEDIA_TYPE} {} ", STATEMENT_MEDIA_TYPE.len(), payload.len());
-    [head.as_bytes(), payload].concat()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_payload_is_encoded_with_its_type_and_lengths() {
-        let encoded = pre_authentication_encoding(b"hello world");
+        let encoded = pre_authentication_encoding(STATEMENT_MEDIA_TYPE, b"hello world");
         assert_eq!(encoded, b"DSSEv1 28 application/vnd.in-toto+json 11 hello world");
     }
 }

@@ -26,7 +26,8 @@ use crate::output::ChartFiles;
 use crate::package::{self, Package};
 use crate::pipeline;
 use crate::source::SourceResolver;
-use dsse::{BUNDLE_TYPE, STATEMENT_MEDIA_TYPE, bundle as sigstore_bundle};
+use crate::source::cosign::STATEMENT_MEDIA_TYPE;
+use dsse::{BUNDLE_TYPE, bundle as sigstore_bundle};
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -5,11 +5,11 @@
 use super::{Inputs, materials};
 use crate::diag::Diagnostics;
 use crate::package::Package;
+use crate::source::cosign::STATEMENT_TYPE;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 
-const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 /// Predicate type of a provenance.
 pub(super) const PREDICATE_TYPE: &str = "https://slsa.dev/provenance/v1";
 

@@ -3,6 +3,7 @@
 //! The key is in memory, or a command signs, so that it can be in any key management service.
 
 use crate::diag::{Code, Diagnostic, Fatal};
+use crate::source::cosign::SIMPLE_SIGNING_PAYLOAD;
 use crate::source::sign_with;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -128,9 +129,6 @@ impl Signer {
     }
 }
 
-/// Media type of a payload of cosign.
-pub(super) const SIMPLE_SIGNING_TYPE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
-
 /// Returns the payload that cosign signs for an image or artifact.
 ///
 /// <https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md>
@@ -139,7 +137,7 @@ pub(super) fn simple_signing(repository: &str, digest: &str) -> Vec<u8> {
         "critical": {
             "identity": { "docker-reference": repository },
             "image": { "docker-manifest-digest": digest },
-            "type": "cosign container image signature",
+            "type": SIMPLE_SIGNING_PAYLOAD,
         },
         "optional": null,
     });

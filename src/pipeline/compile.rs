@@ -95,19 +95,15 @@ fn run_stages(
 
     let options = olm::Options { config, namespace: &namespace };
     let Lowered { objects, values } = olm::lower(&mut bundle, &options, diagnostics);
-    let crd_version = crd_version(&bundle, config);
     let mut namespaces = vec![namespace];
     namespaces.extend(suggested.filter(|suggested| namespaces.iter().all(|own| own != suggested)));
-    let input = Input {
-        objects,
-        values,
-        namespaces,
-        version: bundle.csv.version.clone(),
-        crd_version,
+    let context = Context {
+        crd_version: crd_version(&bundle, config),
         replaces_later: replaces_later(&bundle),
-        watch: config.watch().cloned().or_else(|| olm::default_watch(&bundle.csv)),
-        bundle: Some(bundle),
+        ..Context::of(config, bundle.csv.version.clone(), namespaces)
     };
+    let watch = config.watch().cloned().or_else(|| olm::default_watch(&bundle.csv));
+    let input = Input { objects, values, context, watch, bundle: Some(bundle) };
     let compiled = adapt(input, files, config, diagnostics)?;
     (compiled.watch.is_some() && !diagnostics.has_errors_since(start)).then_some(compiled)
 }
@@ -123,11 +119,8 @@ fn compile_manifests(
     let mut objects: Vec<Object> = Vec::new();
     if let Some(platform) = &manifests.maas {
         let expression = |name: &str| {
-            let own = config.operands.namespaces.iter().find(|(_, own)| *own == name);
-            match own {
-                Some((key, _)) => Some(Expr::Text(overlay::namespace_value(key))),
-                None => (name == namespace).then_some(Expr::ReleaseNamespace),
-            }
+            let known = overlay::operand_namespace(&config.operands.namespaces, name);
+            known.or((name == namespace).then_some(Expr::ReleaseNamespace))
         };
         let compiler = models::compiler("[chart.maas]", &platform.span, diagnostics)?;
         objects.extend((compiler.platform)(platform, &expression));
@@ -137,16 +130,9 @@ fn compile_manifests(
         objects.extend(bundle::own_manifests(files, diagnostics)?);
     }
     let version = config.chart_version.as_ref().map(ToString::to_string).unwrap_or_default();
-    let input = Input {
-        bundle: None,
-        objects,
-        values: Vec::new(),
-        namespaces: vec![namespace],
-        version: version.clone(),
-        crd_version: version,
-        replaces_later: None,
-        watch: None,
-    };
+    let context =
+        Context { crd_version: version.clone(), ..Context::of(config, version, vec![namespace]) };
+    let input = Input { bundle: None, objects, values: Vec::new(), context, watch: None };
     adapt(input, files, config, diagnostics)
 }
 
@@ -155,14 +141,7 @@ struct Input {
     bundle: Option<Bundle>,
     objects: Vec<Object>,
     values: Vec<ValueSpec>,
-    /// The namespaces that the objects mean when they name their own: the configured one first.
-    namespaces: Vec<String>,
-    /// The version that keys of values leave out.
-    version: String,
-    /// The version that CRDs are from, a semantic one.
-    crd_version: String,
-    /// A later version that this one replaces in the vendor's upgrade graph.
-    replaces_later: Option<String>,
+    context: Context,
     watch: Option<Watch>,
 }
 
@@ -174,57 +153,32 @@ fn adapt(
     diagnostics: &mut Diagnostics,
 ) -> Option<Compiled> {
     let start = diagnostics.mark();
-    let Input {
-        bundle,
-        objects,
-        mut values,
-        namespaces,
-        version,
-        crd_version,
-        replaces_later,
-        watch,
-    } = input;
-    let namespace = namespaces.first().cloned().unwrap_or_default();
-    let Selected { objects, hits, patched } =
-        filter_and_patch(objects, config, &namespace, diagnostics)?;
-    let mut objects = add(objects, &mut values, files, config, diagnostics);
+    let Input { bundle, objects, mut values, mut context, watch } = input;
+    let namespace = context.namespaces.first().cloned().unwrap_or_default();
+    let (mut objects, hits, patched) = filter_and_patch(objects, config, &namespace, diagnostics)?;
+    let overlays = bundle::overlays(files, diagnostics);
+    let (stubs, stub_values) = overlay::stubs(&config.stub_crds);
+    objects.extend(stubs.into_iter().chain(overlays));
+    values.extend(stub_values);
     values.extend(overlay::switches(&config.switches, &mut objects));
-    let crds = placement(&objects, config, diagnostics);
+    context.crds = placement(&objects, config, diagnostics);
     // Custom resources of a bundle are of its operator's kinds; a `[[chart]]` may have any kind.
     let unknown_kinds = if bundle.is_some() { Severity::Warning } else { Severity::Note };
-    overlay::check(&objects, crds, &config.scopes, unknown_kinds, diagnostics);
+    overlay::check(&objects, context.crds, &config.scopes, unknown_kinds, diagnostics);
     let (operands, operand_values) = overlay::operands(&config.operands);
-    let objects: Vec<Object> = objects.into_iter().chain(operands).collect();
+    objects.extend(operands);
     values.extend(operand_values);
-    let (steps, step_values) = overlay::after(config, &namespaces, &objects, diagnostics);
-    let (waits, wait_values) = overlay::switch_gates(config, &namespaces, &objects, diagnostics);
-    let objects: Vec<Object> = objects.into_iter().chain(steps).chain(waits).collect();
-    values.extend(step_values.into_iter().chain(wait_values).chain([overlay::user_value()]));
+    let (jobs, job_values) = overlay::hook_jobs(config, &context.namespaces, &objects, diagnostics);
+    objects.extend(jobs);
+    values.extend(job_values);
 
-    // A filter may have removed the objects that use a value.
+    // Values are declared for all Jobs, and a filter may have removed the objects that use a value.
     let read = ReadPaths::of(&objects);
     values.retain(|value| read.contains(&value.path));
     let mut unit = Unit { objects, values, ..Unit::default() };
-    let chart_version = config.chart_version.as_ref().map_or(version.clone(), ToString::to_string);
-    passes::run(
-        &mut unit,
-        &Context {
-            chart: config.name.clone(),
-            version,
-            crd_version,
-            replaces_later,
-            chart_version,
-            namespaces,
-            operand_namespaces: config.operands.namespaces.clone(),
-            scopes: config.scopes.clone(),
-            crds,
-            settings: config.settings.clone(),
-            operator: config.operator.clone(),
-        },
-        diagnostics,
-    );
+    passes::run(&mut unit, &context, diagnostics);
     gates::check(config, &unit, diagnostics);
-    let compiled = Compiled { bundle, unit, namespace, watch, crds, hits, patched };
+    let compiled = Compiled { bundle, unit, namespace, watch, crds: context.crds, hits, patched };
     (!diagnostics.has_errors_since(start)).then_some(compiled)
 }
 
@@ -263,20 +217,14 @@ pub(super) fn check_package(config: &BundleConfig, bundle: &Bundle, diagnostics:
     diagnostics.push(Diagnostic::error(Code::PackageMismatch, message).at(&wanted.span).hint(hint));
 }
 
-/// The objects that the filters of the configuration keep, as its patches change them.
-struct Selected {
-    objects: Vec<Object>,
-    hits: Hits,
-    patched: Hits,
-}
-
-/// Runs filters and patches; returns `None` after errors that make later findings meaningless.
+/// Returns the objects that the filters of the configuration keep, as its patches change them, and the
+/// matches of filters and of patches; `None` after errors that make later findings meaningless.
 fn filter_and_patch(
     objects: Vec<Object>,
     config: &BundleConfig,
     namespace: &str,
     diagnostics: &mut Diagnostics,
-) -> Option<Selected> {
+) -> Option<(Vec<Object>, Hits, Hits)> {
     let filters = || config.settings.include.iter().chain(&config.settings.exclude);
     let patches = config
         .patches
@@ -296,16 +244,14 @@ fn filter_and_patch(
     let release = Release { namespace, values: &values };
 
     let (include, exclude) = (&config.settings.include, &config.settings.exclude);
-    let Filtered { objects, include_hits, exclude_hits } =
+    let Filtered { objects, hits } =
         passes::filter(objects, include, exclude, &release, &mut session, diagnostics)?;
-    let hits = filters().cloned().zip(include_hits.into_iter().chain(exclude_hits)).collect();
-
+    let hits = filters().cloned().zip(hits).collect();
     let first = filters().count();
     let patches = &config.patches;
     let patched = overlay::patch(objects, patches, &release, &mut session, first, diagnostics);
     let filters = config.patches.iter().map(|patch| patch.matches.clone());
-    let patched_hits = filters.zip(patched.hits).collect();
-    Some(Selected { objects: patched.objects, hits, patched: patched_hits })
+    Some((patched.objects, hits, filters.zip(patched.hits).collect()))
 }
 
 /// Returns the version for CRDs: the operator's, because it is more meaningful for CRDs than the
@@ -364,20 +310,4 @@ fn placement(
     };
     diagnostics.push(Diagnostic::note(Code::CrdsSeparate, message).at(first.place()).hint(hint));
     CrdPlacement::Separate
-}
-
-/// Adds the objects of the configuration (overlays and others) to the bundle's objects.
-fn add(
-    mut objects: Vec<Object>,
-    values: &mut Vec<ValueSpec>,
-    files: &BundleFiles,
-    config: &BundleConfig,
-    diagnostics: &mut Diagnostics,
-) -> Vec<Object> {
-    let overlays = bundle::overlays(files, diagnostics);
-    let (stubs, stub_values) = overlay::stubs(&config.stub_crds);
-    objects.extend(stubs);
-    values.extend(stub_values);
-    objects.extend(overlays);
-    objects
 }

@@ -4,8 +4,8 @@ use super::compile::Compiled;
 use super::models::MODELS;
 use crate::bundle::Bundle;
 use crate::chart::{self, Chart, Description};
-use crate::config::{BundleConfig, CRDS_SUFFIX, Layout, OPERANDS_SUFFIX, Source};
-use crate::deploy::{Part, Release};
+use crate::config::{BundleConfig, Layout, Source};
+use crate::deploy::Release;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::images;
 use crate::output::ChartFiles;
@@ -92,12 +92,6 @@ pub(super) fn lay_out(
     depends_on: &[String],
     layout: Layout,
 ) -> LaidOut {
-    let part = match chart.name.strip_prefix(name) {
-        Some(CRDS_SUFFIX) => Part::Crds,
-        Some(OPERANDS_SUFFIX) => Part::Operands,
-        _ => Part::Operator,
-    };
-
     let version = chart.version.to_string();
     let dir = match layout {
         Layout::Versioned => format!("{}/{version}", chart.name),
@@ -108,16 +102,10 @@ pub(super) fn lay_out(
         release: Release {
             name: chart.name,
             bundle: name.to_owned(),
-            part,
             namespace: namespace.to_owned(),
             dir,
-            crds: chart.crds_folder,
-            stubs: chart.stubs,
-            namespaces: chart.namespaces,
             depends_on: depends_on.to_vec(),
-            gates: chart.gates,
-            steps: chart.steps,
-            gate_seconds: chart.gate_seconds,
+            install: chart.install,
         },
         release_bytes: chart.release_bytes,
     }

@@ -156,12 +156,7 @@ mod tests {
             files: BTreeMap::new(),
             release_bytes,
             is_without_examples: false,
-            crds_folder: None,
-            gate_seconds: 0,
-            stubs: Vec::new(),
-            namespaces: Vec::new(),
-            gates: Vec::new(),
-            steps: Vec::new(),
+            install: chart::Install::default(),
         }
     }
 

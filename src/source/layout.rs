@@ -5,7 +5,8 @@
 use super::image::{self, Blobs, Document, choose_platform, read_document};
 use super::limits::{Limits, in_bytes, read_at_most};
 use super::reference::Reference;
-use super::signature::{Attachment, describe, may_have_signatures, signature_tag};
+use super::signature::cosign::signature_tag;
+use super::signature::{Attachment, describe, may_have_signatures};
 use super::tarball::Tarball;
 use super::{BundleFiles, failure, unreadable};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
@@ -341,7 +342,7 @@ impl Blobs for Layout {
         let index = self.index(limits)?;
         let entries = index.manifests().iter();
         if attachment == Attachment::Tag {
-            let tag = signature_tag(of);
+            let tag = signature_tag(of.as_ref());
             let is_tagged = |entry: &&Descriptor| {
                 names(entry).iter().any(|name| name.rsplit(':').next() == Some(&tag))
             };

@@ -60,7 +60,7 @@ pub use overlays::OverlayFile;
 pub use parallel::in_parallel;
 pub use reference::Reference;
 pub use resolver::{Pin, SourceResolver};
-pub use signature::{Signature, Signer, Verified};
+pub use signature::{Signature, Signer, Verified, cosign};
 pub use vendor::Vendored;
 
 use crate::config::{Manifests, Mirror, Network, Source, Text};

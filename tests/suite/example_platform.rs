@@ -4,7 +4,7 @@
 use crate::support::llm_platform;
 use bundle2chart::config::Config;
 use bundle2chart::config::schema::json_schema;
-use bundle2chart::deploy::{Part, Plan, Release};
+use bundle2chart::deploy::{Install, Plan, Release};
 use bundle2chart::diag::Diagnostics;
 use std::fmt::Write as _;
 use std::fs;
@@ -61,16 +61,10 @@ fn it_stands_in_the_order_in_which_it_is_installed() {
         .map(|bundle| Release {
             name: bundle.name.clone(),
             bundle: bundle.name.clone(),
-            part: Part::Operator,
             namespace: bundle.namespace.clone().expect("every namespace is said"),
             dir: bundle.name.clone(),
-            crds: None,
-            stubs: Vec::new(),
-            namespaces: Vec::new(),
-            gates: Vec::new(),
-            steps: Vec::new(),
-            gate_seconds: 0,
             depends_on: bundle.depends_on.clone(),
+            install: Install::default(),
         })
         .collect();
     let plan = Plan::new(&releases);

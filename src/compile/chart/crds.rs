@@ -57,11 +57,11 @@ impl Crds {
 fn folder(part: Part, placement: CrdPlacement) -> Option<&'static str> {
     match (part, placement) {
         (Part::Operands, _) => None,
-        (Part::Crds, _) | (Part::Main, CrdPlacement::Templates | CrdPlacement::Separate) => {
+        (Part::Crds, _) | (Part::Operator, CrdPlacement::Templates | CrdPlacement::Separate) => {
             Some(TEMPLATES)
         }
-        (Part::Main, CrdPlacement::Subchart) => Some(SUBCHART),
-        (Part::Main, CrdPlacement::Crds) => Some(OWN),
+        (Part::Operator, CrdPlacement::Subchart) => Some(SUBCHART),
+        (Part::Operator, CrdPlacement::Crds) => Some(OWN),
     }
 }
 

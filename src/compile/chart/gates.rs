@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 pub(super) fn of_part(config: &BundleConfig, part: Part, unit: &Unit) -> Vec<Gate> {
     let phase = match part {
         Part::Crds => return Vec::new(),
-        Part::Main => Phase::With,
+        Part::Operator => Phase::With,
         Part::Operands => Phase::Operand,
     };
     let gates = config.gates.iter().filter(|gate| gate.phase == phase);

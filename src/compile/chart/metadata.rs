@@ -31,7 +31,7 @@ pub(super) fn chart(
     let title = title.unwrap_or(name);
     let what = match (part, csv) {
         (Part::Crds, _) => "CustomResourceDefinitions of ",
-        (Part::Main, _) => "",
+        (Part::Operator, _) => "",
         (Part::Operands, Some(_)) => "Custom resources for the operator of ",
         (Part::Operands, None) => "Objects that follow ",
     };
@@ -55,7 +55,7 @@ pub(super) fn chart(
 
     let mut annotations = annotations(description);
     // The next build reads both: moving CRDs breaks releases, and a change of `watch` is an error.
-    if part == Part::Main {
+    if part == Part::Operator {
         let placement = Value::text(description.crds.as_str());
         annotations.insert("bundle2chart/crds".to_owned(), placement);
         if let Some(watch) = description.watch {
@@ -68,7 +68,7 @@ pub(super) fn chart(
         annotations.insert("bundle2chart/descriptions".to_owned(), Value::text("stripped"));
     }
     // Artifact Hub's annotations come last: they have texts of the bundle with several lines.
-    if let Some(csv) = csv.filter(|_| part == Part::Main) {
+    if let Some(csv) = csv.filter(|_| part == Part::Operator) {
         let vendor = csv.object.at(&["spec", "provider", "name"]).and_then(Value::as_str);
         if let Some(vendor) = vendor.filter(|vendor| !vendor.is_empty()) {
             annotations.insert("bundle2chart/vendor".to_owned(), Value::text(vendor));

@@ -56,6 +56,15 @@ pub struct Chart {
     pub release_bytes: usize,
     /// True if Chart.yaml is without the annotation with examples, because the release is large.
     pub is_without_examples: bool,
+    /// The facts that its installation depends on.
+    pub install: Install,
+}
+
+/// The facts of a chart that its installation depends on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Install {
+    /// The part of the bundle.
+    pub part: Part,
     /// Folder of CRDs that Helm does not upgrade, with a trailing slash.
     pub crds_folder: Option<&'static str>,
     /// Names of its stub CRDs.
@@ -124,13 +133,14 @@ impl Description<'_> {
     }
 }
 
-/// The charts of a bundle, in install order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+/// The part of a bundle or model that a chart contains, in install order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
     /// NAME-crds: CRDs of the bundle and stub CRDs.
     Crds,
     /// NAME: the operator.
-    Main,
+    #[default]
+    Operator,
     /// NAME-operands: overlays that need the running operator.
     Operands,
 }
@@ -140,7 +150,7 @@ impl Part {
     fn name(self, config: &BundleConfig) -> String {
         match self {
             Part::Crds => format!("{}{CRDS_SUFFIX}", config.name),
-            Part::Main => config.name.clone(),
+            Part::Operator => config.name.clone(),
             Part::Operands => format!("{}{OPERANDS_SUFFIX}", config.name),
         }
     }
@@ -203,7 +213,7 @@ pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
     let mut providers = Providers::new();
     for (part, objects) in [
         (Part::Crds, crds.as_ref().map(|unit| unit.objects.as_slice()).unwrap_or_default()),
-        (Part::Main, unit.objects.as_slice()),
+        (Part::Operator, unit.objects.as_slice()),
     ] {
         providers.extend(required_apis::provided(objects, &part.name(description.config)));
     }
@@ -218,7 +228,7 @@ pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
     let read = ReadPaths::of(&unit.objects);
     // Values of objects that are in another chart now.
     unit.values.retain(|value| read.contains(&value.path));
-    let parts = [(Part::Crds, crds), (Part::Main, Some(unit)), (Part::Operands, operands)];
+    let parts = [(Part::Crds, crds), (Part::Operator, Some(unit)), (Part::Operands, operands)];
     parts
         .into_iter()
         .filter_map(|(part, unit)| {
@@ -273,7 +283,7 @@ fn chart(
         gates: gates::of_part(description.config, part, unit),
     };
     let (readme, mut notes) = match part {
-        Part::Main => (
+        Part::Operator => (
             readme::readme(unit, description, &crds, companions, &once, &next),
             notes::notes(unit, description, &crds, companions),
         ),
@@ -310,12 +320,15 @@ fn chart(
         version: description.version.clone(),
         files: files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),
         release_bytes,
-        crds_folder: crds.folder(),
-        stubs: stub_names(&unit.objects),
-        namespaces: created_namespaces(unit, description.namespace),
-        gates: next.gates,
-        steps: next.steps.list,
-        gate_seconds,
+        install: Install {
+            part,
+            crds_folder: crds.folder(),
+            stubs: stub_names(&unit.objects),
+            namespaces: created_namespaces(unit, description.namespace),
+            gates: next.gates,
+            steps: next.steps.list,
+            gate_seconds,
+        },
     }
 }
 

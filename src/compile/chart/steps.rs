@@ -22,7 +22,7 @@ pub(super) fn of_part(description: &Description<'_>, part: Part, scopes: &Scopes
     let config = description.config;
     let (list, phase) = match part {
         Part::Crds => (Vec::new(), Phase::With),
-        Part::Main => (overlay::steps(config, Phase::With, scopes), Phase::With),
+        Part::Operator => (overlay::steps(config, Phase::With, scopes), Phase::With),
         Part::Operands => (overlay::steps(config, Phase::Operand, scopes), Phase::Operand),
     };
     Steps { list, job: overlay::job_name(config, phase) }

@@ -20,7 +20,7 @@ pub(super) fn section(
     text.push_str("\n## Uninstall\n\n```sh\n");
     let parts = [
         (companions.operands, Part::Operands),
-        (true, Part::Main),
+        (true, Part::Operator),
         (companions.has_crds_chart(), Part::Crds),
     ];
 

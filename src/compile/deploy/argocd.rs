@@ -81,7 +81,7 @@ pub(super) fn files(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> BTreeM
 /// create, so the comment lists those.
 fn health_checks(plan: &Plan<'_>, argocd: &ArgoCd) -> Option<String> {
     let gates: Vec<&Gate> =
-        plan.releases.iter().flat_map(|planned| &planned.release.gates).collect();
+        plan.releases.iter().flat_map(|planned| &planned.release.install.gates).collect();
     if gates.is_empty() {
         return None;
     }
@@ -269,10 +269,10 @@ impl ApplicationSet<'_> {
 }
 
 fn application_set(releases: &[&Planned<'_>], deploy: &Deploy, argocd: &ArgoCd) -> String {
-    let some_have_stubs = releases.iter().any(|planned| !planned.release.stubs.is_empty());
+    let some_have_stubs = releases.iter().any(|planned| !planned.release.install.stubs.is_empty());
     let elements = releases.iter().map(|planned| {
         let release = planned.release;
-        let values = if release.stubs.is_empty() { "" } else { WITHOUT_HOOK };
+        let values = if release.install.stubs.is_empty() { "" } else { WITHOUT_HOOK };
         value!({
             "name": &release.name,
             "namespace": &release.namespace,
@@ -290,7 +290,7 @@ fn application_set(releases: &[&Planned<'_>], deploy: &Deploy, argocd: &ArgoCd) 
     });
     // The controller of ApplicationSets reads these as Go templates.
     let metadata = value!({"name": "{{.name}}", "labels": {WAVE_LABEL: "{{.wave}}"}});
-    let stubs = releases.iter().flat_map(|planned| &planned.release.stubs);
+    let stubs = releases.iter().flat_map(|planned| &planned.release.install.stubs);
     let chart = Chart {
         name: "{{.name}}",
         namespace: "{{.namespace}}",
@@ -331,8 +331,8 @@ fn application(planned: &Planned<'_>, deploy: &Deploy, argocd: &ArgoCd) -> Strin
         name: &release.name,
         namespace: &release.namespace,
         path: &path,
-        values: (!release.stubs.is_empty()).then_some(WITHOUT_HOOK),
-        stubs: release.stubs.iter().map(String::as_str).collect(),
+        values: (!release.install.stubs.is_empty()).then_some(WITHOUT_HOOK),
+        stubs: release.install.stubs.iter().map(String::as_str).collect(),
         own: own_application(argocd, &release.name),
     };
     let body = value!({

@@ -21,7 +21,7 @@ const RETRIES: i64 = 5;
 
 pub(super) fn files(plan: &Plan<'_>, deploy: &Deploy, flux: &Flux) -> BTreeMap<String, String> {
     // In a directory of their own: a chart may have the name of the list.
-    let has_gates = plan.releases.iter().any(|planned| !planned.release.gates.is_empty());
+    let has_gates = plan.releases.iter().any(|planned| !planned.release.install.gates.is_empty());
     let file = |name: &str| {
         let path = format!("{}/{RELEASES}/{name}", flux.dir);
         if has_gates { path + "/helmrelease.yaml" } else { path + ".yaml" }
@@ -59,7 +59,7 @@ fn kustomization(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String 
         "name": &release.name,
         "namespace": &flux.namespace,
     })];
-    for gate in &release.gates {
+    for gate in &release.install.gates {
         let check = value!({
             "apiVersion": gate.target.api_version(),
             "kind": &gate.target.kind,
@@ -71,9 +71,9 @@ fn kustomization(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String 
             checks.push(check);
         }
     }
-    let expressions = expressions(&release.gates);
+    let expressions = expressions(&release.install.gates);
     // The release's own time, and then that of the longest gate: Flux checks all at the same time.
-    let longest = release.gates.iter().map(|gate| gate.timeout).max();
+    let longest = release.install.gates.iter().map(|gate| gate.timeout).max();
     let more = longest.map(|seconds| format!("{seconds}s")).unwrap_or_default();
     let body = value!({
         "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
@@ -92,7 +92,7 @@ fn kustomization(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String 
             "healthCheckExprs": ?filled(expressions),
         },
     });
-    let head: &[&str] = if release.gates.iter().all(Gate::has_health_check) {
+    let head: &[&str] = if release.install.gates.iter().all(Gate::has_health_check) {
         &[]
     } else {
         &["healthCheckExprs requires Flux 2.5 or later."]
@@ -136,8 +136,8 @@ fn expressions(gates: &[Gate]) -> Vec<Value> {
 /// Returns the time limit of a release: with that of its steps and of gates of switches, which are
 /// hooks of it.
 fn release_timeout(release: &Release, flux: &Flux) -> String {
-    let steps: u64 = release.steps.iter().map(Step::seconds).sum();
-    let seconds = steps + release.gate_seconds;
+    let steps: u64 = release.install.steps.iter().map(Step::seconds).sum();
+    let seconds = steps + release.install.gate_seconds;
     // Durations of Go may be written one after the other.
     let more = (seconds > 0).then(|| format!("{seconds}s"));
     format!("{}{}", flux.timeout, more.unwrap_or_default())
@@ -156,7 +156,7 @@ fn helm_release(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String {
     let strategy = if values.is_some() { "Revision" } else { "ChartVersion" };
     // Without a word Flux would leave CRDs of crds/ directories at the version that was installed
     // first.
-    let crds = release.crds.map(|_| "CreateReplace");
+    let crds = release.install.crds_folder.map(|_| "CreateReplace");
     let body = value!({
         "apiVersion": "helm.toolkit.fluxcd.io/v2",
         "kind": "HelmRelease",

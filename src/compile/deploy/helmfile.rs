@@ -11,7 +11,8 @@ const TIMEOUT: u64 = 600;
 pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
     let command = format!("helmfile --file {name} apply");
     let mut head = vec![command.as_str()];
-    let by_kubectl = plan.releases.iter().any(|planned| planned.release.crds.is_some());
+    let by_kubectl =
+        plan.releases.iter().any(|planned| planned.release.install.crds_folder.is_some());
     if by_kubectl {
         head.extend([
             "Helm does not upgrade CRDs in crds/ directories, so kubectl creates and replaces them \
@@ -23,14 +24,14 @@ pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
     if deploy.server_side {
         head.push("serverSide and forceConflicts require Helm 4.");
     }
-    if plan.releases.iter().any(|planned| !planned.release.gates.is_empty()) {
+    if plan.releases.iter().any(|planned| !planned.release.install.gates.is_empty()) {
         head.extend([
             "kubectl 1.31 or later waits for gates in the current context: after their own release, \
                 and again",
             "before releases that need it, because helmfile runs no hooks of unchanged releases.",
         ]);
     }
-    if plan.releases.iter().any(|planned| !planned.release.steps.is_empty()) {
+    if plan.releases.iter().any(|planned| !planned.release.install.steps.is_empty()) {
         head.extend([
             "Steps after a release are carried out by kubectl as well, in place of the Job of its \
                 chart. After a",
@@ -72,14 +73,14 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
         .collect();
     let missing = (!files.is_empty()).then_some("Info");
     // Hooks of helmfile carry out the steps.
-    let no_job = (!release.steps.is_empty()).then(|| value!({"after": {"hook": false}}));
+    let no_job = (!release.install.steps.is_empty()).then(|| value!({"after": {"hook": false}}));
     let values: Vec<Value> = no_job.into_iter().chain(files).collect();
     // A name alone would be looked for in the namespace of the release that needs it.
     let needs = planned.needs.iter();
     let needs = needs.map(|need| Value::from(format!("{}/{}", need.namespace, need.name)));
     let mut hooks: Vec<Value> =
         planned.needs.iter().flat_map(|need| waits(need, "presync")).collect();
-    hooks.extend(release.crds.into_iter().flat_map(|folder| {
+    hooks.extend(release.install.crds_folder.into_iter().flat_map(|folder| {
         let folder = format!("{chart}/{folder}");
         // In contrast to `kubectl apply`, `replace` removes the fields that the new version
         // removed, also those of other field managers.
@@ -92,7 +93,8 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
     hooks.extend(waits(release, "postsync"));
     // Helm waits for the Jobs of switches. Hooks of helmfile cannot replace them, because only values
     // say whether a switch is on.
-    let timeout = (release.gate_seconds > 0).then_some(TIMEOUT + release.gate_seconds);
+    let timeout =
+        (release.install.gate_seconds > 0).then_some(TIMEOUT + release.install.gate_seconds);
     value!({
         "name": &release.name,
         "namespace": &release.namespace,
@@ -109,14 +111,14 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
 /// Returns hooks that wait for the gates of a release.
 fn waits(release: &Release, event: &str) -> Vec<Value> {
     let namespaces = Namespaces::Named(&release.namespace);
-    let gates = release.gates.iter();
+    let gates = release.install.gates.iter();
     gates.map(|gate| hook(event, "sh", ["-c", &gate.script(namespaces)])).collect()
 }
 
 /// Returns hooks that carry out the steps after a release.
 fn steps(release: &Release) -> Vec<Value> {
     let namespaces = Namespaces::Named(&release.namespace);
-    let steps = release.steps.iter();
+    let steps = release.install.steps.iter();
     steps.map(|step| hook("postsync", "sh", ["-c", &step.script(namespaces)])).collect()
 }
 

@@ -11,11 +11,11 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
+pub use crate::chart::{Install, Part};
 pub use plan::{Plan, Planned};
 
 use crate::config::Deploy;
 use crate::ir::Value;
-use crate::kubectl::{Gate, Step};
 use crate::yaml;
 use std::collections::BTreeMap;
 
@@ -26,37 +26,14 @@ pub struct Release {
     pub name: String,
     /// The bundle that it was made of.
     pub bundle: String,
-    /// The part of the bundle.
-    pub part: Part,
     /// Namespace of the release.
     pub namespace: String,
     /// Directory of the chart in the output directory, `/`-separated.
     pub dir: String,
-    /// Directory in the chart with CRDs that Helm does not upgrade, with a slash at the end.
-    pub crds: Option<&'static str>,
-    /// Names of its stub CRDs.
-    pub stubs: Vec<String>,
-    /// Namespaces that it creates.
-    pub namespaces: Vec<String>,
     /// Bundles that must be ready before this one.
     pub depends_on: Vec<String>,
-    /// Gates that open before the releases that need this one.
-    pub gates: Vec<Gate>,
-    /// Changes after its installation.
-    pub steps: Vec<Step>,
-    /// Most seconds that its Jobs wait for the gates of switches.
-    pub gate_seconds: u64,
-}
-
-/// The part of a bundle that a chart contains, in installation order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
-    /// CustomResourceDefinitions and nothing else.
-    Crds,
-    /// The operator.
-    Operator,
-    /// Objects that the operator acts upon, which need it to be ready.
-    Operands,
+    /// What the chart says about its installation.
+    pub install: Install,
 }
 
 /// Returns the files that `deploy` requests, by `/`-separated path relative to the output

@@ -78,7 +78,7 @@ impl<'a> Plan<'a> {
             let before = one.needs.iter().filter_map(|need| created.get(need.name.as_str()));
             let mut there: BTreeSet<&str> = before.flatten().copied().collect();
             one.creates_namespace = !there.contains(one.release.namespace.as_str());
-            there.extend(one.release.namespaces.iter().map(String::as_str));
+            there.extend(one.release.install.namespaces.iter().map(String::as_str));
             created.insert(&one.release.name, there);
         }
 
@@ -106,14 +106,14 @@ fn needs(releases: &[Release], release: &Release) -> Vec<usize> {
             .iter()
             .enumerate()
             .filter(|(_, other)| other.bundle == *bundle)
-            .filter(|(_, other)| below.is_none_or(|part| other.part < part))
-            .max_by_key(|(_, other)| other.part)
+            .filter(|(_, other)| below.is_none_or(|part| other.install.part < part))
+            .max_by_key(|(_, other)| other.install.part)
             .map(|(index, _)| index)
     };
     let mut needs: Vec<usize> =
-        last_part(&release.bundle, Some(release.part)).into_iter().collect();
+        last_part(&release.bundle, Some(release.install.part)).into_iter().collect();
     // Operands come after their operator, which has waited for the others already.
-    let waits = match release.part {
+    let waits = match release.install.part {
         Part::Crds => false,
         Part::Operator => true,
         Part::Operands => needs.is_empty(),

@@ -7,16 +7,14 @@ fn release(name: &str, bundle: &str, part: Part, depends_on: &[&str]) -> Release
     Release {
         name: name.to_owned(),
         bundle: bundle.to_owned(),
-        part,
         namespace: format!("{bundle}-system"),
         dir: format!("{name}/1.0.0"),
-        crds: (part == Part::Operator).then_some("charts/crds/crds/"),
-        stubs: Vec::new(),
-        namespaces: Vec::new(),
-        gates: Vec::new(),
-        steps: Vec::new(),
-        gate_seconds: 0,
         depends_on: depends_on.iter().map(|name| (*name).to_owned()).collect(),
+        install: Install {
+            part,
+            crds_folder: (part == Part::Operator).then_some("charts/crds/crds/"),
+            ..Install::default()
+        },
     }
 }
 
@@ -30,7 +28,7 @@ fn platform() -> Vec<Release> {
         release("seals-crds", "seals", Part::Crds, &[]),
         release("groups", "groups", Part::Operator, &["seals"]),
     ];
-    releases[3].crds = None;
+    releases[3].install.crds_folder = None;
     releases
 }
 
@@ -303,8 +301,9 @@ fn flux_objects_are_complete() {
         ] {
             assert!(spec.pointer(path).is_some_and(Json::is_string), "{path}");
         }
-        let has_folder =
-            platform().iter().any(|r| r.crds.is_some() && spec["releaseName"] == *r.name);
+        let has_folder = platform()
+            .iter()
+            .any(|r| r.install.crds_folder.is_some() && spec["releaseName"] == *r.name);
         for action in ["install", "upgrade"] {
             assert_eq!(spec[action].get("crds").is_some(), has_folder);
         }
@@ -319,7 +318,7 @@ fn flux_objects_are_complete() {
 fn namespaces_of_charts_are_not_created_again() {
     let mut releases = platform();
     // The seals' chart creates the namespace of models, which need it through the mesh.
-    releases[3].namespaces = vec!["models-system".to_owned()];
+    releases[3].install.namespaces = vec!["models-system".to_owned()];
     let files = parsed(files(&releases, &deploy()));
     let helmfile = files["helmfile.yaml"]["releases"].as_array().unwrap();
     let by_helmfile = |name: &str| {
@@ -391,15 +390,15 @@ proptest! {
             }
             prop_assert!(planned.needs.is_empty() == (planned.level == 0));
             // Also what the configuration says, not only what the plan made of it.
-            if release.part == Part::Operator {
+            if release.install.part == Part::Operator {
                 for other in &releases {
-                    let ours = other.bundle == release.bundle && other.part == Part::Crds;
+                    let ours = other.bundle == release.bundle && other.install.part == Part::Crds;
                     if ours || release.depends_on.contains(&other.bundle) {
                         prop_assert!(before.contains(&other.name.as_str()), "{}", other.name);
                     }
                 }
             }
-            if release.part == Part::Operands {
+            if release.install.part == Part::Operands {
                 prop_assert!(before.contains(&release.bundle.as_str()));
             }
             before.push(&release.name);

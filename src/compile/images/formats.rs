@@ -36,10 +36,9 @@ pub fn list(bundles: &[BundleImages]) -> Lines {
 }
 
 fn flags(image: &Image) -> String {
-    let pinned = if image.is_pinned() { "" } else { "not pinned" };
-    let declared = if image.is_undeclared() { "not declared" } else { "" };
-    let both = [pinned, declared].map(str::to_owned).to_vec();
-    both.into_iter().filter(|flag| !flag.is_empty()).collect::<Vec<_>>().join(", ")
+    let flags = [(!image.is_pinned(), "not pinned"), (image.is_undeclared(), "not declared")];
+    let flags = flags.into_iter().filter_map(|(is_set, flag)| is_set.then_some(flag));
+    flags.collect::<Vec<_>>().join(", ")
 }
 
 fn in_words(used: &Use) -> String {
@@ -60,18 +59,6 @@ fn in_words(used: &Use) -> String {
 
 /// Formats the images as JSON: an array with an object for each image of each bundle.
 pub fn json(bundles: &[BundleImages]) -> String {
-    let uses = |used: &Use| {
-        let mut json = json!({ "kind": used.kind.as_str() });
-        for (key, value) in
-            [("object", &used.object), ("container", &used.container), ("name", &used.name)]
-        {
-            if !value.is_empty() {
-                json[key] = json!(value);
-            }
-        }
-        json
-    };
-
     let images = bundles.iter().flat_map(|BundleImages { bundle, images }| {
         images.iter().map(move |image| {
             json!({
@@ -80,7 +67,7 @@ pub fn json(bundles: &[BundleImages]) -> String {
                 "pinned": image.is_pinned(),
                 "declared": !image.is_undeclared(),
                 "pulled": image.is_pulled(),
-                "uses": image.uses.iter().map(uses).collect::<Vec<_>>(),
+                "uses": image.uses,
             })
         })
     });

@@ -11,6 +11,7 @@ use crate::bundle::Bundle;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Map, Object, Value};
 use crate::source::Reference;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The images of a bundle, sorted by reference.
@@ -32,22 +33,27 @@ pub struct Image {
 }
 
 /// A use of an image.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Use {
     /// The kind of use.
     pub kind: UseKind,
     /// The object that has it, as `Kind/name`; empty for the bundle itself.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub object: String,
     /// The container; empty if there is none.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub container: String,
     /// Name of the environment variable, annotation or related image; empty if there is none.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// The place in the bundle.
+    #[serde(skip)]
     pub place: Place,
 }
 
 /// The kind of an image's use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum UseKind {
     /// The bundle's own image: the chart was made of it, and does not need it.
     Bundle,
@@ -56,6 +62,7 @@ pub enum UseKind {
     /// An init container of a workload.
     InitContainer,
     /// An environment variable of a container, for pods that the operator creates.
+    #[serde(rename = "env")]
     Environment,
     /// An argument of a container, for pods that the operator creates.
     Argument,
@@ -70,21 +77,6 @@ pub enum UseKind {
 }
 
 impl UseKind {
-    /// Returns the word in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            UseKind::Bundle => "bundle",
-            UseKind::Container => "container",
-            UseKind::InitContainer => "initContainer",
-            UseKind::Environment => "env",
-            UseKind::Argument => "argument",
-            UseKind::RelatedImage => "relatedImage",
-            UseKind::Annotation => "annotation",
-            UseKind::Model => "model",
-            UseKind::Manifest => "manifest",
-        }
-    }
-
     /// Returns true if the use is in a pod.
     fn is_in_pod(self) -> bool {
         use UseKind::{Argument, Container, Environment, InitContainer};

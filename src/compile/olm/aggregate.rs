@@ -3,8 +3,9 @@
 //! OLM v0: operator groups, roles of provided APIs. OLM v1 has none, and they are opt-in here: they
 //! allow every editor of a namespace to use the operator.
 
+use super::rbac;
 use crate::bundle::Bundle;
-use crate::ir::{Object, Origin, Value, map, value};
+use crate::ir::{Object, Origin, Value, value};
 
 /// The aggregated roles with their verbs.
 const ROLES: [(&str, &[&str]); 3] = [
@@ -58,11 +59,6 @@ fn api_roles(prefix: &str, group: &str, plural: &str, origin: &Origin) -> [Objec
 
 fn role(name: String, aggregate_to: &str, rule: Value, origin: &Origin) -> Object {
     let label = format!("rbac.authorization.k8s.io/aggregate-to-{aggregate_to}");
-    let root = map! {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": name, "labels": {label: "true"}},
-        "rules": [rule],
-    };
-    Object::new(root, origin.clone())
+    let metadata = value!({"name": name, "labels": {label: "true"}});
+    Object::new(rbac::role("ClusterRole", metadata, value!([rule])), origin.clone())
 }

@@ -4,12 +4,10 @@
 //! API server behind the Service to authenticate and authorize its callers.
 
 use super::certificate::Certificates;
-use super::rbac::role_base;
+use super::rbac::{self, role_base};
 use super::webhook_server::Server;
 use crate::bundle::Bundle;
-use crate::ir::{Expr, Object, Value, map, value};
-
-const RBAC: &str = "rbac.authorization.k8s.io";
+use crate::ir::{Object, Value, map, value};
 
 /// Returns the APIServices, and the RBAC of the Deployments behind them.
 pub(super) fn objects(
@@ -78,13 +76,8 @@ fn delegation(chart: &str, server: &Server<'_>) -> [Object; 2] {
         "namespace": "kube-system",
     });
     [
-        binding(
-            "ClusterRoleBinding",
-            value!({"name": delegator}),
-            ["ClusterRole", "system:auth-delegator"],
-            server,
-        ),
-        binding("RoleBinding", reader, ["Role", AUTH_READER], server),
+        binding(value!({"name": delegator}), ["ClusterRole", "system:auth-delegator"], server),
+        binding(reader, ["Role", AUTH_READER], server),
     ]
 }
 
@@ -93,28 +86,12 @@ fn secret_reader(server: &Server<'_>, secret: Value) -> [Object; 2] {
     let rule = value!({
         "verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": [secret],
     });
-    let role = map! {
-        "apiVersion": format!("{RBAC}/v1"),
-        "kind": "Role",
-        "metadata": server.metadata(&server.secret),
-        "rules": [rule],
-    };
-    let role = Object::new(role, server.origin.clone());
     let metadata = server.metadata(&server.secret);
-    [role, binding("RoleBinding", metadata, ["Role", &server.secret], server)]
+    let role = rbac::role("Role", metadata.clone(), value!([rule]));
+    let role = Object::new(role, server.origin.clone());
+    [role, binding(metadata, ["Role", &server.secret], server)]
 }
 
-fn binding(kind: &str, metadata: Value, role: [&str; 2], server: &Server<'_>) -> Object {
-    let root = map! {
-        "apiVersion": format!("{RBAC}/v1"),
-        "kind": kind,
-        "metadata": metadata,
-        "roleRef": {"apiGroup": RBAC, "kind": role[0], "name": role[1]},
-        "subjects": [{
-            "kind": "ServiceAccount",
-            "name": server.account(),
-            "namespace": Expr::ReleaseNamespace,
-        }],
-    };
-    Object::new(root, server.origin.clone())
+fn binding(metadata: Value, role: [&str; 2], server: &Server<'_>) -> Object {
+    Object::new(rbac::binding(metadata, role, server.account()), server.origin.clone())
 }

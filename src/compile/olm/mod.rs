@@ -22,6 +22,7 @@ pub use apiservice::{AUTH_READER, auth_reader_name};
 pub use kinds::{supported_kinds, supported_scope};
 pub use pod_annotations::is_descriptive;
 pub use rbac::role_base;
+pub(crate) use rbac::{binding, role};
 pub use targets::{Targets, default_watch};
 
 use crate::bundle::Bundle;

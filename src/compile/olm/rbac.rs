@@ -5,7 +5,6 @@
 //! so that an upgrade shows a changed rule and not a new role.
 
 use super::Targets;
-use super::targets::Target;
 use crate::bundle::{Bundle, Permission};
 use crate::ir::{Expr, Map, Object, Origin, Value, map, value};
 use indexmap::IndexMap;
@@ -31,8 +30,12 @@ pub(super) fn service_accounts(bundle: &Bundle, shipped: &[Object]) -> Vec<Objec
     accounts
         .into_iter()
         .map(|(name, origin)| {
-            let metadata = value!({"name": name, "namespace": Target::Release.value()});
-            object("v1", "ServiceAccount", metadata, Map::new(), origin)
+            let root = map! {
+                "apiVersion": "v1",
+                "kind": "ServiceAccount",
+                "metadata": {"name": name, "namespace": Expr::ReleaseNamespace},
+            };
+            Object::new(root, origin.clone())
         })
         .collect()
 }
@@ -48,23 +51,21 @@ pub(super) fn permissions(
     let mut objects = Vec::new();
     let mut names = Names::new(chart, shipped);
     for permission in &bundle.csv.permissions {
-        let (role, binding) = names.next(&permission.service_account, "role");
+        let names = names.next(&permission.service_account, "role");
         if *targets == Targets::All {
             let mut rules = permission.rules.as_seq().unwrap_or_default().to_vec();
             // As OLM: an operator that watches all namespaces lists them.
             rules.push(value!({
                 "verbs": ["get", "list", "watch"], "apiGroups": [""], "resources": ["namespaces"],
             }));
-            objects.extend(cluster_role(&role, &binding, permission, Value::Seq(rules)));
+            objects.extend(bound("ClusterRole", &names, None, permission, Value::Seq(rules)));
             continue;
         }
+
         for target in targets.role_namespaces() {
-            let metadata = |name: &str| value!({"name": name, "namespace": target.value()});
-            let rules = map! {"rules": permission.rules.clone()};
-            let api = "rbac.authorization.k8s.io/v1";
-            objects.push(object(api, "Role", metadata(&role), rules, &permission.origin));
-            let body = binding_body("Role", &role, permission);
-            objects.push(object(api, "RoleBinding", metadata(&binding), body, &permission.origin));
+            let namespace = Some(target.value());
+            let rules = permission.rules.clone();
+            objects.extend(bound("Role", &names, namespace, permission, rules));
         }
     }
 
@@ -79,37 +80,50 @@ pub(super) fn cluster_permissions(bundle: &Bundle, shipped: &[Object], chart: &s
         .cluster_permissions
         .iter()
         .flat_map(|permission| {
-            let (role, binding) = names.next(&permission.service_account, "clusterrole");
-            cluster_role(&role, &binding, permission, permission.rules.clone())
+            let names = names.next(&permission.service_account, "clusterrole");
+            bound("ClusterRole", &names, None, permission, permission.rules.clone())
         })
         .collect()
 }
 
-fn cluster_role(role: &str, binding: &str, permission: &Permission, rules: Value) -> [Object; 2] {
-    let api = "rbac.authorization.k8s.io/v1";
-    let origin = &permission.origin;
-    let bound = binding_body("ClusterRole", role, permission);
-    [
-        object(api, "ClusterRole", value!({"name": role}), map! {"rules": rules}, origin),
-        object(api, "ClusterRoleBinding", value!({"name": binding}), bound, origin),
-    ]
+/// Returns a role of this kind and its binding, which have these names, for the account of a
+/// permission.
+fn bound(
+    kind: &str,
+    [role_name, binding_name]: &[String; 2],
+    namespace: Option<Value>,
+    permission: &Permission,
+    rules: Value,
+) -> [Object; 2] {
+    let metadata = |name: &str| value!({"name": name, "namespace": ?namespace.clone()});
+    let role = role(kind, metadata(role_name), rules);
+    let binding = binding(metadata(binding_name), [kind, role_name], &permission.service_account);
+    [role, binding].map(|root| Object::new(root, permission.origin.clone()))
 }
 
-fn binding_body(role_kind: &str, role: &str, permission: &Permission) -> Map {
+/// Returns a Role or ClusterRole.
+pub(crate) fn role(kind: &str, metadata: Value, rules: Value) -> Map {
     map! {
-        "roleRef": {"apiGroup": RBAC, "kind": role_kind, "name": role},
-        "subjects": [{
-            "kind": "ServiceAccount",
-            "name": &permission.service_account,
-            "namespace": Expr::ReleaseNamespace,
-        }],
+        "apiVersion": format!("{RBAC}/v1"),
+        "kind": kind,
+        "metadata": metadata,
+        "rules": rules,
     }
 }
 
-fn object(api_version: &str, kind: &str, metadata: Value, body: Map, origin: &Origin) -> Object {
-    let mut root = map! {"apiVersion": api_version, "kind": kind, "metadata": metadata};
-    root.extend(body);
-    Object::new(root, origin.clone())
+/// Returns the binding of a Role or ClusterRole to an account in the release namespace.
+pub(crate) fn binding(metadata: Value, [kind, name]: [&str; 2], account: &str) -> Map {
+    map! {
+        "apiVersion": format!("{RBAC}/v1"),
+        "kind": format!("{kind}Binding"),
+        "metadata": metadata,
+        "roleRef": {"apiGroup": RBAC, "kind": kind, "name": name},
+        "subjects": [{
+            "kind": "ServiceAccount",
+            "name": account,
+            "namespace": Expr::ReleaseNamespace,
+        }],
+    }
 }
 
 /// Returns the name prefix of an account's roles: the account, prefixed with the chart's name
@@ -134,7 +148,7 @@ impl<'a> Names<'a> {
     }
 
     /// Returns the names of the next role of this account and of its binding.
-    fn next(&mut self, account: &str, suffix: &str) -> (String, String) {
+    fn next(&mut self, account: &str, suffix: &str) -> [String; 2] {
         let base = role_base(self.chart, account);
         let count = self.used.entry(base.clone()).or_insert(0);
         loop {
@@ -144,8 +158,7 @@ impl<'a> Names<'a> {
             let names =
                 [format!("{base}-{suffix}{number}"), format!("{base}-{suffix}binding{number}")];
             if !names.iter().any(|name| self.shipped.contains(name.as_str())) {
-                let [role, binding] = names;
-                return (role, binding);
+                return names;
             }
         }
     }

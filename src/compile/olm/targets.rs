@@ -11,8 +11,6 @@ use crate::ir::{Expr, Part, Value};
 pub enum Targets {
     /// All namespaces.
     All,
-    /// The release namespace.
-    Own,
     /// Namespaces, in the given order.
     Namespaces(Vec<Target>),
 }
@@ -79,52 +77,41 @@ impl Targets {
             false
         };
 
-        match options.config.watch().cloned().or_else(|| default_watch(csv)) {
+        let own = options.namespace;
+        let names = match options.config.watch().cloned().or_else(|| default_watch(csv)) {
             None => {
-                let message = if csv.install_modes.is_empty() {
-                    "the operator supports no install mode".to_owned()
-                } else {
-                    format!(
+                let message = match csv.install_modes.as_slice() {
+                    [] => "the operator supports no install mode".to_owned(),
+                    _ => format!(
                         "`watch` must list the namespaces: the operator supports {}",
                         supported(csv)
-                    )
+                    ),
                 };
-                diagnostics.push(
-                    Diagnostic::error(Code::InstallModeUnsupported, message)
-                        .at(csv.place(".spec.installModes"))
-                        .hint(hint(csv)),
-                );
-                None
+                let error = Diagnostic::error(Code::InstallModeUnsupported, message);
+                diagnostics.push(error.at(csv.place(".spec.installModes")).hint(hint(csv)));
+                return None;
             }
-            Some(Watch::All) => needs(InstallMode::AllNamespaces, "all namespaces", diagnostics)
-                .then_some(Targets::All),
-            Some(Watch::Own) => needs(InstallMode::OwnNamespace, "its own namespace", diagnostics)
-                .then_some(Targets::Own),
-            Some(Watch::Namespaces(names)) => {
-                let targets: Vec<Target> = names
-                    .iter()
-                    .map(|name| {
-                        if name == options.namespace {
-                            Target::Release
-                        } else {
-                            Target::Named(name.clone())
-                        }
-                    })
-                    .collect();
+            Some(Watch::All) => {
+                let fits = needs(InstallMode::AllNamespaces, "all namespaces", diagnostics);
+                return fits.then_some(Targets::All);
+            }
+            Some(Watch::Own) => vec![own.to_owned()],
+            Some(Watch::Namespaces(names)) => names,
+        };
 
-                // OLM requires a mode for each part: the operator's own namespace, and the others by number.
-                let mut fits = true;
-                if targets.contains(&Target::Release) {
-                    fits &= needs(InstallMode::OwnNamespace, "its own namespace", diagnostics);
-                }
-                if targets.len() > 1 {
-                    fits &= needs(InstallMode::MultiNamespace, "several namespaces", diagnostics);
-                } else if !targets.contains(&Target::Release) {
-                    fits &= needs(InstallMode::SingleNamespace, "one other namespace", diagnostics);
-                }
-                fits.then_some(Targets::Namespaces(targets))
-            }
+        // OLM requires a mode for each part: the operator's own namespace, and the others by number.
+        let has_own = names.iter().any(|name| name == own);
+        let mut fits = true;
+        if has_own {
+            fits &= needs(InstallMode::OwnNamespace, "its own namespace", diagnostics);
         }
+        if names.len() > 1 {
+            fits &= needs(InstallMode::MultiNamespace, "several namespaces", diagnostics);
+        } else if !has_own {
+            fits &= needs(InstallMode::SingleNamespace, "one other namespace", diagnostics);
+        }
+        let target = |name| if name == own { Target::Release } else { Target::Named(name) };
+        fits.then(|| Targets::Namespaces(names.into_iter().map(target).collect()))
     }
 
     /// Returns the value of the annotation `olm.targetNamespaces`: empty for all, else
@@ -134,7 +121,6 @@ impl Targets {
             // Operators treat an empty list of namespaces as all of them (controller-runtime's
             // cache).
             Targets::All => Value::text(""),
-            Targets::Own => Value::Expr(Expr::ReleaseNamespace),
             Targets::Namespaces(targets) => match targets.as_slice() {
                 [target] => target.value(),
                 _ => joined(targets),
@@ -146,7 +132,6 @@ impl Targets {
     pub(super) fn watched(&self) -> Option<Vec<Value>> {
         match self {
             Targets::All => None,
-            Targets::Own => Some(vec![Target::Release.value()]),
             Targets::Namespaces(targets) => Some(targets.iter().map(Target::value).collect()),
         }
     }
@@ -156,7 +141,6 @@ impl Targets {
     pub(super) fn role_namespaces(&self) -> Vec<Target> {
         match self {
             Targets::All => Vec::new(),
-            Targets::Own => vec![Target::Release],
             Targets::Namespaces(targets) => {
                 let mut namespaces = vec![Target::Release];
                 namespaces.extend(targets.iter().filter(|t| **t != Target::Release).cloned());

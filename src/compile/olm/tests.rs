@@ -1,7 +1,7 @@
 use super::*;
 use crate::bundle::{load, locate, sample};
 use crate::config::{CertificateProvider, Watch};
-use crate::ir::Release;
+use crate::ir::{Expr, Release};
 use crate::source::{self, BundleFiles};
 use serde_json::{Value as Json, json};
 
@@ -125,7 +125,7 @@ fn target_namespaces_are_joined_in_their_order() {
     }
     // Not a text with one part, which the template would write differently.
     let own = Targets::Namespaces(vec![targets::Target::Release]).annotation();
-    assert_eq!(own, Targets::Own.annotation());
+    assert_eq!(own, Expr::ReleaseNamespace.into());
 }
 
 #[test]

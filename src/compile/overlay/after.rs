@@ -37,41 +37,37 @@ pub fn steps(config: &BundleConfig, phase: Phase, scopes: &Scopes) -> Vec<Step> 
     steps.map(|step| Step::new(step, is_cluster_scoped(&step.target))).collect()
 }
 
-/// Returns the Jobs of a bundle's steps with all that they need, and the values that they read.
-/// `objects` are all others of the chart, and `namespaces` those that mean the release namespace.
-pub fn after(
-    config: &BundleConfig,
-    namespaces: &[String],
+/// Returns the Jobs of a bundle's steps with all that they need; none after an error. `objects` are
+/// all others of the chart.
+pub(super) fn after(
+    context: &Context<'_>,
     objects: &[Object],
     diagnostics: &mut Diagnostics,
-) -> (Vec<Object>, Vec<ValueSpec>) {
-    if config.after.is_empty() {
-        return (Vec::new(), Vec::new());
-    }
-    let context = Context::new(config, namespaces, objects);
+) -> Vec<Object> {
     let start = diagnostics.mark();
-    for step in &config.after {
-        check(step, &context, objects, diagnostics);
+    let steps = &context.config.after;
+    for step in steps {
+        check(step, context, objects, diagnostics);
     }
     if diagnostics.has_errors_since(start) {
-        return (Vec::new(), Vec::new());
+        return Vec::new();
     }
 
-    let mut made = Vec::new();
-    for phase in [Phase::With, Phase::Operand] {
-        let steps: Vec<&StepAfter> =
-            config.after.iter().filter(|step| step.phase == phase).collect();
-        if !steps.is_empty() {
-            made.extend(context.objects(&job(&steps, phase, &context)));
-        }
-    }
-    let value = ValueSpec::switch(
+    let of_phase = |phase| {
+        let steps: Vec<&StepAfter> = steps.iter().filter(|step| step.phase == phase).collect();
+        (!steps.is_empty()).then(|| context.objects(&job(&steps, phase, context)))
+    };
+    [Phase::With, Phase::Operand].into_iter().filter_map(of_phase).flatten().collect()
+}
+
+/// Returns the value that says whether a Job carries out the steps, with its description.
+pub(super) fn by_hook_value() -> ValueSpec {
+    ValueSpec::switch(
         by_hook(),
         true,
         "Carry out the steps after the installation with a hook Job. Set to false if \
                 they are carried out otherwise, for example by helmfile.",
-    );
-    (made, vec![value])
+    )
 }
 
 /// Reports what makes a step impossible.

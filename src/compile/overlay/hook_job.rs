@@ -1,15 +1,16 @@
 //! Hook Jobs that run kubectl: a container for each script, and a ServiceAccount with permissions for
 //! exactly the objects in the scripts. Helm, Argo CD and Flux run them.
 
-use super::{Definitions, namespace_value, scope_of};
+use super::{Definitions, after, operand_namespace, scope_of, switch_gates};
 use crate::config::{BundleConfig, Target};
 use crate::diag::{Code, Diagnostic, Diagnostics, Span};
-use crate::fields::maps_mut;
 use crate::ir::{
-    Condition, Expr, Object, Origin, Phase, Scope, Scopes, Value, ValueSpec, ValuesPath, map, value,
+    Condition, Expr, Map, Object, Origin, Phase, Scope, Scopes, Value, ValueSpec, ValuesPath, map,
+    value,
 };
 use crate::kubectl::{USER, container_security, pod_security};
-use serde_json::{Value as Json, json};
+use crate::olm;
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Seconds that the pod may take besides its waiting: to be scheduled, and to pull its image.
@@ -22,7 +23,7 @@ fn user() -> ValuesPath {
 
 /// Returns the value with the user of the pods. OpenShift refuses one that is not in the range of the
 /// namespace, and selects one if there is none.
-pub fn user_value() -> ValueSpec {
+fn user_value() -> ValueSpec {
     ValueSpec::new(
         user(),
         json!(USER),
@@ -30,6 +31,21 @@ pub fn user_value() -> ValueSpec {
         "User ID in the pods of hook Jobs, which run kubectl. Set to null on \
                 OpenShift, which selects one.",
     )
+}
+
+/// Returns the Jobs of steps after the installation and of gates of switches, with all that they
+/// need, and the values that some of them read. `objects` are all others of the chart, and
+/// `namespaces` those that mean the release namespace.
+pub fn hook_jobs(
+    config: &BundleConfig,
+    namespaces: &[String],
+    objects: &[Object],
+    diagnostics: &mut Diagnostics,
+) -> (Vec<Object>, [ValueSpec; 3]) {
+    let context = Context::new(config, namespaces, objects);
+    let mut made = after::after(&context, objects, diagnostics);
+    made.extend(switch_gates::switch_gates(&context, diagnostics));
+    (made, [after::by_hook_value(), switch_gates::by_hook_value(), user_value()])
 }
 
 /// The time at which a hook Job runs.
@@ -189,11 +205,8 @@ impl<'a> Context<'a> {
     /// Returns the expression for a namespace; `None` is the release namespace.
     fn namespace(&self, name: Option<&str>) -> Value {
         let Some(name) = name else { return Value::Expr(Expr::ReleaseNamespace) };
-        let known = self.config.operands.namespaces.iter().find(|(_, known)| *known == name);
-        match known {
-            Some((key, _)) => Value::Expr(Expr::Text(namespace_value(key))),
-            None => Value::text(name),
-        }
+        let known = operand_namespace(&self.config.operands.namespaces, name);
+        known.map_or_else(|| Value::text(name), Value::Expr)
     }
 
     /// Returns environment variables for the namespaces of these objects, by namespace: scripts name
@@ -234,8 +247,12 @@ impl<'a> Context<'a> {
 
     /// Returns a Job and what it needs.
     pub(super) fn objects(&self, job: &HookJob<'_>) -> Vec<Object> {
-        let mut objects =
-            vec![self.object(job, "v1", "ServiceAccount", Some(None), json!({})), self.job(job)];
+        let account = map! {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": self.metadata(job, Some(None)),
+        };
+        let mut objects = vec![object(job, account), self.job(job)];
         let places: BTreeSet<&RolePlace> = job.rules.keys().map(|(place, ..)| place).collect();
         for place in places {
             objects.extend(self.permissions(job, place));
@@ -245,39 +262,23 @@ impl<'a> Context<'a> {
 
     /// Returns the Role of a Job in one place, and its binding.
     fn permissions(&self, job: &HookJob<'_>, place: &RolePlace) -> [Object; 2] {
-        let list: Vec<Json> = job
-            .rules
-            .iter()
-            .filter(|((other, ..), _)| other == place)
-            .map(|((_, group, resource, verbs), names)| {
-                json!({
-                    "apiGroups": [group],
-                    "resources": [resource],
-                    "resourceNames": names,
-                    "verbs": verbs,
-                })
+        let here = job.rules.iter().filter(|((other, ..), _)| other == place);
+        let rules = here.map(|((_, group, resource, verbs), names)| {
+            value!({
+                "apiGroups": [group],
+                "resources": [resource],
+                "resourceNames": Value::texts(names),
+                "verbs": Value::texts(verbs.iter().copied()),
             })
-            .collect();
+        });
         let (kind, namespace) = match place {
             RolePlace::Release => ("Role", Some(None)),
             RolePlace::Cluster => ("ClusterRole", None),
             RolePlace::Namespace(name) => ("Role", Some(Some(name.as_str()))),
         };
-        let api = "rbac.authorization.k8s.io/v1";
-        let role = self.object(job, api, kind, namespace, json!({"rules": list}));
-
-        let reference = json!({
-            "apiGroup": "rbac.authorization.k8s.io",
-            "kind": kind,
-            "name": job.name,
-        });
-        let subject = json!({"kind": "ServiceAccount", "name": job.name});
-        let binding = json!({"roleRef": reference, "subjects": [subject]});
-        let mut binding = self.object(job, api, &format!("{kind}Binding"), namespace, binding);
-        for subject in maps_mut(&mut binding.root, "subjects") {
-            subject.insert("namespace".to_owned(), Value::Expr(Expr::ReleaseNamespace));
-        }
-        [role, binding]
+        let metadata = self.metadata(job, namespace);
+        let role = olm::role(kind, metadata.clone(), Value::Seq(rules.collect()));
+        [role, olm::binding(metadata, [kind, &job.name], &job.name)].map(|root| object(job, root))
     }
 
     /// Returns the Job itself: all containers but the last are init containers, which run one after
@@ -286,31 +287,32 @@ impl<'a> Context<'a> {
         let mut containers: Vec<Value> =
             job.containers.iter().map(|one| self.container(one, &job.variables)).collect();
         let last: Vec<Value> = containers.pop().into_iter().collect();
-        let spec = json!({
-            "activeDeadlineSeconds": job.seconds,
-            "backoffLimit": 2,
-            "template": {"spec": {
-                "restartPolicy": "Never",
-                "serviceAccountName": job.name,
-                "securityContext": pod_security(),
-            }},
-        });
-
-        let mut object = self.object(job, "batch/v1", "Job", Some(None), json!({"spec": spec}));
-        if let Some(pod) = object.pod_spec_mut() {
-            if let Some(security) = pod.get_mut("securityContext").and_then(Value::as_map_mut) {
-                let value = Value::Expr(Expr::Integer(user()));
-                let value = Value::when(Condition::Set(user()), value);
-                security.insert("runAsUser".to_owned(), value);
-            }
-            if !containers.is_empty() {
-                pod.insert("initContainers".to_owned(), Value::Seq(containers));
-            }
-            pod.insert("containers".to_owned(), Value::Seq(last));
+        let mut security = Value::from(pod_security());
+        if let Some(security) = security.as_map_mut() {
+            let value = Value::Expr(Expr::Integer(user()));
+            let value = Value::when(Condition::Set(user()), value);
+            security.insert("runAsUser".to_owned(), value);
         }
 
-        annotate(&mut object, job.event, job.event.weight());
-        object
+        let root = map! {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": self.metadata(job, Some(None)),
+            "spec": {
+                "activeDeadlineSeconds": job.seconds,
+                "backoffLimit": 2,
+                "template": {"spec": {
+                    "restartPolicy": "Never",
+                    "serviceAccountName": &job.name,
+                    "securityContext": security,
+                    "initContainers": ?(!containers.is_empty()).then_some(containers),
+                    "containers": last,
+                }},
+            },
+        };
+        let mut job_object = object(job, root);
+        annotate(&mut job_object, job.event, job.event.weight());
+        job_object
     }
 
     fn container(&self, container: &Container<'_>, variables: &BTreeMap<String, String>) -> Value {
@@ -331,34 +333,23 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Returns an object of a Job with this content. `namespace` is `None` for cluster-scoped
-    /// objects, and `Some(None)` for the release namespace.
-    fn object(
-        &self,
-        job: &HookJob<'_>,
-        api_version: &str,
-        kind: &str,
-        namespace: Option<Option<&str>>,
-        content: Json,
-    ) -> Object {
+    /// Returns `metadata` of an object of a Job. `namespace` is `None` for cluster-scoped objects,
+    /// and `Some(None)` for the release namespace.
+    fn metadata(&self, job: &HookJob<'_>, namespace: Option<Option<&str>>) -> Value {
         let namespace = namespace.map(|namespace| self.namespace(namespace));
-        let mut root = map! {
-            "apiVersion": api_version,
-            "kind": kind,
-            "metadata": {"name": &job.name, "namespace": ?namespace},
-        };
-        for (key, value) in content.as_object().into_iter().flatten() {
-            root.insert(key.clone(), Value::from(value));
-        }
-
-        let mut object = Object::new(root, Origin::Added(job.reason));
-        object.phase = job.phase;
-        object.when = Some(job.when.clone());
-        if job.event == Event::Before && kind != "Job" {
-            annotate(&mut object, job.event, PERMISSIONS_WEIGHT);
-        }
-        object
+        value!({"name": &job.name, "namespace": ?namespace})
     }
+}
+
+/// Returns an object of a Job.
+fn object(job: &HookJob<'_>, root: Map) -> Object {
+    let mut object = Object::new(root, Origin::Added(job.reason));
+    object.phase = job.phase;
+    object.when = Some(job.when.clone());
+    if job.event == Event::Before && object.kind() != "Job" {
+        annotate(&mut object, job.event, PERMISSIONS_WEIGHT);
+    }
+    object
 }
 
 /// Makes an object a hook.

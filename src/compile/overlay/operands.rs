@@ -6,10 +6,17 @@ use crate::ir::{
     ValuesPath, map, value,
 };
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// Returns the value that names a namespace of operands.
 pub fn namespace_value(name: &str) -> ValuesPath {
     ValuesPath::new(["namespaces", name])
+}
+
+/// Returns the value that names a namespace, if it is one of `operands`: namespaces by name of the value.
+pub fn operand_namespace(operands: &BTreeMap<String, String>, namespace: &str) -> Option<Expr> {
+    let (name, _) = operands.iter().find(|(_, known)| *known == namespace)?;
+    Some(Expr::Text(namespace_value(name)))
 }
 
 /// Returns the value that says whether the chart makes them.

@@ -25,38 +25,28 @@ pub fn switch_job_seconds(switch: &Switch) -> u64 {
     if switch.gates.is_empty() { 0 } else { START + seconds }
 }
 
-/// Returns the Jobs that wait for the gates of switches with all that they need, and the values that
-/// they read. `objects` are all others of the chart, and `namespaces` those that mean the release
-/// namespace.
-pub fn switch_gates(
-    config: &BundleConfig,
-    namespaces: &[String],
-    objects: &[Object],
-    diagnostics: &mut Diagnostics,
-) -> (Vec<Object>, Vec<ValueSpec>) {
-    let switches = config.switches.iter().filter(|switch| !switch.gates.is_empty());
-    let switches: Vec<&Switch> = switches.collect();
-    if switches.is_empty() {
-        return (Vec::new(), Vec::new());
-    }
-    let context = Context::new(config, namespaces, objects);
+/// Returns the Jobs that wait for the gates of switches with all that they need; none after an error.
+pub(super) fn switch_gates(context: &Context<'_>, diagnostics: &mut Diagnostics) -> Vec<Object> {
+    let switches = || context.config.switches.iter().filter(|switch| !switch.gates.is_empty());
     let start = diagnostics.mark();
-    for gate in switches.iter().flat_map(|switch| &switch.gates) {
+    for gate in switches().flat_map(|switch| &switch.gates) {
         let unknown = "the permissions to wait for it are";
         context.check(Code::InvalidValue, unknown, &gate.target, &gate.span, diagnostics);
     }
     if diagnostics.has_errors_since(start) {
-        return (Vec::new(), Vec::new());
+        return Vec::new();
     }
+    switches().flat_map(|switch| context.objects(&job(switch, context))).collect()
+}
 
-    let made = switches.iter().flat_map(|switch| context.objects(&job(switch, &context))).collect();
-    let value = ValueSpec::switch(
+/// Returns the value that says whether Jobs wait for the gates of switches, with its description.
+pub(super) fn by_hook_value() -> ValueSpec {
+    ValueSpec::switch(
         by_hook(),
         true,
         "Wait for the gates of switches that are on with hook Jobs, before their \
                 custom resources are applied.",
-    );
-    (made, vec![value])
+    )
 }
 
 /// Returns the Job of a switch, with a container for each gate.

@@ -2,8 +2,8 @@
 
 use super::Context;
 use crate::diag::Diagnostics;
-use crate::ir::{Expr, Object, Origin, Unit, map};
-use crate::olm::{AUTH_READER, auth_reader_name};
+use crate::ir::{Object, Origin, Unit, value};
+use crate::olm::{self, AUTH_READER, auth_reader_name};
 use std::collections::BTreeSet;
 
 /// Allows the ServiceAccount of every Deployment to read the API server's authentication
@@ -31,20 +31,8 @@ pub(super) fn auth_reader(unit: &mut Unit, context: &Context, _: &mut Diagnostic
 /// Returns a RoleBinding to the Role that Kubernetes creates for reading the request headers and CA
 /// of the aggregation layer. It must be in kube-system, where the Role and its ConfigMap are.
 fn role_binding(chart: &str, account: &str) -> Object {
-    let root = map! {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": {"name": auth_reader_name(chart, account), "namespace": "kube-system"},
-        "roleRef": {
-            "apiGroup": "rbac.authorization.k8s.io",
-            "kind": "Role",
-            "name": AUTH_READER,
-        },
-        "subjects": [{
-            "kind": "ServiceAccount",
-            "name": account,
-            "namespace": Expr::ReleaseNamespace,
-        }],
-    };
+    let name = auth_reader_name(chart, account);
+    let metadata = value!({"name": name, "namespace": "kube-system"});
+    let root = olm::binding(metadata, ["Role", AUTH_READER], account);
     Object::new(root, Origin::Added("auth-reader"))
 }

@@ -14,10 +14,8 @@ const NAMED: usize = 3;
 pub struct Filtered {
     /// The objects that are kept, in their order.
     pub objects: Vec<Object>,
-    /// Number of matched objects for each `include` filter.
-    pub include_hits: Vec<usize>,
-    /// Number of matched objects for each `exclude` filter.
-    pub exclude_hits: Vec<usize>,
+    /// Number of matched objects for each `include` filter, and then each `exclude` filter.
+    pub hits: Vec<usize>,
 }
 
 /// Keeps the objects that match any of `include` (all, if there are none), and drops those that
@@ -71,8 +69,6 @@ pub fn filter(
 
     // Counted over all bundles later: a filter of `[defaults]` may match in one of them only.
     let hits: Vec<usize> = questions.iter().map(|question| question.hits).collect();
-    let (include_hits, exclude_hits) = hits.split_at(include.len());
-    let (include_hits, exclude_hits) = (include_hits.to_vec(), exclude_hits.to_vec());
     diagnostics.extend(questions.into_iter().filter_map(Question::failure));
     // A filter that fails has removed nothing for a reason.
     if !diagnostics.has_errors_since(start) {
@@ -83,7 +79,7 @@ pub fn filter(
     }
     let mut kept = fates.iter().map(|fate| *fate == Fate::Kept);
     let objects = objects.into_iter().filter(|_| kept.next().unwrap_or_default()).collect();
-    Some(Filtered { objects, include_hits, exclude_hits })
+    Some(Filtered { objects, hits })
 }
 
 /// The outcome of the filters for an object.
@@ -303,7 +299,7 @@ mod tests {
             &[".metadata.name == \"c\"", ".metadata.namespace == \"ns\" and .kind == \"Role\""],
         );
         assert_eq!(labels(&some), ["Route/a"]);
-        assert_eq!((some.include_hits, some.exclude_hits), (vec![2, 0], vec![1, 1]));
+        assert_eq!(some.hits, [2, 0, 1, 1]);
         assert!(found.is_empty());
     }
 

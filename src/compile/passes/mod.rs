@@ -26,10 +26,10 @@ mod strip_descriptions;
 pub use filter::{Filtered, filter, unused_filters};
 pub(crate) use keep_crds::crds_enabled;
 
-use crate::config::{CrdPlacement, OperatorSettings, Settings};
+use crate::config::{BundleConfig, CrdPlacement, OperatorSettings, Settings};
 use crate::diag::Diagnostics;
 use crate::ir::{Expr, Scopes, Unit};
-use crate::overlay::namespace_value;
+use crate::overlay::operand_namespace;
 use std::collections::BTreeMap;
 
 /// Settings of the passes.
@@ -60,13 +60,28 @@ pub struct Context {
 }
 
 impl Context {
+    /// Returns the settings of a configuration, for an operator of this version.
+    pub fn of(config: &BundleConfig, version: String, namespaces: Vec<String>) -> Self {
+        let chart_version = config.chart_version.as_ref();
+        Context {
+            chart: config.name.clone(),
+            chart_version: chart_version.map_or_else(|| version.clone(), ToString::to_string),
+            version,
+            namespaces,
+            operand_namespaces: config.operands.namespaces.clone(),
+            scopes: config.scopes.clone(),
+            settings: config.settings.clone(),
+            operator: config.operator.clone(),
+            ..Context::default()
+        }
+    }
+
     /// Returns the expression for a namespace of the bundle or an overlay: the release namespace,
     /// or a value.
     fn namespace(&self, name: &str) -> Option<Expr> {
-        if let Some((value, _)) = self.operand_namespaces.iter().find(|(_, ns)| *ns == name) {
-            return Some(Expr::Text(namespace_value(value)));
-        }
-        self.namespaces.iter().any(|own| own == name).then_some(Expr::ReleaseNamespace)
+        let is_own = self.namespaces.iter().any(|own| own == name);
+        operand_namespace(&self.operand_namespaces, name)
+            .or(is_own.then_some(Expr::ReleaseNamespace))
     }
 }
 

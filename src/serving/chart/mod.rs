@@ -15,7 +15,7 @@ use crate::yaml::{self, escape};
 use bundle2chart_compile::chart::metadata::maintainers;
 use bundle2chart_compile::chart::required_apis::{self, Providers, REQUIRED_APIS};
 use bundle2chart_compile::chart::{
-    Chart, HELMIGNORE, artifact_hub, budget, created_namespaces, manifest, readme, values,
+    Chart, HELMIGNORE, Install, artifact_hub, budget, created_namespaces, manifest, readme, values,
 };
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -39,12 +39,10 @@ pub(super) fn chart(unit: &Unit, config: &ServingConfig) -> Chart {
     Chart {
         release_bytes,
         is_without_examples: false,
-        crds_folder: None,
-        stubs: Vec::new(),
-        namespaces: created_namespaces(unit, &config.namespace),
-        gates: Vec::new(),
-        steps: Vec::new(),
-        gate_seconds: 0,
+        install: Install {
+            namespaces: created_namespaces(unit, &config.namespace),
+            ..Install::default()
+        },
         name: config.name.clone(),
         version: config.chart_version.clone(),
         files: files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),

@@ -1,7 +1,8 @@
 //! Signatures that are attached to an image in a registry: by a tag, or as referrers.
 
 use super::super::image::media_type_of;
-use super::super::signature::{may_have_signatures, signature_tag};
+use super::super::signature::cosign::signature_tag;
+use super::super::signature::may_have_signatures;
 use super::Repository;
 use super::failure::Failure;
 use crate::diag::{Code, Diagnostic, Fatal};
@@ -13,7 +14,8 @@ impl Repository<'_> {
     pub(super) fn signatures_by_tag(&self, of: &Digest) -> Result<Vec<Descriptor>, Fatal> {
         self.require_network(of)?;
         let _slot = self.host.slots.take();
-        match self.with_retries(|| self.fetch_manifest(&signature_tag(of), None, false)) {
+        let tag = signature_tag(of.as_ref());
+        match self.with_retries(|| self.fetch_manifest(&tag, None, false)) {
             Ok((descriptor, bytes)) => {
                 self.client.cache.store(descriptor.digest(), &bytes)?;
                 Ok(media_type_of(None, &bytes).map(|_| descriptor).into_iter().collect())

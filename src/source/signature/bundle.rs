@@ -5,6 +5,9 @@
 //! <https://github.com/secure-systems-lab/dsse/blob/master/protocol.md>. A statement names no
 //! repository, so only the digest is compared.
 
+use super::cosign::{
+    SIGNATURE_PREDICATE, STATEMENT_MEDIA_TYPE, STATEMENT_TYPE, pre_authentication_encoding,
+};
 use super::rejection::Rejection;
 use super::signers::{SignedEnvelope, Signer, Signers};
 use base64::Engine as _;
@@ -13,13 +16,6 @@ use oci_spec::image::Digest;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
-
-/// The predicate of statements that are signatures; others are attestations, such as an SBOM.
-const PREDICATE: &str = "https://sigstore.dev/cosign/sign/v1";
-/// The type of the envelope's payload.
-const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
-/// The type of statements.
-const STATEMENT: &str = "https://in-toto.io/Statement/v1";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -70,14 +66,14 @@ pub(super) fn verify(
         return Err(malformed("a signature that is not in a DSSE envelope"));
     }
     let envelope = bundle.dsse_envelope.ok_or_else(|| malformed("no DSSE envelope"))?;
-    if envelope.payload_type != PAYLOAD_TYPE {
+    if envelope.payload_type != STATEMENT_MEDIA_TYPE {
         return Err(malformed(&format!("a payload of type {:?}", envelope.payload_type)));
     }
     let payload = STANDARD.decode(&envelope.payload).map_err(|_| malformed("it is not base64"))?;
 
     let statement = serde_json::from_slice::<Statement>(&payload);
     // Attestations are not signatures of the image, valid or not.
-    if statement.as_ref().is_ok_and(|it| it.predicate_type != PREDICATE) {
+    if statement.as_ref().is_ok_and(|it| it.predicate_type != SIGNATURE_PREDICATE) {
         return Ok(None);
     }
 
@@ -96,7 +92,7 @@ pub(super) fn verify(
 
     // The statement is signed: from here on, it says what the signer said.
     let statement = statement.as_ref().map_err(|error| malformed(&error.to_string()))?;
-    if statement.r#type != STATEMENT {
+    if statement.r#type != STATEMENT_TYPE {
         return Err(malformed(&format!("a statement of type {:?}", statement.r#type)));
     }
     if digests.contains(&(signed.algorithm().as_ref(), signed.digest())) {
@@ -104,10 +100,4 @@ pub(super) fn verify(
     }
     let found = digests.first().map(|(algorithm, digest)| format!("{algorithm}:{digest}"));
     Err(Rejection::OtherDigest { signer, found: found.unwrap_or_default() })
-}
-
-/// Returns what is signed of an envelope (PAE of DSSE).
-fn pre_authentication_encoding(payload_type: &str, payload: &[u8]) -> Vec<u8> {
-    let head = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len());
-    [head.as_bytes(), payload].concat()
 }

@@ -7,6 +7,7 @@
 //! reads it by digest: from the cache, a layout or a mirror.
 
 mod bundle;
+pub mod cosign;
 #[cfg(feature = "registry")]
 mod keyless;
 #[cfg(not(feature = "registry"))]
@@ -32,6 +33,7 @@ use super::resolver::Located;
 use super::{Pin, SourceResolver, failure};
 use crate::config::Text;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Span, listed};
+use cosign::{SIMPLE_SIGNING_TYPE, signature_tag};
 use oci_spec::image::{Descriptor, Digest};
 use policy::{Rule, Table};
 use public_key::PublicKey;
@@ -84,11 +86,6 @@ pub enum Verified {
     Signed,
     /// No `[[verify]]` table requires one.
     NotRequired,
-}
-
-/// Returns the tag of the signatures of an image.
-pub(super) fn signature_tag(of: &Digest) -> String {
-    format!("{}-{}.sig", of.algorithm(), of.digest())
 }
 
 /// The verification of one image.
@@ -280,7 +277,7 @@ impl Verifier<'_> {
         let none = HashMap::new();
         for layer in manifest.layers().iter().take(MOST_SIGNATURES) {
             let media_type = layer.media_type().to_string();
-            let verified = if media_type == simple_signing::MEDIA_TYPE {
+            let verified = if media_type == SIMPLE_SIGNING_TYPE {
                 let payload = read_small(self.blobs, layer, self.limits)?;
                 let annotations = layer.annotations().as_ref().unwrap_or(&none);
                 simple_signing::verify(&payload, annotations, signed, self.reference, self.signers)
@@ -321,7 +318,7 @@ fn rejected(reference: &Reference, table: &Span) -> Fatal {
 
 /// Reports an image without signatures.
 fn unsigned(image: &str, digest: &Digest) -> Diagnostic {
-    let tag = signature_tag(digest);
+    let tag = signature_tag(digest.as_ref());
     let message = format!("`{image}` has no signature: no tag `{tag}` and no referrer has one");
     Diagnostic::error(Code::SignatureMissing, message).hint(format!(
         "check with `cosign tree {image}` that the vendor signs this image; if a mirror has it, \

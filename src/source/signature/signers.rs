@@ -1,5 +1,6 @@
 //! Signers: those that a `[[verify]]` table accepts, and the one that made a signature.
 
+use super::cosign::SIGNATURE;
 use super::keyless::Identity;
 use super::rejection::Rejection;
 use super::{MOST_REASONS, PublicKey};
@@ -7,9 +8,6 @@ use crate::diag::listed;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::collections::HashMap;
-
-/// Annotation with the signature of a payload, in base64.
-const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 
 /// The signer of an image, as bundles.lock records it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,18 +3,13 @@
 //! <https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md>, and
 //! <https://github.com/containers/image/blob/main/docs/containers-signature.5.md> for the payload.
 
+use super::cosign::SIMPLE_SIGNING_PAYLOAD;
 use super::rejection::Rejection;
 use super::signers::{Signer, Signers};
 use crate::reference::Reference;
 use oci_spec::image::Digest;
 use serde::Deserialize;
 use std::collections::HashMap;
-
-/// Media type of payloads.
-pub(super) const MEDIA_TYPE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
-
-/// The `type` of payloads that cosign signs.
-const PAYLOAD_TYPE: &str = "cosign container image signature";
 
 #[derive(Deserialize)]
 struct Payload {
@@ -58,7 +53,7 @@ pub(super) fn verify(
 
     let Payload { critical } =
         serde_json::from_slice(payload).map_err(|error| malformed(&error.to_string()))?;
-    if critical.r#type != PAYLOAD_TYPE {
+    if critical.r#type != SIMPLE_SIGNING_PAYLOAD {
         return Err(malformed(&format!("a payload of type {:?}", critical.r#type)));
     }
     let found = critical.image.docker_manifest_digest;

@@ -5,7 +5,7 @@ mod layout;
 use super::image::{Blobs, Document, is_manifest, read_document, read_small};
 use super::limits::Limits;
 use super::reference::Reference;
-use super::signature::signature_tag;
+use super::signature::cosign::signature_tag;
 use super::{Pin, Signature, SourceResolver, failure};
 use crate::diag::{Code, Diagnostics, Fatal};
 use layout::LayoutWriter;
@@ -217,10 +217,7 @@ impl AttachedSignature {
             return Ok(None);
         };
         manifest.set_artifact_type(document.artifact_type().clone());
-        let tag = match (document.subject(), Digest::from_str(&signature.signed)) {
-            (None, Ok(signed)) => Some(signature_tag(&signed)),
-            _ => None,
-        };
+        let tag = document.subject().is_none().then(|| signature_tag(&signature.signed));
         let referrer = document.subject().as_ref().map(|subject| {
             let annotations = document.annotations().iter().flatten().collect::<BTreeMap<_, _>>();
             let entry = json!({
