@@ -6,7 +6,6 @@
 //! the results in the order of the configuration.
 
 mod build;
-mod chart_versions;
 mod compile;
 mod fetch;
 mod gates;

@@ -7,10 +7,10 @@ use crate::bundle;
 use crate::diag::{Diagnostics, Fatal};
 use crate::images;
 use crate::package::Package;
-use crate::pipeline::operand::{NAMESPACE, Operands};
+use crate::pipeline::operand::Operands;
 use crate::source::SourceResolver;
 use crate::source::chart::{self as charts, ChartTree, Form, documents};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -33,18 +33,8 @@ pub(super) fn of(
 }
 
 fn images_of(tree: &ChartTree, sources: &SourceResolver) -> Result<BTreeSet<String>, Fatal> {
-    let operands = Operands {
-        sources,
-        config: None,
-        lock: None,
-        out: Path::new(""),
-        namespace: NAMESPACE,
-        values: Json::Object(Map::new()),
-        // The chart is of bundle2chart, so its own renderer is enough, and Helm need not be
-        // installed.
-        helm: false,
-    };
-    let side = operands.chart("", tree, Form::Package)?;
+    // The chart is of bundle2chart, so its own renderer is enough, and Helm need not be installed.
+    let side = Operands::new(sources, Path::new("")).chart("", tree, Form::Package)?;
     let objects: Vec<_> = side
         .objects
         .values()

@@ -103,6 +103,7 @@ impl Signer {
                     // Tools wrap base64, or end it with a line break.
                     .map(|text| text.split_whitespace().collect());
                 let decoded = text.and_then(|text| STANDARD.decode(text).ok());
+
                 let is_signature = |bytes: &Vec<u8>| bytes.first() == Some(&SEQUENCE);
                 decoded.filter(is_signature).or(Some(printed).filter(is_signature)).ok_or_else(
                     || {

@@ -146,13 +146,12 @@ impl Diff {
             let mut of_pair: Vec<(Vec<&str>, ChangeSet)> = Vec::new();
             for environment in &environments {
                 let operands = Operands {
-                    sources: &sources,
                     config: config.as_ref(),
                     lock: Some(&lock_path),
-                    out: &out,
                     namespace: self.namespace.as_deref().unwrap_or(operand::NAMESPACE),
                     values: environment.values.clone(),
                     helm: true,
+                    ..Operands::new(&sources, &out)
                 };
                 let mut found = Diagnostics::new();
                 let sides = self.sides(&operands, pair, &mut found);

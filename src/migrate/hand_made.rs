@@ -79,13 +79,10 @@ fn chart(
     diagnostics: &mut Diagnostics,
 ) -> Option<Side> {
     let operands = operand::Operands {
-        sources,
         config: Some(config),
-        lock: None,
-        out: Path::new(""),
-        namespace: operand::NAMESPACE,
         values: request.values.clone(),
         helm: true,
+        ..operand::Operands::new(sources, Path::new(""))
     };
     operands.load(request.chart, None, diagnostics)
 }

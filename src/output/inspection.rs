@@ -7,19 +7,20 @@ use crate::chart::{CHART_LOCK, is_written_by_helm};
 use crate::diag::Fatal;
 use crate::regular_file;
 use crate::source::chart as charts;
-use sha2::{Digest as _, Sha256};
+use crate::source::sha256_from;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// Bytes of a Chart.lock that are read; Helm's with one dependency has about 200.
 const CHART_LOCK_LIMIT: u64 = 4 << 10;
 
 /// The state of a directory before it is written.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum State {
     /// No directory, or an empty one.
+    #[default]
     Absent,
     /// A directory written by bundle2chart.
     Ours(Ownership),
@@ -35,7 +36,7 @@ pub(super) enum State {
 
 /// The differences between a directory and the files of a build. Paths are relative to the
 /// directory and sorted.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Inspection {
     pub(super) state: State,
     /// Files that are there with the right content.
@@ -108,15 +109,7 @@ impl Inspection {
     }
 
     fn new(state: State) -> Self {
-        Inspection {
-            state,
-            same: BTreeSet::new(),
-            missing: BTreeSet::new(),
-            stale: BTreeSet::new(),
-            extra: BTreeSet::new(),
-            edited: BTreeSet::new(),
-            foreign: BTreeSet::new(),
-        }
+        Inspection { state, ..Inspection::default() }
     }
 
     /// Returns true if the directory equals the files.
@@ -266,16 +259,5 @@ fn has_content(file: &Path, metadata: &Metadata, content: &[u8]) -> io::Result<b
 
 /// Hashes a file of any size.
 pub(super) fn sha256_of(file: &Path) -> io::Result<String> {
-    let mut hasher = Sha256::new();
-    let mut file = BufReader::with_capacity(64 << 10, regular_file::open(file)?);
-    loop {
-        let chunk = file.fill_buf()?;
-        if chunk.is_empty() {
-            break;
-        }
-        hasher.update(chunk);
-        let length = chunk.len();
-        file.consume(length);
-    }
-    Ok(crate::source::hexadecimal(&hasher.finalize()))
+    sha256_from(regular_file::open(file)?)
 }

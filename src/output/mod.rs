@@ -5,6 +5,7 @@
 //! of the directory, and by the ownership files, which list what bundle2chart wrote there.
 
 mod chart_files;
+pub(crate) mod chart_versions;
 mod comparison;
 mod directory;
 mod failure;

@@ -3,10 +3,10 @@
 use super::{Package, archive, artifact};
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, quoted};
+use crate::output::chart_versions::{ChartName, precedence};
 use crate::output::ownership::{FILE_NAME, Ownership, Recorded, UPGRADE_REPORT};
 use crate::source::chart::{self as charts, ChartTree};
 use crate::source::sha256;
-use semver::Version;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ pub(crate) fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec
         );
         return None;
     }
-    found.sort_by(|a, b| a.name.cmp(&b.name).then_with(|| a.precedence().cmp(&b.precedence())));
+    found.sort_by_cached_key(|chart| (chart.name.clone(), precedence(&chart.version)));
     complete.then_some(found)
 }
 
@@ -108,21 +108,19 @@ pub(super) fn select(
     let mut complete = true;
 
     for argument in names {
-        // Paths of charts are what a shell completes.
-        let inside = Path::new(argument).strip_prefix(out).ok().and_then(Path::to_str);
-        let text = inside.unwrap_or(argument).trim_end_matches('/');
-        let found = match text.split_once(['@', '/']) {
-            Some((name, version)) => {
+        let ChartName { name, version } = ChartName::parse(argument, out);
+        let found = match version {
+            Some(version) => {
                 charts.iter().position(|chart| chart.name == name && chart.version == version)
             }
-            None => newest(text),
+            None => newest(name),
         };
         match found {
             Some(index) => {
                 selected.insert(index);
             }
             None => {
-                diagnostics.push(not_found(charts, argument, text, out));
+                diagnostics.push(not_found(charts, argument, name, out));
                 complete = false;
             }
         }
@@ -142,8 +140,7 @@ pub(crate) fn chart_in(
     selected.first().map(|index| charts.swap_remove(*index))
 }
 
-fn not_found(charts: &[ChartDirectory], argument: &str, text: &str, out: &Path) -> Diagnostic {
-    let name = text.split(['@', '/']).next().unwrap_or(text);
+fn not_found(charts: &[ChartDirectory], argument: &str, name: &str, out: &Path) -> Diagnostic {
     let versions: Vec<&str> = charts
         .iter()
         .filter(|chart| chart.name == name)
@@ -162,11 +159,6 @@ fn not_found(charts: &[ChartDirectory], argument: &str, text: &str, out: &Path) 
 }
 
 impl ChartDirectory {
-    /// Returns the order of versions: semantic versions after everything that is none.
-    fn precedence(&self) -> (Option<Version>, &str) {
-        (Version::parse(&self.version).ok(), &self.version)
-    }
-
     /// Packages the chart, without the ownership file and the upgrade report, which `.helmignore`
     /// excludes too.
     ///

@@ -18,7 +18,7 @@ pub(crate) use file::write;
 
 use crate::diag::Diagnostics;
 use crate::source::OciArtifact;
-use record::{Record, Recorded};
+use record::{Blob, Record, Recorded};
 use std::path::Path;
 
 /// A packaged chart.
@@ -64,7 +64,10 @@ impl Package {
         Recorded {
             name: self.name.clone(),
             version: self.version.clone(),
-            package: (self.artifact.layer_digest().to_owned(), self.archive.len() as u64),
+            package: Blob {
+                digest: self.artifact.layer_digest().to_owned(),
+                size: self.archive.len() as u64,
+            },
             manifest: self.artifact.digest.clone(),
         }
     }

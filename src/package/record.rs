@@ -28,37 +28,32 @@ pub(crate) struct Record {
 }
 
 /// The digests of a chart.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Recorded {
     /// Name of the chart.
     pub name: String,
     /// Version of the chart.
     pub version: String,
-    /// Digest and size in bytes of the `.tgz`.
-    pub package: (String, u64),
+    /// The `.tgz`.
+    pub package: Blob,
     /// Digest of the OCI manifest.
     pub manifest: String,
+}
+
+/// Digest and size in bytes of a blob.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Blob {
+    /// The digest.
+    pub digest: String,
+    /// The size.
+    pub size: u64,
 }
 
 #[derive(Deserialize)]
 struct File {
     version: u32,
     #[serde(default, rename = "chart")]
-    charts: Vec<PackagedChart>,
-}
-
-#[derive(Deserialize)]
-struct PackagedChart {
-    name: String,
-    version: String,
-    package: Blob,
-    manifest: String,
-}
-
-#[derive(Deserialize)]
-struct Blob {
-    digest: String,
-    size: u64,
+    charts: Vec<Recorded>,
 }
 
 /// Returns the path of the record: `charts.lock` in the output directory.
@@ -71,7 +66,7 @@ impl Record {
     pub(crate) fn to_text(&self) -> String {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let mut text = format!("{HEAD}version = {VERSION}\n");
-        for Recorded { name, version, package: (digest, size), manifest } in &self.charts {
+        for Recorded { name, version, package: Blob { digest, size }, manifest } in &self.charts {
             // Writing to a String cannot fail.
             let _ = write!(
                 text,
@@ -89,13 +84,7 @@ impl Record {
     /// Parses the text of a record; `None` if it is not one of this version.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let file: File = toml::from_str(text).ok()?;
-        let charts = file.charts.into_iter().map(|entry| Recorded {
-            name: entry.name,
-            version: entry.version,
-            package: (entry.package.digest, entry.package.size),
-            manifest: entry.manifest,
-        });
-        (file.version == VERSION).then(|| Record { charts: charts.collect() })
+        (file.version == VERSION).then_some(Record { charts: file.charts })
     }
 
     /// Returns a line for each difference between this record and the file at `path`: `missing`,
@@ -151,7 +140,7 @@ mod tests {
         Recorded {
             name: name.to_owned(),
             version: "1.0.0+2".to_owned(),
-            package: ("sha256:1".to_owned(), 7),
+            package: Blob { digest: "sha256:1".to_owned(), size: 7 },
             manifest: manifest.to_owned(),
         }
     }

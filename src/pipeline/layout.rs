@@ -97,6 +97,7 @@ pub(super) fn lay_out(
         Layout::Versioned => format!("{}/{version}", chart.name),
         Layout::Flat => chart.name.clone(),
     };
+
     LaidOut {
         files: ChartFiles { dir: PathBuf::from(&dir), version, files: chart.files },
         release: Release {

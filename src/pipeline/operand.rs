@@ -9,14 +9,14 @@ mod values;
 
 pub use values::{merge, read_values};
 
-use super::chart_versions::{pick, versions_in, versions_on_disk};
 use crate::config::{BundleConfig, CRDS_SUFFIX, Config, OPERANDS_SUFFIX, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, quoted, suggest};
 use crate::diff::{Placement, Side};
 use crate::ir::Identity;
+use crate::output::chart_versions::{ChartName, pick, versions_in, versions_on_disk};
 use crate::source::chart::{self as charts, ChartTree, Form};
 use crate::source::{self, Reference, SourceResolver};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use std::path::Path;
 
 /// Most directories of the output directory to search for a similar name.
@@ -49,20 +49,28 @@ enum Operand<'t> {
     /// A chart directory or package.
     ChartFiles(ChartTree, Form),
     /// A chart in the output directory.
-    Built(ChartName),
+    Built(ChartName<'t>),
     /// A chart in the output directory at this Git revision.
-    AtRevision(ChartName, &'t str),
+    AtRevision(ChartName<'t>, &'t str),
     /// A bundle: a directory, layout, tar or image.
     Bundle(Source),
 }
 
-/// `NAME@VERSION`, or `NAME` for the highest version.
-struct ChartName {
-    name: String,
-    version: Option<String>,
-}
+impl<'a> Operands<'a> {
+    /// Returns operands without a configuration; charts have their default values, and are rendered
+    /// without the `helm` program.
+    pub fn new(sources: &'a SourceResolver, out: &'a Path) -> Self {
+        Operands {
+            sources,
+            config: None,
+            lock: None,
+            out,
+            namespace: NAMESPACE,
+            values: Json::Object(Map::new()),
+            helm: false,
+        }
+    }
 
-impl Operands<'_> {
     /// Loads `text`: a chart directory or package, `NAME@VERSION` or `NAME` in the output
     /// directory, a bundle directory, layout, tar or image. With a Git revision: a chart in the
     /// output directory at this revision, or, if the output directory is not committed, the bundle
@@ -81,8 +89,8 @@ impl Operands<'_> {
                 let side = self.chart("", &tree, form);
                 side.map(Some).map_err(|found| charts::located(text, found))
             }
-            Operand::Built(chart) => self.built(&chart).map(Some),
-            Operand::AtRevision(chart, revision) => self.at_revision(&chart, revision, diagnostics),
+            Operand::Built(chart) => self.built(chart).map(Some),
+            Operand::AtRevision(chart, revision) => self.at_revision(chart, revision, diagnostics),
             Operand::Bundle(source) => Ok(self.bundle(&source, None, None, diagnostics)),
         });
         let side = diagnostics.report(loaded).flatten();
@@ -128,7 +136,7 @@ impl Operands<'_> {
     }
 
     fn resolve<'t>(&self, text: &'t str, revision: Option<&'t str>) -> Result<Operand<'t>, Fatal> {
-        let chart = self.chart_name(text);
+        let chart = ChartName::parse(text, self.out);
         if let Some(revision) = revision {
             return Ok(Operand::AtRevision(chart, revision));
         }
@@ -139,7 +147,7 @@ impl Operands<'_> {
         if let Some((tree, form)) = found {
             return Ok(Operand::ChartFiles(tree, form));
         }
-        let is_built = || is_name(&chart.name) && self.out.join(&chart.name).is_dir();
+        let is_built = || is_name(chart.name) && self.out.join(chart.name).is_dir();
         if !path.exists() && is_built() {
             return Ok(Operand::Built(chart));
         }
@@ -148,7 +156,7 @@ impl Operands<'_> {
         let source = source::from_argument(text);
         if matches!(&source, Source::Image { reference, .. } if Reference::parse(reference).is_err())
         {
-            return Err(self.not_found(text, &chart.name));
+            return Err(self.not_found(text, chart.name));
         }
         Ok(Operand::Bundle(source))
     }
@@ -173,22 +181,9 @@ impl Operands<'_> {
         Box::new(Diagnostic::error(Code::ChartNotFound, message).hint(hint))
     }
 
-    /// Parses `NAME@VERSION`, `NAME`, or the directory of a chart in the output directory.
-    fn chart_name(&self, text: &str) -> ChartName {
-        let inside = Path::new(text).strip_prefix(self.out).ok().and_then(Path::to_str);
-        let text = inside.unwrap_or(text);
-        match text.split_once(['@', '/']) {
-            Some((name, version)) => ChartName {
-                name: name.to_owned(),
-                version: Some(version.trim_end_matches('/').to_owned()),
-            },
-            None => ChartName { name: text.to_owned(), version: None },
-        }
-    }
-
-    fn built(&self, chart: &ChartName) -> Result<Side, Fatal> {
-        let versions = versions_on_disk(self.out, &chart.name)?;
-        let (dir, _) = pick(&chart.name, chart.version.as_deref(), &versions)?;
+    fn built(&self, chart: ChartName<'_>) -> Result<Side, Fatal> {
+        let versions = versions_on_disk(self.out, chart.name)?;
+        let (dir, _) = pick(chart.name, chart.version, &versions)?;
         let side = charts::read_built(self.out, &dir)
             .and_then(|tree| self.chart("", &tree, Form::Directory));
         side.map_err(|found| charts::located(&self.out.join(dir).display().to_string(), found))
@@ -196,7 +191,7 @@ impl Operands<'_> {
 
     fn at_revision(
         &self,
-        chart: &ChartName,
+        chart: ChartName<'_>,
         revision: &str,
         diagnostics: &mut Diagnostics,
     ) -> Result<Option<Side>, Fatal> {
@@ -214,7 +209,7 @@ impl Operands<'_> {
             }
         };
 
-        let (path, version) = pick(name, version.as_deref(), &versions_in(&tree, name))?;
+        let (path, version) = pick(name, version, &versions_in(&tree, name))?;
         let label = format!("{name} {version} at {revision}");
         let side = self.chart(&label, &charts::below(tree, &path), Form::Directory);
         side.map(Some).map_err(|found| charts::located(&format!("{revision}:{path}"), found))

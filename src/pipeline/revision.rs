@@ -1,9 +1,9 @@
 //! The charts at a Git revision and now, in pairs.
 
-use super::chart_versions::{versions_in_paths, versions_on_disk};
 use crate::config::{CRDS_SUFFIX, Config, OPERANDS_SUFFIX};
 use crate::diag::{Diagnostics, Fatal, SourceText};
 use crate::lock::{self, Lock};
+use crate::output::chart_versions::{versions_in_paths, versions_on_disk};
 use crate::source::chart as charts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,7 +1,6 @@
 //! The reports of a build: the upgrade of each chart, and the summary of the build.
 
-use super::chart_versions::{precedence, versions_on_disk};
-use super::operand::{NAMESPACE, Operands};
+use super::operand::Operands;
 use crate::config::{Config, Layout};
 use crate::diag::{Diagnostic, Diagnostics, Fatal, Severity};
 use crate::diff::render::{self, markdown::Limit};
@@ -9,10 +8,10 @@ use crate::diff::summary::Summary;
 use crate::diff::{self, ChangeSet, Options};
 use crate::escape::markdown;
 use crate::output::ChartFiles;
+use crate::output::chart_versions::{precedence, versions_on_disk};
 use crate::output::ownership::{FILE_NAME, Ownership, UPGRADE_REPORT};
 use crate::source::chart::{self as charts, ChartTree, Form, Identity};
 use crate::source::{SourceResolver, sha256};
-use serde_json::{Map, Value as Json};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -117,15 +116,7 @@ enum Previous {
 impl<'a> Upgrades<'a> {
     /// Prepares the upgrades from the charts in the output directory `out`.
     pub fn new(out: &'a Path, config: &'a Config, sources: &'a SourceResolver) -> Self {
-        let operands = Operands {
-            sources,
-            config: Some(config),
-            lock: None,
-            out,
-            namespace: NAMESPACE,
-            values: Json::Object(Map::new()),
-            helm: false,
-        };
+        let operands = Operands { config: Some(config), ..Operands::new(sources, out) };
         let options = Options { ignore: config.ignore.clone(), ..Options::default() };
         let output = &config.output;
         let is_single = output.layout == Layout::Flat || output.keep == Some(1);

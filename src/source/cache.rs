@@ -4,7 +4,7 @@
 //! A blob appears under its name only when it is whole and its digest right; what is read back is
 //! checked again, and dropped when it is damaged. Several processes may use a cache at once.
 
-use super::digest::Hasher;
+use super::digest::{Hasher, read_through};
 use super::failure;
 use crate::diag::{Code, Fatal};
 use crate::regular_file;
@@ -132,20 +132,6 @@ pub(super) fn sweep(folder: &Path, start: &str) {
         {
             // Not being able to tidy up is no reason to fail.
             let _ = fs::remove_file(entry.path());
-        }
-    }
-}
-
-/// Reads to the end, a part at a time.
-pub(super) fn read_through(
-    reader: &mut impl io::Read,
-    mut visit: impl FnMut(&[u8]),
-) -> io::Result<()> {
-    let mut buffer = vec![0; 64 << 10];
-    loop {
-        match reader.read(&mut buffer)? {
-            0 => return Ok(()),
-            count => visit(&buffer[..count]),
         }
     }
 }

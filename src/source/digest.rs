@@ -52,13 +52,34 @@ pub fn sha256(content: &[u8]) -> String {
     hexadecimal(&Sha256::digest(content))
 }
 
+/// Returns the [`sha256`] of what a reader gives, without holding it.
+///
+/// # Errors
+/// If reading fails.
+pub fn sha256_from(mut reader: impl Read) -> io::Result<String> {
+    let mut hasher = Hasher::sha256();
+    read_through(&mut reader, |bytes| hasher.update(bytes))?;
+    Ok(hexadecimal(&hasher.state.finalize()))
+}
+
+/// Reads to the end, a part at a time.
+pub(super) fn read_through(reader: &mut impl Read, mut visit: impl FnMut(&[u8])) -> io::Result<()> {
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match reader.read(&mut buffer)? {
+            0 => return Ok(()),
+            count => visit(&buffer[..count]),
+        }
+    }
+}
+
 /// Returns the digest of `content` with its algorithm, as images name it: `sha256:…`.
 pub fn digest_of(content: &[u8]) -> String {
     format!("sha256:{}", sha256(content))
 }
 
 /// Spells bytes in lower-case hexadecimal.
-pub fn hexadecimal(bytes: &[u8]) -> String {
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         // Writing to a String cannot fail.
         let _ = write!(text, "{byte:02x}");

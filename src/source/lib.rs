@@ -48,7 +48,7 @@ mod tree;
 mod vendor;
 mod yaml_files;
 
-pub use digest::{digest_of, digest_of_parts, hexadecimal, sha256};
+pub use digest::{digest_of, digest_of_parts, sha256, sha256_from};
 pub use sign_command::{clear_sign, sign_with};
 
 pub use access::{Access, Download, Environment, Reporter};

@@ -128,6 +128,7 @@ impl Scope {
                 .collect::<Vec<_>>()
                 .join(" ")
         };
+
         match condition {
             Condition::Set(path) => self.pipeline(path),
             Condition::Unset(path) => format!("not {}", self.values(path)),

@@ -309,6 +309,7 @@ impl<'a> Action<'a, '_> {
                 Some(_) => Err(error(start, "expected a function after `|`")),
             };
         }
+
         let name = self.word();
         let mut arguments = Vec::new();
         while let Some(argument) = self.operand()? {
@@ -322,6 +323,7 @@ impl<'a> Action<'a, '_> {
                 map = map.and_then(|map| map.get(key.as_str()?));
             }
         }
+
         let value = call(name, arguments, self.shown, self.release);
         let value = value.map_err(|message| error(start, message))?;
         if let Cow::Owned(Json::String(text)) = &value {
@@ -387,6 +389,7 @@ impl<'a> Action<'a, '_> {
                 false => self.copy(dot),
             };
         }
+
         let names = self.names()?;
         match names.as_slice() {
             ["Release", "Namespace"] => {

@@ -32,7 +32,7 @@ pub struct Release {
     pub dir: String,
     /// Bundles that must be ready before this one.
     pub depends_on: Vec<String>,
-    /// What the chart says about its installation.
+    /// The installation, as the chart describes it.
     pub install: Install,
 }
 

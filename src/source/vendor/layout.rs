@@ -1,7 +1,7 @@
 #![expect(clippy::disallowed_methods, reason = "writes an image layout")]
 //! Writing an OCI image layout: blobs first, the index that names them last.
 
-use super::super::digest::Hasher;
+use super::super::digest::{Hasher, read_through};
 use super::super::layout::{MARKER, REF_NAME};
 use super::super::{cache, failure};
 use crate::diag::{Code, Fatal};
@@ -190,7 +190,7 @@ fn is_blob(mut file: File, descriptor: &Descriptor) -> bool {
         return false;
     }
     let Ok(mut hasher) = Hasher::like(descriptor.digest()) else { return false };
-    let read = cache::read_through(&mut file, |bytes| hasher.update(bytes));
+    let read = read_through(&mut file, |bytes| hasher.update(bytes));
     read.is_ok() && hasher.finish() == descriptor.digest().as_ref()
 }
 

@@ -217,6 +217,7 @@ impl AttachedSignature {
             return Ok(None);
         };
         manifest.set_artifact_type(document.artifact_type().clone());
+
         let tag = document.subject().is_none().then(|| signature_tag(&signature.signed));
         let referrer = document.subject().as_ref().map(|subject| {
             let annotations = document.annotations().iter().flatten().collect::<BTreeMap<_, _>>();
@@ -229,6 +230,7 @@ impl AttachedSignature {
             });
             (subject.digest().clone(), entry)
         });
+
         let index = match signature.signed == root.digest().as_ref() {
             true => None,
             false => descriptor(&signature.signed)?,
@@ -237,6 +239,7 @@ impl AttachedSignature {
             Some(index) => in_order_of_pushes(index, blobs, limits)?,
             None => Vec::new(),
         };
+
         let parts = [document.config()].into_iter().chain(document.layers()).cloned().collect();
         Ok(Some(AttachedSignature { manifest, parts, tag, referrer, index }))
     }

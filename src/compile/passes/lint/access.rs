@@ -58,6 +58,7 @@ pub(super) fn bound_accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
             if !here || name == "default" || known.contains(name) || used.contains(name) {
                 continue;
             }
+
             if said.insert(name) {
                 let message = format!(
                     "{} binds ServiceAccount/{name}, which is not in the chart",

@@ -1,11 +1,33 @@
-//! The versions of a chart in an output directory.
+//! The names and versions of charts in an output directory.
 
 use crate::diag::{Code, Diagnostic, Fatal};
 use crate::source::chart::{self as charts, ChartTree, Identity};
 use std::path::Path;
 
+/// A chart in an output directory, as users name it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChartName<'t> {
+    /// Name of the chart.
+    pub(crate) name: &'t str,
+    /// The version; `None` for the highest one.
+    pub(crate) version: Option<&'t str>,
+}
+
+impl<'t> ChartName<'t> {
+    /// Parses `NAME@VERSION`, `NAME`, or the path of a chart in the output directory `out`, which is
+    /// what a shell completes.
+    pub(crate) fn parse(text: &'t str, out: &Path) -> Self {
+        let inside = Path::new(text).strip_prefix(out).ok().and_then(Path::to_str);
+        let text = inside.unwrap_or(text).trim_end_matches('/');
+        match text.split_once(['@', '/']) {
+            Some((name, version)) => ChartName { name, version: Some(version) },
+            None => ChartName { name: text, version: None },
+        }
+    }
+}
+
 /// Returns the versions of a chart and their directories, relative to the output directory.
-pub(super) fn versions_in(tree: &ChartTree, name: &str) -> Vec<(String, String)> {
+pub(crate) fn versions_in(tree: &ChartTree, name: &str) -> Vec<(String, String)> {
     tree.keys()
         .filter_map(|path| path.strip_suffix("/Chart.yaml"))
         .filter_map(|folder| {
@@ -21,7 +43,7 @@ pub(super) fn versions_in(tree: &ChartTree, name: &str) -> Vec<(String, String)>
 
 /// Returns the versions of a chart in these paths of files; none for the flat layout, in which no
 /// directory has the name of a version.
-pub(super) fn versions_in_paths(paths: &[String], name: &str) -> Vec<String> {
+pub(crate) fn versions_in_paths(paths: &[String], name: &str) -> Vec<String> {
     let version = |path: &String| {
         let version = path.strip_prefix(name)?.strip_prefix('/')?.strip_suffix("/Chart.yaml")?;
         (!version.contains('/')).then(|| version.to_owned())
@@ -33,7 +55,7 @@ pub(super) fn versions_in_paths(paths: &[String], name: &str) -> Vec<String> {
 ///
 /// # Errors
 /// If a directory cannot be read.
-pub(super) fn versions_on_disk(out: &Path, name: &str) -> Result<Vec<(String, String)>, Fatal> {
+pub(crate) fn versions_on_disk(out: &Path, name: &str) -> Result<Vec<(String, String)>, Fatal> {
     let folder = out.join(name);
     if charts::is_chart(&folder) {
         let identity = Identity::of(&charts::read_folder(&folder)?);
@@ -48,7 +70,7 @@ pub(super) fn versions_on_disk(out: &Path, name: &str) -> Result<Vec<(String, St
 }
 
 /// Selects the directory of the requested version, or of the highest one.
-pub(super) fn pick(
+pub(crate) fn pick(
     name: &str,
     version: Option<&str>,
     versions: &[(String, String)],
@@ -72,6 +94,6 @@ pub(super) fn pick(
 }
 
 /// Semantic versions in their order, after everything that is none.
-pub(super) fn precedence(version: &str) -> (Option<semver::Version>, String) {
+pub(crate) fn precedence(version: &str) -> (Option<semver::Version>, String) {
     (semver::Version::parse(version).ok(), version.to_owned())
 }
