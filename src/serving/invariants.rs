@@ -275,7 +275,7 @@ invariants! {
     ServingGateway Error "route" "Gateway API, ParentReference and BackendRef"
         rules::gateway::routes, "the route has no effect";
     ServingGateway Error "network-policy" "Kubernetes API, NetworkPolicies"
-        rules::transfer::policies, "requests do not reach the pods";
+        rules::network_policy::connections, "requests do not reach the pods";
     ServingPickerFlags Error "epp.flags" "llm-d-router, servers of the picker"
         rules::picker_server::server, "the picker fails to start, or gateways cannot connect to it";
     ServingAutoscaler Error "autoscaling" "Kubernetes API"

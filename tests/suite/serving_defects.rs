@@ -213,6 +213,24 @@ const DEFECTS: &[Change] = &[
     defect("route", ONE, "backendRefs: [{name: chat, port: 80}]", "backendRefs: [{name: chat, port: 80, weight: 0}]", "serving-gateway"),
     defect("route", ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat}}, ingress: [{ports: [{port: 9000}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-gateway"),
     defect("route", ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, ingress: [{ports: [{port: 9003}, {port: metrics}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-gateway"),
+    // Peers of NetworkPolicies: the picker, the Gateway, and egress of the picker.
+    defect("route", ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat}}, ingress: [{from: [{podSelector: {matchLabels: {app: gateway}}}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-gateway"),
+    defect("route", ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat}}, ingress: [{from: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: gateways}}}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-gateway"),
+    defect("route", ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, ingress: [{from: [{podSelector: {matchLabels: {app: chat}}}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-gateway"),
+    defect("route", ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, policyTypes: [Egress], egress: [{ports: [{port: 443}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-gateway"),
+    defect("route", ONE, "kind: InferencePool, name: chat}]", "kind: InferencePools, name: chat}]", "serving-gateway"),
+    // Values that the schemas of CRDs and the Kubernetes API refuse.
+    defect("schema", ONE, "path: {type: PathPrefix, value: /v1}", "path: {type: Prefix, value: /v1}", "serving-api"),
+    defect("schema", ONE, "  - matches: [{path: {type: PathPrefix, value: /v1}}]\n", "  - matches: [{path: {type: PathPrefix, value: /v1}}]\n    timeouts: {request: \"300\"}\n", "serving-api"),
+    defect("schema", ONE, "podMetricsEndpoints: [{port: http, path: /metrics}]", "podMetricsEndpoints: [{port: http, path: /metrics, interval: 15}]", "serving-api"),
+    defect("schema", KSERVE, "  replicas: 1\n", "  replicas: one\n", "serving-api"),
+    defect("schema", KSERVE, "      env:\n      - name: VLLM_ADDITIONAL_ARGS # decode", "      volumeMount: []\n      env:\n      - name: VLLM_ADDITIONAL_ARGS # decode", "serving-pod"),
+    defect("schema", KSERVE, "        livenessProbe: {initialDelaySeconds: 120, periodSeconds: 30}", "        livenessProbe: {initialDelaySeconds: 120, period: 30}", "serving-pod"),
+    defect("schema", ONE, "- {name: HF_TOKEN, valueFrom", "- {name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIp}}}\n        - {name: HF_TOKEN, valueFrom", "serving-pod"),
+    defect("schema", ONE, ANOTHER, "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: chat, namespace: models}\nspec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: chat}, minReplicas: 4, maxReplicas: 2}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-autoscaler"),
+    // Another container on the port of the engine.
+    defect("ports", ONE, "      volumes:\n      - {name: shm, emptyDir", "      - {name: proxy, image: \"example.com/proxy@sha256:0000000000000000000000000000000000000000000000000000000000000000\", ports: [{containerPort: 8000}]}\n      volumes:\n      - {name: shm, emptyDir", "serving-port-clash"),
+    defect("prefix cache", PD, "\"publisher\":\"zmq\"", "\"publisher\":\"zqm\"", "serving-prefix-cache"),
     // Claims.
     defect("claim", ONE, ANOTHER, "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: adapters, namespace: models}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 9Gi}}}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-pod"),
     defect("claim", ONE, ANOTHER, "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: weights, namespace: models}\nspec: {accessModes: [ReadOnlyMany], resources: {requests: {storage: 9Gi}}}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-pod"),
@@ -273,7 +291,7 @@ const SOUND: &[Change] = &[
     sound(ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: chat, namespace: models}\nspec: {podSelector: {matchExpressions: [{key: app, operator: Exists}]}, ingress: [{}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
     sound(ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: chat, namespace: models}\nspec: {podSelector: {}, ingress: [{}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
     sound(ONE, ANOTHER, "apiVersion: v1\nkind: Service\nmetadata: {name: chat-router, namespace: models}\nspec: {selector: {app: chat, component: router}, ports: [{port: 80, targetPort: 9000}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
-    sound(ONE, ANOTHER, "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: chat, namespace: gateways}\nspec: {scaleTargetRef: {name: gateway}}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
+    sound(ONE, ANOTHER, "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: chat, namespace: gateways}\nspec: {scaleTargetRef: {name: gateway}, triggers: []}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
     sound(ONE, "  selector: {matchLabels: {app: chat}}\n  podMetricsEndpoints", "  selector: {matchLabels: {ray.io/cluster: chat}}\n  podMetricsEndpoints"),
     // Controllers add labels to the pods of their kinds; and a kind that is not read may create the pods.
     sound(OTHERS, "apiVersion: ray.io/v1\n", "apiVersion: v1\nkind: Service\nmetadata: {name: chat, namespace: models}\nspec: {selector: {storm-service-name: chat}, ports: [{port: 8000}]}\n---\napiVersion: ray.io/v1\n"),
@@ -291,6 +309,12 @@ const SOUND: &[Change] = &[
     sound(KSERVE, "uri: hf://", "uri: oci://"),
     sound(KSERVE, "uri: hf://", "uri: ${SOURCE}"),
     sound(KSERVE, "    gateway: {}\n", "    gateway: {refs: [{name: \"${GATEWAY}\", namespace: gateways}]}\n"),
+    // A named port whose number another tool fills in.
+    sound(ONE, "{name: http, containerPort: 8000}", "{name: http, containerPort: \"${PORT}\"}"),
+    // Peers that are, or may be, the picker and the Gateway.
+    sound(ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat}}, ingress: [{from: [{podSelector: {matchLabels: {app: chat-epp}}}, {podSelector: {matchLabels: {gateway.networking.k8s.io/gateway-name: inference}}}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
+    sound(ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, ingress: [{from: [{namespaceSelector: {matchLabels: {team: search}}}]}], egress: [{to: [{podSelector: {matchLabels: {team: search}}}]}, {to: [{ipBlock: {cidr: 10.0.0.0/8}}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
+    sound(ONE, "- {name: HF_TOKEN, valueFrom", "- {name: ZONE, valueFrom: {fieldRef: {fieldPath: \"metadata.labels['zone']\"}}}\n        - {name: HF_TOKEN, valueFrom"),
     sound(OTHERS, "--disaggregation-transfer-backend mooncake\n              ports", "\n              ports"),
 ];
 

@@ -17,7 +17,8 @@ fn write(root: &Path, files: &[(&str, &str)]) {
 fn update(table: &str, version: &str, before: &Json, sources: &[(&str, &str)]) -> (Json, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
-    write(&data, &[(&format!("{table}.json"), &before.to_string())]);
+    let file = if table == "lws" { "kinds.json".to_owned() } else { format!("{table}.json") };
+    write(&data, &[(&file, &before.to_string())]);
     let tree = folder.path().join("sources");
     write(&tree, sources);
 
@@ -33,7 +34,7 @@ fn update(table: &str, version: &str, before: &Json, sources: &[(&str, &str)]) -
     let shown = String::from_utf8_lossy(&run.stdout).into_owned();
     assert!(run.status.success(), "{shown}{}", String::from_utf8_lossy(&run.stderr));
 
-    let text = std::fs::read_to_string(data.join(format!("{table}.json"))).expect("the table");
+    let text = std::fs::read_to_string(data.join(file)).expect("the table");
     (serde_json::from_str(&text).expect("JSON"), shown)
 }
 
@@ -256,11 +257,13 @@ fn plugins_of_a_picker() {
     assert_eq!(table["flags"]["ports"], json!({"0.11.0..": {"type": "list"}}));
 }
 
-/// All versions of a CRD count, and its presets; free-form values have any fields, as have pods.
-#[test]
-fn fields_of_custom_resources() {
-    let crd = "\
+/// A CRD with two versions.
+const CRD: &str = "\
+# Generated.
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
 spec:
+  group: example.com
   names:
     kind: WidgetServiceConfig
   versions:
@@ -274,7 +277,13 @@ spec:
                 size:
                   are described.
             properties:
+              mode:
+                enum:
+                - Slow
+                - Fast
+                type: string
               size:
+                default: 1
                 type: integer
               parts:
                 items:
@@ -282,22 +291,35 @@ spec:
                     color:
                       description: 'A color: one of
                         red:'
+                      pattern: ^[a-z]+$
                       type: string
-                    type:
-                      type: string
+                  required:
+                  - color
                   type: object
                 type: array
+            required:
+            - size
+            - parts
             type: object
+    served: true
   - name: v1
     schema:
       openAPIV3Schema:
         properties:
           spec:
             properties:
+              mode:
+                enum:
+                - Fast
+                - \"True\"
+                type: string
               labels:
                 additionalProperties:
                   type: string
                 type: object
+              size:
+                format: int32
+                type: integer
               template:
                 properties:
                   containers:
@@ -305,17 +327,56 @@ spec:
                   initContainers:
                     type: array
                 type: object
+            required:
+            - size
             type: object
+    served: false
 ";
-    let before = json!({"WidgetService": {"size": null, "old": null}});
-    let (table, shown) = update("fields", "1.0.0", &before, &[("crds/widgets.yaml", crd)]);
-    let fields = json!({
-        "labels": null,
-        "old": null,
-        "parts": {"color": null, "type": null},
-        "size": null,
-        "template": "PodSpec",
+
+/// All versions of a CRD count, and its presets; a value is refused if none of them accepts it.
+#[test]
+fn schemas_of_custom_resources() {
+    let before = json!({"example.com/WidgetService": {"type": "object", "properties": {
+        "size": {"type": "integer"}, "old": {"type": "string"},
+    }}});
+    let (table, shown) = update("schemas", "1.0.0", &before, &[("crds/widgets.yaml", CRD)]);
+    let open = "x-kubernetes-preserve-unknown-fields";
+    let schema = json!({"type": "object", "properties": {
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+        "mode": {"type": "string", "enum": ["Fast", "Slow", "True"]},
+        "old": {"type": "string"},
+        "parts": {"type": "array", "items": {
+            "type": "object",
+            "required": ["color"],
+            "properties": {"color": {"type": "string", "pattern": "^[a-z]+$"}},
+        }},
+        "size": {"type": "integer"},
+        "template": {"pod": true, open: true},
+    }});
+    assert_eq!(table, json!({"example.com/WidgetService": schema}));
+    assert!(shown.starts_with("example.com/WidgetService: "), "{shown}");
+}
+
+#[test]
+fn kinds_of_a_project() {
+    let served = json!({"served": true});
+    let before = json!({"read": "2026-01-01", "versions": ["0.1.0", "0.2.0"], "kinds": {
+        "example.com/v1alpha1 WidgetServiceConfig": {"..": served},
+        "example.com/v1alpha1 Widget": {"..": served},
+    }});
+    let tables = json!({"lws": before, "kserve": {"versions": [], "kinds": {}}});
+    let (tables, shown) = update("lws", "0.3.0", &tables, &[("widgets.yaml", CRD)]);
+    assert_eq!(tables["lws"]["versions"], json!(["0.1.0", "0.2.0", "0.3.0"]));
+    let kinds = json!({
+        "example.com/v1 WidgetServiceConfig": {"0.3.0..": {"served": false}},
+        "example.com/v1alpha1 Widget": {"..0.2.0": served},
+        "example.com/v1alpha1 WidgetServiceConfig": {"..": served},
     });
-    assert_eq!(table, json!({"WidgetService": fields}));
-    assert!(shown.starts_with("WidgetService: "), "{shown}");
+    assert_eq!(tables["lws"]["kinds"], kinds);
+    assert_ne!(tables["lws"]["read"], before["read"]);
+    let lines = "\
+kinds: + example.com/v1 WidgetServiceConfig
+kinds: - example.com/v1alpha1 Widget
+";
+    assert_eq!(shown, lines);
 }

@@ -25,7 +25,7 @@ pub use operands::{namespace_value, operand_namespace, operands};
 pub use patch::patch;
 pub use pattern::pattern;
 pub(crate) use providers::provider;
-pub use schema::refused;
+pub use schema::{faults, refused};
 pub use scope::{is_built_in, scope, scope_of};
 pub use stubs::readable_stubs;
 pub use stubs::stubs;

@@ -19,15 +19,15 @@ const MOST_VALUES: usize = 12;
 
 /// A validation error.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub struct Fault {
     /// JSON path.
-    pub(super) path: String,
+    pub path: String,
     /// The problem.
-    pub(super) message: String,
+    pub message: String,
     /// The remedy.
-    pub(super) hint: String,
+    pub hint: String,
     /// True if the API server silently drops the field and accepts the rest.
-    pub(super) dropped: bool,
+    pub dropped: bool,
 }
 
 impl Fault {
@@ -46,12 +46,17 @@ pub(super) fn validate(schema: &Value, root: &Map) -> Vec<Fault> {
     validator.faults
 }
 
+/// Returns everything that is wrong with the value at a path, by the schema of its field.
+pub fn faults(schema: &Value, value: &Value, path: &str) -> Vec<Fault> {
+    let mut validator = Validator::default();
+    validator.value(schema, value, path);
+    validator.faults
+}
+
 /// Returns why the schema of a field refuses a value; the API server also refuses defaults with fields
 /// that it would drop.
 pub fn refused(schema: &Value, value: &Value) -> Vec<String> {
-    let mut validator = Validator::default();
-    validator.value(schema, value, "");
-    let faults = validator.faults.into_iter();
+    let faults = faults(schema, value, "").into_iter();
     faults.map(|fault| format!("`{}` {}", fault.shown_path(), fault.message)).collect()
 }
 

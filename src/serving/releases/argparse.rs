@@ -9,14 +9,9 @@ use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
 use super::{Engine, Flag, json_flag, ranges, replaced_by, replacement};
 use crate::diag::suggest;
-use crate::view::shell::UNKNOWN;
+use crate::view::pods::is_placeholder;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
-
-/// Returns true if a word is only known at runtime, in part or as a whole.
-pub(crate) fn is_open(word: &str) -> bool {
-    word.contains(UNKNOWN) || ["$(", "${", "{{"].iter().any(|mark| word.contains(mark))
-}
 
 /// Judges the arguments of an engine at a release.
 pub(crate) fn judge(table: &Engine, release: Release, words: &[String]) -> Vec<Verdict> {
@@ -33,7 +28,7 @@ pub(crate) fn judge(table: &Engine, release: Release, words: &[String]) -> Vec<V
             break;
         }
         let name = word.split('=').next().unwrap_or(word);
-        if is_open(name) || !name.starts_with('-') {
+        if is_placeholder(name) || !name.starts_with('-') {
             continue;
         }
         if is_flag(word) {
@@ -375,7 +370,7 @@ impl<'t> Line<'t> {
             }
         };
 
-        if let Some(given) = given.filter(|given| !is_open(given)) {
+        if let Some(given) = given.filter(|given| !is_placeholder(given)) {
             let is_false =
                 matches!(given.to_ascii_lowercase().as_str(), "false" | "no" | "off" | "0");
             let hint = if is_false {
@@ -409,7 +404,7 @@ impl<'t> Line<'t> {
             let message = format!("flag `{name}` has no value");
             self.judge.push(Kind::Refused, "", message, format!("write `{name}=…`"));
         }
-        for value in values.into_iter().filter(|value| !is_open(value)) {
+        for value in values.into_iter().filter(|value| !is_placeholder(value)) {
             // A value is wrong if no release that may run takes it.
             let faults: Vec<String> = specs.iter().filter_map(|spec| fault(spec, value)).collect();
             if let (Some(first), true) = (faults.last(), faults.len() == specs.len()) {

@@ -4,6 +4,7 @@ use super::go_flags::is_duration;
 use super::verdict::{Judge, Kind};
 use crate::diag::suggest;
 use crate::ir::push_key;
+use crate::view::pods::is_placeholder;
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -81,7 +82,7 @@ pub(crate) fn judge(
 }
 
 fn value(judge: &mut Judge<'_>, json: &Json, field: &Field, path: &str, name: &str, unknown: Kind) {
-    if json.is_null() || json.as_str().is_some_and(super::argparse::is_open) {
+    if json.is_null() || json.as_str().is_some_and(is_placeholder) {
         return;
     }
     if !fits(&field.kind, json) {

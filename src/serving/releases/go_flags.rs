@@ -3,11 +3,11 @@
 //! `flag` takes `-name` and `--name`, and stops at the first other word. `pflag` takes only `--name`;
 //! `-name` is a group of flags of one letter. Boolean flags take a value only after `=`.
 
-use super::argparse::is_open;
 use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
 use super::{GoFlag, GoProgram, replaced_by, replacement};
 use crate::diag::suggest;
+use crate::view::pods::is_placeholder;
 
 /// Judges the arguments of a Go program at a release. Words before the first flag are its command.
 pub(crate) fn judge(program: &GoProgram, release: Release, words: &[String]) -> Vec<Verdict> {
@@ -22,7 +22,7 @@ pub(crate) fn judge(program: &GoProgram, release: Release, words: &[String]) -> 
             break;
         }
         let next = words.get(at).map(String::as_str);
-        if is_open(word.split('=').next().unwrap_or(word)) {
+        if is_placeholder(word.split('=').next().unwrap_or(word)) {
             continue;
         }
         if !word.starts_with('-') || word == "-" {
@@ -81,7 +81,7 @@ impl<'t> Line<'t> {
                 let message = format!("flag `{written}` has no value");
                 self.judge.push(Kind::Refused, "", message, format!("write `{written}=…`"));
             }
-            Some(given) if !is_open(given) => self.value(name, written, &specs, given),
+            Some(given) if !is_placeholder(given) => self.value(name, written, &specs, given),
             Some(_) => {}
         }
         value.is_none() && next.is_some()
@@ -161,7 +161,7 @@ impl<'t> Line<'t> {
 
         // The next word is not a value: the flag is on, and parsing of flags may end there.
         match (value, next) {
-            (Some(value), _) if !is_boolean(value) && !is_open(value) => {
+            (Some(value), _) if !is_boolean(value) && !is_placeholder(value) => {
                 let message = format!("flag `{written}` is boolean, but has the value `{value}`");
                 self.judge.push(Kind::Refused, "", message, format!("write `{written}=true`"));
             }

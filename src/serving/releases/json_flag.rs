@@ -3,6 +3,7 @@
 use super::verdict::{Judge, Kind};
 use super::{Engine, Flag, argparse};
 use crate::diag::suggest;
+use crate::view::pods::is_placeholder;
 use serde_json::{Map, Value as Json};
 
 /// Returns true if the text is JSON as the parser reads it: numbers may end in k, m, g or t.
@@ -66,7 +67,7 @@ impl JsonFlag<'_, '_> {
         }
         let (first, rest) = field.split_once('.').unwrap_or((field, ""));
         let is_part = !rest.is_empty() || field.ends_with('+');
-        let value = value.filter(|text| !is_part && !argparse::is_open(text));
+        let value = value.filter(|text| !is_part && !is_placeholder(text));
         let value = value.map_or(Json::Null, |text| read(text).unwrap_or_else(|| Json::from(text)));
         let object = Map::from_iter([(first.trim_end_matches('+').to_owned(), value)]);
         self.fields(&object);
@@ -90,7 +91,7 @@ impl JsonFlag<'_, '_> {
             let specs = table.fields.find(&key).map(|spans| spans.candidates(index));
             let specs = specs.unwrap_or_default();
             let Some(last) = specs.last() else { continue };
-            if value.is_null() || argparse::is_open(value.as_str().unwrap_or_default()) {
+            if value.is_null() || is_placeholder(value.as_str().unwrap_or_default()) {
                 continue;
             }
 
@@ -139,7 +140,7 @@ impl JsonFlag<'_, '_> {
         let connector = object.get(&format!("{kind}_connector")).and_then(Json::as_str);
         let module = object.get(&format!("{kind}_connector_module_path"));
         let is_own = module.is_some_and(|path| !path.is_null());
-        if let Some(connector) = connector.filter(|text| !is_own && !argparse::is_open(text)) {
+        if let Some(connector) = connector.filter(|text| !is_own && !is_placeholder(text)) {
             self.judge.exists(registered, connector, connector, "connector", "", Kind::Refused);
         }
         let inner =

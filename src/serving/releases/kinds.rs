@@ -2,6 +2,10 @@
 
 use super::spans::{self, Named, Release, Releases};
 use super::verdict::{Judge, Kind, Verdict};
+use crate::ir::Value;
+use crate::overlay;
+use crate::view::group_of;
+use crate::view::pods::{is_placeholder, text};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -12,10 +16,6 @@ use std::sync::LazyLock;
 pub(super) struct Served {
     /// False if the CRD has the version without serving it.
     served: bool,
-    /// Paths that must be present.
-    always: Vec<String>,
-    /// Fields of `spec`, with types.
-    spec: BTreeMap<String, String>,
 }
 
 /// The CRDs of a project.
@@ -45,23 +45,99 @@ static PROJECTS: LazyLock<Vec<Project>> = LazyLock::new(|| {
     names.iter().filter_map(project).collect()
 });
 
-/// The fields in `spec` of kinds, of all releases together: a map, or null if they are not known.
-static FIELDS: LazyLock<Json> = LazyLock::new(|| super::json(include_str!("data/fields.json")));
+/// The schemas of `spec` by `GROUP/KIND`, of all releases together: what any of them accepts.
+static SCHEMAS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
+    let json = super::json(include_str!("data/schemas.json"));
+    let all = json.as_object().into_iter().flatten();
+    all.map(|(key, schema)| (key.clone(), Value::from(schema.clone()))).collect()
+});
+
+/// Returns the schema of `spec` of an object. Presets have that of their services.
+fn schema_of(object: &Json) -> Option<&'static Value> {
+    let (group, kind) = (group_of(text(object, "apiVersion")), text(object, "kind"));
+    SCHEMAS.get(&format!("{group}/{}", kind.trim_end_matches("Config")))
+}
+
+/// Returns the specs of pods in `spec` of an object, with their JSON paths.
+pub(crate) fn pods(object: &Json) -> Vec<(String, &Json)> {
+    let mut found = Vec::new();
+    if let (Some(schema), Some(spec)) = (schema_of(object), object.get("spec")) {
+        pods_in(schema, spec, ".spec".to_owned(), &mut found);
+    }
+    found
+}
+
+fn pods_in<'o>(schema: &Value, json: &'o Json, path: String, found: &mut Vec<(String, &'o Json)>) {
+    match json {
+        Json::Object(_) if schema.get("pod").is_some() => found.push((path, json)),
+        Json::Object(map) => {
+            for (name, value) in map {
+                if let Some(schema) = schema.at(&["properties", name.as_str()]) {
+                    pods_in(schema, value, format!("{path}.{name}"), found);
+                }
+            }
+        }
+        Json::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                if let Some(schema) = schema.get("items") {
+                    pods_in(schema, item, format!("{path}[{index}]"), found);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Returns the value at a JSON path without quoted keys.
+pub(crate) fn at_path<'j>(json: &'j Json, path: &str) -> Option<&'j Json> {
+    json.pointer(&path.replace(['.', '['], "/").replace(']', ""))
+}
+
+/// Returns the verdicts on `spec` of an object by its schema.
+fn by_schema(object: &Json) -> Vec<Verdict> {
+    let (Some(schema), Some(spec)) = (schema_of(object), object.get("spec")) else {
+        return Vec::new();
+    };
+    let is_preset = text(object, "kind").ends_with("Config");
+    let mut faults = overlay::faults(schema, &Value::from(spec.clone()), ".spec");
+    // Services complete their presets, other tools fill in what is open, and the API server drops null.
+    faults.retain(|fault| {
+        let value = at_path(object, &fault.path);
+        let is_completed = match value {
+            None => is_preset && fault.message == "is required",
+            Some(value) => value.is_null() || value.as_str().is_some_and(is_placeholder),
+        };
+        !is_completed
+    });
+    let verdicts = faults.into_iter().map(|fault| Verdict {
+        kind: if fault.dropped { Kind::Ignored } else { Kind::Refused },
+        is_certain: true,
+        message: format!("`{}` {}", fault.path, fault.message),
+        path: fault.path,
+        hint: fault.hint,
+    });
+    verdicts.collect()
+}
 
 /// Returns the verdicts on `apiVersion`, kind and the fields of `spec` of an object. `version` is
 /// the release of the project that has the kind, if the manifests tell it.
 pub(crate) fn judge(object: &Json, version: &dyn Fn(&str) -> Option<String>) -> Vec<Verdict> {
-    let text = |key: &str| object.get(key).and_then(Json::as_str).unwrap_or_default();
-    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    [by_release(object, version), by_schema(object)].concat()
+}
+
+/// Returns the verdicts on `apiVersion` and kind.
+fn by_release(object: &Json, version: &dyn Fn(&str) -> Option<String>) -> Vec<Verdict> {
+    let (api_version, kind) = (text(object, "apiVersion"), text(object, "kind"));
     let key = format!("{api_version} {kind}");
-    let group = api_version.split('/').next().unwrap_or_default();
+    let group = group_of(api_version);
 
     // A group belongs to the project that has the kind, else to any with the group.
     let has_kind = |project: &&Project| project.kinds.find(&key).is_some();
     let has_group = |project: &&Project| {
-        project.kinds.iter().any(|(known, _)| {
-            known.split('/').next() == Some(group) && known.ends_with(&format!(" {kind}"))
-        })
+        project
+            .kinds
+            .iter()
+            .any(|(known, _)| group_of(known) == group && known.ends_with(&format!(" {kind}")))
     };
     let projects = || PROJECTS.iter();
     let Some(project) = projects().find(has_kind).or_else(|| projects().find(has_group)) else {
@@ -81,14 +157,6 @@ pub(crate) fn judge(object: &Json, version: &dyn Fn(&str) -> Option<String>) -> 
         let message = format!("`{key}` is not served by {}", judge.title());
         judge.push(Kind::Refused, ".apiVersion", message, "use a served version");
     }
-    // A distribution may have fields of its own.
-    let others = projects().filter(|other| other.name != project.name);
-    let others = others.filter_map(|other| other.kinds.find(&key));
-    let found: Vec<&Served> = found.into_iter().chain(others.flat_map(spans::Spans::all)).collect();
-    // The rules for pools check theirs, with better hints.
-    if kind != "InferencePool" {
-        shape(&mut judge, object, &found, &key);
-    }
     // A kind that only some releases have is nothing to note: clusters have theirs.
     judge.verdicts
 }
@@ -100,64 +168,4 @@ fn other_version(project: &Project, release: Release, kind: &str) -> Option<Stri
     let of_kind = keys.iter().filter_map(|key| key.strip_suffix(kind)?.strip_suffix(' '));
     // `v1` is newer than `v1alpha2`.
     of_kind.min_by_key(|version| (version.len(), *version)).map(str::to_owned)
-}
-
-/// Judges required paths and the first level of `spec`, as all releases that may run have them, and the
-/// fields below it, as any release has them.
-fn shape(judge: &mut Judge<'_>, object: &Json, found: &[&Served], key: &str) {
-    let is_missing = |path: &str| {
-        let pointer = format!("/{}", path.replace('.', "/"));
-        object.pointer(&pointer).is_none_or(Json::is_null)
-    };
-    let Some(last) = found.last() else { return };
-    for path in &last.always {
-        let is_required = found.iter().all(|served| served.always.contains(path));
-        let parent = path.rsplit_once('.').map(|(parent, _)| parent);
-        let is_reported = parent.is_some_and(&is_missing);
-        if is_required && !path.contains("[]") && is_missing(path) && !is_reported {
-            let message = format!("`{key}` has no `{path}`, which {} requires", judge.title());
-            let parent = parent.map_or(String::new(), |parent| format!(".{parent}"));
-            judge.push(Kind::Refused, &parent, message, "add it");
-        }
-    }
-
-    let kind = key.rsplit(' ').next().unwrap_or_default();
-    let spec = object.get("spec").and_then(Json::as_object);
-    for (name, value) in spec.into_iter().flatten() {
-        let is_known = |served: &&Served| served.spec.is_empty() || served.spec.contains_key(name);
-        let below = &FIELDS[kind.trim_end_matches("Config")][name.as_str()];
-        let path = format!(".spec.{name}");
-        if found.iter().any(is_known) {
-            unknown(judge, value, below, &path, key);
-        } else {
-            let known: Vec<&str> = last.spec.keys().map(String::as_str).collect();
-            let message = format!("`spec` of `{key}` has no field `{name}` in {}", judge.title());
-            let hint = crate::diag::suggest::hint(name, &known, "fields");
-            judge.push(Kind::Ignored, &path, message, hint);
-        }
-    }
-}
-
-/// Judges the fields of a value by those that are known.
-fn unknown(judge: &mut Judge<'_>, json: &Json, fields: &Json, path: &str, key: &str) {
-    if let Some(items) = json.as_array() {
-        for (index, item) in items.iter().enumerate() {
-            unknown(judge, item, fields, &format!("{path}[{index}]"), key);
-        }
-        return;
-    }
-    let (Some(map), Some(fields)) = (json.as_object(), fields.as_object()) else { return };
-    for (name, value) in map {
-        let mut inner = path.to_owned();
-        crate::ir::push_key(&mut inner, name);
-        match fields.get(name) {
-            Some(fields) => unknown(judge, value, fields, &inner, key),
-            None => {
-                let known: Vec<&str> = fields.keys().map(String::as_str).collect();
-                let message = format!("`{path}` of `{key}` has no field `{name}`");
-                let hint = crate::diag::suggest::hint(name, &known, "fields");
-                judge.push(Kind::Ignored, &inner, message, hint);
-            }
-        }
-    }
 }

@@ -5,6 +5,7 @@ use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
 use super::{Picker, Plugin};
 use crate::diag::suggest;
+use crate::view::pods::is_placeholder;
 use crate::view::pods::{list, text};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ pub(crate) fn judge(
 
     for (index, plugin) in list(config, "plugins").iter().enumerate() {
         let name = text(plugin, "type");
-        if !name.is_empty() && !super::argparse::is_open(name) {
+        if !name.is_empty() && !is_placeholder(name) {
             judged.plugin(plugin, name, &format!(".plugins[{index}]"));
         }
     }

@@ -5,7 +5,8 @@
     update.py sglang       0.5.24 DIRECTORY   (contains the package `sglang`)
     update.py picker-llm-d 0.11.0 DIRECTORY   (Go sources of llm-d-router)
     update.py sidecar      0.11.0 DIRECTORY   (the same)
-    update.py fields       0.21.0 DIRECTORY   (CRDs of KServe or LeaderWorkerSet, as controller-gen writes them)
+    update.py kserve       0.21.0 DIRECTORY   (CRDs as controller-gen writes them; also gie, llm-d-router, lws, odh-kserve)
+    update.py schemas      0.21.0 DIRECTORY   (CRDs of any project: their whole schemas)
 
 `--data FOLDER` writes other tables, `--dry-run` only prints the changes. Releases are added in order:
 the new one must follow the last one of the table.
@@ -47,7 +48,7 @@ def add_release(table, version, facts):
     changes = []
 
     for section, names in table.items():
-        if section in ("versions", "built_on"):
+        if section in ("versions", "built_on", "read"):
             continue
         if section not in facts:
             # Open ranges now include the new release.
@@ -116,12 +117,12 @@ def begin(names, name, version, spec):
         names.setdefault(name, {})[f"{version}.."] = spec
 
 
+def compact(value):
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def write(path, table):
     """Writes one line per name."""
-
-    def compact(value):
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
     parts = []
     for key, value in table.items():
         if isinstance(value, dict) and value:
@@ -129,6 +130,16 @@ def write(path, table):
             parts.append(f"{compact(key)}:{{\n{lines}\n}}")
         else:
             parts.append(f"{compact(key)}:{compact(value)}")
+    path.write_text("{\n" + ",\n".join(parts) + "\n}\n")
+
+
+def write_kinds(path, tables):
+    """Writes the projects of kinds.json, one line per kind."""
+    parts = []
+    for project, table in tables.items():
+        rows = (f" {json.dumps(key)}:{compact(spans)}" for key, spans in table["kinds"].items())
+        head = "".join(f"{json.dumps(key)}:{compact(table[key])}," for key in table if key != "kinds")
+        parts.append(f'"{project}":{{{head}"kinds":{{\n' + ",\n".join(rows) + "\n}}")
     path.write_text("{\n" + ",\n".join(parts) + "\n}\n")
 
 
@@ -702,64 +713,148 @@ def find(root, folders):
 # --- CRDs ------------------------------------------------------------------------------------
 
 
-def crd(text):
-    """Returns the maps of a CRD; those of its versions become one."""
-    root, open_maps, skipped = {}, [], None
-    for line in text.splitlines():
-        bare = line.lstrip(" ")
-        indent = len(line) - len(bare)
-        if not bare or (skipped is not None and indent > skipped):
-            continue
-        skipped = None
-        while bare.startswith("- "):
-            bare, indent = bare[2:], indent + 2
-        while open_maps and open_maps[-1][0] >= indent:
-            open_maps.pop()
-        found = re.fullmatch(r"([\w$./-]+):(.*)", bare)
-        if found and not found[2]:
-            parent = open_maps[-1][1] if open_maps else root
-            open_maps.append((indent, parent.setdefault(found[1], {})))
-        elif found:
-            # Texts go on in lines with more indentation.
-            skipped = indent
-            (open_maps[-1][1] if open_maps else root).setdefault(found[1], found[2].strip())
-    return root
+def scalar_of(text):
+    """Returns the value of a plain or quoted YAML scalar."""
+    if text[:1] == "'":
+        return text[1:-1].replace("''", "'")
+    if text[:1] == '"' or re.fullmatch(r"-?\d+(\.\d+)?|true|false|null|\[\]|\{\}", text):
+        return json.loads(text)
+    return text
 
 
-def schema_fields(schema):
-    """Returns the fields of a schema; "PodSpec" for that of a pod, `None` for any."""
-    while "items" in schema and isinstance(schema["items"], dict) and "properties" not in schema:
-        schema = schema["items"]
-    fields = schema.get("properties")
-    if not fields or "x-kubernetes-preserve-unknown-fields" in schema:
-        return None
+def tree(text):
+    """Returns the value of a YAML document as controller-gen writes it: maps, lists and scalars in blocks.
+    Texts of several lines, which are descriptions, are shortened to their first."""
+    lines = [(len(line) - len(line.lstrip(" ")), line.strip()) for line in text.splitlines()]
+    lines = [(indent, line) for indent, line in lines if line and line != "---" and line[0] != "#"]
+    at = 0
+
+    def node(indent):
+        nonlocal at
+        if at == len(lines) or lines[at][0] < indent:
+            return None
+        indent = lines[at][0]
+        found = [] if lines[at][1].startswith("- ") else {}
+        while at < len(lines) and lines[at][0] == indent:
+            line = lines[at][1]
+            if line.startswith("- ") != isinstance(found, list):
+                break
+            if isinstance(found, list):
+                # The rest of the line begins a value with more indentation.
+                lines[at] = (indent + 2, line[2:])
+                is_map = re.match(r"[\w$./-]+:( |$)", line[2:])
+                found.append(node(indent + 2) if is_map else text_at(indent, line[2:]))
+                continue
+            key, _, value = line.partition(":")
+            value = value.strip()
+            if value:
+                found[scalar_of(key)] = text_at(indent, value)
+            else:
+                at += 1
+                # Lists have the indentation of their key.
+                is_list = at < len(lines) and lines[at][0] == indent and lines[at][1].startswith("- ")
+                found[scalar_of(key)] = node(indent if is_list else indent + 1)
+        return found
+
+    def text_at(indent, value):
+        nonlocal at
+        at += 1
+        first = at
+        while at < len(lines) and lines[at][0] > indent:
+            at += 1
+        return value if at > first else scalar_of(value)
+
+    return node(0) or {}
+
+
+# Marks values with any fields.
+OPEN = "x-kubernetes-preserve-unknown-fields"
+
+# Keywords that validate values, as far as the program checks them.
+KEYWORDS = (
+    "type", "enum", "pattern", "required", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems",
+    "minProperties", "maxProperties", "x-kubernetes-int-or-string", OPEN, "x-kubernetes-list-type",
+    "x-kubernetes-list-map-keys",
+)  # fmt: skip
+
+
+def reduced(schema):
+    """Returns a schema without texts and defaults; `pod` marks the spec of a pod, which Kubernetes knows."""
+    fields = schema.get("properties") or {}
     if {"containers", "initContainers"} <= fields.keys():
-        return "PodSpec"
-    return {name: schema_fields(inner) for name, inner in sorted(fields.items()) if isinstance(inner, dict)}
+        return {"pod": True, OPEN: True}
+    kept = {key: schema[key] for key in KEYWORDS if key in schema}
+    if schema.get("format") == "int32":
+        kept = {"minimum": -(2**31), "maximum": 2**31 - 1, **kept}
+    # The API server fills defaults in before it looks.
+    given = [name for name in kept.pop("required", ()) if (fields.get(name) or {}).get("default") is None]
+    if given:
+        kept["required"] = given
+    if fields:
+        kept["properties"] = {name: reduced(inner) for name, inner in sorted(fields.items())}
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            kept[key] = reduced(schema[key])
+    # Kubernetes reads the fields of embedded metadata by itself.
+    is_bare = schema.get("type") == "object" and not fields and "additionalProperties" not in kept
+    return {**kept, OPEN: True} if is_bare else kept
 
 
 def either(one, other):
-    if not (isinstance(one, dict) and isinstance(other, dict)):
-        return one if one == other else None
-    both = {name: either(one[name], other[name]) for name in one.keys() & other.keys()}
-    return dict(sorted({**other, **one, **both}.items()))
+    """Returns a schema that accepts what any of two accepts: of releases, and of versions of one."""
+    parts = ("properties", "items", "additionalProperties", "pod", OPEN)
+    if [key in one for key in parts] != [key in other for key in parts]:
+        return {OPEN: True}
+    if "pod" in one:
+        return one
+    both = {key: one[key] for key in KEYWORDS if key in one and one[key] == other.get(key)}
+    if "properties" in one:
+        first, second = one["properties"], other["properties"]
+        shared = {name: either(first[name], second[name]) for name in first.keys() & second.keys()}
+        both["properties"] = dict(sorted({**second, **first, **shared}.items()))
+    for key in ("items", "additionalProperties"):
+        if key in one:
+            both[key] = either(one[key], other[key])
+    if "enum" in one and "enum" in other:
+        both["enum"] = sorted({*one["enum"], *other["enum"]})
+    required = [name for name in one.get("required", ()) if name in other.get("required", ())]
+    return {**both, "required": required} if required else both
 
 
-def add_fields(table, root):
-    """Adds the fields in `spec` of all kinds in CRDs to the table, and returns the changes."""
+def crds(root):
+    """Yields the CRDs below a folder: group, kind and versions, each with the schema of its objects."""
     for file in sorted(pathlib.Path(root).rglob("*.yaml")):
-        found = crd(file.read_text()).get("spec", {})
-        # Presets have the fields of their services.
-        kind = found.get("names", {}).get("kind", "").removesuffix("Config")
-        schema = found.get("versions", {}).get("schema", {}).get("openAPIV3Schema", {})
-        spec = schema_fields(schema.get("properties", {}).get("spec", {}))
-        if kind and spec:
-            table[kind] = either(table.get(kind, spec), spec)
-            yield f"{kind}: {len(json.dumps(table[kind]))} characters"
+        spec = tree(file.read_text()).get("spec")
+        versions = spec.get("versions") if isinstance(spec, dict) else None
+        if isinstance(versions, list):
+            schema = lambda version: version["schema"]["openAPIV3Schema"]  # noqa: E731
+            yield spec.get("group", ""), spec["names"]["kind"], [(v, schema(v)) for v in versions if "schema" in v]
 
+
+def add_schemas(table, root):
+    """Adds the schemas of `spec` of all kinds in CRDs to the table, and yields the changes."""
+    for group, kind, versions in crds(root):
+        # Presets have the fields of their services.
+        key = f"{group}/{kind.removesuffix('Config')}"
+        for _, schema in versions:
+            spec = reduced((schema.get("properties") or {}).get("spec") or {})
+            if spec.get("properties"):
+                table[key] = either(table[key], spec) if key in table else spec
+        yield f"{key}: {len(json.dumps(table.get(key)))} characters"
+
+
+def kinds(root):
+    """Returns the kinds in CRDs."""
+    all_versions = ((group, kind, version) for group, kind, versions in crds(root) for version, _ in versions)
+    return {"kinds": {f"{g}/{v['name']} {kind}": {"served": v["served"]} for g, kind, v in all_versions}}
+
+
+# Projects of kinds.json.
+PROJECTS = ("gie", "llm-d-router", "lws", "kserve", "odh-kserve")
 
 READERS = {
-    "fields": add_fields,
+    "schemas": add_schemas,
+    **dict.fromkeys(PROJECTS, kinds),
     "vllm": lambda root: Vllm(root).facts(),
     "sglang": lambda root: Sglang(root).facts(),
     "sidecar": sidecar,
@@ -776,24 +871,26 @@ def main():
     parser.add_argument("--dry-run", action="store_true")
     given = parser.parse_args()
 
-    path = given.data / f"{given.table}.json"
-    table = json.loads(path.read_text())
-    if given.table == "fields":
+    file = "kinds" if given.table in PROJECTS else given.table
+    path = given.data / f"{file}.json"
+    tables = json.loads(path.read_text())
+    if given.table == "schemas":
         # CRDs keep their fields: those of all releases are one table.
-        print("\n".join(add_fields(table, given.sources)))
+        print("\n".join(add_schemas(tables, given.sources)))
         if not given.dry_run:
-            write(path, table)
+            write(path, tables)
         return
+    table = tables[given.table] if file == "kinds" else tables
     facts = READERS[given.table](given.sources)
-    if not facts["flags"]:
-        sys.exit(f"{given.sources}: no flags found; has the form of the sources changed?")
+    if not any(facts.values()):
+        sys.exit(f"{given.sources}: nothing found; has the form of the sources changed?")
     partly = carry_plugins(table, facts["plugins"]) if "plugins" in facts else []
     changes = add_release(table, given.version, facts)
     table["read"] = datetime.date.today().isoformat()
     changes.extend(f"plugins: {name} carried over in part, not read" for name in partly)
     print("\n".join(changes))
     if not given.dry_run:
-        write(path, table)
+        write_kinds(path, tables) if file == "kinds" else write(path, table)
 
 
 if __name__ == "__main__":

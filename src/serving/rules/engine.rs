@@ -2,7 +2,7 @@
 
 use super::super::invariants::Found;
 use super::super::view::pods::{
-    Engine, Part, Program, Sidecar, Template, accelerators, all_containers, commands,
+    Engine, Part, Program, Sidecar, Template, accelerators, all_containers, commands, declared,
     is_placeholder, list, port_number, text,
 };
 use super::super::view::{Manifest, View};
@@ -207,17 +207,23 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Checks that sidecar and engine do not listen on the same port.
+/// Checks that no other container of a pod listens on a port of the engine.
 pub(crate) fn port_clash(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines() {
-        let outer = template.sidecar.as_ref().and_then(Sidecar::ports);
-        let (Some(outer), Some(mut inner)) = (outer, engine.ports()) else { continue };
+        let Some(mut inner) = engine.ports() else { continue };
         inner.extend(supervisor(engine));
-        let both: Vec<u32> = outer.iter().copied().filter(|port| inner.contains(port)).collect();
-        if !both.is_empty() {
-            let message = format!("sidecar and engine both listen on port {}", ranges(&both));
-            let hint = "change the port of the engine, for example to `--port=8200`";
-            found.push(template.owner, &engine.path, message, hint);
+        let sidecar = template.sidecar.as_ref();
+        let others = template.containers().filter(|(one, _)| !std::ptr::eq(*one, engine.container));
+        for (container, _) in others {
+            let own = sidecar.filter(|sidecar| std::ptr::eq(sidecar.container, container));
+            let outer = own.and_then(Sidecar::ports).unwrap_or_else(|| declared(container));
+            let both: Vec<u32> = outer.into_iter().filter(|port| inner.contains(port)).collect();
+            if !both.is_empty() {
+                let who = if own.is_some() { "sidecar" } else { text(container, "name") };
+                let message = format!("{who} and engine both listen on port {}", ranges(&both));
+                let hint = "change the port of the engine, for example to `--port=8200`";
+                found.push(template.owner, &engine.path, message, hint);
+            }
         }
     }
 }
@@ -253,7 +259,10 @@ pub(crate) fn probes(view: &View<'_>, found: &mut Found) {
             let named = port.as_str().unwrap_or_default();
             let number = port_number(engine.container, port).or_else(|| named.parse().ok());
             let number = number.and_then(|number| u32::try_from(number).ok());
-            if number.is_none() {
+            // Another tool replaces variables in ports.
+            let is_declared =
+                list(engine.container, "ports").iter().any(|p| text(p, "name") == named);
+            if number.is_none() && !is_declared && !is_placeholder(named) {
                 let message =
                     format!("{probe} uses port `{named}`, which the container does not declare");
                 found.push(message, "use a port of the container");

@@ -26,6 +26,17 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
 
     let mut seen: BTreeMap<(&str, String), &Manifest> = BTreeMap::new();
     for (owner, scaler) in scalers() {
+        let number =
+            |keys: [&str; 2]| keys.iter().find_map(|key| scaler.spec().get(*key)?.as_u64());
+        let least = number(["minReplicas", "minReplicaCount"]);
+        let most = number(["maxReplicas", "maxReplicaCount"]);
+        if let (Some(least), Some(most)) = (least, most)
+            && least > most
+        {
+            let message = format!("{scaler} has at least {least} and at most {most} replicas");
+            found.push(owner, ".spec", message, "raise the maximum, or lower the minimum");
+        }
+
         let mut of_scaler = found.at(owner, ".spec.scaleTargetRef");
         let Some((kind, name)) = target(scaler) else { continue };
         let label = format!("{kind}/{name}");

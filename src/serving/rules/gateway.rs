@@ -99,7 +99,14 @@ fn backend_of(
     path: &str,
     found: &mut Found,
 ) {
-    if !matches!(text(backend, "kind"), "" | "Service") || !text(backend, "group").is_empty() {
+    let (group, kind) = (text(backend, "group"), text(backend, "kind"));
+    let is_pool = matches!(kind, "InferencePool" | "InferencePoolImport");
+    if group == "inference.networking.k8s.io" && !is_pool {
+        let message =
+            format!("{route} references kind `{kind}` of `{group}`, which has no such kind");
+        found.push(owner, format!("{path}.kind"), message, "write `kind: InferencePool`");
+    }
+    if !matches!(kind, "" | "Service") || !group.is_empty() {
         return;
     }
     let name = text(backend, "name");

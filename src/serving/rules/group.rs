@@ -55,7 +55,7 @@ pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
         }
     }
     for (owner, path, spec) in specs(view) {
-        policies(owner, &path, spec, found);
+        rollout(owner, &path, spec, found);
         sizes(owner, &path, spec, found);
     }
     for (owner, set) in view.of_kind("DisaggregatedSet") {
@@ -140,8 +140,8 @@ fn misspelt(container: &Json) -> BTreeSet<String> {
         .collect()
 }
 
-/// Checks the policies of a group: rollout, startup, restart and subdomains.
-fn policies(owner: usize, path: &str, spec: &Json, found: &mut Found) {
+/// Checks that a rollout can replace pods of a group.
+fn rollout(owner: usize, path: &str, spec: &Json, found: &mut Found) {
     let rollout = spec.pointer("/rolloutStrategy/rollingUpdateConfiguration");
     let is_zero = |key: &str, usual: bool| {
         rollout.and_then(|rollout| rollout.get(key)).map_or(usual, |value| {
@@ -152,27 +152,6 @@ fn policies(owner: usize, path: &str, spec: &Json, found: &mut Found) {
         let message = "`maxUnavailable` and `maxSurge` are both 0";
         let hint = "set `maxUnavailable` or `maxSurge` to 1";
         found.push(owner, format!("{path}.rolloutStrategy"), message, hint);
-    }
-
-    let restarts = ["Default", "RecreateGroupOnPodRestart", "RecreateGroupAfterStart", "None"];
-    for (pointer, known) in [
-        ("/startupPolicy", &["LeaderCreated", "LeaderReady"][..]),
-        ("/leaderWorkerTemplate/restartPolicy", &restarts),
-        ("/networkConfig/subdomainPolicy", &["Shared", "UniquePerReplica"]),
-    ] {
-        let said = spec.pointer(pointer).and_then(Json::as_str);
-        if let Some(said) = said.filter(|said| !known.contains(said)) {
-            let key = pointer.rsplit('/').next().unwrap_or_default();
-            let message = format!("unknown `{key}` `{said}`");
-            let path = format!("{path}{}", pointer.replace('/', "."));
-            found.push(owner, path, message, suggest::hint(said, known, "policies"));
-        }
-    }
-    let network = spec.get("networkConfig");
-    if network.is_some_and(|config| text(config, "subdomainPolicy").is_empty()) {
-        let message = "`networkConfig` has no `subdomainPolicy`";
-        let path = format!("{path}.networkConfig");
-        found.push(owner, path, message, "write `Shared` or `UniquePerReplica`");
     }
 }
 
@@ -198,19 +177,9 @@ fn sizes(owner: usize, path: &str, spec: &Json, found: &mut Found) {
     }
 }
 
-/// Checks the roles and slices of a DisaggregatedSet.
+/// Checks the roles of a DisaggregatedSet.
 fn roles(owner: usize, set: &Manifest, found: &mut Found) {
-    let slices = set.spec().get("slices").map(|slices| slices.as_u64().unwrap_or(0));
     let roles = list(set.spec(), "roles");
-    let mut of_roles = found.at(owner, ".spec.roles").field("disaggregated-set");
-    if !(2..=10).contains(&roles.len()) {
-        of_roles.push(format!("number of roles is {}", roles.len()), "use 2 to 10 roles");
-    }
-    if slices.is_some_and(|slices| !(1..=100).contains(&slices)) {
-        let mut of_slices = found.at(owner, ".spec.slices").field("disaggregated-set");
-        of_slices.push("number of slices is not from 1 to 100", "use 1 to 100 slices");
-    }
-
     let count =
         |role: &Json| role.pointer("/spec/replicas").map_or(Some(1), Json::as_u64).unwrap_or(1);
     let none = roles.iter().filter(|role| count(role) == 0).count();

@@ -14,12 +14,6 @@ pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
             let mut found = found.at(owner, format!(".spec{path}.parallelism")).field(field);
 
             let number = |key: &str| shape.get(key).and_then(Json::as_u64);
-            for key in ["tensor", "pipeline", "data", "dataLocal"] {
-                if shape.get(key).is_some() && number(key).unwrap_or(0) == 0 {
-                    let message = format!("`{key}` is not a positive integer");
-                    found.push(message, "use a positive integer");
-                }
-            }
             let (data, local) = (number("data"), number("dataLocal"));
             if number("pipeline").is_some() && (data.is_some() || local.is_some()) {
                 let message = "`pipeline` and `data` are both set";

@@ -10,6 +10,7 @@ pub(super) mod group;
 pub(super) mod join;
 mod keys;
 pub(super) mod kserve;
+pub(super) mod network_policy;
 pub(super) mod picker;
 pub(super) mod picker_server;
 pub(super) mod pod;

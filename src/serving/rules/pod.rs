@@ -2,6 +2,7 @@
 //! reject.
 
 use super::super::invariants::Found;
+use super::super::releases::kinds;
 use super::super::view::View;
 use super::super::view::pods::{
     Engine, Program, Template, Variable, all_containers, is_placeholder, list, text, variable,
@@ -14,6 +15,9 @@ use std::collections::BTreeSet;
 
 /// A pod spec to check: manifest, path and spec.
 pub(super) type Pod<'v> = (usize, String, &'v Json);
+
+/// KServe's service, whose CRD has the types of pods.
+const SERVICE: &str = "LLMInferenceService";
 
 /// Returns the pods that belong to model serving: those with an engine or a sidecar, and pickers.
 pub(super) fn pods<'v>(view: &'v View<'_>) -> Vec<Pod<'v>> {
@@ -36,15 +40,22 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
             mistyped(&manifest.to_string(), owner, &manifest.json, &checked, ("", ""), found);
         }
     }
-    for (owner, path, spec) in pods(view) {
+    // KServe merges pods with those of presets, so they are checked as they are written.
+    let is_of_kserve = |owner: usize| view.manifests[owner].kind().starts_with(SERVICE);
+    let services = [SERVICE, "LLMInferenceServiceConfig"].into_iter();
+    let written = services.flat_map(|kind| view.of_kind(kind)).flat_map(|(owner, service)| {
+        kinds::pods(&service.json).into_iter().map(move |(path, spec)| (owner, path, spec))
+    });
+    let others = pods(view).into_iter().filter(|(owner, ..)| !is_of_kserve(*owner));
+    for (owner, path, spec) in others.chain(written) {
         let label = view.manifests[owner].to_string();
         let template = json!({"spec": {"template": {"spec": spec}}, "apiVersion": "apps/v1", "kind": "Deployment"});
         let mut checked = bundle::check_object(template.clone());
         // Controllers merge what they add, such as the handler of a probe, and have fields of their own.
         let is_in_pod = |missing: &MissingField| missing.path.starts_with(".spec.template.spec.");
         let is_whole = !is_completed(view, owner);
-        checked.missing.retain(|missing| is_whole && is_in_pod(missing));
-        checked.unknown_fields.retain(|_| is_whole);
+        checked.missing.retain(|missing| is_whole && !is_of_kserve(owner) && is_in_pod(missing));
+        checked.unknown_fields.retain(|_| is_whole || is_of_kserve(owner));
         mistyped(&label, owner, &template, &checked, (".spec.template.spec", &path), found);
 
         for (container, path) in all_containers(spec, &path) {
@@ -74,7 +85,7 @@ fn mistyped(
     };
 
     for mismatch in &checked.mismatches {
-        let value = json.pointer(&mismatch.path.replace(['.', '['], "/").replace(']', ""));
+        let value = kinds::at_path(json, &mismatch.path);
         if value.and_then(Json::as_str).is_some_and(is_placeholder) {
             continue;
         }
@@ -117,6 +128,21 @@ fn claims<'v>(json: &'v Json, names: &mut Vec<&'v str>) {
         _ => {}
     }
 }
+
+/// Fields of pods that environment variables may have (Kubernetes API, validation of ObjectFieldSelector),
+/// and maps of which they may have a value.
+const FIELDS: [&str; 9] = [
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+];
+const MAPS: [&str; 2] = ["metadata.labels[", "metadata.annotations["];
 
 /// Checks that mounts have volumes, and that names in a pod are unique.
 pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
@@ -161,6 +187,18 @@ pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
                     let message = format!("variable `{name}` has both `value` and `valueFrom`");
                     let path = format!("{path}.env[{index}]");
                     found.push(owner, path, message, "remove one of them");
+                }
+                let field =
+                    variable.pointer("/valueFrom/fieldRef/fieldPath").and_then(Json::as_str);
+                let is_known = |field: &&str| {
+                    FIELDS.contains(field) || MAPS.iter().any(|map| field.starts_with(map))
+                };
+                if let Some(field) =
+                    field.filter(|field| !is_known(field) && !is_placeholder(field))
+                {
+                    let message = format!("`{field}` is no field for an environment variable");
+                    let path = format!("{path}.env[{index}].valueFrom.fieldRef.fieldPath");
+                    found.push(owner, path, message, suggest::hint(field, &FIELDS, "fields"));
                 }
             }
             let mut ports = BTreeSet::new();

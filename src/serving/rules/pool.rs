@@ -36,33 +36,6 @@ pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
         let finding = found.push(owner, "", message, hint).warning();
         finding.why("the controller does not manage it", "GAIE API, InferencePoolImport");
     }
-
-    for (owner, objective) in view.of_kind("InferenceObjective") {
-        let priority = objective.spec().get("priority");
-        let fits = |value: &Json| value.as_i64().is_some_and(|n| i32::try_from(n).is_ok());
-        if !priority.is_none_or(fits) {
-            let message = format!("priority of {objective} is not a 32-bit integer");
-            let finding = found.push(owner, ".spec.priority", message, "use a 32-bit integer");
-            finding.field("objectives");
-        }
-    }
-
-    for (owner, rewrite) in view.of_kind("InferenceModelRewrite") {
-        for (index, rule) in list(rewrite.spec(), "rules").iter().enumerate() {
-            let targets = list(rule, "targets");
-            let fits = |target: &Json| {
-                let weight = target.get("weight").map_or(Some(1), Json::as_u64);
-                !text(target, "modelRewrite").is_empty()
-                    && weight.is_some_and(|weight| (1..=1_000_000).contains(&weight))
-            };
-            if targets.is_empty() || !targets.iter().all(fits) {
-                let message = format!("{rewrite} has a rule with invalid targets");
-                let hint = "give each target a `modelRewrite`, and a weight from 1 to 1000000";
-                let path = format!(".spec.rules[{index}].targets");
-                found.push(owner, path, message, hint).field("rewrites");
-            }
-        }
-    }
 }
 
 /// Checks that every port of a pool is open on every pod, and that the pool has the ports of all

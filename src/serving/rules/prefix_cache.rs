@@ -94,8 +94,10 @@ fn events(index: &Index<'_>, engine: &Engine<'_>, flags: &Flags, mut found: Repo
         let message = "`enable_kv_cache_events` is not true in `--kv-events-config`";
         found.push(message, "write `\"enable_kv_cache_events\": true`");
     }
-    if text(&config, "publisher") == "null" {
-        found.push("`publisher` of KV events is `null`", "write `\"publisher\": \"zmq\"`");
+    let publisher = text_or(&config, "publisher", "zmq");
+    if publisher != "zmq" && !is_placeholder(publisher) {
+        let message = format!("`publisher` of KV events is `{publisher}`");
+        found.push(message, "write `\"publisher\": \"zmq\"`");
     }
     let subscribed = index.parameters.get("kvEventsConfig").unwrap_or(&Json::Null);
     topic(text(&config, "topic"), subscribed, engine, flags, &mut found);

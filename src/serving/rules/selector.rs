@@ -41,6 +41,16 @@ impl Requirement<'_> {
         let has = |value: &&str| self.values.is_empty() || self.values.contains(value);
         labels.get(self.key).is_some_and(has) != self.excludes
     }
+
+    /// Returns true if it may fit labels of which only some are known.
+    pub(super) fn may_fit(&self, known: &Known<'_>) -> bool {
+        !known.contains_key(self.key) || self.fits(known)
+    }
+
+    /// Returns true for a label that several components of an application share.
+    fn is_shared(&self) -> bool {
+        SHARED_LABELS.contains(&self.key.rsplit('/').next().unwrap_or_default())
+    }
 }
 
 /// Returns the requirements of a label selector, or of a map of labels; empty if it selects all, or is
@@ -164,8 +174,7 @@ impl Candidate<'_> {
             });
         let is_value = pairs(wanted).iter().any(|(_, value)| *value == name);
         let shares = |requirement: &Requirement<'_>| {
-            let key = requirement.key.rsplit('/').next().unwrap_or_default();
-            requirement.fits(&self.labels) && !requirement.excludes && !SHARED_LABELS.contains(&key)
+            requirement.fits(&self.labels) && !requirement.excludes && !requirement.is_shared()
         };
         let lacks = |requirement: &Requirement<'_>| {
             !requirement.fits(&self.labels) && !self.labels.contains_key(requirement.key)
@@ -214,6 +223,12 @@ fn candidates<'v>(
             }),
         )
         .collect()
+}
+
+/// Returns true if a selector is for pods in the manifests, near an object.
+pub(super) fn is_for_pods(view: &View<'_>, wanted: &[Requirement<'_>], near: &Manifest) -> bool {
+    !wanted.iter().all(Requirement::is_shared)
+        && !selected(view, near.kind(), wanted, Some(near)).is_empty()
 }
 
 /// Returns the candidates that a selector selects.

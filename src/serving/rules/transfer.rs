@@ -1,13 +1,13 @@
 //! Invariants of KV cache transfer between prefill and decode pods.
 
 use super::super::invariants::Found;
+use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, Variable, all_containers, is_placeholder, list, text,
-    variable,
+    Engine, Program, Sidecar, Template, Variable, is_placeholder, text, variable,
 };
-use super::super::view::{Manifest, View, labels_at};
-use super::selector::{Known, requirements};
+use super::network_policy::{End, blocking};
+use crate::diag::Code;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -214,7 +214,9 @@ const USUAL_PORT: u32 = 5_600;
 
 /// Checks that decode pods reach the NIXL side channel of prefill pods.
 pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
-    for template in view.pairs().into_iter().flat_map(|(prefill, decode)| [prefill, decode]) {
+    let pairs = view.pairs().into_iter();
+    let ends = pairs.flat_map(|(one, other)| [(one, other), (other, one)]);
+    for (template, partner) in ends {
         let Some(engine) = &template.engine else { continue };
         let Transfer::Config(config) = transfer(engine) else { continue };
         if connectors(&config).iter().any(Connector::is_nixl) {
@@ -222,7 +224,7 @@ pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
             if template.manifest.group() != "orchestration.aibrix.ai" {
                 host(template, engine, found);
             }
-            port(view, template, engine, found);
+            port(view, (template, partner), engine, found);
         }
     }
     shared_port(view, found);
@@ -259,7 +261,12 @@ fn host(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
     }
 }
 
-fn port(view: &View<'_>, template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
+fn port(
+    view: &View<'_>,
+    (template, partner): (&Template<'_>, &Template<'_>),
+    engine: &Engine<'_>,
+    found: &mut Found,
+) {
     let number = match variable(engine.container, PORT) {
         None => Some(USUAL_PORT),
         Some(Variable::Text(value)) => value.trim().parse().ok(),
@@ -277,85 +284,12 @@ fn port(view: &View<'_>, template: &Template<'_>, engine: &Engine<'_>, found: &m
     }
 
     // Decode pods connect to prefill pods.
-    let (manifest, labels) = (template.manifest, &template.labels);
+    let [server, client] = [template, partner].map(End::of_pods);
     if template.role() == Some("prefill")
-        && let Some((owner, policy)) =
-            blocking_policy(view, manifest, labels, template.spec, number)
+        && let Some(policy) = blocking(view, &client, &server, number)
     {
-        let message =
-            format!("{policy} does not allow port {number}, the NIXL side channel of prefill");
-        let hint = "add the port to the `ingress` rule for the pods of the pool";
-        found.push(owner, ".spec.ingress", message, hint).field("network-policy");
-    }
-}
-
-/// Checks that NetworkPolicies allow requests to the ports of a pool's pods, and of its picker.
-pub(crate) fn policies(view: &View<'_>, found: &mut Found) {
-    let mut check = |owner: &Manifest, labels: &Known<'_>, spec: &Json, ports: Vec<u32>| {
-        for port in ports {
-            if let Some((index, policy)) = blocking_policy(view, owner, labels, spec, port) {
-                let message = format!("{policy} does not allow port {port} of {owner}");
-                let hint = "add the port to an `ingress` rule";
-                found.push(index, ".spec.ingress", message, hint);
-            }
-        }
-    };
-    for (_, pool, template) in view.pool_pods() {
-        check(template.manifest, &template.labels, template.spec, super::pool::ports(pool));
-    }
-    for picker in &view.pickers {
-        let labels = labels_at(&picker.manifest.json, "/spec/template/metadata/labels").collect();
-        let ports = picker.flags.number("grpc-port", 9_002).into_iter().collect();
-        check(picker.manifest, &labels, picker.spec(), ports);
-    }
-}
-
-/// Returns a NetworkPolicy that selects these pods, if none of their policies allows a port.
-fn blocking_policy<'a>(
-    view: &View<'a>,
-    owner: &Manifest,
-    labels: &Known<'_>,
-    spec: &Json,
-    wanted: u32,
-) -> Option<(usize, &'a Manifest)> {
-    let mut blocking = None;
-
-    // Policies add up: one that allows the port is enough.
-    for (index, policy) in view.of_kind("NetworkPolicy") {
-        let Some(rules) = policy.json.get("spec") else { continue };
-        let selects = requirements(rules.get("podSelector")).iter().all(|one| one.fits(labels));
-        let types = list(rules, "policyTypes");
-        let is_ingress = types.is_empty() || types.iter().any(|kind| kind == "Ingress");
-        if !selects || !is_ingress || !policy.may_share_namespace(owner) {
-            continue;
-        }
-
-        let allows = list(rules, "ingress").iter().any(|rule| {
-            let ports = list(rule, "ports");
-            ports.is_empty() || ports.iter().any(|port| is_port(spec, port, wanted))
-        });
-        if allows {
-            return None;
-        }
-        blocking = Some((index, policy));
-    }
-    blocking
-}
-
-fn is_port(spec: &Json, rule: &Json, wanted: u32) -> bool {
-    match rule.get("port") {
-        None => true,
-        Some(Json::String(name)) => all_containers(spec, "").iter().any(|(container, _)| {
-            list(container, "ports").iter().any(|port| {
-                text(port, "name") == name
-                    && port.get("containerPort").and_then(Json::as_u64) == Some(u64::from(wanted))
-            })
-        }),
-        Some(port) => {
-            let first = port.as_u64().unwrap_or_default();
-            let last = rule.get("endPort").and_then(Json::as_u64).unwrap_or(first);
-            (first..=last).contains(&u64::from(wanted))
-        }
+        let what = format!("port {number}, the NIXL side channel of prefill");
+        policy.report(&what, found).code(Code::ServingTransfer);
     }
 }
 

@@ -102,10 +102,10 @@ pub(super) const BREAKING: &[Breaking] = &[
     warns(Code::ServingPoolShape, "managed by a controller", SINGLE, |all| {
         all.push(json!({"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "InferencePoolImport", "metadata": {"name": "chat", "namespace": "models"}}));
     }),
-    breaks(Code::ServingPoolShape, "priority of InferenceObjective/premium", SINGLE, |all| {
+    breaks(Code::ServingApi, "`.spec.priority` is 3000000000, larger", SINGLE, |all| {
         object(all, "InferenceObjective", "premium")["spec"]["priority"] = json!(3_000_000_000u32);
     }),
-    breaks(Code::ServingPoolShape, "has a rule with invalid targets", SINGLE, |all| {
+    breaks(Code::ServingApi, "`.spec.rules[0].targets[0].weight` is 0, smaller", SINGLE, |all| {
         object(all, "InferenceModelRewrite", "chat")["spec"]["rules"][0]["targets"][0]["weight"] = json!(0);
     }),
     breaks(Code::ServingPoolEmpty, "InferencePool/chat selects no pods", SINGLE, |all| {
@@ -369,16 +369,16 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingGroup, "groups of 0 times", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["size"] = json!(0);
     }),
-    breaks(Code::ServingGroup, "unknown `restartPolicy` `Never`", MP, |all| {
+    breaks(Code::ServingApi, "restartPolicy` is \"Never\", which is not in the CRD's enum", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["restartPolicy"] = json!("Never");
     }),
-    breaks(Code::ServingGroup, "`networkConfig` has no", MP, |all| {
+    breaks(Code::ServingApi, "`.spec.networkConfig.subdomainPolicy` is required", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["networkConfig"] = json!({});
     }),
-    breaks(Code::ServingGroup, "number of roles is 1", SET, |all| {
+    breaks(Code::ServingApi, "`.spec.roles` has too few items: 1", SET, |all| {
         object(all, "DisaggregatedSet", "chat")["spec"]["roles"].as_array_mut().expect("roles").truncate(1);
     }),
-    breaks(Code::ServingGroup, "number of slices", SET, |all| {
+    breaks(Code::ServingApi, "`.spec.slices` is 0, smaller", SET, |all| {
         object(all, "DisaggregatedSet", "chat")["spec"]["slices"] = json!(0);
     }),
     breaks(Code::ServingKserve, "9 ranks are not divisible by 8 ranks per pod", KSERVE, |all| {
@@ -390,7 +390,7 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingKserve, "only one of `data` and `dataLocal`", KSERVE, |all| {
         object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["dataLocal"] = json!(null);
     }),
-    breaks(Code::ServingKserve, "`tensor` is not a positive", KSERVE, |all| {
+    breaks(Code::ServingApi, "`.spec.parallelism.tensor` is 0, smaller", KSERVE, |all| {
         object(all, "LLMInferenceService", "chat")["spec"]["parallelism"]["tensor"] = json!(0);
     }),
     breaks(Code::ServingDevices, "request 8 × nvidia.com/gpu, but their ranks use 16", KSERVE, |all| {
@@ -476,7 +476,7 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingPickerConfig, "has no `prefix-cache-scorer` parameter `blockSize`", MP, |all| {
         configure(all, |text| text.replacen("- type: prefix-cache-scorer", "- type: prefix-cache-scorer\n  parameters: {blockSize: 64}", 1));
     }),
-    warns(Code::ServingApi, "has no field `maxSurge` in", MP, |all| {
+    warns(Code::ServingApi, "`.spec.maxSurge` is not in the CRD", MP, |all| {
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["maxSurge"] = json!(1);
     }),
     breaks(Code::ServingPortClash, "both listen on port 8000–8007", WIDE, |all| {

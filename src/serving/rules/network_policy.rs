@@ -1,0 +1,208 @@
+//! Invariants of NetworkPolicies: the connections between Gateways, pickers and engines.
+
+use super::super::invariants::{Finding, Found};
+use super::super::view::pods::{Template, all_containers, list, port_number, text, text_or};
+use super::super::view::{Manifest, View, labels_at};
+use super::selector::{Known, is_for_pods, requirements};
+use serde_json::Value as Json;
+
+/// Label of a namespace with its name, which Kubernetes sets.
+const NAMESPACE: &str = "kubernetes.io/metadata.name";
+/// Label of the pods of a Gateway with its name (Gateway API, GEP-1762).
+const GATEWAY: &str = "gateway.networking.k8s.io/gateway-name";
+
+/// Pods at one end of a connection.
+pub(super) struct End<'v> {
+    /// The object with the pods.
+    name: String,
+    /// Its namespace; empty if unknown.
+    namespace: &'v str,
+    /// The labels of the pods.
+    labels: Known<'v>,
+    /// `spec` of the pods; `None` for a Gateway, whose pods have more labels than the known ones.
+    spec: Option<&'v Json>,
+}
+
+/// A NetworkPolicy that does not allow a connection.
+pub(super) struct Blocking<'a> {
+    owner: usize,
+    policy: &'a Manifest,
+    /// The key of its rules.
+    rules: &'static str,
+}
+
+impl Blocking<'_> {
+    /// Reports that it does not allow what is named.
+    pub(super) fn report<'f>(&self, what: &str, found: &'f mut Found) -> &'f mut Finding {
+        let message = format!("{} does not allow {what}", self.policy);
+        let hint = format!("add a rule to `{}`", self.rules);
+        found
+            .push(self.owner, format!(".spec.{}", self.rules), message, hint)
+            .field("network-policy")
+    }
+}
+
+impl<'v> End<'v> {
+    /// Returns the pods of a template.
+    pub(super) fn of_pods(template: &'v Template<'_>) -> Self {
+        End {
+            name: template.to_string(),
+            namespace: template.manifest.namespace(),
+            labels: template.labels.clone(),
+            spec: Some(template.spec),
+        }
+    }
+
+    /// Returns the pods of a Gateway; any without a name.
+    fn of_gateway(name: &'v str, namespace: &'v str) -> Self {
+        let labels = Some((GATEWAY, name)).filter(|_| !name.is_empty());
+        let name = if name.is_empty() { "Gateways".to_owned() } else { format!("Gateway/{name}") };
+        End { name, namespace, labels: labels.into_iter().collect(), spec: None }
+    }
+
+    /// Returns true if a peer of a policy may be these pods.
+    fn is_peer(&self, view: &View<'_>, policy: &Manifest, peer: &Json) -> bool {
+        // Addresses of pods are not known.
+        if peer.get("ipBlock").is_some() {
+            return true;
+        }
+        let own = Some((NAMESPACE, self.namespace)).filter(|(_, name)| !name.is_empty());
+        let own: Known<'_> = own.into_iter().collect();
+        let namespaces = peer.get("namespaceSelector");
+        let is_near = match namespaces {
+            None => policy.may_be_in(self.namespace),
+            Some(_) => requirements(namespaces).iter().all(|one| one.may_fit(&own)),
+        };
+        let wanted = requirements(peer.get("podSelector"));
+        is_near
+            && match self.spec {
+                Some(_) => wanted.iter().all(|one| one.fits(&self.labels)),
+                None => {
+                    wanted.iter().all(|one| one.may_fit(&self.labels))
+                        && !(namespaces.is_none() && is_for_pods(view, &wanted, policy))
+                }
+            }
+    }
+}
+
+/// Returns a NetworkPolicy that selects an end of a connection, if none of those that do allows it.
+pub(super) fn blocking<'a>(
+    view: &View<'a>,
+    client: &End<'_>,
+    server: &End<'_>,
+    port: u32,
+) -> Option<Blocking<'a>> {
+    let ends = [
+        ("Ingress", "ingress", "from", server, client),
+        ("Egress", "egress", "to", client, server),
+    ];
+    ends.into_iter().find_map(|(kind, rules, peers, own, other)| {
+        own.spec?;
+        let mut blocking = None;
+
+        // Policies add up: one that allows the connection is enough.
+        for (owner, policy) in view.of_kind("NetworkPolicy") {
+            let spec = policy.spec();
+            let types = list(spec, "policyTypes");
+            // Without types, policies are of ingress, and with rules of egress also of that.
+            let is_usual = kind == "Ingress" || spec.get(rules).is_some();
+            let is_of_kind = types.iter().any(|one| one == kind) || types.is_empty() && is_usual;
+            let wanted = requirements(spec.get("podSelector"));
+            let selects = wanted.iter().all(|one| one.fits(&own.labels));
+            if !is_of_kind || !selects || !policy.may_be_in(own.namespace) {
+                continue;
+            }
+
+            let allows = |rule: &Json| {
+                let (ports, peers) = (list(rule, "ports"), list(rule, peers));
+                (ports.is_empty() || ports.iter().any(|one| is_port(server, one, port)))
+                    && (peers.is_empty()
+                        || peers.iter().any(|one| other.is_peer(view, policy, one)))
+            };
+            if list(spec, rules).iter().any(allows) {
+                return None;
+            }
+            blocking = Some(Blocking { owner, policy, rules });
+        }
+        blocking
+    })
+}
+
+/// Returns true if a port of a rule is that of the server.
+fn is_port(server: &End<'_>, rule: &Json, wanted: u32) -> bool {
+    let Some(port) = rule.get("port") else { return true };
+    let last = rule.get("endPort").and_then(Json::as_u64);
+    let containers = server.spec.map(|spec| all_containers(spec, "")).unwrap_or_default();
+    let mut first = containers.iter().filter_map(|(one, _)| port_number(one, port));
+    first.any(|first| (first..=last.unwrap_or(first)).contains(&u64::from(wanted)))
+}
+
+/// Checks that NetworkPolicies allow the connections from Gateways to pickers and engines, and from
+/// pickers to the metrics of engines.
+pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
+    if view.of_kind("NetworkPolicy").next().is_none() {
+        return;
+    }
+    let mut check = |client: &End<'_>, server: &End<'_>, ports: &[u32]| {
+        let first =
+            ports.iter().find_map(|port| Some((port, blocking(view, client, server, *port)?)));
+        if let Some((port, policy)) = first {
+            let (from, to) = (&client.name, &server.name);
+            policy.report(&format!("connections from {from} to port {port} of {to}"), found);
+        }
+    };
+
+    for (_, pool) in view.pools() {
+        let gateways = gateways(view, pool);
+        let pickers = view.pickers.iter().filter(|picker| {
+            picker.flags.text("pool-name") == Some(pool.name())
+                && picker.manifest.may_share_namespace(pool)
+        });
+        let pickers: Vec<(End<'_>, Option<u32>)> = pickers
+            .map(|picker| {
+                let end = End {
+                    name: picker.to_string(),
+                    namespace: picker.manifest.namespace(),
+                    labels: labels_at(&picker.manifest.json, "/spec/template/metadata/labels")
+                        .collect(),
+                    spec: Some(picker.spec()),
+                };
+                (end, picker.flags.number("grpc-port", 9_002))
+            })
+            .collect();
+
+        for (picker, port) in &pickers {
+            let ports: Vec<u32> = port.iter().copied().collect();
+            gateways.iter().for_each(|gateway| check(gateway, picker, &ports));
+        }
+        let ports = super::pool::ports(pool);
+        let selected = view.selected(pool);
+        for engine in selected.iter().filter(|one| !one.is_headless()).map(|one| End::of_pods(one))
+        {
+            let clients = gateways.iter().chain(pickers.iter().map(|(picker, _)| picker));
+            clients.for_each(|client| check(client, &engine, &ports));
+        }
+    }
+}
+
+/// Returns the Gateways of the routes to a pool; any Gateway if there are none.
+fn gateways<'a>(view: &View<'a>, pool: &Manifest) -> Vec<End<'a>> {
+    let mut gateways = Vec::new();
+    for (_, route) in view.of_kind("HTTPRoute").filter(|(_, one)| one.may_share_namespace(pool)) {
+        let mut backends =
+            list(route.spec(), "rules").iter().flat_map(|rule| list(rule, "backendRefs"));
+        if backends
+            .any(|one| text(one, "kind") == "InferencePool" && text(one, "name") == pool.name())
+        {
+            let parents = list(route.spec(), "parentRefs").iter();
+            gateways.extend(parents.map(|parent| {
+                let namespace = text_or(parent, "namespace", route.namespace());
+                End::of_gateway(text(parent, "name"), namespace)
+            }));
+        }
+    }
+    if gateways.is_empty() {
+        gateways.push(End::of_gateway("", ""));
+    }
+    gateways
+}
