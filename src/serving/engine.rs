@@ -4,7 +4,7 @@
 use super::build::{Values, engine_labels};
 use super::model_server::{self, mounted};
 use super::topology::{SUPERVISOR_PORT, Servers, Workload};
-use super::{pod_fields, presets};
+use super::{pod_fields, presets, wide_ep};
 use crate::config::serving::{Model, ServingConfig, Topology, Tracing};
 use crate::ir::{Map, Value, map, value};
 use serde_json::{Value as Json, json};
@@ -137,11 +137,14 @@ pub(super) fn devices<'a>(workload: &Workload<'a>) -> Vec<(&'a str, u32)> {
     devices
 }
 
-fn shared_memory<'a>(workload: &Workload<'a>) -> Option<&'a str> {
+/// Returns the size of /dev/shm: 1 GiB for NCCL and others, and 256 MiB per device. vLLM's executor has
+/// a queue with 10 chunks of up to 24 MiB for each worker, and one for all of them (`MessageQueue`).
+fn shared_memory(workload: &Workload<'_>) -> Option<String> {
     let config = workload.config;
     let has_devices = config.accelerator.claim_template.is_some();
     let gpu = has_devices || !matches!(config.accelerator.resource, None | Some("google.com/tpu"));
-    config.engine.shared_memory.as_deref().or(gpu.then_some("2Gi"))
+    let gibibytes = workload.devices().div_ceil(4).saturating_add(1).max(2);
+    config.engine.shared_memory.clone().or(gpu.then(|| format!("{gibibytes}Gi")))
 }
 
 fn volumes(workload: &Workload<'_>) -> Json {
@@ -186,8 +189,10 @@ fn container(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
     }
 
     let of_network = config.accelerator.rdma.map_or(&[][..], |rdma| rdma.capabilities);
+    let of_preset = if wide_ep::is_used(config) { wide_ep::CAPABILITIES } else { &[] };
     let own = config.engine.capabilities.iter().map(String::as_str);
-    let more = of_network.iter().copied().filter(|name| !own.clone().any(|own| own == *name));
+    let more = of_network.iter().chain(of_preset).copied();
+    let more = more.filter(|name| !own.clone().any(|own| own == *name));
     let capabilities: Vec<&str> = own.clone().chain(more).collect();
     let mut security = json!({
         "allowPrivilegeEscalation": false,
@@ -255,7 +260,8 @@ fn environment(workload: &Workload<'_>) -> Json {
         env.push(json!({"name": "POD_IP", "valueFrom": pod_ip}));
         env.push(json!({"name": "PYTHONHASHSEED", "value": presets::HASH_SEED}));
     }
-    for (name, value) in config.accelerator.rdma.map_or(&[][..], |rdma| rdma.env) {
+    let of_network = config.accelerator.rdma.map_or(&[][..], |rdma| rdma.env);
+    for (name, value) in of_network.iter().copied().chain(wide_ep::variables(workload)) {
         env.push(json!({"name": name, "value": value}));
     }
     if let Some(tracing) = &config.tracing {

@@ -227,6 +227,7 @@ fn transfer(workload: &Workload<'_>) -> [Json; 2] {
 const NOT_OURS: &[(&[&str], &str)] = &[
     (
         &[
+            "engine.preset",
             "engine.shared-memory",
             "engine.capabilities",
             "engine.startup-minutes",

@@ -32,6 +32,7 @@ mod rules;
 mod security_contexts;
 mod topology;
 mod view;
+mod wide_ep;
 mod workload;
 
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};

@@ -77,6 +77,12 @@ impl<'a> Workload<'a> {
         self.shape.topology != Topology::Single
     }
 
+    /// Returns true if the ranks of data parallelism are in several pods.
+    pub(super) fn has_ranks(&self) -> bool {
+        let topology = self.shape.topology;
+        matches!(topology, Topology::DpInternal | Topology::DpHybrid | Topology::DpExternal)
+    }
+
     /// Returns the name of the workload's objects.
     pub(super) fn name(&self) -> String {
         format!("{}-{}", self.config.name, self.role.as_str())
@@ -251,8 +257,7 @@ fn check_shape(workload: &Workload<'_>, diagnostics: &mut Diagnostics) {
         diagnostics.push(Diagnostic::error(Code::ServingGroupSize, message).at(place).hint(hint));
     };
 
-    let ranks =
-        matches!(shape.topology, Topology::DpInternal | Topology::DpHybrid | Topology::DpExternal);
+    let ranks = workload.has_ranks();
     match shape.topology {
         Topology::Single if shape.nodes > 1 => report(
             "nodes",

@@ -21,6 +21,12 @@ table! {
         /// Image of the engine, with tag and digest: `vllm/vllm-openai:v0.33.0@sha256:…`. A value of
         /// the chart.
         image: Reference;
+        /// `wide-ep`: the kernels of expert parallelism over several nodes (DeepEP, DeepGEMM), with
+        /// their arguments, environment variables and capabilities, as in llm-d's guide. It requires
+        /// `expert-parallel`, data parallelism in groups of vLLM, and `rdma = "ib"` or `"roce"`; the
+        /// image must have the kernels, as `ghcr.io/llm-d/llm-d-cuda` has. `args` and `env` replace
+        /// what it sets. Default: none.
+        preset: Option<EnginePreset>;
         /// Additional engine arguments, one per item, except those that other keys set (model,
         /// ports, parallelism).
         args: Vec<Any>;
@@ -29,7 +35,8 @@ table! {
         /// Resource requests and limits of the engine container, except accelerators, as in the
         /// Kubernetes API. A value of the chart.
         resources: Option<Api<ResourceRequirements>>;
-        /// Size of /dev/shm. Default: `2Gi`, and none on TPUs and CPUs.
+        /// Size of /dev/shm. Default: `1Gi`, and `256Mi` for each device of a pod, at least `2Gi`; none
+        /// on TPUs and CPUs.
         shared_memory: Option<Memory>;
         /// Name of a Secret with the key HF_TOKEN, for gated models.
         token_secret: Option<ObjectName>;
@@ -55,6 +62,14 @@ choices! {
         Vllm = "vllm",
         /// SGLang.
         Sglang = "sglang",
+    }
+}
+
+choices! {
+    /// `engine.preset`
+    pub enum EnginePreset {
+        /// Expert parallelism over several nodes.
+        WideEp = "wide-ep",
     }
 }
 

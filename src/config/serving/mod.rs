@@ -8,7 +8,7 @@ pub mod pods;
 pub mod profile;
 pub mod traffic;
 
-pub use engine::{Accelerator, EngineConfig, EngineKind, Shape, Topology, Vendor};
+pub use engine::{Accelerator, EngineConfig, EngineKind, EnginePreset, Shape, Topology, Vendor};
 pub(crate) use maas::references::resolve;
 pub use picker::{FailureMode, PickerConfig, Preset};
 pub use pods::{AccessMode, Adapter, AdapterSource, Cache, PodFields, PodTable, Tracing};

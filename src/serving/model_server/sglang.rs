@@ -9,6 +9,7 @@ use crate::config::serving::Topology;
 use crate::engine::Pod;
 use crate::releases::{SGLANG, image};
 use crate::topology::{Role, Workload};
+use crate::wide_ep;
 use serde_json::json;
 
 /// Port on which the pods of a group meet; SGLang uses the next six, too.
@@ -70,6 +71,12 @@ pub(super) static SERVER: ModelServer = ModelServer {
         _ => Some(GROUP_SCRIPT.replace("PORT", &GROUP_PORT.to_string())),
     },
     limits: &[
+        Limit {
+            key: "engine.preset",
+            applies: |workload| wide_ep::is_used(workload.config),
+            message: "SGLang has no preset `wide-ep`",
+            hint: "remove it, and set the flags in `args`",
+        },
         Limit {
             key: "topology",
             applies: |workload| workload.shape.topology == Topology::Ray,

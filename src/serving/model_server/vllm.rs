@@ -1,12 +1,13 @@
 //! vLLM.
 
 use super::{
-    ModelServer, Probes, adapters, events, flag, flag_if, load_format, model_argument,
+    Limit, ModelServer, Probes, adapters, events, flag, flag_if, load_format, model_argument,
     pipeline_stages,
 };
 use crate::config::serving::Topology;
 use crate::engine::Pod;
 use crate::topology::{RANKS_PORT, Role, SUPERVISOR_PORT, Workload};
+use crate::wide_ep;
 use serde_json::{Value as Json, json};
 
 /// Port of the NIXL side channel.
@@ -28,7 +29,8 @@ pub(super) static SERVER: ModelServer = ModelServer {
         ("pp", pipeline_stages),
         ("topology", topology),
         ("expert-parallel", |workload, _| {
-            flag_if(workload.shape.expert_parallel, "enable-expert-parallel")
+            let own = flag_if(workload.shape.expert_parallel, "enable-expert-parallel");
+            [own, wide_ep::arguments(workload)].concat()
         }),
         ("load-format", load_format),
         ("prefill", transfer),
@@ -44,7 +46,25 @@ pub(super) static SERVER: ModelServer = ModelServer {
         }),
     ],
     group_script,
-    limits: &[],
+    limits: &[
+        Limit {
+            key: "engine.preset",
+            applies: |workload| {
+                let fits = workload.has_ranks() && workload.shape.expert_parallel;
+                wide_ep::is_used(workload.config) && !fits
+            },
+            message: "`wide-ep` is for expert parallelism over groups of vLLM",
+            hint: "set `expert-parallel = true`, `nodes`, `dp`, and `topology = \"lws-dp-external\"`",
+        },
+        Limit {
+            key: "engine.preset",
+            applies: |workload| {
+                wide_ep::is_used(workload.config) && !wide_ep::has_network(workload)
+            },
+            message: "`wide-ep` of vLLM needs GPUs of NVIDIA with InfiniBand or RoCE",
+            hint: "write `accelerator = { rdma = \"ib\" }`, or `\"roce\"`",
+        },
+    ],
     variables,
     address_variable: "VLLM_HOST_IP",
     cache_variables: &[("VLLM_CACHE_ROOT", "/var/cache/engine/vllm")],

@@ -310,3 +310,56 @@ fn offloading_and_traces() {
     }
     assert!(!args.contains(&json!("--kv-offloading-backend=native")), "{args:?}");
 }
+
+#[test]
+fn the_preset_of_expert_parallelism() {
+    let table = r#"
+topology = "lws-dp-external"
+nodes = 2
+dp = 16
+expert-parallel = true
+engine.preset = "wide-ep"
+engine.args = ["--max-num-seqs=128"]
+engine.env = [{ name = "NCCL_SOCKET_IFNAME", value = "bond0" }]
+prefill = { nodes = 2, dp = 16, expert-parallel = true, sidecar-image = "SIDECAR", args = [] }
+accelerator = { rdma = "roce" }
+epp = { image = "PICKER" }
+"#;
+    let all = objects(table);
+    let engine = |name: &str| {
+        let group = named(&all, "LeaderWorkerSet", name);
+        &group["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]
+    };
+    let (decode, prefill) = (engine("chat-decode"), engine("chat-prefill"));
+    let args = |container: &Json| -> Vec<String> {
+        serde_json::from_value(container["args"].clone()).expect("arguments")
+    };
+    let decodes = args(decode);
+    for flag in ["--all2all-backend=deepep_low_latency", "--moe-backend=deep_gemm", "--enable-dbo"]
+    {
+        assert!(decodes.iter().any(|arg| arg == flag), "{decodes:?}");
+    }
+    let sequences = decodes.iter().filter(|arg| arg.starts_with("--max-num-seqs"));
+    assert_eq!(sequences.collect::<Vec<_>>(), ["--max-num-seqs=128"], "the user's wins");
+    assert!(args(prefill).contains(&"--all2all-backend=deepep_high_throughput".to_owned()));
+    assert!(!args(prefill).contains(&"--enable-dbo".to_owned()));
+
+    let size = json!({"name": "NVSHMEM_SYMMETRIC_SIZE"});
+    assert!(has(&decode["env"], &size) && !has(&prefill["env"], &size));
+    let network = json!({"name": "NVSHMEM_IB_ENABLE_IBGDA", "value": "true"});
+    assert!(has(&prefill["env"], &network));
+    assert!(has(&decode["env"], &json!({"name": "NCCL_SOCKET_IFNAME", "value": "bond0"})));
+    let capabilities = &decode["securityContext"]["capabilities"]["add"];
+    assert_eq!(*capabilities, json!(["IPC_LOCK", "SYS_RAWIO"]));
+    assert_eq!(shown(table), "");
+}
+
+#[test]
+fn shared_memory_by_the_number_of_devices() {
+    for (table, size) in [("tp = 1\n", "2Gi"), ("tp = 4\n", "2Gi"), ("tp = 8\n", "3Gi")] {
+        let all = objects(table);
+        let pod = &named(&all, "Deployment", "chat-decode")["spec"]["template"]["spec"];
+        let volume = json!({"emptyDir": {"medium": "Memory", "sizeLimit": size}});
+        assert!(has(&pod["volumes"], &volume), "{table}");
+    }
+}
