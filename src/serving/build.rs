@@ -45,6 +45,21 @@ pub(super) fn with_spec(
     with(object(api_version, kind, name, labels), "spec", spec)
 }
 
+/// Returns a probe by HTTP.
+pub(super) fn http_probe(target: (&str, &str), timing: (u32, u32), timeout: u32) -> Json {
+    json!({
+        "httpGet": {"path": target.0, "port": target.1},
+        "periodSeconds": timing.0,
+        "timeoutSeconds": timeout,
+        "failureThreshold": timing.1,
+    })
+}
+
+/// Returns the environment variable with a field of the pod.
+pub(super) fn field_variable(name: &str, path: &str) -> Json {
+    json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}})
+}
+
 /// Returns the label of all objects of a model.
 pub(super) fn part_of(config: &ServingConfig) -> Json {
     json!({"app.kubernetes.io/part-of": config.name})

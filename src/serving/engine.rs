@@ -1,7 +1,7 @@
 //! Pods of the engine: containers, probes, volumes, and the routing sidecar. What depends on the model
 //! server is in `model_server`.
 
-use super::build::{Values, engine_labels};
+use super::build::{Values, engine_labels, field_variable, http_probe};
 use super::model_server::{self, mounted};
 use super::topology::{SUPERVISOR_PORT, Servers, Workload};
 use super::{pod_fields, presets, wide_ep};
@@ -222,18 +222,12 @@ fn probes(workload: &Workload<'_>) -> Map {
     let probes = &model_server::of(config).probes;
     let (port, ready) =
         if supervised { ("supervisor", "/readyz") } else { ("engine", probes.ready) };
-    let probe = |path: &str, period: u32, failures: u32| {
-        json!({
-            "httpGet": {"path": path, "port": port},
-            "periodSeconds": period,
-            "timeoutSeconds": probes.timeout,
-            "failureThreshold": failures,
-        })
-    };
+    let probe = |path: &str, timing| http_probe((path, port), timing, probes.timeout);
+    let startup = config.engine.startup_minutes.saturating_mul(6);
     map! {
-        "startupProbe": probe(probes.live, 10, config.engine.startup_minutes.saturating_mul(6)),
-        "livenessProbe": probe(probes.live, 10, 3),
-        "readinessProbe": probe(ready, 5, 3),
+        "startupProbe": probe(probes.live, (10, startup)),
+        "livenessProbe": probe(probes.live, (10, 3)),
+        "readinessProbe": probe(ready, (5, 3)),
         "lifecycle": {"preStop": {"sleep": {"seconds": 15}}},
     }
 }
@@ -251,13 +245,11 @@ fn environment(workload: &Workload<'_>) -> Json {
     let caches = server.cache_variables.iter();
     env.extend(caches.map(|(name, value)| json!({"name": name, "value": value})));
     env.extend(engine.token_secret.as_deref().map(token_variable));
-    let pod_ip = json!({"fieldRef": {"fieldPath": "status.podIP"}});
-    if workload.is_group() {
-        env.push(json!({"name": server.address_variable, "valueFrom": pod_ip}));
-    }
+    let pod_ip = |name: &str| field_variable(name, "status.podIP");
+    env.extend(workload.is_group().then(|| pod_ip(server.address_variable)));
     env.extend((server.variables)(workload));
     if presets::is_precise(config) {
-        env.push(json!({"name": "POD_IP", "valueFrom": pod_ip}));
+        env.push(pod_ip("POD_IP"));
         env.push(json!({"name": "PYTHONHASHSEED", "value": presets::HASH_SEED}));
     }
     let of_network = config.accelerator.rdma.map_or(&[][..], |rdma| rdma.env);
@@ -383,12 +375,7 @@ fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
         Json::Array(trace_variables(tracing, &format!("{}-routing", workload.name())))
     });
     // The proxy forwards the request, so that it is ready only if it reaches its engine.
-    let ready = json!({
-        "httpGet": {"path": "/v1/models", "port": "routing-0"},
-        "periodSeconds": 5,
-        "timeoutSeconds": 5,
-        "failureThreshold": 3,
-    });
+    let ready = http_probe(("/v1/models", "routing-0"), (5, 3), 5);
     value!({
         "name": "routing-proxy",
         "image": image,

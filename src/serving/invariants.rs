@@ -210,6 +210,8 @@ invariants! {
         rules::by_release::refused_or_ignored, "the engine fails to start";
     ServingEngineFlags Error "engine.args" "commands of vLLM and SGLang"
         rules::program::names, "the engine fails to start";
+    ServingEngineFlags Error "engine.image" "images of vLLM and SGLang, POSIX shell"
+        rules::program::in_image, "the engine fails to start";
     ServingEngineFlags Warning "engine.args" "llm-d-router, core metrics"
         rules::program::metrics, "all pods have the same score";
     ServingRay Error "engine.image" "lws#835"
@@ -266,8 +268,6 @@ invariants! {
         rules::pod::resources, "the API server rejects the pod";
     ServingPod Error "engine.env" "Kubernetes API"
         rules::references::references_exist, "the pod does not start";
-    ServingSelector Error "name" "Kubernetes API"
-        rules::selector::workloads, "the API server rejects the object";
     ServingSelector Error "name" "Kubernetes API, Services"
         rules::selector::ports, "connections fail";
     ServingSelector Error "name" "Kubernetes API, selectors"

@@ -1,7 +1,7 @@
 //! `form = "kserve"`: one LLMInferenceService, from which the KServe controller creates workloads,
 //! picker, pool and route.
 
-use super::build::{Values, part_of, with_spec};
+use super::build::{Values, field_variable, part_of, with_spec};
 use super::model_server::{self, model_argument};
 use super::topology::{Role, SERVING_PORT, Workload};
 use super::{engine, presets, route};
@@ -212,10 +212,7 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
 fn transfer(workload: &Workload<'_>) -> [Json; 2] {
     let config = model_server::transfer_config(workload);
     [
-        json!({
-            "name": "VLLM_NIXL_SIDE_CHANNEL_HOST",
-            "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}},
-        }),
+        field_variable("VLLM_NIXL_SIDE_CHANNEL_HOST", "status.podIP"),
         json!({
             "name": "VLLM_ADDITIONAL_ARGS",
             "value": format!("--kv-transfer-config '{config}'"),

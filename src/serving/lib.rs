@@ -42,7 +42,7 @@ use build::Values;
 use bundle2chart_bundle as bundle;
 use bundle2chart_compile::chart::Chart;
 use bundle2chart_compile::models::ModelCompiler;
-use bundle2chart_compile::{images, overlay};
+use bundle2chart_compile::{images, overlay, passes};
 use bundle2chart_config as config;
 use bundle2chart_jq as jq;
 use bundle2chart_model::{diag, escape, ir};

@@ -1,6 +1,8 @@
 //! Endpoint picker: Deployment, Service, configuration and RBAC.
 
-use super::build::{Values, cluster_object, object, with, with_namespace, with_spec};
+use super::build::{
+    Values, cluster_object, field_variable, http_probe, object, with, with_namespace, with_spec,
+};
 use super::releases::{VLLM, image};
 use super::view::group_of;
 use super::{engine, model_server, presets};
@@ -122,9 +124,10 @@ fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Va
     } else {
         ("inference-extension", "inference-extension")
     };
-    let field = |name: &str, path: &str| json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}});
-    let mut env =
-        vec![field("NAMESPACE", "metadata.namespace"), field("POD_NAME", "metadata.name")];
+    let mut env = vec![
+        field_variable("NAMESPACE", "metadata.namespace"),
+        field_variable("POD_NAME", "metadata.name"),
+    ];
     if let Some(tracing) = &config.tracing {
         env.extend(engine::trace_variables(tracing, name));
     }
@@ -219,14 +222,7 @@ fn tokenizer(config: &ServingConfig, values: &mut Values) -> Value {
     ];
     env.extend(config.engine.token_secret.as_deref().map(engine::token_variable));
 
-    let probe = |period: u32, failures: u32| {
-        json!({
-            "httpGet": {"path": "/health", "port": "tokenizer"},
-            "periodSeconds": period,
-            "timeoutSeconds": 5,
-            "failureThreshold": failures,
-        })
-    };
+    let probe = |timing| http_probe(("/health", "tokenizer"), timing, 5);
     let args = [
         model_server::model_argument(&config.model),
         format!("--served-model-name={}", config.served_name),
@@ -243,8 +239,8 @@ fn tokenizer(config: &ServingConfig, values: &mut Values) -> Value {
             "requests": {"cpu": "4", "memory": "8Gi"},
             "limits": {"memory": "8Gi"},
         },
-        "startupProbe": probe(10, 60),
-        "readinessProbe": probe(5, 3),
+        "startupProbe": probe((10, 60)),
+        "readinessProbe": probe((5, 3)),
         "securityContext": {
             "allowPrivilegeEscalation": false,
             "capabilities": {"drop": ["ALL"]},

@@ -289,6 +289,12 @@ fn check_shape(workload: &Workload<'_>, diagnostics: &mut Diagnostics) {
             "vLLM rejects one port per rank with a single rank per pod".to_owned(),
             "use `lws-dp-hybrid`, which has one port per pod, or fewer `nodes`",
         ),
+        // The CRD of InferencePools.
+        Topology::DpExternal if workload.port_count() > 8 => report(
+            "topology",
+            format!("pools have at most 8 ports, but pods have {} ranks", workload.port_count()),
+            "use more `nodes`, or `lws-dp-hybrid`, which has one port per pod",
+        ),
         _ => {}
     }
 }

@@ -359,23 +359,20 @@ fn schemas_of_custom_resources() {
 
 #[test]
 fn kinds_of_a_project() {
-    let served = json!({"served": true});
     let before = json!({"read": "2026-01-01", "versions": ["0.1.0", "0.2.0"], "kinds": {
-        "example.com/v1alpha1 WidgetServiceConfig": {"..": served},
-        "example.com/v1alpha1 Widget": {"..": served},
+        "example.com/v1alpha1 WidgetServiceConfig": [".."],
+        "example.com/v1alpha1 Widget": [".."],
     }});
     let tables = json!({"lws": before, "kserve": {"versions": [], "kinds": {}}});
     let (tables, shown) = update("lws", "0.3.0", &tables, &[("widgets.yaml", CRD)]);
     assert_eq!(tables["lws"]["versions"], json!(["0.1.0", "0.2.0", "0.3.0"]));
     let kinds = json!({
-        "example.com/v1 WidgetServiceConfig": {"0.3.0..": {"served": false}},
-        "example.com/v1alpha1 Widget": {"..0.2.0": served},
-        "example.com/v1alpha1 WidgetServiceConfig": {"..": served},
+        "example.com/v1alpha1 Widget": ["..0.2.0"],
+        "example.com/v1alpha1 WidgetServiceConfig": [".."],
     });
     assert_eq!(tables["lws"]["kinds"], kinds);
     assert_ne!(tables["lws"]["read"], before["read"]);
     let lines = "\
-kinds: + example.com/v1 WidgetServiceConfig
 kinds: - example.com/v1alpha1 Widget
 ";
     assert_eq!(shown, lines);

@@ -31,8 +31,6 @@ pub struct Profile {
     pub tracing_flag: bool,
     /// True if pools require an `endpointPickerRef`, as before GAIE 1.6.
     pub needs_picker: bool,
-    /// Maximum number of ports of a pool.
-    pub most_ports: usize,
     /// `apiVersion` of LeaderWorkerSets.
     pub lws: &'static str,
     /// `apiVersion` of DisaggregatedSets; `None` if the profile has none.
@@ -56,7 +54,6 @@ const NEWEST: Profile = Profile {
     sidecar_engine_port: "model-server-port",
     tracing_flag: true,
     needs_picker: false,
-    most_ports: 8,
     lws: "leaderworkerset.x-k8s.io/v1",
     disaggregated_set: Some("disaggregatedset.x-k8s.io/v1"),
     llm_d: true,

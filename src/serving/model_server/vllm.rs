@@ -4,6 +4,7 @@ use super::{
     Limit, ModelServer, Probes, adapters, events, flag, flag_if, load_format, model_argument,
     pipeline_stages,
 };
+use crate::build::field_variable;
 use crate::config::serving::Topology;
 use crate::engine::Pod;
 use crate::topology::{RANKS_PORT, Role, SUPERVISOR_PORT, Workload};
@@ -178,9 +179,8 @@ fn variables(workload: &Workload<'_>) -> Vec<Json> {
     if !workload.disaggregated {
         return Vec::new();
     }
-    let pod_ip = json!({"fieldRef": {"fieldPath": "status.podIP"}});
     vec![
-        json!({"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": pod_ip}),
+        field_variable("VLLM_NIXL_SIDE_CHANNEL_HOST", "status.podIP"),
         json!({"name": "VLLM_NIXL_SIDE_CHANNEL_PORT", "value": SIDE_CHANNEL_PORT.to_string()}),
     ]
 }

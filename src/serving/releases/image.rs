@@ -34,6 +34,11 @@ fn parse(image: &str) -> Reference<'_> {
     }
 }
 
+/// Returns true if the repository has letters that registries do not allow.
+pub(crate) fn has_capitals(image: &str) -> bool {
+    parse(image).repository.contains(char::is_uppercase)
+}
+
 fn is_named(repository: &str, name: &str) -> bool {
     repository.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }

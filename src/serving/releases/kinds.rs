@@ -6,24 +6,16 @@ use crate::ir::Value;
 use crate::overlay;
 use crate::view::group_of;
 use crate::view::pods::{is_placeholder, text};
-use serde::Deserialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-
-/// A kind in a range of releases.
-#[derive(Debug, Deserialize)]
-pub(super) struct Served {
-    /// False if the CRD has the version without serving it.
-    served: bool,
-}
 
 /// The CRDs of a project.
 #[derive(Debug)]
 pub(super) struct Project {
     name: &'static str,
     releases: Releases,
-    kinds: Named<Served>,
+    kinds: Named<()>,
 }
 
 /// The projects, by key in data/kinds.json.
@@ -102,6 +94,11 @@ fn by_schema(object: &Json) -> Vec<Verdict> {
     let mut faults = overlay::faults(schema, &Value::from(spec.clone()), ".spec");
     // Services complete their presets, other tools fill in what is open, and the API server drops null.
     faults.retain(|fault| {
+        // A rule has better hints for the fields of pools.
+        let is_field = fault.path.matches('.').count() == 2;
+        if fault.dropped && is_field && text(object, "kind") == "InferencePool" {
+            return false;
+        }
         let value = at_path(object, &fault.path);
         let is_completed = match value {
             None => is_preset && fault.message == "is required",
@@ -146,16 +143,11 @@ fn by_release(object: &Json, version: &dyn Fn(&str) -> Option<String>) -> Vec<Ve
 
     let release = version(project.name).map_or(Release::Unknown, |v| project.releases.find(&v));
     let mut judge = Judge::new(project.name, &project.releases, release);
-    let found = judge.exists(&project.kinds, &key, &key, "kind", ".apiVersion", Kind::Refused);
+    judge.exists(&project.kinds, &key, &key, "kind", ".apiVersion", Kind::Refused);
     for verdict in &mut judge.verdicts {
         if let Some(other) = other_version(project, release, kind) {
             verdict.hint = format!("write `apiVersion: {other}`");
         }
-    }
-
-    if !found.is_empty() && found.iter().all(|served| !served.served) {
-        let message = format!("`{key}` is not served by {}", judge.title());
-        judge.push(Kind::Refused, ".apiVersion", message, "use a served version");
     }
     // A kind that only some releases have is nothing to note: clusters have theirs.
     judge.verdicts

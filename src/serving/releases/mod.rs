@@ -130,6 +130,8 @@ pub(super) struct Engine {
     pub(super) quantizations: Named<()>,
     pub(super) reasoning_parsers: Named<()>,
     pub(super) tool_parsers: Named<()>,
+    /// Paths that answer GET requests of its server.
+    pub(super) paths: Named<()>,
     /// Abilities of its parser.
     pub(super) behaviors: Named<()>,
 }
@@ -219,6 +221,7 @@ fn engine(
         quantizations: table.names("quantizations"),
         reasoning_parsers: table.names("reasoning_parsers"),
         tool_parsers: table.names("tool_parsers"),
+        paths: table.names("paths"),
         behaviors: table.names("behaviors"),
         releases: table.releases,
     }

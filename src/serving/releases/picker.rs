@@ -5,8 +5,7 @@ use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
 use super::{Picker, Plugin};
 use crate::diag::suggest;
-use crate::view::pods::is_placeholder;
-use crate::view::pods::{list, text};
+use crate::view::pods::{is_placeholder, list, text};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 

@@ -23,6 +23,8 @@ const LIMITED: &[Limited] = &[
         |port| !(0.0..=65_535.0).contains(&port),
         "a port from 0 to 65535",
     ),
+    // vLLM fits the length to its memory with -1.
+    (&["max-model-len"], |length| length < 1.0 && length != -1.0, "1 or more, or -1"),
     (
         &[
             "tensor-parallel-size",

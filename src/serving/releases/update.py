@@ -844,9 +844,9 @@ def add_schemas(table, root):
 
 
 def kinds(root):
-    """Returns the kinds in CRDs."""
-    all_versions = ((group, kind, version) for group, kind, versions in crds(root) for version, _ in versions)
-    return {"kinds": {f"{g}/{v['name']} {kind}": {"served": v["served"]} for g, kind, v in all_versions}}
+    """Returns the versions of kinds that CRDs serve."""
+    served = ((group, kind, v) for group, kind, versions in crds(root) for v, _ in versions if v["served"])
+    return {"kinds": {f"{group}/{version['name']} {kind}": None for group, kind, version in served}}
 
 
 # Projects of kinds.json.

@@ -44,11 +44,7 @@ fn served(engine: &Engine<'_>) -> Option<Vec<String>> {
         return None;
     }
 
-    let mut names: Vec<String> =
-        flags.all("served-model-name").into_iter().map(str::to_owned).collect();
-    if names.is_empty() {
-        names.extend(engine.model.clone());
-    }
+    let mut names: Vec<String> = engine.names().into_iter().map(str::to_owned).collect();
     let model = names.first().cloned().unwrap_or_default();
     for module in ["lora-modules", "lora-paths"].iter().flat_map(|flag| flags.all(flag)) {
         // `NAME=PATH`, or a JSON map.

@@ -58,54 +58,46 @@ fn report(view: &View<'_>, is_of: impl Fn(&Judged) -> bool, wanted: &[Kind], fou
     }
 }
 
+/// Returns verdicts at one place, below which their paths are.
+fn placed(
+    code: Code,
+    owner: usize,
+    base: &str,
+    field: &'static str,
+    verdicts: Vec<Verdict>,
+) -> impl Iterator<Item = Judged> {
+    verdicts.into_iter().map(move |verdict| {
+        let path = format!("{base}{}", verdict.path);
+        Judged { code, owner, path, field, verdict }
+    })
+}
+
 fn judged(view: &View<'_>) -> Vec<Judged> {
     let mut judged: Vec<Judged> =
         view.engines().flat_map(|(template, engine)| engine_of(template, engine)).collect();
     for (template, sidecar) in view.sidecars() {
         let release = release_of(view, &SIDECAR, text(sidecar.container, "image"));
-        let verdicts = go_flags::judge(&SIDECAR, release, &sidecar.flags.raw).into_iter();
-        judged.extend(verdicts.map(|verdict| Judged {
-            code: Code::ServingSidecarFlag,
-            owner: template.owner,
-            path: sidecar.path.clone(),
-            field: "prefill.sidecar-image",
-            verdict,
-        }));
+        let found = go_flags::judge(&SIDECAR, release, &sidecar.flags.raw);
+        let (code, field) = (Code::ServingSidecarFlag, "prefill.sidecar-image");
+        judged.extend(placed(code, template.owner, &sidecar.path, field, found));
     }
     // Of pickers that a controller creates, only the configuration is judged.
     for picker in &view.pickers {
-        judged.extend(flags_of(view, picker).into_iter().map(|verdict| Judged {
-            code: Code::ServingPickerFlags,
-            owner: picker.owner,
-            path: format!("{PICKER_PATH}.args"),
-            field: "epp.flags",
-            verdict,
-        }));
+        let (path, found) = (format!("{PICKER_PATH}.args"), flags_of(view, picker));
+        judged.extend(placed(Code::ServingPickerFlags, picker.owner, &path, "epp.flags", found));
     }
     for picker in view.all_pickers() {
         let Some((owner, path, config)) = picker.known_config() else { continue };
         let (table, release) = picker_table(view, picker);
         let allows = picker.flags.is_on("allow-experimental-plugins");
-        let verdicts = of_either(text(picker.container, "image"), release, table, |table| {
+        let found = of_either(text(picker.container, "image"), release, table, |table| {
             releases::picker::judge(table, release, config, allows)
         });
-        judged.extend(verdicts.into_iter().map(|verdict| Judged {
-            code: Code::ServingPickerConfig,
-            owner,
-            path: format!("{path}{}", verdict.path),
-            field: "epp.config",
-            verdict,
-        }));
+        judged.extend(placed(Code::ServingPickerConfig, owner, path, "epp.config", found));
     }
     for (owner, manifest) in view.manifests.iter().enumerate() {
-        let verdicts = kinds::judge(&manifest.json, &|project| told_release(view, project));
-        judged.extend(verdicts.into_iter().map(|verdict| Judged {
-            code: Code::ServingApi,
-            owner,
-            path: verdict.path.clone(),
-            field: "api",
-            verdict,
-        }));
+        let found = kinds::judge(&manifest.json, &|project| told_release(view, project));
+        judged.extend(placed(Code::ServingApi, owner, "", "api", found));
     }
     judged
 }
@@ -148,31 +140,25 @@ fn engine_of(template: &Template<'_>, engine: &Engine<'_>) -> Vec<Judged> {
     }
 
     let release = image::release(image, table.key, &table.releases);
-    let judged = |path: String, field: &'static str, verdict: Verdict| Judged {
-        code: Code::ServingEngineFlags,
-        owner: template.owner,
-        path,
-        field,
-        verdict,
-    };
-    let of_flags = argparse::judge(table, release, &flags.raw).into_iter().map(|mut verdict| {
-        // Platform plugins of vLLM add flags when it starts.
-        let platforms = ["tpu", "ascend", "gaudi", "hpu", "neuron"];
-        if verdict.hint == "remove it" && platforms.iter().any(|name| image.contains(name)) {
-            verdict.is_certain = false;
-        }
-        judged(engine.path.clone(), template.args_field(), verdict)
-    });
+    let code = Code::ServingEngineFlags;
+    let mut of_flags = argparse::judge(table, release, &flags.raw);
+    // Platform plugins of vLLM add flags when it starts.
+    if ["tpu", "ascend", "gaudi", "hpu", "neuron"].iter().any(|name| image.contains(name)) {
+        let unknown = of_flags.iter_mut().filter(|verdict| verdict.hint == "remove it");
+        unknown.for_each(|verdict| verdict.is_certain = false);
+    }
 
     let script = flags.raw.join(" ");
     let variables = list(engine.container, "env").iter().map(|variable| text(variable, "name"));
     let names: Vec<&str> = variables.clone().filter(|name| !script.contains(name)).collect();
-    let of_variables = variables::judge(table, release, &names).into_iter().map(|verdict| {
+    let mut of_variables = variables::judge(table, release, &names);
+    for verdict in &mut of_variables {
         let index = variables.clone().position(|name| name == verdict.path);
-        let path = format!("{}.env[{}]", engine.path, index.unwrap_or_default());
-        judged(path, "engine.env", verdict)
-    });
-    of_flags.chain(of_variables).collect()
+        verdict.path = format!(".env[{}]", index.unwrap_or_default());
+    }
+    placed(code, template.owner, &engine.path, template.args_field(), of_flags)
+        .chain(placed(code, template.owner, &engine.path, "engine.env", of_variables))
+        .collect()
 }
 
 /// Returns the picker's program, and its release.

@@ -3,7 +3,7 @@
 use super::super::invariants::{Found, Reporter};
 use super::super::plugins;
 use super::super::view::View;
-use super::super::view::pods::{Part, Template, list, text, text_or};
+use super::super::view::pods::{Part, Template, is_placeholder, list, text, text_or};
 use super::keys::{self, Report};
 use crate::diag::suggest;
 use serde_json::Value as Json;
@@ -101,7 +101,11 @@ fn references(config: &Json, report: &mut Report<'_>) {
     }
 }
 
-/// Reports profiles that the only handler of profiles, that of disaggregation, does not run.
+/// The roles of pods that disaggregation has profiles for.
+const ROLES: [&str; 3] = ["encode", "prefill", "decode"];
+
+/// Reports profiles that the only handler of profiles, that of disaggregation, does not run, or runs for
+/// another role than that of their filter.
 fn unused_profiles(config: &Json, report: &mut Report<'_>) {
     let is_handler = |plugin: &&Json| may_handle(text(plugin, "type"));
     let handlers: Vec<&Json> = list(config, "plugins").iter().filter(is_handler).collect();
@@ -110,16 +114,28 @@ fn unused_profiles(config: &Json, report: &mut Report<'_>) {
     if !matches!(kind, "disagg-profile-handler" | "pd-profile-handler") {
         return;
     }
-    let used = ["encode", "prefill", "decode"].map(|role| {
+    let used = ROLES.map(|role| {
         let said = |pointer: &str| handler.pointer(&format!("/parameters/{pointer}"))?.as_str();
         said(&format!("{role}Profile")).or(said(&format!("profiles/{role}"))).unwrap_or(role)
     });
+    let types = types(config);
     for (index, profile) in list(config, "schedulingProfiles").iter().enumerate() {
         let name = text(profile, "name");
-        if !name.is_empty() && !used.contains(&name) {
-            let message = format!("profile `{name}` is not one that `{kind}` runs");
-            let place = format!(".schedulingProfiles[{index}].name");
-            report(&place, message, suggest::hint(name, &used, "profiles"));
+        let place = format!(".schedulingProfiles[{index}].name");
+        let Some(at) = used.iter().position(|used| *used == name) else {
+            if !name.is_empty() {
+                let message = format!("profile `{name}` is not one that `{kind}` runs");
+                report(&place, message, suggest::hint(name, &used, "profiles"));
+            }
+            continue;
+        };
+        let role = ROLES[at];
+        let plugins = list(profile, "plugins").iter();
+        let roles =
+            plugins.filter_map(|one| types.get(text(one, "pluginRef"))?.strip_suffix("-filter"));
+        for other in roles.filter(|other| *other != role && ROLES.contains(other)) {
+            let message = format!("profile `{name}` is for {role}, but has `{other}-filter`");
+            report(&place, message, format!("use `{role}-filter`"));
         }
     }
 }
@@ -168,7 +184,8 @@ pub(crate) fn model(view: &View<'_>, found: &mut Found) {
                 continue;
             }
             let role = template.role().unwrap_or_default();
-            served.extend(engine.names().first().map(|name| (*name, role)));
+            let first = engine.names().into_iter().next().filter(|name| !is_placeholder(name));
+            served.extend(first.map(|name| (name, role)));
         }
         served.sort_unstable();
         served.dedup_by_key(|(name, _)| *name);
@@ -192,7 +209,8 @@ pub(crate) fn model(view: &View<'_>, found: &mut Found) {
             for engine in pods.iter().filter_map(|template| template.engine.as_ref()) {
                 let known: Vec<&str> =
                     engine.names().into_iter().chain(engine.model.as_deref()).collect();
-                if let Some(served) = known.first().filter(|_| !known.contains(&name)) {
+                let is_known = |served: &&&str| !known.contains(&name) && !is_placeholder(served);
+                if let Some(served) = known.first().filter(is_known) {
                     let message = format!(
                         "plugin `{kind}` has modelName `{name}`, but the pods serve `{served}`"
                     );

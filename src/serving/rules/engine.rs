@@ -1,6 +1,7 @@
 //! Invariants of engine pods.
 
 use super::super::invariants::Found;
+use super::super::releases::image::has_capitals;
 use super::super::view::pods::{
     Engine, Part, Program, Sidecar, Template, accelerators, all_containers, commands, declared,
     is_placeholder, list, port_number, text,
@@ -293,6 +294,9 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
         } else if stands.iter().any(|part| image.contains(part)) {
             let message = format!("image `{image}` is a placeholder");
             found.push(message, "replace it with the image").field(field);
+        } else if image.contains(char::is_whitespace) || has_capitals(image) {
+            let message = format!("`{image}` is no reference of an image");
+            found.push(message, "write REPOSITORY:TAG in lower-case letters").field(field);
         } else if !image.contains("@sha256:") {
             let message = format!("image `{image}` is not pinned by digest");
             let finding = found.push(message, "add its digest: `NAME:TAG@sha256:…`").warning();

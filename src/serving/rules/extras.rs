@@ -3,11 +3,34 @@
 use super::super::invariants::Found;
 use super::super::view::pods::{Part, Template, is_placeholder, text, text_or};
 use super::super::view::{Manifest, View};
+use crate::diag::{Code, Severity};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Reports bounds of autoscalers, and of KServe's services, that exclude each other.
+fn bounds(view: &View<'_>, found: &mut Found) {
+    let services = view.of_kind("LLMInferenceService");
+    let scalings = ["/spec/scaling", "/spec/prefill/scaling"];
+    let of_services = services.flat_map(|one| scalings.map(|pointer| (one, pointer)));
+    let scalers = SCALERS.iter().flat_map(|kind| view.of_kind(kind)).map(|one| (one, "/spec"));
+    for ((owner, object), pointer) in scalers.chain(of_services) {
+        let Some(spec) = object.json.pointer(pointer) else { continue };
+        let number = |keys: [&str; 2]| keys.iter().find_map(|key| spec.get(*key)?.as_u64());
+        let least = number(["minReplicas", "minReplicaCount"]);
+        let most = number(["maxReplicas", "maxReplicaCount"]);
+        if let (Some(least), Some(most)) = (least, most)
+            && least > most
+        {
+            let message = format!("{object} has at least {least} and at most {most} replicas");
+            let hint = "raise the maximum, or lower the minimum";
+            found.push(owner, pointer.replace('/', "."), message, hint);
+        }
+    }
+}
+
 /// Checks that every autoscaler has an existing target that no other one scales.
 pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
+    bounds(view, found);
     // KEDA's default kind is Deployment.
     let target = |scaler: &'_ Manifest| {
         let target = scaler.spec().get("scaleTargetRef")?;
@@ -26,17 +49,6 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
 
     let mut seen: BTreeMap<(&str, String), &Manifest> = BTreeMap::new();
     for (owner, scaler) in scalers() {
-        let number =
-            |keys: [&str; 2]| keys.iter().find_map(|key| scaler.spec().get(*key)?.as_u64());
-        let least = number(["minReplicas", "minReplicaCount"]);
-        let most = number(["maxReplicas", "maxReplicaCount"]);
-        if let (Some(least), Some(most)) = (least, most)
-            && least > most
-        {
-            let message = format!("{scaler} has at least {least} and at most {most} replicas");
-            found.push(owner, ".spec", message, "raise the maximum, or lower the minimum");
-        }
-
         let mut of_scaler = found.at(owner, ".spec.scaleTargetRef");
         let Some((kind, name)) = target(scaler) else { continue };
         let label = format!("{kind}/{name}");
@@ -80,6 +92,11 @@ pub(crate) fn disruption(view: &View<'_>, found: &mut Found) {
             let value = spec.get(key)?;
             value.as_u64().or_else(|| value.as_str()?.parse().ok())
         };
+        if spec.get("minAvailable").is_some() && spec.get("maxUnavailable").is_some() {
+            let message = format!("{budget} has both `minAvailable` and `maxUnavailable`");
+            let finding = found.push(owner, ".spec", message, "remove one of them");
+            finding.code(Code::ServingPod).severity = Some(Severity::Error);
+        }
         let never = whole("maxUnavailable") == Some(0)
             || text(spec, "maxUnavailable") == "0%"
             || text(spec, "minAvailable") == "100%";

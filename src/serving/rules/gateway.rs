@@ -15,12 +15,23 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
                 parent_of(view, route, owner, parent, &path, found);
             }
         }
-        for (index, rule) in list(route.spec(), "rules").iter().enumerate() {
-            let path = format!(".spec.rules[{index}].backendRefs");
+        for (at, rule) in list(route.spec(), "rules").iter().enumerate() {
+            let path = format!(".spec.rules[{at}].backendRefs");
             let backends = list(rule, "backendRefs");
             if !backends.is_empty() && backends.iter().all(|one| number(one, "weight") == Some(0)) {
                 let message = format!("all backends of a rule of {route} have weight 0");
                 found.push(owner, &path, message, "give a backend a weight of 1 or more");
+            }
+            // A rule of the CRD that its schema does not have.
+            for (index, one) in list(rule, "matches").iter().enumerate() {
+                let asked = one.get("path").unwrap_or(&Json::Null);
+                let value = text_or(asked, "value", "/");
+                let is_pattern = text(asked, "type") == "RegularExpression";
+                if !value.starts_with('/') && !is_pattern && !is_placeholder(value) {
+                    let message = format!("path `{value}` of {route} does not begin with `/`");
+                    let path = format!(".spec.rules[{at}].matches[{index}].path.value");
+                    found.push(owner, path, message, format!("write `/{value}`"));
+                }
             }
             for (index, backend) in backends.iter().enumerate() {
                 backend_of(view, route, owner, backend, &format!("{path}[{index}]"), found);

@@ -5,9 +5,9 @@ use super::super::view::pods::{Engine, Part, Template, accelerators, commands, l
 use super::super::view::{Manifest, View};
 use super::engine::{devices_of, ranks};
 use super::join::leader_of;
+use super::program::misspelt;
 use crate::diag::suggest;
 use serde_json::Value as Json;
-use std::collections::BTreeSet;
 
 /// Returns the specs of groups with their manifest index and path.
 fn specs<'a>(view: &View<'a>) -> Vec<(usize, String, &'a Json)> {
@@ -90,7 +90,7 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
         let size = template.size;
         for (container, path) in template.containers() {
             let mut found = found.at(template.owner, path);
-            for name in misspelt(container) {
+            for name in misspelt(container, VARIABLES) {
                 let hint = suggest::hint(&name, VARIABLES, "variables");
                 found.push(format!("LeaderWorkerSet sets no variable `{name}`"), hint);
             }
@@ -120,24 +120,6 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
             found.push(template.owner, template.spec_path.as_str(), message, hint);
         }
     }
-}
-
-/// Returns the variables in a container that are nearly those of LeaderWorkerSet, and that nothing sets.
-fn misspelt(container: &Json) -> BTreeSet<String> {
-    let variables = list(container, "env");
-    let values = variables.iter().map(|variable| text(variable, "value").to_owned());
-    let texts: Vec<String> = words(container).into_iter().chain(values).collect();
-    let parts =
-        texts.iter().flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
-    let is_set = |name: &str| {
-        variables.iter().any(|variable| text(variable, "name") == name)
-            || texts.iter().any(|text| text.contains(&format!("{name}=")))
-    };
-    parts
-        .filter(|part| part.starts_with("LWS_") && !VARIABLES.contains(part))
-        .filter(|name| !is_set(name) && suggest::nearest(name, VARIABLES).is_some())
-        .map(str::to_owned)
-        .collect()
 }
 
 /// Checks that a rollout can replace pods of a group.

@@ -23,25 +23,6 @@ pub(super) struct End<'v> {
     spec: Option<&'v Json>,
 }
 
-/// A NetworkPolicy that does not allow a connection.
-pub(super) struct Blocking<'a> {
-    owner: usize,
-    policy: &'a Manifest,
-    /// The key of its rules.
-    rules: &'static str,
-}
-
-impl Blocking<'_> {
-    /// Reports that it does not allow what is named.
-    pub(super) fn report<'f>(&self, what: &str, found: &'f mut Found) -> &'f mut Finding {
-        let message = format!("{} does not allow {what}", self.policy);
-        let hint = format!("add a rule to `{}`", self.rules);
-        found
-            .push(self.owner, format!(".spec.{}", self.rules), message, hint)
-            .field("network-policy")
-    }
-}
-
 impl<'v> End<'v> {
     /// Returns the pods of a template.
     pub(super) fn of_pods(template: &'v Template<'_>) -> Self {
@@ -85,13 +66,30 @@ impl<'v> End<'v> {
     }
 }
 
-/// Returns a NetworkPolicy that selects an end of a connection, if none of those that do allows it.
-pub(super) fn blocking<'a>(
+/// Reports that a NetworkPolicy does not allow connections to one of these ports; `what` names them, with
+/// `PORT` for the port.
+pub(super) fn report<'f>(
+    view: &View<'_>,
+    (client, server): (&End<'_>, &End<'_>),
+    ports: &[u32],
+    what: &str,
+    found: &'f mut Found,
+) -> Option<&'f mut Finding> {
+    let blocked = |port: &u32| Some((*port, blocking(view, client, server, *port)?));
+    let (port, (owner, policy, rules)) = ports.iter().find_map(blocked)?;
+    let message = format!("{policy} does not allow {}", what.replace("PORT", &port.to_string()));
+    let hint = format!("add a rule to `{rules}`");
+    Some(found.push(owner, format!(".spec.{rules}"), message, hint).field("network-policy"))
+}
+
+/// Returns a NetworkPolicy that selects an end of a connection, if none of those that do allows it, and
+/// the key of its rules.
+fn blocking<'a>(
     view: &View<'a>,
     client: &End<'_>,
     server: &End<'_>,
     port: u32,
-) -> Option<Blocking<'a>> {
+) -> Option<(usize, &'a Manifest, &'static str)> {
     let ends = [
         ("Ingress", "ingress", "from", server, client),
         ("Egress", "egress", "to", client, server),
@@ -122,7 +120,7 @@ pub(super) fn blocking<'a>(
             if list(spec, rules).iter().any(allows) {
                 return None;
             }
-            blocking = Some(Blocking { owner, policy, rules });
+            blocking = Some((owner, policy, rules));
         }
         blocking
     })
@@ -144,14 +142,9 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
         return;
     }
     let mut check = |client: &End<'_>, server: &End<'_>, ports: &[u32]| {
-        let first =
-            ports.iter().find_map(|port| Some((port, blocking(view, client, server, *port)?)));
-        if let Some((port, policy)) = first {
-            let (from, to) = (&client.name, &server.name);
-            policy.report(&format!("connections from {from} to port {port} of {to}"), found);
-        }
+        let what = format!("connections from {} to port PORT of {}", client.name, server.name);
+        report(view, (client, server), ports, &what, found);
     };
-
     for (_, pool) in view.pools() {
         let gateways = gateways(view, pool);
         let pickers = view.pickers.iter().filter(|picker| {

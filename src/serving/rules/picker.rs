@@ -11,10 +11,6 @@ use std::collections::BTreeSet;
 /// Default of `--grpc-port`.
 const USUAL_PORT: u32 = 9_002;
 
-/// Services of the health check of pickers with leader election; without, all names are known.
-const HEALTH_SERVICES: &[&str] =
-    &["", "liveness", "readiness", "envoy.service.ext_proc.v3.ExternalProcessor"];
-
 /// Returns the Service that a pool references, with its manifest index.
 pub(super) fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize, &'a Manifest)> {
     let name = pool.json.pointer("/spec/endpointPickerRef/name")?.as_str()?;
@@ -282,19 +278,6 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
                 let message =
                     format!("{probe} of {picker} sends HTTP to port {port}, which is gRPC");
                 found.push(message, "write `grpc: {port: 9003}` instead of `httpGet`");
-            }
-
-            let service = at("grpc/service").and_then(Json::as_str).unwrap_or_default();
-            if flags.is_on("ha-enable-leader-election")
-                && !HEALTH_SERVICES.contains(&service)
-                && !is_placeholder(service)
-            {
-                let message = format!(
-                    "{probe} of {picker} checks the service `{service}`, which pickers with leader \
-                     election do not have"
-                );
-                let hint = "write `service: readiness`, or `liveness` for the livenessProbe";
-                found.push(message, hint);
             }
         }
     }

@@ -2,16 +2,16 @@
 //! reject.
 
 use super::super::invariants::Found;
-use super::super::releases::kinds;
+use super::super::releases::{VLLM, kinds};
 use super::super::view::View;
 use super::super::view::pods::{
     Engine, Program, Template, Variable, all_containers, is_placeholder, list, text, variable,
 };
 use crate::bundle::{self, MissingField, TypeCheck};
 use crate::diag::{Code, Severity, suggest};
-use crate::ir::{path_of, quantity};
+use crate::ir::{Object, Origin, Value, dns_subdomain, path_of, quantity};
+use crate::passes;
 use serde_json::{Value as Json, json};
-use std::collections::BTreeSet;
 
 /// A pod spec to check: manifest, path and spec.
 pub(super) type Pod<'v> = (usize, String, &'v Json);
@@ -34,10 +34,19 @@ pub(super) fn pods<'v>(view: &'v View<'_>) -> Vec<Pod<'v>> {
 /// Checks objects and pods against their types in the Kubernetes API, and the thresholds of probes.
 pub(crate) fn types(view: &View<'_>, found: &mut Found) {
     for (owner, manifest) in view.manifests.iter().enumerate() {
-        // Pods are below, and schemas are large.
-        if !matches!(manifest.kind(), "Deployment" | "CustomResourceDefinition") {
-            let checked = bundle::check_object(manifest.json.clone());
-            mistyped(&manifest.to_string(), owner, &manifest.json, &checked, ("", ""), found);
+        if manifest.kind() == "CustomResourceDefinition" {
+            continue;
+        }
+        let label = manifest.to_string();
+        let checked = bundle::check_object(manifest.json.clone());
+        mistyped(&label, owner, &manifest.json, &checked, ("", ""), found);
+        refused(&label, owner, &manifest.json, ("", ""), found);
+        let has_free_name = matches!(manifest.group(), "rbac.authorization.k8s.io" | "");
+        let name = manifest.name();
+        let fault = dns_subdomain(name).err().filter(|_| !has_free_name && !name.is_empty());
+        if let Some(why) = fault.filter(|_| !is_placeholder(name)) {
+            let message = format!("`{name}` is no name of an object: {why}");
+            found.push(owner, ".metadata.name", message, "rename it").field("name");
         }
     }
     // KServe merges pods with those of presets, so they are checked as they are written.
@@ -49,14 +58,18 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
     let others = pods(view).into_iter().filter(|(owner, ..)| !is_of_kserve(*owner));
     for (owner, path, spec) in others.chain(written) {
         let label = view.manifests[owner].to_string();
-        let template = json!({"spec": {"template": {"spec": spec}}, "apiVersion": "apps/v1", "kind": "Deployment"});
+        let mut template = json!({"spec": {"template": {"spec": spec}}, "apiVersion": "apps/v1", "kind": "Deployment"});
+        // Pods of Jobs have other policies; a Deployment is checked above.
+        template["spec"]["template"]["spec"]["restartPolicy"] = Json::Null;
         let mut checked = bundle::check_object(template.clone());
         // Controllers merge what they add, such as the handler of a probe, and have fields of their own.
         let is_in_pod = |missing: &MissingField| missing.path.starts_with(".spec.template.spec.");
         let is_whole = !is_completed(view, owner);
         checked.missing.retain(|missing| is_whole && !is_of_kserve(owner) && is_in_pod(missing));
         checked.unknown_fields.retain(|_| is_whole || is_of_kserve(owner));
-        mistyped(&label, owner, &template, &checked, (".spec.template.spec", &path), found);
+        let place = (".spec.template.spec", path.as_str());
+        mistyped(&label, owner, &template, &checked, place, found);
+        refused(&label, owner, &template, place, found);
 
         for (container, path) in all_containers(spec, &path) {
             for probe in ["livenessProbe", "startupProbe"] {
@@ -110,6 +123,25 @@ fn mistyped(
     }
 }
 
+/// Reports what the API server refuses, except for what other rules report with better hints, and for
+/// texts that other tools fill in.
+fn refused(label: &str, owner: usize, json: &Json, place: (&str, &str), found: &mut Found) {
+    const OTHERS: [&str; 2] = ["mounts undefined", "without an image"];
+    let Value::Map(root) = Value::from(json.clone()) else { return };
+    for (path, what) in passes::refused(&Object::new(*root, Origin::Stub)) {
+        let is_in_pod = path.starts_with(place.0);
+        if is_in_pod && !is_placeholder(&what) && !OTHERS.iter().any(|one| what.contains(one)) {
+            let path = path.replacen(place.0, place.1, 1);
+            let finding = found.push(owner, path, format!("{label} {what}"), "fix it");
+            // llm-d's guides have such pods.
+            if what.starts_with("has duplicate port name") && finding.path.contains(".containers[")
+            {
+                finding.warning();
+            }
+        }
+    }
+}
+
 /// Returns true if a controller adds volumes to the pods of this manifest.
 fn is_completed(view: &View<'_>, owner: usize) -> bool {
     view.templates_of(owner).any(|template| template.completed)
@@ -144,7 +176,7 @@ const FIELDS: [&str; 9] = [
 ];
 const MAPS: [&str; 2] = ["metadata.labels[", "metadata.annotations["];
 
-/// Checks that mounts have volumes, and that names in a pod are unique.
+/// Checks that mounts have volumes, and variables known fields.
 pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
     for (owner, path, spec) in pods(view) {
         let manifest = &view.manifests[owner];
@@ -152,22 +184,11 @@ pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
             list(spec, "volumes").iter().map(|volume| text(volume, "name")).collect();
         claims(&manifest.json, &mut volumes);
 
-        let mut names = BTreeSet::new();
         for (container, path) in all_containers(spec, &path) {
             let name = text(container, "name");
-            if !names.insert(name) && !name.is_empty() {
-                let message = format!("two containers of {manifest} are named `{name}`");
-                found.push(owner, &path, message, "give each container its own name");
-            }
-            let mut paths = BTreeSet::new();
             for (index, mount) in list(container, "volumeMounts").iter().enumerate() {
                 let path = format!("{path}.volumeMounts[{index}]");
-                let (wanted, place) = (text(mount, "name"), text(mount, "mountPath"));
-                if !paths.insert(place) && !is_placeholder(place) {
-                    let message = format!("container `{name}` mounts two volumes at {place}");
-                    let hint = "use another path for one of them";
-                    found.push(owner, format!("{path}.mountPath"), message, hint);
-                }
+                let wanted = text(mount, "name");
                 if !volumes.contains(&wanted) && !is_placeholder(wanted) {
                     let message = format!(
                         "container `{name}` mounts volume `{wanted}`, which the pod does not have"
@@ -180,14 +201,6 @@ pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
             }
 
             for (index, variable) in list(container, "env").iter().enumerate() {
-                let has_value = variable.get("value").is_some_and(|v| !v.is_null() && v != "");
-                let has_source = variable.get("valueFrom").is_some_and(|source| !source.is_null());
-                if has_value && has_source {
-                    let name = text(variable, "name");
-                    let message = format!("variable `{name}` has both `value` and `valueFrom`");
-                    let path = format!("{path}.env[{index}]");
-                    found.push(owner, path, message, "remove one of them");
-                }
                 let field =
                     variable.pointer("/valueFrom/fieldRef/fieldPath").and_then(Json::as_str);
                 let is_known = |field: &&str| {
@@ -199,14 +212,6 @@ pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
                     let message = format!("`{field}` is no field for an environment variable");
                     let path = format!("{path}.env[{index}].valueFrom.fieldRef.fieldPath");
                     found.push(owner, path, message, suggest::hint(field, &FIELDS, "fields"));
-                }
-            }
-            let mut ports = BTreeSet::new();
-            for port in list(container, "ports").iter().map(|port| text(port, "name")) {
-                if !port.is_empty() && !ports.insert(port) {
-                    let message = format!("two ports of container `{name}` are named `{port}`");
-                    let hint = "give each port its own name";
-                    found.push(owner, format!("{path}.ports"), message, hint).warning();
                 }
             }
         }
@@ -282,22 +287,13 @@ fn unrequested(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) 
     );
 }
 
-/// Variables with ports of the engines that Service links set to an address: those of a Service
-/// `vllm` are VLLM_PORT, VLLM_SERVICE_HOST and others.
-const LINKED: &[(Program, &str, &str)] = &[
-    (Program::Vllm, "vllm", "VLLM_PORT"),
-    (Program::Vllm, "vllm-dp-master", "VLLM_DP_MASTER_PORT"),
-    (Program::Vllm, "vllm-nixl-side-channel", "VLLM_NIXL_SIDE_CHANNEL_PORT"),
-    (Program::Vllm, "vllm-ec-side-channel", "VLLM_EC_SIDE_CHANNEL_PORT"),
-    (Program::Vllm, "vllm-p2p-side-channel", "VLLM_P2P_SIDE_CHANNEL_PORT"),
-    (Program::Vllm, "vllm-mooncake-bootstrap", "VLLM_MOONCAKE_BOOTSTRAP_PORT"),
-];
-
-/// Checks that variables with ports are ports, and that no Service has the name of one.
+/// Checks that variables with ports are ports, and that no Service has the name of one: those of a Service
+/// `vllm` are VLLM_PORT, VLLM_SERVICE_HOST and others, with its address.
 pub(crate) fn service_links(view: &View<'_>, found: &mut Found) {
-    for (template, engine) in view.engines() {
-        let linked = || LINKED.iter().filter(|(program, ..)| *program == engine.program);
-        for (_, _, name) in linked() {
+    let mut ports = VLLM.env.names(None);
+    ports.retain(|name| name.ends_with("_PORT"));
+    for (template, engine) in view.engines().filter(|(_, one)| one.program == Program::Vllm) {
+        for name in &ports {
             let Some(Variable::Text(value)) = variable(engine.container, name) else { continue };
             let is_port = value.trim().parse::<u32>().is_ok_and(|n| (1..=65_535).contains(&n));
             if !is_port && !value.is_empty() && !is_placeholder(value) {
@@ -312,9 +308,9 @@ pub(crate) fn service_links(view: &View<'_>, found: &mut Found) {
         let is_off = template.spec.get("enableServiceLinks").and_then(Json::as_bool) == Some(false);
         let is_set =
             |name: &str| list(engine.container, "env").iter().any(|v| text(v, "name") == name);
-        for (_, name, variable) in linked().filter(|(_, _, variable)| !is_off && !is_set(variable))
-        {
-            for (_, service) in view.all_named("Service", name, template.manifest.namespace()) {
+        for variable in ports.iter().filter(|variable| !is_off && !is_set(variable)) {
+            let name = variable.trim_end_matches("_PORT").to_lowercase().replace('_', "-");
+            for (_, service) in view.all_named("Service", &name, template.manifest.namespace()) {
                 // Services without an address have no links.
                 let spec = service.spec();
                 if text(spec, "clusterIP") == "None" || text(spec, "type") == "ExternalName" {

@@ -6,7 +6,6 @@ use super::super::view::pods::{Part, Sidecar, list, text, text_or, words};
 use super::super::view::{Manifest, Picker, View, group_of};
 use super::ranges;
 use crate::diag::suggest;
-use crate::ir::is_label_value;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -19,14 +18,13 @@ pub(super) fn ports(pool: &Manifest) -> Vec<u32> {
     list(pool.spec(), "targetPorts").iter().filter_map(number).collect()
 }
 
-/// Checks the validation rules of the CRDs.
+/// Checks the validation rules of the CRDs that their schemas do not have.
 pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
     for (owner, pool) in view.pools() {
         // Other versions have other fields; `serving-api` checks if they are served.
         if pool.api_version() == view.profile.pool {
-            ports_and_fields(view, owner, pool, found);
+            ports_and_fields(owner, pool, found);
             picker_reference(view, owner, pool, found);
-            selector(owner, pool, found);
         }
     }
 
@@ -148,19 +146,12 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
     }
 }
 
-fn ports_and_fields(view: &View<'_>, owner: usize, pool: &Manifest, found: &mut Found) {
+fn ports_and_fields(owner: usize, pool: &Manifest, found: &mut Found) {
     let ports = ports(pool);
     let unique: BTreeSet<&u32> = ports.iter().collect();
-    let most = view.profile.most_ports;
-    let fits = (1..=most).contains(&ports.len());
-    if !fits || unique.len() < ports.len() || ports.iter().any(|p| !(1..=65_535).contains(p)) {
-        let message = match ports.len() {
-            0 => format!("{pool} has no ports"),
-            count => format!("{pool} has {count} ports: {}", ranges(&ports)),
-        };
-        let hint = format!(
-            "use 1 to {most} unique ports from 1 to 65535, for example with fewer ranks per pod"
-        );
+    if unique.len() < ports.len() {
+        let message = format!("{pool} has a port twice: {}", ranges(&ports));
+        let hint = "write each port once";
         found.push(owner, ".spec.targetPorts", message, hint).field("topology");
     }
 
@@ -182,13 +173,6 @@ fn ports_and_fields(view: &View<'_>, owner: usize, pool: &Manifest, found: &mut 
 }
 
 fn picker_reference(view: &View<'_>, owner: usize, pool: &Manifest, found: &mut Found) {
-    if let Some(protocol) = pool.text("/spec/appProtocol")
-        && !matches!(protocol, "http" | "kubernetes.io/h2c")
-    {
-        let message = format!("unsupported appProtocol `{protocol}`");
-        found.push(owner, ".spec.appProtocol", message, "write `http` or `kubernetes.io/h2c`");
-    }
-
     let reference = pool.spec().get("endpointPickerRef");
     if reference.is_none() && view.profile.needs_picker {
         let message = format!("{pool} has no endpointPickerRef");
@@ -201,31 +185,5 @@ fn picker_reference(view: &View<'_>, owner: usize, pool: &Manifest, found: &mut 
         let path = ".spec.endpointPickerRef.kind";
         let finding = found.push(owner, path, message, "reference the Service of the picker");
         finding.warning().why("Gateways support Services only", "GAIE InferencePool API");
-    }
-    if let Some(mode) = pool.text("/spec/endpointPickerRef/failureMode")
-        && !matches!(mode, "FailOpen" | "FailClose")
-    {
-        let message = format!("unknown failureMode `{mode}`");
-        let path = ".spec.endpointPickerRef.failureMode";
-        found.push(owner, path, message, "write `FailOpen` or `FailClose`");
-    }
-}
-
-fn selector(owner: usize, pool: &Manifest, found: &mut Found) {
-    let labels = pool.map("/spec/selector/matchLabels");
-    let others = pool.map("/spec/selector").is_some_and(|selector| selector.len() > 1);
-    if others || labels.is_none_or(|labels| labels.is_empty() || labels.len() > 64) {
-        let message = format!("{pool} must select by 1 to 64 `matchLabels` only");
-        found.push(owner, ".spec.selector", message, "use a label of the pods with a server");
-    }
-
-    for (key, value) in labels.into_iter().flatten() {
-        let value = value.as_str().filter(|value| is_label_value(value));
-        let name = key.rsplit('/').next().unwrap_or_default();
-        if value.is_none() || name.is_empty() || !is_label_value(name) {
-            let message = format!("{pool} selects by `{key}`, which is not a valid label");
-            let hint = "use names and values of at most 63 letters, digits and `-_.`";
-            found.push(owner, ".spec.selector.matchLabels", message, hint);
-        }
     }
 }

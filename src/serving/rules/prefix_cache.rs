@@ -100,7 +100,7 @@ fn events(index: &Index<'_>, engine: &Engine<'_>, flags: &Flags, mut found: Repo
         found.push(message, "write `\"publisher\": \"zmq\"`");
     }
     let subscribed = index.parameters.get("kvEventsConfig").unwrap_or(&Json::Null);
-    topic(text(&config, "topic"), subscribed, engine, flags, &mut found);
+    topic(text(&config, "topic"), subscribed, engine, &mut found);
     endpoint(text_or(&config, "endpoint", "tcp://*:5557"), subscribed, &mut found);
 }
 
@@ -178,13 +178,7 @@ fn hash_seeds(index: &Index<'_>, pods: &[&Template<'_>], found: &mut Found) {
 }
 
 /// Checks that topics begin with what the picker subscribes to, and end with the model.
-fn topic(
-    topic: &str,
-    subscribed: &Json,
-    engine: &Engine<'_>,
-    flags: &Flags,
-    found: &mut Reporter<'_>,
-) {
+fn topic(topic: &str, subscribed: &Json, engine: &Engine<'_>, found: &mut Reporter<'_>) {
     let filter = subscribed.get("topicFilter").and_then(Json::as_str).unwrap_or("kv@");
     let starts_unknown = topic.get(..2).is_some_and(is_placeholder);
     if !is_placeholder(filter) && !topic.starts_with(filter) && !starts_unknown {
@@ -194,10 +188,7 @@ fn topic(
     }
 
     // The picker looks blocks up by the model of the request, and stores them by that of the topic.
-    let mut served = flags.all("served-model-name");
-    if served.is_empty() {
-        served.extend(engine.model.as_deref());
-    }
+    let served = engine.names();
     let of_topic = topic.rsplit_once('@').map(|(_, model)| model).filter(|model| !model.is_empty());
     let is_known = |name: &&str| !is_placeholder(name);
     if let Some(model) = of_topic.filter(|_| topic.matches('@').count() > 1).filter(is_known)

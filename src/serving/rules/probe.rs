@@ -2,6 +2,7 @@
 //! that a model takes to load.
 
 use super::super::invariants::{Found, Reporter};
+use super::super::releases::{SGLANG, VLLM};
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
@@ -10,42 +11,6 @@ use super::super::view::pods::{
 use serde_json::Value as Json;
 
 const PROBES: [&str; 3] = ["startupProbe", "readinessProbe", "livenessProbe"];
-
-/// Paths that answer GET requests of vLLM's server, by its routers.
-const VLLM_PATHS: &[&str] = &[
-    "/health",
-    "/ping",
-    "/load",
-    "/version",
-    "/metrics",
-    "/v1/models",
-    "/docs",
-    "/openapi.json",
-    "/is_paused",
-    "/is_sleeping",
-    "/server_info",
-    "/tokenizer_info",
-    "/get_tokenizer_info",
-    "/is_scaling_elastic_ep",
-];
-/// Paths that answer GET requests of SGLang's server.
-const SGLANG_PATHS: &[&str] = &[
-    "/health",
-    "/health_generate",
-    "/ping",
-    "/v1/models",
-    "/model_info",
-    "/get_model_info",
-    "/server_info",
-    "/get_server_info",
-    "/weight_version",
-    "/get_weight_version",
-    "/metrics",
-    "/get_load",
-    "/v1/loads",
-    "/docs",
-    "/openapi.json",
-];
 
 /// An HTTP probe of an engine.
 struct Probe<'p> {
@@ -242,14 +207,14 @@ fn answers(
     let path = text(probe.get, "path").split('?').next().unwrap_or_default();
     let path = Some(path.trim_end_matches('/')).filter(|path| !path.is_empty()).unwrap_or("/");
     let is_sglang = engine.program == Program::Sglang;
-    let (paths, server) = if is_sglang { (SGLANG_PATHS, "SGLang") } else { (VLLM_PATHS, "vLLM") };
+    let table = if is_sglang { &*SGLANG } else { &*VLLM };
     let adds_paths = ["middleware", "root-path", "tool-server", "grpc"];
     // The supervisor of ranks serves other paths.
     let is_supervised = engine.has_port_for_each_rank() && path == "/readyz";
     let has_others = is_supervised || adds_paths.iter().any(|flag| flags.has(flag));
-    if !has_others && !is_placeholder(path) && !paths.contains(&path) {
+    if !has_others && !is_placeholder(path) && !table.paths.has(path, None) {
         let right = if name == "readinessProbe" { "/v1/models" } else { "/health" };
-        let message = format!("{name} uses path `{path}`, which {server} does not serve");
+        let message = format!("{name} uses path `{path}`, which {} does not serve", table.program);
         found.push(message, format!("write `path: {right}`"));
         return;
     }

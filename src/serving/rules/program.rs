@@ -1,10 +1,13 @@
 //! Invariants of the programs that containers start: their names, and the metrics that pickers read.
 
 use super::super::invariants::Found;
+use super::super::releases::{SGLANG, VLLM, image};
 use super::super::view::View;
-use super::super::view::pods::{Program, commands, is_placeholder, list, text};
+use super::super::view::pods::{Program, commands, is_placeholder, list, text, words};
+use super::pod::is_typo;
 use crate::diag::suggest;
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 /// Commands of vLLM.
 const VLLM_COMMANDS: &[&str] =
@@ -43,6 +46,73 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
             }
         }
     }
+}
+
+/// Checks that the image of an engine has its program, and that scripts use variables that are set.
+pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
+    for (template, engine) in view.engines() {
+        let mut found = found.at(template.owner, &engine.path).field("engine.image");
+        let image = text(engine.container, "image");
+        let tables = [&*VLLM, &*SGLANG];
+        let mut others = tables.into_iter().filter(|one| image::is_of(image, one.key));
+        if let (Some(own), Some(other)) = (engine.program.table(), others.next())
+            && !image::is_of(image, own.key)
+        {
+            let (own, other) = (own.program, other.program);
+            let message = format!("the command starts {own}, but `{image}` is an image of {other}");
+            found.push(message, "use the image of the program");
+        }
+    }
+    for template in &view.templates {
+        for (container, path) in template.containers() {
+            let set = set_variables(container);
+            let set: Vec<&str> = set.iter().map(String::as_str).collect();
+            // Files and images may set others, so only typing errors count.
+            for name in misspelt(container, &set) {
+                let message = format!("nothing sets the variable `{name}`");
+                let hint = suggest::hint(&name, &set, "variables");
+                found.push(template.owner, &path, message, hint).warning();
+            }
+        }
+    }
+}
+
+/// Returns the text of a container in which variables are set or used.
+fn texts(container: &Json) -> Vec<String> {
+    let values = list(container, "env").iter().map(|variable| text(variable, "value").to_owned());
+    words(container).into_iter().chain(values).collect()
+}
+
+fn is_letter(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// Returns the variables that a container or its scripts set.
+fn set_variables(container: &Json) -> BTreeSet<String> {
+    let env = list(container, "env").iter().map(|variable| text(variable, "name").to_owned());
+    let texts = texts(container);
+    let before = texts.iter().flat_map(|text| text.split('=').rev().skip(1));
+    let assigned = before.filter_map(|text| text.rsplit(|c| !is_letter(c)).next());
+    env.chain(assigned.map(str::to_owned)).filter(|name| !name.is_empty()).collect()
+}
+
+/// Returns the variables in upper case that a container uses without a default, that nothing sets, and
+/// that are nearly one of those known.
+pub(super) fn misspelt(container: &Json, known: &[&str]) -> BTreeSet<String> {
+    let set = set_variables(container);
+    let texts = texts(container);
+    let mut found = BTreeSet::new();
+    for part in texts.iter().flat_map(|text| text.split('$').skip(1)) {
+        let start = part.trim_start_matches(['{', '(']);
+        let name = start.split(|c| !is_letter(c)).next().unwrap_or_default();
+        let has_default = part.starts_with('{') && !start[name.len()..].starts_with('}');
+        let is_upper = name.chars().any(char::is_alphabetic) && !name.contains(char::is_lowercase);
+        if is_upper && !has_default && !set.contains(name) && !known.contains(&name) {
+            let is_near = |other: &&&str| is_typo(name, other);
+            found.extend(known.iter().find(is_near).map(|_| name.to_owned()));
+        }
+    }
+    found
 }
 
 /// Returns the subcommand or module of a command that is like one with a server but has another name,

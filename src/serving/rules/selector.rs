@@ -283,9 +283,20 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
                 }
                 _ => candidate.is_meant(object, &wanted),
             });
-            let (hint, is_certain) = match (label, meant.next()) {
-                (Some(label), _) => (format!("select by `{label}`, which the {what} have"), true),
-                (None, Some(candidate)) => {
+            // Another object of the kind may be for the pods of its own namespace.
+            let is_free = |candidate: &Candidate<'_>| {
+                let mut others = view.of_kind(kind).filter(|(other, _)| *other != owner);
+                candidate.is_ours()
+                    && !others.any(|(_, other)| other.may_share_namespace(candidate.owner))
+            };
+            let elsewhere = selected(view, kind, &wanted, None).into_iter().find(is_free);
+            let (hint, is_certain) = match (label, elsewhere, meant.next()) {
+                (Some(label), ..) => (format!("select by `{label}`, which the {what} have"), true),
+                (None, Some(other), _) => {
+                    let namespace = other.owner.namespace();
+                    (format!("the {what} with these labels are in namespace `{namespace}`"), true)
+                }
+                (None, None, Some(candidate)) => {
                     let labels = candidate.labels.iter();
                     let labels: Vec<String> =
                         labels.map(|(key, value)| format!("`{key}: {value}`")).collect();
@@ -299,7 +310,7 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
                     });
                     (hint, reads_all)
                 }
-                (None, None) => continue,
+                (None, None, None) => continue,
             };
             let message = format!("{object} selects no {plural}");
             let finding = found
@@ -308,26 +319,6 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
                 .code(*code);
             // A kind that is not read may create the pods.
             finding.severity = (!is_certain).then_some(Severity::Note);
-        }
-    }
-}
-
-/// Checks that workloads select their own pods, which the API server requires.
-pub(crate) fn workloads(view: &View<'_>, found: &mut Found) {
-    for (owner, manifest) in view.manifests.iter().enumerate() {
-        let is_workload =
-            matches!(manifest.kind(), "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet");
-        let is_ours = view.templates_of(owner).any(|template| template.engine.is_some())
-            || view.picker_of(owner).is_some();
-        if !is_workload || !is_ours {
-            continue;
-        }
-        let labels = labels_at(&manifest.json, "/spec/template/metadata/labels").collect();
-        let wanted = requirements(manifest.json.pointer("/spec/selector"));
-        if wanted.iter().any(|requirement| !requirement.fits(&labels)) {
-            let message = format!("{manifest} does not select its own pods");
-            let hint = "use the same labels in `selector` and in the template";
-            found.push(owner, ".spec.selector", message, hint);
         }
     }
 }

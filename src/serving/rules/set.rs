@@ -79,37 +79,22 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// API groups whose kinds are checked, or have nothing to check.
+/// API groups, besides those of Kubernetes, whose kinds are checked, or have nothing to check.
 const KNOWN_GROUPS: &[&str] = &[
     "",
-    "admissionregistration.k8s.io",
-    "apiextensions.k8s.io",
-    "apiregistration.k8s.io",
     "apps",
     "autoscaling",
     "batch",
-    "certificates.k8s.io",
-    "coordination.k8s.io",
     "disaggregatedset.x-k8s.io",
-    "events.k8s.io",
-    "gateway.networking.k8s.io",
-    "inference.networking.k8s.io",
     "inference.networking.x-k8s.io",
     "keda.sh",
     "leaderworkerset.x-k8s.io",
     "llm-d.ai",
     "monitoring.coreos.com",
-    "networking.k8s.io",
-    "node.k8s.io",
     "orchestration.aibrix.ai",
     "policy",
     "ray.io",
-    "rbac.authorization.k8s.io",
-    "resource.k8s.io",
-    "scheduling.k8s.io",
     "serving.kserve.io",
-    "snapshot.storage.k8s.io",
-    "storage.k8s.io",
 ];
 
 /// Reports what no rule reads: kinds of other projects, engines outside of pod specs, files and
@@ -174,7 +159,9 @@ fn unjudged(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
 
 /// Returns true if an object of another project may create pods.
 pub(super) fn is_of_unknown_kind(manifest: &Manifest) -> bool {
-    !KNOWN_GROUPS.contains(&manifest.group()) && !names_no_image(&manifest.json)
+    let group = manifest.group();
+    let is_of_kubernetes = group.ends_with(".k8s.io") && !group.ends_with(".x-k8s.io");
+    !is_of_kubernetes && !KNOWN_GROUPS.contains(&group) && !names_no_image(&manifest.json)
 }
 
 /// Returns true if no field of an object is an image, a model or a command, so that no pods come from

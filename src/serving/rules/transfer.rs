@@ -6,7 +6,7 @@ use super::super::view::flags::Flags;
 use super::super::view::pods::{
     Engine, Program, Sidecar, Template, Variable, is_placeholder, text, variable,
 };
-use super::network_policy::{End, blocking};
+use super::network_policy::{End, report};
 use crate::diag::Code;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -285,11 +285,10 @@ fn port(
 
     // Decode pods connect to prefill pods.
     let [server, client] = [template, partner].map(End::of_pods);
-    if template.role() == Some("prefill")
-        && let Some(policy) = blocking(view, &client, &server, number)
-    {
-        let what = format!("port {number}, the NIXL side channel of prefill");
-        policy.report(&what, found).code(Code::ServingTransfer);
+    if template.role() == Some("prefill") {
+        let what = "port PORT, the NIXL side channel of prefill";
+        let finding = report(view, (&client, &server), &[number], what, found);
+        finding.map(|finding| finding.code(Code::ServingTransfer));
     }
 }
 

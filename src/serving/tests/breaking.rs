@@ -77,24 +77,27 @@ const fn warns(
 
 #[rustfmt::skip]
 pub(super) const BREAKING: &[Breaking] = &[
-    breaks(Code::ServingPoolShape, "unknown failureMode `FailClosed`", SINGLE, |all| {
+    breaks(Code::ServingApi, "failureMode` is \"FailClosed\", which is not in the CRD's enum", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["endpointPickerRef"]["failureMode"] = json!("FailClosed");
     }),
-    breaks(Code::ServingPoolShape, "9 ports: 8000–8008", TPU, |all| {
+    breaks(Code::ServingApi, "`.spec.targetPorts` has too many items: 9", TPU, |all| {
         let ports = (8000..8009).map(|port| json!({"number": port})).collect();
         object(all, "InferencePool", "chat")["spec"]["targetPorts"] = ports;
     }),
     breaks(Code::ServingApi, "has no kind `inference.networking.x-k8s.io/v1alpha2 InferencePool`: 1.4.0 was the last", SINGLE, |all| {
         object(all, "InferencePool", "chat")["apiVersion"] = json!("inference.networking.x-k8s.io/v1alpha2");
     }),
-    breaks(Code::ServingPoolShape, "`matchLabels`", SINGLE, |all| {
+    warns(Code::ServingApi, "`.spec.selector.matchExpressions` is not in the CRD", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["selector"]["matchExpressions"] = json!([]);
     }),
-    breaks(Code::ServingPoolShape, "unsupported appProtocol `grpc`", SINGLE, |all| {
+    breaks(Code::ServingApi, "`.spec.appProtocol` is \"grpc\", which is not", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["appProtocol"] = json!("grpc");
     }),
-    breaks(Code::ServingPoolShape, "selects by `app`, which is not a valid label", SINGLE, |all| {
+    breaks(Code::ServingApi, "`.spec.selector.matchLabels.app` is \"two words\", which does not match", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["selector"]["matchLabels"]["app"] = json!("two words");
+    }),
+    breaks(Code::ServingPoolShape, "InferencePool/chat has a port twice", SINGLE, |all| {
+        object(all, "InferencePool", "chat")["spec"]["targetPorts"] = json!([{"number": 8000}, {"number": 8000}]);
     }),
     warns(Code::ServingPoolShape, "endpointPickerRef of InferencePool/chat has kind Deployment", SINGLE, |all| {
         object(all, "InferencePool", "chat")["spec"]["endpointPickerRef"]["kind"] = json!("Deployment");
@@ -575,8 +578,11 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingPod, "requests and limits of `nvidia.com/gpu` differ", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-decode"), POD)["resources"]["requests"] = json!({"nvidia.com/gpu": 1});
     }),
-    breaks(Code::ServingSelector, "does not select its own pods", SINGLE, |all| {
+    breaks(Code::ServingPod, "has a selector that does not match its pod template", SINGLE, |all| {
         object(all, "Deployment", "chat-decode")["spec"]["selector"]["matchLabels"] = json!({"app": "chats"});
+    }),
+    breaks(Code::ServingSelector, "PodMonitor/chat-decode selects no pods", SINGLE, |all| {
+        object(all, "PodMonitor", "chat-decode")["spec"]["selector"]["matchLabels"] = json!({"app": "chatt"});
     }),
     breaks(Code::ServingGateway, "Gateway/gatway, which is not in the manifests", SINGLE, |all| {
         all.push(json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": {"name": "gateway", "namespace": "models"}, "spec": {"gatewayClassName": "istio", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]}}));

@@ -16,7 +16,7 @@ use config_map::File;
 use flags::Flags;
 use index::Index;
 use kserve::{Derived, Unread};
-use pods::{Engine, Sidecar, Template, list, text};
+use pods::{Engine, Sidecar, Template, list, text, words};
 use serde_json::Value as Json;
 use shell::Budget;
 use std::cell::OnceCell;
@@ -249,7 +249,7 @@ impl<'a> View<'a> {
                 owner: picker.owner,
                 manifest: &manifests[picker.owner],
                 container: &picker.container,
-                flags: Flags::parse(&literal_words(&picker.container)),
+                flags: Flags::parse(&words(&picker.container)),
                 config: picker.config.clone(),
             })
             .collect();
@@ -486,7 +486,7 @@ impl<'a> View<'a> {
         }
         let spec = manifest.json.pointer("/spec/template/spec")?;
         list(spec, "containers").iter().find_map(|container| {
-            let flags = Flags::parse(&literal_words(container));
+            let flags = Flags::parse(&words(container));
             let picks = ["pool-name", "endpoint-selector"].iter().any(|flag| flags.has(flag))
                 || text(container, "image").contains("endpoint-picker");
             picks.then(|| {
@@ -522,15 +522,6 @@ impl<'a> View<'a> {
         };
         Some(content)
     }
-}
-
-/// Returns the words of a container's command and arguments.
-fn literal_words(container: &Json) -> Vec<String> {
-    ["command", "args"]
-        .iter()
-        .flat_map(|key| list(container, key))
-        .filter_map(|word| word.as_str().map(str::to_owned))
-        .collect()
 }
 
 /// Returns a value without expressions as JSON.

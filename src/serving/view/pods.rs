@@ -225,7 +225,9 @@ fn unjudged(program: Program, image: &str, flags: Option<&Flags>) -> Option<Stri
     if is_diffusion {
         return Some("it is SGLang's diffusion server, whose flags differ".to_owned());
     }
-    let holds = image.is_empty() || image::is_judged(image, table.key);
+    // An image of the other program is a mistake, not a fork.
+    let is_of_other = [&*VLLM, &*SGLANG].iter().any(|one| image::is_judged(image, one.key));
+    let holds = image.is_empty() || is_of_other;
     (!holds).then(|| format!("its image `{image}` is not one of {}'s", table.program))
 }
 
@@ -360,12 +362,11 @@ impl<'a> Engine<'a> {
     pub(crate) fn names(&self) -> Vec<&str> {
         let flag =
             if self.program == Program::HuggingFace { "model-name" } else { "served-model-name" };
-        let served = self.flags.as_ref().and_then(|flags| flags.text(flag));
-        match (served, &self.model) {
-            (Some(served), _) => served.split_whitespace().collect(),
-            (None, Some(model)) => vec![model.as_str()],
-            (None, None) => Vec::new(),
+        let mut names = self.flags.as_ref().map(|flags| flags.all(flag)).unwrap_or_default();
+        if names.is_empty() {
+            names.extend(self.model.as_deref());
         }
+        names
     }
 }
 

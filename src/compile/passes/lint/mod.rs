@@ -11,6 +11,8 @@ mod refusals;
 mod refused_samples;
 mod workloads;
 
+pub use refusals::refused;
+
 use super::Context;
 use crate::diag::Diagnostics;
 use crate::ir::Unit;

@@ -28,6 +28,17 @@ impl Faults<'_> {
         self.found.push((path.into(), what.into()));
     }
 
+    /// Reports values of keys that have other choices.
+    fn choices(&mut self, path: &str, holder: &Value, choices: &[(&str, &[&str])]) {
+        for (key, known) in choices {
+            let said = text(holder, key).filter(|said| !said.is_empty() && !known.contains(said));
+            if let Some(said) = said {
+                let known = known.join("`, `");
+                self.add(format!("{path}.{key}"), format!("has {key} `{said}`, not `{known}`"));
+            }
+        }
+    }
+
     /// Reports the texts that come a second time.
     fn twice<T: Ord + std::fmt::Display>(
         &mut self,
@@ -45,19 +56,25 @@ impl Faults<'_> {
     }
 }
 
+/// Returns what the API server refuses of an object: JSON paths, and what the object at them has.
+pub fn refused(object: &Object) -> Vec<(String, String)> {
+    let mut faults = Faults { object, found: Vec::new() };
+    metadata(&mut faults, "", &object.root);
+    match object.kind() {
+        "ConfigMap" | "Secret" if object.group().is_empty() => keys(&mut faults),
+        "Deployment" => deployment(&mut faults),
+        "StatefulSet" | "DaemonSet" | "ReplicaSet" => selector(&mut faults),
+        "Service" if object.group().is_empty() => service(&mut faults),
+        "CustomResourceDefinition" => crd(&mut faults),
+        _ => {}
+    }
+    faults.found
+}
+
 /// Looks at every object of the bundle and of overlays.
 pub(super) fn refusals(unit: &Unit, diagnostics: &mut Diagnostics) {
     for object in unit.objects.iter().filter(|object| is_given(object)) {
-        let mut faults = Faults { object, found: Vec::new() };
-        metadata(&mut faults, "", &object.root);
-        match object.kind() {
-            "ConfigMap" | "Secret" if object.group().is_empty() => keys(&mut faults),
-            "Deployment" => deployment(&mut faults),
-            "Service" if object.group().is_empty() => service(&mut faults),
-            "CustomResourceDefinition" => crd(&mut faults),
-            _ => {}
-        }
-        for (path, what) in faults.found {
+        for (path, what) in refused(object) {
             diagnostics.push(
                 Diagnostic::warning(Code::ApiRefuses, format!("{} {what}", object.label()))
                     .at(object.place_at(&path))
@@ -182,12 +199,19 @@ fn number(port: &Value, key: &str) -> Option<String> {
     Some(format!("{number}/{}", text(port, "protocol").unwrap_or("TCP")))
 }
 
-/// The selector and the pod template of a Deployment.
+const DNS_POLICIES: &[&str] = &["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"];
+const PROTOCOLS: &[&str] = &["TCP", "UDP", "SCTP"];
+const PULL_POLICIES: &[&str] = &["Always", "IfNotPresent", "Never"];
+const TOLERATION: &[(&str, &[&str])] = &[
+    ("operator", &["Equal", "Exists"]),
+    ("effect", &["NoSchedule", "PreferNoSchedule", "NoExecute"]),
+];
+
+/// The selector of a workload, and the labels of its pods.
 ///
 /// Server: `spec.template.metadata.labels: Invalid value: …: `selector` does not match template
-/// `labels``,
-/// `spec.template.spec.volumes[1].name: Duplicate value: "v"`.
-fn deployment(faults: &mut Faults<'_>) {
+/// `labels``.
+fn selector(faults: &mut Faults<'_>) {
     let object = faults.object;
     let Some(template) = object.at(&["spec", "template"]) else { return };
     if let Some(template) = template.as_map() {
@@ -210,10 +234,25 @@ fn deployment(faults: &mut Faults<'_>) {
     if selector.is_none_or(Map::is_empty) && expressions.is_empty() {
         faults.add(".spec", "has no selector");
     }
+}
+
+/// The pods of a Deployment, and its selector.
+///
+/// Server: `spec.template.spec.volumes[1].name: Duplicate value: "v"`,
+/// `spec.template.spec.restartPolicy: Unsupported value: "OnFailure": supported values: "Always"`.
+fn deployment(faults: &mut Faults<'_>) {
+    selector(faults);
+    let Some(template) = faults.object.at(&["spec", "template"]) else { return };
     let pod = template.get("spec").unwrap_or(&Value::Null);
     let volumes: Vec<&str> =
         list(pod.get("volumes")).iter().filter_map(|v| text(v, "name")).collect();
     faults.twice(".spec.template.spec.volumes", "volume", volumes.iter().copied());
+    let choices = [("restartPolicy", &["Always"][..]), ("dnsPolicy", DNS_POLICIES)];
+    faults.choices(".spec.template.spec", pod, &choices);
+    for (index, toleration) in list(pod.get("tolerations")).iter().enumerate() {
+        let path = format!(".spec.template.spec.tolerations[{index}]");
+        faults.choices(&path, toleration, TOLERATION);
+    }
     let mut names = Vec::new();
     for kind in ["initContainers", "containers"] {
         for (index, container) in list(pod.get(kind)).iter().enumerate() {
@@ -241,7 +280,9 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
         faults.add(path, format!("has container `{name}` without an image"));
     }
 
+    faults.choices(path, container, &[("imagePullPolicy", PULL_POLICIES)]);
     for (index, port) in list(container.get("ports")).iter().enumerate() {
+        faults.choices(&format!("{path}.ports[{index}]"), port, &[("protocol", PROTOCOLS)]);
         if let Some(port) = text(port, "name").filter(|p| !p.is_empty() && !is_port_name(p)) {
             let path = format!("{path}.ports[{index}].name");
             faults.add(
