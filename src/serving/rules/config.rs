@@ -118,6 +118,7 @@ fn unused_profiles(config: &Json, report: &mut Report<'_>) {
         let said = |pointer: &str| handler.pointer(&format!("/parameters/{pointer}"))?.as_str();
         said(&format!("{role}Profile")).or(said(&format!("profiles/{role}"))).unwrap_or(role)
     });
+
     let types = types(config);
     for (index, profile) in list(config, "schedulingProfiles").iter().enumerate() {
         let name = text(profile, "name");
@@ -129,6 +130,8 @@ fn unused_profiles(config: &Json, report: &mut Report<'_>) {
             }
             continue;
         };
+
+        // Pods of another role would get the requests of this one.
         let role = ROLES[at];
         let plugins = list(profile, "plugins").iter();
         let roles =

@@ -3,8 +3,10 @@
 use super::super::invariants::{Finding, Found};
 use super::super::view::pods::{Template, all_containers, list, port_number, text, text_or};
 use super::super::view::{Manifest, View, labels_at};
+use super::picker::{behind, service_of};
 use super::selector::{Known, is_for_pods, requirements};
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 
 /// Label of a namespace with its name, which Kubernetes sets.
 const NAMESPACE: &str = "kubernetes.io/metadata.name";
@@ -99,7 +101,8 @@ fn blocking<'a>(
         let mut blocking = None;
 
         // Policies add up: one that allows the connection is enough.
-        for (owner, policy) in view.of_kind("NetworkPolicy") {
+        let labels = own.labels.iter().map(|(key, value)| (*key, *value));
+        for (owner, policy) in view.policies_like(labels, own.namespace) {
             let spec = policy.spec();
             let types = list(spec, "policyTypes");
             // Without types, policies are of ingress, and with rules of egress also of that.
@@ -107,7 +110,7 @@ fn blocking<'a>(
             let is_of_kind = types.iter().any(|one| one == kind) || types.is_empty() && is_usual;
             let wanted = requirements(spec.get("podSelector"));
             let selects = wanted.iter().all(|one| one.fits(&own.labels));
-            if !is_of_kind || !selects || !policy.may_be_in(own.namespace) {
+            if !is_of_kind || !selects {
                 continue;
             }
 
@@ -145,13 +148,21 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
         let what = format!("connections from {} to port PORT of {}", client.name, server.name);
         report(view, (client, server), ports, &what, found);
     };
+    // By the names of pools.
+    let mut routes: BTreeMap<&str, Vec<&Manifest>> = BTreeMap::new();
+    for (_, route) in view.of_kind("HTTPRoute") {
+        let rules = list(route.spec(), "rules").iter();
+        let backends = rules.flat_map(|rule| list(rule, "backendRefs"));
+        for backend in backends.filter(|one| text(one, "kind") == "InferencePool") {
+            routes.entry(text(backend, "name")).or_default().push(route);
+        }
+    }
     for (_, pool) in view.pools() {
-        let gateways = gateways(view, pool);
-        let pickers = view.pickers.iter().filter(|picker| {
-            picker.flags.text("pool-name") == Some(pool.name())
-                && picker.manifest.may_share_namespace(pool)
-        });
+        let gateways = gateways(routes.get(pool.name()).map_or(&[][..], Vec::as_slice), pool);
+        let service = service_of(view, pool);
+        let pickers = service.map(|(_, service)| behind(view, service)).unwrap_or_default();
         let pickers: Vec<(End<'_>, Option<u32>)> = pickers
+            .into_iter()
             .map(|picker| {
                 let end = End {
                     name: picker.to_string(),
@@ -179,23 +190,14 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
 }
 
 /// Returns the Gateways of the routes to a pool; any Gateway if there are none.
-fn gateways<'a>(view: &View<'a>, pool: &Manifest) -> Vec<End<'a>> {
-    let mut gateways = Vec::new();
-    for (_, route) in view.of_kind("HTTPRoute").filter(|(_, one)| one.may_share_namespace(pool)) {
-        let mut backends =
-            list(route.spec(), "rules").iter().flat_map(|rule| list(rule, "backendRefs"));
-        if backends
-            .any(|one| text(one, "kind") == "InferencePool" && text(one, "name") == pool.name())
-        {
-            let parents = list(route.spec(), "parentRefs").iter();
-            gateways.extend(parents.map(|parent| {
-                let namespace = text_or(parent, "namespace", route.namespace());
-                End::of_gateway(text(parent, "name"), namespace)
-            }));
-        }
-    }
-    if gateways.is_empty() {
-        gateways.push(End::of_gateway("", ""));
-    }
-    gateways
+fn gateways<'a>(routes: &[&'a Manifest], pool: &Manifest) -> Vec<End<'a>> {
+    let near = routes.iter().filter(|route| route.may_share_namespace(pool));
+    let gateways = near.flat_map(|route| {
+        list(route.spec(), "parentRefs").iter().map(|parent| {
+            let namespace = text_or(parent, "namespace", route.namespace());
+            End::of_gateway(text(parent, "name"), namespace)
+        })
+    });
+    let gateways: Vec<End<'_>> = gateways.collect();
+    if gateways.is_empty() { vec![End::of_gateway("", "")] } else { gateways }
 }

@@ -75,6 +75,8 @@ pub(crate) struct Index<'a> {
     pub(super) bindings: BTreeMap<&'a str, ByNamespace<'a>>,
     /// Services by the label of their selectors that the fewest Services select by.
     pub(super) selecting: BTreeMap<(&'a str, &'a str), ByNamespace<'a>>,
+    /// NetworkPolicies by the first label that they select by, an empty one if they have none.
+    pub(super) policies: BTreeMap<(&'a str, &'a str), ByNamespace<'a>>,
     /// Labels of Services, in the order of `kinds`.
     pub(super) services: ByLabel<'a>,
     /// Templates by their manifest.
@@ -94,6 +96,11 @@ impl<'a> Index<'a> {
             index.names.entry((kind, name)).or_default().push(namespace, number);
             if kind == "Service" {
                 index.services.push(namespace, labels_at(&manifest.json, "/metadata/labels"));
+            }
+            if kind == "NetworkPolicy" {
+                let mut labels = labels_at(&manifest.json, "/spec/podSelector/matchLabels");
+                let first = labels.next().unwrap_or_default();
+                index.policies.entry(first).or_default().push(namespace, number);
             }
             if matches!(kind, "RoleBinding" | "ClusterRoleBinding") {
                 let subjects = list(&manifest.json, "subjects").iter();

@@ -443,6 +443,17 @@ impl<'a> View<'a> {
         candidates.map(|at| &self.manifests[services[at]]).collect()
     }
 
+    /// Returns the NetworkPolicies that may select pods with these labels in a namespace.
+    pub(super) fn policies_like<'l>(
+        &self,
+        labels: impl Iterator<Item = (&'l str, &'l str)>,
+        namespace: &str,
+    ) -> impl Iterator<Item = (usize, &'a Manifest)> {
+        let all = labels.chain([("", "")]).filter_map(|label| self.index.policies.get(&label));
+        let numbers: BTreeSet<usize> = all.flat_map(|one| one.in_namespace(namespace)).collect();
+        numbers.into_iter().map(|number| (number, &self.manifests[number]))
+    }
+
     /// Returns the templates of a manifest.
     pub(super) fn templates_of<'v>(
         &'v self,
