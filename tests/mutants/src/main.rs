@@ -74,7 +74,8 @@ fn arguments() -> Option<Arguments> {
         match word.as_str() {
             "--seconds" => arguments.budget = Duration::from_secs(words.next()?.parse().ok()?),
             "--jobs" => arguments.jobs = words.next()?.parse().ok()?,
-            "--work" => work = Some(words.next()?.into()),
+            // Tests run in folders of their own.
+            "--work" => work = Some(std::path::absolute(words.next()?).ok()?),
             "--folder" => arguments.folders.push(words.next()?),
             "--since" => arguments.since = Some(words.next()?),
             "--lib" => arguments.only_unit_tests = true,
