@@ -85,6 +85,37 @@ mod tests {
     }
 
     #[test]
+    fn annotations_for_catalogs_and_consoles() {
+        for key in [
+            "alm-examples",
+            "alm-examples-metadata",
+            "capabilities",
+            "categories",
+            "certified",
+            "console.openshift.io/plugins",
+            "containerImage",
+            "createdAt",
+            "description",
+            "features.operators.openshift.io/fips-compliant",
+            "license",
+            "olm.properties",
+            "olm.properties.extra",
+            "olm.skipRange",
+            "operator.openshift.io/uninstall-message",
+            "operatorframework.io/suggested-namespace",
+            "operators.openshift.io/infrastructure-features",
+            "operators.operatorframework.io/builder",
+            "repository",
+            "support",
+        ] {
+            assert!(is_descriptive(key), "{key}");
+        }
+        for key in ["olm.targetNamespaces", "description.example.com", "prometheus.io/scrape"] {
+            assert!(!is_descriptive(key), "{key}");
+        }
+    }
+
+    #[test]
     fn descriptive_annotations_are_not_copied_unless_the_pod_reads_them() {
         assert_eq!(copied("metadata.name"), ["prometheus.io/scrape"]);
         assert_eq!(copied("metadata.annotations['support']"), ["support", "prometheus.io/scrape"]);

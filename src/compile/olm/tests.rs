@@ -1,9 +1,11 @@
 use super::*;
 use crate::bundle::{load, locate, sample};
 use crate::config::{CertificateProvider, Watch};
+use crate::diag::{SourceText, Span};
 use crate::ir::{Expr, Release};
 use crate::source::{self, BundleFiles};
 use serde_json::{Value as Json, json};
+use std::sync::Arc;
 
 /// A ClusterServiceVersion with these lines in `spec`.
 fn csv(spec: &str) -> String {
@@ -72,7 +74,9 @@ fn lowered(manifests: &[&str], config: &BundleConfig) -> (Vec<Json>, Vec<String>
     let objects = lower(&mut bundle, &options(config), &mut diagnostics).objects;
     locate(diagnostics.since(start), &files);
 
-    let release = Release { namespace: "widget-system", values: &Json::Null };
+    let given = json!({"secretName": "widget-tls", "caBundle": "the CA"});
+    let values = json!({"certificates": {"widget-operator": given}});
+    let release = Release { namespace: "widget-system", values: &values };
     let objects = objects.iter().filter_map(|object| release.object(object)).collect();
     let place = |place: &crate::diag::Place| {
         let file = place.file.as_deref().and_then(|file| file.strip_prefix("manifests/"));
@@ -373,7 +377,9 @@ fn owned_crds_have_the_kind_and_version_of_the_csv() {
 const OPERATOR: &str = "
 apiVersion: operators.coreos.com/v1alpha1
 kind: ClusterServiceVersion
-metadata: {name: widget-operator.v1.0.0}
+metadata:
+  name: widget-operator.v1.0.0
+  annotations: {categories: Database, example.com/team: widgets, example.com/tier: control}
 spec:
   version: 1.0.0
   installModes: [{type: AllNamespaces, supported: true}]
@@ -427,7 +433,7 @@ spec:
         spec:
           selector: {matchLabels: {app: widget}}
           template:
-            metadata: {creationTimestamp: null, labels: {app: widget, tier: control}}
+            metadata: {creationTimestamp: null, labels: {app: widget, tier: control}, annotations: {example.com/team: pods}}
             spec:
               serviceAccountName: widget-operator
               volumes: [{name: old, secret: {secretName: old}}, {name: kept, emptyDir: {}}]
@@ -473,6 +479,104 @@ fn objects_of_an_operator() {
     insta::assert_snapshot!(format!("{}\n{}", found.join("\n"), objects.concat()));
 }
 
+/// Each way to get certificates: annotations and CA bundles for the clients, mounts for the servers. A
+/// CA of the vendor's own cert-manager is dropped from a CRD.
+#[test]
+fn objects_with_certificates_of_each_provider() {
+    let shipped_ca = "cert-manager.io/inject-ca-from: widgets/serving-cert, example.com/kept: ''";
+    let crd = crd("widgets.example.com", "").replace(
+        "{name: widgets.example.com}",
+        &format!("{{name: widgets.example.com, annotations: {{{shipped_ca}}}}}"),
+    );
+    let mut shown = String::new();
+    for provider in [
+        CertificateProvider::ServiceCa,
+        CertificateProvider::Helm,
+        CertificateProvider::ExistingSecret,
+        CertificateProvider::None,
+    ] {
+        let mut config = config();
+        config.operator.certificates = Some(provider);
+        let (objects, _) = lowered(&[OPERATOR, &crd], &config);
+        shown += &format!("{provider:?}:\n");
+        for object in objects {
+            let kind = object["kind"].as_str().unwrap_or_default();
+            let spec = match kind {
+                "CustomResourceDefinition" => &object["spec"]["conversion"],
+                "Deployment" => &object["spec"]["template"]["spec"]["volumes"],
+                "APIService" => &object["spec"],
+                "Secret" => &object["data"],
+                "Service" => &Json::Null,
+                _ if kind.ends_with("WebhookConfiguration") => {
+                    &object["webhooks"][0]["clientConfig"]
+                }
+                _ => continue,
+            };
+            let metadata = &object["metadata"];
+            let (name, annotations) = (&metadata["name"], &metadata["annotations"]);
+            shown += &format!("  {kind} {name} {annotations} {spec}\n");
+        }
+    }
+    insta::assert_snapshot!(shown);
+}
+
+/// An operator that does not watch all namespaces has Roles in each, and webhooks for these only. Its
+/// pods have the settings of the configuration.
+#[test]
+fn objects_of_an_operator_in_some_namespaces() {
+    let modes = "{type: OwnNamespace, supported: true}, {type: MultiNamespace, supported: true}";
+    let operator = OPERATOR
+        .replace("{type: AllNamespaces, supported: true}", modes)
+        .replace("ConversionWebhook", "MutatingAdmissionWebhook")
+        .replace("conversionCRDs: [widgets.example.com]", "sideEffects: None");
+    let mut config = config();
+    config.operator.watch = Some((namespaces(&["widget-jobs", "widget-system"]), None));
+    config.pods.annotations = [("example.com/owner".to_owned(), "platform".to_owned())].into();
+    let (objects, found) = lowered(&[&operator, &crd("widgets.example.com", "")], &config);
+    let kinds = ["Role", "RoleBinding", "Deployment", "ValidatingWebhookConfiguration"];
+    let objects = objects.iter().filter(|object| kinds.iter().any(|kind| object["kind"] == *kind));
+    let objects: String = objects.map(|object| format!("{object}\n")).collect();
+    insta::assert_snapshot!(format!("{}\n{objects}", found.join("\n")));
+}
+
+/// A bundle may ship no other kind.
+#[test]
+fn kinds_of_bundles_and_their_scope() {
+    let kinds: Vec<String> = supported_kinds()
+        .map(|kind| format!("{kind}: {:?}\n", supported_scope(kind).expect("a scope")))
+        .collect();
+    insta::assert_snapshot!(kinds.concat());
+    assert_eq!(supported_scope("Widget"), None);
+}
+
+/// Returns the findings about a bundle, each with its places and remedy.
+fn faults(manifests: &[String], config: &BundleConfig) -> String {
+    let manifests: Vec<&str> = manifests.iter().map(String::as_str).collect();
+    let (mut bundle, files) = bundle(&manifests);
+    let mut diagnostics = Diagnostics::new();
+    let start = diagnostics.mark();
+    lower(&mut bundle, &options(config), &mut diagnostics);
+    locate(diagnostics.since(start), &files);
+    let at = |place: &crate::diag::Place| {
+        let (line, path) = (place.line.unwrap_or_default(), place.path.as_deref());
+        let path = path.or(place.object.as_deref()).unwrap_or_default();
+        match &place.span {
+            Some(span) => span.source.text[span.range.clone()].to_owned(),
+            None => format!("{line} {path}"),
+        }
+    };
+    let mut shown = String::new();
+    for found in diagnostics.iter() {
+        let (severity, code) = (found.severity.as_str(), found.code.as_str());
+        shown += &format!("  {severity}[{code}] {}: {}\n", at(&found.place), found.message);
+        for (place, relation) in &found.related {
+            shown += &format!("    {}: {relation}\n", at(place));
+        }
+        shown += &format!("    hint: {}\n", found.hint.as_deref().unwrap_or_default());
+    }
+    shown
+}
+
 /// Each fault of a bundle is reported with its place and remedy.
 #[test]
 fn faults_of_bundles() {
@@ -511,7 +615,18 @@ fn faults_of_bundles() {
         |name: &str| DEPLOYMENT.replace("name: widget-operator", &format!("name: {name}"));
     let long = "w".repeat(64);
     let two = crd("widgets.example.com", "").replace("true}]", "true}, {name: v2}]");
+    let keeps_unknown = crd("widgets.example.com", "preserveUnknownFields: true");
     let crd = crd("widgets.example.com", "");
+    let no_versions = crd.replace("[{name: v1, served: true, storage: true}]", "[]");
+    let entry = DEPLOYMENT.split_once("deployments:\n").expect("deployments").1;
+    let two_deployments = format!("{DEPLOYMENT}{entry}");
+    let rule = "{apiGroups: [operators.coreos.com], resources: [operatorconditions/status]}";
+    let conditions = DEPLOYMENT.replace(
+        "deployments:\n",
+        &format!(
+            "clusterPermissions: [{{serviceAccountName: a, rules: [{rule}]}}]\n      deployments:\n"
+        ),
+    );
     let converts = format!(
         "{}{}",
         owned(""),
@@ -612,6 +727,31 @@ fn faults_of_bundles() {
             "many invalid images",
             vec![rest(&images(&["example.com/a:1", "a b", "b c", "c d", "d e", "e f"]))],
         ),
+        ("invalid name of a deployment", vec![rest(&deployment("Widgets"))]),
+        ("two deployments of a name", vec![rest(&two_deployments)]),
+        ("a CRD twice", vec![rest(&owned("")), crd.clone(), crd.clone()]),
+        ("no CRD", vec![rest(&owned(""))]),
+        ("CRD of v1beta1", vec![rest(""), crd.replace("k8s.io/v1", "k8s.io/v1beta1")]),
+        ("CRD without versions", vec![rest(&owned(", version: v1")), no_versions]),
+        ("CRD that keeps unknown fields", vec![served(&converts), keeps_unknown]),
+        (
+            "forbidden rules",
+            vec![served(&webhooks(&[webhook(
+                validating,
+                "widget-operator",
+                ", sideEffects: None, rules: [{apiGroups: [example.com, '*']}, \
+                 {apiGroups: [admissionregistration.k8s.io], resources: ['*']}]",
+            )]))],
+        ),
+        (
+            "webhook of neither deployment",
+            vec![rest(&format!(
+                "{}{}",
+                webhooks(&[webhook(validating, "lost", ", sideEffects: None")]),
+                two_deployments.replacen("name: widget-operator", "name: widget-proxy", 1)
+            ))],
+        ),
+        ("operator conditions", vec![rest(&conditions)]),
         ("operatorgroup", vec![annotated("olm.operatorgroup")]),
         ("operatornamespace", vec![annotated("olm.operatornamespace")]),
         ("Properties", vec![annotated("olm.Properties")]),
@@ -619,30 +759,27 @@ fn faults_of_bundles() {
         ("targetnamespaces", vec![annotated("olm.targetnamespaces")]),
         ("known annotation", vec![annotated("olm.skipRange")]),
     ] {
-        let manifests: Vec<&str> = manifests.iter().map(String::as_str).collect();
-        let (mut bundle, files) = bundle(&manifests);
-        let mut diagnostics = Diagnostics::new();
-        let (config, start) = (config(), diagnostics.mark());
-        lower(&mut bundle, &options(&config), &mut diagnostics);
-        locate(diagnostics.since(start), &files);
-        shown += &format!("{what}:\n");
-        for found in diagnostics.iter() {
-            let at = |place: &crate::diag::Place| {
-                let (line, path) = (place.line.unwrap_or_default(), place.path.as_deref());
-                format!("{line} {}", path.or(place.object.as_deref()).unwrap_or_default())
-            };
-            shown += &format!(
-                "  {}[{}] {}: {}\n",
-                found.severity.as_str(),
-                found.code.as_str(),
-                at(&found.place),
-                found.message
-            );
-            for (place, relation) in &found.related {
-                shown += &format!("    {}: {relation}\n", at(place));
-            }
-            shown += &format!("    hint: {}\n", found.hint.as_deref().unwrap_or_default());
-        }
+        shown += &format!("{what}:\n{}", faults(&manifests, &config()));
+    }
+    // What is watched comes from the bundle, the command line or the file.
+    let (name, text) = ("bundles.toml".to_owned(), "watch = \"own\"".to_owned());
+    let span = Span::new(&Arc::new(SourceText { name, text }), 0..13);
+    let all = "AllNamespaces";
+    let multi = "MultiNamespace";
+    for (modes, watch, span) in [
+        ([].as_slice(), Watch::All, None),
+        (&[multi], Watch::All, None),
+        (&[all, multi], Watch::Own, Some(span)),
+        (&["OwnNamespace"], namespaces(&["a"]), None),
+        (&["SingleNamespace"], Watch::Own, None),
+    ] {
+        let modes = modes.iter().map(|mode| format!("{{type: {mode}, supported: true}}"));
+        let modes: Vec<String> = modes.collect();
+        let manifests = [csv(&format!("  installModes: [{}]\n", modes.join(", ")))];
+        let mut config = config();
+        shown += &format!("{watch:?} of {}:\n", modes.join(", "));
+        config.operator.watch = Some((watch, span));
+        shown += &faults(&manifests, &config);
     }
     insta::assert_snapshot!(shown);
 }
