@@ -114,3 +114,6 @@ pub fn run(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
         pass(unit, context, diagnostics);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,6 +32,9 @@ fn cargo(
     arguments: &[&str],
     crates: &[String],
 ) -> Result<Vec<Json>, String> {
+    // Tests of the suite and of `diff` run thousands of times, and the program is compiled once. Other
+    // unit tests are short.
+    let is_slow = crates.iter().any(|of| of == WORKSPACE || of == "--package=bundle2chart-diff");
     let output = Command::new("cargo")
         .args(arguments)
         .args(crates)
@@ -39,9 +42,7 @@ fn cargo(
         .current_dir(tree)
         .env("CARGO_TARGET_DIR", work.join("build"))
         .env("RUSTFLAGS", "--cap-lints=allow")
-        // Tests of the suite run thousands of times, and the program is compiled once. Unit tests are
-        // short.
-        .env("CARGO_PROFILE_DEV_OPT_LEVEL", if crates == [WORKSPACE] { "1" } else { "0" })
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", if is_slow { "1" } else { "0" })
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .stderr(std::process::Stdio::inherit())
         .output()
