@@ -138,7 +138,7 @@ pub fn helm_template(
 }
 
 /// Writes a chart in its form to `path`.
-fn write(tree: &ChartTree, form: Form, path: &Path) -> io::Result<()> {
+pub(super) fn write(tree: &ChartTree, form: Form, path: &Path) -> io::Result<()> {
     let content = |content: &[u8]| match content == CERTIFICATE_TEMPLATE.as_bytes() {
         true => CERTIFICATE_PLACEHOLDER_TEMPLATE.as_bytes().to_vec(),
         false => content.to_vec(),

@@ -140,3 +140,6 @@ pub fn read_values(file: &Path) -> Result<String, Fatal> {
         failure(Code::SourceUnreadable, message, "pass a readable YAML file")
     })
 }
+
+#[cfg(test)]
+mod tests;

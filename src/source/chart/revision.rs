@@ -75,6 +75,11 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
             was committed";
         failed(&format!("read `{path}` at Git revision `{revision}`"), why, hint)
     };
+    // A partial clone lists files whose content it does not have, without their size.
+    let lost = |file: &[u8]| {
+        let file = String::from_utf8_lossy(file);
+        failed(&format!("the content of `{file}` is not in the repository"))
+    };
     let list = list_tree(folder, revision, "-l", path).map_err(|why| failed(&why))?;
 
     let mut collector = Collector::new(path);
@@ -91,7 +96,7 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
         if !mode.starts_with("100") {
             return Err(collector.refused(name, "is a symbolic link or a submodule"));
         }
-        let size: u64 = size.parse().map_err(|_| failed("`git ls-tree` printed no size"))?;
+        let size: u64 = size.parse().map_err(|_| lost(name))?;
         bytes += size;
         collector.limit(bytes)?;
         files.push((name, object.to_owned(), size));
@@ -111,10 +116,7 @@ pub fn read_revision(folder: &Path, revision: &str, path: &str) -> Result<ChartT
             let (content, rest) = rest.split_at_checked(usize::try_from(size).ok()?)?;
             Some((content.to_vec(), rest.strip_prefix(b"\n")?))
         });
-        let Some((content, after)) = content else {
-            let file = String::from_utf8_lossy(file);
-            return Err(failed(&format!("the content of `{file}` is not in the repository")));
-        };
+        let (content, after) = content.ok_or_else(|| lost(file))?;
         rest = after;
         collector.add(file, content)?;
     }
@@ -139,8 +141,10 @@ fn list_tree(
 }
 
 /// Returns the error of an action; `hint` says how to choose another revision.
-fn failed(action: &str, why: &str, hint: &str) -> Fatal {
-    let why = why.trim().lines().last().unwrap_or_default();
+pub(super) fn failed(action: &str, why: &str, hint: &str) -> Fatal {
+    // Git tells its cause in one line, with warnings before and advice after it.
+    let line = |start: &str| why.trim().lines().rfind(|line| line.starts_with(start));
+    let why = line("fatal: ").or(line("")).unwrap_or_default();
     failure(Code::GitFailed, format!("cannot {action}: {why}"), remedy(why, hint))
 }
 
