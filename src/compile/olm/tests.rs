@@ -440,7 +440,7 @@ spec:
               initContainers:
               - {name: first, image: a, volumeMounts: [{name: early, mountPath: /apiserver.local.config/certificates}]}
               containers:
-              - {name: manager, image: a, volumeMounts: [{name: old, mountPath: /tmp/k8s-webhook-server/serving-certs/}]}
+              - {name: manager, image: a, volumeMounts: [{name: old, mountPath: /tmp/k8s-webhook-server/serving-certs/}, {name: kept, mountPath: /kept}]}
       - name: metrics.api
         spec:
           selector: {matchExpressions: [{key: app, operator: Exists}]}
@@ -802,6 +802,7 @@ fn certificates_that_users_provide() {
         let mut diagnostics = Diagnostics::new();
         let (mut bundle, _) = bundle(&[&manifest]);
         let values = lower(&mut bundle, &options(&config), &mut diagnostics).values;
+        shown += &format!("{provider:?}:\n");
         for value in values {
             shown += &format!(
                 "{:?} {} {}: {}\n",

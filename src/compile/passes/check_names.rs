@@ -136,6 +136,34 @@ mod tests {
         }
     }
 
+    /// Objects with conditions of which at most one is true are no duplicates.
+    #[test]
+    fn alternatives_are_no_duplicates() {
+        let path = |key: &str| crate::ir::ValuesPath::new([key]);
+        let (set, unset) = (Condition::Set(path("a")), Condition::Unset(path("a")));
+        let all = |one: &Condition| Condition::All(vec![Condition::Set(path("b")), one.clone()]);
+        for (one, other, are_alternatives) in [
+            (None, None, false),
+            (Some(set.clone()), None, false),
+            (Some(set.clone()), Some(set.clone()), false),
+            (Some(set.clone()), Some(Condition::Unset(path("b"))), false),
+            (Some(set.clone()), Some(unset.clone()), true),
+            (Some(unset.clone()), Some(set.clone()), true),
+            (Some(unset.clone()), Some(unset.clone()), false),
+            (Some(all(&set)), Some(all(&unset)), true),
+            (Some(all(&set)), Some(all(&set)), false),
+        ] {
+            let object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}";
+            let mut unit = sample::bundle(&format!("{object}\n---\n{object}"));
+            let what = format!("{one:?} {other:?}");
+            (unit.objects[0].when, unit.objects[1].when) = (one, other);
+            let mut diagnostics = Diagnostics::new();
+            check_names(&mut unit, &Context::default(), &mut diagnostics);
+            assert_eq!(sample::messages(&diagnostics).is_empty(), are_alternatives, "{what}");
+            assert_eq!(unit.objects.len() == 2, are_alternatives, "{what}");
+        }
+    }
+
     #[test]
     fn names_of_each_kind() {
         let rbac = "rbac.authorization.k8s.io/v1";

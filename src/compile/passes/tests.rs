@@ -147,6 +147,10 @@ webhooks: [{name: widgets.example.com, objectSelector: {matchExpressions: [{key:
 ---
 {apiVersion: v1, kind: Secret, metadata: {name: vendor, namespace: vendor-system}}
 ---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: far, namespace: kube-system}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: widgets, namespace: vendor-system}}
+---
 {apiVersion: policy/v1beta1, kind: PodDisruptionBudget, metadata: {name: widgets}, spec: {minAvailable: one}}
 ---
 {apiVersion: example.com/v1, kind: Gizmo, metadata: {name: gizmo}}
@@ -169,6 +173,8 @@ metadata: {name: users}
 subjects: [{kind: ServiceAccount, name: widget-operator, namespace: elsewhere}, {kind: ServiceAccount, name: setup}]
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: far, namespace: Far_Away}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {zone: in vendor-system}}
 ---
 apiVersion: apps/v1
 kind: StatefulSet
