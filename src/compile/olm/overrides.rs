@@ -163,6 +163,12 @@ mod tests {
         let Value::Map(mut pod) = Value::from(&own) else { unreachable!("a map") };
         affine(&mut pod, &json!({"podAntiAffinity": {}}));
         assert_eq!(Release::LITERAL.value(&Value::Map(pod)), json!({}));
+
+        // A field that is not known may select something.
+        let unknown = json!({"affinity": {"podAffinity": {"unknown": 1}}});
+        let Value::Map(mut pod) = Value::from(&unknown) else { unreachable!("a map") };
+        affine(&mut pod, &json!({"podAntiAffinity": {}}));
+        assert_eq!(Release::LITERAL.value(&Value::Map(pod)), unknown);
     }
 
     /// Returns a Deployment with this metadata and pod, and the configuration applied.

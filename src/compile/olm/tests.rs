@@ -390,6 +390,7 @@ spec:
   apiservicedefinitions:
     owned:
     - {group: metrics.example.com, version: v1, kind: Use, name: uses, deploymentName: metrics.api, containerPort: 5443}
+    - {group: tokens.example.com, version: v1, kind: Token, name: tokens, deploymentName: tokens}
   webhookdefinitions:
   - type: ValidatingAdmissionWebhook
     generateName: vwidgets.example.com
@@ -446,7 +447,8 @@ spec:
           selector: {matchExpressions: [{key: app, operator: Exists}]}
           template:
             metadata: {labels: {app: metrics}}
-            spec: {containers: [{name: api, image: a}]}
+            spec: {serviceAccountName: metrics, containers: [{name: api, image: a}]}
+      - {name: tokens, spec: {}}
 ";
 
 /// Returns shipped objects with the names of what is made for [`OPERATOR`].
@@ -459,6 +461,7 @@ fn shipped() -> String {
         (rbac, "ClusterRole", "widget-operator-role"),
         (rbac, "ClusterRoleBinding", "widget-operator-rolebinding-2"),
         ("v1", "ConfigMap", "widget-operator-role-3"),
+        ("v1", "ConfigMap", "widget-operator"),
     ];
     let object = |(api, kind, name): (&str, &str, &str)| {
         format!("{{apiVersion: {api}, kind: {kind}, metadata: {{name: {name}}}}}\n---\n")
@@ -752,6 +755,7 @@ fn faults_of_bundles() {
             ))],
         ),
         ("operator conditions", vec![rest(&conditions)]),
+        ("a shipped Service", vec![OPERATOR.to_owned(), crd.clone(), shipped()]),
         ("operatorgroup", vec![annotated("olm.operatorgroup")]),
         ("operatornamespace", vec![annotated("olm.operatornamespace")]),
         ("Properties", vec![annotated("olm.Properties")]),

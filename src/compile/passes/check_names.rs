@@ -136,6 +136,46 @@ mod tests {
         }
     }
 
+    /// A bundle's copies of an object are one, as in OLM; those of others are an error.
+    #[test]
+    fn copies_of_a_bundle_are_dropped() {
+        let object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}";
+        let other = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {}}";
+        for (one, two, is_copy) in [
+            (sample::bundle(object), sample::bundle(object), true),
+            (sample::bundle(object), sample::bundle(other), false),
+            (sample::bundle(object), sample::overlay(object), false),
+            (sample::overlay(object), sample::bundle(object), false),
+            (sample::generated(object), sample::bundle(object), false),
+        ] {
+            let mut unit = one;
+            unit.objects.extend(two.objects);
+            let mut diagnostics = Diagnostics::new();
+            check_names(&mut unit, &Context::default(), &mut diagnostics);
+            let duplicate = "duplicate ConfigMap/a in the chart";
+            let (message, left) = if is_copy {
+                (format!("note: {duplicate}: the two are equal, and one of them is kept"), 1)
+            } else {
+                (format!("error: {duplicate}"), 2)
+            };
+            assert_eq!(sample::messages(&diagnostics), [message]);
+            assert_eq!(unit.objects.len(), left);
+        }
+    }
+
+    #[test]
+    fn namespaces_have_at_most_63_characters() {
+        for (length, is_valid) in [(63, true), (64, false)] {
+            let mut unit = sample::bundle(&format!(
+                "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a, namespace: {}}}}}",
+                "n".repeat(length)
+            ));
+            let mut diagnostics = Diagnostics::new();
+            check_names(&mut unit, &Context::default(), &mut diagnostics);
+            assert_eq!(sample::messages(&diagnostics).is_empty(), is_valid, "{length}");
+        }
+    }
+
     /// Objects with conditions of which at most one is true are no duplicates.
     #[test]
     fn alternatives_are_no_duplicates() {

@@ -65,7 +65,13 @@ spec:
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: widget-none}
-spec: {replicas: 0, template: {spec: {serviceAccountName: other, serviceAccount: other}}}
+spec: {replicas: -1, template: {spec: {serviceAccountName: other, serviceAccount: other}}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: widget-operator-auth-reader, namespace: kube-system}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: extension-apiserver-authentication-reader}
+subjects: [{kind: ServiceAccount, name: widget-operator, namespace: elsewhere}]
 ---
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -114,7 +120,7 @@ spec:
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
-metadata: {name: widget-sum}
+metadata: {name: widget-sum, namespace: vendor-system}
 aggregationRule: {clusterRoleSelectors: [{matchLabels: {app.kubernetes.io/instance: a}}]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
@@ -145,7 +151,7 @@ webhooks: [{name: widgets.example.com, objectSelector: {matchExpressions: [{key:
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {zone: other}}
 ---
-{apiVersion: v1, kind: Secret, metadata: {name: vendor, namespace: vendor-system}}
+{apiVersion: v1, kind: Secret, metadata: {namespace: vendor-system, name: vendor}}
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: far, namespace: kube-system}}
 ---
@@ -180,6 +186,10 @@ apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: widgets, namespace: widget-jobs}
 spec: {template: {spec: {containers: [{name: store, image: 'example.com/store:latest'}]}}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {generateName: widgets-}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: ui}, spec: {template: {spec: {containers: [{name: ui}]}}}}
 ---
 {apiVersion: example.com/v1, kind: Widget, metadata: {name: first, namespace: vendor-system}}
 ";
