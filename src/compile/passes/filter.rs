@@ -134,8 +134,9 @@ fn report_losses(
             for (fate, count) in by_count {
                 let (filter, cause) = match fate {
                     Fate::Excluded(index) => {
-                        let text = filters.get(*index).map_or("", |filter| &filter.text);
-                        (filters.get(*index), format!("`exclude` filter `{text}` removes {count}"))
+                        let filter = filters.get(*index);
+                        let text = filter.map(|filter| filter.text.as_str()).unwrap_or_default();
+                        (filter, format!("`exclude` filter `{text}` removes {count}"))
                     }
                     _ => (filters.first(), format!("no `include` filter matches {count}")),
                 };
@@ -270,6 +271,15 @@ mod tests {
     }
 
     fn run(objects: Vec<Object>, include: &[&str], exclude: &[&str]) -> (Filtered, Diagnostics) {
+        let (filtered, found) = try_run(objects, include, exclude);
+        (filtered.unwrap(), found)
+    }
+
+    fn try_run(
+        objects: Vec<Object>,
+        include: &[&str],
+        exclude: &[&str],
+    ) -> (Option<Filtered>, Diagnostics) {
         let values = json!({});
         let release = Release { namespace: "ns", values: &values };
         let programs = include.iter().chain(exclude);
@@ -277,8 +287,7 @@ mod tests {
         let mut session = Session::start(programs).unwrap();
         let mut found = Diagnostics::new();
         let (include, exclude) = (filters(include), filters(exclude));
-        let filtered =
-            filter(objects, &include, &exclude, &release, &mut session, &mut found).unwrap();
+        let filtered = filter(objects, &include, &exclude, &release, &mut session, &mut found);
         (filtered, found)
     }
 
@@ -382,9 +391,31 @@ mod tests {
     #[test]
     fn a_failing_filter_names_up_to_three_objects() {
         let objects = ["a", "b", "c"].map(|name| object("Role", name, 1)).to_vec();
-        let (_, found) = run(objects, &[], &[".kind | keys"]);
+        let (filtered, found) = run(objects, &[], &[".kind | keys"]);
+        assert_eq!(labels(&filtered), ["Role/a", "Role/b", "Role/c"]);
         let messages: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
         assert_eq!(messages, ["filter `.kind | keys` fails on Role/a, Role/b and Role/c"]);
+    }
+
+    #[test]
+    fn filters_that_do_not_compile_or_remove_everything_are_errors() {
+        let crd = "CustomResourceDefinition";
+        let objects = [("Role", "a"), ("Route", "b"), ("Route", "c"), (crd, "d")];
+        let objects = objects.map(|(kind, name)| object(kind, name, 1)).to_vec();
+        let is = |kind: &str| format!(".kind == \"{kind}\"");
+        let (role, route, crds) = (is("Role"), is("Route"), is(crd));
+        let mut shown = String::new();
+        for (include, exclude) in [
+            (vec![], vec![role.as_str(), &route, &crds]),
+            (vec![".metadata.name == \"e\""], vec![]),
+            (vec![], vec![&crds]),
+            (vec![], vec![".kind =="]),
+        ] {
+            let (filtered, found) = try_run(objects.clone(), &include, &exclude);
+            let kept = filtered.map(|filtered| labels(&filtered));
+            shown += &format!("{include:?} {exclude:?} {kept:?}\n{}", human::render(&found, false));
+        }
+        insta::assert_snapshot!(shown);
     }
 
     #[test]

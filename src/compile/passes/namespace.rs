@@ -279,6 +279,28 @@ mod tests {
         (release.object(&unit.objects[0]).expect("an object"), sample::messages(&diagnostics))
     }
 
+    /// Under these keys a text is the name of something else.
+    #[test]
+    fn names_are_no_namespaces() {
+        let mentions = |key: &str| {
+            let manifest = format!(
+                "{{apiVersion: example.com/v1, kind: Widget, metadata: {{name: a}}, spec: {{{key}: \
+                 widget-system}}}}"
+            );
+            !rewritten(&mut sample::bundle(&manifest)).1.is_empty()
+        };
+        let fields = "name labels matchLabels selector annotations image serviceAccountName roleRef \
+                      secretName resourceNames generateName mountPath subPath path workingDir";
+        let ends = "LEADER_NAME leader_name leader-name leaderName LEADER_ID leader_id leader-id \
+                    leaderID leaderId";
+        for key in fields.split(' ').chain(ends.split(' ')) {
+            assert!(!mentions(key), "{key}");
+        }
+        for key in ["zone", "paths", "nameOf", "namespaceName", "NAMESPACE_ID"] {
+            assert!(mentions(key), "{key}");
+        }
+    }
+
     #[test]
     fn conversion_webhooks_of_the_chart_are_in_the_release_namespace() {
         for (service, expected) in [("webhook-service", "widgets"), ("other", "widget-system")] {

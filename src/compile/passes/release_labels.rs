@@ -116,6 +116,19 @@ mod tests {
     }
 
     #[test]
+    fn values_of_labels_have_at_most_63_bytes() {
+        for (text, expected) in [
+            ("a".repeat(63), "a".repeat(63)),
+            ("a".repeat(64), "a".repeat(63)),
+            ("a".repeat(62) + "é", "a".repeat(62)),
+            ("a".repeat(60) + "-_.b", "a".repeat(60)),
+            ("1+2".to_owned(), "1_2".to_owned()),
+        ] {
+            assert_eq!(label(&text), expected);
+        }
+    }
+
+    #[test]
     fn labels_of_the_bundle_stay() {
         let objects = labelled(sample::overlay(
             "

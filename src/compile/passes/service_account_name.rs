@@ -62,6 +62,14 @@ mod tests {
     }
 
     #[test]
+    fn pods_of_every_workload_that_replaces_them_do() {
+        for kind in ["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"] {
+            assert_eq!(named("apps/v1", kind, json!({})).as_deref(), Some("default"), "{kind}");
+        }
+        assert_eq!(named("apps/v1", "Job", json!({})), None);
+    }
+
+    #[test]
     fn jobs_stay_as_they_are() {
         assert_eq!(named("batch/v1", "Job", json!({})), None);
         assert_eq!(named("example.com/v1", "Deployment", json!({})), None);

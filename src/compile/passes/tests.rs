@@ -3,7 +3,7 @@
 use super::*;
 use crate::chart::{manifest, values};
 use crate::diag::Place;
-use crate::ir::{OPERANDS, Object, Origin, Phase};
+use crate::ir::{OPERANDS, Object, Origin, Phase, Value, ValuesPath};
 use crate::passes::sample::{bundle, generated, overlay};
 
 /// Deployments as they come from a CSV, with and without what values replace.
@@ -45,6 +45,7 @@ spec:
         - {name: SERVICE, value: widgets.vendor-system.svc.cluster.local}
         - {name: OPERATOR_NAME, value: vendor-system}
         - {name: OPERATOR_NAMESPACE_NAME, value: vendor-system}
+        - {name: RELATED_IMAGE_NONE, value: -none}
         - {name: RELATED_IMAGE_WIDGET, value: example.com/widget@sha256:0000}
         envFrom: [{configMapRef: {name: settings}}]
         volumeMounts: [{name: data, mountPath: /data}]
@@ -60,7 +61,7 @@ spec:
     spec:
       imagePullSecrets: [{name: vendor}]
       priorityClassName: 7
-      containers: [{name: agent, image: example.com/agent:1.0.0}]
+      containers: [{name: agent, image: quay.io/agent:1.0.0}]
 ---
 apiVersion: apps/v1
 kind: Deployment
@@ -95,7 +96,7 @@ spec:
   - name: v1
     served: true
     storage: true
-    schema: {openAPIV3Schema: {type: object, description: In vendor-system., default: {selector: vendor-system}}}
+    schema: {openAPIV3Schema: {type: object, description: in vendor-system, example: {objectSelector: {matchLabels: {app.kubernetes.io/version: a}}}, default: {selector: vendor-system}}}
 ---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -104,6 +105,9 @@ spec:
   group: example.com
   names: {kind: Gadget, plural: gadgets}
   scope: Namespaced
+  conversion:
+    strategy: Webhook
+    webhook: {clientConfig: {service: {name: widgets, namespace: widget-jobs}}}
   versions: [{name: v1, served: true, storage: true}]
 ---
 apiVersion: v1
@@ -143,7 +147,7 @@ subjects: [{kind: ServiceAccount, name: widget-operator, namespace: elsewhere}]
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
 metadata: {name: widgets}
-webhooks: [{name: widgets.example.com, objectSelector: {matchExpressions: [{key: app.kubernetes.io/managed-by, operator: Exists}]}}]
+webhooks: [{name: widgets.example.com, objectSelector: {matchExpressions: [{key: helm.sh/chart, operator: Exists}]}}]
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {zone: in vendor-system}}
 ---
@@ -157,7 +161,7 @@ webhooks: [{name: widgets.example.com, objectSelector: {matchExpressions: [{key:
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: widgets, namespace: vendor-system}}
 ---
-{apiVersion: policy/v1beta1, kind: PodDisruptionBudget, metadata: {name: widgets}, spec: {minAvailable: one}}
+{apiVersion: policy/v1beta1, kind: PodDisruptionBudget, metadata: {name: widgets}, spec: {selector: {matchLabels: {app.kubernetes.io/version: a}}}}
 ---
 {apiVersion: example.com/v1, kind: Gizmo, metadata: {name: gizmo}}
 ---
@@ -177,6 +181,13 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata: {name: users}
 subjects: [{kind: ServiceAccount, name: widget-operator, namespace: elsewhere}, {kind: ServiceAccount, name: setup}]
+---
+{apiVersion: batch/v1, kind: Job, metadata: {name: later}, spec: {template: {spec: {containers: [{name: later}]}}}}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: first, namespace: elsewhere}
+spec: {template: {spec: {containers: [{name: first}]}}}
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: far, namespace: Far_Away}}
 ---
@@ -198,18 +209,21 @@ fn unit() -> Unit {
     let mut unit = generated(GENERATED);
     unit.objects.extend(bundle(SHIPPED).objects);
     for mut object in overlay(OVERLAY).objects {
-        object.phase = match object.kind() {
-            "Job" => Phase::Before,
-            "Widget" => Phase::Operand,
+        object.phase = match object.name() {
+            "setup" | "far" => Phase::Before,
+            "first" => Phase::Operand,
             _ => Phase::With,
         };
         unit.objects.push(object);
     }
-    for (origin, name) in [(Origin::Added(OPERANDS), "widget-jobs"), (Origin::Stub, "stub")] {
-        let mut object: Object = bundle("{apiVersion: v1, kind: ServiceAccount}").objects.remove(0);
-        object.metadata_mut().insert("name".to_owned(), crate::ir::Value::text(name));
-        object.origin = origin;
-        unit.objects.push(object);
+    for (origin, kind, name) in [
+        (Origin::Added(OPERANDS), "ServiceAccount", "widget-jobs"),
+        (Origin::Added(OPERANDS), "ConfigMap", "widget-jobs"),
+        (Origin::Stub, "ServiceAccount", "stub"),
+    ] {
+        let manifest = format!("{{apiVersion: v1, kind: {kind}, metadata: {{name: {name}}}}}");
+        let object = bundle(&manifest).objects.remove(0);
+        unit.objects.push(Object { origin, ..object });
     }
     unit
 }
@@ -262,7 +276,10 @@ fn templates_and_values_of_all_passes() {
     context.crds = CrdPlacement::Templates;
     run(&mut unit, &context, &mut Diagnostics::new());
     let templates = manifest::templates(unit.objects.iter()).into_iter();
-    let templates: String = templates.map(|(path, text)| format!("# {path}\n{text}")).collect();
+    let mut templates: String = templates.map(|(path, text)| format!("# {path}\n{text}")).collect();
+    for object in unit.objects.iter().filter(|object| object.phase != Phase::With) {
+        templates += &format!("# {:?}: {}\n", object.phase, object.label());
+    }
     insta::assert_snapshot!("templates_of_all_passes", templates);
     insta::assert_snapshot!("values_of_all_passes", values::yaml(&unit.values));
     insta::assert_snapshot!("schema_of_all_passes", values::schema(&unit, false));
@@ -278,18 +295,35 @@ fn crds_are_kept_where_helm_would_delete_them() {
         CrdPlacement::Subchart,
         CrdPlacement::Crds,
     ] {
-        let mut unit = unit();
-        unit.objects.extend(bundle(SHIPPED).objects.drain(..2).map(|mut object| {
-            object.phase = Phase::Operand;
-            object
-        }));
+        let crd = |name: &str, scope: Value| {
+            let mut crd = bundle(SHIPPED).objects.remove(1);
+            crd.metadata_mut().insert("name".to_owned(), Value::text(name));
+            crd.root.map_at("spec").insert("scope".to_owned(), scope);
+            crd
+        };
+        let text = || Value::text("Cluster");
+        let value = Expr::Text(ValuesPath::new(["scope"]));
+        let mut unit = Unit {
+            objects: vec![
+                crd("plain", text()),
+                crd("rendered", Expr::ReleaseNamespace.into()),
+                crd("with-values", value.into()),
+                Object { phase: Phase::Operand, ..crd("operand", text()) },
+                Object { origin: Origin::Stub, ..crd("stub", text()) },
+                bundle("{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}")
+                    .objects
+                    .remove(0),
+            ],
+            ..Unit::default()
+        };
         let context = Context { crds: placement, ..context() };
         keep_crds::keep_crds(&mut unit, &context, &mut Diagnostics::new());
         shown += &format!("{placement:?}:\n");
-        for crd in unit.objects.iter().filter(|of| of.kind() == "CustomResourceDefinition") {
+        for crd in &unit.objects {
             let annotations = crd.metadata("annotations");
-            shown += &format!("  {} {:?}: {annotations:?}\n", crd.name(), crd.phase);
+            shown += &format!("  {}: {annotations:?} {:?}\n", crd.name(), crd.when);
         }
+        shown += &values::yaml(&unit.values);
     }
     insta::assert_snapshot!(shown);
 }
@@ -329,6 +363,18 @@ fn findings_of_each_lint() {
             "{{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {{name: widgets}}, \
              rules: [{rules}]}}\n---\n"
         )
+    };
+    let delegates = |kind: &str, group: &str| {
+        let rule = |group: &str, resource: &str| {
+            format!("{{apiGroups: [{group}], resources: [{resource}], verbs: [create]}}")
+        };
+        let rules =
+            [rule(group, "tokenreviews"), rule("authorization.k8s.io", "subjectaccessreviews")];
+        let binding = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: \
+                       {name: widgets}, roleRef: {name: widgets}, subjects: [{kind: ServiceAccount, \
+                       name: default}]}\n---\n";
+        let role = role(&rules.join(", ")).replace("kind: ClusterRole", &format!("kind: {kind}"));
+        deployment("{resources: {limits: {cpu: 1}}}", &format!("{binding}{role}"))
     };
     let limits = "resources: {limits: {memory: 1Gi}}";
     let image = "image: 'example.com/widgets@sha256:\
@@ -375,6 +421,25 @@ fn findings_of_each_lint() {
                  {{containerPort: 1, protocol: UDP}}, {{containerPort: one}}]"
             )),
         ),
+        (
+            "ports of TCP and UDP",
+            with(&format!(
+                "{limits}, ports: [{{containerPort: 1}}, {{containerPort: 1, protocol: UDP}}]"
+            )),
+        ),
+        (
+            "a variable twice",
+            with(&format!("{limits}, env: [{{name: A}}, {{name: B}}, {{name: A}}]")),
+        ),
+        (
+            "an image twice",
+            deployment(
+                "{resources: {limits: {cpu: 1}}, containers: [{name: a, image: a}, {name: b, image: a}]}",
+                "",
+            ),
+        ),
+        ("a digest with a tag", with(limits).replace("widgets@", "widgets:latest@")),
+        ("the number of a port in quotes", listening("{port: 80, targetPort: '8080'}")),
         ("the name of a port", listening("{port: 80, targetPort: web}")),
         ("the name of no port", listening("{port: 80, targetPort: metrics}")),
         ("the number of a port", listening("{port: 80, targetPort: 8080}")),
@@ -398,6 +463,40 @@ fn findings_of_each_lint() {
         (
             "APIs of OpenShift",
             role("{verbs: [get], apiGroups: [config.openshift.io], resources: [infrastructures]}"),
+        ),
+        (
+            "several APIs of OpenShift",
+            role(
+                "{verbs: [get], apiGroups: [route.openshift.io, config.openshift.io], resources: ['*']}, \
+                  {verbs: [get], apiGroups: [config.openshift.io, operator.openshift.io], resources: ['*']}",
+            ),
+        ),
+        ("delegated authentication", delegates("ClusterRole", "authentication.k8s.io")),
+        ("reviews of another group", delegates("ClusterRole", "example.com")),
+        ("reviews in a namespace", delegates("Role", "authentication.k8s.io")),
+        (
+            "monitors and their CRD",
+            of_group("monitoring.coreos.com/v1", "ServiceMonitor")
+                + "\n---\n"
+                + &crd("{name: lost}")
+                    .replace("widgets.example.com", "servicemonitors.monitoring.coreos.com")
+                    .replace("group: example.com", "group: monitoring.coreos.com")
+                    .replace("Widget, plural: widgets", "ServiceMonitor, plural: servicemonitors"),
+        ),
+        (
+            "characters",
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: \"\\x85\"}}\n---\n\
+             {apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {b: \"\\x7f\"}}"
+                .to_owned(),
+        ),
+        (
+            "more names than are shown",
+            with(&format!(
+                "{limits}, env: [{}]",
+                ["A", "B", "C", "D", "E"]
+                    .map(|name| { format!("{{name: {name}}}, {{name: {name}}}") })
+                    .join(", ")
+            )),
         ),
         (
             "constraints of OpenShift",

@@ -429,6 +429,51 @@ mod tests {
     use super::*;
     use crate::passes::sample::{bundle, reported};
 
+    /// Faults of which one object has several, each at its place.
+    #[test]
+    fn each_fault_of_an_object_has_its_path() {
+        let containers = ["a", "b", ""].map(|name| {
+            format!(
+                "{{name: '{name}', image: a, volumeMounts: [{{name: v, mountPath: /a}}, {{name: v, \
+                 mountPath: /a}}, {{name: v, mountPath: /a}}]}}"
+            )
+        });
+        let deployment = format!(
+            "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: a}}, spec: {{selector: \
+             {{matchLabels: {{a: b}}}}, template: {{metadata: {{labels: {{a: b}}}}, spec: {{volumes: \
+             [{{name: v, emptyDir: {{}}}}], containers: [{}]}}}}}}}}",
+            containers.join(", ")
+        );
+        let crd = |group: &str, annotations: &str, schema: &str| {
+            format!(
+                "{{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: \
+                 {{name: as.{group}, annotations: {{{annotations}}}}}, spec: {{group: {group}, scope: \
+                 Namespaced, names: {{kind: A, plural: as}}, versions: [{{name: v1, served: true, \
+                 storage: true, schema: {{openAPIV3Schema: {schema}}}}}]}}}}"
+            )
+        };
+        let object = "{type: object}";
+        let nested = "{type: object, properties: {a: {}, b: {}, c: {type: array, items: {}}, \
+                      d: {additionalProperties: {}, type: object}, e: {}}}";
+        let mut shown = String::new();
+        for manifest in [
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {'': a, k: a}}"
+                .to_owned(),
+            deployment,
+            crd("example.com", "", nested),
+            crd("a.k8s.io", "", object),
+            crd("a.k8s.io", "api-approved.kubernetes.io: 'https://example.com'", object),
+        ] {
+            let mut diagnostics = Diagnostics::new();
+            refusals(&bundle(&manifest), &mut diagnostics);
+            for found in diagnostics.iter() {
+                let path = found.place.path.as_deref().unwrap_or_default();
+                shown += &format!("{path}: {}\n", found.message);
+            }
+        }
+        insta::assert_snapshot!(shown);
+    }
+
     #[test]
     fn names_of_ports() {
         for (name, good) in [

@@ -6,6 +6,7 @@ use crate::fields::list;
 use crate::ir::{LASTING_WORKLOADS, Map, Number, Object, Release, Unit, Value};
 use crate::source::Reference;
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 /// Returns the workloads whose pods run all the time.
 fn workloads(unit: &Unit) -> impl Iterator<Item = &Object> {
@@ -15,7 +16,7 @@ fn workloads(unit: &Unit) -> impl Iterator<Item = &Object> {
 /// Users and resources of pods. Both are values, so they are judged by the defaults.
 pub(super) fn pods(unit: &Unit, diagnostics: &mut Diagnostics) {
     let values = unit.default_values();
-    let release = Release { namespace: "", values: &values };
+    let release = Release { values: &values, ..Release::LITERAL };
     for workload in workloads(unit) {
         let Some(rendered) = release.object(workload) else { continue };
         let pod = &rendered["spec"]["template"]["spec"];
@@ -67,11 +68,11 @@ fn has_resources(part: &Json) -> bool {
     amounts.any(|amounts| !amounts["cpu"].is_null() || !amounts["memory"].is_null())
 }
 
-/// Returns true if the image is untagged or has the tag `latest`.
+/// Returns true if an image without a digest is untagged or has the tag `latest`.
 fn is_latest(image: &str) -> bool {
     // A colon before the last slash is the port of the registry.
     let name = image.rsplit('/').next().unwrap_or(image);
-    !image.contains('@') && name.split_once(':').is_none_or(|(_, tag)| tag == "latest")
+    name.split_once(':').is_none_or(|(_, tag)| tag == "latest")
 }
 
 /// Images that are not pinned by digest, and references that are none.
@@ -125,7 +126,7 @@ fn labels(workload: &Object) -> Option<&Map> {
     workload.at(&["spec", "template", "metadata", "labels"]).and_then(Value::as_map)
 }
 
-/// Ports of a Service that lead to the name of a port that none of its pods has.
+/// Ports of a Service (a disruption budget has none) that lead to the name of a port that none of its pods has.
 fn targets(
     unit: &Unit,
     service: &Object,
@@ -175,15 +176,11 @@ pub(super) fn twice(unit: &Unit, diagnostics: &mut Diagnostics) {
                 }
             });
 
-            // Sorted, duplicates are neighbors.
-            let mut items: Vec<String> = variables.chain(ports).collect();
-            items.sort_unstable();
-            let mut twice: Vec<&str> = items
-                .windows(2)
-                .filter(|pair| pair[0] == pair[1])
-                .map(|pair| pair[0].as_str())
-                .collect();
-            twice.dedup();
+            let items: Vec<String> = variables.chain(ports).collect();
+            let mut seen = BTreeSet::new();
+            let items = items.iter().map(String::as_str);
+            let twice: BTreeSet<&str> = items.filter(|item| !seen.insert(*item)).collect();
+            let twice: Vec<&str> = twice.into_iter().collect();
             if twice.is_empty() {
                 continue;
             }
@@ -217,9 +214,9 @@ pub(super) fn selectors(unit: &Unit, diagnostics: &mut Diagnostics) {
         let selects =
             |labels: &&Map| selector.iter().all(|(key, value)| labels.get(key) == Some(value));
         // Services without pods of the chart are for operands, whose ports are unknown.
-        if object.kind() == "Service" && pods.iter().any(selects) {
+        if pods.iter().any(selects) {
             targets(unit, object, &selects, diagnostics);
-        } else if !pods.iter().any(selects) {
+        } else {
             let message = format!("{} selects no pods of the chart", object.label());
             diagnostics
                 .push(Diagnostic::note(Code::SelectorMatchesNothing, message).at(object.place()));
@@ -240,8 +237,6 @@ mod tests {
             ("quay.io/a/b:latest", true),
             ("quay.io:443/a/b:1.0", false),
             ("b:v1", false),
-            ("quay.io/a/b@sha256:0", false),
-            ("quay.io/a/b:latest@sha256:0", false),
         ] {
             assert_eq!(is_latest(image), latest, "{image}");
         }
