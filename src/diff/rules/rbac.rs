@@ -87,16 +87,17 @@ rules! {
     SAME "rbac-rewritten" Info counted;
 }
 
+/// The name of a subject, its permissions, the scope of its binding, and true if it is used.
+type Subject<'s> = (String, Holder, Scope<'s>, bool);
+
 /// Permissions and subjects of a role on both sides, shared by all of its edits.
 pub(super) struct Access<'s> {
     held: Grants<'s>,
     holds: Grants<'s>,
     /// The subjects with the scopes of their bindings, as holders of old permissions.
     before: BTreeSet<(Holder, Scope<'s>)>,
-    /// The subjects of the old side, as holders of new permissions, and true for those that are used.
-    after: BTreeSet<(Holder, Scope<'s>, bool)>,
-    /// The same subjects, as the subject of a sentence.
-    losers: String,
+    /// The subjects of the old side, as holders of new permissions.
+    after: BTreeSet<Subject<'s>>,
     /// True if one of the bindings applies in all namespaces.
     everywhere: bool,
     /// The subjects, as the subject of a sentence.
@@ -115,20 +116,16 @@ impl<'s> Access<'s> {
         let old_id = pair.old_id.as_ref().unwrap_or(&pair.id);
         let old_bindings = sides.old_bindings.to(old_id);
         let holds = |(subject, scope): &(&str, Scope<'s>)| {
-            (sides.after.holder(subject), *scope, sides.is_used(subject))
+            ((*subject).to_owned(), sides.after.holder(subject), *scope, sides.is_used(subject))
         };
-        let names = |bindings: &[(&str, Scope<'s>)]| -> Vec<String> {
-            let names: BTreeSet<&str> = bindings.iter().map(|(subject, _)| *subject).collect();
-            names.into_iter().map(str::to_owned).collect()
-        };
-        let who = names(&bindings);
+        let who: BTreeSet<&str> = bindings.iter().map(|(subject, _)| *subject).collect();
+        let who: Vec<&str> = who.into_iter().collect();
 
         Some(Access {
             held: Grants::of(pair.old, &sides.entries),
             holds: Grants::of(pair.new, &sides.entries),
             before: bindings.iter().map(held).collect(),
             after: old_bindings.iter().map(holds).collect(),
-            losers: listed(&names(&old_bindings), 2),
             everywhere: bindings.iter().any(|(_, scope)| scope.is_none()),
             who: if who.is_empty() { "the role".to_owned() } else { listed(&who, 2) },
         })
@@ -190,7 +187,7 @@ fn role<'a>(context: &RuleContext<'_, 'a>, findings: &mut Vec<Finding>) {
             gains(context.sides, access, &gained, findings);
         }
     }
-    if context.pair.old.is_some() && !lost.is_empty() {
+    if !lost.is_empty() {
         losses(context, access, &lost, findings);
     } else if context.pair.old.is_some() && context.pair.new.is_some() && !has_gains {
         findings.push(found(&SAME, "effective permissions unchanged"));
@@ -210,26 +207,24 @@ fn losses(
         findings.push(found(&UNBOUND, reason));
         return;
     }
-    let keeps = |grant: &Grant<'_>, (holder, scope, _): &(Holder, Scope<'_>, bool)| {
-        context.sides.after.has(*holder, *scope, grant)
-    };
     // The subjects may hold the permission through another role of the chart.
-    let gone: Vec<&Grant<'_>> = lost
-        .iter()
-        .filter(|grant| access.after.iter().any(|holder| !keeps(grant, holder)))
-        .copied()
-        .collect();
-    if gone.is_empty() {
+    let loses = |(_, holder, scope, _): &&Subject<'_>, grant: &Grant<'_>| {
+        !context.sides.after.has(*holder, *scope, grant)
+    };
+    let any_lost = |subject: &&Subject<'_>| lost.iter().any(|grant| loses(subject, grant));
+    let losers: Vec<&Subject<'_>> = access.after.iter().filter(any_lost).collect();
+    if losers.is_empty() {
         findings.push(found(&SAME, "permissions moved to other roles of the same subjects"));
         return;
     }
 
-    let used = access
-        .after
-        .iter()
-        .any(|holder| holder.2 && gone.iter().any(|grant| !keeps(grant, holder)));
-    let reason = format!("{} can no longer {}", access.losers, summary(&gone));
-    findings.push(found(if used { &LOST } else { &NARROWED }, reason));
+    let is_gone = |grant: &&&Grant<'_>| losers.iter().any(|subject| loses(subject, grant));
+    let gone: Vec<&Grant<'_>> = lost.iter().filter(is_gone).copied().collect();
+    let names: BTreeSet<&str> = losers.iter().map(|(name, ..)| name.as_str()).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    let reason = format!("{} can no longer {}", listed(&names, 2), summary(&gone));
+    let is_used = losers.iter().any(|(.., is_used)| *is_used);
+    findings.push(found(if is_used { &LOST } else { &NARROWED }, reason));
 }
 
 /// Prefix of the labels that aggregate a ClusterRole into another one.

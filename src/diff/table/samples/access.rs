@@ -28,6 +28,39 @@ pub(super) fn permissions() -> Vec<Sample> {
         ]
     };
     let urls = |urls: &[&str]| json!({"nonResourceURLs": urls, "verbs": ["get"]});
+    let verbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
+    let each_verb = verbs.map(|verb| rule(&["g"], &[&format!("{verb}s")], &[verb]));
+    let three = |rules: &[Json]| {
+        let accounts = ["a", "b", "c"];
+        vec![role("ClusterRole", "r", rules), binding("ClusterRoleBinding", "b", "r", &accounts)]
+    };
+    // `a` is that of a Deployment, `b` of none.
+    let in_use = |rules: &[Json]| {
+        vec![
+            role("ClusterRole", "r", rules),
+            role("ClusterRole", "other", std::slice::from_ref(&view)),
+            binding("ClusterRoleBinding", "r", "r", &["a", "b"]),
+            binding("ClusterRoleBinding", "other", "other", &["a"]),
+            pod(json!({}), json!({"serviceAccountName": "a"})),
+        ]
+    };
+    let renamed = |name: &str, rules: &[Json]| {
+        vec![role("ClusterRole", name, rules), binding("ClusterRoleBinding", "b", name, &["sa"])]
+    };
+    let labelled = |labels: &[&str]| {
+        let label = |name: &&str| match *name {
+            "a" | "b" => ((*name).to_owned(), json!("true")),
+            to => (format!("{RBAC_GROUP}/aggregate-to-{to}"), json!("true")),
+        };
+        let labels: serde_json::Map<String, Json> = labels.iter().map(label).collect();
+        let mut role = role("ClusterRole", "r", std::slice::from_ref(&view));
+        role["metadata"]["labels"] = labels.into();
+        vec![role]
+    };
+    let aggregating = |label: &str| {
+        let rule = json!({"clusterRoleSelectors": [{"matchLabels": {label: "true"}}]});
+        vec![object(RBAC, "ClusterRole", "r", json!({"aggregationRule": rule}))]
+    };
     vec![
         objects(
             "a second subject",
@@ -90,6 +123,38 @@ pub(super) fn permissions() -> Vec<Sample> {
             elsewhere(json!([account("a")])),
         ),
         objects("a URL", grants(&[urls(&["/a"])]), grants(&[urls(&["/a", "/b/c"])])),
+        granted("all verbs of a resource of all groups", rule(&["*"], &["pods"], &["*"])),
+        granted("seven resources", rule(&["g"], &["a", "b", "c", "d", "e", "f", "h"], &["get"])),
+        objects("a role with seven verbs", Vec::new(), grants(&each_verb)),
+        objects("rules of three accounts", three(&[]), three(std::slice::from_ref(&view))),
+        objects(
+            "a rule that an account in use has by another role",
+            in_use(std::slice::from_ref(&view)),
+            in_use(&[]),
+        ),
+        objects(
+            "a renamed role that is not bound",
+            vec![role("ClusterRole", "r-v1", std::slice::from_ref(&view))],
+            vec![role("ClusterRole", "r-v2", std::slice::from_ref(&view))],
+        ),
+        objects(
+            "a renamed role that is bound",
+            renamed("r-v1", std::slice::from_ref(&view)),
+            renamed("r-v2", std::slice::from_ref(&view)),
+        ),
+        objects(
+            "a renamed role without rules",
+            vec![role("ClusterRole", "r-v1", &[])],
+            vec![role("ClusterRole", "r-v2", &[])],
+        ),
+        objects("a label of a role", labelled(&["a"]), labelled(&["a", "b"])),
+        objects("an aggregated role", labelled(&["a"]), labelled(&["a", "view"])),
+        objects(
+            "a role that is aggregated five times",
+            labelled(&["a"]),
+            labelled(&["a", "admin", "edit", "view", "one", "two"]),
+        ),
+        objects("another aggregation", aggregating("one"), aggregating("two")),
     ]
 }
 
