@@ -346,8 +346,8 @@ fn summary(grants: &[&Grant<'_>]) -> String {
 fn with_subresources(targets: Vec<String>) -> Vec<String> {
     let mut resources: IndexMap<String, Vec<String>> = IndexMap::new();
     for target in targets {
-        // URLs begin with a slash.
-        match target.find('/').filter(|at| *at > 0).map(|at| target.split_at(at)) {
+        // URLs begin with a slash, and no resource is without a name.
+        match target.find('/').map(|at| target.split_at(at)) {
             Some((resource, sub)) if resources.contains_key(resource) => {
                 resources.entry(resource.to_owned()).or_default().push(sub.to_owned());
             }

@@ -29,6 +29,12 @@ pub(super) fn permissions() -> Vec<Sample> {
     };
     let urls = |urls: &[&str]| json!({"nonResourceURLs": urls, "verbs": ["get"]});
     let verbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
+    let secrets = rule(&[""], &["secrets"], &["get"]);
+    let named = |names: &[&str]| {
+        let mut rule = rule(&[""], &["secrets"], &["get"]);
+        rule["resourceNames"] = json!(names);
+        rule
+    };
     let each_verb = verbs.map(|verb| rule(&["g"], &[&format!("{verb}s")], &[verb]));
     let three = |rules: &[Json]| {
         let accounts = ["a", "b", "c"];
@@ -124,6 +130,28 @@ pub(super) fn permissions() -> Vec<Sample> {
         ),
         objects("a URL", grants(&[urls(&["/a"])]), grants(&[urls(&["/a", "/b/c"])])),
         granted("all verbs of a resource of all groups", rule(&["*"], &["pods"], &["*"])),
+        granted(
+            "two parts of a resource",
+            rule(&["g"], &["ks", "ks/scale", "ks/status"], &["get"]),
+        ),
+        granted(
+            "nine verbs",
+            rule(&["g"], &["ks"], &["use", "approve", "sign", "bind", "a", "b", "c", "d", "e"]),
+        ),
+        granted("a verb that Kubernetes knows", rule(&["g"], &["ks"], &["use", "approve", "sign"])),
+        granted("a named Secret", named(&["a", "b"])),
+        objects("a named Secret of all", grants(&[named(&["a"])]), grants(&[secrets.clone()])),
+        objects("all Secrets for one", grants(&[secrets]), grants(&[named(&["a"])])),
+        objects(
+            "URLs below another",
+            grants(&[urls(&["/a/*"])]),
+            grants(&[urls(&["/a/b", "/ab"])]),
+        ),
+        objects(
+            "parts of all resources",
+            grants(&[rule(&["g"], &["*/scale"], &["get"])]),
+            grants(&[rule(&["g"], &["ks/scale", "ks/status"], &["get"])]),
+        ),
         granted("seven resources", rule(&["g"], &["a", "b", "c", "d", "e", "f", "h"], &["get"])),
         objects("a role with seven verbs", Vec::new(), grants(&each_verb)),
         objects("rules of three accounts", three(&[]), three(std::slice::from_ref(&view))),
