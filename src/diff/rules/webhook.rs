@@ -92,10 +92,15 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
     match (context.shape().as_slice(), &edit.old, &edit.new) {
         // A configuration may be compared as a whole where its list has no merge key.
         ([] | ["webhooks"], old, Some(new)) => {
-            let names = webhooks(old.as_ref()).iter().map(|old| old.get("name"));
-            let known: HashSet<Option<&Json>> = names.collect();
-            let came = webhooks(Some(new)).iter().filter(|new| !known.contains(&new.get("name")));
+            let [old, new] = [old.as_ref(), Some(new)].map(webhooks);
+            let [before, after] = [old, new].map(|webhooks| -> HashSet<Option<&Json>> {
+                webhooks.iter().map(|webhook| webhook.get("name")).collect()
+            });
+            let came = new.iter().filter(|webhook| !before.contains(&webhook.get("name")));
             findings.extend(came.map(|webhook| added(context, webhook)));
+            if !before.is_subset(&after) {
+                findings.push(found(&REMOVED, "webhook removed"));
+            }
         }
         (["webhooks", "[]"], None, Some(new)) => findings.push(added(context, new)),
         ([] | ["webhooks"] | ["webhooks", "[]"], Some(_), None) => {
@@ -266,7 +271,7 @@ fn summary(requests: &[Request<'_>]) -> String {
     let operations: BTreeSet<&str> =
         requests.iter().map(|[_, _, _, operation, _]| *operation).collect();
     let operations: Vec<&str> = operations.into_iter().collect();
-    format!("{} of {}", listed(&operations, 4), targets(requests))
+    format!("{} of {}", listed(&operations, OPERATIONS.len()), targets(requests))
 }
 
 /// Returns the finding for an added webhook.

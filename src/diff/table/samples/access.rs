@@ -140,7 +140,11 @@ pub(super) fn permissions() -> Vec<Sample> {
         ),
         granted("a verb that Kubernetes knows", rule(&["g"], &["ks"], &["use", "approve", "sign"])),
         granted("a named Secret", named(&["a", "b"])),
-        objects("a named Secret of all", grants(&[named(&["a"])]), grants(&[secrets.clone()])),
+        objects(
+            "a named Secret of all",
+            grants(&[named(&["a"])]),
+            grants(std::slice::from_ref(&secrets)),
+        ),
         objects("all Secrets for one", grants(&[secrets]), grants(&[named(&["a"])])),
         objects(
             "URLs below another",
@@ -151,6 +155,24 @@ pub(super) fn permissions() -> Vec<Sample> {
             "parts of all resources",
             grants(&[rule(&["g"], &["*/scale"], &["get"])]),
             grants(&[rule(&["g"], &["ks/scale", "ks/status"], &["get"])]),
+        ),
+        objects(
+            "a binding in a namespace to what is bound in all",
+            three(std::slice::from_ref(&view)),
+            [three(std::slice::from_ref(&view)), elsewhere(json!([account("a")]))].concat(),
+        ),
+        objects(
+            "three accounts of a role",
+            vec![role("Role", "r", std::slice::from_ref(&view))],
+            vec![
+                role("Role", "r", std::slice::from_ref(&view)),
+                binding("RoleBinding", "b", "r", &["a", "b", "c"]),
+            ],
+        ),
+        objects(
+            "three accounts of a role that is elsewhere",
+            Vec::new(),
+            vec![binding("ClusterRoleBinding", "b", "view", &["a", "b", "c"])],
         ),
         granted("seven resources", rule(&["g"], &["a", "b", "c", "d", "e", "f", "h"], &["get"])),
         objects("a role with seven verbs", Vec::new(), grants(&each_verb)),
@@ -211,6 +233,14 @@ pub(super) fn admission() -> Vec<Sample> {
     let expression = |key: &str| json!({"matchExpressions": [{"key": key, "operator": "Exists"}]});
     let service = |name: &str| json!({"clientConfig": {"service": {"name": name, "namespace": "ns", "path": "/x"}}});
     let change = |title, old: Json, new: Json| pair(title, [hooks(&[old]), hooks(&[new])]);
+    let groups =
+        ["apps", "batch", "policy", "autoscaling", "a.k8s.io", "gateway.a.k8s.io", "example.com"];
+    let four = json!({"a": "1", "b": "2", "c": "3", "d": "4"});
+    let conditions = ["a", "b", "c", "d"].map(|name| json!({"name": name, "expression": name}));
+    let configuration = |webhooks: Json| {
+        let kind = "ValidatingWebhookConfiguration";
+        object("admissionregistration.k8s.io/v1", kind, "w", json!({"webhooks": webhooks}))
+    };
     vec![
         pair("a webhook for pods", [hooks(&[]), hooks(&[rules("", json!(["pods"]))])]),
         pair(
@@ -296,6 +326,42 @@ pub(super) fn admission() -> Vec<Sample> {
         ),
         pair("a timeout of more than the default", [timeout(json!(null)), timeout(json!(11))]),
         pair("another selected label", selector(expression("a"), expression("b"))),
+        pair(
+            "webhooks for a resource of each group",
+            [
+                hooks(&[]),
+                hooks(&groups.map(|group| {
+                    let mut hook = rules(group, json!(["xs"]));
+                    hook["name"] = json!(format!("{group}.example.com"));
+                    hook["failurePolicy"] = json!(null);
+                    hook
+                })),
+            ],
+        ),
+        pair("a list of webhooks", [one(configuration(json!(null))), hooks(&[hook(json!({}))])]),
+        pair("a webhook without a name", [hooks(&[]), hooks(&[hook(json!({"name": null}))])]),
+        pair("six resources", resources(&["ks"], &["ks", "a", "b", "c", "d", "e", "f"])),
+        pair("four labels", selector(json!({"matchLabels": four}), json!({}))),
+        pair("an expression", selector(expression("a"), json!({}))),
+        pair(
+            "four conditions",
+            fields(json!({"matchConditions": conditions}), json!({"matchConditions": null})),
+        ),
+        pair(
+            "four review versions",
+            fields(
+                json!({"admissionReviewVersions": ["v1", "a", "b", "c", "d"]}),
+                json!({"admissionReviewVersions": ["v1"]}),
+            ),
+        ),
+        pair(
+            "another path",
+            fields(service("a"), json!({"clientConfig": {"service": {"path": "/y"}}})),
+        ),
+        pair(
+            "an added CA bundle",
+            fields(service("a"), json!({"clientConfig": {"caBundle": "YQ=="}})),
+        ),
         pair(
             "another expression of two",
             selector(
