@@ -241,6 +241,68 @@ fn loosened_fields_are_risky_and_tightened_ones_are_not() {
     }
 }
 
+/// Kubernetes, Pod Security Standards, baseline: kernel parameters and SELinux types that every pod may
+/// have, and the capabilities that containerd gives to a container.
+#[test]
+fn what_the_baseline_admits_is_no_risk() {
+    let none = |at| pods(at, "securityContext", &json!({}), &[]);
+    for name in [
+        "kernel.shm_rmid_forced",
+        "net.ipv4.ip_local_port_range",
+        "net.ipv4.ip_local_reserved_ports",
+        "net.ipv4.ip_unprivileged_port_start",
+        "net.ipv4.ping_group_range",
+        "net.ipv4.tcp_fin_timeout",
+        "net.ipv4.tcp_keepalive_intvl",
+        "net.ipv4.tcp_keepalive_probes",
+        "net.ipv4.tcp_keepalive_time",
+        "net.ipv4.tcp_syncookies",
+    ] {
+        let set = json!({"sysctls": [{"name": name, "value": "1"}]});
+        let set = pods(Pod, "securityContext", &set, &[]);
+        assert_eq!(risks(&diff(none(Pod), set), true), [""; 0], "{name}");
+    }
+    let lists = ["containers"];
+    for kind in ["container_t", "container_init_t", "container_kvm_t", "container_engine_t"] {
+        let [unset, set] = [json!(null), json!({"type": kind})]
+            .map(|options| pods(Context, "seLinuxOptions", &options, &lists));
+        assert_eq!(risks(&diff(unset, set), true), [""; 0], "{kind}");
+    }
+
+    let given = "AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE NET_RAW \
+                 SETFCAP SETGID SETPCAP SETUID SYS_CHROOT";
+    let given: Vec<&str> = given.split(' ').collect();
+    let dropped = |names: &[&str]| pods(Context, "capabilities", &json!({"drop": names}), &lists);
+    for kept in &given {
+        let others: Vec<&str> = given.iter().copied().filter(|name| name != kept).collect();
+        let expected = format!("pod-capability container c keeps the default capabilities {kept}");
+        assert_eq!(risks(&diff(dropped(&given), dropped(&others)), true), [expected]);
+    }
+}
+
+/// The files of a claim belong to a user and groups.
+#[test]
+fn users_of_mounted_claims() {
+    let side = |context: Json, claim: &str| {
+        let claim = json!([{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]);
+        pod_spec(json!({"securityContext": context, "volumes": claim}))
+    };
+    for field in ["runAsUser", "runAsGroup", "fsGroup", "supplementalGroups"] {
+        let set = diff(side(json!({}), "a"), side(json!({field: 1}), "a"));
+        let found: Vec<&str> = set
+            .changes()
+            .flat_map(|(_, change)| &change.findings)
+            .filter(|finding| finding.rule.code == "pod-user-changed")
+            .map(|finding| finding.reason.as_str())
+            .collect();
+        assert_eq!(found, [format!("securityContext.{field}: unset → 1")], "{field}");
+    }
+    let set = diff(side(json!({}), "a"), side(json!({}), "b"));
+    let expected = "PersistentVolumeClaim a is no longer mounted";
+    let found = set.changes().flat_map(|(_, change)| &change.findings);
+    assert!(found.into_iter().any(|finding| finding.reason == expected));
+}
+
 /// User and `runAsNonRoot` on both sides: what is said about the second one.
 #[test]
 fn users_of_containers() {
