@@ -144,6 +144,29 @@ spec: {ports: [{port: 80, target: 8080}]}
 ";
 
     #[test]
+    fn unknown_fields_are_removed() {
+        let mut unit = sample::bundle(SERVICES);
+        check_types(&mut unit, &Context::default(), &mut Diagnostics::new());
+        let object = Release::LITERAL.object(&unit.objects[1]).unwrap();
+        assert_eq!(object["spec"], serde_json::json!({"ports": [{"port": 80}]}));
+    }
+
+    /// The parser of CRDs reports their versions.
+    #[test]
+    fn removed_versions_are_reported_but_not_those_of_crds() {
+        for (api_version, kind, is_reported) in [
+            ("policy/v1beta1", "PodDisruptionBudget", true),
+            ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition", false),
+        ] {
+            let manifest =
+                format!("{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: a}}}}");
+            let mut diagnostics = Diagnostics::new();
+            check_types(&mut sample::bundle(&manifest), &Context::default(), &mut diagnostics);
+            assert_eq!(sample::messages(&diagnostics).len(), usize::from(is_reported), "{kind}");
+        }
+    }
+
+    #[test]
     fn hints_say_where_an_object_is_fixed() {
         let found = |mut unit: Unit| {
             let mut diagnostics = Diagnostics::new();

@@ -102,6 +102,14 @@ mod tests {
 ---
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: keda}, spec: {replicas: 2}}
 ---
+{apiVersion: v1, kind: Endpoints, metadata: {name: selects}, subsets: [{addresses: [{ip: 10.0.0.1}]}]}
+---
+{apiVersion: v1, kind: Endpoints, metadata: {name: external}, subsets: [{addresses: [{ip: 10.0.0.1}]}]}
+---
+{apiVersion: v1, kind: Service, metadata: {name: selects}, spec: {selector: {app: a}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: external}, spec: {ports: [{port: 80}]}}
+---
 {apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: scaler},
  spec: {scaleTargetRef: {name: keda}}}
 ---
@@ -124,8 +132,15 @@ mod tests {
                  annotation; it is dropped",
                 "error: Deployment/scaled has `.spec.replicas`, but an autoscaler of the chart scales it",
                 "error: Deployment/keda has `.spec.replicas`, but an autoscaler of the chart scales it",
+                "error: Endpoints/selects has `.subsets`, but the Endpoints controller sets it by the \
+                 selector of the Service",
             ]
         );
+        let hint = "delete the field with a `[[bundle.patch]]` or in the source: `helm upgrade` of \
+                    Helm 4 would conflict with the controller";
+        let hints: Vec<&str> =
+            diagnostics.iter().filter_map(|found| found.hint.as_deref()).collect();
+        assert_eq!(hints, [hint; 3]);
         let kept = |keys: &[&str]| {
             let with = unit.objects.iter().filter(|object| object.at(keys).is_some());
             with.map(Object::name).collect::<Vec<_>>()

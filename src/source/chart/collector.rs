@@ -125,6 +125,17 @@ mod tests {
     }
 
     #[test]
+    fn portable_paths() {
+        for path in ["a", "a/b.yaml", "..b/c..", "é"] {
+            assert!(is_portable_path(path), "{path}");
+        }
+        for path in ["", "/a", "a/", "a//b", ".", "a/./b", "..", "a/..", "a\\b", "a\nb", "a\u{7f}"]
+        {
+            assert!(!is_portable_path(path), "{path}");
+        }
+    }
+
+    #[test]
     fn names_with_one_meaning_are_read() {
         let names: &[&[u8]] =
             &[b"Chart.yaml", b"templates/a.yaml", b"templates/..b", "crds/\u{e9}.yaml".as_bytes()];
