@@ -176,11 +176,35 @@ mod tests {
     }
 
     #[test]
+    fn long_lines_are_cut_where_they_are_long() {
+        let line = |length: usize| "x".repeat(length);
+        assert_eq!(excerpt(&line(EXCERPT), 0), line(EXCERPT));
+        assert_eq!(excerpt(&line(EXCERPT + 1), 0), format!("{}…", line(EXCERPT)));
+        assert_eq!(excerpt(&line(EXCERPT + 1), BEFORE), format!("{}…", line(EXCERPT)));
+        assert_eq!(excerpt(&line(EXCERPT + 1), BEFORE + 1), format!("…{}", line(EXCERPT)));
+        // Only one of the files has the line.
+        let (_, shown) = texts(&line(EXCERPT + 1), "");
+        assert_eq!(shown.expect("texts")[0], Some(format!("{}…", line(EXCERPT))));
+        let (_, shown) = texts(&format!("a\n{}", line(EXCERPT + 1)), "a");
+        assert_eq!(shown.expect("texts"), [Some(format!("{}…", line(EXCERPT))), None]);
+    }
+
+    #[test]
+    fn words_of_reports() {
+        let all =
+            [Change::Changed, Change::Missing, Change::Extra, Change::Archive, Change::Manifest];
+        let words = ["changed", "missing", "extra", "archive", "manifest"];
+        assert_eq!(all.map(Change::as_str), words);
+    }
+
+    #[test]
     fn data_of_secrets_and_bytes_are_not_shown() {
-        for kind in ["kind: Secret", "kind: \"Secret\"", "{\"kind\": \"Secret\"}"] {
+        for kind in ["kind: Secret", "kind: \"Secret\"", "kind: 'Secret'", "{\"kind\": \"Secret\"}"]
+        {
             let (built, found) = (format!("{kind}\na: 1\n"), format!("{kind}\na: aHVudGVyMg==\n"));
             assert_eq!(texts(&built, &found), (2, None), "{kind}");
             assert_eq!(texts("kind: ConfigMap\n", &found).1, None, "{kind}");
+            assert_eq!(texts(&built, "kind: ConfigMap\n").1, None, "{kind}");
         }
         assert_eq!(first_difference(b"a\n\xff", b"a\n\xfe").texts, None);
     }

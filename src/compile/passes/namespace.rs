@@ -120,19 +120,16 @@ fn host_suffix(namespace: &str) -> String {
 const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// Keys under which a text is a name, label, path or image and never a namespace, unless it is the
-/// label of one.
-const NAMES: [&str; 15] = [
+/// label of one; those of [`is_identifier`] are others.
+const NAMES: [&str; 12] = [
     "name",
     "labels",
     "matchLabels",
     "selector",
     "annotations",
     "image",
-    "serviceAccountName",
     "roleRef",
-    "secretName",
     "resourceNames",
-    "generateName",
     "mountPath",
     "subPath",
     "path",
@@ -229,7 +226,7 @@ fn find_mentions(
 /// Returns true if the value of this key, variable or flag is the name or ID of something else than a
 /// namespace: `OPERATOR_NAME`, `resourceName`, `leader-election-id`.
 fn is_identifier(key: &str) -> bool {
-    let ends = ["_NAME", "_name", "-name", "Name", "_ID", "_id", "-id", "ID", "Id"];
+    let ends = ["_NAME", "_name", "-name", "Name", "_id", "-id", "ID", "Id"];
     ends.into_iter().any(|end| key.ends_with(end))
         && !key.to_ascii_lowercase().contains("namespace")
 }

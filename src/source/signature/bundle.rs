@@ -101,3 +101,105 @@ pub(super) fn verify(
     let found = digests.first().map(|(algorithm, digest)| format!("{algorithm}:{digest}"));
     Err(Rejection::OtherDigest { signer, found: found.unwrap_or_default() })
 }
+
+#[cfg(test)]
+#[cfg(feature = "registry")]
+mod tests {
+    use super::super::PublicKey;
+    use super::*;
+    use ring::signature::{Ed25519KeyPair, KeyPair as _};
+    use serde_json::{Value as Json, json};
+    use std::str::FromStr as _;
+
+    fn pair(seed: u8) -> Ed25519KeyPair {
+        Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap()
+    }
+
+    fn signers() -> Signers {
+        // RFC 8410: the SubjectPublicKeyInfo of Ed25519 is this and the key.
+        let start = b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
+        let key = STANDARD.encode([start, pair(1).public_key().as_ref()].concat());
+        let pem = format!("-----BEGIN PUBLIC KEY-----\n{key}\n-----END PUBLIC KEY-----\n");
+        Signers::Keys(PublicKey::read("cosign.pub", pem.as_bytes()).unwrap())
+    }
+
+    /// Returns a bundle with this payload, signed by a key.
+    fn signed(payload: &str, seed: u8) -> Json {
+        let message = pre_authentication_encoding(STATEMENT_MEDIA_TYPE, payload.as_bytes());
+        let signature = STANDARD.encode(pair(seed).sign(&message));
+        json!({"dsseEnvelope": {
+            "payload": STANDARD.encode(payload),
+            "payloadType": STATEMENT_MEDIA_TYPE,
+            "signatures": [{"sig": signature}],
+        }})
+    }
+
+    /// Each thing that a bundle must say, and what is said about one that does not.
+    #[test]
+    fn bundles_that_are_signatures() {
+        let hex = "0123456789abcdef".repeat(4);
+        let statement = |change: Json| {
+            let mut statement = json!({
+                "_type": STATEMENT_TYPE,
+                "subject": [{"digest": {"sha256": hex}}],
+                "predicateType": SIGNATURE_PREDICATE,
+            });
+            let fields = change.as_object().cloned().unwrap_or_default();
+            statement.as_object_mut().unwrap().extend(fields);
+            statement.to_string()
+        };
+        let usual = signed(&statement(json!({})), 1);
+        let with = |pointer: &str, value: Json| {
+            let mut bundle = usual.clone();
+            *bundle.pointer_mut(pointer).unwrap() = value;
+            bundle
+        };
+        let mut both = usual.clone();
+        both["messageSignature"] = json!({});
+        let mut several = usual.clone();
+        let own = several["dsseEnvelope"]["signatures"][0].clone();
+        several["dsseEnvelope"]["signatures"] = json!([{"sig": "!"}, {"sig": "AA=="}, own]);
+        let digest = Digest::from_str(&format!("sha256:{hex}")).unwrap();
+        let mut shown = String::new();
+        for (what, bundle) in [
+            ("signed", usual.clone()),
+            ("one of several signatures", several),
+            ("another key", signed(&statement(json!({})), 2)),
+            (
+                "changed",
+                with("/dsseEnvelope/payload", json!(STANDARD.encode(statement(json!({"a": 1}))))),
+            ),
+            ("no envelope", json!({})),
+            ("two kinds of signatures", both),
+            ("another type of payload", with("/dsseEnvelope/payloadType", json!("text/plain"))),
+            ("no base64", with("/dsseEnvelope/payload", json!("!"))),
+            ("an attestation", signed(&statement(json!({"predicateType": "sbom"})), 2)),
+            ("no statement", signed("{}", 1)),
+            ("another statement", signed(&statement(json!({"_type": "v0"})), 1)),
+            ("no subject", signed(&statement(json!({"subject": []})), 1)),
+            (
+                "another digest",
+                signed(&statement(json!({"subject": [{"digest": {"sha512": hex}}]})), 1),
+            ),
+            (
+                "one of several digests",
+                signed(
+                    &statement(
+                        json!({"subject": [{"digest": {"sha1": "0"}}, {"digest": {"sha256": hex}}]}),
+                    ),
+                    1,
+                ),
+            ),
+        ] {
+            let outcome = match verify(bundle.to_string().as_bytes(), &digest, &signers()) {
+                Ok(Some(signer)) => format!("signed by {}", signer.short()),
+                Ok(None) => "no signature".to_owned(),
+                Err(rejection) => rejection.describe(),
+            };
+            shown += &format!("{what}: {outcome}\n");
+        }
+        insta::assert_snapshot!(shown);
+        let malformed = verify(b"{", &digest, &signers()).unwrap_err();
+        assert!(malformed.describe().starts_with("malformed (EOF"), "{malformed:?}");
+    }
+}

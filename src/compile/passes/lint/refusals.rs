@@ -454,7 +454,7 @@ mod tests {
         };
         let object = "{type: object}";
         let nested = "{type: object, properties: {a: {}, b: {}, c: {type: array, items: {}}, \
-                      d: {additionalProperties: {}, type: object}, e: {}}}";
+                      d: {additionalProperties: {}, items: {}, type: object}, e: {}}}";
         let mut shown = String::new();
         for manifest in [
             "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {'': a, k: a}}"
