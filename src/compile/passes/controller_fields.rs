@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 pub(super) fn controller_fields(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     let targets = targets(unit);
     let values = unit.default_values();
-    let release = Release { values: &values, ..Release::LITERAL };
+    let release = Release { namespace: "namespace", values: &values };
     for object in &mut unit.objects {
         // Most objects have no such field, and CRDs are large to render.
         if !keys_of(object.kind()).any(|keys| object.at(&keys).is_some()) {
@@ -44,7 +44,7 @@ pub(super) fn controller_fields(unit: &mut Unit, _: &Context, diagnostics: &mut 
 /// Returns the objects that autoscalers and Services of the unit refer to.
 pub(super) fn targets(unit: &Unit) -> Targets {
     let values = unit.default_values();
-    let release = Release { values: &values, ..Release::LITERAL };
+    let release = Release { namespace: "namespace", values: &values };
     let kinds = ["HorizontalPodAutoscaler", "ScaledObject", "Service"];
     let refers = |object: &&Object| kinds.contains(&object.kind());
     let found: Vec<Json> =

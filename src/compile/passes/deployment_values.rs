@@ -28,11 +28,11 @@ pub(super) fn deployment_values(unit: &mut Unit, context: &Context, _: &mut Diag
         .collect();
     let keys = value_keys(names.iter().map(String::as_str), &context.version);
     let targets = targets(unit);
+    let literal = Release { namespace: "namespace", values: &Json::Null };
 
     for object in unit.objects.iter_mut().filter(|object| is_deployment(object)) {
         let key = keys.get(object.name()).cloned().unwrap_or_default();
-        let scaled =
-            Release::LITERAL.object(object).is_some_and(|object| targets.is_scaled(&object));
+        let scaled = literal.object(object).is_some_and(|object| targets.is_scaled(&object));
         let mut settings = Settings { deployment: key, scaled, values: Vec::new() };
         if let Some(spec) = map_mut(&mut object.root, &["spec"]) {
             settings.deployment(spec);

@@ -494,7 +494,7 @@ fn names_that_helm_allows() {
     }
 }
 
-/// What Helm gets is what was read, with placeholders for generated certificates.
+/// Helm gets the files that were read, with placeholders for generated certificates.
 #[test]
 fn charts_are_written_as_they_are_read() {
     let dir = tempfile::tempdir().unwrap();
