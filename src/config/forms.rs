@@ -36,7 +36,8 @@ pub trait Rule {
     /// Returns the message and the hint about a string that does not follow the rule.
     fn fault(key: &Key, text: &str) -> Option<(String, String)> {
         let message = Self::MESSAGE.replace("{key}", key.name);
-        let message = message.replace("{text}", &text.escape_debug().to_string());
+        let shown = text.escape_debug().to_string().replace("\\'", "'");
+        let message = message.replace("{text}", &shown);
         (!Self::fits(text)).then(|| (message, Self::HINT.unwrap_or(key.doc).to_owned()))
     }
 }
