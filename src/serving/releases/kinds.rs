@@ -2,7 +2,7 @@
 
 use super::spans::{self, Named, Release, Releases};
 use super::verdict::{Judge, Kind, Verdict};
-use crate::ir::Value;
+use crate::ir::{Step, Value, steps};
 use crate::overlay;
 use crate::view::group_of;
 use crate::view::pods::{is_placeholder, text};
@@ -80,9 +80,12 @@ fn pods_in<'o>(schema: &Value, json: &'o Json, path: String, found: &mut Vec<(St
     }
 }
 
-/// Returns the value at a JSON path without quoted keys.
+/// Returns the value at a JSON path.
 pub(crate) fn at_path<'j>(json: &'j Json, path: &str) -> Option<&'j Json> {
-    json.pointer(&path.replace(['.', '['], "/").replace(']', ""))
+    steps(path).iter().try_fold(json, |value, step| match step {
+        Step::Key(key) => value.get(key),
+        Step::Index(index) => value.get(index),
+    })
 }
 
 /// Returns the verdicts on `spec` of an object by its schema.

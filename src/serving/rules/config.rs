@@ -123,7 +123,9 @@ fn unused_profiles(config: &Json, report: &mut Report<'_>) {
     for (index, profile) in list(config, "schedulingProfiles").iter().enumerate() {
         let name = text(profile, "name");
         let place = format!(".schedulingProfiles[{index}].name");
-        let Some(at) = used.iter().position(|used| *used == name) else {
+        let uses = ROLES.iter().zip(&used).filter(|(_, used)| **used == name);
+        let own: Vec<&str> = uses.map(|(role, _)| *role).collect();
+        let Some(role) = own.first() else {
             if !name.is_empty() {
                 let message = format!("profile `{name}` is not one that `{kind}` runs");
                 report(&place, message, suggest::hint(name, &used, "profiles"));
@@ -132,11 +134,10 @@ fn unused_profiles(config: &Json, report: &mut Report<'_>) {
         };
 
         // Pods of another role would get the requests of this one.
-        let role = ROLES[at];
         let plugins = list(profile, "plugins").iter();
         let roles =
             plugins.filter_map(|one| types.get(text(one, "pluginRef"))?.strip_suffix("-filter"));
-        for other in roles.filter(|other| *other != role && ROLES.contains(other)) {
+        for other in roles.filter(|other| !own.contains(other) && ROLES.contains(other)) {
             let message = format!("profile `{name}` is for {role}, but has `{other}-filter`");
             report(&place, message, format!("use `{role}-filter`"));
         }

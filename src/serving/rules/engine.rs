@@ -220,7 +220,10 @@ pub(crate) fn port_clash(view: &View<'_>, found: &mut Found) {
             let outer = own.and_then(Sidecar::ports).unwrap_or_else(|| declared(container));
             let both: Vec<u32> = outer.into_iter().filter(|port| inner.contains(port)).collect();
             if !both.is_empty() {
-                let who = if own.is_some() { "sidecar" } else { text(container, "name") };
+                let who = match own {
+                    Some(_) => "sidecar".to_owned(),
+                    None => format!("container `{}`", text(container, "name")),
+                };
                 let message = format!("{who} and engine both listen on port {}", ranges(&both));
                 let hint = "change the port of the engine, for example to `--port=8200`";
                 found.push(template.owner, &engine.path, message, hint);
@@ -295,7 +298,7 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
             let message = format!("image `{image}` is a placeholder");
             found.push(message, "replace it with the image").field(field);
         } else if image.contains(char::is_whitespace) || has_capitals(image) {
-            let message = format!("`{image}` is no reference of an image");
+            let message = format!("`{image}` is not a valid image reference");
             found.push(message, "write REPOSITORY:TAG in lower-case letters").field(field);
         } else if !image.contains("@sha256:") {
             let message = format!("image `{image}` is not pinned by digest");

@@ -90,7 +90,10 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
         let size = template.size;
         for (container, path) in template.containers() {
             let mut found = found.at(template.owner, path);
-            for name in misspelt(container, VARIABLES) {
+            let is_near = |name: &str, other: &str| {
+                name.starts_with("LWS_") && suggest::nearest(name, &[other]).is_some()
+            };
+            for name in misspelt(container, VARIABLES, is_near) {
                 let hint = suggest::hint(&name, VARIABLES, "variables");
                 found.push(format!("LeaderWorkerSet sets no variable `{name}`"), hint);
             }

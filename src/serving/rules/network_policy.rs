@@ -131,7 +131,7 @@ fn blocking<'a>(
 
 /// Returns true if a port of a rule is that of the server.
 fn is_port(server: &End<'_>, rule: &Json, wanted: u32) -> bool {
-    let Some(port) = rule.get("port") else { return true };
+    let Some(port) = rule.get("port").filter(|port| !port.is_null()) else { return true };
     let last = rule.get("endPort").and_then(Json::as_u64);
     let containers = server.spec.map(|spec| all_containers(spec, "")).unwrap_or_default();
     let mut first = containers.iter().filter_map(|(one, _)| port_number(one, port));

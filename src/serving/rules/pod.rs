@@ -45,7 +45,7 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
         let name = manifest.name();
         let fault = dns_subdomain(name).err().filter(|_| !has_free_name && !name.is_empty());
         if let Some(why) = fault.filter(|_| !is_placeholder(name)) {
-            let message = format!("`{name}` is no name of an object: {why}");
+            let message = format!("`{name}` is not a valid name of an object: {why}");
             found.push(owner, ".metadata.name", message, "rename it").field("name");
         }
     }
@@ -132,7 +132,8 @@ fn refused(label: &str, owner: usize, json: &Json, place: (&str, &str), found: &
         let is_in_pod = path.starts_with(place.0);
         if is_in_pod && !is_placeholder(&what) && !OTHERS.iter().any(|one| what.contains(one)) {
             let path = path.replacen(place.0, place.1, 1);
-            let finding = found.push(owner, path, format!("{label} {what}"), "fix it");
+            let finding =
+                found.push(owner, path, format!("{label} {what}"), "change it in the manifest");
             // llm-d's guides have such pods.
             if what.starts_with("has duplicate port name") && finding.path.contains(".containers[")
             {

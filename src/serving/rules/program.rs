@@ -48,6 +48,12 @@ pub(crate) fn names(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// Variables that shells and the container runtime set.
+const OF_SHELLS: [&str; 13] = [
+    "EUID", "HOME", "HOSTNAME", "IFS", "OLDPWD", "PATH", "PPID", "PWD", "RANDOM", "SHELL",
+    "TMPDIR", "UID", "USER",
+];
+
 /// Checks that the image of an engine has its program, and that scripts use variables that are set.
 pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines() {
@@ -68,7 +74,8 @@ pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
             let set = set_variables(container);
             let set: Vec<&str> = set.iter().map(String::as_str).collect();
             // Files and images may set others, so only typing errors count.
-            for name in misspelt(container, &set) {
+            let all = misspelt(container, &set, is_typo);
+            for name in all.into_iter().filter(|name| !OF_SHELLS.contains(&name.as_str())) {
                 let message = format!("nothing sets the variable `{name}`");
                 let hint = suggest::hint(&name, &set, "variables");
                 found.push(template.owner, &path, message, hint).warning();
@@ -97,8 +104,12 @@ fn set_variables(container: &Json) -> BTreeSet<String> {
 }
 
 /// Returns the variables in upper case that a container uses without a default, that nothing sets, and
-/// that are nearly one of those known.
-pub(super) fn misspelt(container: &Json, known: &[&str]) -> BTreeSet<String> {
+/// that are near one of those known.
+pub(super) fn misspelt(
+    container: &Json,
+    known: &[&str],
+    is_near: impl Fn(&str, &str) -> bool,
+) -> BTreeSet<String> {
     let set = set_variables(container);
     let texts = texts(container);
     let mut found = BTreeSet::new();
@@ -108,8 +119,7 @@ pub(super) fn misspelt(container: &Json, known: &[&str]) -> BTreeSet<String> {
         let has_default = part.starts_with('{') && !start[name.len()..].starts_with('}');
         let is_upper = name.chars().any(char::is_alphabetic) && !name.contains(char::is_lowercase);
         if is_upper && !has_default && !set.contains(name) && !known.contains(&name) {
-            let is_near = |other: &&&str| is_typo(name, other);
-            found.extend(known.iter().find(is_near).map(|_| name.to_owned()));
+            found.extend(known.iter().find(|other| is_near(name, other)).map(|_| name.to_owned()));
         }
     }
     found

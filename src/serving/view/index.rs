@@ -1,6 +1,6 @@
 //! Positions of manifests, templates and pickers by kind, name, namespace and labels.
 
-use super::pods::{Template, list, text};
+use super::pods::{Template, is_placeholder, list, text};
 use super::{Manifest, Picker, labels_at};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -98,8 +98,11 @@ impl<'a> Index<'a> {
                 index.services.push(namespace, labels_at(&manifest.json, "/metadata/labels"));
             }
             if kind == "NetworkPolicy" {
-                let mut labels = labels_at(&manifest.json, "/spec/podSelector/matchLabels");
-                let first = labels.next().unwrap_or_default();
+                let labels = || labels_at(&manifest.json, "/spec/podSelector/matchLabels");
+                // What selects by more than labels, or by open ones, may select all pods.
+                let is_open = manifest.json.pointer("/spec/podSelector/matchExpressions").is_some()
+                    || labels().any(|(_, value)| is_placeholder(value));
+                let first = labels().next().filter(|_| !is_open).unwrap_or_default();
                 index.policies.entry(first).or_default().push(namespace, number);
             }
             if matches!(kind, "RoleBinding" | "ClusterRoleBinding") {

@@ -35,8 +35,15 @@ pub(super) fn compare(old: &Json, new: &Json) -> Texts {
     static COMPARED: LazyLock<Mutex<HashMap<[Vec<String>; 2], Texts>>> =
         LazyLock::new(Mutex::default);
     let (Some(old), Some(new)) = (patterns(old), patterns(new)) else { return Texts::Unknown };
-    let mut compared = COMPARED.lock().unwrap_or_else(PoisonError::into_inner);
-    compared.entry([old, new]).or_insert_with_key(|[old, new]| follow(old, new)).clone()
+    let compared = || COMPARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let pair = [old, new];
+    let known = compared().get(&pair).cloned();
+    // Other threads go on meanwhile.
+    known.unwrap_or_else(|| {
+        let texts = follow(&pair[0], &pair[1]);
+        compared().insert(pair, texts.clone());
+        texts
+    })
 }
 
 /// Returns the patterns that match the texts of a schema, all of them; `None` if a text may be too long.
