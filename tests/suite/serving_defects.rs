@@ -302,6 +302,7 @@ const SOUND: &[Change] = &[
     // Objects for pods that are not in the manifests, or that a controller labels; and all pods.
     sound(ONE, ANOTHER, "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: chat-redis, namespace: models}\nspec: {maxUnavailable: 1, selector: {matchLabels: {app: redis}}}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
     sound(ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: chat, namespace: models}\nspec: {podSelector: {matchExpressions: [{key: app, operator: Exists}]}, ingress: [{}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
+    sound(ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: deny, namespace: models}\nspec: {podSelector: {}, policyTypes: [Ingress]}\n---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: '${APP}'}}, ingress: [{}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
     sound(ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: chat, namespace: models}\nspec: {podSelector: {}, ingress: [{}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
     sound(ONE, ANOTHER, "apiVersion: v1\nkind: Service\nmetadata: {name: chat-router, namespace: models}\nspec: {selector: {app: chat, component: router}, ports: [{port: 80, targetPort: 9000}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
     sound(ONE, ANOTHER, "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: chat, namespace: gateways}\nspec: {scaleTargetRef: {name: gateway}, triggers: []}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
@@ -546,6 +547,7 @@ fn members_of_groups() {
             "ray_address=$(LWS_LEADERADDRESS) LWS_LEADERADDRESS=x",
             "",
         ),
+        ("(LWS_LEADER_ADDRESS)", "(LWS_LEADER_ADDR)", "sets no variable `LWS_LEADER_ADDR`"),
         ("=$(LWS_GROUP_SIZE)", "=4", "Ray waits for 4 pods, but groups have 2"),
         ("=$(LWS_GROUP_SIZE)", "=2", ""),
         ("gpu: \"4\"", "gpu: 2", "workers have 2 devices for 4 ranks"),
@@ -561,6 +563,14 @@ fn members_of_groups() {
         let shown = human::render(&found, false);
         assert_eq!(found.has_errors(), !message.is_empty(), "{from} -> {to}\n{shown}");
         assert!(shown.contains(message), "{from} -> {to}\n{shown}");
+    }
+
+    // Shells set some variables themselves.
+    for (script, is_found) in [("PIT=1; ls $PID", true), ("PID=1; ls $PWD", false)] {
+        let changed =
+            RAY.replace("=$(LWS_LEADER_ADDRESS)", &format!("=$(LWS_LEADER_ADDRESS); {script}"));
+        let shown = human::render(&check("group", &changed), false);
+        assert_eq!(shown.contains("nothing sets the variable"), is_found, "{shown}");
     }
 }
 
