@@ -35,10 +35,13 @@ pub trait Rule {
 
     /// Returns the message and the hint about a string that does not follow the rule.
     fn fault(key: &Key, text: &str) -> Option<(String, String)> {
+        if Self::fits(text) {
+            return None;
+        }
         let message = Self::MESSAGE.replace("{key}", key.name);
         let shown = text.escape_debug().to_string().replace("\\'", "'");
         let message = message.replace("{text}", &shown);
-        (!Self::fits(text)).then(|| (message, Self::HINT.unwrap_or(key.doc).to_owned()))
+        Some((message, Self::HINT.unwrap_or(key.doc).to_owned()))
     }
 }
 

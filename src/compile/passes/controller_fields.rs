@@ -3,7 +3,7 @@
 use super::Context;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::field_ownership::{Targets, keys_of};
-use crate::ir::{Object, Release, Step, Unit, path_of};
+use crate::ir::{Object, Release, Unit, path_of, value_at};
 use serde_json::Value as Json;
 
 /// Drops fields whose value a controller replaces anyway, with a note unless they are empty, and
@@ -50,13 +50,6 @@ pub(super) fn targets(unit: &Unit) -> Targets {
     let found: Vec<Json> =
         unit.objects.iter().filter(refers).filter_map(|object| release.object(object)).collect();
     Targets::of(&found)
-}
-
-fn value_at<'j>(object: &'j Json, steps: &[Step]) -> Option<&'j Json> {
-    steps.iter().try_fold(object, |value, step| match step {
-        Step::Key(key) => value.get(key),
-        Step::Index(index) => value.get(index),
-    })
 }
 
 fn is_empty(value: &Json) -> bool {

@@ -36,7 +36,7 @@ pub use object::{
     CRD_REPLACES, CRD_VERSION, LASTING_WORKLOADS, OPERANDS, Object, ObjectId, Origin, PULL_SECRET,
     Phase, RELEASE_LABELS, VERSION_METADATA, WORKLOADS, account,
 };
-pub use path::{Step, path_of, push_key, steps};
+pub use path::{Step, path_of, push_key, steps, value_at};
 pub use pattern::{Ignore, Pattern};
 pub use pod_references::{PodReference, pod_references};
 pub use quantity::quantity;

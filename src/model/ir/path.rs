@@ -1,5 +1,7 @@
 //! JSON paths, as people read them.
 
+use serde_json::Value as Json;
+
 /// Appends `.key` to a JSON path, or `["key"]` if the key has other characters.
 pub fn push_key(path: &mut String, key: &str) {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
@@ -30,6 +32,14 @@ pub fn path_of(steps: &[Step]) -> String {
         }
     }
     path
+}
+
+/// Returns the value that steps lead to.
+pub fn value_at<'j>(object: &'j Json, steps: &[Step]) -> Option<&'j Json> {
+    steps.iter().try_fold(object, |value, step| match step {
+        Step::Key(key) => value.get(key),
+        Step::Index(index) => value.get(index),
+    })
 }
 
 /// Takes a JSON path apart as far as it can be read: `.a["b/c"][0]`.

@@ -2,7 +2,7 @@
 
 use super::spans::{self, Named, Release, Releases};
 use super::verdict::{Judge, Kind, Verdict};
-use crate::ir::{Step, Value, steps};
+use crate::ir::{Value, steps, value_at};
 use crate::overlay;
 use crate::view::group_of;
 use crate::view::pods::{is_placeholder, text};
@@ -80,14 +80,6 @@ fn pods_in<'o>(schema: &Value, json: &'o Json, path: String, found: &mut Vec<(St
     }
 }
 
-/// Returns the value at a JSON path.
-pub(crate) fn at_path<'j>(json: &'j Json, path: &str) -> Option<&'j Json> {
-    steps(path).iter().try_fold(json, |value, step| match step {
-        Step::Key(key) => value.get(key),
-        Step::Index(index) => value.get(index),
-    })
-}
-
 /// Returns the verdicts on `spec` of an object by its schema.
 fn by_schema(object: &Json) -> Vec<Verdict> {
     let (Some(schema), Some(spec)) = (schema_of(object), object.get("spec")) else {
@@ -102,7 +94,7 @@ fn by_schema(object: &Json) -> Vec<Verdict> {
         if fault.dropped && is_field && text(object, "kind") == "InferencePool" {
             return false;
         }
-        let value = at_path(object, &fault.path);
+        let value = value_at(object, &steps(&fault.path));
         let is_completed = match value {
             None => is_preset && fault.message == "is required",
             Some(value) => value.is_null() || value.as_str().is_some_and(is_placeholder),

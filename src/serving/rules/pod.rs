@@ -9,7 +9,7 @@ use super::super::view::pods::{
 };
 use crate::bundle::{self, MissingField, TypeCheck};
 use crate::diag::{Code, Severity, suggest};
-use crate::ir::{Object, Origin, Value, dns_subdomain, path_of, quantity};
+use crate::ir::{Object, Origin, Value, dns_subdomain, path_of, quantity, steps, value_at};
 use crate::passes;
 use serde_json::{Value as Json, json};
 
@@ -98,7 +98,7 @@ fn mistyped(
     };
 
     for mismatch in &checked.mismatches {
-        let value = kinds::at_path(json, &mismatch.path);
+        let value = value_at(json, &steps(&mismatch.path));
         if value.and_then(Json::as_str).is_some_and(is_placeholder) {
             continue;
         }
