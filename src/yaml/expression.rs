@@ -80,7 +80,10 @@ impl Scope {
             }
         }
 
+        // The map is sorted and the last of equals wins, so that each build picks the same
+        // variable.
         let (map, count) = uses.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default();
+        // A variable for a single use would be longer than the `index` that it saves.
         let variable = (count > 1).then(|| ValuesPath::new(map.iter().cloned()));
         Scope { variable, dot: None }
     }
@@ -188,6 +191,8 @@ pub(super) fn reads_only(value: &Value, path: &ValuesPath) -> bool {
         match value {
             Value::Expr(expr) => {
                 *found |= expr.path() == Some(path);
+                // Inside of `with`, `.Release` and other values would be fields of the value, so
+                // any expression but the value itself rules it out.
                 expr.path() != Some(path)
             }
             Value::When(_) => true,
@@ -227,6 +232,7 @@ pub fn quoted(text: &str) -> String {
         match character {
             '"' | '\\' => literal.extend(['\\', character]),
             '\n' => literal.push_str("\\n"),
+            // Go allows every other character in a quoted string as it is, control characters too.
             _ => literal.push(character),
         }
     }

@@ -1,4 +1,4 @@
-//! One JSON value to events, by the rules of Go's encoding/json.
+//! Parses one JSON value into events, by the rules of Go's encoding/json.
 
 use super::{Error, Event, MAX_DEPTH, Mark, Style};
 use std::borrow::Cow;
@@ -170,6 +170,8 @@ impl<'t> Parser<'t> {
             .position(|byte| !(byte.is_ascii_alphanumeric() || b"+-.".contains(byte)))
             .unwrap_or(rest.len());
         let text = &self.text[self.pos..self.pos + length];
+        // The whole word is taken first, so that `01` and `1x` are errors at their beginning, not
+        // at the rest.
         if !matches!(text, "true" | "false" | "null") && !is_number(text) {
             return Err(Error::new("expected a JSON value", mark));
         }
@@ -225,6 +227,8 @@ impl<'t> Parser<'t> {
             b'u' => {
                 let first = self.code_unit(self.pos).ok_or_else(wrong)?;
                 self.pos += 4;
+                // Half of a pair before another escape must not swallow it, so it is only looked at
+                // here.
                 let second = self
                     .text
                     .get(self.pos..self.pos + 2)
@@ -246,6 +250,7 @@ impl<'t> Parser<'t> {
 
     fn code_unit(&self, start: usize) -> Option<u16> {
         let digits = self.text.get(start..start + 4)?;
+        // `from_str_radix` accepts a sign.
         let hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         u16::from_str_radix(digits, 16).ok().filter(|_| hexadecimal)
     }

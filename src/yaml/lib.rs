@@ -1,4 +1,4 @@
-//! YAML and JSON text to events, as Kubernetes' Go programs read it.
+//! Reads YAML and JSON as Kubernetes' Go programs do, and writes YAML and templates.
 //!
 //! The dialect is that of `NewYAMLOrJSONDecoder` in k8s.io/apimachinery: a stream is divided into
 //! documents line by line before it is parsed ([`stream`]), a JSON object is read by the rules of

@@ -1,4 +1,4 @@
-//! The tokens of one document to events, by the grammar of libyaml's parser.
+//! Parses the tokens of one document into events, by the grammar of libyaml's parser.
 
 use super::scanner::{Scanner, Token, TokenKind};
 use super::{Error, Event, MAX_DEPTH, Mark, Style};
@@ -292,6 +292,8 @@ impl<'t> Parser<'t> {
         }
         self.scanner.take()?;
         match self.scanner.peek()?.kind {
+            // The scanner opened no list here, so the next key or the end of the map ends an empty
+            // item.
             TokenKind::BlockEntry | TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
                 self.empty(State::IndentlessEntry, mark.after(1))
             }

@@ -1,6 +1,6 @@
-//! YAML and JSON text to [`Value`] trees, in the dialect that Kubernetes reads.
+//! Reads YAML and JSON text into [`Value`] trees, in the dialect of Kubernetes.
 //!
-//! The syntax is that of [`crate::yaml`]; what scalars, keys, merges and duplicates mean follows
+//! [`Events`] has the syntax. The meaning of scalars, keys, merges and duplicates is that of
 //! go.yaml.in/yaml/v2 and sigs.k8s.io/yaml (see [`super::scalar`]): the last of two equal keys
 //! wins, `<<` merges in place, keys become strings.
 
@@ -150,6 +150,7 @@ impl<'t> Builder<'t> {
                 // An anchor is valid in its document only.
                 self.line = 0;
                 self.item_lines = Vec::new();
+                // Go reads each document with a parser of its own.
                 self.anchors.clear();
             }
             Event::DocumentEnd => {}
@@ -212,6 +213,8 @@ impl<'t> Builder<'t> {
             return match style {
                 Style::Quoted => Ok(string(text)),
                 // The JSON parser passes numbers only, so a text is one that is too large.
+                // JSON has no leading zeros, underscores or hexadecimal numbers, so the rules of
+                // YAML read the rest the same.
                 Style::Json => scalar::resolve(text).ok_or_else(|| self.not_json(text, mark)),
                 Style::Plain => Ok(scalar::resolve(text).unwrap_or_else(|| string(text))),
             };
@@ -223,6 +226,7 @@ impl<'t> Builder<'t> {
                 resolved,
                 Some(Scalar::Value(Value::Number(Number::Int(_) | Number::Uint(_))))
             ),
+            // resolve.go converts an int64, and only that, for `!!float`.
             Some("float") => matches!(
                 resolved,
                 Some(
@@ -232,6 +236,7 @@ impl<'t> Builder<'t> {
             ),
             Some("bool") => matches!(resolved, Some(Scalar::Value(Value::Bool(_)))),
             Some("null") => matches!(resolved, Some(Scalar::Value(Value::Null))),
+            // go-yaml decodes a timestamp into its text; here the text is not checked further.
             Some("timestamp") => resolved.is_none(),
             Some("binary") => {
                 // As in Go, this is the content and not the base64 text that a Secret has.
@@ -316,6 +321,7 @@ impl<'t> Builder<'t> {
     fn place(&mut self, value: Value, mark: Mark) -> Result<(), Box<Problem>> {
         match self.stack.last_mut() {
             None => {
+                // kubectl skips empty and null documents as well (`StreamVisitor` in cli-runtime).
                 if !value.is_null() {
                     self.done.documents.push(Document {
                         number: self.document,
@@ -335,6 +341,8 @@ impl<'t> Builder<'t> {
                     }
                 },
                 Some(PendingKey { name: Name::Merge, mark }) => {
+                    // In place: `<<` replaces keys before it, against the YAML specification, as
+                    // go-yaml does.
                     let mut set = |key, value| drop(self.small.set(entries, key, value, None));
                     if merge(&mut set, value).is_none() {
                         return Err(self.merges_no_map(mark));

@@ -1,6 +1,6 @@
 //! Rendering of the templates that this crate writes, without Helm.
 //!
-//! Supports exactly the language that [`super::yaml`] writes; anything else is an error with its
+//! Supports exactly the language that [`super::write`] writes; anything else is an error with its
 //! position. Whitespace separates tokens as in Go's text/template; `{{- ` and ` -}}` trim the
 //! adjacent whitespace.
 //!
@@ -17,11 +17,10 @@
 //! string   = a Go string literal in double quotes
 //! ```
 //!
-//! `lookup` finds nothing, as in Helm without a cluster. In `with`, `.` is its value, and there are no
-//! other fields. `$` is only for `include`, which supports three templates: the image template, the
-//! certificate template, which returns the placeholder of [`Release`], since the certificate is not
-//! known before Helm has generated it, and the CRD version template, which finds no CRD and returns
-//! nothing.
+//! `lookup` finds nothing, as in Helm without a cluster. In `with`, `.` is its value, and there are
+//! no other fields. `$` is only for `include`, which supports three templates. The image template
+//! returns a reference. The certificate template returns the placeholder of [`Release`], because
+//! only Helm generates the certificate. The CRD version template finds no CRD and returns nothing.
 //!
 //! [`render_strictly`] also supports `.Chart.Name` and `.Chart.Version`, which notes have.
 //!
@@ -38,8 +37,8 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-/// Bytes of texts that a template may make, so that none exhausts the memory: what a chart may render
-/// to. Released charts render to less than 10 MiB.
+/// Limit for the text that a template makes, in bytes, so that none exhausts the memory. Released
+/// charts render to less than 10 MiB.
 pub const RENDERED_BYTES: usize = 32 << 20;
 /// Nesting limit of parentheses: far beyond any generated condition.
 const MAX_DEPTH: usize = 200;
@@ -112,6 +111,7 @@ fn render_with<'a>(
         let action = memchr::memmem::find(rest.as_bytes(), b"{{");
         let mut text = &rest[..action.unwrap_or(rest.len())];
         let start = position + text.len();
+        // Only `{{-` before a blank trims: `{{-1}}` is a negative number.
         let trim_end =
             rest[text.len()..].strip_prefix("{{-").is_some_and(|inside| inside.starts_with(BLANKS));
         if trim_start {
@@ -160,6 +160,8 @@ fn render_with<'a>(
                 next_dot = Some(branch.outer.as_ref().map(|dot| action.copy(dot)).transpose()?);
                 branch.shown = otherwise;
                 if action.word() == "if" {
+                    // This condition comes after the `else`, where the dot is no longer the value
+                    // of the `with`.
                     (action.shown, action.dot) = (otherwise, None);
                     branch.shown = ir::truth(action.pipeline()?.as_ref()) && otherwise;
                     branch.otherwise = Some(otherwise && !branch.shown);
@@ -180,6 +182,8 @@ fn render_with<'a>(
         if let Some(next) = next_dot {
             dot = next;
         }
+        // In Go, the scope of a variable ends at the `end` around it; templates written here assign
+        // only at their beginning.
         if let Some((name, value)) = assigned.zip(value.take_if(|_| assigned.is_some())) {
             variables.insert(name, value);
         }
@@ -243,6 +247,7 @@ impl<'a> Action<'a, '_> {
 
     /// Returns a copy of a value.
     fn copy(&self, value: &Cow<'a, Json>) -> Result<Cow<'a, Json>, RenderError> {
+        // Each use of a variable copies its text, so n actions can copy far more than they print.
         if let Cow::Owned(Json::String(text)) = value {
             spend(self.budget, text.len(), self.position)?;
         }
@@ -489,6 +494,7 @@ fn call<'a>(
             return Ok(value);
         }
         ("not", [value]) => return Ok(Cow::Owned(Json::Bool(!ir::truth(value)))),
+        // Helm returns an empty map, which is as false as null.
         ("lookup", [_, _, _, _]) => return Ok(Cow::Owned(Json::Null)),
         // Arguments of `include`; other lists could grow without end.
         ("list", items)
@@ -504,6 +510,7 @@ fn call<'a>(
             let bytes = bytes.as_u64().and_then(|bytes| usize::try_from(bytes).ok());
             let (bytes, text) = bytes.zip(text.as_str()).ok_or_else(unfit)?;
             let end = bytes.min(text.len());
+            // sprig cuts at a byte, also inside of a character; names of objects are ASCII.
             text.get(..end).ok_or_else(unfit)?.to_owned()
         }
         ("include", [name, list]) if name.as_str() == Some(certificate::NAME) => {
@@ -518,8 +525,10 @@ fn call<'a>(
         }
         ("toYaml", [value]) => write::plain_value(&Value::from(value.as_ref()))
             .map_err(|_| unfit())?
+            // As Helm's `toYaml`, because `nindent` would indent an empty last line.
             .trim_end_matches('\n')
             .to_owned(),
+        // Go also escapes `<`, `>` and `&`, which YAML reads back as the same characters.
         ("toJson", [value]) => value.to_string(),
         // As in sprig, nothing stays nothing.
         ("quote", [value]) if value.is_null() => String::new(),
@@ -530,6 +539,7 @@ fn call<'a>(
             let mark = format!("\n{}", " ".repeat(usize::try_from(width).map_err(|_| unfit())?));
             let text = text.as_str().ok_or_else(unfit)?;
             let lines = 1 + memchr::memchr_iter(b'\n', text.as_bytes()).count();
+            // Checked before it is allocated: the budget only sees texts that exist.
             if lines * mark.len() > RENDERED_BYTES {
                 return Err(unfit());
             }

@@ -43,6 +43,7 @@ fn constant(text: &str) -> Option<Scalar> {
         ".nan" | ".NaN" | ".NAN" => Scalar::NotJson(".nan"),
         ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Scalar::NotJson(".inf"),
         "-.inf" | "-.Inf" | "-.INF" => Scalar::NotJson("-.inf"),
+        // Only as a key; as a value it becomes text again.
         "<<" => Scalar::Merge,
         _ => return None,
     })
@@ -62,6 +63,7 @@ fn number(text: &str) -> Option<Number> {
         Some(b"0x") => (16, &digits[2..]),
         Some(b"0o") => (8, &digits[2..]),
         Some(b"0b") => (2, &digits[2..]),
+        // `08` is no octal number and becomes the float that go-yaml tries next, as 8.
         Some([b'0', _]) => (8, &digits[1..]),
         _ => (10, digits),
     };
@@ -82,6 +84,7 @@ fn number(text: &str) -> Option<Number> {
     if is_yaml_float(&plain) {
         return parse_float(&plain);
     }
+    // strconv accepts no sign after a prefix, but resolve.go parses the rest of `0b` once more.
     let signed = plain.strip_prefix("0b")?;
     i64::from_str_radix(signed, 2).ok().map(Number::Int)
 }
@@ -151,6 +154,8 @@ fn float_key(value: f64) -> String {
     let value = value as f32;
     let scientific = format!("{value:e}");
     match scientific.split_once('e').map(|(m, exponent)| (m, exponent.parse::<i32>())) {
+        // The limits of `%e` in strconv/ftoa.go for the shortest form, whatever the number of
+        // digits.
         Some((mantissa, Ok(exponent))) if !(-4..6).contains(&exponent) => {
             let sign = if exponent < 0 { '-' } else { '+' };
             format!("{mantissa}e{sign}{:02}", exponent.abs())

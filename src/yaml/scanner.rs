@@ -1,6 +1,6 @@
-//! A document's text to tokens, after the algorithm of libyaml's scanner as go.yaml.in/yaml/v2 has
-//! it: indentation is a stack, and a key without `?` is recognised when its `:` is found, within
-//! one line and 1,024 characters.
+//! Scans the text of a document into tokens, with the algorithm of libyaml's scanner as in
+//! go.yaml.in/yaml/v2: indentation is a stack, and a key without `?` is recognised when its `:` is
+//! found, within one line and 1,024 characters.
 
 mod block;
 mod plain;
@@ -227,6 +227,7 @@ impl<'t> Scanner<'t> {
 
     fn insert(&mut self, number: Option<usize>, token: Token<'t>) {
         match number.and_then(|number| number.checked_sub(self.taken)) {
+            // In front of the tokens of the key, which were queued before its `:` was found.
             Some(index) if index < self.queue.len() => self.queue.insert(index, token),
             _ => self.queue.push_back(token),
         }
@@ -329,6 +330,8 @@ impl<'t> Scanner<'t> {
             let closed = self.simple_keys.pop().map(|key| key.token);
             // The collection itself may be a key, which is then reported at its `:`.
             for key in &mut self.simple_keys {
+                // yaml_parser_decrease_flow_level deletes this token's entry of
+                // `simple_keys_by_tok`, also if it is that of an outer key.
                 key.awaited &= Some(key.token) != closed;
             }
         }

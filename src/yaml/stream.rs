@@ -1,5 +1,5 @@
-//! A text to documents, as `YAMLOrJSONDecoder` and `YAMLReader` of
-//! k8s.io/apimachinery/pkg/util/yaml divide it.
+//! Divides a text into documents as `YAMLOrJSONDecoder` and `YAMLReader` of
+//! k8s.io/apimachinery/pkg/util/yaml do.
 
 use super::scanner::Scanner;
 use super::{Error, Event, Mark, json, parser};
@@ -55,6 +55,8 @@ impl<'t> Iterator for Events<'t> {
                     return Some(Ok((Event::DocumentStart(number), mark)));
                 }
                 Some(event) => {
+                    // After an error the scanner is somewhere inside of a token; further events
+                    // would be invented.
                     self.failed = event.is_err();
                     return Some(event);
                 }
@@ -77,6 +79,7 @@ impl<'t> Iterator for Events<'t> {
 impl<'t> Events<'t> {
     /// Reads `text`. A byte order mark at its beginning is skipped.
     pub fn new(text: &'t str) -> Self {
+        // A byte order mark is no space, to Go neither: JSON after it is read as YAML.
         let content = text.trim_start();
         // Go looks at one buffer only (utilyaml.GuessJSONStream).
         let guessed = text.len() - content.len() < GUESSED && content.starts_with('{');
@@ -187,6 +190,7 @@ impl<'t> Events<'t> {
             self.begun += 1;
             self.separated = true;
         }
+        // Of two separators in a row, only the first belongs to the document: the second ends it.
         let end = if rest[first_line..].starts_with("---") {
             Some(first_line)
         } else {

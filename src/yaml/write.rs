@@ -208,13 +208,14 @@ impl Writer {
         } else {
             let start = self.out.len();
             block(self);
+            // The first line of the block is indented by two more, of which the dash replaces one.
             self.out.replace_range(start + indent..start + indent + 1, "-");
         }
     }
 
-    /// `if … end` around what `body` writes, or `with … end` if its `content` is made of the value
-    /// that is the condition. The opening trims the line end before it, which only a string that ends
-    /// in several line endings would notice: those are never literal blocks.
+    /// Writes `if … end` around what `body` writes, or `with … end` if the only value that
+    /// `content` reads is the condition. The opening trims the line end before it, which would only
+    /// change a string that ends in several line endings: those are never literal blocks.
     fn guard(
         &mut self,
         condition: &Condition,
@@ -245,8 +246,8 @@ impl Writer {
         self.out.push_str("{{- end }}\n");
     }
 
-    /// The rest of a line (and, for blocks, the lines after it) for anything but a filled list or
-    /// map.
+    /// Writes the rest of a line (and, for blocks, the lines after it) for anything but a filled
+    /// list or map.
     fn scalar(&mut self, value: &Value, indent: usize) {
         match value {
             Value::Null => self.out.push_str(" null\n"),
@@ -272,6 +273,8 @@ impl Writer {
 
     fn expression(&mut self, expr: &Expr, indent: usize) {
         match expr {
+            // Quoted, like all strings of expressions: a namespace may be `123`, base64 text
+            // `1e10`.
             Expr::ReleaseNamespace => self.out.push_str(" {{ .Release.Namespace | quote }}\n"),
             Expr::ReleaseName => self.out.push_str(" {{ .Release.Name | quote }}\n"),
             Expr::Concat(parts) => {
@@ -301,6 +304,7 @@ impl Writer {
                 let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {} }}}}", indent + 2);
             }
             Expr::Integer(path) => {
+                // Helm reads numbers of values as float64 and would print 1000000 as `1e+06`.
                 let _ = writeln!(self.out, " {{{{ {} | toJson }}}}", self.scope.pipeline(path));
             }
             Expr::Text(path) => {
@@ -410,6 +414,7 @@ fn is_plain(text: &str) -> bool {
     let word = text.strip_prefix("--").or_else(|| text.strip_prefix('-'));
     let starts_well = match word {
         Some(word) => word.starts_with(|c: char| c.is_ascii_alphabetic()),
+        // A digit, `.`, `~` or `<` may begin a number, date, null or merge key to some reader.
         None => text.starts_with(|c: char| c.is_alphabetic() || matches!(c, '/' | '_' | '(' | '$')),
     };
     starts_well
@@ -419,7 +424,7 @@ fn is_plain(text: &str) -> bool {
         && !is_word_with_meaning(text)
 }
 
-/// Returns whether there is a `: ` or ` #`.
+/// Returns true if there is a `: ` or ` #`.
 fn has_indicator(text: &str) -> bool {
     let bytes = text.as_bytes();
     memchr::memchr2_iter(b':', b'#', bytes).any(|at| match bytes[at] {
@@ -428,7 +433,7 @@ fn has_indicator(text: &str) -> bool {
     })
 }
 
-/// Returns whether every character is printable. Nearly all texts are ASCII, so bytes come first.
+/// Returns true if every character is printable. Nearly all texts are ASCII, so bytes come first.
 fn are_printable(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || text.chars().all(is_printable)
 }
@@ -444,6 +449,7 @@ fn is_word_with_meaning(text: &str) -> bool {
 /// engines.
 fn is_clean_block(text: &str) -> bool {
     memchr::memchr(b'\n', text.as_bytes()).is_some()
+        // Readers infer the indentation of a block from its first lines.
         && !text.starts_with(['\n', ' ', '\t'])
         && !text.ends_with("\n\n")
         && text.chars().all(|c| is_printable(c) || matches!(c, '\n' | '\t'))

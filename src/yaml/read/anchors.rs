@@ -6,6 +6,8 @@ use crate::scalar::Scalar;
 use crate::{Cause, MAX_DEPTH, Mark};
 
 /// Limit for the memory that anchors and aliases can copy, approximately and in bytes.
+// go-yaml limits the share of nodes that come from aliases instead (`allowedAliasRatio`); a limit
+// in bytes does not depend on the rest of the file.
 const MAX_COPIED: usize = 32 << 20;
 
 /// A value that aliases can repeat.
@@ -75,6 +77,8 @@ impl Builder<'_> {
         mark: Mark,
     ) -> Result<(), Box<Problem>> {
         let size = Size::of(value);
+        // The anchor keeps a copy: anchors inside of each other would grow quadratically without an
+        // alias.
         self.copy(size, mark)?;
         self.anchors.insert(anchor, Anchored::Value(value.clone(), size));
         Ok(())
@@ -89,6 +93,7 @@ impl Builder<'_> {
                 let written = if let Scalar::NotJson(text) = scalar { text } else { "" };
                 self.place_scalar(scalar, written, mark)?;
             }
+            // go-yaml merges a list of maps, but not an alias of one (`decoder.merge`).
             Some(Anchored::Value(Value::Seq(_), _)) if self.expects_merged() => {
                 return Err(self.merges_no_map(mark));
             }

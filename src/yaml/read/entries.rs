@@ -21,6 +21,7 @@ pub(super) struct SmallMaps {
 
 impl SmallMaps {
     /// Most entries of a small map.
+    // Up to this number `ir::Map` has no index, either, and the search is linear in both.
     const MOST: usize = 16;
 
     /// Opens a map inside of the innermost one.
@@ -50,6 +51,8 @@ impl SmallMaps {
                 self.lines.push(line.unwrap_or(0));
                 return None;
             }
+            // Beyond this size, a linear search for each key would be quadratic: a map can have
+            // thousands.
             let lines = self.lines.split_off(*start);
             *into = Entries::Large(self.take(*start), lines);
         }

@@ -21,6 +21,8 @@ pub(super) fn is_merge(text: &str, style: Style, tag: Option<&str>) -> bool {
     text == "<<"
         && match tag {
             None => style == Style::Plain,
+            // libyaml counts `!` as plain, also before quotes (`plain_implicit` in
+            // yaml_parser_parse_node).
             Some(tag) => matches!(tag, "!" | "tag:yaml.org,2002:merge"),
         }
 }
@@ -35,6 +37,7 @@ pub(super) fn merge(into: &mut impl FnMut(String, Value), value: Value) -> Optio
             Some(())
         }
         Value::Seq(items) => items.into_iter().rev().try_for_each(|item| match item {
+            // A list inside of the list is an error in go-yaml as well (`failWantMap`).
             Value::Map(_) => merge(into, item),
             _ => None,
         }),

@@ -21,6 +21,8 @@ impl<'t> Scanner<'t> {
         {
             match follows {
                 Follows::Colon(colon) => {
+                    // Bytes are no fewer than characters; a longer key goes the general way, which
+                    // counts.
                     if self.simple_key_allowed && colon - self.pos <= MAX_KEY {
                         return self.fetch_plain_key(end, colon);
                     }
@@ -80,6 +82,7 @@ impl<'t> Scanner<'t> {
             return None;
         }
         let mark = Mark { offset, line: self.line + 1, line_start: start };
+        // A line further in continues the scalar, unless it is a comment.
         (column(mark) <= self.indent).then_some(mark)
     }
 
@@ -89,6 +92,7 @@ impl<'t> Scanner<'t> {
         let text = &self.text[mark.offset..end];
         self.remove_simple_key()?;
         self.roll_indent(mark, None, TokenKind::BlockMappingStart);
+        // After an anchor or tag no key is allowed here, so no token waits, and these are in order.
         self.push(TokenKind::Key, mark);
         self.push(TokenKind::Plain(Cow::Borrowed(text)), mark);
 
@@ -181,6 +185,7 @@ impl<'t> Scanner<'t> {
             self.pos += stop.unwrap_or(rest.len());
             match self.byte(self.pos) {
                 b':' if !self.is_blank_break_or_end(self.pos + 1) => {}
+                // Go ends a word at `?` in flow context, too, unlike YAML 1.2.
                 b',' | b'?' | b'[' | b']' | b'{' | b'}' if self.flow == 0 => {}
                 0xC2 | 0xE2 if !self.is_break(self.pos) => {}
                 _ => return,

@@ -80,6 +80,7 @@ impl<'t> Scanner<'t> {
         } else if handle.is_empty() {
             Ok(format!("{STANDARD}{name}"))
         } else {
+            // Only `%TAG` defines handles, and a document cannot have directives.
             Err(Error::new(format!("the tag handle `!{handle}!` is not defined"), mark))
         }
     }

@@ -23,6 +23,7 @@ impl<'t> Scanner<'t> {
         let quote = self.byte(self.pos);
         let rest = &self.text.as_bytes()[self.pos + 1..];
         let end = rest.iter().position(|byte| match byte {
+            // 0xC2 and 0xE2 begin U+0085, U+2028 and U+2029, which are line breaks in YAML 1.1.
             b'\n' | b'\r' | 0xC2 | 0xE2 => true,
             b'\\' => quote == b'"',
             byte => *byte == quote,
@@ -161,6 +162,7 @@ fn simple_escape(letter: u8) -> Option<char> {
         b'r' => '\r',
         b'e' => '\u{1b}',
         b' ' | b'"' | b'\'' | b'\\' => char::from(letter),
+        // `\/` is not among them: it came with YAML 1.2, and go-yaml refuses it.
         b'N' => '\u{85}',
         b'_' => '\u{a0}',
         b'L' => '\u{2028}',
