@@ -132,12 +132,14 @@ pub fn build_with<C: Send>(
     }
     // A filter of [defaults] is used if it matches in any bundle, and any bundle may provide a
     // dependency, so all must have been built.
+    // A build of some bundles knows the matches and APIs of these only.
     if names.is_empty() && !diagnostics.has_errors_since(before) {
         dependencies::check(&members, diagnostics);
         let counts = hits.iter().map(|(filter, count)| (filter, *count));
         passes::unused_filters(counts, diagnostics);
     }
     if diagnostics.has_errors_since(before) {
+        // A failed build changes nothing, neither out/ nor bundles.lock.
         build.charts.clear();
         build.releases.clear();
         build.locked.clear();
@@ -161,6 +163,7 @@ fn build_bundle<'c, C>(
         (Some(loaded), None) => Locked::new(bundle, &files, loaded),
         (Some(loaded), Some(entry)) => {
             entry.check(bundle, &files, loaded, diagnostics);
+            // Only what the lock lacks is returned: a build does not write a lock that is complete.
             entry.with_decisions(bundle, &files, loaded)
         }
     };
@@ -169,6 +172,7 @@ fn build_bundle<'c, C>(
     bundle::locate(diagnostics.since(start), &files);
     let version = version?;
 
+    // A bundle of a catalog has no reference in bundles.toml; the catalog named its image.
     let origin = files.reference.clone().unwrap_or_else(|| bundle.source.text().to_owned());
     let member = member(bundle, &compiled, &files);
     let warnings = texts(&warnings, config, bundle);

@@ -96,6 +96,8 @@ fn run_stages(
     let options = olm::Options { config, namespace: &namespace };
     let Lowered { objects, values } = olm::lower(&mut bundle, &options, diagnostics);
     let mut namespaces = vec![namespace];
+    // Bundles hard-code the suggested namespace; with another `namespace`, passes still have to
+    // find it.
     namespaces.extend(suggested.filter(|suggested| namespaces.iter().all(|own| own != suggested)));
     let context = Context {
         crd_version: crd_version(&bundle, config),
@@ -105,6 +107,7 @@ fn run_stages(
     let watch = config.watch().cloned().or_else(|| olm::default_watch(&bundle.csv));
     let input = Input { objects, values, context, watch, bundle: Some(bundle) };
     let compiled = adapt(input, files, config, diagnostics)?;
+    // Without a watch no install mode fits, which `olm::lower` has reported.
     (compiled.watch.is_some() && !diagnostics.has_errors_since(start)).then_some(compiled)
 }
 
@@ -155,19 +158,23 @@ fn adapt(
     let start = diagnostics.mark();
     let Input { bundle, objects, mut values, mut context, watch } = input;
     let namespace = context.namespaces.first().cloned().unwrap_or_default();
+    // Filters and patches are for objects of the bundle, so overlays and stubs come after them.
     let (mut objects, hits, patched) = filter_and_patch(objects, config, &namespace, diagnostics)?;
     let overlays = bundle::overlays(files, diagnostics);
     let (stubs, stub_values) = overlay::stubs(&config.stub_crds);
     objects.extend(stubs.into_iter().chain(overlays));
     values.extend(stub_values);
+    // Switches are conditions on overlays, so these must be there.
     values.extend(overlay::switches(&config.switches, &mut objects));
     context.crds = placement(&objects, config, diagnostics);
     // Custom resources of a bundle are of its operator's kinds; a `[[chart]]` may have any kind.
     let unknown_kinds = if bundle.is_some() { Severity::Warning } else { Severity::Note };
     overlay::check(&objects, context.crds, &config.scopes, unknown_kinds, diagnostics);
+    // The check before this is of what users write; these objects are generated from checked keys.
     let (operands, operand_values) = overlay::operands(&config.operands);
     objects.extend(operands);
     values.extend(operand_values);
+    // Last, because a step must not change an object of the chart, wherever that comes from.
     let (jobs, job_values) = overlay::hook_jobs(config, &context.namespaces, &objects, diagnostics);
     objects.extend(jobs);
     values.extend(job_values);
@@ -230,6 +237,7 @@ fn filter_and_patch(
         .patches
         .iter()
         .flat_map(|patch| [(Purpose::Filter, &patch.matches), (Purpose::Patch, &patch.patch)]);
+    // All programs are in one session, so that a bundle starts one worker process.
     let programs = filters().map(|filter| (Purpose::Filter, filter)).chain(patches);
     let programs = programs.map(|(purpose, filter)| (purpose, filter.text.clone())).collect();
     let mut session = match Session::start(programs) {
@@ -247,6 +255,7 @@ fn filter_and_patch(
     let Filtered { objects, hits } =
         passes::filter(objects, include, exclude, &release, &mut session, diagnostics)?;
     let hits = filters().cloned().zip(hits).collect();
+    // The session numbers programs in their order: the filters, then two for each patch.
     let first = filters().count();
     let patches = &config.patches;
     let patched = overlay::patch(objects, patches, &release, &mut session, first, diagnostics);
@@ -268,11 +277,13 @@ fn replaces_later(bundle: &Bundle) -> Option<String> {
     let own = semver::Version::parse(&bundle.csv.version).ok()?;
     // A ClusterServiceVersion is named `PACKAGE.vVERSION`.
     let version = |csv: &String| {
+        // The package name may have dots itself, so the first end that is a version counts.
         let mut ends = csv.match_indices('.').filter_map(|(dot, _)| csv.get(dot + 1..));
         ends.find_map(|end| semver::Version::parse(end.trim_start_matches('v')).ok())
     };
     let UpgradeEdges { replaces, skips, .. } = &bundle.edges;
     let later = [replaces].into_iter().chain(skips).filter_map(version);
+    // The order of the crate includes build metadata, which has no precedence in semantic versions.
     let later = later.filter(|version| version.cmp_precedence(&own).is_gt());
     later.max().map(|version| version.to_string())
 }

@@ -95,6 +95,8 @@ pub(super) fn lay_out(
     let version = chart.version.to_string();
     let dir = match layout {
         Layout::Versioned => format!("{}/{version}", chart.name),
+        // A chart of `flat` is replaced in place, so that its path does not change with its
+        // version.
         Layout::Flat => chart.name.clone(),
     };
 

@@ -147,6 +147,7 @@ impl<'a> Operands<'a> {
         if let Some((tree, form)) = found {
             return Ok(Operand::ChartFiles(tree, form));
         }
+        // The name is joined to a path: `..` and `/` would lead out of the output directory.
         let is_built = || is_name(chart.name) && self.out.join(chart.name).is_dir();
         if !path.exists() && is_built() {
             return Ok(Operand::Built(chart));
@@ -164,6 +165,7 @@ impl<'a> Operands<'a> {
     /// Returns the error for an operand that is nothing, with the charts that have a similar name.
     fn not_found(&self, text: &str, name: &str) -> Fatal {
         let entries = self.out.read_dir().into_iter().flatten().take(MOST_NAMES);
+        // Entries that cannot be read only make the hint poorer.
         let folders = entries.filter_map(Result::ok).filter(|entry| entry.path().is_dir());
         let mut charts: Vec<String> =
             folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();

@@ -117,6 +117,7 @@ fn hint(
         let Some(most) = charts.iter().map(|chart| chart.release_bytes).max() else { continue };
         let shares: Vec<String> = charts
             .iter()
+            // The settings change CRDs only, which charts of operands do not have.
             .filter(|chart| !chart.name.ends_with(crate::config::OPERANDS_SUFFIX))
             .map(|chart| format!("{} {}", chart.name, chart::release_share(chart.release_bytes)))
             .collect();

@@ -89,6 +89,8 @@ impl Project<'_> {
         let name = self.config_path.file_name()?.to_str()?;
         let folder = folder_of(self.config_path);
         let tree = charts::read_revision(folder, revision, name).ok()?;
+        // Errors are ignored: the old file only tells which version was built, and cannot be
+        // mended.
         let text = String::from_utf8(tree.get(name)?.clone()).ok()?;
         let source = SourceText { name: format!("{name} at {revision}"), text };
         Config::parse(&Arc::new(source), folder, &mut Diagnostics::new())
@@ -127,6 +129,7 @@ fn built_versions(config: Option<&Config>, lock: &Lock) -> BTreeMap<String, Stri
 /// Returns the operand of a chart with these versions: the built one, if it is known and there.
 fn operand(name: &str, versions: &[String], built: &BTreeMap<String, String>) -> String {
     let bundle = name.strip_suffix(CRDS_SUFFIX).or_else(|| name.strip_suffix(OPERANDS_SUFFIX));
+    // The whole name first: a bundle may be named like the CRDs of another one.
     let version = built.get(name).or_else(|| built.get(bundle?));
     match version.filter(|version| versions.contains(version)) {
         Some(version) => format!("{name}@{version}"),

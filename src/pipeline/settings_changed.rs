@@ -1,5 +1,5 @@
-//! Changes since the previous version of a chart: the placement of its CRDs, and the watched
-//! namespaces. Read-only.
+//! Finds changes since the previous version of a chart: the placement of its CRDs, and the watched
+//! namespaces. Only reads.
 
 #![expect(clippy::disallowed_methods, reason = "reads the output directory")]
 
@@ -130,6 +130,8 @@ fn previous<T>(
     let name = chart.dir.iter().next()?;
     let mut dirs = vec![chart.dir.clone()];
     if chart.dir.components().count() > 1 {
+        // The versioned layout, NAME/VERSION; in the flat one, the replaced chart is the only
+        // candidate.
         let own = semver::Version::parse(&chart.version).ok()?;
         let entries = fs::read_dir(root.join(name)).ok()?;
         let mut older: Vec<(semver::Version, PathBuf)> = entries
@@ -153,7 +155,7 @@ fn placement_in(folder: &Path) -> Option<CrdPlacement> {
     placement(&chart_yaml(folder)?).or_else(|| placement_of_old(folder))
 }
 
-/// Chart.yaml of a chart that we wrote.
+/// Returns Chart.yaml of a generated chart.
 fn chart_yaml(folder: &Path) -> Option<Vec<u8>> {
     // Charts of others have no such annotations, or mean something else.
     fs::symlink_metadata(folder.join(ownership::FILE_NAME)).ok()?;

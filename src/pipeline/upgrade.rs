@@ -64,6 +64,7 @@ impl Upgrade {
 
     /// Reads the upgrade from UPGRADE.md; `None` if another version of bundle2chart wrote it.
     fn parse(report: &str) -> Option<Self> {
+        // From the end: the text before it quotes charts, which may contain such a mark.
         let (body, mark) = report.rsplit_once(MARK)?;
         let (from, counts) = mark.trim_end().strip_suffix(" -->")?.rsplit_once(": ")?;
         let counts: Vec<usize> =
@@ -170,6 +171,7 @@ impl<'a> Upgrades<'a> {
         let earlier = versions_on_disk(out, name)?
             .into_iter()
             .filter(|(folder, version)| {
+                // Folders without this file are charts of others.
                 precedence(version) < new && out.join(folder).join(FILE_NAME).is_file()
             })
             .max_by_key(|(_, version)| precedence(version));
@@ -189,6 +191,7 @@ impl<'a> Upgrades<'a> {
             return Ok(Previous::None);
         }
         let current = charts::read_folder(&folder)?;
+        // Compared with HEAD first, a second build before the commit would rewrite the report.
         if let Some(kept) = kept(&current, chart) {
             return Ok(kept);
         }
@@ -206,6 +209,7 @@ impl<'a> Upgrades<'a> {
         };
         match Identity::of(&old) {
             Ok(identity) => self.compared(identity.version, &old, chart),
+            // A Chart.yaml without name and version is no chart of ours.
             Err(_) => Ok(Previous::None),
         }
     }

@@ -44,6 +44,8 @@ pub fn verify_images(
             let place = image.uses.first().map(|used| used.place.clone()).unwrap_or_default();
             let found = diagnostics.since(start).iter_mut();
             found
+                // A finding about a `[[verify]]` table has its place in bundles.toml, where it can
+                // be mended.
                 .filter(|found| found.place == Place::default())
                 .for_each(|found| found.place = place.clone());
             verified

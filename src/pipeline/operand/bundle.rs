@@ -28,7 +28,8 @@ impl Operands<'_> {
             return Ok(None);
         };
         let source = match &known.source {
-            // The catalog query must be the same as at the revision.
+            // The pin is that of the catalog, and the query selects the bundle in it: both must be
+            // as then.
             source if pin.is_catalog && lock.entry(known) == Some(entry) => source.clone(),
             _ if pin.is_catalog => return Ok(None),
             source => {
@@ -60,6 +61,7 @@ impl Operands<'_> {
         // The bundle may be configured: by its repository with another tag or digest, or its package.
         let repository = |text: &str| {
             let end = text.rfind('/').map_or(0, |slash| slash + 1);
+            // Only after the last slash is a colon that of a tag; before it, a port follows one.
             let tag = text[end..].find([':', '@']).map_or(text.len(), |at| end + at);
             text[..tag].to_owned()
         };
@@ -73,6 +75,8 @@ impl Operands<'_> {
         };
 
         files.overlays = self.sources.overlays(&settings.overlays, diagnostics);
+        // A copy, because compiling moves the objects out of the bundle, and the facts below are
+        // read from it.
         let compiled = compile_loaded(loaded.clone(), &files, &settings, diagnostics);
         // Lints of either side are not what `diff` is asked for.
         diagnostics.retain_since(start, |found| found.severity == Severity::Error);

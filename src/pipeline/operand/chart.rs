@@ -17,8 +17,8 @@ use std::path::Path;
 const MOST_VALUES: usize = 2_000_000;
 
 impl Operands<'_> {
-    /// Returns the side that a chart's files make; `label` is made of the chart when it is empty.
-    /// `form` is that in which Helm reads them.
+    /// Returns the objects of a chart as a side; an empty `label` becomes its name and version.
+    /// `form` is the form in which Helm reads the files.
     ///
     /// # Errors
     /// When a file cannot be understood or rendered.

@@ -1,17 +1,19 @@
-//! Values of charts, joined as Helm does it.
+//! Merges values of charts as Helm does.
 
 use crate::diag::{Code, Diagnostic, Fatal, Place};
 use crate::ir::Release;
 use crate::source::chart as charts;
 use serde_json::{Map, Value as Json};
 
-/// Values over values, as Helm joins them: maps key by key, null removes.
+/// Merges `over` into `under` as Helm does: maps key by key, and null removes a key.
 pub fn merge(under: &mut Json, over: &Json) {
     match (under, over) {
         (Json::Object(under), Json::Object(over)) => {
             for (key, value) in over {
                 match (under.get_mut(key), value) {
                     (_, Json::Null) => {
+                        // `remove` of serde_json swaps in the last key, and the order of keys is
+                        // that of messages.
                         under.shift_remove(key);
                     }
                     (Some(place), value) => merge(place, value),
