@@ -311,6 +311,7 @@ pub struct Header;
 
 impl Form for Header {
     type Value = crate::diag::Span;
+    // Never asked for: with `KEYS`, the field is no key of its own.
     const KIND: Kind = Kind::Boolean;
     const KEYS: Option<&'static [Key]> = Some(&[]);
 
@@ -555,6 +556,8 @@ macro_rules! table {
                 $(let $field = {
                     let name = const { $crate::declare::key_name!($field $($key)?) };
                     let found = <$form as $crate::declare::Form>::find(reader, fields, name);
+                    // Also for a wrong value, which is reported: other keys of the table are still
+                    // checked.
                     $(let found = found.or_else(|| Some($default));)?
                     found
                 };)*

@@ -58,6 +58,7 @@ pub(super) fn content(path: &Path) -> Result<String, (String, &'static str)> {
 
     let mut bytes = Vec::new();
     let file = regular_file::open(path).map_err(unreadable)?;
+    // One byte more tells a file of exactly the limit from a longer one.
     file.take(SIZE_LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > SIZE_LIMIT {
         let why = format!("it is larger than {} MiB", SIZE_LIMIT >> 20);

@@ -39,6 +39,7 @@ pub trait Rule {
             return None;
         }
         let message = Self::MESSAGE.replace("{key}", key.name);
+        // Apostrophes are shown as they are: no message puts single quotes around the text.
         let shown = text.escape_debug().to_string().replace("\\'", "'");
         let message = message.replace("{text}", &shown);
         Some((message, Self::HINT.unwrap_or(key.doc).to_owned()))
@@ -61,8 +62,10 @@ impl<T: Rule> Form for T {
 
 /// Returns true if a text matches one of the patterns of this crate.
 fn matches(pattern: &'static str, text: &str) -> bool {
+    // Thousands of values have the same few patterns, and compiling one takes longer than matching.
     static COMPILED: LazyLock<Mutex<BTreeMap<&'static str, Option<Regex>>>> =
         LazyLock::new(Mutex::default);
+    // A thread that panicked has left whole entries, so the map is usable.
     let mut compiled = COMPILED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let regex = compiled.entry(pattern).or_insert_with(|| Regex::new(pattern).ok());
     regex.as_ref().is_some_and(|regex| regex.is_match(text))
@@ -151,6 +154,8 @@ pub struct Listed;
 impl Rule for Listed {
     const PATTERN: Option<&'static str> = Name::PATTERN;
 
+    // An unknown name is reported with a suggestion where all names are known; its form adds
+    // nothing.
     fn fault(_: &Key, _: &str) -> Option<(String, String)> {
         None
     }
@@ -203,6 +208,7 @@ fn subdomain_fault(text: &str) -> Option<String> {
     if text.len() > SUBDOMAIN_LIMIT {
         return Some(format!("has {} characters", text.len()));
     }
+    // Kubernetes limits the whole name only, not its labels (`IsDNS1123Subdomain`).
     text.split('.').find_map(|label| label_fault(label, SUBDOMAIN_LIMIT))
 }
 
@@ -258,6 +264,7 @@ impl Rule for Reference {
                 format!("`{name}` starts with `{scheme}://`, which image references do not have");
             return Some((message, format!("write `{rest}`")));
         }
+        // No host begins like this, and `source` would only report an invalid reference.
         if text.starts_with(['/', '.']) {
             let message = format!("`{name}` is a path, not an image reference");
             return Some((message, format!("for local files, write `path = \"{text}\"`")));
@@ -372,6 +379,7 @@ pub(crate) fn plain(path: &StdPath) -> PathBuf {
             {
                 result.pop();
             }
+            // A leading `..` stays: its parent is known to the disk only, where it may be a link.
             component => result.push(component),
         }
     }

@@ -77,6 +77,7 @@ fn typed<T: DeserializeOwned>(
             reader.error(Code::WrongType, &range, message, hint);
             None
         }
+        // One is enough: all of them would be reported at the same place.
         Ok(read) => match read.unknown.first() {
             Some(path) => {
                 let message = format!("unknown field `{name}{}`", path_of(path));

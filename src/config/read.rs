@@ -1,4 +1,4 @@
-//! The reader of `bundles.toml`: parses texts, and returns a checked [`Config`] and diagnostics.
+//! Reads `bundles.toml`: parses texts, and returns a checked [`Config`] and diagnostics.
 //!
 //! [`tables`](super::tables) has a file for each table. [`Reader`] checks the TOML tree against their
 //! keys and collects what is wrong; [`check`] has the rules for several bundles together.

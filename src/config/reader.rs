@@ -1,5 +1,5 @@
-//! The TOML tree against the key tables: unknown, missing and ill-typed keys, and typed access to
-//! the rest.
+//! Checks the TOML tree against the tables of keys: reports unknown, missing and ill-typed keys,
+//! and gives typed access to the others.
 
 use super::declare::{Declared, Key, Kind, Table};
 use super::tables::output::Output;
@@ -122,6 +122,8 @@ impl Reader<'_> {
             }
         }
         for key in table.keys.iter().filter(|key| key.required) {
+            // In the tree, not among `values`: a key of a wrong type has been reported, and is not
+            // missing, too.
             if !tree.contains_key(key.name) {
                 self.missing(table, &header, key);
             }
@@ -184,6 +186,8 @@ impl Reader<'_> {
         let hint = match (olm, Root::TABLE.with_key(name).as_slice()) {
             (Some((_, key)), _) => format!("write `{key}`, which is what OLM's `{name}` is here"),
             // A key such as `name` is in nearly all tables.
+            // A misspelled key is most often meant for this table, so a similar name here comes
+            // first.
             (None, tables @ ([_] | [_, _])) if suggest::nearest(name, &known).is_none() => {
                 let places: Vec<String> = tables.iter().map(|table| table.place()).collect();
                 format!("`{name}` belongs {}", places.join(" or "))
@@ -429,6 +433,7 @@ pub(crate) fn as_json(value: &DeValue<'_>) -> Json {
             text.parse::<f64>().map_or_else(|_| text.into(), Json::from)
         }
         DeValue::Boolean(value) => Json::Bool(*value),
+        // JSON has no dates, and Kubernetes has them as strings.
         DeValue::Datetime(time) => Json::String(time.to_string()),
         DeValue::Array(items) => items.iter().map(|item| as_json(item.get_ref())).collect(),
         DeValue::Table(table) => table

@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 /// Returns the range in `source` of the deepest existing part of `steps` in the table at `table`:
 /// its key, with the value if it ends on the same line; else the range of the table.
 pub fn value_at(source: &str, table: Range<usize>, steps: &[Step]) -> Range<usize> {
+    // Errors are ignored: the file was read before, and only its places are wanted.
     let (root, _) = DeTable::parse_recoverable(source);
     let mut found = table.clone();
     let Some(mut value) = root.get_ref().values().find_map(|value| standing_at(value, &table))

@@ -156,6 +156,7 @@ fn complete(
         model.maintainers = reader.defaults.settings.maintainers.clone().unwrap_or_default();
     }
 
+    // Charts read both roles as shapes, so that they need not know which one is in `engine`.
     model.decode.args.clone_from(&model.engine.args);
     model.decode.resources.clone_from(&model.engine.resources);
     // By their spans: a default cannot be told from the same value in the file.
@@ -221,6 +222,7 @@ fn check_autoscaling(model: &ServingConfig, reader: &mut Reader<'_>) {
 fn check_adapters(model: &ServingConfig, reader: &mut Reader<'_>) {
     for (index, adapter) in model.adapters.iter().enumerate() {
         let earlier = model.adapters.iter().take(index).map(|adapter| &adapter.name);
+        // Requests select both by the same field, `model`.
         if earlier.chain([&model.served_name]).any(|name| *name == adapter.name) {
             let message = format!("the model name `{}` is used twice", adapter.name);
             let hint = "give each adapter a name that differs from `served-name`";
@@ -239,6 +241,8 @@ impl Rule for ModelName {
     fn fault(key: &Key, text: &str) -> Option<(String, String)> {
         /// Longest name.
         const LIMIT: usize = 40;
+        // LeaderWorkerSets are named like Services (RFC 1035): their webhook has
+        // `NameIsDNS1035Label`.
         let letter = text.starts_with(|c: char| c.is_ascii_lowercase());
         let message = format!("`{text}` is not a valid name for a model");
         let hint = format!(
@@ -280,6 +284,7 @@ fn source(text: &str) -> Option<Model> {
         Some(Model::Image(rest.to_owned()))
     } else if let Some(rest) = rest("pvc://") {
         let (claim, folder) = rest.split_once('/').unwrap_or((rest, ""));
+        // `..` would lead out of the volume, which is mounted at `/mnt/model`.
         let inside = !folder.split('/').any(|part| part == "..");
         (inside && !claim.is_empty()).then(|| Model::Claim(claim.to_owned(), folder.to_owned()))
     } else {

@@ -64,6 +64,8 @@ choices! {
 choices! {
     /// The treatment of requests without a picker.
     pub enum FailureMode {
+        // The default of the API is FailClose: a restart of the only picker would then be an
+        // outage.
         /// They go to any pod.
         FailOpen = "FailOpen",
         /// They fail.
@@ -142,6 +144,7 @@ impl Form for Rewrite {
     fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Self::Value> {
         let rewrite = as_json(value.get_ref());
         let target = |target: &Json| {
+            // Each target gets a weight: the CRD demands one of all targets or of none.
             let weight = target.get("weight").map_or(Some(1), Json::as_u64)?;
             // The limits are those of the CRD of InferenceModelRewrites.
             let weight = u32::try_from(weight).ok().filter(|w| (1..=1_000_000).contains(w))?;

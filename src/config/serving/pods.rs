@@ -1,4 +1,4 @@
-//! `pod`, `cache`, `adapters`, `tracing`, labels and annotations: what a model adds to pods.
+//! `pod`, `cache`, `adapters`, `tracing`, labels and annotations: additions of a model to its pods.
 
 use crate::declare::{Form, Key, Kind, OrDefault, choices, table};
 use crate::diag::Code;
@@ -134,6 +134,7 @@ pub(super) fn check_entries<F: IntoIterator<Item = (String, &'static str)>>(
     faults: impl Fn(&str, &Json) -> F,
 ) {
     for (message, hint) in entries.iter().flat_map(|(name, entry)| faults(name, entry)) {
+        // At the whole table: the JSON of its entries has no places.
         reader.error(Code::InvalidValue, &table.span(), message, hint);
     }
 }
@@ -212,6 +213,7 @@ impl Form for Adapter {
         let only = item.as_object().is_some_and(|map| {
             map.keys().all(|key| matches!(key.as_str(), "name" | "source")) && map.len() == 2
         });
+        // No table of `table!`, whose reader would report unknown keys: so they are refused here.
         let name = text("name");
         // It becomes a part of `NAME=SOURCE` on the engine's command line.
         let is_plain = !name.is_empty() && !name.contains(['=', '"', '\'', ',', '\\', ' ']);
@@ -229,6 +231,7 @@ impl Form for Adapter {
 fn source(text: &str) -> Option<AdapterSource> {
     let (scheme, rest) = text.split_once("://")?;
     let parts: Vec<&str> = rest.split('/').collect();
+    // With a comma, vLLM reads an item of `--lora-modules` as JSON (`LoRAParserAction`).
     let is_safe = !parts.contains(&"..") && !rest.contains([' ', '=', ',', '\'']);
     match (scheme, parts.as_slice()) {
         ("hf", [organisation, name]) if is_safe && !organisation.is_empty() && !name.is_empty() => {

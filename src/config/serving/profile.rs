@@ -67,6 +67,7 @@ static PROFILES: [Profile; 3] = [
         version: "0.9.0",
         picker_image: "ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.9.0",
         sidecar_image: Some("ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.9.0"),
+        // Later sidecars still have this flag, deprecated by `--model-server-port`.
         sidecar_engine_port: "vllm-port",
         needs_picker: true,
         ..NEWEST

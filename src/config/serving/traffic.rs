@@ -62,6 +62,7 @@ patterns! {
     ScrapeInterval = "^[0-9]+(s|m)$";
     /// The URL of a server.
     ServerUrl = "^https?://[^\\s]+$";
+    // Also the rule of model names, which are in quotes in queries for Prometheus.
     /// The name of a metric.
     MetricName = "^[^\\s\"'\\\\]+$";
 }

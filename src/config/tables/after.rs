@@ -87,6 +87,7 @@ pub struct Reset {
 const FIXED: [&[&str]; 6] = [
     &["apiVersion"],
     &["kind"],
+    // The API server drops `status` from a patch of an object whose kind has the subresource.
     &["status"],
     &["metadata", "name"],
     &["metadata", "namespace"],
@@ -132,6 +133,7 @@ fn step(table: StepTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Optio
 pub(crate) fn check(reader: &mut Reader<'_>, steps: &[StepAfter], overlays: &[Overlay]) {
     for (index, step) in steps.iter().enumerate() {
         has_phase(reader, (step.phase, &step.span), overlays, "a step");
+        // Steps are repeated with each upgrade, so two of one field would take turns.
         let earlier = steps.iter().take(index).filter(|other| other.target == step.target);
         let shared = earlier.filter_map(|other| Some((other, shared_field(other, step)?)));
         if let Some((other, field)) = shared.into_iter().next() {
@@ -151,6 +153,8 @@ pub struct Pairs;
 
 impl Form for Pairs {
     type Value = Map<String, Json>;
+    // Matches every string: without a pattern the schema requires a character, and values may be
+    // empty.
     const KIND: Kind = Kind::Map(&Kind::String(Some("^")));
 
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Map<String, Json>> {
@@ -285,6 +289,7 @@ fn reset(
         reader.error(Code::MissingKey, &fields.place("reset"), message, hint);
         return None;
     }
+    // `null` removes a field in a merge patch, and is no error where the field is missing.
     let mut removal = json!({});
     for (key, pairs) in [("annotations", annotations), ("labels", labels)] {
         for name in pairs.keys() {
@@ -308,6 +313,7 @@ fn shared_field(one: &StepAfter, other: &StepAfter) -> Option<String> {
 /// Collects the paths of the fields that a merge patch sets or removes.
 fn leaves(patch: &Json, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
     match patch.as_object().filter(|entries| !entries.is_empty()) {
+        // An empty object is a change, too: it replaces a value that is no object (RFC 7386).
         None => found.push(path.clone()),
         Some(entries) => {
             for (key, value) in entries {

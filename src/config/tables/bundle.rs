@@ -232,6 +232,8 @@ fn source(table: SourceTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> O
     // With several sources, which are reported, one is read, so that other errors are found, too.
     match (table.image, table.path, table.catalog) {
         (.., Some(catalog)) => {
+            // `package` is a key of the bundle, which has it for the other sources, too; so it is
+            // read here again.
             let (text, range) = fields.text("package")?;
             let package = Text { text: text.to_owned(), span: reader.span(range) };
             let (channel, version) = (table.channel, table.version);

@@ -1,4 +1,4 @@
-//! `[deploy]`: what is written to install the charts with.
+//! `[deploy]`: the files for helmfile, Argo CD and Flux, which install the charts.
 
 use super::argocd::{ArgoCd, ArgoStyle};
 use super::certificates::CertificateProvider;
@@ -115,6 +115,7 @@ pub(crate) fn check(
         (deploy.argocd.as_ref().map(|argocd| &argocd.dir), "argocd"),
         (deploy.flux.as_ref().map(|flux| &flux.dir), "flux"),
     ] {
+        // Directories of charts are directly in the output directory, in both layouts.
         let first = dir.and_then(|dir| dir.split('/').next());
         let Some(bundle) = bundles.iter().find(|b| Some(b.name.as_str()) == first) else {
             continue;
@@ -166,6 +167,7 @@ impl Form for HelmfileName {
         };
         let fits = text.ends_with(".yaml") || text.ends_with(".yaml.gotmpl");
         let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+        // Names with a leading dot are those of the build itself: `.bundle2chart` and its stage.
         if !fits || !plain || text.starts_with('.') {
             reader.error(
                 Code::InvalidValue,

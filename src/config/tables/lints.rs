@@ -33,6 +33,7 @@ impl Form for Levels {
                 reader.error(Code::UnknownKey, &range, message, hint);
             }
 
+            // Level and code are both checked, so that one run reports both.
             let wanted = match text {
                 "allow" => Some(LintLevel::Allow),
                 "deny" => Some(LintLevel::Deny),

@@ -1,4 +1,4 @@
-//! `maintainers`: who maintains the charts.
+//! `maintainers`: the maintainers of the charts.
 
 use crate::declare::table;
 use crate::forms::{Filled, patterns};

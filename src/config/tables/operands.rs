@@ -1,5 +1,5 @@
-//! `[bundle.namespaces]`, `[bundle.service-accounts]` and `[[bundle.adopt]]`: what an operator's
-//! operands need before the operator makes them.
+//! `[bundle.namespaces]`, `[bundle.service-accounts]` and `[[bundle.adopt]]`: the objects that
+//! operands need before the operator creates them.
 
 use crate::declare::{Form, Key, Kind, OrDefault, table};
 use crate::diag::{Code, Span, suggest};
@@ -217,6 +217,8 @@ impl Form for ScopeMap {
         let mut scopes = Scopes::new();
         for ((kind, value), range) in entries(value) {
             let named = kind.split_once('/').is_some_and(|(group, kind)| {
+                // A group is required: all kinds of the core group, which has no name, are built
+                // in.
                 dns_subdomain(group).is_ok() && kind.starts_with(|c: char| c.is_ascii_uppercase())
             });
             if !named {
@@ -273,6 +275,7 @@ pub(crate) fn distinct_stubs(reader: &mut Reader<'_>, stubs: &[Text]) {
 
 /// Reports a namespace of `[bundle.namespaces]` that the bundle itself is installed into.
 pub(crate) fn check_namespaces(reader: &mut Reader<'_>, bundle: &BundleConfig) {
+    // Only the namespace in the file: a suggested one is known when the bundle has been read.
     let own = bundle.namespace.as_deref();
     for (key, _) in bundle.operands.namespaces.iter().filter(|(_, name)| own == Some(name)) {
         let message = format!("`{key}` in `[bundle.namespaces]` is the release namespace");

@@ -52,6 +52,7 @@ impl Form for Directory {
             return None;
         }
         let path = Path::new(text);
+        // No shell expands `~` here: it would be a directory of this name.
         if path.is_absolute() || path.has_root() || text.starts_with('~') {
             reader.error(
                 Code::InvalidValue,

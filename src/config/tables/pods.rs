@@ -89,6 +89,7 @@ fn complete(
     for (name, value) in
         [("HTTP_PROXY", proxy.http), ("HTTPS_PROXY", proxy.https), ("NO_PROXY", proxy.no_proxy)]
     {
+        // Kubernetes accepts duplicates, and the last one wins: the proxy's instead of the user's.
         let is_set = config.env.iter().any(|variable| variable["name"] == name);
         config
             .env

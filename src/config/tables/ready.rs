@@ -1,4 +1,4 @@
-//! `ready` of `[[bundle]]` and `[[chart]]`: gates, which hold back what comes next.
+//! `ready` of `[[bundle]]` and `[[chart]]`: gates, for which dependent charts and steps wait.
 
 use super::overlay::Overlay;
 use crate::Text;
@@ -168,7 +168,7 @@ fn awaited(table: Awaited, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Opti
     Some(Gate { target, test, timeout: table.timeout, phase: Phase::With, span })
 }
 
-/// Reports what is in the phase of operands although no overlay is: a gate or a step.
+/// Reports a gate or a step in the phase of operands if no overlay has this phase.
 pub(crate) fn has_phase(
     reader: &mut Reader<'_>,
     (phase, span): (Phase, &Span),
@@ -199,6 +199,7 @@ impl Form for Workload {
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         let text = value.get_ref().as_str()?;
         let (kind, name) = text.split_once('/').unwrap_or((text, ""));
+        // As kubectl, which accepts kinds in any case.
         let known = LASTING_WORKLOADS.into_iter().find(|known| known.eq_ignore_ascii_case(kind));
         let Some(kind) = known.filter(|_| !name.is_empty()) else {
             reader.error(
@@ -289,6 +290,7 @@ fn object(key: &Key, text: &str) -> Result<Target, (String, String)> {
 }
 
 patterns! {
+    // As in `metav1.Condition`, but for the form of a domain before the slash.
     /// The type of a condition.
     ConditionType = "^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$",
         "`condition` is not the type of a condition: \"{text}\"",
@@ -368,6 +370,7 @@ fn path_fault(path: &str) -> Option<String> {
 }
 
 patterns! {
+    // It is written into CEL and Lua in quotes, so it has neither quotes nor backslashes.
     /// The value of a field, as text.
     FieldValue = "^[A-Za-z0-9]([A-Za-z0-9 ._:/-]*[A-Za-z0-9])?$",
         "`value` of a gate cannot be \"{text}\"",
@@ -388,6 +391,7 @@ impl Form for TimeLimit {
             .into_iter()
             .find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));
         let number = unit.and_then(|(digits, unit)| {
+            // Five digits of hours are less than 2^32 seconds.
             let plain = digits.len() <= 5 && digits.bytes().all(|byte| byte.is_ascii_digit());
             let number: u32 = digits.parse::<u32>().ok().filter(|number| plain && *number > 0)?;
             (!digits.starts_with('0')).then(|| number * unit)

@@ -109,6 +109,7 @@ trait Completed: Clone {
 
 impl<T: Clone> Completed for Option<T> {
     fn over(self, default: &Self) -> Self {
+        // `pull-secret = false` is `Some(None)`, so it wins over the name in `[defaults]`.
         self.or_else(|| default.clone())
     }
 }
@@ -153,7 +154,7 @@ pub enum Watch {
 }
 
 impl Watch {
-    /// Returns the value of the key `watch` that says it, as TOML.
+    /// Returns the value of the key `watch`, as TOML.
     pub fn to_toml(&self) -> String {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         match self {
@@ -166,7 +167,7 @@ impl Watch {
         }
     }
 
-    /// Returns it in a few words: `all namespaces`.
+    /// Describes the namespaces in a few words: `all namespaces`.
     pub fn describe(&self) -> String {
         match self {
             Watch::All => "all namespaces".to_owned(),
@@ -253,6 +254,8 @@ fn watched(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Vec<S
         seen.push((text, item));
         names.extend(Namespace::read(reader, key, item));
     }
+    // An OperatorGroup without target namespaces means all, an empty list of names none: too far
+    // apart to guess.
     if names.is_empty() {
         let hint = "write `watch = \"all\"`, `watch = \"own\"`, or list the namespaces";
         reader.error(Code::InvalidValue, &value.span(), "`watch` is an empty list", hint);

@@ -36,6 +36,7 @@ pub(crate) fn resolve(reader: &mut Reader<'_>, tables: &mut Tables) {
             // The namespace of the database is that of MaaS' API server, which the Gateway must
             // allow, too.
             gateway.namespaces.extend(databases.iter().cloned());
+            // The order of tables in bundles.toml must not change the Gateway.
             gateway.namespaces.sort_unstable();
             gateway.namespaces.dedup();
         }
