@@ -32,6 +32,7 @@ fn command(diagnostic: &Diagnostic, locate: &Locate<'_>) -> String {
         property("col", number(at.column));
         property(
             "endColumn",
+            // At least 1: a range that ends at the beginning of a line has no last character in it.
             number(at.end_column.map(|end| end.max(2) - 1).filter(|end| Some(*end) >= at.column)),
         );
     } else {
@@ -74,6 +75,7 @@ fn escape_data(text: &str) -> String {
     let lines: Vec<String> = text
         .split('\n')
         .map(|line| {
+            // The percent sign first, because the other escapes contain it.
             let line = line.replace('%', "%25").replace('\r', "%0D");
             escape::line(&line).into_owned()
         })

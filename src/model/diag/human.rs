@@ -1,4 +1,4 @@
-//! Diagnostics for people: the excerpt, what is wrong, and what to do.
+//! Diagnostics for people: excerpt, message and hint.
 
 use super::{Diagnostic, Diagnostics, Place, Severity, SourceText, Span};
 use crate::escape;
@@ -36,6 +36,7 @@ pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
     }
     let mut bundles: Vec<&str> = Vec::new();
     for bundle in brief.iter().filter_map(|found| found.place.bundle.as_deref()) {
+        // In the order of bundles.toml, which a sorted set would lose.
         if !bundles.contains(&bundle) {
             bundles.push(bundle);
         }
@@ -208,7 +209,8 @@ fn groups(diagnostic: &Diagnostic) -> Vec<Group<'_>> {
     groups
 }
 
-/// Returns the lines that say where: an excerpt or `--> file:line:column`, then what else is known.
+/// Returns the lines about a place: an excerpt or `--> file:line:column`, then the other known
+/// facts.
 fn where_is<'a>(place: &'a Place, context: Vec<Annotation<'a>>) -> Vec<Element<'a>> {
     let mut elements: Vec<Element<'a>> = Vec::new();
     if let Some(span) = &place.span {

@@ -1,4 +1,4 @@
-//! A place as machines want it: file, line, column.
+//! A place for programs: file, line and column.
 
 use super::{Place, Span};
 

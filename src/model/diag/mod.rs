@@ -1,4 +1,4 @@
-//! Diagnostics: what is wrong, where, why, and what to do about it.
+//! Diagnostics: the problem, its place, its reason and the remedy.
 //!
 //! Every stage reports to a [`Diagnostics`], its last parameter, and returns its value: an `Option`
 //! if it may fail. A stage collects all that it finds and never stops at the first problem. An

@@ -98,6 +98,8 @@ fn location(place: &Place, locate: &Locate<'_>) -> Option<Value> {
         location.insert("physicalLocation".to_owned(), physical);
     }
     let logical: Vec<Value> =
+        // The kinds that SARIF suggests for code and JSON, because it has none for bundles and
+        // objects.
         [("module", &place.bundle), ("object", &place.object), ("member", &place.path)]
             .into_iter()
             .filter_map(|(kind, name)| Some(json!({ "name": name.as_ref()?, "kind": kind })))

@@ -1,4 +1,4 @@
-//! Text that is not ours, in Markdown as GitHub and CommonMark read it.
+//! Escapes untrusted text for Markdown, as GitHub and CommonMark read it.
 
 use super::visible;
 use std::fmt::Write as _;
@@ -35,6 +35,7 @@ pub fn code(text: &str) -> String {
         return safe + "</code>";
     }
 
+    // A code span ends at a run of as many backquotes as begin it (CommonMark 0.31, 6.1).
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest + 1);
     // One space at both ends is no part of the text.

@@ -107,6 +107,7 @@ pub fn json(document: &str) -> Cow<'_, str> {
 pub fn html(text: &str) -> String {
     let visible = visible(text);
     let mut safe = String::with_capacity(visible.len());
+    // A page is printed to logs as well, where a runner would read a line as a command.
     let is_command = visible.trim_start().starts_with("::");
     for character in visible.chars() {
         match character {

@@ -100,7 +100,7 @@ impl Map {
         self.entries.len()
     }
 
-    /// Returns whether there are no entries.
+    /// Returns true if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -130,7 +130,7 @@ impl Map {
         Some(&mut self.entries[place].1)
     }
 
-    /// Returns whether there is an entry `key`.
+    /// Returns true if there is an entry `key`.
     pub fn contains_key(&self, key: &str) -> bool {
         self.get_index_of(key).is_some()
     }
@@ -206,7 +206,7 @@ impl Map {
         Entry { map: self, key }
     }
 
-    /// Returns the map at `key`, which is made if there is none; any other value is replaced.
+    /// Returns the map at `key`, which is created if there is none; any other value is replaced.
     pub fn map_at(&mut self, key: &str) -> &mut Map {
         let value = self.entry(key.to_owned()).or_insert(Value::Null);
         if value.as_map().is_none() {
@@ -218,7 +218,7 @@ impl Map {
         }
     }
 
-    /// Returns the list at `key`, which is made if there is none; any other value is replaced.
+    /// Returns the list at `key`, which is created if there is none; any other value is replaced.
     pub fn list_at(&mut self, key: &str) -> &mut Vec<Value> {
         let value = self.entry(key.to_owned()).or_insert(Value::Null);
         if value.as_seq().is_none() {

@@ -41,6 +41,7 @@ pub fn dns_subdomain(name: &str) -> Result<(), &'static str> {
     if name.is_empty() {
         return Err("it is empty");
     }
+    // `DNS1123SubdomainMaxLength` in apimachinery.
     if name.len() > 253 {
         return Err("it has more than 253 characters");
     }

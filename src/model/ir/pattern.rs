@@ -104,6 +104,8 @@ fn below(pattern: &[String], labels: &[String]) -> bool {
     match pattern.split_first() {
         None => true,
         Some((any, rest)) if any == "**" => {
+            // All lengths are tried, and several `**` multiply them: patterns are the user's own,
+            // paths short.
             (0..=labels.len()).any(|skip| below(rest, &labels[skip..]))
         }
         Some((first, rest)) => labels

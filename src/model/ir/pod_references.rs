@@ -38,6 +38,7 @@ const PROJECTED: [Source; 2] = [("configMap", "ConfigMap", "name"), ("secret", "
 /// Returns the references of a pod spec in its environment variables and volumes.
 pub fn pod_references(spec: &Json) -> Vec<PodReference<'_>> {
     let mut all = Vec::new();
+    // The API server refuses ephemeral containers in the template of a workload.
     for field in ["initContainers", "containers"] {
         for (index, container) in items(spec, field) {
             let path = format!(".{field}[{index}]");

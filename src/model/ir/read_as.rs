@@ -1,4 +1,4 @@
-//! Reads JSON as a type, and says what does not fit and where.
+//! Reads JSON as a type; an error has the place and the reason.
 //!
 //! rustc compiles the code that reads a type, and all types in it, once for each deserializer. The
 //! types of the Kubernetes API are hundreds, so all callers share this one.

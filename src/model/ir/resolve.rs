@@ -99,6 +99,7 @@ impl Release<'_> {
                 self.lookup(path).clone()
             }
             Expr::Text(path) => {
+                // values.schema.json refuses other types before Helm renders.
                 Json::String(self.lookup(path).as_str().unwrap_or_default().to_owned())
             }
             Expr::Base64(path) => {

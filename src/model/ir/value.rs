@@ -135,6 +135,7 @@ impl Value {
     pub fn presence(&self) -> Option<Condition> {
         match self {
             Value::When(when) => Some(both(&when.0, when.1.presence())),
+            // `toYaml` of an empty map is `{}`, which would be a line between the other entries.
             Value::Expr(Expr::Entries(path)) => Some(Condition::Set(path.clone())),
             Value::Seq(items) => any(items.iter().map(Value::item_presence)),
             // CRDs are literal, and walking their schemas was most of the time of writing a chart.
@@ -242,6 +243,8 @@ impl From<&serde_json::Number> for Number {
         match (number.as_i64(), number.as_u64()) {
             (Some(value), _) => Number::Int(value),
             (None, Some(value)) => Number::Uint(value),
+            // Without the feature `arbitrary_precision`, every number of serde_json is a float,
+            // too.
             (None, None) => Number::Float(number.as_f64().unwrap_or_default()),
         }
     }

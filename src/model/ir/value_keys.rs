@@ -80,6 +80,7 @@ fn without_version_of_operator(name: &str, version: &str) -> String {
     // Names of objects cannot have a `+`, and names of Services and containers no dots.
     for version in [version.clone(), version.replace(['.', '+'], "-")] {
         for written in [format!("-v{version}"), format!("-{version}")] {
+            // A name that is only a version keeps it: a key cannot be empty.
             let Some(start) = name.find(&written).filter(|start| *start > 0) else { continue };
             let (head, tail) = name.split_at(start);
             let tail = tail.get(written.len()..).unwrap_or_default();
