@@ -27,7 +27,7 @@ pub enum Kind {
     Switch(&'static str),
     /// `"all"`, `"own"` or a list of namespaces.
     Watch,
-    /// A table of whatever the Kubernetes API has there.
+    /// A table with fields of the Kubernetes API.
     Object,
     /// A string, or such a table.
     TextOrObject,
@@ -61,7 +61,7 @@ impl Kind {
         }
     }
 
-    /// Returns true if a value has this type, whatever is in it.
+    /// Returns true if a value has this type; its content is not checked.
     pub(crate) fn has_type(self, value: &DeValue<'_>) -> bool {
         match value {
             // `true` would name nothing.

@@ -42,7 +42,7 @@ impl Config {
     }
 }
 
-/// Returns the text of the file, or why there is none and what to do.
+/// Returns the text of the file, or the reason why there is none and a hint.
 pub(super) fn content(path: &Path) -> Result<String, (String, &'static str)> {
     let unreadable = |error: std::io::Error| {
         let hint = match error.kind() {

@@ -1,4 +1,4 @@
-//! `bundles.toml`: what to build. Read with spans, checked as a whole, defaults resolved.
+//! Reads `bundles.toml` with the place of every value, checks it as a whole and resolves defaults.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

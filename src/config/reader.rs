@@ -397,7 +397,7 @@ pub(crate) fn entries<'t>(
     table.map(|(name, value)| ((name.get_ref().as_ref(), value), name.span()))
 }
 
-/// Returns what a table with a choice of keys describes, and the hint if it has none of them.
+/// Returns the subject of a table with a choice of keys, and the hint if it has none of them.
 fn subject(table: &Table) -> (&'static str, &'static str) {
     if table.key("catalog").is_some() {
         let hint = "add the source of the bundle: `image = \"…\"` for a reference, `path = \"…\"` \

@@ -34,8 +34,8 @@ static DEFAULTS: LazyLock<HashMap<(String, String), Json>> = LazyLock::new(|| {
     defaults
 });
 
-/// Returns true for a field that only the API server writes: it ignores what a manifest has there, such
-/// as one that was made of what `kubectl get` printed.
+/// Returns true for a field that only the API server writes: it ignores the value of a manifest,
+/// such as one from the output of `kubectl get`.
 fn is_of_the_server(id: &Identity, steps: &[Step]) -> bool {
     match shape(steps).as_slice() {
         ["metadata", "creationTimestamp"] => true,
@@ -116,6 +116,8 @@ impl<'a> Field<'a> {
     fn is_unset(&self, value: &Json) -> bool {
         let is_schema = self.part == "schema";
         match (value, self.default()) {
+            // The API server reads null as a missing field; only the default of a schema may be
+            // null.
             (Json::Null, _) => !(is_schema && self.path == "default"),
             // The API's Go types do not distinguish empty lists from missing ones.
             (Json::Array(items), _) if items.is_empty() => {
@@ -165,6 +167,7 @@ fn computed(id: &Identity, steps: &[Step], object: &Json) -> Option<Json> {
             None => json!(["Ingress"]),
         }),
         ("RoleBinding" | "ClusterRoleBinding", "apiGroup") => match text(parent, &["kind"]) {
+            // `SetDefaults_Subject` in pkg/apis/rbac/v1; ServiceAccounts are in the core group.
             "User" | "Group" => Some(json!("rbac.authorization.k8s.io")),
             _ => None,
         },
@@ -179,6 +182,7 @@ fn computed(id: &Identity, steps: &[Step], object: &Json) -> Option<Json> {
 /// Returns the default `imagePullPolicy` of an image.
 fn pull_policy(image: &str) -> &'static str {
     let name = image.rsplit('/').next().unwrap_or(image);
+    // `SetDefaults_Container` in pkg/apis/core/v1: without tag and digest, the tag is `latest`.
     let latest = name.ends_with(":latest") || !name.contains(':');
     if latest && !image.contains('@') { "Always" } else { "IfNotPresent" }
 }

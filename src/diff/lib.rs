@@ -238,6 +238,7 @@ impl ChangeSet {
     fn remove_ignored(&mut self, ignore: &[Ignore]) {
         let mut counts = vec![0; ignore.len()];
         retain(&mut self.objects, |id, change| {
+            // The first pattern that matches counts the change, so that the counts add up.
             let hit = ignore.iter().position(|i| i.pattern.matches(id, &change.path));
             if let Some(count) = hit.and_then(|hit| counts.get_mut(hit)) {
                 *count += 1;
@@ -364,6 +365,7 @@ fn select(objects: &mut Vec<ObjectChange>, only: &[Pattern]) -> usize {
         not_selected += usize::from(!kept);
         kept
     });
+    // A stable sort: changes of a class stay in the order of the object.
     objects.iter_mut().for_each(|object| object.changes.sort_by_key(Change::class));
     not_selected
 }

@@ -183,8 +183,9 @@ fn storage(set: &ChangeSet, sides: &Sides<'_>) -> Step {
                 step.commands.push(make_helm_owner(&format!("crd {crd}")));
             }
         }
-        // A CRD is named PLURAL.GROUP, as kubectl names the resource. Without objects there is
-        // nothing to replace, which kubectl says.
+        // A write stores an object in the storage version, even if it is unchanged. A CRD is named
+        // PLURAL.GROUP, as kubectl names the resource. Without objects there is nothing to replace,
+        // which kubectl says.
         step.commands.push(format!(
             "kubectl get {crd} --all-namespaces --output json | kubectl replace -f -"
         ));
@@ -216,6 +217,8 @@ impl<'c> KeptVersion<'c> {
         let kept: Vec<&Json> = before.iter().filter(|old| in_new(old).is_some()).collect();
         let stored = kept.iter().find(|version| is_stored(version));
         let next = || kept.iter().find(|version| in_new(version).is_some_and(is_stored));
+        // With the old storage version, the CRD needs no change before the upgrade; with the new
+        // one, none after it.
         let chosen = *stored.or_else(next).or_else(|| kept.first())?;
 
         let wrong = before
@@ -363,7 +366,7 @@ fn delete(set: &ChangeSet) -> Step {
 
 /// Quotes a word for a shell. Commands are pasted, and third-party charts may contain any text.
 fn shell(word: &str) -> String {
-    // Names come from charts, which are untrusted, and commands are pasted.
+    // A word that begins with a dash would be a flag.
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:".contains(c);
     if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
         return word.to_owned();

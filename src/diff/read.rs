@@ -98,5 +98,6 @@ pub(super) fn account(spec: &Json) -> &str {
 
 /// Returns true for kinds of custom resources.
 pub(super) fn is_custom_kind(id: &Identity) -> bool {
+    // CRDs of Kubernetes' subprojects have such groups as well, and are taken for built-in kinds.
     id.group.contains('.') && !id.group.ends_with(".k8s.io")
 }

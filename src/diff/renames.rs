@@ -112,6 +112,8 @@ impl<'a> Content<'a> {
 }
 
 fn hash(value: impl Hash) -> u64 {
+    // With fixed keys, unlike `RandomState`: a collision would otherwise pair objects in some runs
+    // only.
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()

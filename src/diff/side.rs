@@ -205,6 +205,8 @@ impl ChartFacts {
         let mut object = json!({
             "apiVersion": format!("{DESCRIPTION_GROUP}/chart"),
             "kind": CHART_KIND,
+            // Not the name of the chart: a renamed one would be an object removed and another
+            // added.
             "metadata": {"name": "chart"},
             "version": self.version,
             "crds": crds,
@@ -225,6 +227,7 @@ impl ChartFacts {
 fn release_namespace(object: &mut Json, namespace: &str) {
     let Some(metadata) = object.get_mut("metadata").and_then(Json::as_object_mut) else { return };
     if metadata.get("namespace").and_then(Json::as_str) == Some(namespace) {
+        // `remove` would put the last key into its place, and edits are in the order of the object.
         metadata.shift_remove("namespace");
     }
 }

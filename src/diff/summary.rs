@@ -52,7 +52,7 @@ impl<'s> Summary<'s> {
         counts.filter(|(other, _)| *other == class).map(|(_, count)| count).sum()
     }
 
-    /// Returns what to do about the upgrade, and why.
+    /// Returns the advice about the upgrade, with its reason.
     fn verdict(&self, set: &ChangeSet) -> String {
         let Some(class) = self.class else {
             let relabelled = match set.version_only.len() {
@@ -144,6 +144,7 @@ fn most_important(groups: &[Group<'_>]) -> Vec<usize> {
         rounds.into_iter().map(|(_, index)| index).partition(is_first);
     let room = MOST_IMPORTANT.saturating_sub(chosen.len());
     let mut others: Vec<usize> = others.into_iter().take(room).collect();
+    // Back to the order of groups, which is that of harm.
     chosen.sort_unstable();
     others.sort_unstable();
     chosen.extend(others);

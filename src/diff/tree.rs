@@ -154,6 +154,8 @@ const MERGE_KEYS: &[(&str, &[&[&str]])] = &[
     (
         "rules",
         &[
+            // Rules of RBAC, webhooks, Prometheus and Ingresses have one name: `!` tells them
+            // apart.
             &["verbs!", "apiGroups?", "resources?", "resourceNames?", "nonResourceURLs?"],
             &["operations!", "apiGroups?", "apiVersions?", "resources?", "scope?"],
             &["alert?", "record?"],
@@ -306,6 +308,7 @@ fn text_of(value: Option<&Json>, optional: bool) -> Option<String> {
         Some(Json::Number(number)) => Some(number.to_string()),
         Some(Json::Array(items)) if optional => {
             let mut texts: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
+            // The order of groups or resources in a rule has no meaning.
             texts.sort_unstable();
             let texts: Vec<&str> =
                 // An empty API group would be invisible in a path.

@@ -20,6 +20,7 @@ pub(super) fn follows_version(edit: &Edit) -> bool {
             is_metadata(metadata, map) && follows(key)
         }
         [Step::Key(metadata), Step::Key(map)] if is_metadata(metadata, map) => {
+            // One edit for all of them: the other side has no labels or annotations.
             let whole = edit.old.as_ref().xor(edit.new.as_ref()).and_then(Json::as_object);
             whole.is_some_and(|map| map.keys().all(|key| follows(key)))
         }

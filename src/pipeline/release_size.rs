@@ -1,4 +1,4 @@
-//! Charts whose release does not fit into the Secret where Helm keeps it, and what would help.
+//! Reports charts whose release does not fit into the Secret where Helm keeps it, with remedies.
 
 use crate::chart::{self, Chart};
 use crate::config::{BundleConfig, CrdPlacement};

@@ -20,7 +20,7 @@ pub struct ChartPair {
     pub new: Option<String>,
 }
 
-/// The files of a project that say what is built.
+/// The files of a project that determine its charts.
 #[derive(Clone, Copy, Debug)]
 pub struct Project<'a> {
     /// The configuration now.

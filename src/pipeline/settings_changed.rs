@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 /// Bytes of a Chart.yaml that are looked at.
 const LONGEST: u64 = 1 << 20;
-/// The annotation of a chart that says where its bundle's CRDs are.
+/// The annotation of a chart with the placement of its bundle's CRDs.
 const CRDS: &str = "bundle2chart/crds: ";
-/// The annotation of a chart that says what its operator watches.
+/// The annotation of a chart with the namespaces that its operator watches.
 const WATCH: &str = "bundle2chart/watch: ";
 
 /// Returns a warning if the CRDs of a chart move: compares with the previous version in the output
@@ -121,7 +121,7 @@ fn templates(placement: CrdPlacement) -> bool {
     matches!(placement, CrdPlacement::Templates | CrdPlacement::Separate)
 }
 
-/// Reads the newest version of the chart that is older than this one, else what this one replaces.
+/// Reads the newest version of the chart that is older than this one, else the replaced chart.
 fn previous<T>(
     root: &Path,
     chart: &ChartFiles,

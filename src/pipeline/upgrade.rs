@@ -80,7 +80,7 @@ impl Upgrade {
 }
 
 impl BuiltChart {
-    /// Returns what reports say about a chart.
+    /// Returns the facts of a chart for reports.
     pub fn new(chart: &ChartFiles, upgrade: Option<Upgrade>) -> Self {
         let (templates, crds) = chart.counts();
         let files = chart.files.iter().filter(|(path, _)| *path != UPGRADE_REPORT);

@@ -7,8 +7,8 @@ use crate::ir::{CRD_REPLACES, CRD_VERSION, Object, Value, ValuesPath};
 /// Name of the named template.
 pub(super) const NAME: &str = "bundle2chart.crd-version";
 
-/// A file of a chart that defines the template by which CRDs are checked. Its argument is a list: the
-/// CRD, its version in the chart, and whether it may replace a newer one.
+/// A file of a chart that defines the template by which CRDs are checked. Its argument is a list:
+/// the CRD, its version in the chart, and true if it may replace a newer one.
 ///
 /// Helm can look up the CRD only when it talks to a cluster, and does not render for a rollback.
 pub const CRD_VERSION_TEMPLATE: &str = r#"{{- /* Fails where the CRD of the cluster is from a newer version than that of the chart. */ -}}

@@ -242,7 +242,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Goes on with what follows the current node.
+    /// Continues with the state after the current node.
     fn leave(&mut self) {
         self.state = self.states.pop().unwrap_or(State::End);
     }
@@ -466,7 +466,7 @@ impl TokenKind<'_> {
         matches!(self, TokenKind::StreamEnd | TokenKind::DocumentStart | TokenKind::DocumentEnd)
     }
 
-    /// Returns what an error calls a token.
+    /// Returns the name of a token in errors.
     fn spelled(&self) -> &'static str {
         match self {
             TokenKind::StreamEnd => "the end of the document",

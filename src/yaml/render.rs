@@ -1,6 +1,6 @@
 //! Rendering of the templates that this crate writes, without Helm.
 //!
-//! Supports exactly the language that [`super::write`] writes; anything else is an error with its
+//! Supports exactly the language that `yaml::write` writes; anything else is an error with its
 //! position. Whitespace separates tokens as in Go's text/template; `{{- ` and ` -}}` trim the
 //! adjacent whitespace.
 //!
@@ -274,7 +274,7 @@ impl<'a> Action<'a, '_> {
         found
     }
 
-    /// Takes the end of the action: the offset after it, and whether it trims.
+    /// Takes the end of the action; returns the offset after it, and true if it trims.
     fn close(&mut self) -> Result<(usize, bool), RenderError> {
         self.skip_blanks();
         let after_blank = self.template[..self.position].ends_with(BLANKS);

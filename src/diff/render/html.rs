@@ -140,6 +140,8 @@ pub(super) fn filters(groups: &[Group<'_>], classes: [usize; 3]) -> String {
     if groups.is_empty() {
         return page;
     }
+    // The script shows the form: without scripts, which some viewers do not run, it filters
+    // nothing.
     page.push_str("<form id=\"filters\" hidden>\n");
     for (class, count) in Class::ALL.into_iter().zip(classes) {
         let name = class.as_str();

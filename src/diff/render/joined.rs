@@ -40,6 +40,7 @@ pub(super) fn joined<'s>(alike: &[&Group<'s>], most: usize) -> Vec<Line<'s>> {
         if taken.get(index).is_none_or(|taken| *taken) {
             continue;
         }
+        // Of several fields in a reason, the one in which most findings differ.
         let shared = frames(own).max_by_key(|frame| sharing.get(frame).map(Vec::len));
         // Each list of sharers is used once: afterwards all of them are in a line.
         let sharers = shared.and_then(|frame| sharing.get_mut(&frame)).map(std::mem::take);

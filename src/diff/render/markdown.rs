@@ -58,7 +58,7 @@ impl From<usize> for Limit {
 }
 
 impl Limit {
-    /// Returns what is left after a text.
+    /// Returns the limit for the rest of a report after a text.
     fn after(self, text: &str) -> Self {
         Limit {
             bytes: self.bytes.saturating_sub(text.len()),
@@ -142,6 +142,8 @@ fn fitting<'g, 's>(groups: &'g [Group<'s>], room: Limit) -> (Vec<String>, Vec<&'
     let mut set = |index: usize, detail: Detail, texts: &mut Vec<Option<String>>| {
         let (Some(group), Some(text)) = (groups.get(index), texts.get_mut(index)) else { return };
         // Skip folds that cannot fit.
+        // Breaking findings may exceed the limit of lines, but not that of bytes, which GitHub
+        // sets.
         let needed = group.class() == Class::Breaking && detail.objects <= DETAILS[1].objects;
         if used >= room.bytes
             || detail.places.min(group.places.len()) > room.bytes

@@ -187,7 +187,7 @@ impl Writer {
         }
     }
 
-    /// Writes what to do about findings of a rule.
+    /// Writes the recommended action for findings of a rule.
     fn todo(&mut self, group: &Group<'_>) {
         if let Some(todo) = group.rule.action() {
             self.words(4, "→", todo, "");

@@ -121,6 +121,8 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
 fn lowest(constraint: &Json) -> Option<Vec<u64>> {
     // The form of nearly all charts; other constraints are not compared.
     let text = constraint.as_str()?.trim().strip_prefix(">=")?.trim();
+    // With `-0` the constraint also allows pre-releases, which versions of providers are
+    // (1.33.1-gke.2).
     let numbers = text.strip_suffix("-0").unwrap_or(text);
     let numbers = numbers.strip_prefix('v').unwrap_or(numbers);
     let mut parts: Vec<u64> = numbers.split('.').map(|n| n.parse().ok()).collect::<Option<_>>()?;

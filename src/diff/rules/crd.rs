@@ -179,6 +179,7 @@ fn removed(context: &RuleContext<'_, '_>, old: &Json) -> String {
 fn conversion(context: &RuleContext<'_, '_>) -> Finding {
     let [old, new] = [context.pair.old, context.pair.new].map(|crd| {
         let strategy = at(crd, &["spec", "conversion", "strategy"]).and_then(Json::as_str);
+        // The default of apiextensions.k8s.io/v1.
         strategy.unwrap_or("None")
     });
     let reason = if old == new {

@@ -1,5 +1,5 @@
-//! Faults: what cannot start or serve. They are found on each side as a whole and reported where
-//! they are new, at the edit that is nearest to their place.
+//! Faults: objects that cannot start or serve. They are found on each side as a whole and reported
+//! where they are new, at the edit that is nearest to their place.
 
 mod pods;
 mod services;

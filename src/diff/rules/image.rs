@@ -87,6 +87,7 @@ pub(super) fn repository(text: &str) -> String {
 /// Returns the usual spelling of a repository: with Docker Hub's name where none is given.
 fn usual(repository: &str) -> String {
     let (host, path) = ImageReference::split(repository);
+    // The former name of Docker Hub (`legacyDefaultDomain` in distribution/reference).
     match host.strip_prefix("index.").unwrap_or(host) {
         host @ "docker.io" if !path.contains('/') => format!("{host}/library/{path}"),
         host => format!("{host}/{path}"),

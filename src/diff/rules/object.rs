@@ -253,6 +253,7 @@ fn added(context: &RuleContext<'_, '_>, new: &Json, findings: &mut Vec<Finding>)
         | "LimitRange"
         | "ValidatingAdmissionPolicyBinding"
         | "MutatingAdmissionPolicyBinding" => Some(found(&LIMITS_ADDED, format!("new {kind}"))),
+        // Knative has a kind of this name, too.
         "Service" if !is_custom_kind(id) => {
             let exposure = text(new, &["spec", "type"]);
             let is_exposed = ["LoadBalancer", "NodePort"].contains(&exposure);

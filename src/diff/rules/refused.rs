@@ -47,6 +47,7 @@ pub(super) fn add_findings(
     }
 
     let forward = immutable(&id.kind, old, new, shape);
+    // An upgrade that is refused already needs no warning about its rollback.
     let back = immutable(&id.kind, new, old, shape).filter(|_| forward.is_none());
     let stored = |old, new, of: &str| {
         let field = stored_default(&id.kind, old, new, shape)?;

@@ -1,7 +1,6 @@
 //! Settings of programs: flags, environment variables and lines of configuration files.
 //!
-//! What a setting says counts, not where it is said: the same change has the same class in all three
-//! places.
+//! The content of a setting counts, not its place: the same change has the same class in all three.
 
 use super::fields::plain;
 use super::image::{self, Use, is_image};
@@ -54,6 +53,7 @@ impl Setting {
     fn is_log(&self) -> bool {
         let letters = self.name.chars().filter(char::is_ascii_alphanumeric);
         let name = letters.collect::<String>().to_ascii_lowercase();
+        // `-v` is the verbosity of klog.
         name == "v" || LOGS.iter().any(|end| name.ends_with(end))
     }
 }
@@ -164,6 +164,8 @@ impl Arguments {
                 arguments.positional.push(text);
                 continue;
             }
+            // Only the program knows whether a flag has a value; a wrong guess is the same on both
+            // sides.
             let value = items.next_if(|next| !text.contains('=') && !next.starts_with('-'));
             arguments.flags.push(match value {
                 Some(value) => Setting::new(text.trim_start_matches('-'), &value),
@@ -261,7 +263,7 @@ pub(super) fn content(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>
 /// Number of changed lines that a reason shows.
 const LINES: usize = 2;
 
-/// Returns true if two texts say the same or differ only in tuning, and what differs.
+/// Compares two texts: returns true if they are equal or differ only in tuning, and the difference.
 fn text(key: &str, old: &str, new: &str) -> (bool, String) {
     let is_line = |text: &str| !text.trim_end().contains('\n');
     if let (Some(before), Some(after)) = (document(old), document(new)) {
@@ -303,7 +305,8 @@ fn document(text: &str) -> Option<Json> {
     document.is_object().then_some(document)
 }
 
-/// Returns true if two documents say the same or differ only in tuning, and what differs.
+/// Compares two documents: returns true if they are equal or differ only in tuning, and the
+/// difference.
 fn parsed(old: &Json, new: &Json) -> (bool, String) {
     let edits = tree::edits(old, new);
     if edits.is_empty() {

@@ -80,6 +80,7 @@ fn watched(pod: &Json, release: &str) -> Option<Watched> {
         NAMES.iter().any(|end| name.to_lowercase().ends_with(end))
     };
 
+    // Init containers have ended when an operator watches anything.
     for container in items(pod, &["spec", "containers"]) {
         for variable in items(container, &["env"]) {
             if !is_name(text(variable, &["name"])) {
@@ -114,6 +115,7 @@ fn watched(pod: &Json, release: &str) -> Option<Watched> {
 pub(super) fn parse(text: &str, release: &str) -> Watched {
     let names = text.split(',').map(str::trim).filter(|name| !name.is_empty() && *name != "*");
     let name = |name: &str| {
+        // The two sides may be rendered for different namespaces.
         if name == release { "the release namespace".to_owned() } else { name.to_owned() }
     };
     names.map(name).collect()

@@ -253,6 +253,7 @@ impl<'j> Webhooks<'j> {
 /// Returns true for built-in API groups, which all workloads depend on.
 fn is_core(group: &str) -> bool {
     matches!(group, "" | "*" | "apps" | "batch" | "policy" | "autoscaling")
+        // The Gateway API is installed as CRDs, although its group ends like those of Kubernetes.
         || group.ends_with(".k8s.io") && !group.starts_with("gateway.")
 }
 
@@ -278,6 +279,7 @@ fn summary(requests: &[Request<'_>]) -> String {
 fn added(context: &RuleContext<'_, '_>, webhook: &Json) -> Finding {
     let asked = requests(webhook, &context.webhooks.entries);
     let name = webhook.get("name").map(display_value).unwrap_or_default();
+    // The default of admissionregistration.k8s.io/v1; in v1beta1 it was Ignore.
     let policy = webhook.get("failurePolicy").and_then(Json::as_str).unwrap_or("Fail");
     let reason = format!("{name} intercepts {} with failurePolicy {policy}", targets(&asked));
     let core = asked.iter().any(|[group, ..]| is_core(group));

@@ -225,6 +225,7 @@ fn variable(context: &RuleContext<'_, '_>, label: &str) -> Option<Finding> {
 fn overlap(context: &RuleContext<'_, '_>) -> Option<Finding> {
     let [before, after] = [context.pair.old, context.pair.new].map(|object| {
         let strategy = at(object, &["spec", "strategy", "type"]).and_then(Json::as_str);
+        // The default of Deployments; no other workload has `Recreate`.
         strategy.unwrap_or("RollingUpdate")
     });
     if before != "Recreate" || after == "Recreate" {
@@ -237,7 +238,7 @@ fn overlap(context: &RuleContext<'_, '_>) -> Option<Finding> {
     (!elects).then(|| found(&OVERLAP, reason))
 }
 
-/// Keys of a volume and of its source that do not say what is in it.
+/// Keys of a volume and of its source that do not determine its content.
 const FORM: [&str; 5] = ["name", "defaultMode", "optional", "items", "sizeLimit"];
 
 /// Returns the finding for an edit of a volume.
@@ -267,7 +268,7 @@ fn volume(context: &RuleContext<'_, '_>, template: &[&str]) -> Finding {
     found(if moved { &SOURCE } else { &VOLUME }, context.change())
 }
 
-/// Returns the source of a volume without what does not say what is in it.
+/// Returns the source of a volume, reduced to the fields that determine its content.
 fn source(volume: &Json) -> Json {
     let mut volume = volume.clone();
     if let Some(map) = volume.as_object_mut() {

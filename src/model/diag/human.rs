@@ -249,7 +249,7 @@ fn where_is<'a>(place: &'a Place, context: Vec<Annotation<'a>>) -> Vec<Element<'
     elements
 }
 
-/// Returns the range of `span`, moved onto what can be underlined in its text.
+/// Returns the range of `span`, moved to characters that can be underlined.
 fn range(span: &Span) -> Range<usize> {
     let text = &span.source.text;
     let boundary = |offset: usize| (0..=offset).rev().find(|at| text.is_char_boundary(*at));

@@ -204,7 +204,7 @@ impl Diagnostic {
         std::iter::once(&mut self.place).chain(self.related.iter_mut().map(|(place, _)| place))
     }
 
-    /// Sets what to do.
+    /// Sets the hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

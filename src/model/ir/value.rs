@@ -24,7 +24,7 @@ pub enum Value {
     Bool(bool),
     /// A number.
     Number(Number),
-    /// Literal text; the emitter escapes whatever it contains.
+    /// Literal text, which the emitter escapes.
     Text(String),
     /// Known only when Helm renders the chart.
     Expr(Expr),

@@ -26,7 +26,7 @@ pub fn value_keys<'n>(
     names.into_iter().zip(keys).collect()
 }
 
-/// Returns a name without its version and dots, whatever other names there are.
+/// Returns a name without its version and dots; other names do not affect it.
 pub fn stable_key(name: &str, version: &str) -> String {
     let name = without_version_of_operator(name, version);
     with_dashes(without_version(&name))

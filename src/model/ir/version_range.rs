@@ -28,7 +28,7 @@ enum Operator {
 const MOST_COMPARISONS: usize = 100;
 
 impl VersionRange {
-    /// Reads a range; an error says in words what is wrong with it.
+    /// Parses a range; the error is a message for the user.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut alternatives = Vec::new();
         let mut count = 0;

@@ -64,7 +64,7 @@ impl Scanner<'_> {
         Ok(text)
     }
 
-    /// Scans what follows the indicator in its line: chomping and indentation, in any order.
+    /// Scans the rest of the indicator's line: chomping and indentation, in any order.
     fn scan_block_header(&mut self, start: Mark) -> Result<(Chomping, usize), Error> {
         let (mut chomping, mut increment) = (None, None);
         loop {

@@ -176,7 +176,7 @@ impl<'t> Scanner<'t> {
         })
     }
 
-    /// Moves to the end of what belongs to the scalar and has no blanks.
+    /// Moves to the end of the current word of the scalar.
     fn skip_word(&mut self) {
         let text = self.text.as_bytes();
         loop {

@@ -81,7 +81,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Scans up to a blank, a line break or the closing quote. Returns whether it ended in an
+    /// Scans up to a blank, a line break or the closing quote. Returns true if it ended in an
     /// escaped line break.
     fn scan_word(&mut self, quote: u8, start: Mark, text: &mut String) -> Result<bool, Error> {
         loop {

@@ -55,7 +55,7 @@ fn schema_at(path: &[crate::path::Step]) -> Option<String> {
     }
 }
 
-/// Returns what the name of a field ends with below a keyword that has one schema.
+/// Returns the end of the name of a field below a keyword that has one schema.
 fn mark(keyword: &str) -> Option<&'static str> {
     match keyword {
         "items" => Some("[]"),

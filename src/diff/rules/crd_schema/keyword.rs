@@ -279,6 +279,8 @@ impl KeywordChange<'_> {
             (_, None) => true,
             (None, Some(_)) => false,
             // The old multiples are multiples of the new factor.
+            // Fractions such as 0.1 leave a remainder by rounding, and are then reported as
+            // narrower.
             (Some(old), Some(new)) => new != 0.0 && old % new == 0.0,
         };
         found(if looser { &LOOSENED } else { &RANGE }, reason)

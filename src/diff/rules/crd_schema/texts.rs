@@ -1,5 +1,5 @@
-//! Decides whether the texts that a schema allowed are all allowed by another one: patterns and lengths
-//! are automata, which are followed together until one of them accepts what the other one refuses.
+//! Compares the texts that two schemas allow: patterns and lengths are automata, which are followed
+//! together until the old ones accept a text that the new one refuses.
 
 use crate::overlay;
 use regex_automata::dfa::{Automaton, StartKind, dense};
@@ -169,6 +169,7 @@ fn text(queue: &[(Vec<State>, usize, u8)], mut at: usize) -> String {
         at = *before;
     }
     bytes.reverse();
+    // Automata read bytes, so that the shortest text may end within a character.
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

@@ -1,4 +1,4 @@
-//! Faults of pods: what keeps them from being created, from starting, and from working.
+//! Faults of pods: they are not created, do not start, or do not work.
 
 use super::{
     ABOVE_LIMIT, Fault, KEY, LABELS, LEASE, MISSING, OWN_API, PORT, PULL_SECRET, ROOT, TOKEN,
@@ -151,11 +151,13 @@ fn references(side: &Side, pod: &Pod<'_>, mentioned: &Mentioned<'_>, faults: &mu
     let mut add = |rule, text: String, field: &str| faults.push(pod.fault(rule, text, field));
 
     let account = account(pod.spec);
+    // Kubernetes creates the ServiceAccount `default` in every namespace.
     if account != "default" && object("", "ServiceAccount", true, account).is_none() && !hook {
         add(&MISSING, format!("ServiceAccount {account} does not exist"), "serviceAccountName");
     }
     let class = text(pod.spec, &["priorityClassName"]);
     if !class.is_empty()
+        // The prefix is reserved for the classes of Kubernetes itself.
         && !class.starts_with("system-")
         && object("scheduling.k8s.io", "PriorityClass", false, class).is_none()
     {

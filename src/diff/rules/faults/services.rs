@@ -7,7 +7,8 @@ use crate::{Identity, Side};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 
-/// Adds the faults of all Services of a side, and of what they are for.
+/// Adds the faults of all Services of a side, and of the webhooks, conversions and APIs behind
+/// them.
 pub(super) fn add_faults(side: &Side, pods: &[Pod<'_>], faults: &mut Vec<Fault>) {
     let index = PodsByLabel::of(pods);
 
@@ -84,6 +85,7 @@ fn service(id: &Identity, service: &Json, index: &PodsByLabel<'_, '_>, faults: &
 
     for port in items(service, &["spec", "ports"]) {
         let path = keys(&["spec", "ports"]);
+        // `SetDefaults_Service` in pkg/apis/core/v1: without a target, it is the port itself.
         match port.get("targetPort").or_else(|| port.get("port")) {
             Some(Json::String(name)) if !pods.iter().any(|pod| pod.has_port(name)) => {
                 let text = format!("targetPort {name}: no container of its pods has this port");
@@ -115,6 +117,7 @@ fn backend(
     // Services of other namespaces are not part of the chart.
     let namespace = if namespace == side.namespace { "" } else { namespace };
     let known = side.objects.get(&Identity::new("Service", "", namespace, name));
+    // 443 is the default in webhooks, conversions and APIServices.
     let port = service.get("port").and_then(Json::as_i64).unwrap_or(443);
     let reason = match known {
         None if namespace.is_empty() => {

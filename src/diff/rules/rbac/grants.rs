@@ -62,6 +62,7 @@ impl Wildcards {
     ///
     /// Candidates are looked up, so the time does not depend on the number of permissions.
     pub(super) fn any_over(&self, grant: &Grant<'_>, held: impl Fn(&Grant<'_>) -> bool) -> bool {
+        // A permission without resource names is for all of them.
         let names = if grant.name.is_empty() { &[""][..] } else { &["", grant.name] };
         let held = |wider: Grant<'_>| names.iter().any(|name| held(&Grant { name, ..wider }));
         if !self.any {
