@@ -132,7 +132,6 @@ pub fn build_with<C: Send>(
     }
     // A filter of [defaults] is used if it matches in any bundle, and any bundle may provide a
     // dependency, so all must have been built.
-    // A build of some bundles knows the matches and APIs of these only.
     if names.is_empty() && !diagnostics.has_errors_since(before) {
         dependencies::check(&members, diagnostics);
         let counts = hits.iter().map(|(filter, count)| (filter, *count));

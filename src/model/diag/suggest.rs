@@ -5,7 +5,7 @@ use similar::diff_ratio;
 use std::collections::BTreeSet;
 
 /// Minimum similarity (0 to 1) for a suggestion.
-// The cutoff of `get_close_matches` in Python's difflib, which `similar` has as well.
+// The default cutoff of `get_close_matches` in Python's difflib.
 const LIKENESS: f32 = 0.6;
 
 /// Returns the known word nearest to `word`, when any is near.

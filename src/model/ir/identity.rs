@@ -18,8 +18,8 @@ pub struct Identity {
 
 /// Kinds that moved to another API group: old group, kind, new group. The objects are the same.
 const MOVED_GROUPS: [(&str, &str, &str); 5] = [
-    // Kubernetes 1.16 removed the old ones, 1.22 that of Ingress: no cluster has an object of both
-    // groups.
+    // Kubernetes 1.16 removed the old groups, 1.22 that of Ingress; before, it served objects in
+    // both.
     ("extensions", "Deployment", "apps"),
     ("extensions", "DaemonSet", "apps"),
     ("extensions", "ReplicaSet", "apps"),
