@@ -92,6 +92,8 @@ const ORDER: [&str; 8] =
 impl Values {
     /// Returns all values in the order of values.yaml.
     pub(super) fn sorted(mut self) -> Vec<ValueSpec> {
+        // The sort is stable and `None` comes first: other paths keep the order of their
+        // declaration.
         self.0.sort_by_key(|spec| {
             let first = spec.path.segments().first();
             ORDER.iter().position(|name| first.is_some_and(|first| first == name))
@@ -108,6 +110,8 @@ impl Values {
         description: &str,
     ) -> ValuesPath {
         let path = ValuesPath::new(path.iter().copied());
+        // Decode and prefill declare the values that they share, such as `image`: the first one
+        // counts.
         if !self.0.iter().any(|spec| spec.path == path) {
             self.0.push(ValueSpec::new(path.clone(), default, schema, description.to_owned()));
         }
@@ -166,9 +170,11 @@ impl Values {
         for group in ["requests", "limits"] {
             let mut schema = json!({
                 "type": "object",
+                // A quantity may be a number, such as `cpu: 2` (resource.Quantity, UnmarshalJSON).
                 "additionalProperties": {"type": ["string", "number"]},
             });
             if !names.is_empty() {
+                // The template has these keys already, and a key twice in one map is no valid YAML.
                 schema["propertyNames"] = json!({"not": {"enum": names}});
             }
             let mut entries = default.get(group).cloned().unwrap_or(json!({}));
@@ -187,6 +193,8 @@ impl Values {
             let fixed = fixed.iter();
             let mut map: Map =
                 fixed.map(|(name, units)| ((*name).to_owned(), i64::from(*units).into())).collect();
+            // The writer puts the entries of the value in the place of this key, whose text only is
+            // unique.
             map.insert(path.to_string(), Expr::Entries(path).into());
             resources.insert(group.to_owned(), map.into());
         }

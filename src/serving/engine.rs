@@ -82,6 +82,8 @@ fn spec(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
         // A Service named like a variable of the engine would set it (vllm#34199).
         "enableServiceLinks": false,
         "imagePullSecrets": values.pull_secrets(config.pull_secret.as_deref()),
+        // As in llm-d-router's manifests of vLLM: 85 seconds to drain requests, and half as much
+        // again.
         "terminationGracePeriodSeconds": 130,
         "initContainers": ?has_sidecar.then(|| vec![sidecar(workload, values)]),
         "containers": [container(workload, pod, values)],
@@ -122,6 +124,7 @@ fn node_selector(workload: &Workload<'_>) -> Json {
     if let (Json::Object(all), Some(Json::Object(own))) =
         (&mut selector, &config.engine.node_selector)
     {
+        // The user's labels come last: they may choose another topology with as many chips.
         all.extend(own.clone());
     }
     selector
@@ -223,11 +226,14 @@ fn probes(workload: &Workload<'_>) -> Map {
     let (port, ready) =
         if supervised { ("supervisor", "/readyz") } else { ("engine", probes.ready) };
     let probe = |path: &str, timing| http_probe((path, port), timing, probes.timeout);
+    // Every 10 seconds a probe: six failures are a minute.
     let startup = config.engine.startup_minutes.saturating_mul(6);
     map! {
         "startupProbe": probe(probes.live, (10, startup)),
         "livenessProbe": probe(probes.live, (10, 3)),
         "readinessProbe": probe(ready, (5, 3)),
+        // vLLM stops accepting connections at SIGTERM, and readiness is probed every 5 seconds
+        // only.
         "lifecycle": {"preStop": {"sleep": {"seconds": 15}}},
     }
 }
@@ -302,6 +308,8 @@ fn ports(workload: &Workload<'_>, pod: Pod) -> Vec<Json> {
         }
     }
     if presets::is_precise(workload.config) && pod != Pod::Headless {
+        // The picker connects to pods itself (`discoverPods`), so the engine only has to be
+        // reachable.
         ports.push(json!({"name": "kv-events", "containerPort": EVENTS_PORT}));
     }
     if workload.disaggregated {
@@ -354,6 +362,7 @@ fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
         format!("--port={}", super::topology::SERVING_PORT),
         format!("--{}={}", config.profile.sidecar_engine_port, workload.engine_port()),
         format!("--kv-connector={}", model_server::of(config).kv_connector),
+        // The default is TLS with a self-signed certificate, but the pool's protocol is plain HTTP.
         "--secure-proxy=false".to_owned(),
     ];
 
@@ -380,6 +389,7 @@ fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
         "name": "routing-proxy",
         "image": image,
         "args": Value::texts(args),
+        // Such an init container starts before the engine and ends after it, while requests finish.
         "restartPolicy": "Always",
         "readinessProbe": ready,
         "ports": Json::Array(ports),

@@ -340,6 +340,7 @@ pub(super) fn check(
     diagnostics: &mut Diagnostics,
 ) {
     let start = diagnostics.mark();
+    // All rules run before anything is reported: any of them may find that a file is incomplete.
     let mut all: Vec<(&Invariant, Found)> = Vec::new();
     for invariant in INVARIANTS.iter().filter(|invariant| wanted(invariant)) {
         let mut found = Found { code: invariant.code, all: Vec::new() };
@@ -354,6 +355,7 @@ pub(super) fn check(
     for (invariant, found) in all {
         for finding in found.all {
             let is_error = finding.severity.unwrap_or(invariant.severity) == Severity::Error;
+            // Warnings and notes stay: they do not depend on objects that the file leaves out.
             if is_error && incomplete.contains(&file(&finding)) {
                 continue;
             }

@@ -85,6 +85,7 @@ fn router(config: &ServingConfig, values: &mut Values) -> Value {
     });
     let has_config = config.epp.config.is_some() || config.epp.preset.is_some();
     let inline = has_config.then(|| json!({"inline": presets::config_of(config)}));
+    // Without the key the number stays that of KServe's preset, not our default.
     let replicas = config.written("epp.replicas").map(|_| config.epp.replicas);
 
     let route = config.route.as_ref();
@@ -138,6 +139,7 @@ fn part(workload: &Workload<'_>, values: &mut Values) -> Map {
     let shape = workload.shape;
     let role = workload.role.as_str();
     let config = workload.config;
+    // A CEL rule of the CRD excludes `replicas` together with `scaling`.
     let autoscaling = config.autoscaling.as_ref().filter(|_| workload.role == Role::Decode);
     let replicas = autoscaling.is_none().then(|| {
         let description = format!("Number of {role} replicas.");
@@ -153,6 +155,7 @@ fn part(workload: &Workload<'_>, values: &mut Values) -> Map {
 
     if shape.dp > 1 {
         parallelism["data"] = json!(shape.dp);
+        // KServe's webhook demands both or none of `data` and `dataLocal`.
         parallelism["dataLocal"] = json!(workload.local_ranks);
     }
 
@@ -166,6 +169,7 @@ fn part(workload: &Workload<'_>, values: &mut Values) -> Map {
         "kvCacheOffloading": ?offloaded.map(|size| json!({"cpu": format!("{size}Gi")})),
         "parallelism": parallelism,
         "template": pod(workload, values),
+        // With a worker KServe creates a LeaderWorkerSet instead of a Deployment.
         "worker": ?(shape.topology != Topology::Single).then(|| pod(workload, values)),
     }
 }
@@ -191,6 +195,8 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
         }
     }
     let container = value!({
+        // The controller completes the container of this name only; another one would run next to
+        // its own.
         "name": "main",
         "image": image,
         "args": ?(!args.is_empty()).then(|| Value::texts(args)),

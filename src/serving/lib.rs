@@ -121,6 +121,7 @@ pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<
         objects.extend(monitoring_and_scaling::objects(config, &workloads));
         objects
     };
+    // From here on every object is there, whatever module made it: these keys are for all of them.
     pod_fields::add(&mut objects, config, &workloads, &mut values, diagnostics);
     security_contexts::add(&mut objects, &workloads, &mut values);
     for object in &mut objects {
@@ -201,6 +202,7 @@ pub fn collisions(models: &[(&ServingConfig, Unit)], diagnostics: &mut Diagnosti
         .flat_map(|(config, unit)| manifests(unit, config).into_iter().map(|m| (*config, m)))
         .unzip();
     let derived = Derived::new(&all);
+    // Models may have different profiles, but the one rule that runs here reads none.
     let view = View::new(&all, &derived, profile::newest(), None);
     let placing = |owner: usize, field: &'static str, place: Place| Place {
         span: Some(owners[owner].place(field).clone()),
@@ -252,6 +254,7 @@ fn images_of(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
 /// Returns the objects rendered with the default values, as an API server would receive them.
 fn manifests(unit: &Unit, config: &ServingConfig) -> Vec<Manifest> {
     let values = unit.default_values();
+    // Rules see what `helm install` with the default values applies, as with manifests of others.
     let release = Release { namespace: &config.namespace, values: &values };
     unit.objects
         .iter()

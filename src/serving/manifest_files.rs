@@ -73,6 +73,7 @@ fn read(paths: &[String], diagnostics: &mut Diagnostics) -> Vec<Manifest> {
             if name.contains("templates") || String::from_utf8_lossy(&bytes).contains("{{") {
                 diagnostics.since(start).iter_mut().for_each(add_template_hint);
             }
+            // These objects have no expressions: the release only makes JSON of them.
             let values = serde_json::Value::Null;
             let release = Release { namespace: "", values: &values };
             manifests.extend(objects.iter().filter_map(|object| {
@@ -89,6 +90,7 @@ fn read(paths: &[String], diagnostics: &mut Diagnostics) -> Vec<Manifest> {
 fn charts(files: &[(String, Vec<u8>)]) -> Vec<String> {
     let folders = files.iter().filter_map(|(name, _)| name.strip_suffix("/Chart.yaml"));
     let mut charts: Vec<String> = Vec::new();
+    // Sorted, a chart comes before its subcharts.
     for folder in folders.collect::<std::collections::BTreeSet<_>>() {
         if !charts.iter().any(|chart| folder.starts_with(&format!("{chart}/"))) {
             charts.push(folder.to_owned());

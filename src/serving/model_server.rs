@@ -70,6 +70,7 @@ fn owned(workload: &Workload<'_>, diagnostics: &mut Diagnostics) {
         let own = workload.role == Role::Prefill && config.written("prefill.args").is_some();
         let place = config.place(if own { "prefill.args" } else { "engine.args" });
         let value = flags.text(flag).unwrap_or("VALUE");
+        // The keys of two letters, `dp`, `pp` and `tp`, have numbers; text needs quotes in TOML.
         let value = if key.len() == 2 { value.to_owned() } else { format!("{value:?}") };
         let (message, hint) = match *key {
             "" => (
@@ -180,6 +181,7 @@ pub(super) fn check(
 pub(super) fn mounted(model: &Model) -> Option<String> {
     match model {
         Model::HuggingFace(_) | Model::Bucket(_) => None,
+        // Images of models have their files in /models, as KServe's modelcars do.
         Model::Image(_) => Some("/mnt/model/models".to_owned()),
         Model::Claim(_, folder) if folder.is_empty() => Some("/mnt/model".to_owned()),
         Model::Claim(_, folder) => Some(format!("/mnt/model/{}", folder.trim_matches('/'))),
@@ -250,6 +252,7 @@ fn events(workload: &Workload<'_>, block_size: &str, mut settings: Json) -> Vec<
     }
     settings["publisher"] = json!("zmq");
     settings["endpoint"] = json!(format!("tcp://*:{EVENTS_PORT}"));
+    // `kv@POD@MODEL` (llm-d-router, kvevents/engineadapter); Kubernetes expands the variable.
     settings["topic"] = json!(format!("kv@$(POD_IP):{SERVING_PORT}@{}", config.served_name));
     args.extend(flag("kv-events-config", settings));
     args

@@ -22,6 +22,8 @@ pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec
     if let Some(scaling) = &config.autoscaling {
         let workload = workloads.iter().find(|workload| workload.role == Role::Decode);
         objects.extend(workload.map(|workload| autoscaler(workload, scaling)));
+        // The adapter of GKE reads metrics that Managed Prometheus collected, not those of a
+        // PodMonitor.
         if scaling.gke {
             let interval = config.monitoring.as_ref().map_or("10s", |own| &own.interval);
             let kind = ("monitoring.googleapis.com/v1", "PodMonitoring");
@@ -42,6 +44,7 @@ fn monitors(
     let mut engine = part_of(config);
     for labels in [&mut own, &mut engine] {
         if let Json::Object(labels) = labels {
+            // A Prometheus selects its monitors by labels, which differ between installations.
             labels.extend(monitoring.labels.clone());
         }
     }
@@ -113,6 +116,7 @@ fn policies(
             serving.push(super::topology::SUPERVISOR_PORT);
         }
     }
+    // Decode and prefill have most of their ports in common.
     serving.sort_unstable();
     serving.dedup();
     let picker_name = picker::name(config);
@@ -131,6 +135,7 @@ fn policies(
     let spec = |selector: Json, ingress: Vec<Value>| {
         value!({
             "podSelector": {"matchLabels": selector},
+            // Egress stays open: engines download models, and pickers call the API server.
             "policyTypes": ["Ingress"],
             "ingress": ingress,
         })
@@ -166,6 +171,7 @@ pub(super) fn pod_metric(config: &ServingConfig, scaling: &Autoscaling) -> Strin
     let name = waiting_metric(config);
     match &scaling.metric {
         Some(own) => own.clone(),
+        // The name of a metric of Managed Prometheus in the Custom Metrics Stackdriver Adapter.
         None if scaling.gke => format!("prometheus.googleapis.com|{name}|gauge"),
         None => name.to_owned(),
     }
@@ -190,6 +196,8 @@ fn autoscaler(workload: &Workload<'_>, scaling: &Autoscaling) -> Object {
                 "type": "Pods",
                 "pods": {
                     "metric": {"name": metric},
+                    // The HPA divides the sum by the number of pods, so that the key is a number
+                    // per pod.
                     "target": {"type": "AverageValue", "averageValue": scaling.waiting.to_string()},
                 },
             }],

@@ -92,6 +92,8 @@ fn args(config: &ServingConfig) -> Value {
         "json".into(),
         "--config-file".into(),
         Value::text(format!("/config/{}", file_name(config))),
+        // Upstream's chart leaves the port out, so that its `extProcPort` changes Service and pool
+        // only.
         "--grpc-port".into(),
         Value::text(PICKER_PORT.to_string()),
         "--grpc-health-port".into(),
@@ -102,6 +104,7 @@ fn args(config: &ServingConfig) -> Value {
     }
     let mut flags = config.epp.flags.clone();
     if config.profile.tracing_flag {
+        // The picker's default is true, also without a collector.
         flags.entry("tracing").or_insert(json!(config.tracing.is_some()));
     }
     // The profiler is enabled by default and only needed for debugging.
@@ -116,9 +119,12 @@ fn args(config: &ServingConfig) -> Value {
 fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Values) -> Object {
     let several = config.epp.replicas > 1;
     let image = config.epp.image.as_deref().unwrap_or(config.profile.picker_image);
+    // Those of llm-d-router's chart.
     let default = config.epp.resources.clone().unwrap_or_else(
         || json!({"requests": {"cpu": "8", "memory": "8Gi"}, "limits": {"memory": "16Gi"}}),
     );
+    // With leader election a standby is alive, but not ready, so there are two gRPC health
+    // services.
     let (alive, ready) = if several {
         ("liveness", "readiness")
     } else {
@@ -304,6 +310,7 @@ fn rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Object> {
 
 /// Returns the RBAC objects for authenticated metrics, and a token Secret for Prometheus.
 fn metrics_rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Object> {
+    // Models of one name in two namespaces would otherwise share a ClusterRole.
     let cluster_name = || with_namespace(&format!("{}-", config.name), "-epp");
     let rules = json!([
         {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
@@ -320,6 +327,7 @@ fn metrics_rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Obje
     });
     let binding = cluster_object("ClusterRoleBinding", cluster_name(), labels);
     let mut secret = object("v1", "Secret", &metrics_secret(config), labels);
+    // Since Kubernetes 1.24 a ServiceAccount has no token Secret, unless one asks for it by this.
     let annotations = json!({"kubernetes.io/service-account.name": name});
     secret.metadata_mut().insert("annotations".to_owned(), (&annotations).into());
     vec![

@@ -193,6 +193,7 @@ fn each_template(
     role: &'static str,
     change: &mut impl FnMut(&'static str, PodMap<'_>),
 ) {
+    // Roles of a DisaggregatedSet are the only maps above a template that have a name.
     let is_prefill = map.get("name").and_then(Value::as_str) == Some(Role::Prefill.as_str());
     let role = if is_prefill { Role::Prefill.as_str() } else { role };
     for (key, value) in map.iter_mut() {
@@ -239,6 +240,7 @@ impl Pods<'_> {
                 PodPart::Labels => {}
                 PodPart::Pod => self.set(spec, addition),
                 PodPart::Container => {
+                    // The key `sidecars` appends, so the container of the chart stays the first.
                     let containers = spec.list_at("containers");
                     if let Some(main) = containers.first_mut().and_then(Value::as_map_mut) {
                         self.set(main, addition);
@@ -267,6 +269,8 @@ impl Pods<'_> {
         };
         for item in items {
             let identity = addition.row.identity;
+            // Without a key that identifies them, as in `envFrom`, items cannot be in each other's
+            // way.
             let name = item.get(identity).and_then(Json::as_str);
             let is_same = |known: &Value| {
                 name.is_some() && known.get(identity).and_then(Value::as_str) == name

@@ -100,6 +100,7 @@ pub(super) fn config_of(config: &ServingConfig) -> Json {
         None => preset(name_of(config), config.profile),
     };
     if let (Json::Object(root), Json::Object(body)) = (&mut root, body) {
+        // The version is the profile's, also of a configuration that was written for another one.
         root.extend(body.into_iter().filter(|(key, _)| key != "apiVersion" && key != "kind"));
     }
     root
@@ -108,6 +109,7 @@ pub(super) fn config_of(config: &ServingConfig) -> Json {
 /// Returns the preset with this name, with plugins that the profile's picker has.
 fn preset(name: &str, api: &Profile) -> Json {
     // Queue, cache and prefix, and what spreads new prompts.
+    // Weights of llm-d-router's default-plugins.yaml; `aggregated` is the default of KServe.
     let scorers = [
         ("queue-scorer", 2),
         ("kv-cache-utilization-scorer", 2),
@@ -175,6 +177,7 @@ fn profile(name: &str, used: &[(&str, u32)]) -> Json {
 /// Returns the profiles of prefill, with these scorers, and decode.
 fn disaggregated(scorers: &[(&str, u32)]) -> Vec<Json> {
     let picks = ("max-score-picker", 0);
+    // Profiles and weights of KServe's scheduler (llmisvc/scheduler.go).
     let prefill = [&[("prefill-filter", 0)], scorers, &[picks]].concat();
     let decode =
         [("decode-filter", 0), ("active-request-scorer", 2), ("prefix-cache-scorer", 3), picks];

@@ -105,6 +105,7 @@ fn destination_rule(config: &ServingConfig) -> Object {
         Part::ReleaseNamespace,
         Part::Text(".svc.cluster.local".to_owned()),
     ]);
+    // The picker makes its certificate at start, so there is no CA that could be named.
     let policy = json!({"tls": {"mode": "SIMPLE", "insecureSkipVerify": true}});
     let spec = value!({"host": host, "trafficPolicy": policy});
     let kind = ("networking.istio.io/v1beta1", "DestinationRule");
@@ -126,6 +127,7 @@ fn gke(config: &ServingConfig) -> [Object; 2] {
             "checkIntervalSec": 15,
             "config": {
                 "type": "HTTP",
+                // Google's load balancers probe `/` unless a policy names another path.
                 "httpHealthCheck": {"requestPath": "/health", "port": topology::SERVING_PORT},
             },
         },
@@ -145,6 +147,7 @@ fn seconds(duration: &str) -> u64 {
     let mut rest = duration;
     while let Some(end) = rest.find(|c: char| !c.is_ascii_digit()) {
         let (digits, unit) = rest.split_at(end);
+        // Units follow each other, as in `1h30m` (GEP-2257).
         let after = unit.find(|c: char| c.is_ascii_digit()).unwrap_or(unit.len());
         let (unit, next) = unit.split_at(after);
         let scale = match unit {
@@ -156,6 +159,7 @@ fn seconds(duration: &str) -> u64 {
         milliseconds += digits.parse::<u64>().unwrap_or(0).saturating_mul(scale);
         rest = next;
     }
+    // Rounded down, the load balancer would end requests that the route still allows.
     if milliseconds == 0 { FOR_EVER } else { milliseconds.div_ceil(1_000) }
 }
 

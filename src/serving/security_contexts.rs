@@ -19,6 +19,7 @@ fn of_pod(pod: &mut Map, role: &str, values: &mut Values) {
 
     let containers = pod.get_mut("containers").and_then(Value::as_seq_mut);
     for container in containers.into_iter().flatten().filter_map(Value::as_map_mut) {
+        // The name is the key of the value, so it must not depend on another value.
         let Some(name) = container.get("name").and_then(Value::as_str) else { continue };
         let name = name.to_owned();
         let description = format!("Security context of the container `{name}` of the {role} pods.");

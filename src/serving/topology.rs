@@ -91,6 +91,8 @@ impl<'a> Workload<'a> {
     /// Returns the pods of a group that have a server.
     pub(super) fn servers(&self) -> Servers {
         match self.shape.topology {
+            // Hybrid and external balancing have an API server in each pod (vLLM, data parallel
+            // deployment).
             Topology::Mp | Topology::Ray | Topology::DpInternal => Servers::Leader,
             Topology::Single | Topology::DpHybrid | Topology::DpExternal => Servers::All,
         }
@@ -121,6 +123,7 @@ impl<'a> Workload<'a> {
 
     /// Returns the devices that the ranks of a pod use.
     pub(super) fn devices(&self) -> u32 {
+        // The keys are checked one by one, so that their product may be too large for the type.
         let whole = self.shape.tp.saturating_mul(self.shape.pp).saturating_mul(self.shape.dp);
         whole.div_ceil(self.shape.nodes.max(1))
     }
@@ -172,6 +175,7 @@ pub(super) fn check(
         let hint = "use a profile with a routing sidecar: `api = \"llm-d-0.10\"`";
         diagnostics.push(error(Code::ServingProfile, "prefill", &message, hint));
     }
+    // A role of a DisaggregatedSet is the spec of a LeaderWorkerSet.
     if config.disaggregated_set && !workloads.iter().all(Workload::is_group) {
         let message = "DisaggregatedSet needs groups, but a role has single pods";
         let hint = "use a topology with groups for both roles, or remove `disaggregated-set`";

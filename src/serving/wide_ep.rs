@@ -58,6 +58,7 @@ pub(super) fn arguments(workload: &Workload<'_>) -> Vec<String> {
     if !is_used(workload.config) {
         return Vec::new();
     }
+    // A flag twice would work, since the last one counts, but the chart would contradict itself.
     let own = Flags::parse(&workload.shape.args);
     let of_role = if only_decodes(workload) { OF_DECODE } else { OF_PROMPTS };
     let all = ARGUMENTS.iter().chain(of_role).filter(|(name, _)| !own.has(name));

@@ -68,6 +68,7 @@ fn cache(config: &ServingConfig, labels: &Json, values: &mut Values) -> Option<O
 
 /// Returns the number of replicas; `None` with an autoscaler.
 fn replicas(workload: &Workload<'_>, values: &mut Values) -> Option<Value> {
+    // An upgrade would otherwise reset what the autoscaler has set.
     if workload.role == Role::Decode && workload.config.autoscaling.is_some() {
         return None;
     }
@@ -124,6 +125,8 @@ fn disaggregated_set(workloads: &[Workload<'_>], values: &mut Values) -> Option<
     for workload in workloads {
         let mut spec = group(workload, values);
         if let Some(spec) = spec.as_map_mut() {
+            // The DisaggregatedSet rolls out its roles together, and sets the partition of each
+            // itself.
             spec.shift_remove("rolloutStrategy");
         }
         roles.push(value!({"name": workload.role.as_str(), "spec": spec}));

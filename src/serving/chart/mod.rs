@@ -52,6 +52,7 @@ pub(super) fn chart(unit: &Unit, config: &ServingConfig) -> Chart {
 /// Returns the tag of an image reference; empty without a tag.
 fn engine_version(image: &str) -> &str {
     let name = image.split('@').next().unwrap_or(image);
+    // The host of a registry may have a port, whose colon begins no tag.
     let last = name.rsplit('/').next().unwrap_or(name);
     last.split_once(':').map_or("", |(_, tag)| tag)
 }
@@ -74,6 +75,8 @@ fn metadata(unit: &Unit, config: &ServingConfig) -> String {
         "appVersion": ?Some(version).filter(|version| !version.is_empty()),
         "description": format!("Serves the model {}", config.served_name),
         "type": "application",
+        // `-0` admits versions of vendors, such as `v1.30.4-gke.100`, which are pre-releases in
+        // SemVer.
         "kubeVersion": format!(">={minimum}.0-0"),
         "maintainers": ?maintainers,
         "annotations": annotations,
@@ -157,6 +160,7 @@ fn diagram(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
 
             let leader = if workload.servers() == Servers::All { "pod 0" } else { "leader" };
             let _ = writeln!(text, "    {role}[\"{leader}<br>{ports}\"]");
+            // A few pods show how a group is connected; a box for each of many would be unreadable.
             for node in 1..workload.shape.nodes.min(4) {
                 let what = if workload.servers() == Servers::All {
                     format!("pod {node}<br>{ports}")
@@ -272,6 +276,8 @@ fn upgrade_and_uninstall(config: &ServingConfig, workloads: &[Workload<'_>]) -> 
     if config.epp.replicas > 1 && config.profile.llm_d {
         let _ = write!(
             text,
+            // The name is that of llm-d-router (controller_manager.go):
+            // `epp-NAMESPACE-POOL.llm-d.ai`.
             "\n## Uninstall\n\nThe endpoint picker creates a Lease for leader election, which Helm does not \
              delete:\n\n```sh\nkubectl --namespace {0} delete lease epp-{0}-{1}.llm-d.ai\n```\n",
             config.namespace, config.name
@@ -383,6 +389,7 @@ fn watch(config: &ServingConfig, workloads: &[Workload<'_>], namespace: &str) ->
 }
 
 fn notes(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
+    // The commands are escaped as a whole, so that an expression can only be put in afterwards.
     let namespace = "NAMESPACE-OF-THE-RELEASE";
     let commands = |text: String| -> String {
         let lines: Vec<String> = text.lines().map(|line| format!("  {line}\n")).collect();

@@ -68,6 +68,7 @@ fn completions(config: &ServingConfig, route: &RouteConfig) -> String {
 /// Returns the headers that the route matches, and the content type.
 fn headers(config: &ServingConfig, route: &RouteConfig) -> Vec<String> {
     let mut headers = vec!["Content-Type: application/json".to_owned()];
+    // A request has no wildcard, but any first label matches `*.example.com`.
     headers.extend(route.hosts.first().map(|host| format!("Host: {}", host.replace('*', "any"))));
     let model = route.model_header.as_ref();
     headers.extend(model.map(|header| format!("{header}: {}", config.served_name)));

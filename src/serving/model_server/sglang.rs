@@ -60,6 +60,8 @@ pub(super) static SERVER: ModelServer = ModelServer {
         ("epp.preset", |workload, _| events(workload, "page-size", json!({}))),
         ("tracing", |workload, _| match &workload.config.tracing {
             Some(tracing) => {
+                // The key is a URL, as OpenTelemetry's variables want it; SGLang's flag is
+                // HOST:PORT.
                 let (_, address) = tracing.endpoint.split_once("://").unwrap_or_default();
                 [flag_if(true, "enable-trace"), flag("otlp-traces-endpoint", address)].concat()
             }

@@ -114,6 +114,7 @@ fn topology(workload: &Workload<'_>, pod: Pod) -> Vec<String> {
     };
 
     args.extend(match (shape.topology, pod) {
+        // Workers have no API servers: vLLM refuses the flag together with `--headless`.
         (Topology::DpInternal, Pod::Leader) => flag("api-server-count", workload.local_ranks),
         (Topology::DpHybrid, _) => flag_if(true, "data-parallel-hybrid-lb"),
         (Topology::DpExternal, _) => [
@@ -168,6 +169,7 @@ fn offloading(workload: &Workload<'_>, _: Pod) -> Vec<String> {
     let bytes = offloaded_bytes(workload).filter(|_| !workload.disaggregated);
     let Some(bytes) = bytes else { return Vec::new() };
     let mebibytes = bytes >> 20;
+    // The flag is a number of GiB with decimals, the connector's setting one of bytes.
     let size = match mebibytes % 1024 {
         0 => (mebibytes / 1024).to_string(),
         rest => format!("{}.{:03}", mebibytes / 1024, rest * 1000 / 1024),
@@ -180,6 +182,7 @@ fn variables(workload: &Workload<'_>) -> Vec<Json> {
         return Vec::new();
     }
     vec![
+        // By default it is localhost, which prefill would tell decode pods as its address.
         field_variable("VLLM_NIXL_SIDE_CHANNEL_HOST", "status.podIP"),
         json!({"name": "VLLM_NIXL_SIDE_CHANNEL_PORT", "value": SIDE_CHANNEL_PORT.to_string()}),
     ]

@@ -103,8 +103,10 @@ impl Engine {
 
                 names.insert(format!("--no-{flag}"), named(true));
                 let longs = spec.alias.iter().filter_map(|alias| alias.strip_prefix("--"));
+                // argparse.BooleanOptionalAction negates every long name of a flag, aliases too.
                 names.extend(longs.map(|alias| (format!("--no-{alias}"), named(true))));
                 if let Some(rest) = flag.strip_prefix("enable-").filter(|_| pairs) {
+                    // A flag that has this name itself is not a negated form.
                     names.entry(format!("--disable-{rest}")).or_insert(named(true));
                 }
             }
@@ -339,6 +341,8 @@ impl<'t> Line<'t> {
             let plain = text.starts_with("--") && !text.contains(' ');
             return has.then(|| if plain { format!("write `{text}`") } else { as_hint(text) });
         }
+        // The release may be older than the flag: then the setting that it replaced is the right
+        // one.
         let old = replaced_by(self.table.key, flag).find(|old| self.table.flags.has(old, index))?;
         Some(format!("write `--{old}`"))
     }
@@ -453,6 +457,7 @@ fn fault(spec: &Flag, value: &str) -> Option<String> {
     if spec.none && matches!(value, "None" | "") {
         return None;
     }
+    // Python's `int` and `float` accept blanks around a number and `_` between its digits.
     let plain = value.trim().replace('_', "");
     let is_integer = plain.parse::<i128>().is_ok();
     let (fits, expected) = match spec.kind.as_str() {
@@ -470,6 +475,7 @@ fn fault(spec: &Flag, value: &str) -> Option<String> {
         return None;
     }
 
+    // vLLM normalizes such names before it compares them (`--moe-backend`).
     let folded = value.to_lowercase().replace('-', "_");
     let is = |choice: &Json| match choice {
         Json::String(text) if spec.kind == "fold" => *text == folded,

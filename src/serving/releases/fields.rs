@@ -35,6 +35,7 @@ pub(crate) fn union<'f>(
             continue;
         };
         if known.kind != field.kind {
+            // A field that became a float in a later release still accepts integers in all of them.
             let is_number = |kind: &str| matches!(kind, "int" | "uint" | "float");
             let both = is_number(&known.kind) && is_number(&field.kind);
             known.kind = if both { "float" } else { "any" }.to_owned();
@@ -117,9 +118,11 @@ fn fits(kind: &str, json: &Json) -> bool {
     }
     match kind {
         "str" => json.is_string(),
+        // sigs.k8s.io/yaml writes `1.0` as 1 before Go decodes it.
         "int" | "uint" => json.as_f64().is_some_and(|number| number.fract() == 0.0),
         "float" => json.is_number(),
         "bool" => json.is_boolean(),
+        // A time.Duration is decoded from a number of nanoseconds, a metav1.Duration from text.
         "duration" => json.as_str().is_some_and(is_duration) || json.is_number(),
         "quantity" => json.is_string() || json.is_number(),
         "object" => json.is_object(),

@@ -145,6 +145,7 @@ impl<'t> Line<'t> {
         let is_boolean = |text: &str| {
             matches!(
                 text,
+                // The words of strconv.ParseBool.
                 "1" | "t"
                     | "T"
                     | "true"
@@ -199,6 +200,7 @@ impl<'t> Line<'t> {
         let names = self.program.values.iter().find(|(flags, _)| flags.contains(&name));
         let Some((_, names)) = names else { return };
         let index = self.judge.index();
+        // pflag's slices are separated by commas.
         for item in value.split(',').map(str::trim).filter(|item| !item.is_empty()) {
             if names.has(item, index) {
                 continue;
@@ -223,6 +225,7 @@ pub(super) fn is_duration(text: &str) -> bool {
     while !rest.is_empty() {
         let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
         let after = &rest[digits..];
+        // `ms` is before `m`, which it begins with: the first unit that fits counts.
         let units = ["ns", "us", "µs", "ms", "s", "m", "h"];
         let Some(unit) = units.iter().find(|unit| after.starts_with(**unit)) else { return false };
         if digits == 0 {

@@ -27,6 +27,7 @@ struct Reference<'r> {
 
 fn parse(image: &str) -> Reference<'_> {
     let image = image.split('@').next().unwrap_or(image);
+    // A colon before the last slash is that of a registry's port.
     let last = image.rfind('/').map_or(0, |slash| slash + 1);
     match image[last..].rsplit_once(':') {
         Some((name, tag)) => Reference { repository: &image[..last + name.len()], tag },

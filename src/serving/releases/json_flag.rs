@@ -80,6 +80,7 @@ impl JsonFlag<'_, '_> {
         let class = self.specs.last().map_or("", |spec| spec.class.as_str());
         // Before, unknown fields were ignored or not, by class.
         let refuses = index.is_none() || table.behaviors.has("unknown_json_field_refused", index);
+        // Without any field in the tables the class is not known, rather than empty.
         let is_class_known = !class.is_empty()
             && table.fields.names(index).iter().any(|key| key.split('.').next() == Some(class));
 
@@ -96,6 +97,7 @@ impl JsonFlag<'_, '_> {
             }
 
             let closed = |kind: &str| kind == "choice" || kind == "choice|null";
+            // For an unknown release a value must be wrong in all of them.
             let fits = |choices: &[Json]| choices.contains(value);
             if specs.iter().all(|spec| closed(&spec.kind) && !fits(&spec.choices)) {
                 let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -138,6 +140,7 @@ impl JsonFlag<'_, '_> {
         };
 
         let connector = object.get(&format!("{kind}_connector")).and_then(Json::as_str);
+        // With a module the connector may be a class that no registry of vLLM has.
         let module = object.get(&format!("{kind}_connector_module_path"));
         let is_own = module.is_some_and(|path| !path.is_null());
         if let Some(connector) = connector.filter(|text| !is_own && !is_placeholder(text)) {

@@ -136,6 +136,8 @@ fn by_release(object: &Json, version: &dyn Fn(&str) -> Option<String>) -> Vec<Ve
         return Vec::new();
     };
 
+    // Nothing in a manifest names the release of its CRD, so most objects are judged by all of
+    // them.
     let release = version(project.name).map_or(Release::Unknown, |v| project.releases.find(&v));
     let mut judge = Judge::new(project.name, &project.releases, release);
     judge.exists(&project.kinds, &key, &key, "kind", ".apiVersion", Kind::Refused);

@@ -213,6 +213,7 @@ fn engine(
         prefixes,
         flags,
         aliases,
+        // Each release has hundreds of names, and a run asks for one or two releases.
         accepted: (0..=table.releases.len()).map(|_| OnceLock::new()).collect(),
         fields: table.names("fields"),
         env: table.names("env"),
@@ -263,6 +264,7 @@ static FULL_NAMES: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
         for (alias, flags) in &table.aliases {
             let alias = alias.trim_start_matches('-');
             for flag in flags {
+                // The tables name a flag by its first name upstream, which may be the short one.
                 let is_longer = alias.len() > flag.len();
                 let (short, full) = if is_longer { (&**flag, alias) } else { (alias, &**flag) };
                 names.insert(short.to_owned(), full.to_owned());

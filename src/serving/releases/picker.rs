@@ -52,6 +52,7 @@ impl Config<'_> {
             return;
         }
         let known = self.table.api_versions.names(self.judge.index());
+        // Names are sorted, and `llm-d.ai` is after `inference.networking.x-k8s.io`.
         let newest = known.last().copied();
         if !known.contains(&written) {
             let message = format!("{} does not read apiVersion `{written}`", self.judge.title());
@@ -175,6 +176,8 @@ impl Config<'_> {
             return;
         }
 
+        // llm-d's pickers refuse unknown parameters since 0.9 (llm-d-router#1134); before, they
+        // ignored them.
         let newest = self.judge.index().or(self.judge.releases.len().checked_sub(1));
         let is_strict = self.table.program.behaviors.has("strict_parameters", newest);
         let unknown = if is_strict { Kind::Refused } else { Kind::Ignored };

@@ -46,6 +46,7 @@ impl Releases {
 
     /// Returns the release with this version, without a leading `v`.
     pub(crate) fn find(&self, version: &str) -> Release {
+        // A tag may leave out the patch: `v0.19`.
         let short = format!("{version}.0");
         let listed = self.0.iter().position(|known| known == version || *known == short);
         match (listed, numbers(version), numbers(self.newest())) {
@@ -75,6 +76,7 @@ impl Releases {
 /// Returns the numbers of a version, such as `0.8.5.post1`; `None` for other text, such as a
 /// pre-release.
 fn numbers(version: &str) -> Option<Vec<u32>> {
+    // `.post1` is compared as a fourth number: after its release and before the next patch.
     let parts = version.split('.').map(|part| part.strip_prefix("post").unwrap_or(part));
     parts.map(|part| part.parse().ok()).collect()
 }

@@ -27,6 +27,7 @@ pub(crate) fn judge(table: &Engine, release: Release, names: &[&str]) -> Vec<Ver
         }
 
         let noun = "environment variable";
+        // vLLM warns of an unknown variable with its prefix, and starts.
         judge.exists(&table.env, name, name, noun, name, Kind::Ignored);
         if let (Some(instead), Some(verdict)) =
             (flag_for(table, index, name), judge.verdicts.last_mut())

@@ -178,6 +178,7 @@ impl<'t> Judge<'t> {
         };
 
         let known = names.names(self.index());
+        // The table has names without dashes, the suggestion as many as were written.
         let dashes = shown.len() - shown.trim_start_matches('-').len();
         let hint = match suggest::nearest(name, &known) {
             Some(near) => format!("did you mean `{}{near}`?", "-".repeat(dashes)),
@@ -202,6 +203,7 @@ impl<'t> Judge<'t> {
         if !self.needs.is_empty() {
             // Only the names that the fewest releases have.
             let first = self.has_all.iter().position(|has| *has).unwrap_or_default();
+            // A name matters if it excludes the release next to the range that is left.
             let last = self.has_all.iter().rposition(|has| *has).unwrap_or(self.has_all.len());
             let lacks = |has: &[bool], index: Option<usize>| {
                 index.and_then(|index| has.get(index)).is_some_and(|has| !has)

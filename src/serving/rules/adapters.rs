@@ -24,6 +24,7 @@ pub(crate) fn adapters(view: &View<'_>, found: &mut Found) {
             found.push(format!("{what} is set, but LoRA is not enabled"), "add `--enable-lora`");
         }
 
+        // Adapters wait in the CPU's memory for a slot of the device (vLLM, LoRAConfig).
         let in_memory =
             flags.text("max-cpu-loras").and_then(|text| text.trim().parse::<u32>().ok());
         let sizes = flags.number("max-loras", 1).zip(in_memory);
@@ -78,6 +79,8 @@ pub(crate) fn rewrites(view: &View<'_>, found: &mut Found) {
             let mut found =
                 found.at(owner, format!(".spec.rules[{index}].targets")).field("rewrites");
             for model in list(rule, "targets").iter().map(|target| text(target, "modelRewrite")) {
+                // The picker may send a rewritten request to any pod of the pool, so every one has
+                // to serve it.
                 let missing = names.iter().any(|served| !served.iter().any(|name| name == model));
                 if model.is_empty() || is_placeholder(model) || !missing {
                     continue;

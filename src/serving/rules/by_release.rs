@@ -76,6 +76,7 @@ fn judged(view: &View<'_>) -> Vec<Judged> {
     let mut judged: Vec<Judged> =
         view.engines().flat_map(|(template, engine)| engine_of(template, engine)).collect();
     for (template, sidecar) in view.sidecars() {
+        // A chart of ours knows the release also of an image without a tag: the profile names it.
         let release = release_of(view, &SIDECAR, text(sidecar.container, "image"));
         let found = go_flags::judge(&SIDECAR, release, &sidecar.flags.raw);
         let (code, field) = (Code::ServingSidecarFlag, "prefill.sidecar-image");
@@ -135,6 +136,7 @@ fn engine_of(template: &Template<'_>, engine: &Engine<'_>) -> Vec<Judged> {
     let Some(table) = engine.program.table() else { return Vec::new() };
     let Some(flags) = &engine.flags else { return Vec::new() };
     let image = text(engine.container, "image");
+    // vLLM-Omni has flags of its own behind the same command.
     if is_omni(image) || flags.has("omni") {
         return Vec::new();
     }
@@ -150,6 +152,7 @@ fn engine_of(template: &Template<'_>, engine: &Engine<'_>) -> Vec<Judged> {
 
     let script = flags.raw.join(" ");
     let variables = list(engine.container, "env").iter().map(|variable| text(variable, "name"));
+    // A launch script may use variables of this prefix for itself.
     let names: Vec<&str> = variables.clone().filter(|name| !script.contains(name)).collect();
     let mut of_variables = variables::judge(table, release, &names);
     for verdict in &mut of_variables {
@@ -165,6 +168,7 @@ fn engine_of(template: &Template<'_>, engine: &Engine<'_>) -> Vec<Judged> {
 fn picker_table(view: &View<'_>, picker: &Picker<'_>) -> (&'static releases::Picker, Release) {
     let image = text(picker.container, "image");
     let is_gie = image::is_of(image, GIE.program.key);
+    // The image of a chart may be a copy in another registry under another name.
     let is_gie = if view.is_generated { !view.profile.llm_d } else { is_gie };
     let table = if is_gie { &*GIE } else { &*LLM_D };
     (table, release_of(view, &table.program, image))
@@ -215,6 +219,7 @@ fn told_release(view: &View<'_>, project: &str) -> Option<String> {
         return Some(version.trim_start_matches('v').to_owned());
     }
 
+    // With several pickers in the manifests, none of them tells what the cluster has.
     let [picker] = view.pickers.as_slice() else { return None };
     let (table, release) = picker_table(view, picker);
     let releases = &table.program.releases;

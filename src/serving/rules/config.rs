@@ -77,6 +77,7 @@ fn references(config: &Json, report: &mut Report<'_>) {
         }
     }
 
+    // The loader adds this handler where there is one profile; it refuses several.
     let handles = |kind: &&str| *kind != "single-profile-handler" && may_handle(kind);
     if profiles.len() > 1 && !types.values().any(handles) {
         let message = format!("no plugin selects one of the {} profiles", profiles.len());
@@ -109,6 +110,7 @@ const ROLES: [&str; 3] = ["encode", "prefill", "decode"];
 fn unused_profiles(config: &Json, report: &mut Report<'_>) {
     let is_handler = |plugin: &&Json| may_handle(text(plugin, "type"));
     let handlers: Vec<&Json> = list(config, "plugins").iter().filter(is_handler).collect();
+    // With a second handler, maybe a custom one, any profile may be run.
     let [handler] = handlers[..] else { return };
     let kind = text(handler, "type");
     if !matches!(kind, "disagg-profile-handler" | "pd-profile-handler") {

@@ -130,6 +130,7 @@ pub(crate) fn group_size(view: &View<'_>, found: &mut Found) {
 
         let all = engine.number("data-parallel-size", 1);
         let local = engine.number("data-parallel-size-local", 1);
+        // `u64`, because both factors are whatever a stranger wrote.
         if let (Some(all), Some(local)) = (all, local)
             && flags.has("data-parallel-size-local")
             && u64::from(local) * u64::from(size) != u64::from(all)
@@ -211,6 +212,7 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
 /// Checks that no other container of a pod listens on a port of the engine.
 pub(crate) fn port_clash(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines() {
+        // Containers of a pod share its network namespace: the second one to bind a port fails.
         let Some(mut inner) = engine.ports() else { continue };
         inner.extend(supervisor(engine));
         let sidecar = template.sidecar.as_ref();
@@ -344,6 +346,7 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
 pub(crate) fn shared_memory(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines() {
         let Some((resource, units)) = accelerators(engine.container) else { continue };
+        // One device has no other one to share memory with.
         if resource == "google.com/tpu" || units < 2 || template.completed {
             continue;
         }

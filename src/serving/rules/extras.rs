@@ -108,6 +108,7 @@ pub(crate) fn disruption(view: &View<'_>, found: &mut Found) {
             continue;
         }
 
+        // The leader's template has the size of the whole group.
         let groups = protected.iter().filter(|template| template.part != Part::Worker);
         let pods = groups
             .map(|template| template.replicas?.checked_mul(u64::from(template.size)))
@@ -127,6 +128,8 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
     let mut rules: BTreeMap<&str, BTreeMap<usize, &Manifest>> = BTreeMap::new();
     for (owner, rule) in view.of_kind("DestinationRule") {
         let host = text(rule.spec(), "host");
+        // A rule with a wrong host is found by its name, which upstream's chart takes from the
+        // picker.
         for name in [host.split('.').next().unwrap_or_default(), rule.name()] {
             rules.entry(name).or_default().insert(owner, rule);
         }

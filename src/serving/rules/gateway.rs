@@ -93,6 +93,7 @@ fn parent_of(
     // By default a listener accepts routes of its own namespace only.
     let allows = |listener: &&Json| {
         let from = listener.pointer("/allowedRoutes/namespaces/from").and_then(Json::as_str);
+        // A selector may match: the labels of namespaces are not in the manifests.
         from.is_some_and(|from| from != "Same")
     };
     if !route.may_share_namespace(gateway) && !named.is_empty() && !named.iter().any(allows) {
@@ -111,6 +112,7 @@ fn backend_of(
     found: &mut Found,
 ) {
     let (group, kind) = (text(backend, "group"), text(backend, "kind"));
+    // A backend of an unknown kind only shows in the status of the route (ResolvedRefs).
     let is_pool = matches!(kind, "InferencePool" | "InferencePoolImport");
     if group == "inference.networking.k8s.io" && !is_pool {
         let message =

@@ -133,6 +133,7 @@ fn rollout(owner: usize, path: &str, spec: &Json, found: &mut Found) {
             value.as_u64() == Some(0) || matches!(value.as_str(), Some("0" | "0%"))
         })
     };
+    // Their defaults are 1 and 0.
     if is_zero("maxUnavailable", false) && is_zero("maxSurge", true) {
         let message = "`maxUnavailable` and `maxSurge` are both 0";
         let hint = "set `maxUnavailable` or `maxSurge` to 1";
@@ -146,6 +147,7 @@ fn sizes(owner: usize, path: &str, spec: &Json, found: &mut Found) {
     let size = group.get("size").and_then(Json::as_u64).unwrap_or(1);
     let part = group.pointer("/subGroupPolicy/subGroupSize").and_then(Json::as_u64);
     let replicas = spec.get("replicas").map_or(Some(1), Json::as_u64);
+    // The webhook compares the product with the largest int32.
     let all = replicas.and_then(|replicas| replicas.checked_mul(size));
     if size == 0 || all.is_none_or(|all| i32::try_from(all).is_err()) {
         let message = format!("invalid number of pods: groups of {size} times `replicas`");
@@ -154,6 +156,7 @@ fn sizes(owner: usize, path: &str, spec: &Json, found: &mut Found) {
     }
     if let Some(part) = part.filter(|part| *part > 0)
         && !size.is_multiple_of(part)
+        // The leader may be an extra pod, which belongs to the first subgroup.
         && !size.saturating_sub(1).is_multiple_of(part)
     {
         let message = format!("group size {size} is not divisible by subgroup size {part}");
@@ -169,6 +172,7 @@ fn roles(owner: usize, set: &Manifest, found: &mut Found) {
         |role: &Json| role.pointer("/spec/replicas").map_or(Some(1), Json::as_u64).unwrap_or(1);
     let none = roles.iter().filter(|role| count(role) == 0).count();
     let mut of_roles = found.at(owner, ".spec.roles").field("disaggregated-set");
+    // This and the next are CEL rules of the CRD.
     if none > 0 && none < roles.len() {
         let hint = "set all roles to 0 replicas, or none";
         of_roles.push("some roles have 0 replicas and others do not", hint);

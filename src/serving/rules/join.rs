@@ -70,6 +70,7 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
 
         let addresses: &[&str] =
             if is_spread { &["master-addr"] } else { &["data-parallel-address", "master-addr"] };
+        // Then every pod has all ranks, and no pod has to find another one.
         let alone = !is_spread && matches!((all, local), (Some(all), Some(local)) if all <= local);
         for (engine, flags) in [(first, leads), (other, works)] {
             if !alone && !addresses.iter().any(|address| flags.has(address)) {
@@ -89,6 +90,8 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
             found.push(worker.owner, &other.path, message, hint);
         }
 
+        // `variables` sets the index of the first worker, so that a script's arithmetic gives its
+        // rank.
         let number = if works.has("node-rank") || is_spread {
             Some(("node-rank", Some(1), "$LWS_WORKER_INDEX`"))
         } else if works.has("data-parallel-rank") || alone {
@@ -130,6 +133,7 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
 
         // vLLM: entry point of its image, validation of its arguments, SchedulerConfig.
         let words = list(engine.container, "args").iter().map(|word| word.as_str());
+        // Kubernetes keeps the image's entry point if only `args` are set.
         let begins = words.take(2).eq([Some("vllm"), Some("serve")]);
         let tokens = |flag: &str| engine.number(flag, 0).filter(|_| flags.has(flag));
         let sizes = tokens("max-num-batched-tokens").zip(tokens("max-model-len"));
@@ -215,6 +219,7 @@ pub(crate) fn ray(view: &View<'_>, found: &mut Found) {
                 image.split('@').next().and_then(|n| n.rsplit_once(':')).unwrap_or_default();
             let mut parts = tag.trim_start_matches('v').split(['.', '-']).map(str::parse::<u32>);
             let version = parts.next().and_then(Result::ok).zip(parts.next().and_then(Result::ok));
+            // Whether other images of vLLM contain Ray is not known.
             if name.ends_with("vllm/vllm-openai")
                 && version.is_some_and(|version| version >= (0, 19))
             {

@@ -25,6 +25,7 @@ pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
                     let message = "only one of `data` and `dataLocal` is set";
                     found.push(message, "set both: all ranks, and ranks per pod");
                 }
+                // GetSize divides integers: 9 ranks with 4 in a pod are two pods (kserve#4946).
                 (Some(data), Some(local)) if local > 0 && !data.is_multiple_of(local) => {
                     let message =
                         format!("{data} ranks are not divisible by {local} ranks per pod");
@@ -44,6 +45,7 @@ const ADAPTER_SCHEMES: &[&str] = &["hf", "s3", "pvc"];
 pub(crate) fn model(view: &View<'_>, found: &mut Found) {
     for (owner, service) in view.of_kind("LLMInferenceService") {
         let Some(spec) = service.json.get("spec") else { continue };
+        // Without the initializer the pods bring the model themselves.
         let initializer = spec.pointer("/storageInitializer/enabled").and_then(Json::as_bool);
         let Some(model) = spec.get("model").filter(|_| initializer != Some(false)) else {
             continue;

@@ -28,6 +28,7 @@ fn ranges(numbers: &[u32]) -> String {
     let mut numbers = numbers.to_vec();
     numbers.sort_unstable();
     numbers.dedup();
+    // A pod may have a port for each of many ranks, which a message should not list.
     let mut parts: Vec<(u32, u32)> = Vec::new();
     for number in numbers {
         match parts.last_mut() {

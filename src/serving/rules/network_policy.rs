@@ -97,6 +97,7 @@ fn blocking<'a>(
         ("Egress", "egress", "to", client, server),
     ];
     ends.into_iter().find_map(|(kind, rules, peers, own, other)| {
+        // Not all labels of a Gateway's pods are known, so no policy is known to select them.
         own.spec?;
         let mut blocking = None;
 

@@ -31,6 +31,7 @@ fn asked(pool: &Manifest) -> Option<u64> {
 /// Returns the pickers that a Service selects.
 pub(super) fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v Picker<'a>> {
     let Some(selector) = selector(service) else { return Vec::new() };
+    // The index has those with the rarest label only; the filter below compares all labels.
     let candidates = view.index.pickers.candidates(pairs(selector), Some(service)).into_iter();
     candidates
         .map(|number| &view.pickers[number])
@@ -104,6 +105,7 @@ pub(crate) fn pool(view: &View<'_>, found: &mut Found) {
             ("pool-namespace", pool.namespace()),
             ("pool-group", pool.group()),
         ] {
+            // Without a namespace, manifests are for that of the release or of kubectl's context.
             let is_open = flag == "pool-namespace" && right.is_empty();
             let said = picker.flags.text(flag).filter(|said| *said != right && !is_open);
             if let Some(said) = said {
@@ -259,6 +261,7 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
             found.push(message, "remove one of them");
         }
 
+        // A number that only the running pod knows leaves nothing to compare.
         let Some(health) = flags.number("grpc-health-port", 9_003) else { continue };
         // Both ports of the picker speak gRPC.
         let grpc = [Some(health), flags.number("grpc-port", USUAL_PORT)];
@@ -368,9 +371,11 @@ fn needed<'p>(
         }
     }
     if picker.flags.is_on("ha-enable-leader-election") {
+        // What client-go's LeaseLock calls.
         needed.push(("coordination.k8s.io", "leases", &["get", "create", "update"]));
     }
     if is_scraped && picker.flags.is_on_or("metrics-endpoint-auth", true) {
+        // The metrics endpoint asks the API server who scrapes it, and whether it may.
         needed.push(("authentication.k8s.io", "tokenreviews", &["create"]));
         needed.push(("authorization.k8s.io", "subjectaccessreviews", &["create"]));
     }

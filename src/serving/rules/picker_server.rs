@@ -41,6 +41,7 @@ fn ports(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
         }
     }
 
+    // Only a port that is named after metrics has to lead to them.
     let Some((_, metrics)) = known.iter().find(|(flag, _)| *flag == "metrics-port") else { return };
     for (index, service) in view.services_selecting(picker.labels(), picker.manifest) {
         for (at, port) in list(service.spec(), "ports").iter().enumerate() {
@@ -82,6 +83,7 @@ fn files(view: &View<'_>, picker: &Picker<'_>, found: &mut Reporter<'_>) {
 
 /// Checks that gateways and the picker agree on TLS.
 fn tls(view: &View<'_>, picker: &Picker<'_>, found: &mut Reporter<'_>) {
+    // The other direction is a rule of its own: a DestinationRule has to trust the certificate.
     if picker.flags.is_on_or("secure-serving", true) {
         return;
     }

@@ -41,6 +41,8 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
         let checked = bundle::check_object(manifest.json.clone());
         mistyped(&label, owner, &manifest.json, &checked, ("", ""), found);
         refused(&label, owner, &manifest.json, ("", ""), found);
+        // Names of RBAC objects are path segments (`system:…`), and core kinds have rules of their
+        // own.
         let has_free_name = matches!(manifest.group(), "rbac.authorization.k8s.io" | "");
         let name = manifest.name();
         let fault = dns_subdomain(name).err().filter(|_| !has_free_name && !name.is_empty());
@@ -228,6 +230,7 @@ pub(super) fn is_typo(one: &str, other: &str) -> bool {
     let end = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
     let (one, other) = (&one[..one.len() - end], &other[..other.len() - end]);
     let is_number = |part: &[char]| part.iter().any(char::is_ascii_digit);
+    // `model-1` and `model-2` differ on purpose.
     start + end > 1 && one.len() <= 2 && other.len() <= 2 && !is_number(one) && !is_number(other)
 }
 
@@ -306,6 +309,7 @@ pub(crate) fn service_links(view: &View<'_>, found: &mut Found) {
             }
         }
 
+        // The kubelet adds no link for a variable that the container sets itself.
         let is_off = template.spec.get("enableServiceLinks").and_then(Json::as_bool) == Some(false);
         let is_set =
             |name: &str| list(engine.container, "env").iter().any(|v| text(v, "name") == name);

@@ -60,6 +60,7 @@ pub(crate) fn ports_open(view: &View<'_>, found: &mut Found) {
 
         // Requests go to the sidecar if there is one, so its ports are used.
         let ranks = template.request_ports().unwrap_or_default().into_iter();
+        // Every port of a pool is an endpoint of its own; others get no requests.
         let idle: Vec<u32> = ranks.filter(|port| !wanted.contains(port)).collect();
         if !idle.is_empty() {
             let message = format!(
@@ -97,6 +98,7 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
     let group = group_of(view.profile.pool);
     let refer = |manifest: &Manifest, reference: &Json, usual: &str, mut found: Reporter<'_>| {
         let name = text(reference, "name");
+        // A group of the old API and a missing one both lead to no pool, without an error.
         let said = reference.get("group").map_or(usual, |group| group.as_str().unwrap_or(""));
         let namespace = text_or(reference, "namespace", manifest.namespace());
         let is_there = view.all_named("InferencePool", name, namespace).next().is_some();

@@ -79,6 +79,7 @@ fn events(index: &Index<'_>, engine: &Engine<'_>, flags: &Flags, mut found: Repo
         found.push(message, "remove `--no-enable-prefix-caching`");
         return;
     }
+    // Single fields of the flag, after a dot, are not put together here.
     if !flags.has("kv-events-config") {
         if !flags.has_part_of("kv-events-config") {
             let message =
@@ -101,6 +102,7 @@ fn events(index: &Index<'_>, engine: &Engine<'_>, flags: &Flags, mut found: Repo
     }
     let subscribed = index.parameters.get("kvEventsConfig").unwrap_or(&Json::Null);
     topic(text(&config, "topic"), subscribed, engine, &mut found);
+    // vLLM's default (KVEventsConfig).
     endpoint(text_or(&config, "endpoint", "tcp://*:5557"), subscribed, &mut found);
 }
 

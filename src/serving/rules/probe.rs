@@ -66,6 +66,7 @@ pub(crate) fn proxied_tls(view: &View<'_>, found: &mut Found) {
 /// Checks that the engine listens on an address that the kubelet and gateways can connect to.
 pub(crate) fn address(view: &View<'_>, found: &mut Found) {
     for (template, engine, flags, probes) in probed(view) {
+        // SGLang listens on localhost by default, vLLM on all addresses.
         let usual = (engine.program == Program::Sglang).then_some("127.0.0.1");
         let host = if flags.has("host") { flags.text("host") } else { usual };
         let Some(host) = host.filter(|h| matches!(*h, "127.0.0.1" | "localhost" | "::1")) else {
@@ -147,6 +148,7 @@ fn gigabytes_per_second(template: &Template<'_>, engine: &Engine<'_>) -> f64 {
 fn least_seconds(model: Option<&str>, bits: f64, speed: f64) -> u64 {
     let size = model.and_then(billions).filter(|size| size.is_finite()).unwrap_or(0.0);
     let gigabytes = size.clamp(0.0, 5_000.0) * bits / 8.0;
+    // A float that is too large saturates.
     let seconds = (gigabytes / speed) as u64;
     seconds.saturating_add(60)
 }
@@ -219,6 +221,7 @@ fn answers(
         return;
     }
 
+    // vLLM's middleware guards paths below /v1, SGLang's all but health and metrics.
     let needs_key = if is_sglang {
         !path.starts_with("/health") && !path.starts_with("/metrics")
     } else {

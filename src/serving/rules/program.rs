@@ -98,6 +98,7 @@ fn is_letter(c: char) -> bool {
 fn set_variables(container: &Json) -> BTreeSet<String> {
     let env = list(container, "env").iter().map(|variable| text(variable, "name").to_owned());
     let texts = texts(container);
+    // Whatever is before a `=` may be an assignment; a name too many only hides a finding.
     let before = texts.iter().flat_map(|text| text.split('=').rev().skip(1));
     let assigned = before.filter_map(|text| text.rsplit(|c| !is_letter(c)).next());
     env.chain(assigned.map(str::to_owned)).filter(|name| !name.is_empty()).collect()
@@ -140,6 +141,7 @@ fn mistyped(words: &[&str]) -> Option<(String, &'static str)> {
     if !program.starts_with("python") {
         return None;
     }
+    // The view does not recognize a misspelt module, so that no rule of flags would report it.
     let at = words.iter().position(|word| *word == "-m")?;
     let name = words.get(at + 1)?;
     // Other modules of an engine have names that are as near.
@@ -160,6 +162,7 @@ pub(crate) fn metrics(view: &View<'_>, found: &mut Found) {
             let Some(flags) = engine.known_flags() else { continue };
             let hint = match engine.program {
                 Program::Sglang if !flags.is_on("enable-metrics") => "add `--enable-metrics`",
+                // The gauges are written by a logger of these statistics.
                 Program::Vllm if flags.is_on("disable-log-stats") => "remove `--disable-log-stats`",
                 _ => continue,
             };

@@ -41,6 +41,7 @@ fn keys(object: &Manifest) -> Vec<&str> {
 /// arguments of its containers name.
 fn needed_keys<'v>(spec: &'v Json, reference: &PodReference<'v>) -> Vec<&'v str> {
     let of_volume = reference.path.strip_prefix(".volumes[").and_then(|rest| rest.split_once(']'));
+    // Without `items` a volume has all keys, and only the arguments tell which one is needed.
     let volume = of_volume
         .filter(|_| reference.keys.is_empty())
         .and_then(|(index, _)| list(spec, "volumes").get(index.parse::<usize>().ok()?));
@@ -148,6 +149,8 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         all.iter().map(|(_, reference)| (reference.kind, reference.name)).collect();
     let of_templates = view.templates.iter().flat_map(|template| references(template.spec));
     used.extend(of_templates.map(|reference| (reference.kind, reference.name)));
+    // References are judged by what is left over: an object that some pod uses is meant for that
+    // pod.
     let is_unused = |object: &&Manifest| !used.contains(&(object.kind(), object.name()));
     let mut unused: BTreeMap<&str, Vec<&Manifest>> = BTreeMap::new();
     for object in view.manifests.iter().filter(is_unused) {

@@ -62,6 +62,7 @@ pub(super) fn requirements(selector: Option<&Json>) -> Vec<Requirement<'_>> {
     let labels = selector.pointer(if is_map { "" } else { "/matchLabels" });
     let labels = labels.and_then(Json::as_object).into_iter().flatten();
     // The API server refuses values that are no strings.
+    // A `matchLabels` of a LabelSelector and the plain map of a Service mean the same.
     let labels = labels.map(|(key, value)| Requirement {
         key,
         values: vec![value.as_str().unwrap_or_default()],
@@ -382,6 +383,7 @@ pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
 fn open_ports(selected: &[Candidate<'_>]) -> Option<Vec<u32>> {
     let mut open = Vec::new();
     for Candidate { template, spec, .. } in selected {
+        // A picker or a foreign pod may listen on anything.
         let template = (*template)?;
         let engine = template.engine.as_ref()?;
         if engine.is_headless() {

@@ -17,6 +17,7 @@ pub(crate) fn twice(view: &View<'_>, found: &mut Found) {
         if manifest.name().is_empty() {
             continue;
         }
+        // Without the version: one object can be read and written in each of them.
         let key = (manifest.group(), manifest.kind(), manifest.namespace(), manifest.name());
         if seen.insert(key, owner).is_some() {
             let message = format!("duplicate {manifest}");
@@ -34,6 +35,7 @@ fn condition(json: &Json) -> String {
     for key in ["headers", "queryParams"] {
         let mut pairs: Vec<String> = list(json, key)
             .iter()
+            // Names of headers have no case (RFC 9110, 5.1).
             .map(|pair| format!("{}={}", text(pair, "name").to_lowercase(), text(pair, "value")))
             .collect();
         pairs.sort_unstable();
@@ -45,6 +47,7 @@ fn condition(json: &Json) -> String {
 
 /// Checks that no two routes match the same requests.
 pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
+    // Without matches a rule is for the prefix `/`, without host names for all (Gateway API).
     let (anything, any_host) = ([Json::Null], [Json::from("*")]);
     let mut seen: BTreeMap<[String; 4], usize> = BTreeMap::new();
     for (owner, route) in view.of_kind("HTTPRoute") {
@@ -129,6 +132,7 @@ pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
         if is_read || is_preset || manifest.kind() == "CustomResourceDefinition" {
             continue;
         }
+        // Pods that no template was found for: a gap in the view is reported, not passed over.
         if has_engine(&manifest.json, &view.budget) {
             let hint = "pass the objects that use it, or a kind with a pod template";
             found.push(owner, "", format!("pods of {manifest} are not checked"), hint);

@@ -93,6 +93,7 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
         let families = |all: &[Connector<'_>]| -> Option<BTreeSet<&'static str>> {
             all.iter().map(|connector| connector.family).collect()
         };
+        // With a connector that is not in the table, nothing can be said of its partner.
         if let (Some(one), Some(other)) = (families(&ours), families(&theirs))
             && one.is_disjoint(&other)
         {
@@ -179,6 +180,7 @@ pub(crate) fn protocol(view: &View<'_>, found: &mut Found) {
     for (template, sidecar) in view.sidecars() {
         let Some(engine) = &template.engine else { continue };
         let flag = if sidecar.flags.has("kv-connector") { "kv-connector" } else { "connector" };
+        // The sidecar's default (llm-d-router, pkg/sidecar/proxy/options.go).
         let said = if sidecar.flags.has(flag) { sidecar.flags.text(flag) } else { Some("nixlv2") };
         let Some(said) = said else { continue };
 
@@ -195,6 +197,7 @@ pub(crate) fn protocol(view: &View<'_>, found: &mut Found) {
         }
         let Transfer::Config(config) = transfer(engine) else { continue };
         let all = connectors(&config);
+        // A connector whose protocol the sidecar does not have may be used with another proxy.
         let protocols: Option<Vec<&str>> = all.iter().map(|c| c.protocol).collect();
         let protocols = protocols.filter(|protocols| !protocols.contains(&said));
         if let Some(right) = protocols.as_ref().and_then(|protocols| protocols.first()) {
@@ -247,6 +250,7 @@ fn host(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
             format!("`{address}` for all pods")
         }
         Some(Variable::Field("status.podIP" | "status.podIPs")) => return,
+        // In the host's network the pod has the address of its node.
         Some(Variable::Field("status.hostIP")) if on_host => return,
         Some(Variable::Field(field)) => format!("`{field}`, which is no address of the pod"),
         _ => return,

@@ -48,6 +48,7 @@ impl<'a> View<'a> {
         let items = list(source, "items");
         let key = match items.iter().find(|item| text(item, "path") == wanted) {
             Some(item) => text(item, "key").to_owned(),
+            // Without `items`, the keys are the names of the files.
             None if items.is_empty() => wanted,
             None => return File::Unknown,
         };

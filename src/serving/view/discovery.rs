@@ -30,6 +30,7 @@ pub(super) fn templates<'a>(
         "LeaderWorkerSet" => {
             let mut group = group(owner, manifest, ".spec", spec);
             for template in &mut group {
+                // LeaderWorkerSet's controller adds it, and selectors of Services use it.
                 template.labels.insert("leaderworkerset.sigs.k8s.io/name", manifest.name());
             }
             group
@@ -70,6 +71,7 @@ fn search<'a>(
     found: &mut Vec<Template<'a>>,
 ) {
     let containers = list(json, "containers");
+    // A list `containers` of other kinds may have anything in it, such as names of containers.
     let is_container = |item: &Json| item.get("image").is_some() || !text(item, "name").is_empty();
     if !containers.is_empty() && containers.iter().all(is_container) {
         let template = outer.last().copied().filter(|_| path.ends_with(".spec"));

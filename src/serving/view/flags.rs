@@ -41,6 +41,8 @@ impl Flags {
             else {
                 // A positional argument, or a further value of the flag before it.
                 if let Some((name, Some(_))) = flags.list.last() {
+                    // Which flags take several words is not known here; `all` is only asked for
+                    // those that do.
                     flags.more.push((name.clone(), word.clone()));
                 }
                 flags.words.push(word.clone());
@@ -93,6 +95,7 @@ impl Flags {
 
     /// Returns the last value of a flag that is set, with unknown parts.
     fn last(&self, name: &str) -> Option<Option<&str>> {
+        // argparse overwrites: the last one counts.
         let (_, value) = self.list.iter().rev().find(|(known, _)| known == name)?;
         Some(value.as_deref())
     }
@@ -133,6 +136,7 @@ impl Flags {
             (self.full_name(key, true), value)
         });
         let of_file: Vec<_> = of_file.collect();
+        // All flags are known now: this name stands for those of an unread file.
         self.list.retain(|(name, _)| name != "config");
         self.list.splice(..0, of_file);
     }

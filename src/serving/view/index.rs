@@ -25,6 +25,7 @@ impl<'a> ByNamespace<'a> {
         }
         let mut found: Vec<usize> =
             ["", namespace].iter().filter_map(|key| self.of.get(key)).flatten().copied().collect();
+        // Findings come in the order of the manifests, whatever their namespaces are.
         found.sort_unstable();
         found
     }
@@ -58,6 +59,7 @@ impl<'a> ByLabel<'a> {
         let positions =
             |(key, value)| Some(self.labels.get(key)?.get(value)?.in_namespace(namespace));
         let with = wanted.into_iter().map(|label| positions(label).unwrap_or_default());
+        // Most manifests share labels such as `part-of`, which would make a rule look at all pods.
         with.min_by_key(Vec::len).unwrap_or_else(|| self.all.in_namespace(namespace))
     }
 }
@@ -102,6 +104,7 @@ impl<'a> Index<'a> {
                 // What selects by more than labels, or by open ones, may select all pods.
                 let is_open = manifest.json.pointer("/spec/podSelector/matchExpressions").is_some()
                     || labels().any(|(_, value)| is_placeholder(value));
+                // A pod needs all labels of a policy: any one of them is enough to find it.
                 let first = labels().next().filter(|_| !is_open).unwrap_or_default();
                 index.policies.entry(first).or_default().push(namespace, number);
             }
@@ -120,6 +123,8 @@ impl<'a> Index<'a> {
         let selector = |number: usize| labels_at(&manifests[number].json, "/spec/selector");
         let mut uses: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         services().flat_map(selector).for_each(|label| *uses.entry(label).or_default() += 1);
+        // Pods need all labels of a selector, so one is enough, and the rarest leads to the fewest
+        // others.
         let rarest = |number| selector(number).min_by_key(|label| uses.get(label));
         for (label, number) in services().filter_map(|number| Some((rarest(number)?, number))) {
             let namespace = manifests[number].namespace();

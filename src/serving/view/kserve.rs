@@ -85,6 +85,7 @@ impl Derived {
         else {
             return;
         };
+        // That it cannot be parsed is no finding here: the note says that nothing of it is checked.
         let config = super::config_map::parse(content).unwrap_or(Json::Null);
         let names: Vec<String> = list(&config, "applications")
             .iter()
@@ -109,6 +110,8 @@ impl Derived {
             });
             match preset.and_then(|preset| preset.json.get("spec")) {
                 Some(preset) => spec = merged(spec, preset),
+                // KServe's own presets are in the namespace of its controller; `Preset` has what
+                // they add.
                 None if name.starts_with("kserve-config-") => {}
                 None => {
                     let message = format!(
@@ -162,6 +165,7 @@ impl Derived {
         let shape = part.get("parallelism").unwrap_or(&Json::Null);
         let number = |key: &str| shape.get(key).and_then(Json::as_u64).filter(|n| *n > 0);
         let size = match (number("data"), number("dataLocal"), number("pipeline")) {
+            // As KServe's GetSize; `rules::kserve` reports a remainder.
             (Some(data), Some(local), _) => data / local,
             (_, _, Some(pipeline)) => pipeline,
             _ => 1,
@@ -258,6 +262,7 @@ impl Derived {
             let mut runtime = runtime;
             if let Some(container) = runtime.pointer_mut("/containers/0") {
                 let args: Vec<Json> = [list(container, "args"), list(&model, "args")].concat();
+                // The other fields of `model` are those of a container.
                 for key in ["modelFormat", "runtime", "storageUri", "storage", "protocolVersion"] {
                     model.as_object_mut().map(|model| model.remove(key));
                 }
@@ -356,6 +361,7 @@ impl Preset<'_> {
     /// Returns the pod spec with everything that the preset adds to it.
     fn pod(&self, own: &Json, part: Part) -> Json {
         let mut pod = own.clone();
+        // Decode has the routing sidecar on 8000.
         let port = if self.role == "decode" { 8_001 } else { 8_000 };
 
         let containers = list(own, "containers");

@@ -257,6 +257,7 @@ impl<'a> View<'a> {
         // Pods of pickers are checked as pickers only.
         let pickers: BTreeSet<usize> = view.pickers.iter().map(|picker| picker.owner).collect();
         view.templates.retain(|template| !pickers.contains(&template.owner));
+        // After `retain`, which moves templates: the index has their positions.
         view.index.add_pods(&view.templates, &view.pickers);
         view.read_flag_files();
         view
@@ -264,6 +265,7 @@ impl<'a> View<'a> {
 
     /// Adds the flags that engines read from files in ConfigMaps (`vllm serve --config`).
     fn read_flag_files(&mut self) {
+        // Out of the view, because `file` borrows it while their engines change.
         let mut templates = std::mem::take(&mut self.templates);
         for template in &mut templates {
             let Some(engine) = &mut template.engine else { continue };
@@ -327,6 +329,7 @@ impl<'a> View<'a> {
     pub(super) fn pods_of(&self, picker: &Picker<'_>) -> Option<(String, Vec<&Template<'a>>)> {
         if picker.manifest.kind() == "LLMInferenceService" {
             let own = self.templates_of(picker.owner);
+            // Workers of a group do not have the label: KServe's pool selects leaders only.
             let own = own.filter(|template| template.labels.contains_key("llm-d.ai/role"));
             return Some((picker.to_string(), own.collect()));
         }
@@ -450,6 +453,7 @@ impl<'a> View<'a> {
         namespace: &str,
     ) -> impl Iterator<Item = (usize, &'a Manifest)> {
         let all = labels.chain([("", "")]).filter_map(|label| self.index.policies.get(&label));
+        // In the order of the manifests, so that the same policy is reported every time.
         let numbers: BTreeSet<usize> = all.flat_map(|one| one.in_namespace(namespace)).collect();
         numbers.into_iter().map(|number| (number, &self.manifests[number]))
     }

@@ -174,6 +174,7 @@ pub(crate) fn commands(
     let replaced = |word: &String| substituted(word, &variables, budget);
     let program = all.first().map(|word| word.rsplit('/').next().unwrap_or(word));
     let is_shell = program.is_some_and(|name| matches!(name, "sh" | "bash" | "ash" | "dash"));
+    // `-c`, also behind other letters: `-ec`, `-lc`.
     let script = all.iter().position(|word| word.starts_with('-') && word.ends_with('c'));
 
     let commands = match (is_shell, script) {
@@ -201,9 +202,11 @@ fn without_placeholders(mut word: String) -> String {
 fn variables(container: &Json, part: Part, size: u32, budget: &Budget) -> Variables {
     let mut variables = Variables::new();
     if part != Part::Single {
+        // All workers have one template, which is judged as that of the first one.
         let index = if part == Part::Worker { "1" } else { "0" };
         variables.insert("LWS_GROUP_SIZE".to_owned(), size.to_string());
         variables.insert("LWS_WORKER_INDEX".to_owned(), index.to_owned());
+        // Any host name will do: rules only ask whether it is the own pod's.
         variables.insert("LWS_LEADER_ADDRESS".to_owned(), "leader".to_owned());
     }
     for variable in list(container, "env") {
@@ -350,6 +353,7 @@ impl<'a> Engine<'a> {
         } else {
             1
         };
+        // A number in a manifest of others must not become a list of millions of ports.
         Some((first..first.saturating_add(count.min(1_024))).collect())
     }
 

@@ -49,6 +49,7 @@ impl Budget {
 
     /// Charges an expansion to the budget; false if it exceeds it.
     pub(crate) fn pay(&self, text: &str) -> bool {
+        // The one is for empty values, which would otherwise be expanded for nothing.
         let cost = text.len() + 1;
         let left = |cell: &Cell<usize>| cell.get().checked_sub(cost);
         match (left(&self.of_container), left(&self.of_set)) {
@@ -144,6 +145,7 @@ impl Shell<'_> {
                     Some(escaped) => self.push(&escaped.to_string()),
                 },
                 '\'' => {
+                    // Empty quotes are a word as well.
                     self.push("");
                     while let Some(character) = self.next().filter(|c| *c != '\'') {
                         self.push(&character.to_string());
@@ -155,6 +157,7 @@ impl Shell<'_> {
                     self.unquoted(&value);
                 }
                 '\n' | ';' | '|' => self.end_command(),
+                // The `&` of `2>&1` belongs to a redirection.
                 '&' if self.word.as_ref().is_none_or(|word| !word.ends_with('>')) => {
                     self.end_command();
                 }
