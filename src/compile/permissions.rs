@@ -48,6 +48,7 @@ fn lines(rules: &[Value], indent: usize) -> Lines {
             None => lines.push(line),
         }
     }
+    // The sort is stable: otherwise rules stay in the vendor's order.
     lines.sort_by_key(|line| line.dangers.is_empty());
     let space = " ".repeat(indent);
     let mut text = Lines::new();
@@ -150,6 +151,7 @@ fn dangers(verbs: &[&str], resources: &[&str], groups: &[&str]) -> Vec<&'static 
             && (any(verbs, actions) || verbs.contains(&"*"))
     };
     if any(groups, &["*"]) && any(resources, &["*"]) && any(verbs, &["*"]) {
+        // All other reasons follow from this one.
         return vec!["cluster admin"];
     }
     let writing = ["create", "update", "patch"];
@@ -168,6 +170,7 @@ fn dangers(verbs: &[&str], resources: &[&str], groups: &[&str]) -> Vec<&'static 
     if may("admissionregistration.k8s.io", &webhooks, &writing) {
         reasons.push("intercepts API requests");
     }
+    // WebSockets begin with a GET, for which the verb is `get`.
     if may("", &["pods/exec", "pods/attach"], &["create", "get"]) {
         reasons.push("can exec into pods");
     }

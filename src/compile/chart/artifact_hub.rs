@@ -72,6 +72,7 @@ fn entries(
 
 /// Returns an image with the last part of its repository as the name.
 fn image_entry(reference: &str) -> Value {
+    // Before the last slash there may be a port, whose colon begins no tag.
     let last = reference.rsplit('/').next().unwrap_or(reference);
     let name = last.split(['@', ':']).next().unwrap_or(last);
     Value::map([("name", Value::text(name)), ("image", Value::text(reference))])

@@ -120,6 +120,7 @@ impl fmt::Display for Manifest<'_> {
         for (path, text) in self.templates() {
             let rendered = render::render(text, self.release);
             writeln!(f, "---\n# Source: {}/{path}", self.chart)?;
+            // A template that cannot be rendered here is counted as it is.
             f.write_str(rendered.as_deref().unwrap_or(text))?;
         }
         Ok(())

@@ -21,6 +21,7 @@ pub(super) fn paragraph(unit: &Unit, crds: &Crds, scopes: &Scopes) -> String {
     let definitions = Definitions::of(unit.objects.iter());
     let is_cluster_scoped = |object: &&Object| {
         let scope = overlay::scope(object, &definitions, scopes);
+        // OLM's table knows kinds that neither Kubernetes nor a CRD of the chart has.
         scope.or_else(|| supported_scope(object.kind())) == Some(Scope::Cluster)
     };
     // Helm does not check the owner of files in crds/ folders, and replaces hooks.

@@ -23,6 +23,7 @@ pub(super) fn crds(
     let namespace = description.namespace;
     let mut readme = head(&name, description);
     let stubs = stub_names(&unit.objects);
+    // A chart of stubs only has no version of the operator to follow.
     let order = if crds.sizes().is_empty() {
         format!("Stub CRDs that {main} expects. Install this chart first")
     } else {

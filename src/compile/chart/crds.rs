@@ -77,6 +77,7 @@ pub(super) fn place(unit: &mut Unit, part: Part, placement: CrdPlacement) -> Crd
 
     for crd in unit.objects.iter().filter(|object| is_crd(object)) {
         let is_fixed = match folder {
+            // A subchart sees its own values only, but the same release and its namespace.
             TEMPLATES => crd.reads_values(),
             _ => crd.has_expression(),
         };
@@ -84,6 +85,7 @@ pub(super) fn place(unit: &mut Unit, part: Part, placement: CrdPlacement) -> Crd
             continue;
         }
         let text = match folder {
+            // In the subchart the path of a value is without the subchart's name.
             TEMPLATES => Ok(crd_template(crd, &ValuesPath::new(["allowDowngrade"]))),
             _ => yaml::plain(&crd.root),
         };
@@ -99,10 +101,12 @@ pub(super) fn place(unit: &mut Unit, part: Part, placement: CrdPlacement) -> Crd
     }
     let own = unit.objects.iter().any(|object| is_crd(object) && !crds.holds(object));
     if own {
+        // The subchart's copy is gone when its condition disables it.
         crds.files.insert(format!("templates/{CHECK}"), CRD_VERSION_TEMPLATE.to_owned());
     }
 
     let enabled = crds_enabled();
+    // `keep_crds` has declared it for CRDs that read values.
     if crds.are_templates() && unit.values.iter().all(|value| value.path != enabled.path) {
         unit.values.push(enabled);
     }

@@ -48,6 +48,7 @@ impl FirstResource {
             })
         };
         let examples = csv.examples().into_iter().filter(is_own);
+        // Of equal ones `min_by_key` returns the first, so that the vendor's order counts.
         let is_other = |example: &Json| {
             !example["apiVersion"].as_str().is_some_and(|version| version.starts_with("operator."))
         };
@@ -55,6 +56,7 @@ impl FirstResource {
         let first = first.filter(is_own).or_else(|| examples.min_by_key(is_other))?;
 
         Some(FirstResource {
+            // A bundle may contain characters that terminals obey.
             kind: escape::visible(first["kind"].as_str()?).into_owned(),
             yaml: escape::lines(&yaml::plain_value(&Value::from(&first)).ok()?).into_owned(),
             without_namespace: first["metadata"]["namespace"].is_null(),

@@ -90,6 +90,7 @@ fn shows(gates: &[Gate], namespace: &str) -> Vec<String> {
     for gate in gates {
         for show in gate.shows() {
             let command = gate.command(&show, Namespaces::Named(namespace));
+            // Several gates may be on one object.
             if !commands.contains(&command) {
                 commands.push(command);
             }

@@ -109,6 +109,7 @@ pub fn render_generated(
 /// Returns the directory of a file with a manifest.
 fn manifest_folder(path: &str) -> Option<&'static str> {
     let (folder, name) = path.rsplit_once('/')?;
+    // Helm renders files with a leading `_`, but adds nothing of them to the release.
     let is_manifest = name.ends_with(".yaml") && !name.starts_with(['_', '.']);
     MANIFESTS.into_iter().find(|known| is_manifest && known.trim_end_matches('/') == folder)
 }

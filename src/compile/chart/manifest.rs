@@ -38,6 +38,7 @@ fn stem(object: &Object) -> String {
     let id = object.id();
     let mut stem = id.kind.to_lowercase();
     match &object.origin {
+        // A name with an expression is no text here: the reason of the object takes its place.
         Origin::Added(reason) if object.name().is_empty() && id.kind != "Namespace" => {
             stem.extend(["-", reason]);
         }
@@ -48,6 +49,7 @@ fn stem(object: &Object) -> String {
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
     let mut stem: String = stem.chars().map(|c| if plain(c) { c } else { '-' }).collect();
+    // All characters are ASCII here, so that every length is a boundary.
     stem.truncate(LONGEST_STEM);
     stem.trim_end_matches(['-', '.']).to_owned()
 }

@@ -122,6 +122,7 @@ fn icon(csv: &Object) -> Option<String> {
     let is_type = |c: char| c.is_ascii_alphanumeric() || "/+.-".contains(c);
     let is_image = media_type.starts_with("image/") && media_type.chars().all(is_type);
 
+    // Vendors wrap the lines of an icon, but a data URL has none.
     let data: String = icon.get("base64data")?.as_str()?.split_whitespace().collect();
     let is_base64 = data.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b));
     let fits = is_image && is_base64 && !data.is_empty() && data.len() <= LARGEST_ICON;

@@ -199,6 +199,7 @@ pub fn created_namespaces(unit: &Unit, release_namespace: &str) -> Vec<String> {
 /// Returns the charts of a unit in install order.
 pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
     let scopes = cluster_scope::scopes(&unit.objects, &description.config.scopes);
+    // Operands first: a CRD among them belongs to their chart.
     let mut operands = take(&mut unit, |object| object.phase == Phase::Operand);
     if let Some(operands) = &mut operands {
         operands.constraints = overlay::switch_order(&description.config.switches);
@@ -210,6 +211,7 @@ pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
         object.origin == Origin::Stub || separate && own
     });
 
+    // What a cluster lacks can only come from a chart that is installed before the operands.
     let mut providers = Providers::new();
     for (part, objects) in [
         (Part::Crds, crds.as_ref().map(|unit| unit.objects.as_slice()).unwrap_or_default()),
@@ -260,6 +262,7 @@ fn chart(
 ) -> Chart {
     let name = part.name(description.config);
     let mut crds = crds::place(&mut unit, part, description.crds);
+    // `place` was the last change: it adds the values that the files below describe.
     let unit = &unit;
     let mut files = manifest::templates(unit.objects.iter().filter(|o| !crds.holds(o)));
     files.extend(named_templates::files(unit));
@@ -300,7 +303,9 @@ fn chart(
     files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());
 
     let switches = description.config.switches.iter().filter(|_| part == Part::Operands);
+    // Helm runs hooks one after the other, so their times add up.
     let gate_seconds = switches.map(overlay::switch_job_seconds).sum();
+    // Last, because it takes the files out of `crds`, whose sizes the documents name.
     files.append(&mut crds.files);
     let mut release_bytes = budget::release_bytes(&name, &files, unit, description.namespace);
     let mut is_without_examples = false;

@@ -35,6 +35,7 @@ pub(super) fn notes(
             Some((object.kind(), object.name(), in_text(namespace)?))
         })
         .collect();
+    // The order of a bundle's files must not show.
     workloads.sort_unstable();
     if !workloads.is_empty() {
         text.push_str("\nWait for the rollout:\n");

@@ -271,6 +271,7 @@ fn certificate_section(text: &mut String, unit: &Unit, description: &Description
         .iter()
         .map(|webhook| webhook.deployment.as_str())
         .chain(csv.api_services.iter().map(|service| service.deployment.as_str()))
+        // Filters may have excluded a Deployment of the CSV.
         .filter(|name| unit.names("Deployment").contains(*name))
         .collect();
     let deployments: Vec<String> = deployments.into_iter().map(code).collect();

@@ -52,6 +52,7 @@ pub(super) fn section(text: &mut String, config: &BundleConfig, namespace: &str)
 pub(super) fn notes(text: &mut String, config: &BundleConfig) {
     let switches = &config.switches;
     for (index, switch) in switches.iter().enumerate() {
+        // Switches are turned on in their order, so only the first one that is off is named.
         let word = if index == 0 { "if" } else { "else if" };
         let _ = write!(
             text,

@@ -49,6 +49,7 @@ pub(super) fn section(
     text.push_str("```\n");
     let crds = unit.objects.iter().any(|object| object.kind() == "CustomResourceDefinition");
     let mut left = leftovers(unit, description, crds || companions.has_crds_chart());
+    // Helm creates it with `--create-namespace`, and never deletes it.
     left.push(format!("the Namespace {} of the release", code(namespace)));
     list(text, &left);
 }

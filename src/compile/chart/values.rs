@@ -57,6 +57,8 @@ fn write_yaml(nodes: &IndexMap<&str, Node<'_>>, indent: usize, out: &mut String)
         match node {
             Node::Leaf(spec) => {
                 for (index, line) in
+                    // Descriptions have names of the bundle in them: a line break there would end
+                    // the comment.
                     wrap(&escape::line(&spec.description), width, width).iter().enumerate()
                 {
                     let mark = if index == 0 { "# -- " } else { "# " };

@@ -192,6 +192,7 @@ fn collect(requirement: &Requirement, names: &mut Vec<String>) {
             return;
         }
         Requirement::Any(list) => {
+            // One of the alternatives is enough.
             if let Some(first) = list.first() {
                 collect(first, names);
             }
@@ -206,5 +207,6 @@ fn collect(requirement: &Requirement, names: &mut Vec<String>) {
 
 fn one_line(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // The text is the bundle's (`failureMessage` of a constraint), of any length.
     words.chars().filter(|c| !c.is_control()).take(300).collect()
 }

@@ -129,6 +129,7 @@ impl<'m> Checker<'m, '_> {
                 (Outcome::Met(needed), _) => {
                     for providers in needed {
                         if let Some(provider) = self.to_add(&providers) {
+                            // One note for each provider, about the first dependency on it.
                             later.entry(provider).or_insert(dependency);
                         }
                     }
@@ -208,6 +209,7 @@ impl<'m> Checker<'m, '_> {
             }
             Requirement::All(list) => {
                 let outcomes = self.evaluate_all(list);
+                // One unmet part decides, also next to unknown ones.
                 if outcomes.contains(&Outcome::Unmet) {
                     return Outcome::Unmet;
                 }
@@ -297,6 +299,7 @@ fn installed_before(members: &[Member<'_>]) -> Vec<BTreeSet<usize>> {
             let mut reached = BTreeSet::new();
             let mut waiting = vec![start];
             while let Some(index) = waiting.pop() {
+                // What was reached before is not followed again, so that circles end.
                 waiting.extend(next[index].iter().filter(|next| reached.insert(**next)));
             }
             reached

@@ -97,6 +97,7 @@ fn health_checks(plan: &Plan<'_>, argocd: &ArgoCd) -> Option<String> {
         .into_iter()
         .map(|(kind, gates)| (format!("{HEALTH}.{kind}"), Value::text(health_check(&gates))))
         .collect();
+    // Argo CD has no health of Applications since 1.8, unless its settings have a check.
     if argocd.style == ArgoStyle::AppOfApps {
         data.insert(format!("{HEALTH}.argoproj.io_Application"), APPLICATION_HEALTH.into());
     }
@@ -160,6 +161,7 @@ fn applications(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> BTreeMap<S
         })
         .collect();
 
+    // Models come after all charts that are listed.
     let waves = listed.levels().last().map_or(0, |last| last + 1);
     match argocd.style {
         ArgoStyle::ApplicationSet => {
@@ -198,6 +200,7 @@ fn discovered_set(
     let others: BTreeSet<&str> = charts
         .chain([argocd.dir.as_str()])
         .chain(flux)
+        // The generator's `*` matches one level of directories.
         .filter_map(|dir| dir.split('/').next())
         .collect();
     let everything = value!({"path": join(&deploy.charts, "*")});
@@ -254,6 +257,7 @@ impl ApplicationSet<'_> {
             "metadata": self.metadata,
             "spec": {
                 "goTemplate": true,
+                // Go's templates print `<no value>` for a missing parameter by default.
                 "goTemplateOptions": ["missingkey=error"],
                 "generators": [self.generator],
                 "strategy": ?self.strategy,
@@ -290,6 +294,7 @@ fn application_set(releases: &[&Planned<'_>], deploy: &Deploy, argocd: &ArgoCd) 
     });
     // The controller of ApplicationSets reads these as Go templates.
     let metadata = value!({"name": "{{.name}}", "labels": {WAVE_LABEL: "{{.wave}}"}});
+    // The template is one for all Applications, so that each ignores the stubs of all charts.
     let stubs = releases.iter().flat_map(|planned| &planned.release.install.stubs);
     let chart = Chart {
         name: "{{.name}}",
@@ -395,11 +400,13 @@ impl Chart<'_> {
         });
         let helm = value!({
             "releaseName": self.name,
+            // Not every chart has a file of its own values.
             "ignoreMissingValueFiles": ?values.as_ref().map(|_| true),
             "valueFiles": ?values,
             "values": ?self.values,
         });
         let prune = self.own.map_or(argocd.prune, |own| own.prune);
+        // Argo CD knows a cluster by its URL or by its name.
         let place = if argocd.destination.contains("://") { "server" } else { "name" };
         value!({
             "project": &argocd.project,

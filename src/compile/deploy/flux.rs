@@ -124,6 +124,7 @@ fn expressions(gates: &[Gate]) -> Vec<Value> {
     let expressions = kinds.into_iter().map(|((api_version, kind), gates)| {
         let one =
             |gate: &&Gate| format!("(metadata.name != '{}' || ({}))", gate.target.name, gate.cel());
+        // An expression is for all objects of its kind, so each gate is limited to its own object.
         let current = match gates.as_slice() {
             [gate] => gate.cel(),
             gates => gates.iter().map(one).collect::<Vec<_>>().join(" && "),

@@ -20,6 +20,7 @@ impl Gate {
                  status.conditions.exists(c, c.type == '{condition}' && c.status == 'True')"
             ),
             GateTest::Field { path, value } => {
+                // Values in bundles.toml are text; the field may be a number or a boolean.
                 format!("string({}) == '{value}'", path.trim_start_matches('.'))
             }
         }

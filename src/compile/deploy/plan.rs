@@ -68,6 +68,7 @@ impl<'a> Plan<'a> {
             .collect();
 
         for one in &mut planned {
+            // By name: the order of bundles.toml must not change the files.
             one.needs.sort_by_key(|need| &need.name);
         }
         planned.sort_by_key(|planned| (planned.level, &planned.release.name));
@@ -94,6 +95,7 @@ impl<'a> Plan<'a> {
     /// Returns the levels that there are, lowest first.
     pub fn levels(&self) -> Vec<usize> {
         let mut levels: Vec<usize> = self.releases.iter().map(|planned| planned.level).collect();
+        // `new` has sorted by level, so equal ones are neighbours.
         levels.dedup();
         levels
     }

@@ -82,6 +82,7 @@ pub fn skopeo(bundles: &[BundleImages], diagnostics: &mut Diagnostics) -> String
     let references = references(bundles, diagnostics);
     let mut hosts: BTreeMap<&str, BTreeMap<&str, BTreeSet<String>>> = BTreeMap::new();
     for Wanted { reference, .. } in references.values() {
+        // References without a registry were skipped.
         let (host, repository) = reference.name.split_once('/').unwrap_or_default();
         let digest = reference.digest.as_ref().map(ToString::to_string);
         let version = digest.or_else(|| reference.tag.clone()).unwrap_or_default();

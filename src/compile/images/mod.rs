@@ -127,6 +127,7 @@ pub fn collect(objects: &[Object], bundle: Option<&Bundle>, own: Option<&str>) -
             let place = csv.place(&format!(".spec.relatedImages[{index}].image"));
             found.add(image, used(UseKind::RelatedImage, &label, name, place));
         }
+        // Pods copy annotations of the CSV, where they are counted once.
         of_csv = csv.object.metadata("annotations").and_then(Value::as_map).unwrap_or(&null);
         places::in_annotations(&csv.object, &mut |leaf| found.add(&leaf.reference, leaf.used));
     }
@@ -195,6 +196,7 @@ impl ImageUses {
     fn object(&mut self, object: &Object, of_csv: &Map) {
         if places::has_pods(object) {
             let add = &mut |leaf: Leaf<'_>| self.add(&leaf.reference, leaf.used);
+            // `visit` also replaces references, so it wants an object that it may change.
             places::visit(&mut object.clone(), of_csv, add);
         }
     }
@@ -202,6 +204,7 @@ impl ImageUses {
 
 /// Returns true if the text is a reference with a digest, and nothing else.
 fn is_by_digest(text: &str) -> bool {
+    // Every argument, variable and annotation of a workload is tested, and few have an `@`.
     text.contains('@') && Reference::parse(text).is_ok_and(|reference| reference.digest.is_some())
 }
 

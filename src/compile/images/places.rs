@@ -121,6 +121,7 @@ impl Visit<'_> {
             let Some(variable) = variable.as_map_mut() else { continue };
             let (key, reference) = (text(variable, "name"), text(variable, "value"));
             let Some(value) = variable.get_mut("value") else { continue };
+            // By convention operators read images of operands from variables with this prefix.
             if key.starts_with("RELATED_IMAGE_") || is_by_digest(&reference) {
                 let path = format!("{path}.env[{index}].value");
                 self.leaf(value, ("", reference), UseKind::Environment, (&name, &key), &path);

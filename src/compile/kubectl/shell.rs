@@ -10,6 +10,7 @@ pub fn shell<S: AsRef<str>>(arguments: &[S]) -> String {
 
 /// Returns a word as the shell reads it, in quotes if it needs them.
 pub(super) fn quoted(word: &str) -> String {
+    // Without a meaning to a POSIX shell, at any place in a word.
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

@@ -99,6 +99,7 @@ impl Step {
         lines.extend(self.gates.iter().map(|gate| gate.script(namespaces)));
 
         if let Some(marker) = &self.marker {
+            // The marker has no dots, which would have to be escaped here.
             let output = format!("jsonpath={{.metadata.annotations.{marker}}}");
             let target = object(&self.target);
             let get = self.kubectl(&["get", &target, "--output", &output], namespaces);
@@ -139,5 +140,6 @@ impl Step {
 fn digest(step: &StepAfter) -> String {
     let removal = step.reset.as_ref().map(|reset| &reset.removal);
     let text = json!([removal, step.patch]).to_string();
+    // Enough to tell the steps on one object apart.
     sha256(text.as_bytes())[..8].to_owned()
 }

@@ -36,6 +36,7 @@ pub(super) fn roles(bundle: &Bundle, crds: &[Object]) -> Vec<Object> {
         objects.push(role(format!("{prefix}-crdview"), "view", rule, &crd.origin));
     }
     for service in &csv.api_services {
+        // As for a CRD, whose name is PLURAL.GROUP.
         let prefix = format!("{}.{}-{}", service.plural, service.group, service.version);
         objects.extend(api_roles(&prefix, &service.group, &service.plural, &service.origin));
     }

@@ -74,6 +74,7 @@ impl Certificates<'_> {
         let names = names.map(|end| Value::Expr(Expr::Concat(host(server, end)))).to_vec();
         let spec = value!({
             "secretName": &server.secret,
+            // Clients read the DNS names, which are complete.
             "commonName": Expr::Truncated(host(server, ""), LONGEST_COMMON_NAME),
             "dnsNames": names,
             "usages": ["server auth"],
@@ -160,6 +161,7 @@ impl Certificates<'_> {
                 json!(server.secret),
                 json!({
                     "type": "string",
+                    // Names of Secrets are DNS subdomains.
                     "maxLength": 253,
                     "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
                 }),
@@ -303,6 +305,7 @@ fn mount_into(container: &mut Map, replaced: &[String], always: bool) {
     if !always && !container.contains_key("volumeMounts") {
         return;
     }
+    // All mounts of a replaced volume go, also at other paths: the pod has no such volume now.
     let mounts = container.list_at("volumeMounts");
     mounts.retain(|mount| !replaced.iter().any(|name| Some(name.as_str()) == text(mount, "name")));
     for (name, path, _) in VOLUMES {

@@ -53,6 +53,7 @@ pub(super) fn deployment(
         "metadata": {
             "name": &entry.name,
             "namespace": Expr::ReleaseNamespace,
+            // As OLM: labels of the strategy entry, not those of the pods.
             "labels": ?entry.label.clone(),
         },
         "spec": spec,

@@ -87,6 +87,7 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>, diagnostics: &mut Diagn
         let server = servers.iter().find(|server| server.deployment.name == entry.name);
         let mount = server.map(|server| (server, &certificates));
         let mut deployment = deployment::deployment(bundle, entry, &targets, mount);
+        // After the certificates, as OLM: the user's volumes replace the generated ones.
         overrides::apply(&config.pods, &mut deployment);
         objects.push(deployment);
     }

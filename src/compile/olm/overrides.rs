@@ -34,6 +34,7 @@ pub(super) fn apply(config: &PodConfig, deployment: &mut Object) {
         add_new(container, "envFrom", &config.env_from);
         replace_named(container, "volumeMounts", &config.volume_mounts);
         if let Some(resources) = &config.resources {
+            // As OLM: as a whole, without merging.
             container.insert("resources".to_owned(), Value::from(resources));
         }
     }
@@ -45,6 +46,7 @@ fn annotate(metadata: &mut Map, config: &PodConfig) {
     }
     let annotations = metadata.map_at("annotations");
     for (key, value) in &config.annotations {
+        // As OLM: only where the bundle has none of this name.
         annotations.entry(key.clone()).or_insert_with(|| Value::text(value));
     }
 }

@@ -37,6 +37,7 @@ pub(super) fn copied_to_pods(annotations: &Map, template: &Map) -> Map {
     let is_read = |key: &str| {
         paths.iter().any(|path| {
             let rest = path.strip_prefix("metadata.annotations");
+            // Without a key, the downward API has all annotations in one file.
             rest.is_some_and(|rest| rest.is_empty() || rest == format!("['{key}']"))
         })
     };

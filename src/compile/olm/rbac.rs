@@ -23,6 +23,7 @@ pub(super) fn service_accounts(bundle: &Bundle, shipped: &[Object]) -> Vec<Objec
     let mut accounts: IndexMap<&str, &Origin> = IndexMap::new();
     for permission in csv.permissions.iter().chain(&csv.cluster_permissions) {
         let name = permission.service_account.as_str();
+        // Helm would fail at two objects of one name, where OLM v1 renders both.
         if name != "default" && !shipped(name) {
             accounts.entry(name).or_insert(&permission.origin);
         }

@@ -36,6 +36,7 @@ fn mismatches(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let mismatch =
         |message: String, place: Place| Diagnostic::warning(Code::CsvMismatch, message).at(place);
     let name = csv.name();
+    // OLM also writes the name into labels, whose values have at most 63 characters.
     if let Some(why) = dns_subdomain(name).err().or((name.len() > 63).then_some("it is too long")) {
         let message = format!("invalid name `{name}` of the ClusterServiceVersion: {why}");
         let found = mismatch(message, csv.place(".metadata.name"));

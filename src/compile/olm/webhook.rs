@@ -22,6 +22,7 @@ const FIELDS: [&str; 7] = [
 
 /// Returns the name of an admission webhook and of its configuration.
 pub(super) fn name(webhook: &WebhookDescription) -> &str {
+    // The CSV has a `generateName`, for which OLM v0 makes a suffix; v1 removes one dash.
     webhook.name.strip_suffix('-').unwrap_or(&webhook.name)
 }
 
@@ -35,6 +36,7 @@ pub(super) fn configurations(
     let webhooks = bundle.csv.webhooks.iter().filter(|w| w.kind != WebhookKind::Conversion);
     webhooks
         .filter_map(|webhook| {
+            // A missing Deployment is an error of `definitions` already.
             let server = servers.iter().find(|s| s.deployment.name == webhook.deployment)?;
             Some(configuration(webhook, server, targets, certificates))
         })

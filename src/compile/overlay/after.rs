@@ -104,6 +104,7 @@ fn job<'a>(steps: &[&'a StepAfter], phase: Phase, context: &Context<'_>) -> Hook
     for step in steps {
         context.allow(&mut rules, &step.target, step.resource.as_deref(), CHANGE);
         for gate in &step.gates {
+            // The plural of the step's kind is also that of a gate on this kind.
             let is_target =
                 gate.target.kind == step.target.kind && gate.target.group == step.target.group;
             let plural = step.resource.as_deref().filter(|_| is_target);

@@ -128,8 +128,11 @@ fn custom(object: &Object, definition: &Definition<'_>, diagnostics: &mut Diagno
 
     let Some(schema) = version.schema else { return };
     let mut faults = schema::validate(schema, &object.root);
+    // A field that the API server drops has never had an effect for the vendor's users.
     faults.retain(|fault| !(fault.dropped && is_shipped(object)));
+    // With the subresource the API server ignores the status of an object that is created.
     faults.retain(|fault| !(version.status && fault.path.starts_with(".status")));
+    // A wrong kind or version makes nearly every field a fault.
     let more = faults.len().saturating_sub(MOST_FINDINGS);
     for fault in faults.into_iter().take(MOST_FINDINGS) {
         let message = format!("{}: `{}` {}", object.label(), fault.shown_path(), fault.message);

@@ -28,6 +28,7 @@ impl<'o> Definition<'o> {
                 name: version.get("name")?.as_str()?,
                 served: version.get("served") == Some(&Value::Bool(true)),
                 schema: version.at(&["schema", "openAPIV3Schema"]),
+                // An empty map turns the subresource on, null does not.
                 status: version.at(&["subresources", "status"]).is_some_and(|v| *v != Value::Null),
             })
         })

@@ -153,6 +153,7 @@ impl<'a> Context<'a> {
     /// Returns the scope of an object; one with a namespace is namespaced.
     pub(super) fn scope(&self, target: &Target) -> Option<Scope> {
         let known = scope_of(&target.group, &target.kind, &self.scopes);
+        // A kind that neither Kubernetes nor a CRD here has: the user's `namespace` says it.
         known.or(target.namespace.as_ref().map(|_| Scope::Namespaced))
     }
 
@@ -217,6 +218,7 @@ impl<'a> Context<'a> {
     ) -> BTreeMap<String, String> {
         let others: BTreeSet<&str> =
             targets.filter_map(|target| self.other_namespace(target)).collect();
+        // Sorted, so that a namespace has the same number in every build.
         let numbered = others.into_iter().zip(1..);
         numbered.map(|(name, number)| (name.to_owned(), format!("NAMESPACE_{number}"))).collect()
     }
@@ -267,6 +269,7 @@ impl<'a> Context<'a> {
             value!({
                 "apiGroups": [group],
                 "resources": [resource],
+                // Also for list and watch: kubectl asks with a field selector for the name.
                 "resourceNames": Value::texts(names),
                 "verbs": Value::texts(verbs.iter().copied()),
             })
@@ -302,6 +305,7 @@ impl<'a> Context<'a> {
                 "activeDeadlineSeconds": job.seconds,
                 "backoffLimit": 2,
                 "template": {"spec": {
+                    // With `OnFailure` a failed pod is deleted at the limit, and its log with it.
                     "restartPolicy": "Never",
                     "serviceAccountName": &job.name,
                     "securityContext": security,

@@ -53,6 +53,7 @@ pub fn pattern(go: &str) -> String {
                 in_class = false;
                 text.push(']');
             }
+            // Twice, they are operators on classes here, which Go does not have.
             '&' | '~' if in_class => text.extend(['\\', c]),
             c => text.push(c),
         }

@@ -85,6 +85,7 @@ impl Validator {
         if value.is_null() {
             if !self.is_part
                 && !is_true(schema, "nullable")
+                // Without a type any value fits, null as well.
                 && (schema.contains_key("type") || int_or_string(schema))
             {
                 self.fault(path, "is null", "set a value, or remove it");
@@ -236,10 +237,12 @@ impl Validator {
     }
 
     fn text(&mut self, schema: &Map, value: &str, path: &str) {
+        // The API server counts characters too, not bytes.
         self.count(schema, ["minLength", "maxLength"], value.chars().count(), "characters", path);
         if let Some(pattern) = text(schema, "pattern") {
             let regex =
                 RegexBuilder::new(&super::pattern(pattern)).size_limit(PATTERN_LIMIT).build();
+            // A pattern matches anywhere in the text, unless it has anchors (JSON Schema).
             if regex.is_ok_and(|regex| !regex.is_match(value)) {
                 let message = format!("is {value:?}, which does not match the pattern in the CRD");
                 self.fault(path, message, format!("the pattern is `{pattern}`"));

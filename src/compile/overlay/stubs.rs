@@ -114,6 +114,7 @@ pub fn readable_stubs(unit: &Unit) -> Vec<&'static str> {
         let (resource, group) = stub.split_once('.').unwrap_or((stub, ""));
         rules.iter().any(|rule| allows_reading(rule, group, resource))
     };
+    // Other stubs are for projects that can be installed on any cluster.
     let openshift = STUBS.into_iter().filter(|stub| stub.ends_with(".openshift.io"));
     openshift.filter(|stub| !crds.contains(*stub)).filter(is_readable).collect()
 }

@@ -28,6 +28,7 @@ pub fn switches(switches: &[Switch], objects: &mut [Object]) -> Vec<ValueSpec> {
         let own = number(object);
         let Some(others) = variants.get(&object.id()) else { continue };
         let mut later: Vec<usize> =
+            // Of several switches that are on, the last one counts.
             others.iter().copied().filter(|other| own.is_none_or(|own| *other > own)).collect();
         later.sort_unstable();
         later.dedup();

@@ -26,6 +26,7 @@ pub(super) fn assign_namespaces(unit: &mut Unit, context: &Context, diagnostics:
                 Some(supported) => of_bundle(object, scope.unwrap_or(supported)),
                 None => diagnostics.push(unsupported(object)),
             },
+            // Where these are made, their namespaces are known.
             Origin::Csv { .. } | Origin::Stub | Origin::Added(_) => {}
         }
     }

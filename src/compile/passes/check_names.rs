@@ -57,6 +57,7 @@ pub(super) fn check_names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
         }
     }
 
+    // From the end, so that the indices of the others stay right.
     for copy in copies.into_iter().rev() {
         unit.objects.remove(copy);
     }

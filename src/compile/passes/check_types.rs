@@ -12,6 +12,7 @@ use crate::ir::{Map, Object, Origin, Release, Unit, Value, path_of};
 /// Runs first, when objects are still as written: the other passes see what the API server sees.
 pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
     let values = unit.default_values();
+    // Any name will do: only types are compared.
     let release = Release { namespace: "namespace", values: &values };
     for object in unit.objects.iter_mut().filter(|object| is_given(object)) {
         let Some(version) = api_version(object.group(), object.kind()) else { continue };

@@ -40,6 +40,7 @@ pub(super) fn deployment_values(unit: &mut Unit, context: &Context, _: &mut Diag
         unit.values.append(&mut settings.values);
     }
     if unit.values.iter().any(|value| value.path.to_string().starts_with("deployments")) {
+        // Once for all Deployments, as OLM v0 takes them from the cluster.
         unit.values.extend(PROXIES.iter().map(|proxy| proxy.value()));
     }
 }
@@ -106,6 +107,7 @@ impl Settings {
     fn deployment(&mut self, spec: &mut Map) {
         let path = self.path(&["replicas"]);
         let default = spec.get("replicas").map_or(json!(1), |value| Release::LITERAL.value(value));
+        // Another type is an error of `check_types`; an autoscaler's number must not be reset.
         if default.is_u64() && !self.scaled {
             spec.insert("replicas".to_owned(), Expr::Integer(path.clone()).into());
             let schema = json!({"type": "integer", "minimum": 0});

@@ -77,6 +77,7 @@ pub fn filter(
             return None;
         }
     }
+    // One fate for each object, in their order.
     let mut kept = fates.iter().map(|fate| *fate == Fate::Kept);
     let objects = objects.into_iter().filter(|_| kept.next().unwrap_or_default()).collect();
     Some(Filtered { objects, hits })

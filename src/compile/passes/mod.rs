@@ -90,7 +90,9 @@ type Pass = fn(&mut Unit, &Context, &mut Diagnostics);
 
 /// Every pass, in order.
 const PASSES: [Pass; 16] = [
+    // First, on objects as they were written.
     check_types::check_types,
+    // Before `namespace`, which reports the bundle's namespace where it is still text.
     assign_namespaces::assign_namespaces,
     namespace::namespace,
     controller_fields::controller_fields,
@@ -101,10 +103,13 @@ const PASSES: [Pass; 16] = [
     service_account_name::service_account_name,
     auth_reader::auth_reader,
     pre_install_hooks::pre_install_hooks,
+    // After `namespace`, whose expressions make a CRD a template.
     keep_crds::keep_crds,
     strip_descriptions::strip_descriptions,
+    // After all passes that add objects.
     release_labels::release_labels,
     check_names::check_names,
+    // Last: lints judge what is installed.
     lint::lint,
 ];
 

@@ -207,6 +207,7 @@ fn find_mentions(
                 // The value of a flag can be the next argument.
                 let key = flag.unwrap_or(key);
                 find_mentions(key, item, &format!("{path}[{index}]"), context, mentions);
+                // With `=` the value is in the same argument.
                 flag = item.as_str().filter(|text| !text.contains(['=', ' '])).and_then(flag_name);
             }
         }

@@ -49,6 +49,7 @@ pub(super) fn pull_secret(unit: &mut Unit, context: &Context, _: &mut Diagnostic
         let secrets = always.into_iter().chain(namespaces);
         unit.objects.extend(secrets.map(|(namespace, phase)| secret(namespace, phase)));
         unit.values.extend(values(context.settings.pull_secret()));
+        // Otherwise only the API server would refuse the Secret without a name.
         unit.constraints.push(content_needs_name());
     }
 }

@@ -89,6 +89,8 @@ fn selected(unit: &Unit) -> BTreeSet<(&'static str, String)> {
 
 /// Returns a text as the value of a label.
 fn label(text: &str) -> String {
+    // Versions may have a `+`, which values of labels must not have; charts of `helm create` write
+    // `_` as well.
     let text = text.replace('+', "_");
     // `str::floor_char_boundary` is newer than the minimum Rust version.
     let mut ends = (0..=LONGEST.min(text.len())).rev();

@@ -22,6 +22,7 @@ pub(super) fn service_account_name(unit: &mut Unit, _: &Context, _: &mut Diagnos
         let Some(pod) = workload.pod_spec_mut() else { continue };
         let missing = match pod.get("serviceAccountName") {
             None | Some(Value::Null) => true,
+            // Any other value is a name, or an error of `check_types`.
             Some(name) => name.as_str().is_some_and(str::is_empty),
         };
         if missing {

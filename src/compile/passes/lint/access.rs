@@ -43,6 +43,7 @@ pub(super) fn accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
 /// Deployments: the permissions have no effect until something creates the account.
 pub(super) fn bound_accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
     let known = unit.names("ServiceAccount");
+    // `accounts` has reported those of Deployments.
     let used: BTreeSet<&str> = deployments(unit).map(Object::account).collect();
     let mut said = BTreeSet::new();
     for binding in &unit.objects {
@@ -59,6 +60,7 @@ pub(super) fn bound_accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
                 continue;
             }
 
+            // One account often has several bindings.
             if said.insert(name) {
                 let message = format!(
                     "{} binds ServiceAccount/{name}, which is not in the chart",

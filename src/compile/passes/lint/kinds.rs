@@ -49,6 +49,7 @@ pub(super) fn conversion(unit: &Unit, diagnostics: &mut Diagnostics) {
         let Some(service) = object.at(&service) else { continue };
         let text = |key: &str| service.get(key).and_then(Value::as_str);
         if let Some(name) = text("name").filter(|name| !services.contains(*name)) {
+            // CRDs with one missing Service are one finding.
             let namespace = text("namespace").unwrap_or_default();
             by_service.entry((name, namespace)).or_default().push(object);
         }

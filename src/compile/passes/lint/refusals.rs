@@ -49,6 +49,7 @@ impl Faults<'_> {
         let mut seen = BTreeSet::new();
         for item in items {
             let message = format!("has duplicate {what} {item}");
+            // A third one says nothing new.
             if !seen.insert(item) && !self.found.iter().any(|(p, m)| p == path && *m == message) {
                 self.add(path, message);
             }
@@ -159,6 +160,7 @@ fn keys(faults: &mut Faults<'_>) {
 fn service(faults: &mut Faults<'_>) {
     let Some(spec) = faults.object.root.get("spec") else { return };
     let ports = list(spec.get("ports"));
+    // These have no address that a port would belong to.
     let bare =
         text(spec, "type") == Some("ExternalName") || text(spec, "clusterIP") == Some("None");
     if ports.is_empty() && !bare {
@@ -253,6 +255,7 @@ fn deployment(faults: &mut Faults<'_>) {
         let path = format!(".spec.template.spec.tolerations[{index}]");
         faults.choices(&path, toleration, TOLERATION);
     }
+    // Containers of both lists must have different names.
     let mut names = Vec::new();
     for kind in ["initContainers", "containers"] {
         for (index, container) in list(pod.get(kind)).iter().enumerate() {

@@ -82,6 +82,7 @@ pub(super) fn images(unit: &Unit, diagnostics: &mut Diagnostics) {
             .containers()
             .filter_map(|container| container.get("image").and_then(Value::text_by_default))
             .collect();
+        // Containers of one pod often have one image.
         let mut images: Vec<&str> =
             images.iter().map(AsRef::as_ref).filter(|image| !image.is_empty()).collect();
         images.sort_unstable();
