@@ -80,6 +80,7 @@ impl Environment {
     /// Keeps the relevant, non-empty ones of `variables`.
     pub fn new(variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let matters = |(name, value): &(String, String)| {
+            // An empty variable counts as unset, as XDG's specification and Go's proxies have it.
             Self::VARIABLES.contains(&name.as_str()) && !value.is_empty()
         };
         Environment { variables: variables.into_iter().filter(matters).collect() }

@@ -126,6 +126,7 @@ impl SourceResolver {
     /// its digest. Returns true if the registry lists it at its subject.
     fn send(&self, artifact: &OciArtifact, name: &str, tag: Option<&str>) -> Result<bool, Fatal> {
         let repository = self.client()?.repository(name, &self.limits)?;
+        // Before the manifest: a registry may refuse one whose blobs it does not have.
         for blob in [&artifact.layer, &artifact.config] {
             let descriptor = descriptor(&blob.media_type, &blob.content, &blob.digest)?;
             repository.push_blob(&descriptor, || in_file(&blob.content))?;

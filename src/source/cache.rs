@@ -56,6 +56,7 @@ impl Cache {
         }
         let known = self.sound.lock().unwrap_or_else(PoisonError::into_inner);
         let is_sound = known.contains(digest.as_ref());
+        // Hashing a blob takes long, and other threads need the list meanwhile.
         drop(known);
         if !is_sound {
             let mut hasher = Hasher::like(digest)?;
@@ -75,6 +76,7 @@ impl Cache {
     /// Starts a blob; the digest decides how it is hashed.
     pub(super) fn begin(&self, digest: &Digest) -> Result<Partial<'_>, Fatal> {
         let hasher = Hasher::like(digest)?;
+        // In the cache, so that the finished blob is renamed within one file system.
         let folder = self.folder.join("partial");
         let begun = fs::create_dir_all(&folder).and_then(|()| {
             sweep(&folder, PARTIAL);

@@ -59,6 +59,7 @@ impl<R: Read> Decoder<R> {
     /// Detects the compression. Zstd frames can use a window of up to `zstd_window` bytes.
     pub(super) fn new(mut stored: R, zstd_window: u64) -> io::Result<Self> {
         let mut start = Vec::with_capacity(6);
+        // The longest magic number, that of xz, has six bytes.
         stored.by_ref().take(6).read_to_end(&mut start)?;
         let compression = Compression::of(&start)?;
         let stored = BufReader::with_capacity(64 << 10, Cursor::new(start).chain(stored));

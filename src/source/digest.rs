@@ -127,6 +127,8 @@ impl<R: Read> CheckedBlob<R> {
     /// Reads what is left and compares size and digest.
     pub(super) fn finish(mut self) -> io::Result<Result<(), Mismatch>> {
         match io::copy(&mut self, &mut io::sink()) {
+            // Past the announced size, `read` fails on purpose: that is a mismatch, not an I/O
+            // error.
             Err(error) if self.read <= self.size => return Err(error),
             _ => {}
         }

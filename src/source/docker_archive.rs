@@ -53,6 +53,7 @@ fn find<'e>(
     let tags = |entry: &SavedImage| entry.repo_tags.clone().unwrap_or_default();
     let fits = |entry: &&SavedImage| match wanted {
         Wanted::Only => true,
+        // The digest of the configuration is what Docker shows as the image ID.
         Wanted::Digest(digest) => config_of(entry) == digest.digest(),
         Wanted::Named { exact, loose, .. } => tags(entry).iter().any(|name| {
             exact.contains(name)
@@ -127,6 +128,8 @@ fn image_of<'a>(
                 file.escape_debug()
             )));
         };
+        // These archives have uncompressed layers, so that the diff ID is also the digest of the
+        // file.
         blobs.files.insert(diff_id.to_string(), file.clone());
         descriptors.push(Descriptor::new(MediaType::ImageLayer, size, diff_id));
     }

@@ -66,6 +66,7 @@ impl Folders {
         let mut decided = self.decide(&tree, &mut warnings)?;
         if !tree.keeps(&decided.manifests) {
             let folders = [self.candidates(), vec![decided.manifests]].concat();
+            // The first read has reported the warnings about the layers.
             tree = read(folders, &mut Diagnostics::new())?;
             warnings = Diagnostics::new();
             decided = self.decide(&tree, &mut warnings)?;

@@ -74,6 +74,7 @@ fn layer_compression(media_type: &str) -> Option<Compression> {
     .iter()
     .find_map(|stem| media_type.strip_prefix(stem))?;
     match suffix {
+        // OCI appends the compression with `+`, Docker with `.`; builders write zstd in both ways.
         "" => Some(Compression::None),
         "+gzip" | ".gzip" => Some(Compression::Gzip),
         "+zstd" | ".zstd" => Some(Compression::Zstd),
@@ -138,6 +139,7 @@ pub(super) fn open(
     let (descriptor, manifest) = resolve(blobs, root, limits)?;
     let mut layers = layers(&manifest, limits, diagnostics)?;
     let mut needed: Vec<Descriptor> = layers.iter().map(|layer| layer.descriptor.clone()).collect();
+    // With the layers, so that all are downloaded in parallel, although its labels are read first.
     needed.push(manifest.config().clone());
     blobs.prepare(&needed)?;
     let config = read_config(blobs, manifest.config(), limits)?;
@@ -210,6 +212,7 @@ pub(super) fn choose_platform(entries: &[Descriptor]) -> Option<&Descriptor> {
         .find(|entry| is(entry, "linux", "amd64"))
         // Build attestations are entries of the index under this platform.
         .or_else(|| entries.iter().find(|entry| !is(entry, "unknown", "unknown")))
+        // An index of attestations is not empty: that its blobs are no layers is the better error.
         .or(entries.first())
 }
 
@@ -240,6 +243,7 @@ pub(super) fn media_type_of(content_type: Option<&str>, bytes: &[u8]) -> Option<
     let outline: Outline = serde_json::from_slice(bytes).ok()?;
     match (outline.media_type, outline.manifests, outline.layers) {
         (Some(stated), _, _) => known(&stated).then(|| MediaType::from(stated.as_str())),
+        // OCI documents need not state their type (image specification, `mediaType`).
         (None, Some(_), None) => Some(MediaType::ImageIndex),
         (None, None, Some(_)) => Some(MediaType::ImageManifest),
         _ => None,
@@ -261,6 +265,7 @@ pub(super) fn read_document(
     let bytes = read_small(blobs, descriptor, limits)?;
     let outline: Outline = parse(&bytes, descriptor.digest().as_ref())?;
     // A document that reads as both means one thing to one program and another to the next.
+    // Other clients refuse it since CVE-2021-41190 as well.
     if outline.media_type.is_some_and(|stated| stated != media_type)
         || (outline.manifests.is_some() && outline.layers.is_some())
     {
@@ -392,6 +397,7 @@ fn layers(
             problems.push(*unknown_media_type(descriptor.digest(), &media_type));
             continue;
         };
+        // The sizes are not trusted: a sum that wraps around would be below the limit.
         size = size.saturating_add(descriptor.size());
         let name = format!("layer {} of {count} ({})", index + 1, descriptor.digest());
         layers.push(Layer { descriptor: descriptor.clone(), compression, diff_id: None, name });

@@ -85,6 +85,7 @@ impl Wanted {
         let tag = reference.tag.clone().unwrap_or_default();
         let shown = format!("{}:{tag}", reference.name);
         let mut exact = vec![shown.clone()];
+        // A layout for one repository has its images under their tags alone.
         let loose = if rest.is_empty() {
             exact.push(tag);
             Loose::None
@@ -344,6 +345,7 @@ impl Blobs for Layout {
         if attachment == Attachment::Tag {
             let tag = signature_tag(of.as_ref());
             let is_tagged = |entry: &&Descriptor| {
+                // Names are full ones or tags alone, as the tool wrote them that copied the image.
                 names(entry).iter().any(|name| name.rsplit(':').next() == Some(&tag))
             };
             return Ok(entries.filter(is_tagged).cloned().collect());

@@ -57,6 +57,7 @@ pub(super) fn read(
     let kind = path.metadata().map_err(|error| unreadable(shown, &error))?;
     let layout = if kind.is_dir() {
         let has_marker = path.join(MARKER).symlink_metadata().is_ok();
+        // A layout may have directories of a bundle next to its own; a suffix asks for an image.
         if directory::is_bundle(&path) && (suffix.is_empty() || !has_marker) {
             no_suffix(shown, suffix)?;
             return directory::read(&path, shown, limits, diagnostics);
@@ -101,6 +102,7 @@ fn similar_path(text: &str, base: &Path) -> Option<String> {
     let names =
         entries.take(MOST_NAMES).filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut names: Vec<String> = names.collect();
+    // The order of a directory is that of its file system.
     names.sort_unstable();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let near = suggest::nearest(name, &names)?;

@@ -33,6 +33,7 @@ pub fn manifests(
                 left = left.saturating_sub(content.len() as u64);
                 files.push((shown, content));
             }
+            // `regular_file` refuses pipes and devices with this kind.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
                 let message = format!("cannot read `{shown}`: {error}");
                 let hint = "write the manifests to a file, or pass `-` to read them from stdin";

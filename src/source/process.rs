@@ -187,6 +187,7 @@ impl Program {
             .stderr(Stdio::piped());
         let mut running =
             Running { child: self.command.spawn().map_err(ProgramError::System)?, leader };
+        // After the start, because `CommandExt::pre_exec` is `unsafe`, which the workspace forbids.
         if let Some(bytes) = self.memory {
             limit_memory(&running.child, bytes).map_err(ProgramError::System)?;
         }
@@ -229,6 +230,7 @@ impl Program {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) if ended.is_some() => break,
+                // It has closed its output and still runs.
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(PAUSE),
             }
             if ended.is_none() && running.has_ended().map_err(ProgramError::System)? {

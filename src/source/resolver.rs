@@ -211,6 +211,8 @@ impl SourceResolver {
                     self.access.tell(1, || format!("{}: falling back", found.message));
                     missed.push(*found);
                 }
+                // Also an invalid image: to read it from elsewhere would hide that the mirror is
+                // wrong.
                 other => return other,
             }
         }
@@ -259,6 +261,7 @@ impl SourceResolver {
     }
 
     pub(super) fn client(&self) -> Result<&Client, Fatal> {
+        // On first use: a build from local bundles needs neither credentials nor proxies.
         let made = self.client.get_or_init(|| {
             Client::new(&self.registries, self.base.clone(), &self.network, self.access.clone())
         });

@@ -30,6 +30,7 @@ pub fn sign_with(command: &str, message: &[u8]) -> Result<Vec<u8>, Fatal> {
 /// If gpg is missing or fails.
 pub fn clear_sign(key: &str, text: &str) -> Result<Vec<u8>, Fatal> {
     let program = Program::find("gpg", None).map(|gpg| {
+        // The hash of Helm's own signatures (pkg/provenance).
         gpg.arguments(&["--batch", "--yes", "--digest-algo=SHA512", "--clear-sign"])
             .option("--local-user", key)
     });

@@ -18,6 +18,7 @@ impl SourceResolver {
         let tags = Reference::parse(reference).and_then(|reference| self.tags_of(&reference));
         let mut tags = diagnostics.report(tags)?;
         tags.sort();
+        // A layout has a tag once for each name and platform of an image.
         tags.dedup();
         Some(tags)
     }
@@ -56,6 +57,7 @@ impl SourceResolver {
             let tags = match &mirror.to {
                 MirrorTarget::Layout(folder) => {
                     let path = self.base.join(folder);
+                    // An image that is read reports the missing layout.
                     if !path.join(layout::MARKER).is_file() {
                         continue;
                     }

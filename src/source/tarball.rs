@@ -61,6 +61,8 @@ impl Tarball {
                 return Err(exceeded(format!("its file names are longer than {limit} in total")));
             }
             if entry.kind == EntryKind::File && !climbs {
+                // Of two entries with one path the last one counts, as when the archive is
+                // extracted.
                 tarball.files.insert(path, (entry.position, entry.size));
             } else {
                 folders.push(path);
@@ -111,6 +113,7 @@ impl Tarball {
         let failed = |error: io::Error| broken(&format!("`{}`", self.shown), &error);
         if self.compressed {
             let mut stream = self.stream(&Meter::new(&self.limits))?;
+            // There is no seeking in a compressed stream; few files of an archive are opened.
             io::copy(&mut stream.by_ref().take(*position), &mut io::sink()).map_err(failed)?;
             Ok(Some(Box::new(stream.take(*size))))
         } else {

@@ -77,8 +77,11 @@ pub(super) fn read(
             stays
         };
         let walk = WalkDir::new(&root).follow_links(true).sort_by_file_name().into_iter();
+        // Before a link is followed, so that nothing outside is even listed.
         for entry in walk.filter_entry(stays) {
             let entry = entry.map_err(|error| unreadable(path, &io::Error::from(error)))?;
+            // Editors and macOS leave hidden files, such as `.#a.yaml` and `._a.yaml`, next to real
+            // ones.
             let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
             if has_ending(entry.path()) && !hidden && entry.file_type().is_file() {
                 paths.push(entry.into_path());

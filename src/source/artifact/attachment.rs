@@ -94,6 +94,7 @@ impl SourceResolver {
             let Attachment { media_type, annotations, content } = attachment;
             let artifact = OciArtifact::attached(media_type, content()?, annotations, subject);
             let is_listed = self.send(&artifact, &target.name, None)?;
+            // Without the referrers API, clients keep the list in a tag (OCI distribution 1.1).
             if !is_listed {
                 let mut descriptor = artifact.to_json();
                 descriptor["artifactType"] = json!(media_type);

@@ -84,6 +84,8 @@ impl<'a> Reading<'a> {
                             Ok(kept) => file.kept.extend(kept),
                             Err(fault) => file.faults.push(invalid(path, None, &fault)),
                         }
+                        // A large file of the wrong kind would have a fault for each of its
+                        // objects.
                         file.faults.truncate(MOST_FAULTS);
                         if self.kept_bytes > self.limits.kept_bytes {
                             too_much = Some(self.too_much());

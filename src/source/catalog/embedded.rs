@@ -137,6 +137,7 @@ fn identity(bytes: &[u8]) -> Result<(String, String), String> {
 }
 
 fn plain(text: &str) -> String {
+    // Names of roles may have any character but `/` and `%`, for example `:`.
     let character = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
     text.to_lowercase().chars().map(character).take(LONGEST_NAME).collect()
 }

@@ -190,6 +190,8 @@ impl<'c> Channel<'c> {
                     .iter()
                     .filter(|(name, version)| reachable.contains(*name) && range.matches(version));
                 let all: Vec<_> = all.map(|(name, version)| (*name, version)).collect();
+                // The order of `Version` includes build metadata, so that `1.0.0+2` is above
+                // `1.0.0+1` and a range finds one bundle where an exact `1.0.0` is ambiguous.
                 let highest = all.iter().map(|(_, version)| *version).max();
                 all.into_iter().filter(|(_, version)| Some(*version) == highest).collect()
             }
@@ -228,6 +230,8 @@ impl<'c> Channel<'c> {
     fn versions(&self) -> BTreeMap<&'c str, Version> {
         let bundles = self.entries.iter().filter_map(|entry| {
             let bundle = self.contents.bundles.get(entry.name.as_str())?;
+            // A bundle without a valid version matters only as the head, and `choose` reports it
+            // then.
             Some((entry.name.as_str(), version(bundle).ok()?))
         });
         bundles.collect()
@@ -248,6 +252,7 @@ impl<'c> Channel<'c> {
                 })
         });
         let mut all: Vec<&Version> = versions.values().collect();
+        // Highest first: `around` bisects the list.
         all.sort_unstable_by(|a, b| b.cmp(a));
         let near = around(&all, &asked(request));
         let texts: Vec<String> = near.iter().map(ToString::to_string).collect();
@@ -289,6 +294,7 @@ fn asked(request: &VersionRequest) -> Version {
 /// Returns the versions around `wanted`, highest first, as many as a hint lists.
 fn around<'v>(versions: &[&'v Version], wanted: &Version) -> Vec<&'v Version> {
     let above = versions.partition_point(|version| *version > wanted);
+    // Half of them are above. Near the end of the list more are, so that the hint is never short.
     let start = above.saturating_sub(MOST_LISTED / 2);
     let start = start.min(versions.len().saturating_sub(MOST_LISTED));
     versions.iter().skip(start).take(MOST_LISTED).copied().collect()
@@ -385,6 +391,7 @@ fn heads<'c>(
         covered.extend(names.map(String::as_str));
     }
     let mut seen = BTreeSet::new();
+    // A channel may list an entry twice, which is one head all the same.
     let heads: Vec<&ChannelEntry> = entries
         .iter()
         .filter(|entry| !covered.contains(entry.name.as_str()) && seen.insert(&entry.name))

@@ -51,6 +51,7 @@ impl Ignored {
         ends.chain([(path.len(), false)]).any(|(end, is_folder)| {
             let part = &path[..end];
             let mut covered = false;
+            // The map's order has each directory before those inside it.
             for (folder, patterns) in &self.patterns {
                 let Some(relative) = part.strip_prefix(folder.as_str()) else { continue };
                 let names: Vec<&str> = relative.split('/').collect();

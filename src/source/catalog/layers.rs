@@ -61,6 +61,7 @@ pub(super) fn walk(
             if !own.note(&path, &entry.kind) || later.hides(&path, &entry.kind) {
                 return Ok(());
             }
+            // Links count as well: they have an error of their own, which "no catalog" would hide.
             files += u64::from(entry.kind != EntryKind::Folder);
             take(entry, &shown, inside, visit)
         };
@@ -175,6 +176,7 @@ impl Seen {
             return true;
         }
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| end);
+        // The empty path is the root of the image, which a whiteout can clear like any directory.
         std::iter::once(0)
             .chain(ends)
             .any(|end| self.whole.contains(&path[..end]) || self.opaque.contains(&path[..end]))

@@ -157,6 +157,7 @@ fn properties(
             Ok(())
         }
 
+        // To Go, null is an empty list.
         fn visit_unit<E>(self) -> Result<(), E> {
             Ok(())
         }

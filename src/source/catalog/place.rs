@@ -136,6 +136,7 @@ fn walk_folder(
 ) -> Result<(), Fatal> {
     let budget = Cell::new(limits.expanded_bytes);
     let mut count = 0;
+    // Sorted, so that of two faults the same one is reported on every machine.
     for entry in WalkDir::new(folder).min_depth(1).follow_links(false).sort_by_file_name() {
         let entry = entry.map_err(|error| unreadable(shown, &io::Error::from(error)))?;
         count += 1;

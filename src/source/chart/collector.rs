@@ -62,6 +62,7 @@ impl<'a> Collector<'a> {
         let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
         for part in ends.filter_map(|end| path.get(..end)) {
             let is_file = part.len() == path.len();
+            // By default, file systems of macOS and Windows ignore case.
             match self.paths.entry(part.to_lowercase()) {
                 Entry::Vacant(free) => {
                     free.insert(Known { path: part.to_owned(), is_file });

@@ -60,6 +60,7 @@ pub fn read_folder(folder: &Path) -> Result<ChartTree, Fatal> {
         let file = folder.join(&path);
         let mut content = Vec::new();
         regular_file::open(&file)
+            // A file may have grown since it was listed.
             .and_then(|file| file.take(CHART_BYTES + 1).read_to_end(&mut content))
             .map_err(|error| fail((file, error)))?;
         collector.add(name, content)?;

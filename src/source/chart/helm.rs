@@ -119,6 +119,7 @@ pub fn helm_template(
 
     if !done.status.success() {
         let errors = String::from_utf8_lossy(&done.errors);
+        // The path of the temporary directory differs in each run and says nothing to the user.
         let errors = errors.trim().replace(&folder.path().display().to_string(), "");
         if errors.contains("cannot allocate memory") || errors.contains("out of memory") {
             let why = format!("it needs more than {} MiB of memory", HELM_MEMORY >> 20);
@@ -153,6 +154,7 @@ pub(super) fn write(tree: &ChartTree, form: Form, path: &Path) -> io::Result<()>
         return Ok(());
     }
 
+    // Helm reads this package once, and then it is deleted.
     let mut builder = Builder::new(GzEncoder::new(File::create(path)?, Compression::fast()));
     for (name, content) in files {
         let mut header = Header::new_gnu();

@@ -104,6 +104,7 @@ pub fn metadata(files: &ChartTree) -> Result<Json, String> {
     let content = files.get("Chart.yaml").ok_or("it is missing")?;
     let text = str::from_utf8(content).map_err(|_| "it is not UTF-8 text")?;
     let documents = yaml::parse(text).map_err(|why| why.to_string())?;
+    // Helm's decoder reads the first document of the file only.
     let metadata = documents.first().map(|document| Release::LITERAL.value(document));
     metadata.ok_or_else(|| "it is empty".to_owned())
 }

@@ -42,6 +42,7 @@ pub fn read_archive(stored: impl Read, shown: &str) -> Result<Option<ChartTree>,
         let message = format!("cannot read archive `{shown}`: {error}");
         failure(Code::ChartUnreadable, message, "package the chart again, or pass its directory")
     };
+    // Headers and padding come on top of the files.
     let mut archive = tar::Archive::new(stream.take(CHART_BYTES * 2));
     let mut collector = Collector::new(shown);
     let mut is_chart = false;

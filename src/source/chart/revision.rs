@@ -47,6 +47,7 @@ pub fn committed(folder: &Path, path: &str) -> Committed {
     if run(&ignored, &[path]).is_none_or(|ignored| !ignored.is_empty()) {
         return Committed::Unknown;
     }
+    // Without a commit `ls-tree` would fail as it does for a broken repository.
     if run(&["rev-parse", "--verify", "--quiet", "HEAD"], &[]).is_none() {
         return Committed::Absent;
     }
@@ -137,6 +138,7 @@ fn list_tree(
         return Err("invalid revision".to_owned());
     }
     let git = git(folder)?;
+    // With `-z` Git does not quote unusual names.
     output_of(git.arguments(&["ls-tree", "-r", format, "-z"]).operands(&[revision, path]))
 }
 
@@ -180,6 +182,7 @@ fn git(folder: &Path) -> Result<Program, String> {
         .variable("GIT_OPTIONAL_LOCKS", "0")
         .variable("GIT_TERMINAL_PROMPT", "0")
         .arguments(&["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
+        // A path that begins with `:` would be a pattern of Git's.
         .arguments(&["-c", "safe.bareRepository=explicit", "--literal-pathspecs", "--no-pager"]))
 }
 

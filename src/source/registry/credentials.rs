@@ -258,6 +258,7 @@ fn ask(
         username: String,
         secret: String,
     }
+    // The name becomes part of a file name: one with `/` could start any program.
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if helper.is_empty() || !helper.chars().all(fits) {
         let message = format!("invalid name of a credential helper: `{}`", helper.escape_debug());
@@ -270,6 +271,7 @@ fn ask(
             "run it by hand, or log in again",
         )
     };
+    // `docker login` stores the credentials of Docker Hub under this URL.
     let server = if host == "docker.io" { "https://index.docker.io/v1/" } else { host };
     // A helper is the user's program, configured in the user's file, and finds its secrets in
     // environment variables (AWS_PROFILE, GITHUB_TOKEN): it gets all of them, as with docker.
@@ -294,6 +296,7 @@ fn ask(
         return Ok(None);
     }
     let secret = Secret::new(answer.secret);
+    // By this name docker-credential-helpers mark an identity token.
     let login = if answer.username == "<token>" {
         Login::Identity(secret)
     } else {

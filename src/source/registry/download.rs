@@ -145,6 +145,8 @@ impl Repository<'_> {
             partial.restart().map_err(Failure::Reported)?;
         }
         // The descriptor's size bounds what is written to disk.
+        // Not negative: a partial file belongs to one descriptor, and the loop below never exceeds
+        // its size.
         let left = size - partial.size();
         let announced: Option<u64> = response.header("content-length").and_then(|v| v.parse().ok());
         if announced.is_some_and(|announced| announced > left) {

@@ -165,6 +165,8 @@ impl Http {
             Content::None => agent.run(request.body(()).map_err(unbuilt)?),
             Content::Bytes(bytes) => agent.run(request.body(bytes).map_err(unbuilt)?),
             Content::File(mut file, size) => {
+                // The distribution specification requires the length of a monolithic upload, and a
+                // reader has none.
                 let request = request.header("content-length", size);
                 let body = SendBody::from_reader(&mut file);
                 agent.run(request.body(body).map_err(unbuilt)?)
@@ -229,6 +231,7 @@ pub(super) fn is_loopback(host: &str) -> bool {
 }
 
 fn same_host(one: &Uri, other: &Uri) -> bool {
+    // With and without the default port, it is the same server.
     let port = |uri: &Uri| uri.port_u16().unwrap_or(if is_https(uri) { 443 } else { 80 });
     one.host() == other.host() && port(one) == port(other) && one.scheme() == other.scheme()
 }
@@ -240,6 +243,7 @@ pub(super) fn is_https(uri: &Uri) -> bool {
 /// Returns a Location relative to the address that gave it.
 pub(super) fn join(base: &Uri, location: &str) -> Option<Uri> {
     let scheme = location.split_once("://").map(|(scheme, _)| scheme);
+    // The query of a relative location may have `://`, too.
     if scheme.is_some_and(|scheme| scheme.bytes().all(|byte| byte.is_ascii_alphabetic())) {
         return location.parse().ok().filter(|uri: &Uri| uri.authority().is_some());
     }

@@ -73,6 +73,7 @@ impl Repository<'_> {
         {
             let mut bytes = Vec::new();
             let read = (&mut file).take(self.limits.document_bytes).read_to_end(&mut bytes);
+            // What the cache cannot give in whole is requested from the registry.
             if read.is_ok()
                 && let Some(media_type) = media_type_of(None, &bytes)
             {
@@ -139,6 +140,8 @@ impl Repository<'_> {
             self.read_body(self.send(&request)?)?;
 
         let stated = stated.and_then(|stated| Digest::from_str(&stated).ok());
+        // The header is optional in the distribution specification. Without it a tag's document
+        // gets a sha256 digest, as in other clients.
         let expected = digest.or(stated.as_ref());
         let hasher = match expected {
             Some(expected) => Hasher::like(expected).map_err(Failure::Reported)?,

@@ -141,6 +141,7 @@ impl Client {
     }
 
     fn host(&self, name: &str) -> Result<Arc<Host>, Failure> {
+        // Locked until the host is known: another thread would probe the same registry again.
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(host) = hosts.get(name) {
             return Ok(Arc::clone(host));
@@ -159,6 +160,7 @@ impl Client {
                     .hint("set a PEM file with the CA certificates"),
                 ))
             })?;
+            // In addition to the system's, and for this registry only.
             roots.extend(own);
         }
         let timeout = self.network.timeout;
@@ -300,6 +302,7 @@ impl Repository<'_> {
         let token = token.map_err(|failure| with_origin(failure, credentials.as_ref()))?;
         let Some(token) = token else { return self.check_status(response, credentials.as_ref()) };
         let response = self.send_once(request, Some(&token))?;
+        // A rejected token is not kept, or the next request would begin with it.
         if response.status.is_success() {
             host.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert(scope, token);
         }
@@ -398,6 +401,7 @@ fn error_codes(response: Response, timeout: Duration) -> String {
     }
     let bytes = read_body(response.body, timeout, ERROR_BYTES).ok().flatten().unwrap_or_default();
     let Ok(body) = serde_json::from_slice::<Body>(&bytes) else { return String::new() };
+    // The form that the specification gives codes; anything else could be text of the request.
     let is_code = |code: &String| {
         code.len() < 64 && code.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
     };

@@ -48,6 +48,7 @@ impl Repository<'_> {
             let Some(location) = location else {
                 return Err(Failure::Refused(format!("{place} returned no upload location")));
             };
+            // The client's check of redirects does not see this address: it comes with a success.
             if is_https(&begun.from) && !is_https(&location) {
                 return Err(Failure::UnsafeRedirect(format!(
                     "{place} returned the upload location {}, which is not HTTPS",

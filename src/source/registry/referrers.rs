@@ -43,6 +43,7 @@ impl Repository<'_> {
     /// without the API.
     pub(crate) fn tag_referrer(&self, subject: &Digest, descriptor: Json) -> Result<(), Fatal> {
         let mut manifests = self.referrers(subject, true)?;
+        // A second push of the same signature must not list it twice.
         manifests.retain(|other| other["digest"] != descriptor["digest"]);
         manifests.push(descriptor);
         let index = json!({

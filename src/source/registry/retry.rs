@@ -180,6 +180,8 @@ pub(super) struct Claim<'c, K: Ord> {
 
 impl<K: Ord> Drop for Claim<'_, K> {
     fn drop(&mut self) {
+        // A poisoned lock is used all the same: each change of the set is one call, which is done
+        // or not.
         self.of.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
         self.of.given_back.notify_all();
     }

@@ -15,6 +15,8 @@ impl Repository<'_> {
         self.require_network(of)?;
         let _slot = self.host.slots.take();
         let tag = signature_tag(of.as_ref());
+        // Not with `manifest`: an image without signatures is no error, and needs no hint about
+        // tags.
         match self.with_retries(|| self.fetch_manifest(&tag, None, false)) {
             Ok((descriptor, bytes)) => {
                 self.client.cache.store(descriptor.digest(), &bytes)?;
@@ -29,6 +31,7 @@ impl Repository<'_> {
     pub(super) fn signatures_by_subject(&self, of: &Digest) -> Result<Vec<Descriptor>, Fatal> {
         self.require_network(of)?;
         let found = self.referrers(of, false)?.into_iter();
+        // An image may have many SBOMs and attestations as well, and each would cost a request.
         let has_type =
             |entry: &Json| entry["artifactType"].as_str().is_some_and(may_have_signatures);
         Ok(found.filter(has_type).filter_map(|entry| serde_json::from_value(entry).ok()).collect())

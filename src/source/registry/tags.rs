@@ -56,6 +56,7 @@ impl Repository<'_> {
             let bytes = self.read_limited(response.body, &place, too_much)?;
             let body: Body = serde_json::from_slice(&bytes)
                 .map_err(|_| Failure::Refused(format!("{place} returned no list of tags")))?;
+            // Registries written in Go return `null` for an empty list.
             Ok((body.tags.unwrap_or_default(), next))
         })
     }

@@ -44,7 +44,9 @@ pub(super) fn answer(
             (Challenge::Basic, Some(Login::Password { user, password })) => {
                 return Ok(Some(basic(user, password)));
             }
+            // Only a password can be sent with Basic.
             (Challenge::Basic, _) => {}
+            // Public images need a token, too, which the server gives without credentials.
             (Challenge::Bearer { realm, service }, _) => {
                 return fetch(http, realm, service.as_deref(), login, purpose).map(Some);
             }

@@ -97,6 +97,7 @@ impl Identity {
         bundle: &Bundle,
     ) -> Result<Signer, Rejection> {
         let verified = verified.map_err(|error| rejection(&error, bundle))?;
+        // The result says what was verified: a proof that was skipped is none.
         let proven =
             verified.certificate_verified() && verified.sct_verified() && verified.tlog_verified();
         if !proven {

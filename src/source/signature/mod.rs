@@ -208,6 +208,7 @@ impl Verifier<'_> {
         index: Option<&str>,
         rejected: &mut Rejected,
     ) -> Result<Option<Signature>, Fatal> {
+        // The signatures of the image itself first: those of its index need more requests.
         for is_linked in [false, true] {
             let own = Some(root.digest().clone());
             let signed = if is_linked { self.linked(root, index)? } else { own };

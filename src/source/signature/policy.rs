@@ -69,6 +69,7 @@ impl Policy {
     pub(super) fn table(&self, reference: &Reference) -> Option<&Table> {
         let matching = self.tables.iter().filter(|table| reference.is_below(&table.prefix));
         let longest = matching.max_by_key(|table| table.prefix.len());
+        // After the choice: an insecure table exempts its images from one with a shorter prefix.
         longest.filter(|table| !matches!(table.rule, Rule::Insecure))
     }
 }

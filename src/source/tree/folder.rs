@@ -19,6 +19,7 @@ impl Tree {
         let mut problems = Vec::new();
         let mut ancestors = Vec::new();
         for part in folder.split('/') {
+            // A link on the way to the directory is the cause of all that is missing in it.
             ancestors = join(&ancestors, part.as_bytes());
             if let Some((_, node)) = self.nodes.get(&ancestors) {
                 problems.extend(problem(&ancestors, node));

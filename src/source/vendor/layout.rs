@@ -97,6 +97,7 @@ impl LayoutWriter {
         if self.sound.contains(digest.as_ref()) {
             return Ok(false);
         }
+        // The layout may have been copied or committed: what is there is hashed once.
         let has = regular_file::open(&path).is_ok_and(|file| is_blob(file, descriptor));
         if !has {
             let mut from = open()?;
@@ -152,6 +153,7 @@ impl LayoutWriter {
             let name = annotations.and_then(|all| all.get(REF_NAME)).cloned();
             (name.unwrap_or_default(), entry.digest().to_string())
         };
+        // A committed layout should change with its images only.
         self.entries.sort_by_key(key);
         let index = ImageIndexBuilder::default()
             .schema_version(2_u32)

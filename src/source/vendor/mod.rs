@@ -216,6 +216,7 @@ impl AttachedSignature {
         let Document::Manifest(document) = read_document(blobs, &manifest, limits)? else {
             return Ok(None);
         };
+        // A descriptor by digest lacks the type, by which readers of a layout find referrers.
         manifest.set_artifact_type(document.artifact_type().clone());
 
         let tag = document.subject().is_none().then(|| signature_tag(&signature.signed));
@@ -266,6 +267,7 @@ fn in_order_of_pushes(
             }
         }
     }
+    // Each document was found before its parts.
     found.reverse();
     Ok(found)
 }

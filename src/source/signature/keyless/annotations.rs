@@ -70,6 +70,7 @@ pub(super) fn bundle(
             .collect::<Result<Vec<Json>, Rejection>>()
     });
     let [leaf, chain] = certificates;
+    // In bundles the certificate of the signer comes first.
     let certificates: Vec<Json> = leaf?.into_iter().chain(chain?).collect();
 
     let Some(entry) = annotations.get(ENTRY) else {

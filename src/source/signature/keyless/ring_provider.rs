@@ -74,6 +74,7 @@ impl CryptoProvider for Ring {
     ) -> Result<()> {
         let unsupported = || Error::UnsupportedAlgorithm(format!("{scheme:?} of a digest"));
         let mut hash = self.hash(scheme.hash_algorithm().ok_or_else(unsupported)?)?;
+        // Without the message of a digest, *ring* cannot verify its signature.
         MESSAGE.with_borrow(|message| {
             hash.update(message);
             match hash.finalize() == digest {
