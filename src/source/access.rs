@@ -31,7 +31,7 @@ pub trait Reporter: Send + Sync {
     /// Returns the level of detail: 0 progress only, 1 sources of images, 2 HTTP requests, 3
     /// response headers.
     fn detail(&self) -> u8;
-    /// A line, without its end.
+    /// Prints a line; `line` has no line break at its end.
     fn line(&self, line: &str);
     /// Starts a download; `size` is in bytes. The result is dropped when the download ends.
     fn download(&self, name: &str, size: u64) -> Box<dyn Download>;
@@ -39,7 +39,7 @@ pub trait Reporter: Send + Sync {
 
 /// Receives the progress of a download.
 pub trait Download: Send {
-    /// This many bytes are there in all.
+    /// Reports the number of bytes that have arrived so far.
     fn reached(&self, bytes: u64);
 }
 

@@ -268,7 +268,8 @@ fn walk_entries<R: Read>(
     Ok(())
 }
 
-/// Returns a path of an archive for people: control characters and what is not UTF-8 escaped.
+/// Returns a path of an archive for messages: control characters and bytes that are not UTF-8 are
+/// escaped.
 pub(super) fn show(path: &[u8]) -> String {
     let mut text = String::new();
     for chunk in path.utf8_chunks() {

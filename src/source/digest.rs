@@ -10,7 +10,7 @@ use std::io::{self, Read};
 
 /// A running hash in the algorithm of a digest.
 pub(super) struct Hasher {
-    /// As digests begin with it.
+    /// The prefix of its digests.
     algorithm: &'static str,
     state: Box<dyn DynDigest>,
 }
@@ -41,7 +41,7 @@ impl Hasher {
         self.state.update(bytes);
     }
 
-    /// Returns the digest of what went in, with its algorithm.
+    /// Returns the digest of the content, with its algorithm.
     pub(super) fn finish(self) -> String {
         format!("{}:{}", self.algorithm, hexadecimal(&self.state.finalize()))
     }

@@ -242,7 +242,8 @@ impl Layout {
         }
     }
 
-    /// One image of several entries: the same image twice, or one image for several platforms.
+    /// Returns the image that several entries name: the same image twice, or one image for several
+    /// platforms. Different images are an error.
     fn the_one(&self, entries: Vec<&Descriptor>, all: &[Descriptor]) -> Result<Descriptor, Fatal> {
         let Some(first) = entries.first() else {
             return Err(failure(

@@ -139,8 +139,8 @@ pub struct ImageIdentity {
     pub signature: Option<Signature>,
 }
 
-/// Reads the bundle that `source` names, without a network; `None` after an error. Relative paths of sources and mirrors start from `base`, except those of
-/// [`from_argument`].
+/// Reads the bundle that `source` names, without a network; `None` after an error. Relative paths
+/// of sources and mirrors start from `base`, except those of [`from_argument`].
 ///
 /// Findings name the place in the configuration, or the file inside the bundle, that they are
 /// about.

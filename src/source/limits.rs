@@ -85,7 +85,7 @@ pub(super) fn read_at_most(reader: impl Read, limit: u64) -> io::Result<Option<V
     Ok((bytes.len() as u64 <= limit).then_some(bytes))
 }
 
-/// Returns a number of bytes for people, exact or in the largest unit that loses nothing.
+/// Formats a number of bytes, exactly or in the largest unit that loses nothing.
 pub(super) fn in_bytes(count: u64) -> String {
     match count {
         0 => "0 bytes".to_owned(),

@@ -27,8 +27,8 @@ pub(super) struct LocalPath<'t> {
     pub(super) suffix: &'t str,
 }
 
-/// Takes a path with an optional suffix apart. What exists literally wins; else the longest part
-/// before a `:` or `@` that exists.
+/// Splits a path from its optional suffix. An existing path with the whole text wins; else the
+/// longest part before a `:` or `@` that exists.
 pub(super) fn find<'t>(text: &'t str, base: &Path) -> Option<LocalPath<'t>> {
     let exists = |shown: &str| !shown.is_empty() && base.join(shown).symlink_metadata().is_ok();
     let ends = text.char_indices().rev().filter(|(_, c)| matches!(c, ':' | '@')).map(|(i, _)| i);
@@ -148,13 +148,15 @@ fn bundle_near(path: &Path, shown: &str) -> Option<String> {
     (!bundles.is_empty()).then(|| format!("write {}, which is a bundle", listed_or(&bundles)))
 }
 
-/// "`a`", "`a` or `b`", with the last ones of many: the newest versions.
+/// Joins names as "`a` or `b`". Of many names it uses the last ones, which have the newest
+/// versions.
 fn listed_or(names: &[String]) -> String {
     const MOST: usize = 3;
     names.get(names.len().saturating_sub(MOST)..).unwrap_or_default().join(" or ")
 }
 
-/// Returns the error for a path that has no bundle; `near` is a better hint than what is expected.
+/// Returns the error for a path that has no bundle; `near` is a better hint than the list of
+/// sources.
 fn unknown(shown: &str, near: Option<String>) -> Fatal {
     let message = format!("`{shown}` is not a bundle directory, OCI layout or archive");
     failure(Code::UnknownSource, message, near.unwrap_or_else(|| EXPECTED.to_owned()))

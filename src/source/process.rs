@@ -124,7 +124,6 @@ impl Program {
     /// Adds an option as one argument, `NAME=VALUE`, so that the value cannot be parsed as another
     /// option.
     pub(super) fn option(mut self, name: &'static str, value: &str) -> Self {
-        // One argument, so that a value that begins with `-` is no option.
         self.command.arg(format!("{name}={value}"));
         self
     }
@@ -353,7 +352,6 @@ impl Drop for Leader {
 /// ignored, as in Go's `os/exec`: files in the working directory are not trusted.
 fn executable(name: &str, path: &OsStr) -> Option<PathBuf> {
     std::env::split_paths(path)
-        // A relative entry of PATH would run a program of the working directory.
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
         .find(|file| file.is_file() && access(file, Access::EXEC_OK).is_ok())

@@ -131,8 +131,8 @@ fn usual_spelling(name: &str, is_whole: bool) -> String {
 /// The usual name of Docker Hub.
 const DOCKER_HUB: &str = "docker.io";
 
-/// Returns the usual spelling of a registry's host: in lower case, without the port of HTTPS, and with
-/// one name of Docker Hub.
+/// Returns the usual spelling of a registry's host: in lower case, without the port of HTTPS, and
+/// with one name for Docker Hub.
 fn usual_host(host: &str) -> String {
     let host = host.to_ascii_lowercase();
     one_docker_hub(host.strip_suffix(":443").unwrap_or(&host)).to_owned()
@@ -149,8 +149,8 @@ pub(super) fn one_docker_hub(host: &str) -> &str {
 /// Maximum length of a repository name (distribution, package `reference`).
 const LONGEST_REPOSITORY: usize = 255;
 
-/// Dot-separated names of letters, digits and inner dashes, or an IPv6 address in brackets, and
-/// perhaps a port.
+/// Returns true for valid hosts: dot-separated labels of letters, digits and inner dashes, or an
+/// IPv6 address in brackets, each with an optional port.
 fn is_host(host: &str) -> bool {
     if let Some((address, after)) = host.strip_prefix('[').and_then(|host| host.split_once(']')) {
         let port = after.strip_prefix(':');
@@ -172,7 +172,8 @@ fn is_port(port: &str) -> bool {
     !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Components of lower-case letters and digits, with `.`, `_`, `__` or dashes between them.
+/// Returns true for valid repository names: components of lower-case letters and digits, with `.`,
+/// `_`, `__` or dashes between them.
 fn is_repository(path: &str) -> bool {
     let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let is_separator =

@@ -1,4 +1,5 @@
-//! [`SourceResolver`]: finds the bytes of a source in directories, layouts, mirrors, registries, in this order.
+//! [`SourceResolver`]: finds the bytes of a source in directories, layouts, mirrors, and
+//! registries, in this order.
 
 use super::access::Access;
 use super::catalog::{self, Selected};
@@ -59,7 +60,7 @@ pub(super) struct Located<'s> {
 }
 
 impl SourceResolver {
-    /// Relative paths start from `base`.
+    /// Creates a resolver. Relative paths start from `base`.
     pub fn new(
         base: &Path,
         mirrors: &[Mirror],
@@ -89,7 +90,8 @@ impl SourceResolver {
         SourceResolver { verifications: config.verifications.clone(), ..sources }
     }
 
-    /// Reads the bundle of `source`; `None` after an error. With a `pin`, an image is read by its digest, and the catalog is only read if it embeds the bundle.
+    /// Reads the bundle of `source`; `None` after an error. With a `pin`, an image is read by its
+    /// digest, and the catalog is only read if it embeds the bundle.
     ///
     /// Findings have places in the configuration or in a file of the bundle.
     pub fn fetch(

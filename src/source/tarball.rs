@@ -102,7 +102,7 @@ impl Tarball {
         }
     }
 
-    /// Size of a file in it, in bytes; `None` when it has none of this path.
+    /// Returns the size of a file in bytes; `None` if the archive has no such file.
     pub(super) fn size(&self, file: &str) -> Option<u64> {
         self.files.get(&self.inside(file)).map(|(_, size)| *size)
     }

@@ -68,7 +68,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Takes what is at a path of the catalog; a later one at the same path replaces it.
+    /// Reads a file of the catalog; a later one at the same path replaces it.
     pub(super) fn visit(&mut self, path: &str, item: Item<'_>) -> io::Result<()> {
         let mut file = File::default();
         match item {
@@ -163,7 +163,8 @@ impl<'a> Reading<'a> {
         Ok(Some(kept))
     }
 
-    /// Returns the objects of the package; what is wrong with any file is an error.
+    /// Returns the objects of the package. An invalid file is an error, also if it is of another
+    /// package.
     pub(super) fn finish(self, diagnostics: &mut Diagnostics) -> Result<Contents, Fatal> {
         let mut contents = Contents { package: self.package.to_owned(), ..Contents::default() };
         let mut found = Vec::new();

@@ -118,8 +118,8 @@ fn annotations(contents: &Contents, bundle: &str) -> Json {
     json!({ "annotations": annotations })
 }
 
-/// Kind and name of a manifest, for the name of its file. What is wrong with the manifest itself
-/// is found when it is read as one.
+/// Returns the kind and the name of a manifest, for the name of its file. Other errors in the
+/// manifest are reported when the bundle is parsed.
 fn identity(bytes: &[u8]) -> Result<(String, String), String> {
     #[derive(Default, Deserialize)]
     struct Metadata {

@@ -15,7 +15,7 @@ use std::io;
 
 /// Label with the path of the catalog directory.
 const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";
-/// Label of the catalogs of old, which are databases.
+/// Label of old catalogs, which are SQLite databases.
 const DATABASE_LABEL: &str = "operators.operatorframework.io.index.database.v1";
 /// Label of bundles.
 const BUNDLE_LABEL: &str = "operators.operatorframework.io.bundle.manifests.v1";

@@ -107,7 +107,7 @@ pub(super) struct DeprecationReference {
     pub(super) name: Option<String>,
 }
 
-/// `olm.bundle`, without what is large in it.
+/// The small fields of an `olm.bundle`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bundle {
     pub(super) name: String,

@@ -40,7 +40,7 @@ pub(super) enum Item<'a> {
     Other(&'static str),
 }
 
-/// Takes a path and what is there.
+/// A visitor of the entries of a catalog, each with its path.
 pub(super) type Visit<'a> = dyn FnMut(&str, Item<'_>) -> io::Result<()> + 'a;
 
 /// Finds the catalog that `text` names; with a pin, the image with its digest where `text` is a

@@ -49,7 +49,7 @@ pub(super) fn objects(
 /// Size of the window for reading a JSON file, in bytes.
 const WINDOW: usize = 4 << 20;
 
-/// Concatenated JSON objects. The window is parsed as long as whole objects are in it, then moved;
+/// Visits concatenated JSON objects. All whole objects in the window are parsed before it is moved;
 /// it grows for an object that is larger.
 fn json(
     reader: &mut dyn Read,

@@ -5,7 +5,7 @@
 pub(super) enum Challenge {
     /// A user name and a password with each request.
     Basic,
-    /// A token from somewhere (the distribution specification's token authentication).
+    /// A token from a token server (the distribution specification's token authentication).
     Bearer {
         /// URL of the token server.
         realm: String,
@@ -36,7 +36,7 @@ pub(super) fn parse<'v>(values: impl Iterator<Item = &'v str>) -> Vec<Challenge>
     offers
 }
 
-/// Schemes with their parameters.
+/// Returns the schemes of a header with their parameters.
 fn schemes(value: &str) -> Vec<(String, Vec<(String, String)>)> {
     let mut found: Vec<(String, Vec<(String, String)>)> = Vec::new();
     let mut rest = value.trim_start();

@@ -139,8 +139,8 @@ fn usual_files(environment: &Environment) -> Vec<PathBuf> {
     .collect()
 }
 
-/// Default location of the credentials of `podman login` and `skopeo login` without a user session,
-/// for example for root in a container.
+/// Returns the default location of the credentials of `podman login` and `skopeo login` without a
+/// user session, for example for root in a container.
 #[cfg(unix)]
 fn of_no_session() -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt as _;

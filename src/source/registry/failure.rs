@@ -9,7 +9,7 @@ pub(super) enum Failure {
     Unreachable(String),
     /// The registry is busy; with the seconds of Retry-After, if any.
     Busy(String, Option<u64>),
-    /// Content that came too slowly to go on with.
+    /// The content came too slowly.
     TooSlow(String),
     /// No secure connection.
     Tls(String),
@@ -17,19 +17,19 @@ pub(super) enum Failure {
     Certificate(String),
     /// There is no such image or blob.
     NotFound(String),
-    /// The registry wants credentials, or other ones.
+    /// The registry requires credentials, or rejected those that were sent.
     Denied(String, Option<String>),
-    /// A redirect to where none may lead.
+    /// A redirect to a forbidden address.
     UnsafeRedirect(String),
-    /// A place for tokens that credentials may not be sent to.
+    /// A token server that may not receive the credentials.
     UnsafeRealm(String, String),
     /// The content has the wrong digest or size.
     Mismatch(String),
-    /// More than there may be.
+    /// The content exceeds a limit.
     TooMuch(String),
-    /// Anything else that no second try would change.
+    /// Any other failure that a retry would not change.
     Refused(String),
-    /// An error that is for people already.
+    /// A complete diagnostic.
     Reported(Box<Diagnostic>),
 }
 

@@ -1,4 +1,4 @@
-//! HTTP as a registry client needs it: no redirect, credential or address slips through unseen.
+//! HTTP for a registry client, with checks of redirects, credentials and addresses.
 
 use super::failure::Failure;
 use super::proxy::{self, Proxies, bare};
@@ -69,7 +69,8 @@ pub(super) struct Http {
 }
 
 impl Http {
-    /// `loopback`: whether the registry itself is on this machine, and so may send us there.
+    /// Creates the connections of a registry. `loopback` is true if the registry is on this
+    /// machine, and may redirect to it.
     pub(super) fn new(
         roots: &[Certificate<'static>],
         timeout: Duration,
@@ -183,7 +184,8 @@ impl Http {
         })
     }
 
-    /// This machine is never reached through a proxy.
+    /// Returns the agent for an address, and its proxy, if any. This machine is never reached
+    /// through a proxy.
     fn agent(&self, uri: &Uri) -> Result<(&Agent, Option<&Proxy>), Failure> {
         let host = uri.host().unwrap_or_default();
         // A proxy has another loopback interface.
@@ -260,7 +262,7 @@ pub(super) fn join(base: &Uri, location: &str) -> Option<Uri> {
     format!("{scheme}://{authority}{path}").parse().ok()
 }
 
-/// Returns an address for people: its query may be a signature, and is left out.
+/// Returns an address for messages, without its query, which may be a signature.
 pub(super) fn shown(uri: &Uri) -> String {
     let authority = uri.authority().map_or("", |authority| authority.as_str());
     // Messages must not contain user information or queries, which may be signed.
@@ -432,7 +434,7 @@ fn tls_failure(place: &str, error: &rustls::Error) -> Failure {
     }
 }
 
-/// Reads a file of certificates; the error is for people.
+/// Reads a PEM file of certificates; the error is the end of a message.
 pub(super) fn read_root_file(path: &Path) -> Result<Vec<Certificate<'static>>, String> {
     let pem = regular_file::read(path, ROOT_BYTES).map_err(|error| error.to_string())?;
     read_roots(&pem)

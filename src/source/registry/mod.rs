@@ -235,7 +235,7 @@ impl Repository<'_> {
         format!("{}/{}", self.host.name, self.name)
     }
 
-    /// Tries again what may succeed later, as often and as late as the configuration says.
+    /// Retries a temporary failure, as often as the configuration says.
     fn with_retries<T>(
         &self,
         mut attempt: impl FnMut() -> Result<T, Failure>,

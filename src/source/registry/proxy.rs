@@ -64,7 +64,7 @@ impl Proxies {
     }
 }
 
-/// Returns the address of a proxy, for people: without the password that it may have.
+/// Returns the address of a proxy for messages, without its password.
 pub(super) fn shown(proxy: &Proxy) -> String {
     let kind = if proxy.protocol() == ProxyProtocol::Https { "https" } else { "http" };
     format!("{kind}://{}:{}", proxy.host(), proxy.port())
@@ -161,7 +161,7 @@ mod tests {
         Proxies::of(&Environment::new(variables))
     }
 
-    /// The proxy's address for an address; `None` for the direct way.
+    /// Returns the proxy for an address; `None` for a direct connection.
     fn way(variables: &[(&str, &str)], uri: &str) -> Option<String> {
         let found = proxies(variables);
         let proxy = found.to(&uri.parse().unwrap()).unwrap();

@@ -10,7 +10,8 @@ use std::io::{Seek as _, SeekFrom};
 use ureq::http::Method;
 
 impl Repository<'_> {
-    /// Pushes a blob from a file at its start, unless the repository has it; whether it was sent.
+    /// Pushes a blob from a file at its start, unless the repository has it. Returns true if it was
+    /// sent.
     pub(crate) fn push_blob(
         &self,
         descriptor: &Descriptor,

@@ -36,7 +36,7 @@ pub(super) fn retry_after(value: &str) -> Option<u64> {
     Some(date.duration_since(std::time::SystemTime::now()).map_or(0, |left| left.as_secs() + 1))
 }
 
-/// Waits.
+/// Sleeps.
 pub(super) fn wait(time: Duration) {
     std::thread::sleep(time);
 }
@@ -124,7 +124,7 @@ impl<R: Read> Read for TimeLimited<R> {
     }
 }
 
-/// A bound of how many things happen at a time.
+/// A limit for the number of simultaneous requests.
 pub(super) struct Slots {
     count: usize,
     claims: Claims<usize>,
@@ -141,7 +141,7 @@ impl Slots {
     }
 }
 
-/// Things of which each is done by one thread at a time.
+/// Keys that one thread at a time can claim.
 pub(super) struct Claims<K> {
     taken: Mutex<BTreeSet<K>>,
     given_back: Condvar,
@@ -172,7 +172,7 @@ impl<K: Ord + Clone> Claims<K> {
     }
 }
 
-/// A thing that is being done.
+/// A claimed key, which is free again when this is dropped.
 pub(super) struct Claim<'c, K: Ord> {
     of: &'c Claims<K>,
     key: K,
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_body_that_drips_above_the_pace_ends() {
-        /// Gives what the pace asks for, and never ends.
+        /// A body that is fast enough, and never ends.
         struct Drip;
         impl Read for Drip {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

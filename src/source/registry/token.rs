@@ -185,7 +185,7 @@ fn read_token(response: Response, place: &str, purpose: &Purpose<'_>) -> Result<
         .ok_or_else(|| Failure::Refused(format!("{place} returned no token")))
 }
 
-/// Pairs as a form or a query has them.
+/// Encodes pairs as a form or a query.
 fn encode(pairs: &[(&str, &str)]) -> String {
     let mut text = String::new();
     for (key, value) in pairs {

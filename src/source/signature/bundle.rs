@@ -134,7 +134,7 @@ mod tests {
         }})
     }
 
-    /// Each thing that a bundle must say, and what is said about one that does not.
+    /// Tests each field that a bundle must have, and the errors of bundles without it.
     #[test]
     fn bundles_that_are_signatures() {
         let hex = "0123456789abcdef".repeat(4);

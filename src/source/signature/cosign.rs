@@ -26,7 +26,7 @@ pub fn signature_tag(digest: &str) -> String {
     format!("{}.sig", digest.replace(':', "-"))
 }
 
-/// Returns what is signed of an envelope (PAE of DSSE).
+/// Returns the signed bytes of an envelope (PAE of DSSE).
 pub fn pre_authentication_encoding(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     let head = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len());
     [head.as_bytes(), payload].concat()

@@ -22,7 +22,7 @@ pub(crate) struct Policy {
 /// A `[[verify]]` table.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// In its usual spelling.
+    /// The prefix of names, in its usual spelling.
     prefix: String,
     pub(super) rule: Rule,
     /// Its place in the configuration.

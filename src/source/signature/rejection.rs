@@ -9,19 +9,19 @@ use super::Signer;
     expect(dead_code, reason = "keyless signatures are verified with this feature only")
 )]
 pub(super) enum Rejection {
-    /// None of the keys made it, or it was changed.
+    /// A signature by none of the keys, or one that was changed.
     OtherKey,
     /// A valid keyless signature by another identity.
     OtherIdentity { identity: String, issuer: String },
     /// A signature with a key, where a certificate of an identity is expected.
     NoCertificate,
-    /// A keyless signature without a valid proof; `subject` is what is not valid.
+    /// A keyless signature without a valid proof; `subject` is the invalid part.
     Unproven { subject: &'static str, why: String },
     /// A valid signature, by this signer, of another digest.
     OtherDigest { signer: Signer, found: String },
     /// A valid signature, by this signer, of this digest in another repository.
     OtherRepository { signer: Signer, found: String, expected: String },
-    /// It cannot be read.
+    /// A signature that cannot be parsed.
     Malformed(String),
 }
 

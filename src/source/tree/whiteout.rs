@@ -47,8 +47,6 @@ impl Tree {
     /// The position of a whiteout in its layer does not matter (OCI image specification,
     /// "Whiteouts"): entries of the same layer are kept.
     fn hide(&mut self, hidden: Vec<u8>, only_below: bool, layer: usize) -> io::Result<()> {
-        // A whiteout hides lower layers only, wherever it is in its own layer (OCI image
-        // specification, Whiteouts).
         let is_older = |(_, (made, _)): &(&Vec<u8>, &(usize, Node))| *made < layer;
         let own = self.nodes.get_key_value(&hidden).filter(|_| !only_below);
         let doomed = own.into_iter().chain(self.nodes.range(below(&hidden))).filter(is_older);

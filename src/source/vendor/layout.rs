@@ -85,7 +85,7 @@ impl LayoutWriter {
         }
     }
 
-    /// Adds a blob, unless the layout has it with the right content; whether it was added.
+    /// Adds a blob, unless the layout has it with the right content. Returns true if it was added.
     pub(super) fn add(
         &mut self,
         descriptor: &Descriptor,

@@ -273,7 +273,8 @@ fn in_order_of_pushes(
 }
 
 impl Image<'_> {
-    /// Returns a blob in a temporary file, at its start, when it is what its descriptor says.
+    /// Returns a temporary file with a blob, at its start, after it was compared with its
+    /// descriptor.
     fn checked(&self, part: &Descriptor, sources: &SourceResolver) -> Result<File, Fatal> {
         let name = format!("the blob {}", part.digest());
         let unwritable = |error: io::Error| super::unreadable(&name, &error);
