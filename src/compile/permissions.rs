@@ -95,7 +95,7 @@ impl Line {
         Line { verbs: in_short(&verbs), what, dangers }
     }
 
-    /// `VERBS: RESOURCES; RESOURCES (GROUP)`
+    /// Formats the permissions as `VERBS: RESOURCES; RESOURCES (GROUP)`.
     fn text(&self) -> String {
         let what: Vec<String> = self
             .what
@@ -119,7 +119,7 @@ impl Line {
     }
 }
 
-/// Verbs, with a word for those that are usual together.
+/// Joins verbs, with one word for sets that are usual together.
 fn in_short(verbs: &[&str]) -> String {
     const READ: [&str; 3] = ["get", "list", "watch"];
     const WRITE: [&str; 4] = ["create", "update", "patch", "delete"];

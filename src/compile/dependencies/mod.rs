@@ -169,8 +169,8 @@ impl<'m> Checker<'m, '_> {
         }
     }
 
-    /// OLM makes certificates itself; a chart with certificates of cert-manager needs that in the
-    /// cluster, which no bundle declares.
+    /// Reports that the chart needs cert-manager. No bundle declares it, because OLM creates
+    /// certificates itself.
     fn check_cert_manager(&mut self, diagnostics: &mut Diagnostics) {
         let certificate = Api {
             group: "cert-manager.io".to_owned(),

@@ -387,7 +387,7 @@ struct Chart<'a> {
     /// Values over those of the chart, in YAML.
     values: Option<&'a str>,
     stubs: BTreeSet<&'a str>,
-    /// The settings of its own Application.
+    /// The settings of the chart's own Application, if it has one.
     own: Option<&'a OwnApplication>,
 }
 

@@ -14,7 +14,8 @@ const ROLES: [(&str, &[&str]); 3] = [
     ("view", &["get", "list", "watch"]),
 ];
 
-/// Three ClusterRoles for each owned CRD and APIService, and one for the definition of each CRD.
+/// Returns three ClusterRoles for each owned CRD and APIService, and one for the definition of each
+/// CRD.
 pub(super) fn roles(bundle: &Bundle, crds: &[Object]) -> Vec<Object> {
     let csv = &bundle.csv;
     let mut objects = Vec::new();

@@ -67,7 +67,7 @@ pub fn auth_reader_name(chart: &str, account: &str) -> String {
     format!("{}-auth-reader", role_base(chart, account))
 }
 
-/// Delegated authentication and authorisation.
+/// Returns the bindings for delegated authentication and authorization.
 fn delegation(chart: &str, server: &Server<'_>) -> [Object; 2] {
     let delegator = format!("{}-system:auth-delegator", role_base(chart, &server.service));
     let reader = value!({

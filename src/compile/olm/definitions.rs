@@ -41,7 +41,8 @@ fn conversions(bundle: &Bundle) -> impl Iterator<Item = &WebhookDescription> {
     bundle.csv.webhooks.iter().filter(|webhook| webhook.kind == WebhookKind::Conversion)
 }
 
-/// A CRD is the same in all namespaces.
+/// Reports conversion webhooks of bundles with install modes other than AllNamespaces: a CRD is the
+/// same in all namespaces.
 fn install_modes(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let modes = &bundle.csv.install_modes;
     if modes.as_slice() == [InstallMode::AllNamespaces] {
@@ -110,7 +111,8 @@ fn unique(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Kinds of one version have one APIService, which leads to one port of one Service.
+/// Reports owned APIServices of one version with different servers: they have one APIService, which
+/// leads to one port of one Service.
 fn one_server(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let csv = &bundle.csv;
     // `served_versions` has the last entry of each version, whose server OLM uses.

@@ -49,9 +49,9 @@ pub struct Lowered {
     pub values: Vec<ValueSpec>,
 }
 
-/// Returns the objects that OLM would create, and the shipped ones as they are. Everything that the
-/// bundle gets wrong is reported; after an error only shipped objects come, for the passes to find
-/// what is wrong with them.
+/// Returns the objects that OLM would create, and the shipped ones as they are. Every error of the
+/// bundle is reported; after one only shipped objects are returned, so that the passes can check
+/// them.
 ///
 /// CRDs are most of a bundle, so they and the other shipped objects are moved out of it.
 pub fn lower(bundle: &mut Bundle, options: &Options<'_>, diagnostics: &mut Diagnostics) -> Lowered {

@@ -133,7 +133,7 @@ mod tests {
     use crate::ir::{Origin, Release};
     use serde_json::json;
 
-    /// The affinity of a pod that has one of its own, with that of a configuration.
+    /// Returns the affinity of a pod after a configured one was applied to its own.
     fn affinity(configured: &Json) -> Json {
         let own = json!({"affinity": {
             "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]},
@@ -194,8 +194,8 @@ mod tests {
         assert_eq!(deployment["spec"]["template"]["metadata"], expected);
     }
 
-    /// Every setting of a subscription: what pods and containers have is replaced by name, added to, or
-    /// replaced as a whole.
+    /// Tests every setting of a subscription: fields of pods and containers are replaced by name,
+    /// added to, or replaced as a whole.
     #[test]
     fn settings_reach_the_pods_and_all_their_containers() {
         let [old, new] = ["old", "new"].map(|key| json!({"key": key, "operator": "Exists"}));

@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// One ServiceAccount for each that a permission names, except `default`, which every namespace
-/// has, and those that the bundle ships.
+/// Returns one ServiceAccount for each that a permission names, except `default`, which every
+/// namespace has, and those that the bundle ships.
 pub(super) fn service_accounts(bundle: &Bundle, shipped: &[Object]) -> Vec<Object> {
     let csv = &bundle.csv;
     let shipped = |name: &str| {

@@ -26,7 +26,7 @@ pub(super) fn name(webhook: &WebhookDescription) -> &str {
     webhook.name.strip_suffix('-').unwrap_or(&webhook.name)
 }
 
-/// One configuration for each admission webhook of the bundle.
+/// Returns one configuration for each admission webhook of the bundle.
 pub(super) fn configurations(
     bundle: &Bundle,
     servers: &[Server<'_>],

@@ -173,12 +173,12 @@ impl Server<'_> {
         Object::new(root, self.origin.clone())
     }
 
-    /// `metadata` of an object of this name in the release namespace.
+    /// Returns the `metadata` of an object with this name in the release namespace.
     pub(super) fn metadata(&self, name: &str) -> Value {
         value!({"name": name, "namespace": Expr::ReleaseNamespace})
     }
 
-    /// `service` of a client's configuration, with a port from 1 to 65535.
+    /// Returns the `service` of a client's configuration; `port` is from 1 to 65535.
     pub(super) fn reference(&self, path: Option<&str>, port: i64) -> Value {
         value!({
             "name": &self.service,

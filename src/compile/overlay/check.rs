@@ -104,7 +104,7 @@ fn no_namespace(object: &Object, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// A custom resource against its CRD.
+/// Checks a custom resource against its CRD.
 fn custom(object: &Object, definition: &Definition<'_>, diagnostics: &mut Diagnostics) {
     let versions: Vec<_> = definition.versions().collect();
     let served: Vec<&str> = versions.iter().filter(|v| v.served).map(|v| v.name).collect();
@@ -187,7 +187,7 @@ fn together(
     }
 }
 
-/// A kind that nothing here defines.
+/// Reports a kind that no CRD of the chart defines.
 fn unknown(
     object: &Object,
     definitions: &Definitions<'_>,

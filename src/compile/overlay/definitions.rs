@@ -79,7 +79,7 @@ impl<'o> Definitions<'o> {
         self.kinds().filter(|(g, _)| *g == group).map(|(_, kind)| kind).collect()
     }
 
-    /// Group and kind of each.
+    /// Returns the group and the kind of each definition.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = (&'o str, &'o str)> {
         self.0.iter().map(|definition| (definition.group, definition.kind))
     }

@@ -122,7 +122,7 @@ fn failed(reason: String) -> (String, &'static str) {
     (reason, hint)
 }
 
-/// `object` with another root, if it is still the same object.
+/// Returns `object` with another root; an error if its identity would change.
 fn replaced(object: &Object, root: Map) -> Result<Object, (String, &'static str)> {
     let patched = Object { root, ..object.clone() };
     let same = patched.id() == object.id()

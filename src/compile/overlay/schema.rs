@@ -37,7 +37,7 @@ impl Fault {
     }
 }
 
-/// Everything that is wrong with an object.
+/// Returns all faults of an object.
 pub(super) fn validate(schema: &Value, root: &Map) -> Vec<Fault> {
     let mut validator = Validator::default();
     let Some(schema) = schema.as_map() else { return validator.faults };
@@ -46,7 +46,7 @@ pub(super) fn validate(schema: &Value, root: &Map) -> Vec<Fault> {
     validator.faults
 }
 
-/// Returns everything that is wrong with the value at a path, by the schema of its field.
+/// Returns all faults of the value at a path, by the schema of its field.
 pub fn faults(schema: &Value, value: &Value, path: &str) -> Vec<Fault> {
     let mut validator = Validator::default();
     validator.value(schema, value, path);
@@ -328,7 +328,7 @@ impl Validator {
         self.fault(path, format!("is {shown}, which is not in the CRD's enum"), hint);
     }
 
-    /// `allOf`, `anyOf`, `oneOf` and `not`: in a structural schema they only check values.
+    /// Checks `allOf`, `anyOf`, `oneOf` and `not`, which only validate in a structural schema.
     fn combinations(&mut self, schema: &Map, value: &Value, path: &str) {
         let schemas = |key: &str| list(schema.get(key));
         for part in schemas("allOf") {

@@ -6,8 +6,8 @@ use crate::ir::{Condition, Object, ObjectId, ValueSpec};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// Gives objects of overlays with a switch, and those that they replace, conditions of which one is
-/// true at a time; returns the values of the switches. `used` has the switch of each overlay object.
+/// Adds conditions to the objects of overlays with a switch, and to those that they replace, so
+/// that one of them is rendered at a time. Returns the values of the switches.
 ///
 /// A later switch is on only if the earlier ones are, which the schema of the values ensures.
 pub fn switches(switches: &[Switch], objects: &mut [Object]) -> Vec<ValueSpec> {

@@ -137,7 +137,7 @@ mod tests {
         }
     }
 
-    /// A bundle's copies of an object are one, as in OLM; those of others are an error.
+    /// Equal objects of a bundle are one object, as in OLM; different ones are an error.
     #[test]
     fn copies_of_a_bundle_are_dropped() {
         let object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}";

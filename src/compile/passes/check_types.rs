@@ -71,8 +71,8 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
     }
 }
 
-/// Takes the schemas that are known to fit out of a CRD, with the index of their version. Nearly all
-/// bytes of a bundle are in them, and they need no copy as JSON.
+/// Removes the schemas that need no check from a CRD, and returns them with the index of their
+/// version. They are nearly all bytes of a bundle, and need no copy as JSON.
 fn take_plain_schemas(object: &mut Object) -> Vec<(usize, Value)> {
     let taken = schemas(object).filter(|(_, schema)| is_plain_schema(schema));
     taken.map(|(index, schema)| (index, std::mem::replace(schema, Map::new().into()))).collect()

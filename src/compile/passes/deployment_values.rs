@@ -190,7 +190,7 @@ impl Settings {
         }
     }
 
-    /// The security context of the pods or of a container.
+    /// Makes the security context of the pods or of a container a value.
     fn security_context(&mut self, holder: &mut Map, keys: &[&str], description: &str) {
         let path = self.path(keys);
         let is_empty = |own: &Value| own.as_map().is_some_and(Map::is_empty);
@@ -206,8 +206,8 @@ impl Settings {
         }
     }
 
-    /// The pull policy of a container, which cannot be unset if the operator sets it. One that
-    /// Kubernetes does not know is no value: the schema of the values would refuse the default.
+    /// Makes the pull policy of a container a value, which cannot be unset if the operator sets it.
+    /// An unknown policy stays: the schema of the values would refuse it as the default.
     fn pull_policy(&mut self, container: &mut Map, name: &str, description: &str) {
         let path = self.path(&["imagePullPolicy", name]);
         let mut policies = vec!["Always", "IfNotPresent", "Never"];

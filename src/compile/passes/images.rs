@@ -168,7 +168,7 @@ mod tests {
         unit.values.iter().map(|value| value.path.to_string()).collect()
     }
 
-    /// Each text that is no longer literal, with these values.
+    /// Renders the first object with these values.
     fn rendered(unit: &Unit, values: &Json) -> String {
         let mut defaults = unit.default_values();
         for (key, value) in values.as_object().unwrap() {

@@ -33,8 +33,8 @@ pub(super) fn namespace(unit: &mut Unit, context: &Context, diagnostics: &mut Di
 /// The group of all ServiceAccounts of a namespace begins with this.
 const ACCOUNTS_OF: &str = "system:serviceaccounts:";
 
-/// ServiceAccounts of this chart, any in a namespace that the bundle calls its own, and the group
-/// of all of these.
+/// Rewrites the namespace of subjects: ServiceAccounts of this chart, those in a namespace that the
+/// bundle calls its own, and the group of all ServiceAccounts of such a namespace.
 fn subjects(object: &mut Object, accounts: &BTreeSet<String>, context: &Context) {
     let is_of_bundle = !matches!(object.origin, Origin::Overlay { .. });
     for subject in maps_mut(&mut object.root, "subjects") {
@@ -74,7 +74,7 @@ fn conversion_service(object: &mut Object, services: &BTreeSet<String>, context:
     }
 }
 
-/// `name.NAMESPACE.svc` in what containers are started with.
+/// Rewrites `NAME.NAMESPACE.svc` in the commands, arguments and variables of containers.
 fn hosts(object: &mut Object, context: &Context) {
     let Some(pod) = object.pod_spec_mut() else { return };
     for key in ["containers", "initContainers"] {

@@ -37,7 +37,7 @@ mod tests {
     use crate::ir::{Object, Origin};
     use serde_json::{Value as Json, json};
 
-    /// The `serviceAccountName` of a workload with this specification of its pods.
+    /// Returns the `serviceAccountName` that a workload has after the pass.
     fn named(api_version: &str, kind: &str, pod: Json) -> Option<String> {
         let template = json!({"spec": pod});
         let workload = json!({

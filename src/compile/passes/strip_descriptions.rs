@@ -42,7 +42,7 @@ fn strip(schema: &mut Value) {
     }
 }
 
-/// A schema, a list of schemas, or a boolean in place of one.
+/// Strips a schema, a list of schemas, or a boolean in place of one.
 fn strip_some(value: &mut Value) {
     match value {
         Value::Seq(schemas) => schemas.iter_mut().for_each(strip),

@@ -229,7 +229,7 @@ mod tests {
     use super::*;
     use crate::passes::sample::{bundle, reported};
 
-    /// An operator with this ServiceAccount, and other objects.
+    /// Returns an operator with this ServiceAccount, and other objects.
     fn operator(account: &str, others: &str) -> Unit {
         bundle(&format!(
             "

@@ -40,7 +40,7 @@ pub(super) fn foreign(unit: &Unit, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// CRDs that were shipped with a conversion webhook which the CSV does not have.
+/// Reports CRDs with a conversion webhook whose Service the chart does not have.
 pub(super) fn conversion(unit: &Unit, diagnostics: &mut Diagnostics) {
     let services = unit.names("Service");
     let mut by_service: BTreeMap<(&str, &str), Vec<&Object>> = BTreeMap::new();

@@ -17,7 +17,7 @@ use crate::ir::{
 use crate::overlay;
 use std::collections::BTreeSet;
 
-/// Collects what is wrong with one object.
+/// Collects the faults of one object.
 struct Faults<'a> {
     object: &'a Object,
     found: Vec<(String, String)>,
@@ -209,7 +209,7 @@ const TOLERATION: &[(&str, &[&str])] = &[
     ("effect", &["NoSchedule", "PreferNoSchedule", "NoExecute"]),
 ];
 
-/// The selector of a workload, and the labels of its pods.
+/// Checks the selector of a workload, and the labels of its pods.
 ///
 /// Server: `spec.template.metadata.labels: Invalid value: …: `selector` does not match template
 /// `labels``.
@@ -238,7 +238,7 @@ fn selector(faults: &mut Faults<'_>) {
     }
 }
 
-/// The pods of a Deployment, and its selector.
+/// Checks the pods of a Deployment, and its selector.
 ///
 /// Server: `spec.template.spec.volumes[1].name: Duplicate value: "v"`,
 /// `spec.template.spec.restartPolicy: Unsupported value: "OnFailure": supported values: "Always"`.
@@ -268,7 +268,7 @@ fn deployment(faults: &mut Faults<'_>) {
     faults.twice(".spec.template.spec.containers", "container name", names);
 }
 
-/// A container of a pod template.
+/// Checks a container of a pod template.
 ///
 /// Server: `ports[0].name: Invalid value: …: must be no more than 15 characters`,
 /// `env[0].valueFrom: Invalid value: "": may not be specified when `value` is not empty`,
@@ -340,7 +340,7 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
     }
 }
 
-/// The schema of a CRD: its types and defaults.
+/// Checks the schema of a CRD: its types and defaults.
 ///
 /// Server: `spec.validation.openAPIV3Schema.properties[spec].type: Required value: must not be empty
 /// for specified object fields`, `….default: Unsupported value: "x": supported values: "a"`.
@@ -376,7 +376,7 @@ fn schema(faults: &mut Faults<'_>, path: &mut String, schema: &Value) {
     }
 }
 
-/// CRDs.
+/// Checks a CRD.
 ///
 /// Server: `metadata.name: Invalid value: …: must be spec.names.plural+"."+spec.group`,
 /// `spec.versions: Invalid value: …: must have exactly one version marked as storage version`,
