@@ -179,8 +179,10 @@ fn role(object: &Object, workloads: &[Workload<'_>]) -> Option<&'static str> {
     let name = object.name();
     let of_workload = workloads.iter().find(|workload| workload.name() == name);
     match object.kind() {
+        // The picker's Deployment is the only one that runs no model.
         "Deployment" if of_workload.is_none() => Some("epp"),
         "Deployment" | "LeaderWorkerSet" => of_workload.map(|workload| workload.role.as_str()),
+        // Their prefill pods get the other role where `each_pod` finds them.
         "DisaggregatedSet" | "LLMInferenceService" => Some(Role::Decode.as_str()),
         _ => None,
     }
@@ -301,6 +303,7 @@ impl Pods<'_> {
         let place = Place::span(self.config.place(&addition.source).clone());
         let message = format!("`{}` sets {what}, which the chart sets itself", addition.source);
         let hint = "use another name, or change the object with `[[serving.patch]]`";
+        // One key sets the fields of several pods: of both roles, of leaders and of workers.
         let is_known = |known: &Diagnostic| known.message == message && known.place == place;
         if !self.diagnostics.iter().any(is_known) {
             let diagnostic = Diagnostic::error(Code::InvalidValue, message);

@@ -39,6 +39,7 @@ pub(super) fn request(
 ) -> String {
     let host = match &maas.hostname {
         Some(host) => format!("HOST={host}\n"),
+        // The endpoint is a URL, of which the third part between slashes is the host.
         None => format!(
             "HOST=$(kubectl --namespace {namespace} get maasmodelref {} --output \
              'jsonpath={{.status.endpoint}}' | cut -d / -f 3)\n",

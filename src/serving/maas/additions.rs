@@ -72,6 +72,7 @@ fn secret_commands(database: &MaasDatabase) -> String {
          --from-literal={DATABASE_URL}="
     );
     match &database.embedded {
+        // Hexadecimal digits, so that the URL needs no escapes for the password.
         Some(_) => format!(
             "PASSWORD=$(openssl rand -hex 24)\n{create}\"postgresql://{DATABASE_NAME}:$PASSWORD@\
              {DATABASE}.{namespace}.svc:5432/{DATABASE_NAME}?sslmode=disable\" \\\n  \

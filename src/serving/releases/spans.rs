@@ -52,6 +52,7 @@ impl Releases {
         match (listed, numbers(version), numbers(self.newest())) {
             (Some(index), ..) => Release::Listed(index),
             (None, Some(asked), Some(newest)) if asked > newest => Release::Later,
+            // A release between those of the table, or before them: no facts are known to apply.
             _ => Release::Unknown,
         }
     }
@@ -65,6 +66,7 @@ impl Releases {
         };
 
         match (first == 0, last + 1 == self.0.len()) {
+            // What the last release of the table has, later ones are expected to have.
             (_, true) => format!("{} and later", self.name(first)),
             (true, false) => format!("releases up to {}", self.name(last)),
             (false, false) if first == last => self.name(first).to_owned(),

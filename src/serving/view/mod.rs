@@ -289,6 +289,7 @@ impl<'a> View<'a> {
                 ),
                 Err(why) => (Some(why), "pass the ConfigMap of the file as well"),
             };
+            // A controller that completes the pods may mount the file.
             let unread = why.filter(|_| !template.completed).map(|why| Unread {
                 owner,
                 path: template.spec_path.clone(),

@@ -135,12 +135,15 @@ impl Shell<'_> {
     fn run(&mut self) {
         while let Some(character) = self.next() {
             match character {
+                // Within a word `#` is a character like any other (POSIX shell, 2.3 Token
+                // Recognition).
                 '#' if self.word.is_none() => {
                     while self.peek(0).is_some_and(|c| c != '\n') {
                         self.position += 1;
                     }
                 }
                 '\\' => match self.next() {
+                    // A backslash before a line break joins the lines (POSIX shell, 2.2.1).
                     Some('\n') | None => {}
                     Some(escaped) => self.push(&escaped.to_string()),
                 },
@@ -193,6 +196,7 @@ impl Shell<'_> {
                 '"' => return,
                 '\\' => match self.next() {
                     Some('\n') | None => {}
+                    // In double quotes the backslash escapes these only (POSIX shell, 2.2.3).
                     Some(escaped @ ('"' | '\\' | '$' | '`')) => self.push(&escaped.to_string()),
                     Some(other) => {
                         self.push("\\");
