@@ -92,6 +92,7 @@ pub fn release_bytes(
         manifest,
         version: 1,
         namespace,
+        // Helm 4 stores the method, which is server-side apply for new installations.
         apply_method: "ssa",
     };
 

@@ -37,6 +37,7 @@ pub fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
             json!(namespace),
             json!({
                 "type": "string",
+                // Kubernetes: names of namespaces are labels of DNS (RFC 1123).
                 "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
                 "maxLength": 63,
             }),

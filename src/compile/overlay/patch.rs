@@ -40,6 +40,7 @@ pub fn patch(
 
     for (index, config) in patches.iter().enumerate() {
         let matches = first + 2 * index;
+        // A program over its budget ends the session, so that later patches cannot run.
         if !apply(&mut patched, config, release, session, matches, diagnostics) {
             break;
         }

@@ -78,6 +78,8 @@ fn is_built_in_group(group: &str) -> bool {
 /// Returns the scope of a kind that is built in, or one of `scopes`; else `None`.
 pub fn scope_of(group: &str, kind: &str, scopes: &Scopes) -> Option<Scope> {
     if is_built_in_group(group) {
+        // The reviews of access and tokens are cluster-scoped as well, but no chart can have them:
+        // the API server answers them and stores nothing.
         let cluster = CLUSTER.contains(&kind);
         return Some(if cluster { Scope::Cluster } else { Scope::Namespaced });
     }

@@ -146,6 +146,7 @@ pub(super) fn auth_reader(unit: &Unit, diagnostics: &mut Diagnostics) {
 /// Returns the first rule that the API server rejects, and why.
 fn refused(role: &Object) -> Option<(usize, String)> {
     rules_of(role).enumerate().find_map(|(index, rule)| {
+        // Kubernetes: ValidatePolicyRule of package pkg/apis/rbac/validation.
         let any = |key: &str| texts(rule.get(key)).next().is_some();
         let urls = any("nonResourceURLs");
         let of_resources = ["resources", "resourceNames", "apiGroups"].into_iter().find(|k| any(k));
