@@ -2,6 +2,7 @@
 //!
 //! <https://github.com/package-url/purl-spec/blob/main/types-doc/oci-definition.md>
 
+use crate::ir::ImageReference;
 use crate::source::Reference;
 use std::fmt::Write as _;
 
@@ -26,11 +27,8 @@ pub(super) fn of_image(reference: &str, digest: Option<&str>) -> Option<String> 
 
 /// Parses a reference as a cluster does: without a host it is of Docker Hub.
 pub(super) fn parse(text: &str) -> Option<Reference> {
-    let of_hub = || {
-        let path = if text.contains('/') { text.to_owned() } else { format!("library/{text}") };
-        Reference::parse(&format!("docker.io/{path}")).ok()
-    };
-    Reference::parse(text).ok().or_else(of_hub)
+    let (host, path) = ImageReference::split(text);
+    Reference::parse(&format!("{host}/{path}")).ok()
 }
 
 /// Encodes the characters that have a meaning in a package URL.

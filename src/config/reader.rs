@@ -430,7 +430,9 @@ pub(crate) fn as_json(value: &DeValue<'_>) -> Json {
         }
         DeValue::Float(float) => {
             let text = float.as_str();
-            text.parse::<f64>().map_or_else(|_| text.into(), Json::from)
+            // JSON has neither `inf` nor `nan`, and null would remove what a patch merges into.
+            let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+            number.map_or_else(|| text.into(), Json::from)
         }
         DeValue::Boolean(value) => Json::Bool(*value),
         // JSON has no dates, and Kubernetes has them as strings.

@@ -897,6 +897,15 @@ fn files_that_cannot_be_read() {
     "#);
 }
 
+/// JSON has no such numbers, and null would remove a field instead of being reported.
+#[test]
+fn numbers_that_json_does_not_have_stay_texts() {
+    let table = toml::de::DeTable::parse("a = inf\nb = -nan\nc = 1.5").unwrap();
+    let found: Vec<_> =
+        table.get_ref().values().map(|value| crate::reader::as_json(value.get_ref())).collect();
+    assert_eq!(found, [serde_json::json!("inf"), "-nan".into(), 1.5.into()]);
+}
+
 proptest::proptest! {
     #![proptest_config(proptest::test_runner::Config::with_cases(256))]
 

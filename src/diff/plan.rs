@@ -4,7 +4,7 @@ use super::group::{Group, groups};
 use super::read::{containers, entries, is_true, items, pod_spec, pod_template, text, texts};
 use super::rules::{self, Sides};
 use super::{Action, ChangeSet, Finding, Identity, ObjectChange, is_description};
-use crate::escape::shell::in_quotes;
+use crate::escape::shell::{in_quotes, quoted};
 use crate::kubectl::{adopt_crds, make_helm_owner};
 use indexmap::IndexSet;
 use serde_json::{Value as Json, json};
@@ -149,7 +149,7 @@ fn keep(set: &ChangeSet) -> Step {
     let names = reasons(set, StepKind::Keep).into_iter();
     let names: Vec<String> = names.map(|name| name.trim_matches('`').to_owned()).collect();
     let command = |name: &String| {
-        format!("kubectl annotate crd {} helm.sh/resource-policy=keep --overwrite", shell(name))
+        format!("kubectl annotate crd {} helm.sh/resource-policy=keep --overwrite", quoted(name))
     };
     Step { commands: names.iter().map(command).collect(), ..Step::new(StepKind::Keep, names) }
 }
@@ -174,7 +174,7 @@ fn storage(set: &ChangeSet, sides: &Sides<'_>) -> Step {
         };
         step.items.push(format!("{name}: {gone}. `{}` stays", kept.name));
 
-        let crd = shell(name);
+        let crd = quoted(name);
         if !kept.flags.is_empty() {
             let patch = in_quotes(&Json::Array(kept.flags).to_string());
             step.commands.push(format!("kubectl patch crd {crd} --type=json --patch {patch}"));
@@ -295,7 +295,8 @@ fn is_outside_release(id: &Identity, sides: &Sides<'_>) -> bool {
 /// existing CRDs; hence `kubectl create` for added ones.
 fn crds(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     let here = |object: &&ObjectChange| {
-        object.action != Action::Removed && is_outside_release(&object.id, sides)
+        !matches!(object.action, Action::Removed | Action::Affected)
+            && is_outside_release(&object.id, sides)
     };
     let found: Vec<&ObjectChange> = set.objects.iter().filter(here).collect();
     let items = found.iter().map(|crd| format!("{} ({})", crd.id.name, crd.action.as_str()));
@@ -304,11 +305,11 @@ fn crds(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     let chart = sides.new.chart.as_ref();
     let folder = chart.map_or("", |chart| chart.crds_folder.as_str());
     let folder =
-        if folder.is_empty() { "CRDS".to_owned() } else { shell(&format!("CHART/{folder}")) };
+        if folder.is_empty() { "CRDS".to_owned() } else { quoted(&format!("CHART/{folder}")) };
     let added = found.iter().filter(|crd| crd.action != Action::Changed);
     let file = |crd: &&ObjectChange| chart?.crd_files.get(&crd.id.name);
     let files: IndexSet<String> =
-        added.clone().filter_map(file).map(|path| shell(&format!("CHART/{path}"))).collect();
+        added.clone().filter_map(file).map(|path| quoted(&format!("CHART/{path}"))).collect();
     if !files.is_empty() {
         let files: Vec<String> = files.into_iter().collect();
         step.commands.push(format!("kubectl create -f {}", files.join(" -f ")));
@@ -352,28 +353,19 @@ fn delete(set: &ChangeSet) -> Step {
             let namespace = match (cluster, id.namespace.as_str()) {
                 (true, _) => String::new(),
                 (_, "") => " --namespace NAMESPACE".to_owned(),
-                (_, namespace) => format!(" --namespace {}", shell(namespace)),
+                (_, namespace) => format!(" --namespace {}", quoted(namespace)),
             };
             // Keeps the pods running; the new object adopts them, unless its selector changes.
             let adopts = id.kind == "StatefulSet" || !fixed.contains(id);
             let orphan = if adopts { " --cascade=orphan" } else { "" };
             let kind = id.kind.to_lowercase();
-            format!("kubectl{namespace} delete{orphan} {kind} {}", shell(&id.name))
+            format!("kubectl{namespace} delete{orphan} {kind} {}", quoted(&id.name))
         })
         .collect();
     step
 }
 
 /// Quotes a word for a shell. Commands are pasted, and third-party charts may contain any text.
-fn shell(word: &str) -> String {
-    // A word that begins with a dash would be a flag.
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:".contains(c);
-    if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    in_quotes(word)
-}
-
 /// Returns the step with the upgrade command and the number of changed objects.
 fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     let count = |action| {
@@ -430,4 +422,39 @@ fn restarts(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
         }
     }
     items
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ChartFacts, Options, Placement, Side, compare};
+
+    /// A CRD that only lost the Service behind its conversion is neither created nor replaced.
+    #[test]
+    fn only_changed_crds_are_applied() {
+        let service = json!({"apiVersion": "v1", "kind": "Service",
+            "metadata": {"name": "hooks", "namespace": "ns"}, "spec": {"ports": [{"port": 443}]}});
+        let crd = |name: &str, scope: &str| {
+            json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+                "metadata": {"name": name}, "spec": {"scope": scope, "conversion":
+                    {"webhook": {"clientConfig": {"service": {"name": "hooks", "namespace": "ns"}}}}}})
+        };
+        let side = |objects: Vec<Json>| {
+            let crds = ["as-before", "changed", "new"];
+            let crds = crds.map(|name| (name.to_owned(), Placement::Crds)).into();
+            Side::new("widgets", objects, "ns", Some(ChartFacts { crds, ..ChartFacts::default() }))
+        };
+
+        let old = side(vec![service, crd("as-before", "Cluster"), crd("changed", "Cluster")]);
+        let named = ["as-before", "changed", "new"];
+        let new =
+            named.map(|name| crd(name, if name == "changed" { "Namespaced" } else { "Cluster" }));
+        let set = compare(old, side(new.to_vec()), &Options::default());
+
+        let affected = set.objects.iter().find(|object| object.action == Action::Affected);
+        assert_eq!(affected.map(|object| object.id.name.as_str()), Some("as-before"));
+        let step = set.plan.iter().find(|step| step.kind == StepKind::Crds).expect("a step");
+        assert_eq!(step.items, ["changed (changed)", "new (added)"]);
+        assert_eq!(step.commands, ["kubectl create -f CRDS", "kubectl replace -f CRDS"]);
+    }
 }

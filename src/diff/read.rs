@@ -4,6 +4,7 @@
 use super::Identity;
 use super::path::Step;
 use super::tree::is_item;
+use crate::ir;
 use serde_json::{Map, Value as Json};
 
 /// Returns the value at a path of map keys.
@@ -90,14 +91,11 @@ pub(super) fn containers<'j>(spec: impl Into<Option<&'j Json>>) -> impl Iterator
 
 /// Returns the ServiceAccount of the spec of a pod.
 pub(super) fn account(spec: &Json) -> &str {
-    match text(spec, &["serviceAccountName"]) {
-        "" => "default",
-        name => name,
-    }
+    let names = ir::ACCOUNT_KEYS.into_iter().map(|key| text(spec, &[key]));
+    names.into_iter().find(|name| !name.is_empty()).unwrap_or(ir::DEFAULT_ACCOUNT)
 }
 
 /// Returns true for kinds of custom resources.
 pub(super) fn is_custom_kind(id: &Identity) -> bool {
-    // CRDs of Kubernetes' subprojects have such groups as well, and are taken for built-in kinds.
-    id.group.contains('.') && !id.group.ends_with(".k8s.io")
+    !ir::is_built_in_group(&id.group)
 }

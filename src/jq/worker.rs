@@ -105,8 +105,8 @@ fn lower(resource: rustix::process::Resource, wanted: u64) -> io::Result<()> {
 
     let mut limit = getrlimit(resource);
     // At the soft limit of CPU time the kernel sends SIGXCPU, from which the session knows the
-    // reason; at the hard one SIGKILL (setrlimit(2)).
-    limit.current = Some(limit.maximum.map_or(wanted, |most| most.min(wanted)));
+    // reason; at the hard one SIGKILL (setrlimit(2)), also if both are the same.
+    limit.current = Some(limit.maximum.map_or(wanted, |most| most.saturating_sub(1).min(wanted)));
     Ok(setrlimit(resource, limit)?)
 }
 

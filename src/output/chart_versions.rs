@@ -1,7 +1,9 @@
 //! The names and versions of charts in an output directory.
 
+use super::{ChartFiles, ownership};
 use crate::diag::{Code, Diagnostic, Fatal};
 use crate::source::chart::{self as charts, ChartTree, Identity};
+use std::cmp::Reverse;
 use std::path::Path;
 
 /// A chart in an output directory, as users name it.
@@ -67,6 +69,26 @@ pub(crate) fn versions_on_disk(out: &Path, name: &str) -> Result<Vec<(String, St
         .filter(|version| charts::is_chart(&folder.join(version)))
         .map(|version| (format!("{name}/{version}"), version))
         .collect())
+}
+
+/// Returns the directories and versions of generated charts that are older versions of this one, the
+/// newest first.
+///
+/// # Errors
+/// If a directory cannot be read.
+pub(crate) fn older(out: &Path, chart: &ChartFiles) -> Result<Vec<(String, String)>, Fatal> {
+    let name = chart.dir.iter().next().and_then(|name| name.to_str()).unwrap_or_default();
+    let new = precedence(&chart.version);
+
+    let mut older = versions_on_disk(out, name)?;
+    older.retain(|(folder, version)| {
+        // Folders without this file are charts of others.
+        precedence(version) < new
+            && Path::new(folder) != chart.dir
+            && out.join(folder).join(ownership::FILE_NAME).is_file()
+    });
+    older.sort_by_cached_key(|(_, version)| Reverse(precedence(version)));
+    Ok(older)
 }
 
 /// Selects the directory of the requested version, or of the highest one.

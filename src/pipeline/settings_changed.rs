@@ -1,11 +1,9 @@
 //! Finds changes since the previous version of a chart: the placement of its CRDs, and the watched
 //! namespaces. Only reads.
 
-#![expect(clippy::disallowed_methods, reason = "reads the output directory")]
-
 use crate::config::{BundleConfig, CrdPlacement, Watch};
 use crate::diag::{Code, Diagnostic, Place};
-use crate::output::{ChartFiles, ownership};
+use crate::output::{ChartFiles, chart_versions, ownership};
 use crate::regular_file;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -127,32 +125,15 @@ fn previous<T>(
     chart: &ChartFiles,
     read: impl Fn(&Path) -> Option<T>,
 ) -> Option<(PathBuf, T)> {
-    let name = chart.dir.iter().next()?;
-    let mut dirs = vec![chart.dir.clone()];
-    if chart.dir.components().count() > 1 {
-        // The versioned layout, NAME/VERSION; in the flat one, the replaced chart is the only
-        // candidate.
-        let own = semver::Version::parse(&chart.version).ok()?;
-        let entries = fs::read_dir(root.join(name)).ok()?;
-        let mut older: Vec<(semver::Version, PathBuf)> = entries
-            .filter_map(|entry| {
-                let entry = entry.ok()?.file_name();
-                let version = semver::Version::parse(entry.to_str()?).ok()?;
-                (version < own).then(|| (version, Path::new(name).join(entry)))
-            })
-            .collect();
-        // By version; the newest of the older ones is what is installed, most likely.
-        older.sort();
-        dirs.extend(older.into_iter().map(|(_, dir)| dir));
-        // The newest first, and this one last.
-        dirs.reverse();
-    }
-    dirs.into_iter().find_map(|dir| Some((dir.clone(), read(&root.join(dir))?)))
+    // The newest of the older ones is what is installed, most likely.
+    let older = chart_versions::older(root, chart).ok()?.into_iter();
+    let mut dirs = older.map(|(dir, _)| PathBuf::from(dir)).chain([chart.dir.clone()]);
+    dirs.find_map(|dir| Some((dir.clone(), read(&root.join(dir))?)))
 }
 
 /// Returns the placement of the CRDs in a generated chart.
 fn placement_in(folder: &Path) -> Option<CrdPlacement> {
-    placement(&chart_yaml(folder)?).or_else(|| placement_of_old(folder))
+    placement(&chart_yaml(folder)?)
 }
 
 /// Returns Chart.yaml of a generated chart.
@@ -165,22 +146,6 @@ fn chart_yaml(folder: &Path) -> Option<Vec<u8>> {
         return None;
     }
     regular_file::read(&file, LONGEST).ok()
-}
-
-/// Returns the placement of the CRDs in a chart that was generated before charts recorded it.
-fn placement_of_old(folder: &Path) -> Option<CrdPlacement> {
-    let is_folder = |path: &str| folder.join(path).is_dir();
-    // Charts of releases before the annotation.
-    if is_folder("charts/crds/crds") {
-        return Some(CrdPlacement::Subchart);
-    }
-    if is_folder("crds") {
-        return Some(CrdPlacement::Crds);
-    }
-    let templates = fs::read_dir(folder.join("templates")).ok()?;
-    let mut names = templates.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let crds = names.any(|name| name.starts_with("customresourcedefinition-"));
-    crds.then_some(CrdPlacement::Templates)
 }
 
 /// Returns the placement of the CRDs that a generated Chart.yaml records.

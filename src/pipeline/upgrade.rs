@@ -8,7 +8,7 @@ use crate::diff::summary::Summary;
 use crate::diff::{self, ChangeSet, Options};
 use crate::escape::markdown;
 use crate::output::ChartFiles;
-use crate::output::chart_versions::{precedence, versions_on_disk};
+use crate::output::chart_versions::older;
 use crate::output::ownership::{FILE_NAME, Ownership, UPGRADE_REPORT};
 use crate::source::chart::{self as charts, ChartTree, Form, Identity};
 use crate::source::{SourceResolver, sha256};
@@ -167,20 +167,12 @@ impl<'a> Upgrades<'a> {
             return Ok(Previous::None);
         };
         let out = self.operands.out;
-        let new = precedence(&chart.version);
-        let earlier = versions_on_disk(out, name)?
-            .into_iter()
-            .filter(|(folder, version)| {
-                // Folders without this file are charts of others.
-                precedence(version) < new && out.join(folder).join(FILE_NAME).is_file()
-            })
-            .max_by_key(|(_, version)| precedence(version));
-        match earlier {
-            Some((folder, version)) if Path::new(&folder) != chart.dir => {
+        match older(out, chart)?.into_iter().next() {
+            Some((folder, version)) => {
                 self.compared(version, &charts::read_built(out, &folder)?, chart)
             }
-            _ if self.is_single => self.replaced(name, chart),
-            _ => Ok(Previous::None),
+            None if self.is_single => self.replaced(name, chart),
+            None => Ok(Previous::None),
         }
     }
 

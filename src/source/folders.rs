@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Label and annotation with the path of the manifests directory.
-const MANIFESTS_KEY: &str = "operators.operatorframework.io.bundle.manifests.v1";
+pub(super) const MANIFESTS_KEY: &str = "operators.operatorframework.io.bundle.manifests.v1";
 /// Label and annotation with the path of the metadata directory.
 const METADATA_KEY: &str = "operators.operatorframework.io.bundle.metadata.v1";
-/// Label of a catalog image, which people mistake for a bundle.
-const CATALOG_KEY: &str = "operators.operatorframework.io.index.configs.v1";
+/// Label of a catalog image, which people mistake for a bundle, with the path of its directory.
+pub(super) const CATALOG_KEY: &str = "operators.operatorframework.io.index.configs.v1";
 
 const DEFAULT_MANIFESTS: &str = "manifests";
 const DEFAULT_METADATA: &str = "metadata";

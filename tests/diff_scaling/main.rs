@@ -13,7 +13,7 @@ use bundle2chart::diff::{self, ChangeSet, Options, values};
 use rustix::time::{ClockId, clock_gettime};
 use shapes::{SHAPES, Shape};
 
-const FEW: usize = 125;
+const FEW: usize = 75;
 const MANY: usize = 8 * FEW;
 
 /// Highest relation of the times: work that grows with the power 1.5 is over it.

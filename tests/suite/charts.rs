@@ -234,8 +234,11 @@ fn rendered_part(
     let texts = releases(chart).map(|(namespace, _, set)| {
         let arguments = if set { vec!["--values", values] } else { vec![] };
         let text = helm.template(RELEASE_NAME, folder, namespace, &arguments).expect_success();
-        let packed = helm.template(RELEASE_NAME, &archive, namespace, &arguments);
-        assert!(packed.expect_success() == text, "{what}: the package renders otherwise");
+        // With values, so that it shows that the package has them, too.
+        if set && namespace == ELSEWHERE {
+            let packed = helm.template(RELEASE_NAME, &archive, namespace, &arguments);
+            assert!(packed.expect_success() == text, "{what}: the package renders otherwise");
+        }
         text
     });
 

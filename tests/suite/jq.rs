@@ -7,16 +7,24 @@ use crate::support::lamp::CONFIG;
 /// Builds the lamp bundle with more in its table. The budget of jq is 1 GiB and 10 s, so the limits
 /// around the program leave room for a worker that uses it up.
 fn build(more: &str) -> (Case, Seen) {
+    build_within(60, more)
+}
+
+/// Builds with `seconds` of CPU time for each process.
+fn build_within(seconds: u32, more: &str) -> (Case, Seen) {
     let case = Case::with_lamps();
     case.write("bundles.toml", format!("{CONFIG}{more}"));
-    let limits = "ulimit -v 1572864 -t 60 && exec \"$0\" \"$@\"";
-    let seen = case.shell(limits, &["build"], &[]);
+    let limits = format!("ulimit -v 1572864 -t {seconds} && exec \"$0\" \"$@\"");
+    let seen = case.shell(&limits, &["build"], &[]);
     (case, seen)
 }
 
-/// The program is stopped, by name, for one of the causes, and nothing is written.
 fn stopped(program: &str, more: &str, causes: &[&str]) {
-    let (case, seen) = build(more);
+    is_stopped(program, build(more), causes);
+}
+
+/// The program is stopped, by name, for one of the causes, and nothing is written.
+fn is_stopped(program: &str, (case, seen): (Case, Seen), causes: &[&str]) {
     assert_eq!(seen.code, Some(2), "{program}: {}", seen.text());
     let said = format!("error[filter-budget]: jq program `{program}` stopped on ");
     assert!(seen.stderr.starts_with(&said), "{program}: {}", seen.stderr);
@@ -71,15 +79,16 @@ fn filters_that_fill_the_memory_are_stopped() {
 
 #[test]
 fn patches_are_stopped_too() {
-    for (patch, cause) in [
-        (".a = [range(1e9)]", MEMORY),
-        (".a = \"x\" * 10000000000", MEMORY),
-        (".a = reduce range(60) as $i ([1]; [., .])", TIME),
-    ] {
-        let more =
-            format!("[[bundle.patch]]\nmatch = '.kind == \"Deployment\"'\npatch = '{patch}'\n");
-        stopped(patch, &more, cause);
+    let patched =
+        |patch| format!("[[bundle.patch]]\nmatch = '.kind == \"Deployment\"'\npatch = '{patch}'\n");
+    for patch in [".a = [range(1e9)]", ".a = \"x\" * 10000000000"] {
+        stopped(patch, &patched(patch), MEMORY);
     }
+
+    // A limit of the shell is lower than the budget, and is told like it.
+    let patch = ".a = reduce range(60) as $i ([1]; [., .])";
+    is_stopped(patch, build_within(3, &patched(patch)), TIME);
+
     // The filter of a patch has a budget of its own, and is named as itself.
     let matches = "[range(1e9)] | true";
     stopped(matches, &format!("[[bundle.patch]]\nmatch = '{matches}'\npatch = '.'\n"), MEMORY);

@@ -1,9 +1,10 @@
 //! Steps after the installation as commands of kubectl.
 
 use super::gate::object;
-use super::shell::{or_fail, quoted, shell};
+use super::shell::{or_fail, shell};
 use super::{Gate, Namespaces};
 use crate::config::{StepAfter, Target};
+use crate::escape::shell::quoted;
 use crate::source::sha256;
 use serde_json::{Value as Json, json};
 

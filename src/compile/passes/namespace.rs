@@ -94,20 +94,22 @@ fn hosts(object: &mut Object, context: &Context) {
 
 fn rewrite_hosts(value: &mut Value, context: &Context) {
     let Some(text) = value.as_str() else { return };
-    for namespace in &context.namespaces {
-        let host = host_suffix(namespace);
-        let mut parts = Vec::new();
-        let mut rest = text;
-        while let Some(position) = rest.find(&host) {
-            parts.push(Part::Text(rest[..=position].to_owned()));
-            parts.push(Part::ReleaseNamespace);
-            rest = &rest[position + 1 + namespace.len()..];
-        }
-        if !parts.is_empty() {
-            parts.push(Part::Text(rest.to_owned()));
-            *value = Value::Expr(Expr::Concat(parts));
-            return;
-        }
+    let mut parts = Vec::new();
+    let mut rest = text;
+    // A text may have hosts of several namespaces.
+    let found = |rest: &str| {
+        let namespaces = context.namespaces.iter();
+        namespaces.filter_map(|name| Some((rest.find(&host_suffix(name))?, name.len()))).min()
+    };
+    while let Some((position, length)) = found(rest) {
+        parts.push(Part::Text(rest[..=position].to_owned()));
+        parts.push(Part::ReleaseNamespace);
+        rest = &rest[position + 1 + length..];
+    }
+
+    if !parts.is_empty() {
+        parts.push(Part::Text(rest.to_owned()));
+        *value = Value::Expr(Expr::Concat(parts));
     }
 }
 
@@ -395,12 +397,13 @@ metadata: {{name: shipped}}
     #[test]
     fn hosts_are_rewritten_in_workloads_and_reported_elsewhere() {
         let host = "http://cache.widget-system.svc:8080";
-        let template = |kind: &str| {
+        let with = |kind: &str, host: &str| {
             format!(
                 "{{apiVersion: v1, kind: {kind}, metadata: {{name: a}}, spec: {{template: \
                  {{spec: {{containers: [{{name: a, args: ['--cache={host}']}}]}}}}}}}}"
             )
         };
+        let template = |kind: &str| with(kind, host);
         let argument = |object: &serde_json::Value| {
             object["spec"]["template"]["spec"]["containers"][0]["args"][0].clone()
         };
@@ -413,6 +416,11 @@ metadata: {{name: shipped}}
 
         let (job, found) = rewritten(&mut sample::bundle(&template("Job")));
         assert_eq!(argument(&job), "--cache=http://cache.widgets.svc:8080");
+        assert!(found.is_empty(), "{found:?}");
+
+        let several = with("Job", "a.widget-system.svc,b.widget-lab.svc,c.widget-system.svc");
+        let (job, found) = rewritten(&mut sample::bundle(&several));
+        assert_eq!(argument(&job), "--cache=a.widgets.svc,b.widgets.svc,c.widgets.svc");
         assert!(found.is_empty(), "{found:?}");
 
         let (widget, found) = rewritten(&mut sample::bundle(&template("Widget")));

@@ -52,7 +52,7 @@ impl Form for Host {
     }
 }
 
-const HOST: &str = "^[A-Za-z0-9.-]+(:[0-9]+)?$";
+const HOST: &str = "^([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]+)?$";
 
 fn is_host(text: &str) -> bool {
     let is_port = |text: &str| text.parse::<u16>().is_ok();

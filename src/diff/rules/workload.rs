@@ -282,7 +282,6 @@ fn source(volume: &Json) -> Json {
             });
         }
     }
-    volume.sort_all_objects();
     volume
 }
 

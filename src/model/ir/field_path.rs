@@ -1,5 +1,6 @@
 //! Paths in objects, in which list items are identified by their merge keys.
 
+use super::push_key;
 use std::fmt;
 
 /// One step of a path.
@@ -80,12 +81,9 @@ impl fmt::Display for Path {
         for step in &self.0 {
             match step {
                 Step::Key(key) => {
-                    let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
-                    if !key.is_empty() && key.bytes().all(plain) {
-                        write!(f, ".{key}")?;
-                    } else {
-                        write!(f, "[{key:?}]")?;
-                    }
+                    let mut step = String::new();
+                    push_key(&mut step, key);
+                    f.write_str(&step)?;
                 }
                 Step::Index(index) => write!(f, "[{index}]")?,
                 Step::Order(_) => write!(f, "[order]")?,

@@ -4,17 +4,13 @@ use super::Value;
 use hashbrown::HashTable;
 use std::hash::{BuildHasher as _, RandomState};
 
-/// Entries up to which a key is found by comparing it with each. Nearly all maps of manifests are
-/// smaller, and have no index, which would take more memory than their entries.
-const LINEAR: usize = 16;
-
 /// A map from strings to values in the order in which the keys were added.
 ///
 /// Equality ignores the order, as it does in JSON.
 #[derive(Clone, Default)]
 pub struct Map {
     entries: Vec<(String, Value)>,
-    /// Present while there are more than [`LINEAR`] entries.
+    /// Present while there are more than [`Map::LINEAR`] entries.
     index: Option<Box<Index>>,
     /// True only if no value below contains an expression. Set by the YAML reader, and cleared by
     /// every method that can change a value, here and in the maps around this one, because a value
@@ -66,6 +62,10 @@ impl Index {
 }
 
 impl Map {
+    /// Entries up to which a key is found by comparing it with each. Nearly all maps of manifests
+    /// are smaller, and have no index, which would take more memory than their entries.
+    pub const LINEAR: usize = 16;
+
     /// Returns a map without entries.
     pub const fn new() -> Self {
         Map { entries: Vec::new(), index: None, literal: false }
@@ -157,7 +157,7 @@ impl Map {
         match &mut self.index {
             Some(index) => index.add(&self.entries, place),
             // A longer list is searched faster with an index; manifests rarely have one.
-            None if place >= LINEAR => self.index = Some(Index::of(&self.entries)),
+            None if place >= Map::LINEAR => self.index = Some(Index::of(&self.entries)),
             None => {}
         }
         place
@@ -198,7 +198,7 @@ impl Map {
     }
 
     fn rebuild(&mut self) {
-        self.index = (self.entries.len() > LINEAR).then(|| Index::of(&self.entries));
+        self.index = (self.entries.len() > Map::LINEAR).then(|| Index::of(&self.entries));
     }
 
     /// Returns the entry for `key`, which may not exist.

@@ -82,7 +82,7 @@ pub enum Phase {
 }
 
 /// The ServiceAccount that every namespace has.
-const DEFAULT_ACCOUNT: &str = "default";
+pub const DEFAULT_ACCOUNT: &str = "default";
 
 /// Built-in kinds that are pods or create pods.
 pub const WORKLOADS: [&str; 7] =
@@ -100,11 +100,13 @@ fn pod_spec_keys(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// Returns the ServiceAccount of a pod spec. The deprecated `serviceAccount` is used if
-/// `serviceAccountName` is missing.
+/// Keys of a pod spec that name its ServiceAccount; the first that is not empty does.
+// The second is the name of the field before Kubernetes 1.0, which the API server still copies.
+pub const ACCOUNT_KEYS: [&str; 2] = ["serviceAccountName", "serviceAccount"];
+
+/// Returns the ServiceAccount of a pod spec.
 pub fn account(pod: &Map) -> &str {
-    // The second is the name of the field before Kubernetes 1.0, which the API server still copies.
-    ["serviceAccountName", "serviceAccount"]
+    ACCOUNT_KEYS
         .into_iter()
         .filter_map(|key| pod.get(key)?.as_str())
         .find(|name| !name.is_empty())

@@ -304,11 +304,7 @@ impl From<serde_json::Value> for Value {
         match json {
             Json::Null => Value::Null,
             Json::Bool(value) => Value::Bool(value),
-            Json::Number(number) => Value::Number(match (number.as_i64(), number.as_u64()) {
-                (Some(value), _) => Number::Int(value),
-                (None, Some(value)) => Number::Uint(value),
-                (None, None) => Number::Float(number.as_f64().unwrap_or_default()),
-            }),
+            Json::Number(number) => Value::Number((&number).into()),
             Json::String(text) => Value::Text(text),
             Json::Array(items) => Value::Seq(items.into_iter().map(Value::from).collect()),
             Json::Object(map) => Value::map(map.into_iter().map(|(k, v)| (k, Value::from(v)))),

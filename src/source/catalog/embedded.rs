@@ -98,9 +98,8 @@ fn text(json: &Json) -> Vec<u8> {
 }
 
 fn annotations(contents: &Contents, bundle: &str) -> Json {
-    let mut channels = contents.channels.iter();
+    let channels = contents.channels.iter();
     let in_it = channels
-        .by_ref()
         .filter(|(_, entries)| entries.iter().any(|entry| entry.name == bundle))
         .map(|(name, _)| name.as_str());
     let channels = in_it.collect::<Vec<_>>().join(",");

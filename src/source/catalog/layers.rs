@@ -7,18 +7,15 @@ use super::place::{Item, Visit};
 use crate::archive::{EntryKind, Meter, TarEntry, show};
 use crate::diag::{Code, Diagnostics, Fatal};
 use crate::failure;
+use crate::folders::{CATALOG_KEY, MANIFESTS_KEY};
 use crate::image::{Blobs, Opened, walk_layer};
 use crate::limits::{Limits, exceeded, in_bytes};
 use crate::tree::{Whiteout, is_below, normalise, whiteout};
 use std::collections::BTreeSet;
 use std::io;
 
-/// Label with the path of the catalog directory.
-const CONFIGS_LABEL: &str = "operators.operatorframework.io.index.configs.v1";
 /// Label of old catalogs, which are SQLite databases.
 const DATABASE_LABEL: &str = "operators.operatorframework.io.index.database.v1";
-/// Label of bundles.
-const BUNDLE_LABEL: &str = "operators.operatorframework.io.bundle.manifests.v1";
 
 const DEFAULT_CONFIGS: &str = "configs";
 
@@ -95,8 +92,8 @@ fn take(
 
 /// Returns the catalog directory from the label.
 fn folder(image: &Opened) -> Result<Vec<u8>, Fatal> {
-    let label = image.labels.get(CONFIGS_LABEL);
-    if label.is_none() && image.labels.contains_key(BUNDLE_LABEL) {
+    let label = image.labels.get(CATALOG_KEY);
+    if label.is_none() && image.labels.contains_key(MANIFESTS_KEY) {
         let hint = "use `image` instead of `catalog`, without `package`";
         return Err(failure(Code::NotACatalog, "the image is a bundle, not a catalog", hint));
     }
@@ -114,7 +111,7 @@ fn folder(image: &Opened) -> Result<Vec<u8>, Fatal> {
         let text: String = text.chars().take(200).collect();
         return Err(failure(
             Code::NotACatalog,
-            format!("the label `{CONFIGS_LABEL}` is not a directory of the image: {text:?}"),
+            format!("the label `{CATALOG_KEY}` is not a directory of the image: {text:?}"),
             "set the label to a directory, usually `/configs`",
         ));
     }
@@ -123,12 +120,13 @@ fn folder(image: &Opened) -> Result<Vec<u8>, Fatal> {
 }
 
 fn no_catalog(image: &Opened, folder: &str) -> Fatal {
-    let message = match image.labels.contains_key(CONFIGS_LABEL) {
+    let message = match image.labels.contains_key(CATALOG_KEY) {
         true => format!("the catalog image has no files in `/{folder}`"),
         false => format!("the image is not a catalog: it has no files in `/{folder}`"),
     };
-    let hint = "use an image with JSON and YAML files in the directory named by its label \
-            `operators.operatorframework.io.index.configs.v1`";
+    let hint = format!(
+        "use an image with JSON and YAML files in the directory named by its label `{CATALOG_KEY}`"
+    );
     failure(Code::NotACatalog, message, hint)
 }
 

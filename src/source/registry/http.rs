@@ -234,8 +234,12 @@ pub(super) fn is_loopback(host: &str) -> bool {
 
 fn same_host(one: &Uri, other: &Uri) -> bool {
     // With and without the default port, it is the same server.
-    let port = |uri: &Uri| uri.port_u16().unwrap_or(if is_https(uri) { 443 } else { 80 });
     one.host() == other.host() && port(one) == port(other) && one.scheme() == other.scheme()
+}
+
+/// Returns the port of an address, which is that of its scheme if it has none.
+pub(super) fn port(uri: &Uri) -> u16 {
+    uri.port_u16().unwrap_or(if is_https(uri) { 443 } else { 80 })
 }
 
 pub(super) fn is_https(uri: &Uri) -> bool {

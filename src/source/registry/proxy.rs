@@ -6,7 +6,7 @@
 
 use super::super::access::Environment;
 use super::failure::Failure;
-use super::http::is_https;
+use super::http::{is_https, port};
 use crate::diag::{Code, Diagnostic};
 use std::net::IpAddr;
 use ureq::http::Uri;
@@ -123,11 +123,11 @@ impl Exception {
             Exception::Network(network, bits) => host
                 .parse::<IpAddr>()
                 .is_ok_and(|address| prefix(address, *bits) == prefix(*network, *bits)),
-            Exception::Domain(domain, below, port) => {
-                let own = uri.port_u16().unwrap_or(if is_https(uri) { 443 } else { 80 });
+            Exception::Domain(domain, below, only) => {
                 let is_below =
                     host.strip_suffix(domain.as_str()).is_some_and(|rest| rest.ends_with('.'));
-                port.is_none_or(|port| port == own) && (is_below || (host == *domain && !below))
+                only.is_none_or(|only| only == port(uri))
+                    && (is_below || (host == *domain && !below))
             }
         }
     }

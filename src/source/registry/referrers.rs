@@ -76,5 +76,22 @@ impl Repository<'_> {
 
 /// Returns the tag of the index of a subject in registries without the API.
 fn fallback_tag(subject: &Digest) -> String {
-    subject.to_string().replace(':', "-")
+    // A tag has at most 128 characters, fewer than a SHA-512 digest: the distribution specification
+    // cuts the digest, in "Referrers Tag Schema".
+    let hex = subject.digest();
+    format!("{}-{}", subject.algorithm(), &hex[..hex.len().min(64)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_of_referrers_are_cut_as_the_specification_says() {
+        for (algorithm, length, kept) in [("sha256", 64, 64), ("sha512", 128, 64)] {
+            let digest: Digest =
+                format!("{algorithm}:{}", "a".repeat(length)).parse().expect("one");
+            assert_eq!(fallback_tag(&digest), format!("{algorithm}-{}", "a".repeat(kept)));
+        }
+    }
 }

@@ -24,7 +24,7 @@ pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Returns the pause after a try, the first being 0.
 pub(super) fn pause_after(attempt: u32) -> Duration {
-    FIRST_PAUSE.saturating_mul(1 << attempt.min(6)).min(LONGEST_PAUSE)
+    FIRST_PAUSE * (1 << attempt.min(6))
 }
 
 /// Returns the seconds of a Retry-After header: a number, or a date (RFC 9110, section 10.2.3).

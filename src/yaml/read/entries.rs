@@ -20,10 +20,6 @@ pub(super) struct SmallMaps {
 }
 
 impl SmallMaps {
-    /// Most entries of a small map.
-    // Up to this number `ir::Map` has no index, either, and the search is linear in both.
-    const MOST: usize = 16;
-
     /// Opens a map inside of the innermost one.
     pub(super) fn open(&self) -> Entries {
         Entries::Small(self.entries.len())
@@ -46,7 +42,7 @@ impl SmallMaps {
                 self.lines[place] = line.unwrap_or(first);
                 return Some((name, first));
             }
-            if self.entries.len() - *start < Self::MOST {
+            if self.entries.len() - *start < Map::LINEAR {
                 self.entries.push((name, value));
                 self.lines.push(line.unwrap_or(0));
                 return None;

@@ -155,6 +155,9 @@ fn refused(role: &Object) -> Option<(usize, String)> {
         } else if urls {
             let key = of_resources?;
             &format!("has both {key} and nonResourceURLs, which need separate rules")
+        } else if rule.get("verbs").is_some() && !any("verbs") {
+            // Without the key, a required field is missing.
+            "has no verbs"
         } else if !any("resources") {
             "has no resources"
         } else if !any("apiGroups") {
@@ -212,7 +215,7 @@ pub(super) fn openshift(unit: &Unit, diagnostics: &mut Diagnostics) {
         ""
     };
 
-    let message = format!("has RBAC for OpenShift-only APIs: {}{also}", few(&groups));
+    let message = format!("the operator has RBAC for OpenShift-only APIs: {}{also}", few(&groups));
     let mut found = Diagnostic::note(Code::OpenshiftOnly, message).at(first.place());
     let stubs: Vec<String> =
         overlay::readable_stubs(unit).iter().map(|stub| format!("\"{stub}\"")).collect();
@@ -388,7 +391,7 @@ spec: {{template: {{spec: {{serviceAccountName: {account}}}}}}}
 
     #[test]
     fn apis_that_only_openshift_has() {
-        let note = "note: has RBAC for OpenShift-only APIs: ";
+        let note = "note: the operator has RBAC for OpenShift-only APIs: ";
         let constraints =
             "; its pods or operands may depend on SecurityContextConstraints".to_owned();
         let crd = |group: &str| {

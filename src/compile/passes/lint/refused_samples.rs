@@ -217,6 +217,7 @@ pub(crate) const ROWS: &[Row] = &[
     refused(CLUSTER_ROLE, "verbs: [get]", "verbs: [get], resourceNames: [a]", ".rules[0]", "has both resourceNames and nonResourceURLs, which need separate rules", "rules cannot apply to both regular resources and non-resource URLs"),
     accepted(CLUSTER_ROLE, "[/metrics]", "['*']"),
     refused(ROLE, "apiGroups: [''], resources: [pods], verbs: [get]", "nonResourceURLs: [/metrics], verbs: [get]", ".rules[0]", "has nonResourceURLs, which are not namespaced", "namespaced rules cannot apply to non-resource URLs"),
+    refused(ROLE, "apiGroups: [''], resources: [pods], verbs: [get]", "apiGroups: [''], resources: [pods], verbs: []", ".rules[0]", "has no verbs", "rules[0].verbs: Required value: verbs must contain at least one value"),
     refused(ROLE, "apiGroups: [''], resources: [pods], verbs: [get]", "apiGroups: [''], verbs: [get]", ".rules[0]", "has no resources", "rules[0].resources: Required value: resource rules must supply at least one resource"),
     refused(ROLE, "apiGroups: [''], resources: [pods], verbs: [get]", "resources: [pods], verbs: [get]", ".rules[0]", "has no apiGroups", "rules[0].apiGroups: Required value: resource rules must supply at least one api group"),
     accepted(ROLE, "apiGroups: [''], resources: [pods], verbs: [get]", "apiGroups: ['*'], resources: ['*'], verbs: ['*']"),

@@ -1,4 +1,4 @@
-use super::{LINEAR, Map};
+use super::Map;
 use crate::ir::{Expr, Object, Origin, Value};
 use indexmap::IndexMap;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ enum Change {
 
 fn any_change() -> impl Strategy<Value = Change> {
     // More keys than a map without an index has, and few enough to meet again.
-    let key = || (0..LINEAR * 2).prop_map(|number| format!("key-{number}"));
+    let key = || (0..Map::LINEAR * 2).prop_map(|number| format!("key-{number}"));
     prop_oneof![
         8 => (key(), any::<i64>()).prop_map(|(key, value)| Change::Insert(key, value)),
         2 => (key(), any::<i64>()).prop_map(|(key, value)| Change::OrInsert(key, value)),
@@ -31,7 +31,7 @@ proptest! {
 
     #[test]
     fn agrees_with_indexmap(
-        changes in prop::collection::vec(any_change(), 0..LINEAR * 6)
+        changes in prop::collection::vec(any_change(), 0..Map::LINEAR * 6)
     ) {
         let (mut map, mut model) = (Map::new(), IndexMap::new());
         for change in changes {
@@ -59,7 +59,7 @@ proptest! {
                 }
             }
             prop_assert!(map.iter().eq(model.iter()));
-            for number in 0..LINEAR * 2 {
+            for number in 0..Map::LINEAR * 2 {
                 let key = format!("key-{number}");
                 prop_assert_eq!(map.get_index_of(&key), model.get_index_of(&key));
                 prop_assert_eq!(map.get(&key), model.get(&key));
