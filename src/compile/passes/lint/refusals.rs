@@ -233,6 +233,26 @@ fn selector(faults: &mut Faults<'_>) {
     }
 
     let expressions = list(object.at(&["spec", "selector", "matchExpressions"]));
+    for expression in expressions {
+        let key = text(expression, "key").unwrap_or_default();
+        let value = own.get(key).and_then(Value::as_str);
+        let is_listed = list(expression.get("values")).iter().any(|one| one.as_str() == value);
+        // Without the label, `NotIn` and `DoesNotExist` hold.
+        let fits = match text(expression, "operator") {
+            Some("In") => value.is_some() && is_listed,
+            Some("NotIn") => value.is_none() || !is_listed,
+            Some("Exists") => value.is_some(),
+            Some("DoesNotExist") => value.is_none(),
+            _ => true,
+        };
+        if !fits {
+            let what = format!(
+                "has a selector that does not match its pod template: `matchExpressions` of label \
+                 `{key}` is not met"
+            );
+            faults.add(".spec.selector", what);
+        }
+    }
     if selector.is_none_or(Map::is_empty) && expressions.is_empty() {
         faults.add(".spec", "has no selector");
     }
@@ -241,9 +261,25 @@ fn selector(faults: &mut Faults<'_>) {
 /// Checks the pods of a Deployment, and its selector.
 ///
 /// Server: `spec.template.spec.volumes[1].name: Duplicate value: "v"`,
-/// `spec.template.spec.restartPolicy: Unsupported value: "OnFailure": supported values: "Always"`.
+/// `spec.template.spec.restartPolicy: Unsupported value: "OnFailure": supported values: "Always"`,
+/// `spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'`,
+/// `….maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0`.
 fn deployment(faults: &mut Faults<'_>) {
     selector(faults);
+    let strategy = faults.object.at(&["spec", "strategy"]).unwrap_or(&Value::Null);
+    let rolling = strategy.get("rollingUpdate").filter(|rolling| !rolling.is_null());
+    // Without a value, both are 25 %.
+    let is_zero = |key: &str| match rolling.and_then(|rolling| rolling.get(key)) {
+        Some(Value::Number(Number::Int(0))) => true,
+        Some(value) => matches!(value.as_str(), Some("0%")),
+        None => false,
+    };
+    if rolling.is_some() && text(strategy, "type") == Some("Recreate") {
+        faults.add(".spec.strategy.rollingUpdate", "has strategy Recreate with `rollingUpdate`");
+    } else if is_zero("maxSurge") && is_zero("maxUnavailable") {
+        let path = ".spec.strategy.rollingUpdate";
+        faults.add(path, "has `maxSurge` and `maxUnavailable` 0, so no pod can be replaced");
+    }
     let Some(template) = faults.object.at(&["spec", "template"]) else { return };
     let pod = template.get("spec").unwrap_or(&Value::Null);
     let volumes: Vec<&str> =
