@@ -278,6 +278,7 @@ fn tables_that_cannot_be_read() {
         "served-name = 'a\"b'\n",
         "route = { gateway = \"g\", hosts = [\"https://a.example.com\"], model-header = \"X Model\" }\n",
         "monitoring = { labels = { \"a b\" = \"c\" } }\n",
+        "monitoring = { labels = { \"/x\" = \"c\" } }\n",
         "disaggregated-set = true\n",
         "router = {}\n",
     ] {

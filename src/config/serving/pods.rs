@@ -153,10 +153,14 @@ impl Form for Labels {
     ) -> Option<Self::Value> {
         let labels = Annotations::read(reader, key, value)?;
         check_entries(reader, value, &labels, |name, text| {
-            let (prefix, last) = name.rsplit_once('/').unwrap_or(("", name));
             // Kubernetes: the prefix of a label is a DNS subdomain, followed by a slash.
-            let host = prefix.is_empty()
-                || prefix.split('.').all(|label| label_fault(label, NAMESPACE_LIMIT).is_none());
+            let (host, last) = match name.rsplit_once('/') {
+                Some((prefix, last)) => {
+                    let mut labels = prefix.split('.');
+                    (labels.all(|label| label_fault(label, NAMESPACE_LIMIT).is_none()), last)
+                }
+                None => (true, name),
+            };
             let text = text.as_str().unwrap_or_default();
             let is_label = host && !last.is_empty() && is_label_value(last) && is_label_value(text);
             let hint = "use at most 63 letters, digits, dashes, dots and underscores";
