@@ -1,6 +1,7 @@
 //! HTTPRoute from a Gateway to the pool, and provider-specific objects.
 
 use super::build::{part_of, with_spec};
+use super::releases::go_flags::seconds;
 use super::{model_server, picker, pool, topology};
 use crate::config::serving::{RouteConfig, ServingConfig};
 use crate::ir::{Expr, Object, Part, Value, value};
@@ -114,7 +115,7 @@ fn destination_rule(config: &ServingConfig) -> Object {
 
 fn gke(config: &ServingConfig) -> [Object; 2] {
     let target = pool::backend(config);
-    let seconds = config.route.as_ref().map_or(300, |route| seconds(&route.request_timeout));
+    let seconds = config.route.as_ref().map_or(300, |route| whole_seconds(&route.request_timeout));
     let backend = json!({
         "targetRef": target,
         "default": {"timeoutSec": seconds, "logging": {"enabled": true}},
@@ -142,25 +143,10 @@ fn gke(config: &ServingConfig) -> [Object; 2] {
 const FOR_EVER: u64 = 2_147_483_647;
 
 /// Returns a Gateway API duration in whole seconds; 0 means no timeout.
-fn seconds(duration: &str) -> u64 {
-    let mut milliseconds = 0u64;
-    let mut rest = duration;
-    while let Some(end) = rest.find(|c: char| !c.is_ascii_digit()) {
-        let (digits, unit) = rest.split_at(end);
-        // Units follow each other, as in `1h30m` (GEP-2257).
-        let after = unit.find(|c: char| c.is_ascii_digit()).unwrap_or(unit.len());
-        let (unit, next) = unit.split_at(after);
-        let scale = match unit {
-            "h" => 3_600_000,
-            "m" => 60_000,
-            "s" => 1_000,
-            _ => 1,
-        };
-        milliseconds += digits.parse::<u64>().unwrap_or(0).saturating_mul(scale);
-        rest = next;
-    }
+fn whole_seconds(duration: &str) -> u64 {
+    let seconds = seconds(duration).filter(|seconds| *seconds > 0.0);
     // Rounded down, the load balancer would end requests that the route still allows.
-    if milliseconds == 0 { FOR_EVER } else { milliseconds.div_ceil(1_000) }
+    seconds.map_or(FOR_EVER, |seconds| seconds.ceil() as u64)
 }
 
 /// Returns the AuthPolicy that admits requests with a cluster token for this model.
@@ -221,7 +207,7 @@ mod tests {
             ("1500ms", 2),
             ("1ms", 1),
         ] {
-            assert_eq!(super::seconds(text), seconds, "{text}");
+            assert_eq!(super::whole_seconds(text), seconds, "{text}");
         }
     }
 }

@@ -48,19 +48,40 @@ fn flags_of_annotated_configurations() {
             "port": {"..": {"type": "int"}},
         },
         "env": {"VLLM_OLD": [".."]},
-        "tool_parsers": {"hermes": [".."]},
-        "quantizations": {"awq": [".."], "gguf": [".."]},
+        "fields": {"Inner.gone": {"..": {"type": "int"}}},
+        "kv_connectors": {"NixlConnector": [".."]},
+        "--backend": {"FAST": [".."]},
+        "--quantization": {"awq": [".."], "gguf": [".."]},
+        "--tool-call-parser": {"hermes": [".."], "gone": [".."]},
     });
     let sources = [
         (
             "vllm/config/model.py",
             "from typing import Literal\n\
+             from vllm.registry import BackendEnum\n\
+             if TYPE_CHECKING:\n    \
+             from vllm.model_executor.layers.quantization import QuantizationMethods\n\
+             else:\n    QuantizationMethods = str\n\
              Mode = Literal[\"slow\", \"fast\", \"auto\"]\n\
              @config\n\
-             class Inner:\n    size: int = 1\n\
+             class Part:\n    on: bool = False\n\
+             @config\n\
+             class Inner:\n    size: int = 1\n    mode: Mode | None = None\n    part: Part = None\n    \
+             backend: BackendEnum = None\n    _own: int = 1\n    \
+             def read(value):\n        return BackendEnum[value.upper()]\n\
              @config\n\
              class ModelConfig:\n    mode: Mode = \"auto\"\n    max_model_len: int | None = None\n    \
-             sizes: list[int] | None = None\n    eager: bool = False\n    inner: Inner | None = None\n",
+             sizes: list[int] | None = None\n    eager: bool = False\n    inner: Inner | None = None\n    \
+             quantization: QuantizationMethods | str | None = None\n    backend: BackendEnum | None = None\n    \
+             modes: Mode = \"slow\"\n",
+        ),
+        (
+            "vllm/registry.py",
+            "from enum import Enum\nclass BackendEnum(Enum):\n    FAST = 1\n    SLOW = 2\n    _hidden = 3\n",
+        ),
+        (
+            "vllm/tool_parsers/__init__.py",
+            "_TOOL_PARSERS_TO_REGISTER = {\"hermes\": (\"a\", \"A\"), \"kimi\": (\"b\", \"B\")}\n",
         ),
         (
             "vllm/model_executor/layers/quantization/__init__.py",
@@ -75,7 +96,12 @@ fn flags_of_annotated_configurations() {
              parser.add_argument(\"--max-model-len\", **kwargs[\"max_model_len\"])\n        \
              parser.add_argument(\"--sizes\", **{**kwargs[\"sizes\"], \"default\": None})\n        \
              parser.add_argument(\"--eager\", **kwargs[\"eager\"], deprecated=True)\n        \
-             parser.add_argument(\"--inner\", **kwargs[\"inner\"])\n",
+             parser.add_argument(\"--inner\", **kwargs[\"inner\"])\n        \
+             parser.add_argument(\"--quantization\", **kwargs[\"quantization\"])\n        \
+             parser.add_argument(\"--backend\", **kwargs[\"backend\"])\n        \
+             kwargs[\"modes\"][\"choices\"].remove(\"slow\")\n        \
+             of_modes = kwargs[\"modes\"]\n        \
+             parser.add_argument(\"--modes\", **of_modes)\n",
         ),
         (
             "vllm/entrypoints/cli_args.py",
@@ -105,11 +131,23 @@ fn flags_of_annotated_configurations() {
     );
     assert_eq!(flags["hosts"]["1.2.0.."]["nargs"], "append");
     assert_eq!(table["env"], json!({"VLLM_NEW": ["1.2.0.."], "VLLM_OLD": ["..1.1.0"]}));
-    assert_eq!(table["tool_parsers"], json!({"hermes": [".."]}));
+    assert_eq!(flags["modes"], json!({"1.2.0..": {"type": "str", "choices": ["auto", "fast"]}}));
     let methods = json!({"awq": [".."], "gguf": ["..1.1.0"], "mxfp4": ["1.2.0.."]});
-    assert_eq!(table["quantizations"], methods);
+    assert_eq!(table["--quantization"], methods);
+    assert_eq!(table["--backend"], json!({"FAST": [".."], "SLOW": ["1.2.0.."]}));
+    let parsers = json!({"gone": ["..1.1.0"], "hermes": [".."], "kimi": ["1.2.0.."]});
+    assert_eq!(table["--tool-call-parser"], parsers);
+    let fields = json!({
+        "Inner.backend": {"1.2.0..": {"type": "member", "choices": ["FAST", "SLOW"]}},
+        "Inner.gone": {"..1.1.0": {"type": "int"}},
+        "Inner.mode": {"1.2.0..": {"type": "choice|null", "choices": ["slow", "fast", "auto"]}},
+        "Inner.part": {"1.2.0..": {"type": "Part"}},
+        "Inner.size": {"1.2.0..": {"type": "int"}},
+        "Part.on": {"1.2.0..": {"type": "bool"}},
+    });
+    assert_eq!(table["fields"], fields);
     assert!(
-        shown.contains("flags: - gone") && shown.contains("tool_parsers: carried over"),
+        shown.contains("flags: - gone") && shown.contains("kv_connectors: carried over"),
         "{shown}"
     );
 }

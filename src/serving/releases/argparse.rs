@@ -431,19 +431,32 @@ impl<'t> Line<'t> {
         JsonFlag { judge: &mut self.judge, table: self.table, specs, name }
     }
 
-    /// Judges values that are registered names.
+    /// Judges values that are registered names, or classes, which have a dot in their path.
     fn registered(&mut self, flag: &str, name: &str, value: &str) {
-        let names = match flag {
-            "quantization" => &self.table.quantizations,
-            "reasoning-parser" => &self.table.reasoning_parsers,
-            "tool-call-parser" => &self.table.tool_parsers,
-            _ => return,
-        };
-        if self.has_plugins || names.names(None).is_empty() || matches!(value, "" | "None") {
+        let Some(names) = self.table.values.get(flag) else { return };
+        let known = names.names(self.judge.index());
+        // With these the engine chooses by itself.
+        let is_default = matches!(value, "" | "None" | "auto");
+        if self.has_plugins || known.is_empty() || value.contains('.') || is_default {
             return;
         }
+        // Parsers are looked up as written, other names in the case that all of a flag have: the classes
+        // of vLLM's configuration convert them before.
+        let is_upper = known.iter().all(|name| !name.contains(char::is_lowercase));
+        let found = match flag.ends_with("-parser") {
+            true => value.to_owned(),
+            false if is_upper => value.to_uppercase(),
+            false => value.to_lowercase(),
+        };
+
+        let before = self.judge.verdicts.len();
         let noun = format!("`{name}` value");
-        self.judge.exists(names, value, value, &noun, "", Kind::Refused);
+        self.judge.exists(names, &found, value, &noun, "", Kind::Refused);
+        // Plugins register names for these (vLLM docs, plugin system), which are no typing errors.
+        let is_open = ["config-format", "kv-cache-dtype", "load-format", "tokenizer-mode"];
+        for verdict in &mut self.judge.verdicts[before..] {
+            verdict.is_certain &= !(is_open.contains(&flag) && verdict.hint == "remove it");
+        }
     }
 }
 
@@ -466,6 +479,7 @@ fn fault(spec: &Flag, value: &str) -> Option<String> {
         "float" => (plain.parse::<f64>().is_ok(), "a number"),
         "truefalse" => (matches!(value.to_lowercase().as_str(), "true" | "false"), "true or false"),
         "json" => (json_flag::is_json(value), "valid JSON"),
+        "json|str" if value.trim().starts_with('{') => (json_flag::is_json(value), "valid JSON"),
         _ => (true, ""),
     };
     if !fits {

@@ -182,7 +182,7 @@ impl<'t> Line<'t> {
             "int" => value.parse::<i64>().is_ok(),
             "uint" => value.parse::<u64>().is_ok(),
             "float" => value.parse::<f64>().is_ok(),
-            "duration" => is_duration(value),
+            "duration" => seconds(value).is_some(),
             _ => true,
         };
         if !specs.iter().any(fits) {
@@ -216,22 +216,31 @@ impl<'t> Line<'t> {
     }
 }
 
-/// Returns true for durations of Go: `1h30m`, `300ms`, `0`.
-pub(super) fn is_duration(text: &str) -> bool {
+/// Units of durations, with their seconds.
+const UNITS: [(&str, f64); 7] = [
+    ("ns", 1e-9),
+    ("us", 1e-6),
+    ("µs", 1e-6),
+    ("ms", 1e-3),
+    ("s", 1.0),
+    ("m", 60.0),
+    ("h", 3_600.0),
+];
+
+/// Returns the seconds of a duration as Go's `time.ParseDuration` reads it, such as `1h30m`, without its
+/// sign; `None` for other text.
+pub(crate) fn seconds(text: &str) -> Option<f64> {
     let mut rest = text.trim_start_matches(['+', '-']);
     if rest == "0" {
-        return true;
+        return Some(0.0);
     }
+    let mut sum = 0.0;
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-        let after = &rest[digits..];
+        let (digits, after) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit() && c != '.')?);
         // `ms` is before `m`, which it begins with: the first unit that fits counts.
-        let units = ["ns", "us", "µs", "ms", "s", "m", "h"];
-        let Some(unit) = units.iter().find(|unit| after.starts_with(**unit)) else { return false };
-        if digits == 0 {
-            return false;
-        }
+        let (unit, scale) = UNITS.iter().find(|(unit, _)| after.starts_with(unit))?;
+        sum += digits.parse::<f64>().ok()? * scale;
         rest = &after[unit.len()..];
     }
-    !text.is_empty()
+    (!text.is_empty()).then_some(sum)
 }

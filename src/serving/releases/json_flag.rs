@@ -1,7 +1,7 @@
 //! JSON values of vLLM's flags: fields, values of fields, and connectors.
 
 use super::verdict::{Judge, Kind};
-use super::{Engine, Flag, argparse};
+use super::{Engine, Flag, JsonField, argparse};
 use crate::diag::suggest;
 use crate::view::pods::is_placeholder;
 use serde_json::{Map, Value as Json};
@@ -17,20 +17,17 @@ fn read(text: &str) -> Option<Json> {
 
 /// Returns the text without the units of numbers: `{"a": 32k}` is `{"a": 32}`.
 fn without_units(text: &str) -> String {
-    let characters: Vec<char> = text.chars().collect();
     let mut out = String::new();
-    let mut is_quoted = false;
-    for (index, character) in characters.iter().enumerate() {
-        let before = index.checked_sub(1).and_then(|at| characters.get(at));
-        if *character == '"' && before != Some(&'\\') {
+    let (mut is_quoted, mut before) = (false, ' ');
+    for character in text.chars() {
+        if character == '"' && before != '\\' {
             is_quoted = !is_quoted;
         }
-        let is_unit = !is_quoted
-            && "kKmMgGtT".contains(*character)
-            && before.is_some_and(char::is_ascii_digit);
+        let is_unit = !is_quoted && "kKmMgGtT".contains(character) && before.is_ascii_digit();
         if !is_unit {
-            out.push(*character);
+            out.push(character);
         }
+        before = character;
     }
     out
 }
@@ -53,7 +50,7 @@ impl JsonFlag<'_, '_> {
     /// Judges its value, if it is a JSON object.
     pub(super) fn value(mut self, text: &str) {
         if let Some(Json::Object(object)) = read(text).filter(|_| self.is_json()) {
-            self.fields(&object);
+            self.object(&object);
         }
     }
 
@@ -70,14 +67,18 @@ impl JsonFlag<'_, '_> {
         let value = value.filter(|text| !is_part && !is_placeholder(text));
         let value = value.map_or(Json::Null, |text| read(text).unwrap_or_else(|| Json::from(text)));
         let object = Map::from_iter([(first.trim_end_matches('+').to_owned(), value)]);
-        self.fields(&object);
+        self.object(&object);
     }
 
-    /// Judges the fields of an object.
-    fn fields(&mut self, object: &Map<String, Json>) {
+    fn object(&mut self, object: &Map<String, Json>) {
+        self.fields(object, self.specs.last().map_or("", |spec| spec.class.as_str()));
+        self.connectors(object);
+    }
+
+    /// Judges the fields of an object of a class.
+    fn fields(&mut self, object: &Map<String, Json>, class: &str) {
         let (table, name) = (self.table, self.name);
         let index = self.judge.index();
-        let class = self.specs.last().map_or("", |spec| spec.class.as_str());
         // Before, unknown fields were ignored or not, by class.
         let refuses = index.is_none() || table.behaviors.has("unknown_json_field_refused", index);
         // Without any field in the tables the class is not known, rather than empty.
@@ -85,6 +86,9 @@ impl JsonFlag<'_, '_> {
             && table.fields.names(index).iter().any(|key| key.split('.').next() == Some(class));
 
         for (field, value) in object.iter().filter(|_| is_class_known) {
+            // vLLM, EngineArgs.create_speculative_config: dashes are underscores.
+            let is_dashed = class == "SpeculativeConfig";
+            let field = &if is_dashed { field.replace('-', "_") } else { field.clone() };
             let key = format!("{class}.{field}");
             if refuses && !table.fields.has(&key, index) {
                 self.unknown_field(class, field);
@@ -96,10 +100,8 @@ impl JsonFlag<'_, '_> {
                 continue;
             }
 
-            let closed = |kind: &str| kind == "choice" || kind == "choice|null";
             // For an unknown release a value must be wrong in all of them.
-            let fits = |choices: &[Json]| choices.contains(value);
-            if specs.iter().all(|spec| closed(&spec.kind) && !fits(&spec.choices)) {
+            if specs.iter().all(|spec| is_no_choice(spec, value)) {
                 let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 let choices: Vec<&str> = last.choices.iter().filter_map(Json::as_str).collect();
                 let title = self.judge.title();
@@ -111,9 +113,12 @@ impl JsonFlag<'_, '_> {
                 let message = format!("`{field}` of `{name}` is not of type {}", last.kind);
                 let hint = format!("write a value of type {}", last.kind);
                 self.judge.push(Kind::Refused, "", message, hint);
+            } else if let Json::Object(inner) = value {
+                // Other classes are not those of configurations, and may ignore unknown fields.
+                let class = last.kind.split('|').find(|kind| kind.ends_with("Config"));
+                self.fields(inner, class.unwrap_or_default());
             }
         }
-        self.connectors(object);
     }
 
     fn unknown_field(&mut self, class: &str, field: &str) {
@@ -153,6 +158,18 @@ impl JsonFlag<'_, '_> {
                 self.connectors(inner);
             }
         }
+    }
+}
+
+/// Returns true if the value is none of those of a field. Members of enumerations are read by their names
+/// in any case, or by their values; `auto` is for the engine to choose.
+fn is_no_choice(spec: &JsonField, value: &Json) -> bool {
+    match (spec.kind.trim_end_matches("|null"), value) {
+        ("choice", _) => !spec.choices.contains(value),
+        ("member", Json::String(text)) => {
+            text != "auto" && !spec.choices.contains(&Json::from(text.to_uppercase()))
+        }
+        _ => false,
     }
 }
 

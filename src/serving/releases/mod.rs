@@ -64,7 +64,7 @@ pub(super) struct JsonField {
     /// Types, separated by `|`.
     #[serde(rename = "type")]
     pub(super) kind: String,
-    /// Values of the type `choice`.
+    /// Values of the type `choice`; names of the type `member`, of enumerations.
     #[serde(default)]
     pub(super) choices: Vec<Json>,
 }
@@ -127,9 +127,8 @@ pub(super) struct Engine {
     pub(super) env: Named<()>,
     pub(super) kv_connectors: Named<()>,
     pub(super) ec_connectors: Named<()>,
-    pub(super) quantizations: Named<()>,
-    pub(super) reasoning_parsers: Named<()>,
-    pub(super) tool_parsers: Named<()>,
+    /// Registered names that are values of flags, by flag.
+    pub(super) values: BTreeMap<String, Named<()>>,
     /// Paths that answer GET requests of its server.
     pub(super) paths: Named<()>,
     /// Abilities of its parser.
@@ -208,10 +207,16 @@ fn engine(
         }
     }
 
+    // argparse accepts any text for these: the engine looks it up when it starts.
+    let sections = table.json.as_object().into_iter().flatten();
+    let values = sections
+        .filter_map(|(name, _)| Some((name.strip_prefix("--")?.to_owned(), table.names(name))));
+
     Engine {
         program,
         key,
         prefixes,
+        values: values.collect(),
         flags,
         aliases,
         // Each release has hundreds of names, and a run asks for one or two releases.
@@ -220,9 +225,6 @@ fn engine(
         env: table.names("env"),
         kv_connectors: table.names("kv_connectors"),
         ec_connectors: table.names("ec_connectors"),
-        quantizations: table.names("quantizations"),
-        reasoning_parsers: table.names("reasoning_parsers"),
-        tool_parsers: table.names("tool_parsers"),
         paths: table.names("paths"),
         behaviors: table.names("behaviors"),
         releases: table.releases,

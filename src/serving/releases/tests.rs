@@ -175,6 +175,92 @@ fn a_connector_of_earlier_releases() {
 }
 
 #[test]
+fn text_in_braces_is_json() {
+    let found = vllm("v0.23.0", "--hf-overrides={\"rope_scaling\":}");
+    one(&found, Kind::Refused, "does not accept", "valid JSON");
+    none(&vllm("v0.23.0", "--hf-overrides=own.overrides"));
+}
+
+#[test]
+fn values_that_the_engine_looks_up() {
+    for (tag, line, message, hint) in [
+        (
+            "v0.23.0",
+            "--load-format=safetensor",
+            "`--load-format` value `safetensor`",
+            "`safetensors`?",
+        ),
+        ("v0.25.0", "--load-format gguf", "`gguf`: 0.24.0 was the last release with it", ""),
+        ("v0.29.0", "--load-format ipc_cache", "`ipc_cache`: it was added in 0.30.0", ""),
+        ("v0.23.0", "--attention-backend=flashinfr", "value `flashinfr`", "`FLASHINFER`?"),
+        ("v0.23.0", "--mm-encoder-attn-backend=FLASH_ATN", "value `FLASH_ATN`", "`FLASH_ATTN`?"),
+        ("v0.23.0", "--tokenizer-mode=mistrall", "value `mistrall`", "`mistral`?"),
+        ("v0.33.0", "--kv-cache-dtype=fp8_e4m4", "value `fp8_e4m4`", "`fp8_e4m3`?"),
+        ("v0.23.0", "--distributed-executor-backend=rays", "value `rays`", "`ray`?"),
+        ("v0.23.0", "--quantization=int4-awq", "value `int4-awq`", ""),
+    ] {
+        let found = vllm(tag, line);
+        one(&found, Kind::Refused, message, hint);
+        assert!(found[0].is_certain, "{line}");
+    }
+    for line in [
+        "--load-format=Runai_Streamer",
+        "--load-format=auto",
+        "--attention-backend=flash_attn",
+        "--quantization=FP8",
+        "--distributed-executor-backend=example.executors.Own",
+    ] {
+        none(&vllm("v0.23.0", line));
+    }
+    // A plugin may register it.
+    let found = vllm("v0.23.0", "--load-format=of_our_own");
+    one(&found, Kind::Refused, "`of_our_own`", "remove it");
+    assert!(!found[0].is_certain);
+}
+
+#[test]
+fn fields_of_classes_in_json_values() {
+    for (line, message, hint) in [
+        (
+            "--speculative-config '{\"method\":\"ngram\",\"num_spec_tokens\":5}'",
+            "no `--speculative-config` field `num_spec_tokens`",
+            "num_speculative_tokens",
+        ),
+        (
+            "--speculative-config '{\"method\":\"ngrams\",\"num_speculative_tokens\":5}'",
+            "does not accept `ngrams` for `method`",
+            "`ngram`?",
+        ),
+        (
+            "--compilation-config '{\"pass_config\":{\"fuse_norm_quants\":true}}'",
+            "no `--compilation-config` field `fuse_norm_quants`",
+            "`fuse_norm_quant`?",
+        ),
+        (
+            "--compilation-config '{\"cudagraph_mode\":\"FULL_PIECEWISE\"}'",
+            "does not accept `FULL_PIECEWISE` for `cudagraph_mode`",
+            "`FULL_AND_PIECEWISE`?",
+        ),
+        (
+            "--attention-config.backend=FLASHINFR",
+            "does not accept `FLASHINFR` for `backend`",
+            "`FLASHINFER`?",
+        ),
+    ] {
+        one(&vllm("v0.23.0", line), Kind::Refused, message, hint);
+    }
+    for line in [
+        "--speculative-config '{\"method\":\"eagle3\",\"model\":\"a/b\",\"num-speculative-tokens\":3}'",
+        "--compilation-config '{\"cudagraph_mode\":\"full_decode_only\",\"mode\":3}'",
+        "--compilation-config '{\"pass_config\":{\"fuse_norm_quant\":true}}'",
+        "--attention-config '{\"backend\":\"auto\"}'",
+        "--kv-transfer-config '{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_both\",\"kv_connector_extra_config\":{\"any\":1}}'",
+    ] {
+        none(&vllm("v0.23.0", line));
+    }
+}
+
+#[test]
 fn a_type_that_changed() {
     one(
         &vllm("v0.8.3", "--max-model-len 32k"),
@@ -481,9 +567,9 @@ fn go_flags_and_their_values() {
     one(&line("--tracing=maybe"), Kind::Refused, "`maybe`", "");
     one(&line("--kv-cache-usage-percentage-metric=a"), Kind::Refused, "does not start with", "");
     assert!(
-        go_flags::is_duration("1h30m")
-            && go_flags::is_duration("0.5s")
-            && !go_flags::is_duration("5")
+        go_flags::seconds("1h30m").is_some()
+            && go_flags::seconds("0.5s").is_some()
+            && go_flags::seconds("5").is_none()
     );
 }
 

@@ -150,15 +150,18 @@ class Module:
     """A parsed file: its classes, functions, assignments and imports at the top level, and the
     assignments in functions (`locals`)."""
 
-    def __init__(self, name, tree):
-        self.name, self.names, self.imports = name, {}, {}
-        for node in self.runtime(tree):
-            if isinstance(node, ast.ImportFrom):
-                # Relative imports start at the folder of the file.
-                origin = name.split(".")[: -node.level or None] if node.level else []
-                origin = ".".join([*origin, *filter(None, [node.module])])
-                for alias in node.names:
-                    self.imports[alias.asname or alias.name] = (origin, alias.name)
+    def __init__(self, name, tree, is_package=False):
+        self.name, self.names, self.imports, self.typed = name, {}, {}, {}
+        # Imports for type checkers name the values of types that are plain strings at run time.
+        for imports, nodes in ((self.typed, ast.walk(tree)), (self.imports, self.runtime(tree))):
+            for node in nodes:
+                if isinstance(node, ast.ImportFrom):
+                    # Relative imports start at the folder of the file.
+                    parts = name.split(".")
+                    origin = parts[: len(parts) - node.level + is_package] if node.level else []
+                    origin = ".".join([*origin, *filter(None, [node.module])])
+                    for alias in node.names:
+                        imports[alias.asname or alias.name] = (origin, alias.name)
         # Choices of flags are variables of the function that registers them.
         assigned = (n for n in ast.walk(tree) if isinstance(n, ast.Assign))
         self.locals = {n.targets[0].id: n.value for n in assigned if isinstance(n.targets[0], ast.Name)}
@@ -203,7 +206,8 @@ class Package:
             path = self.root / name.replace(".", "/")
             files = [path.with_suffix(".py"), path / "__init__.py"]
             file = next((f for f in files if f.is_file()), None)
-            self.modules[name] = Module(name, ast.parse(file.read_text())) if file else None
+            is_package = file == files[1]
+            self.modules[name] = Module(name, ast.parse(file.read_text()), is_package) if file else None
         return self.modules[name]
 
     def below(self, name):
@@ -241,6 +245,30 @@ class Package:
                     if not ast.unparse(node.annotation).startswith(("ClassVar", "InitVar")):
                         fields[node.target.id] = (owner, node.annotation)
         return fields
+
+    def members(self, module, name):
+        """Returns the names of an enumeration's members; none for another class."""
+        found = self.look(self.module(module.typed[name][0]), module.typed[name][1]) if name in module.typed else None
+        found = found or self.look(module, name)
+        if not found or not isinstance(found[1], ast.ClassDef):
+            return []
+        if not any(ast.unparse(base).endswith("Enum") for base in found[1].bases):
+            return []
+        targets = [node.targets[0] for node in found[1].body if isinstance(node, ast.Assign)]
+        return [target.id for target in targets if isinstance(target, ast.Name) and target.id[0] != "_"]
+
+    def known(self, module, node):
+        """Returns the values that an annotation names beside plain strings: literals and enumerations."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node = ast.parse(node.value, mode="eval").body
+        values = [v for hint in self.hints(module, node) if hint[0] == "literal" for v in hint[1]]
+        for name in [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]:
+            origin = module.typed.get(name)
+            found = self.look(self.module(origin[0]), origin[1]) if origin else None
+            if found and not isinstance(found[1], ast.ClassDef):
+                values += [v for hint in self.hints(*found) if hint[0] == "literal" for v in hint[1]]
+            values += self.members(module, name)
+        return sorted({value for value in values if isinstance(value, str)})
 
     def value(self, module, node, depth=0):
         """Returns a literal value, following names; None if it is computed at run time."""
@@ -342,7 +370,7 @@ class Vllm:
     """The flags of `vllm serve`."""
 
     def __init__(self, root):
-        self.package, self.flags = Package(root), {}
+        self.package, self.flags, self.values, self.inner = Package(root), {}, {}, []
         self.arguments = self.package.module("vllm.engine.arg_utils")
         self.human = set(re.findall(r'"(\w+)"', self.human_text())) | {"max_model_len"}
 
@@ -362,16 +390,61 @@ class Vllm:
                 self.frontend(module, cls)
             if isinstance(parser, ast.FunctionDef) and isinstance(cls, ast.ClassDef):
                 self.body(module, parser.body, {})
-        facts = {"flags": self.flags, "env": self.variables()}
+        facts = {"flags": self.flags, "fields": self.json_fields(), "env": self.variables()}
+        facts.update({f"--{flag}": dict.fromkeys(values) for flag, values in self.values.items()})
+        for flag, folder, old in (
+            ("--tool-call-parser", "tool_parsers", "entrypoints.openai.tool_parsers"),
+            ("--reasoning-parser", "reasoning", "reasoning"),
+        ):
+            names = self.registered(folder) or self.registered(old)
+            if names:
+                facts[flag] = dict.fromkeys(names)
         for section, folder in (("kv_connectors", "kv_transfer/kv_connector"), ("ec_connectors", "ec_transfer/ec_connector")):
             names = self.connectors(f"vllm/distributed/{folder}/factory.py")
             if names:
                 facts[section] = names
-        module = self.package.module("vllm.model_executor.layers.quantization")
-        methods = module and self.package.look(module, "QuantizationMethods")
-        for hint in self.package.hints(*methods) if methods else ():
-            facts["quantizations"] = dict.fromkeys(hint[1] if hint[0] == "literal" else ())
         return facts
+
+    def registered(self, folder):
+        """Returns the names of the parsers that the package of a folder registers when they are used."""
+        module = self.package.module(f"vllm.{folder}")
+        tables = [node for name, node in module.names.items() if name.endswith("_TO_REGISTER")] if module else []
+        return [key.value for table in tables if isinstance(table, ast.Dict) for key in table.keys]
+
+    def json_fields(self):
+        """Returns the fields of the classes of JSON values, and of the classes of their fields."""
+        found, fields = [spec.get("class") for spec in self.flags.values()], {}
+        for name in found:
+            at = self.package.look(self.arguments, name) if name else None
+            at = at or next((at for at in self.inner if at[1].name == name), None)
+            if not at or not isinstance(at[1], ast.ClassDef):
+                continue
+            public = {field: of for field, of in self.package.fields(*at).items() if field[0] != "_"}
+            for field, (module, node) in public.items():
+                spec, classes = self.json_field(at, module, node)
+                fields[f"{name}.{field}"] = spec
+                self.inner += classes
+                found += [one[1].name for one in classes if one[1].name not in found]
+        return fields
+
+    def json_field(self, at, module, node):
+        """Returns the type of a field as pydantic reads it from JSON, and the classes in it."""
+        hints = self.package.hints(module, node)
+        literals = [v for hint in hints if hint[0] == "literal" for v in hint[1]]
+        null = ["null"] if ("none",) in hints or None in literals else []
+        classes = [self.package.look(module, hint[1]) for hint in hints if hint[0] == "dataclass"]
+        # A validator reads the names of members in any case.
+        names = [hint[1] for hint in hints if hint[0] == "class"]
+        text = ast.unparse(at[1])
+        parsed = [name for name in names if re.search(rf"\b{name}(\[\w+\.upper|\.__members__)", text)]
+        members = [member for name in parsed for member in self.package.members(module, name)]
+        if members and len(names) == 1:
+            return {"type": "|".join(["member", *null]), "choices": members}, []
+        kinds = {"dict": "object", "dataclass": "", "class": "any", "literal": "choice"}
+        types = [hint[1] if hint[0] == "dataclass" else kinds.get(hint[0], hint[0]) for hint in hints if hint != ("none",)]
+        spec = {"type": "|".join([*dict.fromkeys(types), *null]) or "any"}
+        values = [v for v in dict.fromkeys(literals) if v is not None]
+        return {**spec, "choices": values} if "choice" in types else spec, [one for one in classes if one]
 
     def connectors(self, path):
         file = self.package.root / path
@@ -387,8 +460,13 @@ class Vllm:
         found = self.package.look(module, name)
         if not found or not isinstance(found[1], ast.ClassDef):
             return {}
-        fields = self.package.fields(*found)
-        return {field: self.spec(field, self.package.hints(*at)) for field, at in fields.items()}
+        specs = {}
+        for field, at in self.package.fields(*found).items():
+            specs[field] = self.spec(field, self.package.hints(*at))
+            self.inner += filter(None, [self.package.look(at[0], specs[field].get("class", ""))])
+            if specs[field] == {"type": "str"} or specs[field] == {"type": "str", "none": True}:
+                specs[field]["values"] = self.package.known(*at)
+        return specs
 
     def spec(self, field, hints):
         names = {hint[0] for hint in hints}
@@ -453,15 +531,20 @@ class Vllm:
             elif isinstance(node, ast.Delete):
                 for target in node.targets:
                     inner = self.lookup(target.value, env) if isinstance(target, ast.Subscript) else None
-                    if isinstance(inner, dict) and isinstance(target.slice, ast.Constant):
-                        inner.pop(target.slice.value, None)
+                    # `append` is an action here, which the deletion of `nargs` leaves.
+                    if isinstance(inner, dict) and inner.get("nargs") != "append":
+                        inner.pop(ast.literal_eval(target.slice), None)
             elif isinstance(node, ast.If):
                 self.body(module, node.body, env)
                 self.body(module, node.orelse, env)
             elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
                 call = node.value
-                if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument":
+                method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+                if method == "add_argument":
                     self.argument(module, call, env)
+                values = self.lookup(call.func.value, env) if method == "remove" else None
+                if isinstance(values, list):
+                    values.remove(self.package.value(module, call.args[0]))
 
     def assign(self, module, node, env):
         target, value = node.targets[0], node.value
@@ -470,6 +553,8 @@ class Vllm:
             if isinstance(inner, ast.Call) and ast.unparse(inner.func) == "get_kwargs":
                 found = self.kwargs(module, ast.unparse(inner.args[0]))
                 env[target.id] = found.get(ast.literal_eval(value.slice), {}) if inner is not value else found
+            elif self.lookup(value, env) is not None:
+                env[target.id] = self.lookup(value, env)
         elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
             spec = self.lookup(target.value, env)
             if isinstance(spec, dict):
@@ -532,6 +617,13 @@ class Vllm:
         name = (longs or names)[0]
         order = ("type", "nargs", "choices", "none", "alias", "deprecated", "use", "class")
         spec = {"type": "str", **spec, "alias": [other for other in names if other != name]}
+        if spec.get("values"):
+            self.values[name.lstrip("-")] = spec["values"]
+        # Some values are read as plain JSON first, and become an object of the class later.
+        assumed = name.title().replace("-", "")
+        found = self.package.look(self.arguments, assumed) if spec["type"] == "json" else None
+        if found and isinstance(found[1], ast.ClassDef) and "config" in map(ast.unparse, found[1].decorator_list):
+            spec.setdefault("class", assumed)
         self.flags[name.lstrip("-")] = {key: spec[key] for key in order if spec.get(key)}
 
 
