@@ -140,10 +140,11 @@ pub(super) fn devices<'a>(workload: &Workload<'a>) -> Vec<(&'a str, u32)> {
     devices
 }
 
-/// Returns the size of /dev/shm: 1 GiB for NCCL and others, and 256 MiB per device. vLLM's executor has
-/// a queue with 10 chunks of up to 24 MiB for each worker, and one for all of them (`MessageQueue`).
+/// Returns the size of /dev/shm: 1 GiB for NCCL and others, and 256 MiB per device.
 fn shared_memory(workload: &Workload<'_>) -> Option<String> {
     let config = workload.config;
+    // vLLM, multiproc_executor.py: each worker answers through a MessageQueue, and one sends to all of
+    // them. Those of shm_broadcast.py have `max_chunks` 10 with `max_chunk_bytes` 24 MiB, 240 MiB each.
     let has_devices = config.accelerator.claim_template.is_some();
     let gpu = has_devices || !matches!(config.accelerator.resource, None | Some("google.com/tpu"));
     let gibibytes = workload.devices().div_ceil(4).saturating_add(1).max(2);
