@@ -89,11 +89,6 @@ fn by_schema(object: &Json) -> Vec<Verdict> {
     let mut faults = overlay::faults(schema, &Value::from(spec.clone()), ".spec");
     // Services complete their presets, other tools fill in what is open, and the API server drops null.
     faults.retain(|fault| {
-        // A rule has better hints for the fields of pools.
-        let is_field = fault.path.matches('.').count() == 2;
-        if fault.dropped && is_field && text(object, "kind") == "InferencePool" {
-            return false;
-        }
         let value = value_at(object, &steps(&fault.path));
         let is_completed = match value {
             None => is_preset && fault.message == "is required",

@@ -75,6 +75,14 @@ fn references(config: &Json, report: &mut Report<'_>) {
             let hint = "give each profile a unique name".to_owned();
             report(&place, format!("duplicate profile name `{name}`"), hint);
         }
+        // llm-d-router, SchedulerProfile.AddPlugins.
+        let is_picker = |name: &&str| types.get(name).is_some_and(|kind| kind.ends_with("-picker"));
+        let used = list(profile, "plugins").iter().map(|one| text(one, "pluginRef"));
+        let pickers: Vec<&str> = used.filter(is_picker).collect();
+        if let [one, other, ..] = pickers[..] {
+            let message = format!("profile `{name}` has pickers `{one}` and `{other}`");
+            report(&place, message, "keep one of them".to_owned());
+        }
     }
 
     // The loader adds this handler where there is one profile; it refuses several.

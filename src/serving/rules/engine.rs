@@ -11,17 +11,13 @@ use super::ranges;
 use crate::diag::Code;
 use serde_json::{Value as Json, json};
 
-/// Returns the devices per unit of the accelerator resource: two for TPU v7.
-fn devices_per_unit(view: &View<'_>, pod: &Json) -> u32 {
+/// Returns the devices of `units` of the accelerator resource for a pod with this spec: TPU v7 has two per
+/// unit.
+pub(super) fn devices_of(view: &View<'_>, pod: &Json, units: u32) -> u32 {
     let label = "cloud.google.com/gke-tpu-accelerator";
     let kind = pod.get("nodeSelector").and_then(|selector| selector.get(label));
     let double = kind.and_then(Json::as_str).is_some_and(|kind| kind.starts_with("tpu7"));
-    view.devices_per_unit.unwrap_or(if double { 2 } else { 1 })
-}
-
-/// Returns the devices of `units` for a pod with this spec.
-pub(super) fn devices_of(view: &View<'_>, pod: &Json, units: u32) -> u32 {
-    units.saturating_mul(devices_per_unit(view, pod))
+    units.saturating_mul(view.devices_per_unit.unwrap_or(if double { 2 } else { 1 }))
 }
 
 /// Returns the ranks per pod; `None` if unknown.

@@ -1,13 +1,19 @@
 //! Invariants of HTTPRoutes and their Gateways.
 
 use super::super::invariants::Found;
+use super::super::releases::go_flags::seconds;
 use super::super::view::pods::{is_placeholder, list, text, text_or};
 use super::super::view::{Manifest, View};
 use crate::diag::{Severity, suggest};
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
-/// Checks that routes reference Gateways, listeners and Services that exist in the manifests.
+/// Checks that routes reference Gateways, listeners and Services that exist in the manifests, and rules of
+/// the CRDs that their schemas do not have: the CEL expressions in Gateway API, apis/v1.
 pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
+    for (owner, gateway) in view.of_kind("Gateway") {
+        listeners(owner, gateway, found);
+    }
     for (owner, route) in view.of_kind("HTTPRoute").chain(view.of_kind("GRPCRoute")) {
         for (index, parent) in list(route.spec(), "parentRefs").iter().enumerate() {
             if matches!(text(parent, "kind"), "" | "Gateway") {
@@ -16,27 +22,77 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
             }
         }
         for (at, rule) in list(route.spec(), "rules").iter().enumerate() {
-            let path = format!(".spec.rules[{at}].backendRefs");
-            let backends = list(rule, "backendRefs");
-            if !backends.is_empty() && backends.iter().all(|one| number(one, "weight") == Some(0)) {
-                let message = format!("all backends of a rule of {route} have weight 0");
-                found.push(owner, &path, message, "give a backend a weight of 1 or more");
-            }
-            // A rule of the CRD that its schema does not have.
-            for (index, one) in list(rule, "matches").iter().enumerate() {
-                let asked = one.get("path").unwrap_or(&Json::Null);
-                let value = text_or(asked, "value", "/");
-                let is_pattern = text(asked, "type") == "RegularExpression";
-                if !value.starts_with('/') && !is_pattern && !is_placeholder(value) {
-                    let message = format!("path `{value}` of {route} does not begin with `/`");
-                    let path = format!(".spec.rules[{at}].matches[{index}].path.value");
-                    found.push(owner, path, message, format!("write `/{value}`"));
-                }
-            }
-            for (index, backend) in backends.iter().enumerate() {
-                backend_of(view, route, owner, backend, &format!("{path}[{index}]"), found);
+            let path = format!(".spec.rules[{at}]");
+            self::rule(route, owner, rule, &path, found);
+            for (index, backend) in list(rule, "backendRefs").iter().enumerate() {
+                let path = format!("{path}.backendRefs[{index}]");
+                backend_of(view, route, owner, backend, &path, found);
             }
         }
+    }
+}
+
+/// Checks the backends, filters, timeouts and paths of a rule against each other.
+fn rule(route: &Manifest, owner: usize, rule: &Json, path: &str, found: &mut Found) {
+    let backends = list(rule, "backendRefs");
+    let mut of_backends = found.at(owner, format!("{path}.backendRefs"));
+    if !backends.is_empty() && backends.iter().all(|one| number(one, "weight") == Some(0)) {
+        let message = format!("all backends of a rule of {route} have weight 0");
+        of_backends.push(message, "give a backend a weight of 1 or more");
+    }
+    let is_redirect = |one: &Json| text(one, "type") == "RequestRedirect";
+    if !backends.is_empty() && list(rule, "filters").iter().any(is_redirect) {
+        let message = format!("a rule of {route} redirects requests, but has backends");
+        of_backends.push(message, "remove the backends, or the filter");
+    }
+
+    // 0 is no timeout.
+    let timeout = |key: &str| seconds(rule.pointer(&format!("/timeouts/{key}"))?.as_str()?);
+    let timeouts = timeout("request").zip(timeout("backendRequest"));
+    if timeouts.is_some_and(|(all, each)| all > 0.0 && each > all) {
+        let message = format!("timeout `backendRequest` of {route} exceeds `request`");
+        let path = format!("{path}.timeouts");
+        found.push(owner, path, message, "lower `backendRequest`, or raise `request`");
+    }
+    for (index, one) in list(rule, "matches").iter().enumerate() {
+        let asked = one.get("path").unwrap_or(&Json::Null);
+        let value = text_or(asked, "value", "/");
+        let is_pattern = text(asked, "type") == "RegularExpression";
+        if !value.starts_with('/') && !is_pattern && !is_placeholder(value) {
+            let message = format!("path `{value}` of {route} does not begin with `/`");
+            let path = format!("{path}.matches[{index}].path.value");
+            found.push(owner, path, message, format!("write `/{value}`"));
+        }
+    }
+}
+
+/// Checks that listeners differ in what they accept, and that those with TLS have a certificate.
+fn listeners(owner: usize, gateway: &Manifest, found: &mut Found) {
+    let mut seen = BTreeSet::new();
+    for (index, listener) in list(gateway.spec(), "listeners").iter().enumerate() {
+        let mut found = found.at(owner, format!(".spec.listeners[{index}]"));
+        let (name, protocol) = (text(listener, "name"), text(listener, "protocol"));
+        if !seen.insert((number(listener, "port"), protocol, text(listener, "hostname"))) {
+            let message = format!(
+                "listener `{name}` of {gateway} has port, protocol and hostname of another one"
+            );
+            found.push(message, "use another hostname or port, or one listener");
+        }
+
+        // Gateway API, Listener: certificates or options are required for these protocols.
+        let tls = listener.get("tls").unwrap_or(&Json::Null);
+        let ends = text_or(tls, "mode", "Terminate") == "Terminate";
+        let has_none = list(tls, "certificateRefs").is_empty() && tls.get("options").is_none();
+        let (what, hint) = match protocol {
+            "HTTPS" | "TLS" if ends && has_none => {
+                ("no certificate for", "add `tls: {certificateRefs: [{name: SECRET}]}`")
+            }
+            "HTTP" | "TCP" | "UDP" if !tls.is_null() => {
+                ("`tls`, but protocol", "write `protocol: HTTPS`, or remove `tls`")
+            }
+            _ => continue,
+        };
+        found.push(format!("listener `{name}` of {gateway} has {what} {protocol}"), hint);
     }
 }
 
@@ -111,7 +167,7 @@ fn backend_of(
     path: &str,
     found: &mut Found,
 ) {
-    let (group, kind) = (text(backend, "group"), text(backend, "kind"));
+    let (group, kind) = (text(backend, "group"), text_or(backend, "kind", "Service"));
     // A backend of an unknown kind only shows in the status of the route (ResolvedRefs).
     let is_pool = matches!(kind, "InferencePool" | "InferencePoolImport");
     if group == "inference.networking.k8s.io" && !is_pool {
@@ -119,11 +175,19 @@ fn backend_of(
             format!("{route} references kind `{kind}` of `{group}`, which has no such kind");
         found.push(owner, format!("{path}.kind"), message, "write `kind: InferencePool`");
     }
-    if !matches!(kind, "" | "Service") || !group.is_empty() {
+    let (name, own) = (text(backend, "name"), route.namespace());
+    let namespace = text_or(backend, "namespace", own);
+    let is_here = view.all_named(kind, name, namespace).next().is_some();
+    if namespace != own && !own.is_empty() && is_here && !is_granted(view, route, backend) {
+        let message =
+            format!("no ReferenceGrant lets {route} use {kind}/{name} of namespace `{namespace}`");
+        let hint = "add a ReferenceGrant in that namespace, or move the route there";
+        // It may be in other manifests.
+        found.push(owner, path, message, hint).warning();
+    }
+    if kind != "Service" || !group.is_empty() {
         return;
     }
-    let name = text(backend, "name");
-    let namespace = text_or(backend, "namespace", route.namespace());
     let Some((_, service)) = view.all_named("Service", name, namespace).next() else {
         let services = view.of_kind("Service").map(|(_, service)| service);
         let mut names = services.filter(|service| service.may_be_in(namespace)).map(Manifest::name);
@@ -156,6 +220,25 @@ fn backend_of(
         }
         _ => {}
     }
+}
+
+/// Returns true if a ReferenceGrant in the namespace of a backend is for it and the route.
+fn is_granted(view: &View<'_>, route: &Manifest, backend: &Json) -> bool {
+    let is_from = |one: &Json| {
+        text(one, "group") == route.group()
+            && text(one, "kind") == route.kind()
+            && text(one, "namespace") == route.namespace()
+    };
+    let is_to = |one: &Json| {
+        text(one, "group") == text(backend, "group")
+            && text(one, "kind") == text_or(backend, "kind", "Service")
+            && ["", text(backend, "name")].contains(&text(one, "name"))
+    };
+    view.of_kind("ReferenceGrant").any(|(_, grant)| {
+        grant.may_be_in(text(backend, "namespace"))
+            && list(grant.spec(), "from").iter().any(is_from)
+            && list(grant.spec(), "to").iter().any(is_to)
+    })
 }
 
 fn number(json: &Json, key: &str) -> Option<u64> {

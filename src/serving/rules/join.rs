@@ -1,6 +1,7 @@
 //! Invariants of engines that span a group of pods, and of vLLM's flags.
 
 use super::super::invariants::Found;
+use super::super::releases::{VLLM, image};
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{Engine, Part, Program, Template, list, starts_ray, text};
@@ -124,26 +125,39 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// Flags of vLLM that need another one (FrontendArgs, ParallelConfig and SchedulerConfig).
+const REQUIRED: [(&str, &str); 2] =
+    [("enable-auto-tool-choice", "tool-call-parser"), ("enable-eplb", "enable-expert-parallel")];
+
 /// Checks for flag combinations that vLLM rejects.
 pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let Some((engine, flags)) = vllm(template) else { continue };
         let mut found = found.at(template.owner, &engine.path);
         let ports = engine.ports().unwrap_or_default();
+        for (flag, required) in REQUIRED {
+            if flags.is_on(flag) && !flags.has(required) {
+                let message = format!("`--{flag}` requires `--{required}`");
+                found.push(message, format!("add `--{required}`"));
+            }
+        }
 
         // vLLM: entry point of its image, validation of its arguments, SchedulerConfig.
         let words = list(engine.container, "args").iter().map(|word| word.as_str());
         // Kubernetes keeps the image's entry point if only `args` are set.
         let begins = words.take(2).eq([Some("vllm"), Some("serve")]);
         let tokens = |flag: &str| engine.number(flag, 0).filter(|_| flags.has(flag));
-        let sizes = tokens("max-num-batched-tokens").zip(tokens("max-model-len"));
         let is_chunked = flags.is_on_or("enable-chunked-prefill", true)
             && !flags.is_on("no-enable-chunked-prefill");
-        let too_long = sizes.filter(|(batch, most)| !is_chunked && batch < most);
-        let too_long = too_long.map(|(batch, most)| {
-            format!("without chunked prefill, a batch of {batch} tokens does not hold a prompt of {most}")
-        });
+        let batch = tokens("max-num-batched-tokens");
+        let is_less =
+            |flag: &str| batch.zip(tokens(flag)).is_some_and(|(batch, most)| batch < most);
         let rpc = engine.number("data-parallel-rpc-port", 0).filter(|port| *port > 0);
+
+        // vLLM, VllmConfig: only these send while the GPU computes; on ROCm there are others.
+        let backend = flags.text("all2all-backend");
+        let overlaps = backend.is_none_or(|one| one.starts_with("deepep") || one == "nixl_ep")
+            || text(engine.container, "image").contains("rocm");
 
         let by_rank = engine.has_port_for_each_rank();
         let local = engine.number("data-parallel-size-local", 1);
@@ -158,14 +172,19 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
                 "remove the two words, or write them as `command`",
             ),
             (
-                flags.is_on("enable-auto-tool-choice") && !flags.has("tool-call-parser"),
-                "`--enable-auto-tool-choice` requires `--tool-call-parser`",
-                "add the parser of the model",
+                !is_chunked && is_less("max-model-len"),
+                "without chunked prefill, a batch does not hold a prompt of `--max-model-len`",
+                "raise `--max-num-batched-tokens` to `--max-model-len`",
             ),
             (
-                too_long.is_some(),
-                too_long.as_deref().unwrap_or_default(),
-                "raise `--max-num-batched-tokens` to `--max-model-len`",
+                is_less("max-num-seqs"),
+                "`--max-num-batched-tokens` is less than `--max-num-seqs`",
+                "raise `--max-num-batched-tokens`, or lower `--max-num-seqs`",
+            ),
+            (
+                flags.is_on("enable-dbo") && !overlaps,
+                "`--enable-dbo` requires an all-to-all backend of DeepEP",
+                "add `--all2all-backend=deepep_low_latency`, or `deepep_high_throughput` for prefill",
             ),
             (
                 rpc.is_some_and(|rpc| ports.contains(&rpc)),
@@ -212,16 +231,14 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
 
 /// Checks that Ray is not used with vLLM images since 0.19, which do not contain it.
 pub(crate) fn ray(view: &View<'_>, found: &mut Found) {
+    let since = VLLM.releases.index(VLLM.releases.find("0.19.0"));
     for template in &view.templates {
         for (container, path) in template.containers().filter(|(one, _)| starts_ray(one)) {
             let image = text(container, "image");
-            let (name, tag) =
-                image.split('@').next().and_then(|n| n.rsplit_once(':')).unwrap_or_default();
-            let mut parts = tag.trim_start_matches('v').split(['.', '-']).map(str::parse::<u32>);
-            let version = parts.next().and_then(Result::ok).zip(parts.next().and_then(Result::ok));
+            let index = VLLM.releases.index(image::release(image, VLLM.key, &VLLM.releases));
+            let name = image.split([':', '@']).next().unwrap_or_default();
             // Whether other images of vLLM contain Ray is not known.
-            if name.ends_with("vllm/vllm-openai")
-                && version.is_some_and(|version| version >= (0, 19))
+            if name.ends_with("vllm/vllm-openai") && index.is_some_and(|index| Some(index) >= since)
             {
                 let message = format!("command starts Ray, which is not in image `{image}`");
                 let hint = "use an image with Ray, or vLLM multiprocessing (`--nnodes`)";

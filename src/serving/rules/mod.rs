@@ -36,13 +36,10 @@ fn ranges(numbers: &[u32]) -> String {
             _ => parts.push((number, number)),
         }
     }
-    let words: Vec<String> = parts
-        .iter()
-        .map(
-            |(first, last)| {
-                if first == last { first.to_string() } else { format!("{first}–{last}") }
-            },
-        )
-        .collect();
+    let shown = |(first, last): &(u32, u32)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}–{last}"),
+    };
+    let words: Vec<String> = parts.iter().map(shown).collect();
     words.join(", ")
 }

@@ -2,11 +2,12 @@
 
 use super::super::invariants::{Finding, Found};
 use super::super::view::pods::{Template, all_containers, list, port_number, text, text_or};
-use super::super::view::{Manifest, View, labels_at};
+use super::super::view::{Manifest, Picker, View, labels_at};
 use super::picker::{behind, service_of};
 use super::selector::{Known, is_for_pods, requirements};
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 
 /// Label of a namespace with its name, which Kubernetes sets.
 const NAMESPACE: &str = "kubernetes.io/metadata.name";
@@ -45,9 +46,8 @@ impl<'v> End<'v> {
 
     /// Returns true if a peer of a policy may be these pods.
     fn is_peer(&self, view: &View<'_>, policy: &Manifest, peer: &Json) -> bool {
-        // Addresses of pods are not known.
-        if peer.get("ipBlock").is_some() {
-            return true;
+        if let Some(block) = peer.get("ipBlock") {
+            return may_have_pods(text(block, "cidr"));
         }
         let own = Some((NAMESPACE, self.namespace)).filter(|(_, name)| !name.is_empty());
         let own: Known<'_> = own.into_iter().collect();
@@ -130,8 +130,37 @@ fn blocking<'a>(
     })
 }
 
+/// Addresses that pods may have: private and shared ones (RFC 1918, RFC 6598), class E, which clusters use
+/// as well, and those of Google's proxies, which are Gateways without pods (GKE docs, firewall rules).
+const INNER: [(u32, u32); 7] = [
+    (0x0a00_0000, 8),
+    (0xac10_0000, 12),
+    (0xc0a8_0000, 16),
+    (0x6440_0000, 10),
+    (0xf000_0000, 4),
+    (0x82d3_0000, 22),
+    (0x23bf_0000, 16),
+];
+
+/// Returns false if no pod of a cluster has an address in a block: it is a public one.
+fn may_have_pods(cidr: &str) -> bool {
+    let parts = cidr.split_once('/').and_then(|(address, bits)| {
+        Some((address.parse::<Ipv4Addr>().ok()?.to_bits(), bits.parse::<u32>().ok()?))
+    });
+    let Some((address, bits)) = parts else { return true };
+    // Blocks overlap if they agree on the bits of the shorter prefix.
+    INNER.iter().any(|(other, length)| {
+        let rest = 32u32.saturating_sub(bits.min(*length));
+        (address ^ other).checked_shr(rest).unwrap_or_default() == 0
+    })
+}
+
 /// Returns true if a port of a rule is that of the server.
 fn is_port(server: &End<'_>, rule: &Json, wanted: u32) -> bool {
+    // Gateways, pickers and engines speak HTTP and gRPC, which are over TCP.
+    if text_or(rule, "protocol", "TCP") != "TCP" {
+        return false;
+    }
     let Some(port) = rule.get("port").filter(|port| !port.is_null()) else { return true };
     let last = rule.get("endPort").and_then(Json::as_u64);
     let containers = server.spec.map(|spec| all_containers(spec, "")).unwrap_or_default();
@@ -158,27 +187,27 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
             routes.entry(text(backend, "name")).or_default().push(route);
         }
     }
+    // By the pools that they name, for those whose Service is in other manifests.
+    let mut by_pool: BTreeMap<&str, Vec<&Picker<'_>>> = BTreeMap::new();
+    for picker in &view.pickers {
+        let name = picker.flags.text("pool-name").unwrap_or_default();
+        by_pool.entry(name).or_default().push(picker);
+    }
+
+    let mut served: BTreeSet<usize> = BTreeSet::new();
     for (_, pool) in view.pools() {
         let gateways = gateways(routes.get(pool.name()).map_or(&[][..], Vec::as_slice), pool);
         let service = service_of(view, pool);
-        let pickers = service.map(|(_, service)| behind(view, service)).unwrap_or_default();
-        let pickers: Vec<(End<'_>, Option<u32>)> = pickers
-            .into_iter()
-            .map(|picker| {
-                let end = End {
-                    name: picker.to_string(),
-                    namespace: picker.manifest.namespace(),
-                    labels: labels_at(&picker.manifest.json, "/spec/template/metadata/labels")
-                        .collect(),
-                    spec: Some(picker.spec()),
-                };
-                (end, picker.flags.number("grpc-port", 9_002))
-            })
-            .collect();
+        let behind = service.map(|(_, service)| behind(view, service)).unwrap_or_default();
+        let named = by_pool.get(pool.name()).into_iter().flatten().copied();
+        let named = named.filter(|picker| picker.manifest.may_share_namespace(pool));
+        let pickers: BTreeMap<usize, &Picker<'_>> =
+            behind.into_iter().chain(named).map(|picker| (picker.owner, picker)).collect();
+        served.extend(pickers.keys());
+        let pickers: Vec<(End<'_>, Vec<u32>)> = pickers.into_values().map(of_picker).collect();
 
-        for (picker, port) in &pickers {
-            let ports: Vec<u32> = port.iter().copied().collect();
-            gateways.iter().for_each(|gateway| check(gateway, picker, &ports));
+        for (picker, ports) in &pickers {
+            gateways.iter().for_each(|gateway| check(gateway, picker, ports));
         }
         let ports = super::pool::ports(pool);
         let selected = view.selected(pool);
@@ -188,6 +217,22 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
             clients.for_each(|client| check(client, &engine, &ports));
         }
     }
+    for picker in view.pickers.iter().filter(|picker| !served.contains(&picker.owner)) {
+        let (picker, ports) = of_picker(picker);
+        check(&End::of_gateway("", ""), &picker, &ports);
+    }
+}
+
+/// Returns the pods of a picker, and the port for Gateways.
+fn of_picker<'v>(picker: &'v Picker<'_>) -> (End<'v>, Vec<u32>) {
+    let labels = labels_at(&picker.manifest.json, "/spec/template/metadata/labels");
+    let end = End {
+        name: picker.to_string(),
+        namespace: picker.manifest.namespace(),
+        labels: labels.collect(),
+        spec: Some(picker.spec()),
+    };
+    (end, picker.flags.number("grpc-port", 9_002).into_iter().collect())
 }
 
 /// Returns the Gateways of the routes to a pool; any Gateway if there are none.

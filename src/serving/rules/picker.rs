@@ -243,22 +243,15 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
     for picker in &view.pickers {
         let mut found = found.at(picker.owner, ".spec.template.spec.containers[0].args");
         let flags = &picker.flags;
-        let both = |one: &str, other: &str| (flags.has(one), flags.has(other));
-        match both("pool-name", "endpoint-selector") {
-            (true, true) => {
-                let message = format!("{picker} has both `--pool-name` and `--endpoint-selector`");
+        for (one, other) in [("pool-name", "endpoint-selector"), ("config-file", "config-text")] {
+            if flags.has(one) && flags.has(other) {
+                let message = format!("{picker} has both `--{one}` and `--{other}`");
                 found.push(message, "remove one of them");
             }
-            (false, false) if !picker.discovers() => {
-                let message =
-                    format!("{picker} has neither `--pool-name` nor `--endpoint-selector`");
-                found.push(message, "add `--pool-name`, or `--endpoint-selector` without a pool");
-            }
-            _ => {}
         }
-        if both("config-file", "config-text") == (true, true) {
-            let message = format!("{picker} has both `--config-file` and `--config-text`");
-            found.push(message, "remove one of them");
+        if !flags.has("pool-name") && !flags.has("endpoint-selector") && !picker.discovers() {
+            let message = format!("{picker} has neither `--pool-name` nor `--endpoint-selector`");
+            found.push(message, "add `--pool-name`, or `--endpoint-selector` without a pool");
         }
 
         // A number that only the running pod knows leaves nothing to compare.
@@ -286,6 +279,14 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// Services of health checks that probes of a picker with leader election may name. Source: health.go of
+/// llm-d-router: all except for `liveness` fail on pickers that wait, and on a draining one.
+const HEALTH_SERVICES: [(&str, &[&str]); 3] = [
+    ("startupProbe", &["liveness"]),
+    ("livenessProbe", &["liveness"]),
+    ("readinessProbe", &["readiness", "", "envoy.service.ext_proc.v3.ExternalProcessor"]),
+];
+
 /// Checks the settings of pickers with several replicas.
 pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
     for picker in &view.pickers {
@@ -297,15 +298,16 @@ pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
                 let hint = "write `strategy: {type: Recreate}`";
                 found.push(picker.owner, ".spec.strategy", message, hint);
             }
-            for (probe, wanted) in [("livenessProbe", "liveness"), ("readinessProbe", "readiness")]
-            {
-                let service = picker.container.pointer(&format!("/{probe}/grpc/service"));
-                if let Some(service) = service.and_then(Json::as_str).filter(|s| *s != wanted) {
+            for (probe, accepted) in HEALTH_SERVICES {
+                let grpc = picker.container.pointer(&format!("/{probe}/grpc"));
+                let service = grpc.map(|grpc| text(grpc, "service"));
+                if let Some(service) = service.filter(|service| !accepted.contains(service)) {
                     let message = format!(
                         "{picker} uses leader election, but its {probe} checks service `{service}`"
                     );
                     let path = format!(".spec.template.spec.containers[0].{probe}");
-                    found.push(picker.owner, path, message, format!("check service `{wanted}`"));
+                    let hint = format!("check service `{}`", accepted[0]);
+                    found.push(picker.owner, path, message, hint);
                 }
             }
         } else if count > 1 && !picker.can_be_several() {

@@ -5,7 +5,8 @@ use super::super::invariants::Found;
 use super::super::releases::{VLLM, kinds};
 use super::super::view::View;
 use super::super::view::pods::{
-    Engine, Program, Template, Variable, all_containers, is_placeholder, list, text, variable,
+    ACCELERATORS, Engine, Program, Template, Variable, all_containers, is_placeholder, list, text,
+    variable,
 };
 use crate::bundle::{self, MissingField, TypeCheck};
 use crate::diag::{Code, Severity, suggest};
@@ -74,6 +75,16 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
         refused(&label, owner, &template, place, found);
 
         for (container, path) in all_containers(spec, &path) {
+            let user = |key: &str| {
+                let own = container.pointer(&format!("/securityContext/{key}"));
+                own.or_else(|| spec.pointer(&format!("/securityContext/{key}")))
+            };
+            // The kubelet verifies the user before it starts the container.
+            if user("runAsNonRoot") == Some(&json!(true)) && user("runAsUser") == Some(&json!(0)) {
+                let message = "runAsNonRoot is true, but runAsUser is 0";
+                let hint = "remove `runAsNonRoot`, or set another user";
+                found.push(owner, format!("{path}.securityContext"), message, hint);
+            }
             for probe in ["livenessProbe", "startupProbe"] {
                 let threshold = container.pointer(&format!("/{probe}/successThreshold"));
                 if threshold.and_then(Json::as_u64).is_some_and(|threshold| threshold != 1) {
@@ -247,7 +258,10 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
                 // Resources of devices have a domain, and cannot be overcommitted.
                 let is_device = name.contains('/') && !name.starts_with("kubernetes.io/")
                     || name.starts_with("hugepages-");
+                let is_known = ACCELERATORS.contains(&name.as_str());
+                let near = ACCELERATORS.iter().find(|near| !is_known && is_typo(name, near));
                 let message = match (quantity(request), limit.map(quantity)) {
+                    _ if near.is_some() => format!("no node has the resource `{name}`"),
                     (Some(_), None) if is_device => {
                         format!("`{name}` is requested without a limit")
                     }
@@ -259,7 +273,9 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
                     }
                     _ => continue,
                 };
-                let hint = if is_device {
+                let hint = if let Some(near) = near {
+                    format!("did you mean `{near}`?")
+                } else if is_device {
                     format!("set the same number of `{name}` in requests and limits")
                 } else {
                     format!("raise the limit of `{name}`, or lower the request")

@@ -5,12 +5,8 @@ use super::super::releases::{GIE, image};
 use super::super::view::pods::{Part, Sidecar, list, text, text_or, words};
 use super::super::view::{Manifest, Picker, View, group_of};
 use super::ranges;
-use crate::diag::suggest;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
-
-/// Fields of `spec` in the pools of all profiles.
-const POOL_FIELDS: &[&str] = &["selector", "targetPorts", "appProtocol", "endpointPickerRef"];
 
 /// Returns the target ports of a pool.
 pub(super) fn ports(pool: &Manifest) -> Vec<u32> {
@@ -23,7 +19,7 @@ pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
     for (owner, pool) in view.pools() {
         // Other versions have other fields; `serving-api` checks if they are served.
         if pool.api_version() == view.profile.pool {
-            ports_and_fields(owner, pool, found);
+            unique_ports(owner, pool, found);
             picker_reference(view, owner, pool, found);
         }
     }
@@ -148,29 +144,13 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
     }
 }
 
-fn ports_and_fields(owner: usize, pool: &Manifest, found: &mut Found) {
+fn unique_ports(owner: usize, pool: &Manifest, found: &mut Found) {
     let ports = ports(pool);
     let unique: BTreeSet<&u32> = ports.iter().collect();
     if unique.len() < ports.len() {
         let message = format!("{pool} has a port twice: {}", ranges(&ports));
         let hint = "write each port once";
         found.push(owner, ".spec.targetPorts", message, hint).field("topology");
-    }
-
-    let spec = pool.spec().as_object();
-    for name in spec.into_iter().flatten().map(|(name, _)| name.as_str()) {
-        if POOL_FIELDS.contains(&name) {
-            continue;
-        }
-        // The fields of v1alpha2 have other names.
-        let hint = match name {
-            "extensionRef" => "rename it to `endpointPickerRef`".to_owned(),
-            "targetPortNumber" => "write `targetPorts: [{number: PORT}]`".to_owned(),
-            _ => suggest::hint(name, POOL_FIELDS, "fields"),
-        };
-        let message = format!("{} has no field `{name}`", pool.api_version());
-        let finding = found.push(owner, format!(".spec.{name}"), message, hint);
-        finding.why("the API server drops or rejects it", "InferencePool CRD");
     }
 }
 

@@ -6,8 +6,9 @@ use super::super::releases::{SGLANG, VLLM};
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, accelerators, is_placeholder, list, text, variable,
+    Engine, Program, Sidecar, Template, accelerators, is_placeholder, list, text,
 };
+use super::join::is_loopback;
 use serde_json::Value as Json;
 
 const PROBES: [&str; 3] = ["startupProbe", "readinessProbe", "livenessProbe"];
@@ -27,12 +28,6 @@ pub(crate) fn answered(view: &View<'_>, found: &mut Found) {
             answers(template, engine, flags, probe, found);
         }
     }
-}
-
-/// Returns true if the variable is in `env` of the container itself.
-fn set_here(container: &Json, name: &str) -> bool {
-    let is_listed = list(container, "env").iter().any(|variable| text(variable, "name") == name);
-    is_listed && variable(container, name).is_some()
 }
 
 /// Returns true if a probe goes to the sidecar, which answers for the engine.
@@ -69,9 +64,7 @@ pub(crate) fn address(view: &View<'_>, found: &mut Found) {
         // SGLang listens on localhost by default, vLLM on all addresses.
         let usual = (engine.program == Program::Sglang).then_some("127.0.0.1");
         let host = if flags.has("host") { flags.text("host") } else { usual };
-        let Some(host) = host.filter(|h| matches!(*h, "127.0.0.1" | "localhost" | "::1")) else {
-            continue;
-        };
+        let Some(host) = host.filter(|host| is_loopback(host)) else { continue };
         // A sidecar or another container is in the same pod, but the kubelet is not.
         let probed = probes.iter().any(|probe| !is_proxied(template, probe));
         let has_others = template.sidecar.is_some() || template.containers().count() > 1;
@@ -230,7 +223,8 @@ fn answers(
     let is_authorization =
         |header: &Json| text(header, "name").eq_ignore_ascii_case("authorization");
     let has_header = list(probe.get, "httpHeaders").iter().any(is_authorization);
-    let by_variable = !is_sglang && set_here(engine.container, "VLLM_API_KEY");
+    let mut own = list(engine.container, "env").iter();
+    let by_variable = !is_sglang && own.any(|one| text(one, "name") == "VLLM_API_KEY");
     let key = if flags.has("api-key") {
         Some("`--api-key`")
     } else {

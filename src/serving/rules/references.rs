@@ -183,9 +183,9 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
             found.push(format!("{missing}, but {kind}/{near} is"), format!("write `{near}`"));
             continue;
         }
-        // Claims have no keys: the only one that nothing uses is meant.
-        if *kind == "PersistentVolumeClaim"
-            && let [other] = unused[..]
+        // Claims and accounts have no keys: the only one that nothing uses is meant.
+        if let ("PersistentVolumeClaim" | "ServiceAccount", [other]) = (*kind, &unused[..])
+            && view.bindings_of(other.name(), other).next().is_none()
         {
             let message = format!("{missing}, and nothing uses {other}");
             found.push(message, format!("write `{}`", other.name()));

@@ -3,9 +3,7 @@
 use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::flags::Flags;
-use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, Variable, is_placeholder, text, variable,
-};
+use super::super::view::pods::{Engine, Program, Sidecar, Template, Variable, text, variable};
 use super::network_policy::{End, report};
 use crate::diag::Code;
 use serde_json::Value as Json;
@@ -271,12 +269,7 @@ fn port(
     engine: &Engine<'_>,
     found: &mut Found,
 ) {
-    let number = match variable(engine.container, PORT) {
-        None => Some(USUAL_PORT),
-        Some(Variable::Text(value)) => value.trim().parse().ok(),
-        Some(_) => None,
-    };
-    let Some(number) = number else { return };
+    let Some(number) = side_port(engine.container) else { return };
 
     let mut open = engine.ports().unwrap_or_default();
     open.extend(template.sidecar.as_ref().and_then(Sidecar::ports).unwrap_or_default());
@@ -296,18 +289,23 @@ fn port(
     }
 }
 
+/// Returns the port of the side channel; `None` if unknown.
+fn side_port(container: &Json) -> Option<u32> {
+    match variable(container, PORT) {
+        None => Some(USUAL_PORT),
+        Some(Variable::Text(value)) => value.trim().parse().ok(),
+        Some(_) => None,
+    }
+}
+
 /// Checks that several engines of a pod have different side channel ports: they share an address.
 fn shared_port(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
-        let mut seen: BTreeSet<String> = BTreeSet::new();
+        let mut seen = BTreeSet::new();
         for (container, path) in template.containers() {
-            let port = match (variable(container, HOST), variable(container, PORT)) {
-                (None, None) => continue,
-                (_, None) => USUAL_PORT.to_string(),
-                (_, Some(Variable::Text(port))) => port.to_owned(),
-                (_, Some(_)) => continue,
-            };
-            if is_placeholder(&port) || seen.insert(port.clone()) {
+            let is_used = [HOST, PORT].iter().any(|name| variable(container, name).is_some());
+            let Some(port) = side_port(container).filter(|_| is_used) else { continue };
+            if seen.insert(port) {
                 continue;
             }
             let message =

@@ -588,6 +588,48 @@ pub(super) const BREAKING: &[Breaking] = &[
         all.push(json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": {"name": "gateway", "namespace": "models"}, "spec": {"gatewayClassName": "istio", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]}}));
         object(all, "HTTPRoute", "chat")["spec"]["parentRefs"][0]["name"] = json!("gatway");
     }),
+    breaks(Code::ServingGateway, "NetworkPolicy/only-health does not allow connections from Gateways to port 9002 of Deployment/chat-epp", SINGLE, |all| {
+        all.retain(|object| object["kind"] != "InferencePool" && object["kind"] != "NetworkPolicy");
+        let pods = object(all, "Deployment", "chat-epp")["spec"]["selector"].clone();
+        all.push(json!({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "only-health", "namespace": "models"}, "spec": {"podSelector": pods, "ingress": [{"ports": [{"port": 9003}]}]}}));
+    }),
+    breaks(Code::ServingGateway, "NetworkPolicy/of-role does not allow connections", SET, |all| {
+        all.push(json!({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "of-role", "namespace": "models"}, "spec": {"podSelector": {"matchLabels": {"disaggregatedset.x-k8s.io/name": "chat", "disaggregatedset.x-k8s.io/role": "decode"}}, "ingress": [{"ports": [{"port": 9}]}]}}));
+    }),
+    breaks(Code::ServingGateway, "references kind `Service` of `inference.networking.k8s.io`", SINGLE, |all| {
+        object(all, "HTTPRoute", "chat")["spec"]["rules"][0]["backendRefs"][0].as_object_mut().expect("a map").remove("kind");
+    }),
+    breaks(Code::ServingPickerReplicas, "its livenessProbe checks service ``", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-epp"), POD)["livenessProbe"]["grpc"] = json!({"port": 9003});
+    }),
+    breaks(Code::ServingPickerReplicas, "its startupProbe checks service `readiness`", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-epp"), POD)["startupProbe"] = json!({"grpc": {"port": 9003, "service": "readiness"}});
+    }),
+    breaks(Code::ServingPickerConfig, "has pickers `max-score-picker` and `random-picker`", MP, |all| {
+        configure(all, |text| text.replacen("plugins:\n", "plugins:\n- type: max-score-picker\n- type: random-picker\n", 1).replacen("  plugins:\n", "  plugins:\n  - pluginRef: max-score-picker\n  - pluginRef: random-picker\n", 1));
+    }),
+    breaks(Code::ServingEngineFlags, "`--enable-eplb` requires `--enable-expert-parallel`", SINGLE, |all| {
+        flag(engine(object(all, "Deployment", "chat-decode"), POD), "--enable-eplb");
+    }),
+    breaks(Code::ServingEngineFlags, "`--enable-dbo` requires an all-to-all backend of DeepEP", SINGLE, |all| {
+        let container = engine(object(all, "Deployment", "chat-decode"), POD);
+        flag(container, "--enable-dbo");
+        flag(container, "--all2all-backend=allgather_reducescatter");
+    }),
+    breaks(Code::ServingEngineFlags, "`--max-num-batched-tokens` is less than `--max-num-seqs`", SINGLE, |all| {
+        let container = engine(object(all, "Deployment", "chat-decode"), POD);
+        flag(container, "--max-num-batched-tokens=128");
+        flag(container, "--max-num-seqs=256");
+    }),
+    breaks(Code::ServingPod, "no node has the resource `nvidia.com/gpus`", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-decode"), POD)["resources"] = json!({"limits": {"nvidia.com/gpus": 2}, "requests": {"nvidia.com/gpus": 2}});
+    }),
+    breaks(Code::ServingPod, "runAsNonRoot is true, but runAsUser is 0", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-decode"), POD)["securityContext"] = json!({"runAsNonRoot": true, "runAsUser": 0});
+    }),
+    breaks(Code::ServingPod, "ServiceAccount/engine, which is not in the manifests, and nothing uses ServiceAccount/chat", SINGLE, |all| {
+        object(all, "Deployment", "chat-decode")["spec"]["template"]["spec"]["serviceAccountName"] = json!("engine");
+    }),
     breaks(Code::ServingPickerFlags, "`--cert-path` of Deployment/chat-epp is /certs, where no volume is mounted", MP, |all| {
         let container = engine(object(all, "Deployment", "chat-epp"), POD);
         container["image"] = json!(IMAGE.replace("example.com/vllm", "ghcr.io/llm-d/llm-d-router-endpoint-picker"));

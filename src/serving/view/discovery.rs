@@ -40,7 +40,14 @@ pub(super) fn templates<'a>(
             .enumerate()
             .flat_map(|(index, role)| {
                 let path = format!(".spec.roles[{index}].spec");
-                group(owner, manifest, &path, role.get("spec").unwrap_or(&Json::Null))
+                let spec = role.get("spec").unwrap_or(&Json::Null);
+                let mut group = group(owner, manifest, &path, spec);
+                // LWS, lws_manager.go: labels of the pod templates of each role.
+                for template in &mut group {
+                    template.labels.insert("disaggregatedset.x-k8s.io/name", manifest.name());
+                    template.labels.insert("disaggregatedset.x-k8s.io/role", text(role, "name"));
+                }
+                group
             })
             .collect(),
         "Pod" => {

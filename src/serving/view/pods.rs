@@ -431,7 +431,7 @@ pub(crate) fn starts_ray(container: &Json) -> bool {
 }
 
 /// Accelerator resources.
-const ACCELERATORS: [&str; 6] = [
+pub(crate) const ACCELERATORS: [&str; 6] = [
     "nvidia.com/gpu",
     "amd.com/gpu",
     "google.com/tpu",
