@@ -51,6 +51,7 @@ fn flags_of_annotated_configurations() {
         "fields": {"Inner.gone": {"..": {"type": "int"}}},
         "kv_connectors": {"NixlConnector": [".."]},
         "--backend": {"FAST": [".."]},
+        "VLLM_NEW": {"a": ["1.1.0.."], "b": ["1.1.0.."]},
         "--quantization": {"awq": [".."], "gguf": [".."]},
         "--tool-call-parser": {"hermes": [".."], "gone": [".."]},
     });
@@ -110,7 +111,10 @@ fn flags_of_annotated_configurations() {
              def _customize_cli_kwargs(cls, kwargs):\n        \
              kwargs[\"hosts\"][\"action\"] = \"append\"\n",
         ),
-        ("vllm/envs.py", "x = {\n    \"VLLM_NEW\": lambda: 1,\n}\n"),
+        (
+            "vllm/envs.py",
+            "x = {\n    \"VLLM_NEW\": env_with_choices(\n        \"VLLM_NEW\", \"a\", [\"a\", \"c\"]),\n}\n",
+        ),
     ];
     let (table, shown) = update("vllm", "1.2.0", &before, &sources);
 
@@ -135,6 +139,10 @@ fn flags_of_annotated_configurations() {
     let methods = json!({"awq": [".."], "gguf": ["..1.1.0"], "mxfp4": ["1.2.0.."]});
     assert_eq!(table["--quantization"], methods);
     assert_eq!(table["--backend"], json!({"FAST": [".."], "SLOW": ["1.2.0.."]}));
+    assert_eq!(
+        table["VLLM_NEW"],
+        json!({"a": ["1.1.0.."], "b": ["1.1.0..1.1.0"], "c": ["1.2.0.."]})
+    );
     let parsers = json!({"gone": ["..1.1.0"], "hermes": [".."], "kimi": ["1.2.0.."]});
     assert_eq!(table["--tool-call-parser"], parsers);
     let fields = json!({

@@ -197,8 +197,7 @@ impl<'t> Line<'t> {
             self.judge.push(Kind::Refused, "", message, format!("write {expected}"));
         }
 
-        let names = self.program.values.iter().find(|(flags, _)| flags.contains(&name));
-        let Some((_, names)) = names else { return };
+        let Some(names) = self.program.values.get(name) else { return };
         let index = self.judge.index();
         // pflag's slices are separated by commas.
         for item in value.split(',').map(str::trim).filter(|item| !item.is_empty()) {

@@ -90,6 +90,7 @@ impl JsonFlag<'_, '_> {
             let is_dashed = class == "SpeculativeConfig";
             let field = &if is_dashed { field.replace('-', "_") } else { field.clone() };
             let key = format!("{class}.{field}");
+            // vllm/config/utils.py: `config` makes pydantic dataclasses with `extra="forbid"`.
             if refuses && !table.fields.has(&key, index) {
                 self.unknown_field(class, field);
             }

@@ -127,7 +127,7 @@ pub(super) struct Engine {
     pub(super) env: Named<()>,
     pub(super) kv_connectors: Named<()>,
     pub(super) ec_connectors: Named<()>,
-    /// Registered names that are values of flags, by flag.
+    /// Registered names that are values of flags and variables, by their names.
     pub(super) values: BTreeMap<String, Named<()>>,
     /// Paths that answer GET requests of its server.
     pub(super) paths: Named<()>,
@@ -146,8 +146,8 @@ pub(super) struct GoProgram {
     pub(super) flags: Named<GoFlag>,
     /// `pflag`; of pickers also `strict_parameters` and `gate_assign`.
     pub(super) behaviors: Named<()>,
-    /// Values of flags that are lists of names.
-    values: Vec<(&'static [&'static str], Named<()>)>,
+    /// Registered names that are values of flags, by flag.
+    values: BTreeMap<String, Named<()>>,
 }
 
 /// Facts about an endpoint picker.
@@ -174,6 +174,16 @@ impl Table {
     fn parse(text: &str) -> Table {
         let json = json(text);
         Table { releases: spans::releases(&json), json }
+    }
+
+    /// Returns the registered names that are values of flags and variables, by the name of these: the
+    /// program looks them up when it reads them.
+    fn values(&self) -> BTreeMap<String, Named<()>> {
+        let sections = self.json.as_object().into_iter().flatten();
+        let of_sections =
+            sections.filter(|(name, _)| name.starts_with("--") || name.contains("VLLM_"));
+        let values = of_sections.map(|(name, _)| (name.replace("--", ""), self.names(name)));
+        values.collect()
     }
 
     /// Returns the names of a section with their releases.
@@ -207,16 +217,11 @@ fn engine(
         }
     }
 
-    // argparse accepts any text for these: the engine looks it up when it starts.
-    let sections = table.json.as_object().into_iter().flatten();
-    let values = sections
-        .filter_map(|(name, _)| Some((name.strip_prefix("--")?.to_owned(), table.names(name))));
-
     Engine {
         program,
         key,
         prefixes,
-        values: values.collect(),
+        values: table.values(),
         flags,
         aliases,
         // Each release has hundreds of names, and a run asks for one or two releases.
@@ -237,7 +242,7 @@ fn go_program(name: &'static str, key: &'static str, table: Table) -> GoProgram 
         key,
         flags: table.names("flags"),
         behaviors: table.names("behaviors"),
-        values: Vec::new(),
+        values: table.values(),
         releases: table.releases,
     }
 }
@@ -306,12 +311,7 @@ pub(super) static GIE: LazyLock<Picker> = LazyLock::new(|| {
 /// The routing sidecar of llm-d.
 pub(super) static SIDECAR: LazyLock<GoProgram> = LazyLock::new(|| {
     let table = Table::parse(include_str!("data/sidecar.json"));
-    let values: [(&'static [&'static str], _); 3] = [
-        (&["connector", "kv-connector"], table.names("kv_connectors")),
-        (&["ec-connector"], table.names("ec_connectors")),
-        (&["enable-tls", "tls-insecure-skip-verify"], table.names("tls_stages")),
-    ];
-    GoProgram { values: values.into(), ..go_program("llm-d's routing sidecar", "sidecar", table) }
+    go_program("llm-d's routing sidecar", "sidecar", table)
 });
 
 /// Replacements of settings, by program and setting.

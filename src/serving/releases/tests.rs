@@ -274,12 +274,30 @@ fn a_type_that_changed() {
 #[test]
 fn a_variable_of_earlier_releases() {
     let release = VLLM.releases.find("0.15.0");
-    let found = variables::judge(&VLLM, release, &["VLLM_ATTENTION_BACKEND", "HOME"]);
+    let found = variables::judge(&VLLM, release, &[("VLLM_ATTENTION_BACKEND", ""), ("HOME", "")]);
     one(&found, Kind::Ignored, "0.14.1 was the last release with it", "--attention-backend");
-    none(&variables::judge(&VLLM, VLLM.releases.find("0.14.1"), &["VLLM_ATTENTION_BACKEND"]));
-    let found =
-        variables::judge(&VLLM, release, &["VLLM_LOGING_LEVEL", "VLLM_OWN_SETTING_OF_A_SCRIPT"]);
+    none(&variables::judge(&VLLM, VLLM.releases.find("0.14.1"), &[("VLLM_ATTENTION_BACKEND", "")]));
+    let found = variables::judge(
+        &VLLM,
+        release,
+        &[("VLLM_LOGING_LEVEL", ""), ("VLLM_OWN_SETTING_OF_A_SCRIPT", "")],
+    );
     one(&found, Kind::Ignored, "VLLM_LOGING_LEVEL", "VLLM_LOGGING_LEVEL");
+}
+
+#[test]
+fn values_of_a_variable() {
+    let name = "VLLM_WORKER_MULTIPROC_METHOD";
+    let of = |version: &str, value: &str| {
+        variables::judge(&VLLM, VLLM.releases.find(version), &[(name, value)])
+    };
+    let message = "vLLM 0.23.0 has no `VLLM_WORKER_MULTIPROC_METHOD` value `thread`";
+    one(&of("0.23.0", "thread"), Kind::Refused, message, "");
+    for (version, value) in
+        [("0.23.0", "spawn"), ("0.23.0", "$(METHOD)"), ("0.8.0", "thread"), ("latest", "thread")]
+    {
+        none(&of(version, value));
+    }
 }
 
 #[test]

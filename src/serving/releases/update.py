@@ -392,6 +392,12 @@ class Vllm:
                 self.body(module, parser.body, {})
         facts = {"flags": self.flags, "fields": self.json_fields(), "env": self.variables()}
         facts.update({f"--{flag}": dict.fromkeys(values) for flag, values in self.values.items()})
+        # Other variables are read in any case, or are lists.
+        envs = (self.package.root / "vllm/envs.py").read_text()
+        choices = r'env_with_choices\(\s*"(VLLM_\w+)",\s*[^,\[]+,\s*\[([^\]]*)\],?\s*(case_sensitive=False)?'
+        for name, values, in_any_case in re.findall(choices, envs):
+            if not in_any_case:
+                facts[name] = dict.fromkeys(re.findall(r'"([^"]*)"', values))
         for flag, folder, old in (
             ("--tool-call-parser", "tool_parsers", "entrypoints.openai.tool_parsers"),
             ("--reasoning-parser", "reasoning", "reasoning"),

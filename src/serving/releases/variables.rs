@@ -4,19 +4,29 @@ use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
 use super::{Engine, replacement};
 use crate::diag::suggest;
+use crate::view::pods::is_placeholder;
 
 /// Variables with the prefix of an engine that the launch scripts of KServe's presets read.
 const OF_PRESETS: [&str; 2] = ["VLLM_ADDITIONAL_ARGS", "VLLM_API_SERVER_COUNT"];
 
-/// Judges the names of variables with a prefix of the engine. The path of a verdict is the name.
-pub(crate) fn judge(table: &Engine, release: Release, names: &[&str]) -> Vec<Verdict> {
+/// Judges variables with a prefix of the engine, by their names and texts. The path of a verdict is the name.
+pub(crate) fn judge(table: &Engine, release: Release, all: &[(&str, &str)]) -> Vec<Verdict> {
     let mut judge = Judge::new(table.program, &table.releases, release);
     let index = judge.index();
-    let is_own = |name: &&&str| table.prefixes.iter().any(|prefix| name.starts_with(prefix));
+    let is_own =
+        |(name, _): &&(&str, &str)| table.prefixes.iter().any(|prefix| name.starts_with(prefix));
 
     // Releases before the first with a list of variables are not known.
     let is_listed = !table.env.names(index).is_empty();
-    for name in names.iter().filter(is_own).filter(|_| is_listed) {
+    for (name, value) in all.iter().filter(is_own).filter(|_| is_listed) {
+        // vllm/envs.py, env_with_choices: other values are errors where the variable is read.
+        let known = table.values.get(*name).filter(|_| index.is_some() && !value.is_empty());
+        let known =
+            known.filter(|known| !known.names(index).is_empty() && !known.has(value, index));
+        if let Some(known) = known.filter(|_| !is_placeholder(value)) {
+            let noun = format!("`{name}` value");
+            judge.exists(known, value, value, &noun, name, Kind::Refused);
+        }
         if table.env.has(name, index) || OF_PRESETS.contains(name) {
             continue;
         }

@@ -105,6 +105,21 @@ fn judged(view: &View<'_>) -> Vec<Judged> {
 
 /// Reports images that name no release of the tables, and the release that judges them instead.
 pub(super) fn other_releases(view: &View<'_>, found: &mut Found) {
+    let check = |mut found: Reporter<'_>, image: &str, of: (&str, &Releases), release| {
+        let (program, newest) = (of.0, of.1.newest());
+        let message = match release {
+            _ if !image.contains([':', '@']) || is_placeholder(image) => return,
+            Release::Listed(_) => return,
+            Release::Later => format!(
+                "settings of `{image}` are judged by {program} {newest}, the newest known release"
+            ),
+            Release::Unknown => format!(
+                "settings of `{image}` are judged by no release: it names no release of {program}"
+            ),
+        };
+        found.push(message, "set a tag with a known release, or read the notes of the release");
+    };
+
     for template in &view.templates {
         if let Some(engine) = template.engine.as_ref().filter(|engine| engine.flags.is_some())
             && let Some(table) = engine.program.table()
@@ -112,22 +127,21 @@ pub(super) fn other_releases(view: &View<'_>, found: &mut Found) {
             let image = text(engine.container, "image");
             let release = image::release(image, table.key, &table.releases);
             let found = found.at(template.owner, &engine.path).field("engine.image");
-            unlisted(image, table.program, &table.releases, release, found);
+            check(found, image, (table.program, &table.releases), release);
         }
         if let Some(sidecar) = &template.sidecar {
             let image = text(sidecar.container, "image");
-            let release = release_of(view, &SIDECAR, image);
             let found = found.at(template.owner, &sidecar.path).field("prefill.sidecar-image");
-            unlisted(image, SIDECAR.name, &SIDECAR.releases, release, found);
+            let of = (SIDECAR.name, &SIDECAR.releases);
+            check(found, image, of, release_of(view, &SIDECAR, image));
         }
     }
-
     for picker in &view.pickers {
         let image = text(picker.container, "image");
         let (table, release) = picker_table(view, picker);
         if image::is_of(image, table.program.key) {
             let found = found.at(picker.owner, PICKER_PATH).field("epp.image");
-            unlisted(image, table.program.name, &table.program.releases, release, found);
+            check(found, image, (table.program.name, &table.program.releases), release);
         }
     }
 }
@@ -151,12 +165,14 @@ fn engine_of(template: &Template<'_>, engine: &Engine<'_>) -> Vec<Judged> {
     }
 
     let script = flags.raw.join(" ");
-    let variables = list(engine.container, "env").iter().map(|variable| text(variable, "name"));
+    let variables =
+        list(engine.container, "env").iter().map(|one| (text(one, "name"), text(one, "value")));
     // A launch script may use variables of this prefix for itself.
-    let names: Vec<&str> = variables.clone().filter(|name| !script.contains(name)).collect();
-    let mut of_variables = variables::judge(table, release, &names);
+    let own: Vec<(&str, &str)> =
+        variables.clone().filter(|(name, _)| !script.contains(name)).collect();
+    let mut of_variables = variables::judge(table, release, &own);
     for verdict in &mut of_variables {
-        let index = variables.clone().position(|name| name == verdict.path);
+        let index = variables.clone().position(|(name, _)| name == verdict.path);
         verdict.path = format!(".env[{}]", index.unwrap_or_default());
     }
     placed(code, template.owner, &engine.path, template.args_field(), of_flags)
@@ -236,26 +252,4 @@ fn release_of(view: &View<'_>, program: &GoProgram, image: &str) -> Release {
         Release::Unknown if view.is_generated => program.releases.find(view.profile.version),
         known => known,
     }
-}
-
-/// Reports an image whose release is not in the table of its program.
-fn unlisted(
-    image: &str,
-    program: &str,
-    releases: &Releases,
-    release: Release,
-    mut found: Reporter<'_>,
-) {
-    let message = match release {
-        _ if !image.contains([':', '@']) || is_placeholder(image) => return,
-        Release::Listed(_) => return,
-        Release::Later => format!(
-            "settings of `{image}` are judged by {program} {}, the newest known release",
-            releases.newest()
-        ),
-        Release::Unknown => format!(
-            "settings of `{image}` are judged by no release: it names no release of {program}"
-        ),
-    };
-    found.push(message, "set a tag with a known release, or read the notes of the release");
 }

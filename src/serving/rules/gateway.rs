@@ -40,13 +40,14 @@ fn rule(route: &Manifest, owner: usize, rule: &Json, path: &str, found: &mut Fou
         let message = format!("all backends of a rule of {route} have weight 0");
         of_backends.push(message, "give a backend a weight of 1 or more");
     }
+    // CEL: "RequestRedirect filter must not be used together with backendRefs".
     let is_redirect = |one: &Json| text(one, "type") == "RequestRedirect";
     if !backends.is_empty() && list(rule, "filters").iter().any(is_redirect) {
         let message = format!("a rule of {route} redirects requests, but has backends");
         of_backends.push(message, "remove the backends, or the filter");
     }
 
-    // 0 is no timeout.
+    // CEL: "backendRequest timeout cannot be longer than request timeout"; 0 is no timeout.
     let timeout = |key: &str| seconds(rule.pointer(&format!("/timeouts/{key}"))?.as_str()?);
     let timeouts = timeout("request").zip(timeout("backendRequest"));
     if timeouts.is_some_and(|(all, each)| all > 0.0 && each > all) {
@@ -72,6 +73,7 @@ fn listeners(owner: usize, gateway: &Manifest, found: &mut Found) {
     for (index, listener) in list(gateway.spec(), "listeners").iter().enumerate() {
         let mut found = found.at(owner, format!(".spec.listeners[{index}]"));
         let (name, protocol) = (text(listener, "name"), text(listener, "protocol"));
+        // CEL: "Combination of port, protocol and hostname must be unique for each listener".
         if !seen.insert((number(listener, "port"), protocol, text(listener, "hostname"))) {
             let message = format!(
                 "listener `{name}` of {gateway} has port, protocol and hostname of another one"
@@ -177,6 +179,8 @@ fn backend_of(
     }
     let (name, own) = (text(backend, "name"), route.namespace());
     let namespace = text_or(backend, "namespace", own);
+    // Gateway API, ReferenceGrant: without one, the route gets RefNotPermitted and answers 500. A backend
+    // that is not here comes with its grants.
     let is_here = view.all_named(kind, name, namespace).next().is_some();
     if namespace != own && !own.is_empty() && is_here && !is_granted(view, route, backend) {
         let message =

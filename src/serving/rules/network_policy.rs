@@ -217,6 +217,7 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
             clients.for_each(|client| check(client, &engine, &ports));
         }
     }
+    // The pool of these is in other manifests, but a Gateway still has to reach them.
     for picker in view.pickers.iter().filter(|picker| !served.contains(&picker.owner)) {
         let (picker, ports) = of_picker(picker);
         check(&End::of_gateway("", ""), &picker, &ports);

@@ -258,6 +258,8 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
                 // Resources of devices have a domain, and cannot be overcommitted.
                 let is_device = name.contains('/') && !name.starts_with("kubernetes.io/")
                     || name.starts_with("hugepages-");
+                // A pod with a resource that no node has stays pending. Device plugins may have other names,
+                // so only typing errors count.
                 let is_known = ACCELERATORS.contains(&name.as_str());
                 let near = ACCELERATORS.iter().find(|near| !is_known && is_typo(name, near));
                 let message = match (quantity(request), limit.map(quantity)) {

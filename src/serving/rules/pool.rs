@@ -19,7 +19,13 @@ pub(crate) fn shape(view: &View<'_>, found: &mut Found) {
     for (owner, pool) in view.pools() {
         // Other versions have other fields; `serving-api` checks if they are served.
         if pool.api_version() == view.profile.pool {
-            unique_ports(owner, pool, found);
+            let ports = ports(pool);
+            let unique: BTreeSet<&u32> = ports.iter().collect();
+            if unique.len() < ports.len() {
+                let message = format!("{pool} has a port twice: {}", ranges(&ports));
+                let hint = "write each port once";
+                found.push(owner, ".spec.targetPorts", message, hint).field("topology");
+            }
             picker_reference(view, owner, pool, found);
         }
     }
@@ -141,16 +147,6 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
                 format!("{manifest} has apiVersion {version}, which the picker does not watch");
             found.push(owner, ".apiVersion", message, format!("write `{own}`")).field("api");
         }
-    }
-}
-
-fn unique_ports(owner: usize, pool: &Manifest, found: &mut Found) {
-    let ports = ports(pool);
-    let unique: BTreeSet<&u32> = ports.iter().collect();
-    if unique.len() < ports.len() {
-        let message = format!("{pool} has a port twice: {}", ranges(&ports));
-        let hint = "write each port once";
-        found.push(owner, ".spec.targetPorts", message, hint).field("topology");
     }
 }
 

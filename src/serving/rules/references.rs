@@ -184,6 +184,7 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
             continue;
         }
         // Claims and accounts have no keys: the only one that nothing uses is meant.
+        // An account with a binding is another program's.
         if let ("PersistentVolumeClaim" | "ServiceAccount", [other]) = (*kind, &unused[..])
             && view.bindings_of(other.name(), other).next().is_none()
         {
