@@ -33,6 +33,7 @@ const PROMISES: &[(&str, Check)] = &[
     ("metrics are readable", metrics),
     ("disruption budgets allow a disruption", disruption),
     ("routes lead to the pool", routes),
+    ("policies allow requests", policies),
     ("no request of an account is denied", rights),
 ];
 
@@ -351,11 +352,57 @@ fn routes(state: &State) -> Vec<String> {
     let mut wrong = Vec::new();
     for route in state.release.cluster.list(api, NAMESPACE, "httproutes") {
         for rule in items(&route, "/spec/rules") {
+            if items(rule, "/backendRefs").all(|backend| backend["weight"] == 0) {
+                wrong.push(format!("{}: a rule sends requests to no backend", name(&route)));
+            }
             for backend in items(rule, "/backendRefs") {
                 let (kind, pool) = (&backend["kind"], &state.pool["metadata"]["name"]);
                 if *kind == json!("InferencePool") && backend["name"] != *pool {
                     wrong.push(format!("{}: no InferencePool {}", name(&route), backend["name"]));
                 }
+            }
+        }
+    }
+    wrong
+}
+
+/// NetworkPolicies, which nothing here enforces, allow connections from Gateways to engines and pickers.
+fn policies(state: &State) -> Vec<String> {
+    let cluster = state.release.cluster;
+    let routes = cluster.list("apis/gateway.networking.k8s.io/v1", NAMESPACE, "httproutes");
+    let parents = routes.iter().flat_map(|route| items(route, "/spec/parentRefs"));
+    let gateways: BTreeSet<&str> =
+        parents.map(|parent| parent["namespace"].as_str().unwrap_or(NAMESPACE)).collect();
+    let policies = cluster.list("apis/networking.k8s.io/v1", NAMESPACE, "networkpolicies");
+    let port = &state.pool["spec"]["endpointPickerRef"]["port"]["number"];
+    let of_engines: Vec<Json> =
+        items(&state.pool, "/spec/targetPorts").map(|port| port["number"].clone()).collect();
+
+    let mut wrong = Vec::new();
+    for (pods, ports) in
+        [(state.pool_members(), &of_engines[..]), (state.pickers(), std::slice::from_ref(port))]
+    {
+        for (pod, port, gateway) in pods.iter().flat_map(|pod| {
+            let places = ports.iter().flat_map(|port| gateways.iter().map(move |one| (port, one)));
+            places.map(move |(port, gateway)| (pod, port, gateway))
+        }) {
+            let selects = |policy: &&Json| {
+                is_selected(pod, &policy["spec"]["podSelector"]["matchLabels"])
+                    && items(policy, "/spec/policyTypes").any(|kind| kind == "Ingress")
+            };
+            let allows = |rule: &Json| {
+                let is_port = |one: &Json| one["port"] == *port;
+                let is_gateway = |peer: &Json| {
+                    let label = &peer["namespaceSelector"]["matchLabels"];
+                    label["kubernetes.io/metadata.name"] == **gateway
+                };
+                (rule["ports"].is_null() || items(rule, "/ports").any(is_port))
+                    && (rule["from"].is_null() || items(rule, "/from").any(is_gateway))
+            };
+            let selecting: Vec<&Json> = policies.iter().filter(selects).collect();
+            let mut rules = selecting.iter().flat_map(|policy| items(policy, "/spec/ingress"));
+            if !selecting.is_empty() && !rules.any(allows) {
+                wrong.push(format!("{}: no Gateway in {gateway} reaches port {port}", name(pod)));
             }
         }
     }

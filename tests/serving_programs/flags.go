@@ -11,7 +11,7 @@ import (
 // Flags of vLLM that have no value.
 var switches = []string{
 	"data-parallel-external-lb", "data-parallel-hybrid-lb", "data-parallel-multi-port-external-lb",
-	"enable-expert-parallel", "enable-lora", "headless", "trust-remote-code",
+	"enable-dbo", "enable-eplb", "enable-expert-parallel", "enable-lora", "headless", "trust-remote-code",
 }
 
 // parseFlags returns the flags by name, with dashes; the last value counts, or all of a list.

@@ -18,6 +18,9 @@ func vllm(arguments []string) error {
 		return fmt.Errorf("vllm: unknown command %q", arguments)
 	}
 	flags := parseFlags(arguments[1:])
+	if err := checkExperts(flags); err != nil {
+		return err
+	}
 	group, err := parseGroup(flags)
 	if err != nil {
 		return err
@@ -110,6 +113,29 @@ func vllmDevices(flags map[string]string) (int, error) {
 		}
 	}
 	return ranks * sizes["tensor-parallel-size"] * sizes["pipeline-parallel-size"] / nodes, nil
+}
+
+// allToAll are the names of --all2all-backend in vLLM 0.33 that charts have, and true for those that send
+// while the GPU computes.
+var allToAll = map[string]bool{
+	"allgather_reducescatter": false, "deepep_high_throughput": true, "deepep_low_latency": true, "nixl_ep": true,
+}
+
+// checkExperts returns an error for flags of expert parallelism that vLLM refuses: argparse, ParallelConfig
+// and VllmConfig.
+func checkExperts(flags map[string]string) error {
+	overlaps, known := allToAll[flags["all2all-backend"]]
+	if _, found := flags["all2all-backend"]; found && !known {
+		return fmt.Errorf("argument --all2all-backend: invalid choice: %q", flags["all2all-backend"])
+	}
+	if _, found := flags["enable-dbo"]; found && !overlaps {
+		return fmt.Errorf("microbatching does not support the all2all backend %q", flags["all2all-backend"])
+	}
+	_, balances := flags["enable-eplb"]
+	if _, parallel := flags["enable-expert-parallel"]; balances && !parallel {
+		return fmt.Errorf("enable_expert_parallel must be True to use EPLB")
+	}
+	return nil
 }
 
 // adapters returns the names of --lora-modules: NAME=PATH, or JSON objects.
