@@ -24,8 +24,7 @@ pub(crate) fn judge(table: &Engine, release: Release, all: &[(&str, &str)]) -> V
         let known =
             known.filter(|known| !known.names(index).is_empty() && !known.has(value, index));
         if let Some(known) = known.filter(|_| !is_placeholder(value)) {
-            let noun = format!("`{name}` value");
-            judge.exists(known, value, value, &noun, name, Kind::Refused);
+            judge.exists(known, value, value, &format!("`{name}` value"), name, Kind::Refused);
         }
         if table.env.has(name, index) || OF_PRESETS.contains(name) {
             continue;

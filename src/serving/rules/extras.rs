@@ -2,7 +2,7 @@
 
 use super::super::invariants::Found;
 use super::super::view::pods::{Part, Template, is_placeholder, text, text_or};
-use super::super::view::{Manifest, View};
+use super::super::view::{Manifest, View, group_of};
 use crate::diag::{Code, Severity};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,21 +28,23 @@ fn bounds(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// Returns the apiVersion, kind and name of what an autoscaler scales. KEDA's defaults are those of
+/// Deployments.
+fn reference(scaler: &Manifest) -> Option<(&str, &str, &str)> {
+    let target = scaler.spec().get("scaleTargetRef")?;
+    let kind = text_or(target, "kind", "Deployment");
+    Some((text_or(target, "apiVersion", "apps/v1"), kind, text(target, "name")))
+}
+
 /// Checks that every autoscaler has an existing target that no other one scales.
 pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
     bounds(view, found);
-    // KEDA's default kind is Deployment.
-    let target = |scaler: &'_ Manifest| {
-        let target = scaler.spec().get("scaleTargetRef")?;
-        Some((text_or(target, "kind", "Deployment").to_owned(), text(target, "name").to_owned()))
-    };
     let scalers = || SCALERS.iter().flat_map(|kind| view.of_kind(kind));
-    let scaled: BTreeSet<usize> = scalers()
-        .filter_map(|(_, scaler)| {
-            let (kind, name) = target(scaler)?;
-            Some(view.named(&kind, &name, scaler)?.0)
-        })
-        .collect();
+    let target = |scaler: &Manifest| {
+        reference(scaler).and_then(|(_, kind, name)| view.named(kind, name, scaler))
+    };
+    let scaled: BTreeSet<usize> =
+        scalers().filter_map(|(_, scaler)| Some(target(scaler)?.0)).collect();
     let unscaled = view.engines().filter(|(template, _)| !scaled.contains(&template.owner));
     let namespaces: BTreeSet<&str> =
         unscaled.map(|(template, _)| template.manifest.namespace()).collect();
@@ -50,7 +52,7 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
     let mut seen: BTreeMap<(&str, String), &Manifest> = BTreeMap::new();
     for (owner, scaler) in scalers() {
         let mut of_scaler = found.at(owner, ".spec.scaleTargetRef");
-        let Some((kind, name)) = target(scaler) else { continue };
+        let Some((version, kind, name)) = reference(scaler) else { continue };
         let label = format!("{kind}/{name}");
         // A VariantAutoscaling works together with the autoscaler that reads its metric.
         let is_variant = scaler.kind() == "VariantAutoscaling";
@@ -59,20 +61,22 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
             let message = format!("{scaler} and {other} both scale {label}");
             of_scaler.push(message, "remove one of them");
         }
-        let Some((number, target)) = view.named(&kind, &name, scaler) else {
+        let Some((number, target)) = target(scaler) else {
             // The target may be in other manifests, unless these have an engine that nothing scales.
             let is_meant = namespaces.iter().any(|namespace| scaler.may_be_in(namespace));
-            if is_meant && !is_placeholder(&name) {
+            if is_meant && !is_placeholder(name) {
                 let message = format!("{scaler} scales {label}, which does not exist");
                 of_scaler.push(message, "fix the kind and name");
             }
             continue;
         };
 
-        if view.picker_of(number).is_some() {
+        if group_of(version) != target.group() && !is_variant {
+            let message = format!("{scaler} scales {label} of `{version}`, which does not exist");
+            of_scaler.push(message, format!("write `apiVersion: {}`", target.api_version()));
+        } else if view.picker_of(number).is_some() {
             let message = format!("{scaler} scales the picker {label}");
-            let hint = "raise its resources instead: the picker is stateful";
-            of_scaler.push(message, hint).warning();
+            of_scaler.push(message, "raise its resources: the picker is stateful").warning();
         } else if target.spec().get("replicas").is_some() && !is_variant {
             let message = format!("{label} sets replicas, but is scaled by {scaler}");
             let hint = "remove `replicas`, otherwise every upgrade resets it";

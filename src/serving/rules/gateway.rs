@@ -52,8 +52,7 @@ fn rule(route: &Manifest, owner: usize, rule: &Json, path: &str, found: &mut Fou
     let timeouts = timeout("request").zip(timeout("backendRequest"));
     if timeouts.is_some_and(|(all, each)| all > 0.0 && each > all) {
         let message = format!("timeout `backendRequest` of {route} exceeds `request`");
-        let path = format!("{path}.timeouts");
-        found.push(owner, path, message, "lower `backendRequest`, or raise `request`");
+        found.push(owner, format!("{path}.timeouts"), message, "lower it, or raise `request`");
     }
     for (index, one) in list(rule, "matches").iter().enumerate() {
         let asked = one.get("path").unwrap_or(&Json::Null);

@@ -588,6 +588,9 @@ pub(super) const BREAKING: &[Breaking] = &[
         all.push(json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": {"name": "gateway", "namespace": "models"}, "spec": {"gatewayClassName": "istio", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]}}));
         object(all, "HTTPRoute", "chat")["spec"]["parentRefs"][0]["name"] = json!("gatway");
     }),
+    breaks(Code::ServingAutoscaler, "scales LeaderWorkerSet/chat-decode of `apps/v1`, which does not exist", MP, |all| {
+        all.push(json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": {"name": "chat", "namespace": "models"}, "spec": {"scaleTargetRef": {"kind": "LeaderWorkerSet", "name": "chat-decode"}, "triggers": [{"type": "cron", "metadata": {}}]}}));
+    }),
     breaks(Code::ServingGateway, "NetworkPolicy/only-health does not allow connections from Gateways to port 9002 of Deployment/chat-epp", SINGLE, |all| {
         all.retain(|object| object["kind"] != "InferencePool" && object["kind"] != "NetworkPolicy");
         let pods = object(all, "Deployment", "chat-epp")["spec"]["selector"].clone();
