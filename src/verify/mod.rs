@@ -15,12 +15,9 @@ use crate::config::Config;
 use crate::diag::{Code, Diagnostic, Diagnostics, Severity, quoted};
 use crate::lock::Lock;
 use crate::output::ChartFiles;
-use crate::output::ownership::UPGRADE_REPORT;
-use crate::package::{self, Package};
+use crate::package;
 use crate::pipeline;
 use crate::source::SourceResolver;
-use crate::source::chart::ChartTree;
-use std::path::{Path, PathBuf};
 
 /// The result of comparing a chart with the one that was compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,8 +72,9 @@ pub(crate) fn verify(
     };
 
     // Packaged as `package` does it, so that the digests are those of charts.lock.
-    let package = packaged(name, compiled, diagnostics)?;
-    let mut differences = comparison::files(&files_of(compiled), &subject.files);
+    let ChartFiles { dir, version, files } = compiled;
+    let package = package::package(name, version, dir, files, diagnostics)?;
+    let mut differences = comparison::files(files, &subject.files);
     differences.extend(subject.other_bytes(&package, differences.is_empty()));
     let reasons = subject.reasons(&differences);
     Some(Verification {
@@ -87,19 +85,6 @@ pub(crate) fn verify(
         differences,
         reasons,
     })
-}
-
-/// Returns the files of a chart that are a part of its package. The upgrade report depends on the
-/// other versions in the output directory.
-fn files_of(chart: &ChartFiles) -> ChartTree {
-    let mut files = chart.files.clone();
-    files.remove(UPGRADE_REPORT);
-    files
-}
-
-/// Packages a compiled chart.
-fn packaged(name: &str, chart: &ChartFiles, diagnostics: &mut Diagnostics) -> Option<Package> {
-    package::package(name, &chart.version, &chart.dir, &files_of(chart), diagnostics)
 }
 
 /// Returns the error that the table builds other charts, or another version of this one.
@@ -120,8 +105,7 @@ fn not_built(
         ));
     }
     let names = charts.iter().filter_map(|chart| chart.dir.iter().next());
-    let names: Vec<PathBuf> = names.map(|name| Path::new(name).to_owned()).collect();
-    let names: Vec<String> = names.iter().map(|name| name.display().to_string()).collect();
+    let names: Vec<String> = names.map(|name| name.display().to_string()).collect();
     let message = format!("`{table}` in the configuration builds no chart `{name}`");
     Diagnostic::error(Code::ChartNotFound, message)
         .hint(format!("its charts are {}", quoted(&names).join(", ")))

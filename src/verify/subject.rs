@@ -59,7 +59,7 @@ impl Subject {
         let path = Path::new(argument);
         let (files, form) = if argument.starts_with(SCHEME) {
             in_registry(argument, sources, diagnostics)?
-        } else if path.is_dir() && charts::is_chart(path) {
+        } else if charts::is_chart(path) {
             diagnostics.report(in_directory(path, read(path, out)))?
         } else if path.is_file() {
             diagnostics.report(in_archive(path, argument))?
@@ -267,3 +267,6 @@ fn files_in(archive: &[u8], argument: &str) -> Result<ChartTree, Fatal> {
         found.hint("pass a .tgz with one directory that has a Chart.yaml").into()
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,7 +84,7 @@ fn add(
     };
     collector.limit(entry.size())?;
     let mut content = Vec::new();
-    entry.take(CHART_BYTES + 1).read_to_end(&mut content).map_err(broken)?;
+    entry.read_to_end(&mut content).map_err(broken)?;
     collector.add(inside, content)
 }
 

@@ -42,7 +42,7 @@ pub fn committed(folder: &Path, path: &str) -> Committed {
         let program = if operands.is_empty() { program } else { program.operands(operands) };
         output_of(program).ok()
     };
-    let ignored = ["ls-files", "--others", "--ignored", "--exclude-standard", "-z"];
+    let ignored = ["ls-files", "--others", "--ignored", "--exclude-standard"];
     // Empty unless the file is ignored; it fails outside of a work tree.
     if run(&ignored, &[path]).is_none_or(|ignored| !ignored.is_empty()) {
         return Committed::Unknown;
@@ -51,7 +51,7 @@ pub fn committed(folder: &Path, path: &str) -> Committed {
     if run(&["rev-parse", "--verify", "--quiet", "HEAD"], &[]).is_none() {
         return Committed::Absent;
     }
-    match run(&["ls-tree", "--name-only", "-z"], &["HEAD", path]) {
+    match run(&["ls-tree"], &["HEAD", path]) {
         None => Committed::Unknown,
         Some(list) if list.is_empty() => Committed::Absent,
         Some(_) => match read_revision(folder, "HEAD", path).map(|mut tree| tree.remove(path)) {

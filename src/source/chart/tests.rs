@@ -1,3 +1,5 @@
+mod programs;
+
 use super::*;
 use crate::yaml::{CERTIFICATE_PLACEHOLDER_TEMPLATE, CERTIFICATE_TEMPLATE};
 use flate2::Compression;
@@ -78,6 +80,18 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// Returns a package with a file of zeros before Chart.yaml, whose headers have 512 bytes.
+fn large(bytes: usize) -> Vec<u8> {
+    let header = Archive::new().with("widgets/a", "", |header| header.set_size(bytes as u64));
+    let header = &header.0.get_ref()[..512];
+    let mut package = gzip(header);
+    // Members of gzip, so that the zeros are compressed once.
+    let zeros = gzip(&[0; 1 << 10]);
+    (0..bytes >> 10).for_each(|_| package.extend(&zeros));
+    package.extend(Archive::new().file("widgets/Chart.yaml", CHART).packed());
+    package
+}
+
 /// Returns the paths of the files of a package, or why it is not read.
 fn read(package: &[u8]) -> String {
     match read_archive(package, "widgets.tgz") {
@@ -128,6 +142,7 @@ fn packages_are_read_as_helm_reads_them() {
                 .packed(),
         ),
         ("the mode of a file", chart().with("widgets/a", "", mode(0o100_644)).packed()),
+        ("the mode of a program", chart().with("widgets/a", "", mode(0o100_755)).packed()),
         ("the mode of a link", chart().with("widgets/a", "", mode(0o120_644)).packed()),
         ("the mode of a directory", chart().with("widgets/a", "", mode(0o040_644)).packed()),
         ("star's form", chart().with("widgets/a", "", star).packed()),
@@ -138,6 +153,7 @@ fn packages_are_read_as_helm_reads_them() {
         ("the largest file", chart().with("widgets/a", "", size(CHART_BYTES)).packed()),
         ("a larger file", chart().with("widgets/a", "", size(CHART_BYTES + 1)).packed()),
         ("a file twice", chart().file("widgets/a", "").file("other/a", "").packed()),
+        ("200 MiB before Chart.yaml", large(200 << 20)),
     ] {
         shown += &format!("{what}: {}\n", read(&package));
     }
@@ -508,6 +524,10 @@ fn charts_are_written_as_they_are_read() {
     helm::write(&tree(&files), Form::Directory, &folder).unwrap();
     helm::write(&tree(&files), Form::Package, &package).unwrap();
     assert_eq!(read_folder(&folder).unwrap(), tree(&expected));
+    let stored = flate2::read::GzDecoder::new(fs::File::open(&package).unwrap());
+    for entry in tar::Archive::new(stored).entries().unwrap() {
+        assert_eq!(entry.unwrap().header().mode().unwrap(), 0o644);
+    }
     match read_package(&package) {
         Ok(read) => assert_eq!(read, Some(tree(&expected))),
         Err(error) => panic!("{}", error.message),

@@ -362,3 +362,6 @@ pub(super) fn describe(bytes: &[u8], digest: &Digest) -> Option<Descriptor> {
     let media_type = image::media_type_of(None, bytes)?;
     Some(Descriptor::new(media_type, bytes.len() as u64, digest.clone()))
 }
+
+#[cfg(test)]
+mod tests;

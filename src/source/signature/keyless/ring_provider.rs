@@ -22,9 +22,7 @@ pub(super) fn install() {
 /// Runs a verification in which signatures of the digest of `message` occur.
 pub(super) fn with_message<T>(message: &[u8], verify: impl FnOnce() -> T) -> T {
     MESSAGE.set(message.to_vec());
-    let result = verify();
-    MESSAGE.set(Vec::new());
-    result
+    verify()
 }
 
 #[derive(Debug)]
