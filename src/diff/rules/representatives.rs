@@ -5,6 +5,7 @@
 //! same combinations, so one of them stands for all.
 
 use crate::read::texts;
+use indexmap::IndexMap;
 use serde_json::Value as Json;
 use std::collections::{HashMap, HashSet};
 
@@ -39,22 +40,17 @@ impl<'a, const N: usize> Representatives<'a, N> {
         }
 
         for (kind, chosen) in chosen.iter_mut().enumerate() {
-            let mut places: HashMap<&'a str, Vec<usize>> = HashMap::new();
-            let mut order = Vec::new();
+            let mut places: IndexMap<&'a str, Vec<usize>> = IndexMap::new();
             for (rule, lists) in rules.iter().enumerate() {
                 for entry in lists.get(kind).into_iter().flatten() {
-                    let rules = places.entry(entry).or_insert_with(|| {
-                        order.push(*entry);
-                        Vec::new()
-                    });
+                    let rules = places.entry(entry).or_default();
                     if rules.last() != Some(&rule) {
                         rules.push(rule);
                     }
                 }
             }
             let mut first: HashMap<(&[usize], &str), &'a str> = HashMap::new();
-            for entry in order {
-                let rules = places.get(entry).map(Vec::as_slice).unwrap_or_default();
+            for (entry, rules) in &places {
                 if let Some(key) = key(kind, entry) {
                     chosen.insert(entry, first.entry((rules, key)).or_insert(entry));
                 }
@@ -83,5 +79,136 @@ impl<'a, const N: usize> Representatives<'a, N> {
             let list = list.into_iter().map(|entry| self.one(kind, entry));
             list.filter(|entry| seen.insert(*entry)).collect()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Side;
+    use crate::rules::{rbac, webhook};
+    use serde_json::json;
+
+    fn names(count: usize) -> Vec<String> {
+        (0..count).map(|number| format!("n{number}")).collect()
+    }
+
+    /// Entries that rules know by name stand for themselves, and others for their equals.
+    #[track_caller]
+    fn assert_entries(
+        entries: &Representatives<'_, 4>,
+        own: &[(usize, &[&str])],
+        equal: &[(usize, &str, &str)],
+    ) {
+        for (list, own) in own {
+            for entry in *own {
+                assert_eq!(entries.one(*list, entry), *entry, "in list {list}");
+            }
+        }
+        for (list, entry, other) in equal {
+            assert_eq!((entries.one(*list, entry), entries.one(*list, other)), (*entry, *entry));
+        }
+    }
+
+    #[test]
+    fn equal_entries_of_roles() {
+        let verbs = [
+            "*",
+            "get",
+            "list",
+            "watch",
+            "create",
+            "update",
+            "patch",
+            "delete",
+            "deletecollection",
+            "use",
+            "bind",
+            "escalate",
+            "impersonate",
+            "approve",
+            "sign",
+        ];
+        let all: Vec<&str> = verbs.into_iter().chain(["x", "y"]).collect();
+        let resources = [
+            "*",
+            "*/scale",
+            "roles",
+            "clusterroles",
+            "secrets",
+            "serviceaccounts/token",
+            "ks",
+            "ks/scale",
+            "ls",
+            "ls/scale",
+        ];
+        let rule = json!({
+            "apiGroups": ["", "*", "rbac.authorization.k8s.io", "g", "i", "h"],
+            "resources": resources,
+            "resourceNames": names(10),
+            "verbs": all,
+        });
+        let other = json!({"apiGroups": ["i"], "resources": ["ms"], "verbs": ["get"]});
+        let side = |kind: &str| {
+            let rules = [rule.clone(), other.clone()];
+            let api = "rbac.authorization.k8s.io/v1";
+            let role = json!({"apiVersion": api, "kind": kind, "metadata": {"name": "r"},
+                "rules": rules});
+            Side::new("x", [role], "ns", None)
+        };
+        for kind in ["Role", "ClusterRole"] {
+            let (old, new) = (side(kind), Side::new("x", [], "ns", None));
+            assert_entries(
+                &rbac::entries([&old, &new]),
+                &[
+                    (0, &["", "*", "rbac.authorization.k8s.io", "g", "i"]),
+                    (1, &resources[..8]),
+                    (3, &verbs),
+                ],
+                &[
+                    (0, "g", "h"),
+                    (1, "ks", "ls"),
+                    (1, "ks/scale", "ls/scale"),
+                    (2, "n0", "n9"),
+                    (3, "x", "y"),
+                ],
+            );
+        }
+        let old = side("Thing");
+        assert_entries(&rbac::entries([&old, &old]), &[(0, &["g", "h"])], &[]);
+    }
+
+    #[test]
+    fn equal_entries_of_webhooks() {
+        let mut resources = vec!["*".to_owned(), "ks/*".to_owned(), "ks/scale".to_owned()];
+        resources.extend(names(10_000));
+        let rule = json!({
+            "apiGroups": ["*", "g", "apps", "h", "batch"],
+            "apiVersions": ["*", "v1", "v2"],
+        "resources": resources,
+            "operations": ["CREATE", "UPDATE"],
+        });
+        let webhooks = json!({"webhooks": [{"rules": [rule]}]});
+        assert_entries(
+            &webhook::entries([None, Some(&webhooks)]),
+            &[
+                (0, &["*", "g", "apps"]),
+                (1, &["*"]),
+                (2, &["*", "ks/*", "ks/scale"]),
+                (3, &["CREATE", "UPDATE"]),
+            ],
+            &[(0, "g", "h"), (0, "apps", "batch"), (1, "v1", "v2"), (2, "n0", "n9999")],
+        );
+    }
+
+    #[test]
+    fn only_long_lists_have_representatives() {
+        for (count, other) in [(MOST, "n1"), (MOST + 1, "n0")] {
+            let rule = json!({"a": names(count), "b": ["x"]});
+            let entries = Representatives::of(["a", "b", "c"], [&rule], |_, _| Some(""));
+            assert_eq!(entries.one(0, "n1"), other);
+            let [a, b, c] = entries.lists(&rule);
+            assert_eq!((a.len() == 1, b, c), (count > MOST, vec!["x"], Vec::new()));
+        }
     }
 }

@@ -129,13 +129,13 @@ const LISTS: [&str; 4] = ["apiGroups", "apiVersions", "resources", "operations"]
 type Entries<'j> = Representatives<'j, 4>;
 
 /// Returns the representatives of the entries of the rules of both sides.
-fn entries<'j>(sides: [Option<&'j Json>; 2]) -> Entries<'j> {
+pub(super) fn entries<'j>(sides: [Option<&'j Json>; 2]) -> Entries<'j> {
     let rules = sides.into_iter().flat_map(webhooks).flat_map(|webhook| items(webhook, &["rules"]));
     Representatives::of(LISTS, rules, |list, entry| match list {
         _ if entry.contains(['*', '/']) => None,
-        0 => Some(if is_core(entry) { "core" } else { "" }),
+        0 if is_core(entry) => Some("core"),
         3 => None,
-        _ => Some(""),
+        _ => LISTS.get(list).copied(),
     })
 }
 
@@ -201,13 +201,12 @@ impl<'j> Intercepted<'j> {
             || resources.into_iter().flatten().chain(parents.iter().map(String::as_str));
         let either = |part: usize, text| [Some(text), any(part)].into_iter().flatten();
 
+        // Operations have no wildcard here.
         either(0, group).any(|group| {
             either(1, version).any(|version| {
-                either(3, operation).any(|operation| {
-                    either(4, scope).any(|scope| {
-                        resources().any(|resource| {
-                            self.all.contains(&[group, version, resource, operation, scope])
-                        })
+                either(4, scope).any(|scope| {
+                    resources().any(|resource| {
+                        self.all.contains(&[group, version, resource, operation, scope])
                     })
                 })
             })

@@ -83,7 +83,7 @@ pub(super) fn add_findings(pair: &Pair<'_>, judgement: &mut Judgement<'_>) {
         containers(spec).filter_map(|container| container.get("name")?.as_str()).collect()
     });
     // A new container may replace a removed one and keep its privileges.
-    let went = |fact: &&Fact| !fact.who.is_empty() && !has.contains(fact.who.as_str());
+    let went = |fact: &&Fact| !has.contains(fact.who.as_str());
     let by_gone: HashSet<&str> =
         before.iter().filter(went).map(|fact| fact.what.as_str()).collect();
     let by_whom: HashSet<(&str, &str)> =

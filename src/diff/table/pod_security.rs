@@ -202,6 +202,59 @@ fn pods(at: At, field: &str, value: &Json, lists: &[&str]) -> Of {
     one(deployment)
 }
 
+/// Adds another edit to the pod and its parts, or to the pod alone, before their fields.
+fn with_other_edits(of: Of, value: u8, only_pod: bool) -> Of {
+    let Of::Objects(mut objects) = of else { panic!("objects") };
+    let parts = [
+        "",
+        "/securityContext",
+        "/containers/0",
+        "/containers/0/securityContext",
+        "/initContainers/0",
+        "/initContainers/0/securityContext",
+    ];
+    for part in parts.iter().take(if only_pod { 2 } else { parts.len() }) {
+        let place = format!("/spec/template/spec{part}");
+        if let Some(Json::Object(map)) = objects[0].pointer_mut(&place) {
+            let mut fields = serde_json::Map::from_iter([("a".to_owned(), json!(value))]);
+            fields.append(map);
+            *map = fields;
+        }
+    }
+    Of::Objects(objects)
+}
+
+/// Asserts that no finding about these codes is at one of the other edits.
+#[track_caller]
+fn assert_own_edits(set: &ChangeSet, codes: &[&str]) {
+    let mut count = 0;
+    for (_, change) in set.changes() {
+        let own = change.findings.iter().filter(|finding| codes.contains(&finding.rule.code));
+        for finding in own {
+            assert!(
+                !change.path.to_string().ends_with(".a"),
+                "{}: {}",
+                change.path,
+                finding.reason
+            );
+            count += 1;
+        }
+    }
+    assert!(count > 0, "no {codes:?}");
+}
+
+/// Privileges that most pods and containers have, so that they are no news about new ones.
+fn is_usual(what: &str) -> bool {
+    let usual = [
+        "users of pods are users of their node",
+        "pods get the token",
+        "may write to its root file system",
+        "has no seccomp profile",
+        "keeps the default capabilities",
+    ];
+    usual.iter().any(|start| what.starts_with(start))
+}
+
 /// Returns the risks and what breaks, as `CODE REASON`; of those about access only these.
 fn risks(set: &ChangeSet, only_access: bool) -> Vec<String> {
     let findings = set.changes().flat_map(|(_, change)| &change.findings);
@@ -238,6 +291,15 @@ fn loosened_fields_are_risky_and_tightened_ones_are_not() {
             let found = risks(&diff(loose, tight), true);
             assert_eq!(found, [""; 0], "{field} in {lists:?} tightened");
         }
+
+        // The finding is at the edit of the field, and only rare privileges are news about new pods.
+        let lists: &[&str] = if matches!(at, Pod) { &[] } else { &["containers"] };
+        let [old, new] = [(&tight, 1), (&loose, 2)]
+            .map(|(value, other)| with_other_edits(pods(at, field, value, lists), other, false));
+        assert_own_edits(&diff(old, new), &[code]);
+        let found = risks(&diff(none(), pods(at, field, &loose, lists)), true);
+        let has = found.iter().any(|found| found.ends_with(what));
+        assert_eq!(has, !is_usual(what), "{field} of new pods: {found:?}");
     }
 }
 
@@ -301,6 +363,9 @@ fn users_of_mounted_claims() {
     let expected = "PersistentVolumeClaim a is no longer mounted";
     let found = set.changes().flat_map(|(_, change)| &change.findings);
     assert!(found.into_iter().any(|finding| finding.reason == expected));
+    let [old, new] = [("a", 1), ("b", 2)]
+        .map(|(claim, other)| with_other_edits(side(json!({}), claim), other, true));
+    assert_own_edits(&diff(old, new), &["volume-claim-unused"]);
 }
 
 /// User and `runAsNonRoot` on both sides: what is said about the second one.
@@ -327,6 +392,14 @@ fn users_of_containers() {
     ] {
         let set = diff(context(usual.0, usual.1), context(new.0, new.1));
         assert_eq!(risks(&set, false), expected, "{new:?}");
+        let sides = [(usual, 1), (new, 2)]
+            .map(|((user, root), other)| with_other_edits(context(user, root), other, false));
+        // Where only runAsUser is removed, the field that would forbid root has no edit.
+        if [(Some(0), Some(false)), (None, Some(true))].contains(&new) {
+            let codes = ["pod-privileged", "run-as-non-root-required"];
+            let [old, new] = sides;
+            assert_own_edits(&diff(old, new), &codes);
+        }
     }
 
     // A null is no value: that of the pod counts.
@@ -358,6 +431,26 @@ fn new_pods_and_containers_are_reported_for_rare_privileges() {
     );
     let set = diff(one(usual.clone()), two(rare));
     assert_eq!(risks(&set, true), ["pod-privileged container n is privileged"]);
+    // Also one that another container has.
+    let adds = json!({"add": ["NET_ADMIN"], "drop": ["ALL"]});
+    let other = json!({"name": "n", "securityContext": {"capabilities": adds}});
+    let first = pod(json!({"securityContext": {"capabilities": adds}}), json!({}));
+    let mut both = first.clone();
+    let containers = &mut both["spec"]["template"]["spec"]["containers"];
+    containers.as_array_mut().expect("a list").push(other);
+    let found = risks(&diff(one(first.clone()), one(both)), true);
+    assert!(
+        found.contains(&"pod-capability container n has the capability NET_ADMIN".to_owned()),
+        "{found:?}"
+    );
+    // A container that was there does not get what a removed one had.
+    let removed = json!({"name": "r", "securityContext": {"privileged": true}});
+    let mut before = pod(json!({}), json!({}));
+    let containers = &mut before["spec"]["template"]["spec"]["containers"];
+    containers.as_array_mut().expect("a list").push(removed);
+    let after = confined(json!({"privileged": true}));
+    let expected = ["pod-privileged container c is privileged"];
+    assert_eq!(risks(&diff(one(before), after), true), expected);
     // A container with another name has what the removed one had.
     let renamed =
         |name: &str| container(json!({"name": name, "securityContext": {"privileged": true}}));

@@ -148,9 +148,9 @@ pub(in crate::rules) fn entries<'a>(sides: [&'a Side; 2]) -> Entries<'a> {
         0 if ["", "*", "rbac.authorization.k8s.io"].contains(&entry) => None,
         1 if entry.contains('*') || entry.ends_with("roles") => None,
         1 if ["secrets", "serviceaccounts/token"].contains(&entry) => None,
-        1 => Some(entry.split_once('/').map_or("", |(_, sub)| sub)),
+        1 => Some(entry.split_once('/').unwrap_or_default().1),
         3 if VERBS.contains(&entry) => None,
-        _ => Some(""),
+        _ => LISTS.get(list).copied(),
     })
 }
 

@@ -4,6 +4,7 @@ use super::grants::{Entries, Grant, Wildcards, role_grants};
 use crate::identity::{Pair, Pairs};
 use crate::read::{items, text};
 use crate::{Identity, Side};
+use indexmap::IndexSet;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -90,12 +91,11 @@ impl<'a> EffectivePermissions<'a> {
         renamed: &Renames<'_>,
         entries: &Rc<Entries<'a>>,
     ) -> Self {
-        let mut numbers: HashMap<Identity, usize> = HashMap::new();
+        let mut numbers: IndexSet<Identity> = IndexSet::new();
         let mut roles: BTreeMap<String, RolesByScope<'a>> = BTreeMap::new();
         let mut bound_roles = BTreeSet::new();
         for (role, scope, subjects) in bindings(side, renamed) {
-            let next = numbers.len();
-            let number = *numbers.entry(role.clone()).or_insert(next);
+            let (number, _) = numbers.insert_full(role.clone());
             let role = renamed.0.get(&role).map_or(role, |new| (*new).clone());
             for subject in subjects {
                 let scopes = roles.entry(subject.clone()).or_default();
@@ -129,11 +129,8 @@ impl<'a> EffectivePermissions<'a> {
         }
     }
 
-    fn add_roles(&mut self, side: &'a Side, numbers: HashMap<Identity, usize>) {
-        let mut numbers: Vec<(usize, Identity)> =
-            numbers.into_iter().map(|(role, number)| (number, role)).collect();
-        numbers.sort_unstable();
-        for (number, role) in numbers {
+    fn add_roles(&mut self, side: &'a Side, roles: IndexSet<Identity>) {
+        for (number, role) in roles.into_iter().enumerate() {
             let role = side.objects.get(&role);
             let grants = role.map(|role| role_grants(role, &self.entries)).unwrap_or_default();
             self.wildcards.add(&grants);
@@ -161,7 +158,7 @@ impl<'a> EffectivePermissions<'a> {
     pub(super) fn has(&self, holder: Holder, scope: Scope<'_>, grant: &Grant<'_>) -> bool {
         let Some(scopes) = holder.and_then(|holder| self.holders.get(holder)) else { return false };
         let held = |scope| scopes.get(&scope).is_some_and(|roles| self.cover(roles, grant));
-        held(None) || (scope.is_some() && held(scope))
+        held(None) || held(scope)
     }
 
     /// Returns true if a holder has a permission in any scope.
@@ -241,5 +238,55 @@ impl<'p> Renames<'p> {
     fn subjects(&self) -> BTreeMap<String, String> {
         let accounts = self.0.iter().filter(|(old, _)| old.kind == "ServiceAccount");
         accounts.map(|(old, new)| (old.to_string(), new.to_string())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::rbac::entries;
+    use serde_json::json;
+
+    /// Long lists are compared by representatives, also for what is asked.
+    #[test]
+    fn permissions_of_long_lists() {
+        let verbs: Vec<String> = (0..20_000).map(|number| format!("v{number}")).collect();
+        for (names, expected) in [(json!([]), true), (json!(["a", "b"]), false)] {
+            let rule = json!({"apiGroups": ["g", "h"], "resources": ["ks", "ls"],
+                "resourceNames": names, "verbs": verbs});
+            let api = "rbac.authorization.k8s.io";
+            let object = |kind: &str, rest: Json| {
+                let mut object = json!({"apiVersion": format!("{api}/v1"), "kind": kind,
+                    "metadata": {"name": "r"}});
+                object.as_object_mut().unwrap().extend(rest.as_object().cloned().unwrap());
+                object
+            };
+            let side = Side::new(
+                "x",
+                [
+                    object("ClusterRole", json!({"rules": [rule]})),
+                    object(
+                        "ClusterRoleBinding",
+                        json!({"roleRef": {"kind": "ClusterRole", "name": "r"},
+                            "subjects": [{"kind": "User", "name": "u"}]}),
+                    ),
+                ],
+                "ns",
+                None,
+            );
+            let entries = Rc::new(entries([&side, &side]));
+            let permissions = EffectivePermissions::of(&side, &Renames::none(), &entries);
+            let holder = permissions.holder("User/u");
+            for (group, resource, verb, is_held) in [
+                ("h", "ls", "v7", true),
+                ("g", "ks", "v0", true),
+                ("i", "ls", "v7", false),
+                ("h", "ms", "v7", false),
+                ("h", "ls", "w", false),
+            ] {
+                let may = permissions.may(holder, group, resource, verb);
+                assert_eq!(may, is_held && expected, "{group} {resource} {verb}");
+            }
+        }
     }
 }

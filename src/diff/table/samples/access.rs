@@ -27,6 +27,28 @@ pub(super) fn permissions() -> Vec<Sample> {
             object(RBAC, "RoleBinding", "b", binding),
         ]
     };
+    let in_namespace = |namespace: &str| {
+        let mut binding = binding("RoleBinding", "c", "r", &["a"]);
+        binding["metadata"]["namespace"] = json!(namespace);
+        binding["roleRef"]["kind"] = json!("ClusterRole");
+        vec![binding]
+    };
+    let role_elsewhere = |rules: &[Json]| {
+        let objects = [role("Role", "r", rules), binding("RoleBinding", "b", "r", &["sa"])];
+        let elsewhere = objects.map(|mut object| {
+            object["metadata"]["namespace"] = json!("other");
+            object
+        });
+        elsewhere.to_vec()
+    };
+    let all_apps = |rules: &[Json]| {
+        vec![
+            role("ClusterRole", "r", rules),
+            role("ClusterRole", "all", &[rule(&["apps"], &["*"], &["*"])]),
+            binding("ClusterRoleBinding", "r", "r", &["sa"]),
+            binding("ClusterRoleBinding", "all", "all", &["sa"]),
+        ]
+    };
     let urls = |urls: &[&str]| json!({"nonResourceURLs": urls, "verbs": ["get"]});
     let verbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
     let secrets = rule(&[""], &["secrets"], &["get"]);
@@ -205,6 +227,26 @@ pub(super) fn permissions() -> Vec<Sample> {
             labelled(&["a", "admin", "edit", "view", "one", "two"]),
         ),
         objects("another aggregation", aggregating("one"), aggregating("two")),
+        objects(
+            "a second namespace",
+            elsewhere(json!([account("a")])),
+            [elsewhere(json!([account("a")])), in_namespace("third")].concat(),
+        ),
+        objects(
+            "a rule that another role has by a wildcard",
+            all_apps(&[]),
+            all_apps(std::slice::from_ref(&view)),
+        ),
+        objects(
+            "an account without a namespace",
+            with(json!([])),
+            with(json!([{"kind": "ServiceAccount", "name": "a"}])),
+        ),
+        objects(
+            "a role and its binding in another namespace",
+            role_elsewhere(&[]),
+            role_elsewhere(std::slice::from_ref(&view)),
+        ),
     ]
 }
 
@@ -340,6 +382,17 @@ pub(super) fn admission() -> Vec<Sample> {
         ),
         pair("a list of webhooks", [one(configuration(json!(null))), hooks(&[hook(json!({}))])]),
         pair("a webhook without a name", [hooks(&[]), hooks(&[hook(json!({"name": null}))])]),
+        pair(
+            "a webhook next to one without a name",
+            [
+                hooks(&[hook(json!({})), hook(json!({"name": null}))]),
+                hooks(&[
+                    hook(json!({})),
+                    hook(json!({"name": null})),
+                    hook(json!({"name": "v.g"})),
+                ]),
+            ],
+        ),
         pair("six resources", resources(&["ks"], &["ks", "a", "b", "c", "d", "e", "f"])),
         pair("four labels", selector(json!({"matchLabels": four}), json!({}))),
         pair("an expression", selector(expression("a"), json!({}))),
