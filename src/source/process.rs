@@ -40,7 +40,7 @@ pub(super) struct Program {
     command: Command,
     input: Vec<u8>,
     time: Duration,
-    output_bytes: u64,
+    pub(super) output_bytes: u64,
     memory: Option<u64>,
 }
 

@@ -166,7 +166,7 @@ fn remedy(why: &str, revision: &str) -> String {
 
 /// Prepares `git` so that the configuration of an untrusted repository starts no programs: no
 /// hooks, no file system monitor, no transports, no embedded bare repositories.
-fn git(folder: &Path) -> Result<Program, String> {
+pub(super) fn git(folder: &Path) -> Result<Program, String> {
     // Keep the user's global settings, for example `safe.directory`.
     let own = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "XDG_CONFIG_HOME"];
     if !folder.is_dir() {

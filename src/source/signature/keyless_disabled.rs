@@ -42,3 +42,29 @@ impl Identity {
         match *self {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::PublicKey;
+    use super::*;
+    use crate::config::{IdentityMatch, Text};
+    use crate::diag::{SourceText, Span};
+
+    #[test]
+    fn keys_and_identities_are_errors() {
+        let source = SourceText { name: "n".to_owned(), text: "t".to_owned() };
+        let span = Span::new(&std::sync::Arc::new(source), 0..1);
+        let accepted = CertificateIdentity {
+            identity: IdentityMatch::Exact("a".to_owned()),
+            issuer: "b".to_owned(),
+            roots: Text { text: "roots.json".to_owned(), span },
+        };
+        let error = Identity::read(&accepted, Path::new("")).unwrap_err();
+        let why =
+            "bundle2chart was built without the feature `registry`, which verifies signatures";
+        assert_eq!(error.message, format!("cannot use `roots.json` as `roots`: {why}"));
+        let hint = Some("build bundle2chart with its default features");
+        assert_eq!(error.hint.as_deref(), hint);
+        assert_eq!(PublicKey::read("", b"").unwrap_err(), why);
+    }
+}

@@ -405,6 +405,22 @@ fn artifact_types_of_signatures() {
     }
 }
 
+/// What ring does not verify is an error that names it.
+#[test]
+fn schemes_that_are_not_supported() {
+    use sigstore_verify::crypto::{SigningScheme, default_provider};
+    let keyless = Keyless::read();
+    let roots = keyless.0["roots"][0].to_string();
+    // It installs the provider.
+    keyless.shown(&keyless.table(), roots.as_bytes(), &keyless.0["signatures"]["valid"]);
+    let ring = default_provider();
+    let raw = ring.verify_raw(SigningScheme::MlDsa44, b"", b"", b"").unwrap_err();
+    assert!(raw.to_string().ends_with("MlDsa44"), "{raw}");
+    let scheme = SigningScheme::EcdsaP256Sha256;
+    let of_other = ring.verify_prehashed(scheme, b"", b"another digest", b"").unwrap_err();
+    assert!(of_other.to_string().ends_with("EcdsaP256Sha256 of a digest"), "{of_other}");
+}
+
 /// Keyless signatures by an identity, and two instances of sigstore, of which the first one made them.
 struct Keyless(Json);
 
@@ -622,6 +638,8 @@ fn keyless_signatures() {
         let policy = resolver.policy().unwrap();
         let table = policy.table(&Reference::parse(REPOSITORY).unwrap()).unwrap();
         let Rule::Signed(signers) = &table.rule else { panic!() };
+        let is_expression = signers.describe().starts_with("identities that match `a|b` of the");
+        assert_eq!(is_expression, hint.starts_with("regexp"), "{}", signers.describe());
         assert!(signers.hint("image").contains(hint), "{}", signers.hint("image"));
         assert!(signers.hint("image").ends_with("change `identity` and `issuer`"));
     }

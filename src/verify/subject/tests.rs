@@ -19,6 +19,11 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings}
 data: {user: lamps}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {containers: [{name: web, image: 'registry.example.com/web:latest'}]}
 ";
 
 /// A project with a chart that is built and packaged.
@@ -142,6 +147,10 @@ fn charts_and_what_was_done_to_them() {
     show("no file that the package does not have", CHART, &reports);
 
     show("an edit", CHART, &|project| comment(project, &values));
+    show("a shorter file", CHART, &|project| {
+        let text = fs::read_to_string(project.path(&values)).unwrap();
+        project.write(&values, text.lines().next().unwrap_or_default().as_bytes());
+    });
     show("two edits", CHART, &|project| {
         comment(project, &values);
         fs::remove_file(project.path(&format!("{CHART}/README.md"))).unwrap();
