@@ -141,6 +141,7 @@ mod tests {
             "ks/scale",
             "ls",
             "ls/scale",
+            "ls/token",
         ];
         let rule = json!({
             "apiGroups": ["", "*", "rbac.authorization.k8s.io", "g", "i", "h"],
@@ -148,7 +149,7 @@ mod tests {
             "resourceNames": names(10),
             "verbs": all,
         });
-        let other = json!({"apiGroups": ["i"], "resources": ["ms"], "verbs": ["get"]});
+        let other = json!({"apiGroups": ["i"], "resources": ["ms"], "verbs": ["v"]});
         let side = |kind: &str| {
             let rules = [rule.clone(), other.clone()];
             let api = "rbac.authorization.k8s.io/v1";
@@ -163,6 +164,7 @@ mod tests {
                 &[
                     (0, &["", "*", "rbac.authorization.k8s.io", "g", "i"]),
                     (1, &resources[..8]),
+                    (1, &["ls/token"]),
                     (3, &verbs),
                 ],
                 &[

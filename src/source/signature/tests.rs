@@ -1,5 +1,5 @@
-//! What a signature must say, and what is said about one that is not valid: images in memory, with keys
-//! of our own and the keyless signatures of fixtures/signatures.
+//! Valid signatures, and the errors about others: images in memory, with keys of our own and the keyless
+//! signatures of fixtures/signatures.
 
 #![cfg(feature = "registry")]
 #![expect(clippy::disallowed_methods, reason = "a test")]
@@ -165,7 +165,9 @@ type Recorded = Option<(Signature, Option<String>)>;
 
 /// Returns what is said about an image.
 fn verified(tables: &str, memory: &Memory, root: &Descriptor, recorded: Recorded) -> String {
-    let (resolver, _base) = resolver(tables, &[("vendor.pem", pem(1).as_bytes())]);
+    let (key, roots) = (pem(1), Keyless::read().0["roots"][0].to_string());
+    let files = [("vendor.pem", key.as_bytes()), ("roots.json", roots.as_bytes())];
+    let (resolver, _base) = resolver(tables, &files);
     let (signature, index) = recorded.unzip();
     let digest = root.digest().to_string();
     let pin = signature.as_ref().map(|signature| Pin {
@@ -195,7 +197,7 @@ fn verified(tables: &str, memory: &Memory, root: &Descriptor, recorded: Recorded
     shown.replace(root.digest().digest(), "HEX")
 }
 
-/// Where signatures of an image are found, and which of them count.
+/// Signatures of an image, its index and its platform: recorded ones, and those that are attached.
 #[test]
 fn signatures_of_images() {
     let mut shown = String::new();
@@ -405,7 +407,7 @@ fn artifact_types_of_signatures() {
     }
 }
 
-/// What ring does not verify is an error that names it.
+/// Schemes that ring does not verify are errors that name them.
 #[test]
 fn schemes_that_are_not_supported() {
     use sigstore_verify::crypto::{SigningScheme, default_provider};
@@ -623,6 +625,16 @@ fn keyless_signatures() {
         show(what, &table, &usual, &changed);
     }
     insta::assert_snapshot!(shown);
+
+    // Nothing of an image is used with a signature that is not valid.
+    let mut memory = Memory::default();
+    let image = memory.manifest(&[]);
+    let content = STANDARD.decode(other["payload"].as_str().unwrap()).unwrap();
+    let mut layer = memory.add(SIMPLE_SIGNING_TYPE, &content);
+    layer.set_annotations(serde_json::from_value(other["annotations"].clone()).unwrap());
+    memory.attach(&image, Attachment::Tag, &[layer]);
+    let error = verified(&table, &memory, &image, None);
+    assert!(error.starts_with("signature-invalid: "), "{error}");
 
     let (resolver, _base) = resolver(&table, &[("roots.json", usual.as_bytes())]);
     let signers = &resolver.policy().unwrap().table(&Reference::parse(REPOSITORY).unwrap());
