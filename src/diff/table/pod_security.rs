@@ -212,6 +212,8 @@ fn with_other_edits(of: Of, value: u8, only_pod: bool) -> Of {
         "/containers/0/securityContext",
         "/initContainers/0",
         "/initContainers/0/securityContext",
+        "/containers/0/securityContext/capabilities",
+        "/initContainers/0/securityContext/capabilities",
     ];
     for part in parts.iter().take(if only_pod { 2 } else { parts.len() }) {
         let place = format!("/spec/template/spec{part}");

@@ -14,16 +14,16 @@ name = "settings"
 chart-version = "2.0.0"
 manifests = ["settings.yaml"]
 "#;
+/// A build has a note that no CRD defines the kind Widget.
 const SETTINGS: &str = "\
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings}
 data: {user: lamps}
 ---
-apiVersion: v1
-kind: Pod
+apiVersion: example.com/v1
+kind: Widget
 metadata: {name: web}
-spec: {containers: [{name: web, image: 'registry.example.com/web:latest'}]}
 ";
 
 /// A project with a chart that is built and packaged.

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashSet};
 
 /// One permission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Grant<'a> {
     /// API group; empty for the core group and for URLs.
     pub(super) group: &'a str,
@@ -167,7 +167,7 @@ pub(super) fn grants_of<'a>(rule: &'a Json, entries: &Entries<'a>) -> Vec<Grant<
             }
         }
         for url in texts(rule, &["nonResourceURLs"]) {
-            grants.push(Grant { group: "", resource: url, name: "", verb, url: true });
+            grants.push(Grant { resource: url, verb, url: true, ..Grant::default() });
         }
     }
     grants
