@@ -225,7 +225,7 @@ fn narrowed(context: &RuleContext<'_, '_>, path: &str, keyword: &str, findings: 
     let is_plain = !path.contains(['*', '[']) && !path.is_empty();
     let at = |given| at(given, &path.split('.').collect::<Vec<_>>());
     let fits = given.is_some_and(|given| match keyword {
-        values_schema::REQUIRED => is_plain && at(given).is_some(),
+        values_schema::REQUIRED => at(given).is_some(),
         values_schema::CLOSED => values::refused(context.sides.new).is_empty(),
         _ => is_plain && at(given).is_none(),
     });

@@ -28,7 +28,12 @@ pub(super) fn crd_fields() -> Vec<Sample> {
         |field: &str, inner: Json| json!({field: {"type": "object", "properties": inner}});
     let combined = |list: Json| json!({"a": {"anyOf": list}});
     let long = |length: u64| json!({"type": "string", "minLength": 1, "maxLength": length});
+    let text_default = || field(json!({"type": "string", "default": 1}));
+    let served =
+        ["v1", "v2", "v3", "v4", "v5"].map(|name| version(name, json!({"type": "object"})));
     vec![
+        pair("a CRD with five versions", [none(), versions(&served)]),
+        pair("a CRD with a default that it refuses", [none(), text_default()]),
         pair(
             "another singular name",
             [

@@ -4,7 +4,51 @@ use super::*;
 use crate::ir::UpgradeEdges;
 
 pub(super) fn chart_values() -> Vec<Sample> {
+    let root = |keyword: Json, given: Json| {
+        let mut schema = json!({"type": "object"});
+        join(&mut schema, keyword);
+        with_schema(schema, given)
+    };
+    let for_kubernetes = |values: Json, version: &str| {
+        let kube_version = version.to_owned();
+        Of::Chart(ChartFacts { values, kube_version, ..ChartFacts::default() })
+    };
+    let of = |old: Json, new: Json| [values(old), values(new)];
+    let letters = json!({"enum": ["a", "b", "c", "d", "e", "f", "g", "h"]});
     vec![
+        pair("a first Kubernetes", [kube(""), kube(">=1.30.0-0")]),
+        pair("the same Kubernetes in short", [kube(">=1.25.0-0"), kube(">=1.25")]),
+        pair(
+            "a Kubernetes like the text of a value",
+            [for_kubernetes(json!({"a": ">=1.30.0"}), ""), for_kubernetes(json!({}), ">=1.30.0")],
+        ),
+        pair(
+            "values of each type",
+            of(
+                json!({"a": true, "b": [1], "c": {"x": 1}, "d": null, "e": 1, "f": "x"}),
+                json!({"a": "x", "b": "x", "c": "x", "d": "x", "e": "x", "f": 1}),
+            ),
+        ),
+        pair(
+            "a key in another map",
+            of(
+                json!({"a": {"k": 1, "tag": "x"}, "b": {"k": 1}}),
+                json!({"a": {"k": 1}, "b": {"k": 1, "tag": "y"}}),
+            ),
+        ),
+        pair(
+            "a map in another order elsewhere",
+            of(json!({"a": {"x": 1, "y": 2}}), json!({"b": {"y": 2, "x": 1}})),
+        ),
+        pair(
+            "a bound of all",
+            [root(json!({}), json!({})), root(json!({"maxProperties": 1}), json!({}))],
+        ),
+        pair(
+            "a bound of all for given values",
+            [root(json!({}), json!({})), root(json!({"maxProperties": 1}), json!({"a": {}}))],
+        ),
+        schemas("seven values less", letters, json!({"enum": ["a"]}), json!({})),
         chart("a short text elsewhere", json!({"a": "abc"}), json!({"b": "abc"})),
         chart("a long text elsewhere", json!({"a": "abcd"}), json!({"b": "abcd"})),
         chart("a list elsewhere", json!({"a": [1]}), json!({"b": [1]})),
@@ -127,7 +171,19 @@ pub(super) fn bundles() -> Vec<Sample> {
     let first = || BundleFacts { csv: "w.v1".to_owned(), ..BundleFacts::default() };
     let one = || images(json!([image("a", "r.io/a:1.0.0")]));
     let digest = "r.io/b@sha256:0123456789abcdef0123456789abcdef";
+    let watch = |namespaces: &str, modes: &[&str]| BundleFacts {
+        watch: Some(namespaces.to_owned()),
+        install_modes: Some(modes.iter().map(|mode| (*mode).to_owned()).collect()),
+        ..BundleFacts::default()
+    };
     vec![
+        facts(
+            "all namespaces",
+            watch("own", &["A"]),
+            watch("all", &["A", "B", "C", "D", "E", "F"]),
+        ),
+        facts("other namespaces", watch("a", &[]), watch("a,b", &[])),
+        facts("named namespaces", watch("all", &[]), watch("a", &[])),
         facts(
             "a related image",
             one(),
