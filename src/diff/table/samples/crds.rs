@@ -29,10 +29,76 @@ pub(super) fn crd_fields() -> Vec<Sample> {
     let combined = |list: Json| json!({"a": {"anyOf": list}});
     let long = |length: u64| json!({"type": "string", "minLength": 1, "maxLength": length});
     let text_default = || field(json!({"type": "string", "default": 1}));
+    let refusing = json!({"type": "object", "properties": {
+        "spec": {"type": "object", "properties": {"a": {"type": "string", "default": 1}}}}});
+    let with = |fields: Json| {
+        let mut version = version("v1", json!({"type": "object"}));
+        join(&mut version, fields);
+        version
+    };
+    let list = |schema: Json| field(json!({"type": "array", "items": schema}));
+    let map = |schema: Json| field(json!({"type": "object", "additionalProperties": schema}));
     let served =
         ["v1", "v2", "v3", "v4", "v5"].map(|name| version(name, json!({"type": "object"})));
+    let two = |spec: Json| {
+        let mut spec = spec;
+        spec["versions"] = json!(served[..2]);
+        one(crd(spec))
+    };
     vec![
         pair("a CRD with five versions", [none(), versions(&served)]),
+        pair(
+            "settings of no conversion",
+            [
+                two(json!({"conversion": {"strategy": "None"}})),
+                two(json!({"conversion": {"strategy": "None", "webhook": {}}})),
+            ],
+        ),
+        pair(
+            "another warning of a version",
+            [
+                versions(&[with(json!({"deprecated": true, "deprecationWarning": "a"}))]),
+                versions(&[with(json!({"deprecated": true, "deprecationWarning": "b"}))]),
+            ],
+        ),
+        pair(
+            "four subresources",
+            [
+                versions(&[with(json!({"subresources": {"a": {}, "b": {}, "c": {}, "d": {}}}))]),
+                versions(&[with(json!({}))]),
+            ],
+        ),
+        pair(
+            "a version with a default that it refuses",
+            [versions(&served[..1]), versions(&[served[0].clone(), version("v2", refusing)])],
+        ),
+        pair(
+            "what documents a field",
+            [
+                super::super::text(
+                    json!({"title": "a", "example": "a", "externalDocs": {"url": "a"}}),
+                ),
+                super::super::text(
+                    json!({"title": "b", "example": "b", "externalDocs": {"url": "b"}}),
+                ),
+            ],
+        ),
+        pair(
+            "a schema that was null",
+            [
+                versions(&[version("v1", json!(null))]),
+                versions(&[version("v1", json!({"type": "object"}))]),
+            ],
+        ),
+        pair("another schema of items", [list(json!({"type": "string"})), list(json!(true))]),
+        pair("another schema of values", [map(json!(true)), map(json!({"type": "string"}))]),
+        pair(
+            "a list as the status",
+            [
+                status(json!({"type": "array", "items": {"type": "string"}})),
+                status(json!({"type": "array", "items": {"type": "string", "maxLength": 1}})),
+            ],
+        ),
         pair("a CRD with a default that it refuses", [none(), text_default()]),
         pair(
             "another singular name",
