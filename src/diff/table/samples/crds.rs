@@ -29,6 +29,16 @@ pub(super) fn crd_fields() -> Vec<Sample> {
     let combined = |list: Json| json!({"a": {"anyOf": list}});
     let long = |length: u64| json!({"type": "string", "minLength": 1, "maxLength": length});
     let text_default = || field(json!({"type": "string", "default": 1}));
+    let with_default = |x: &str, y: &str| {
+        json!({"type": "object", "default": {"x": "1", "y": "1"},
+            "properties": {"x": {"type": x}, "y": {"type": y}}})
+    };
+    let preserving = |has_field: bool| {
+        let properties =
+            if has_field { json!({"a": {"type": "string"}, "b": {}}) } else { json!({"b": {}}) };
+        schema(json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+            "properties": properties}))
+    };
     let refusing = json!({"type": "object", "properties": {
         "spec": {"type": "object", "properties": {"a": {"type": "string", "default": 1}}}}});
     let with = |fields: Json| {
@@ -99,6 +109,33 @@ pub(super) fn crd_fields() -> Vec<Sample> {
                 status(json!({"type": "array", "items": {"type": "string", "maxLength": 1}})),
             ],
         ),
+        pair(
+            "two fields below a default",
+            [field(with_default("string", "string")), field(with_default("integer", "integer"))],
+        ),
+        pair(
+            "a default that was refused before",
+            [
+                field(json!({"type": "string", "default": 1})),
+                field(json!({"type": "string", "default": 1, "maxLength": 5})),
+            ],
+        ),
+        pair(
+            "a refused default of items",
+            [
+                field(json!({"type": "array"})),
+                field(json!({"type": "array", "items": {"type": "string", "default": 1}})),
+            ],
+        ),
+        pair(
+            "a refused default of values",
+            [
+                field(json!({"type": "object"})),
+                field(json!({"type": "object",
+                    "additionalProperties": {"type": "string", "default": 1}})),
+            ],
+        ),
+        pair("a removed field of a preserving schema", [preserving(true), preserving(false)]),
         pair("a CRD with a default that it refuses", [none(), text_default()]),
         pair(
             "another singular name",
