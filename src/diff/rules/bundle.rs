@@ -41,10 +41,9 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
     let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
     match (context.shape().as_slice(), old, new) {
         (["watch"], Some(old), Some(new)) => {
-            let watched = |value: &Json| match plain(value).as_str() {
-                "all" => watch::parse("", ""),
-                "own" => watch::parse("own", "own"),
-                names => watch::parse(names, ""),
+            let watched = |value: &Json| {
+                let names = plain(value);
+                watch::parse(if names == "all" { "" } else { &names }, "own")
             };
             findings.extend(watch::change("the chart watches", &watched(old), &watched(new)));
         }

@@ -38,7 +38,8 @@ fn cargo(
     let output = Command::new("cargo")
         .args(arguments)
         .args(crates)
-        .args(["--locked", "--message-format=json"])
+        // Tests of signatures are those of the feature `registry`.
+        .args(["--all-features", "--locked", "--message-format=json"])
         .current_dir(tree)
         .env("CARGO_TARGET_DIR", work.join("build"))
         .env("RUSTFLAGS", "--cap-lints=allow")
