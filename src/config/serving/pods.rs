@@ -3,7 +3,7 @@
 use crate::declare::{Form, Key, Kind, OrDefault, choices, table};
 use crate::diag::Code;
 use crate::forms::{Integer, NAMESPACE_LIMIT, ObjectName, patterns};
-use crate::ir::{is_label_value, label_fault};
+use crate::ir::{is_label_key, is_label_value, label_fault};
 use crate::kubernetes::{Api, ApiList, Strings};
 use crate::reader::{Fields, Reader, as_json};
 use k8s_openapi::api::core::v1::{
@@ -153,16 +153,8 @@ impl Form for Labels {
     ) -> Option<Self::Value> {
         let labels = Annotations::read(reader, key, value)?;
         check_entries(reader, value, &labels, |name, text| {
-            // Kubernetes: the prefix of a label is a DNS subdomain, followed by a slash.
-            let (host, last) = match name.rsplit_once('/') {
-                Some((prefix, last)) => {
-                    let mut labels = prefix.split('.');
-                    (labels.all(|label| label_fault(label, NAMESPACE_LIMIT).is_none()), last)
-                }
-                None => (true, name),
-            };
             let text = text.as_str().unwrap_or_default();
-            let is_label = host && !last.is_empty() && is_label_value(last) && is_label_value(text);
+            let is_label = is_label_key(name) && is_label_value(text);
             let hint = "use at most 63 letters, digits, dashes, dots and underscores";
             (!is_label).then(|| (format!("invalid label `{name}: {text}`"), hint))
         });

@@ -6,7 +6,7 @@ use super::ready::{ChartPhase, Gate, StepGate, Target, TimeLimit, has_phase};
 use crate::declare::{Form, Key, Kind, OrDefault, table, words};
 use crate::diag::{Code, Span};
 use crate::forms::{Namespace, Reference, patterns};
-use crate::ir::{Phase, Release, dns_subdomain, is_label_value};
+use crate::ir::{Phase, Release, is_label_key, is_label_value};
 use crate::reader::{Fields, Node, Reader, as_json, entries};
 use crate::yaml;
 use serde_json::{Map, Value as Json, json};
@@ -161,12 +161,7 @@ impl Form for Pairs {
         let mut pairs = Map::new();
         for ((name, value), range) in entries(value) {
             let Some(text) = value.get_ref().as_str() else { continue };
-            let (prefix, last) =
-                name.rsplit_once('/').map_or((None, name), |(p, last)| (Some(p), last));
-            let is_key = !last.is_empty()
-                && is_label_value(last)
-                && prefix.is_none_or(|prefix| dns_subdomain(prefix).is_ok());
-            if !is_key {
+            if !is_label_key(name) {
                 let message = format!("invalid key {name:?} in `{}`", key.name);
                 let hint = "write it as `NAME` or `DOMAIN/NAME`, with letters, digits, dashes, dots \
                     and underscores";

@@ -31,7 +31,7 @@ pub use expr::{
 pub use identity::{Identity, is_built_in_group};
 pub use map::{Entry, Iter, IterMut, Map};
 pub use names::dns_subdomain;
-pub use names::{is_label, is_label_value, label_fault};
+pub use names::{is_label, is_label_key, is_label_value, label_fault};
 pub use object::{
     ACCOUNT_KEYS, CRD_REPLACES, CRD_VERSION, DEFAULT_ACCOUNT, LASTING_WORKLOADS, OPERANDS, Object,
     ObjectId, Origin, PULL_SECRET, Phase, RELEASE_LABELS, VERSION_METADATA, WORKLOADS, account,

@@ -25,12 +25,23 @@ pub fn is_label(text: &str) -> bool {
 pub fn is_label_value(text: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
     let ends = |c: char| c.is_ascii_alphanumeric();
-    // Values may be empty, keys may not: callers that check keys look for that.
     text.is_empty()
         || text.len() <= 63
             && text.bytes().all(plain)
             && text.starts_with(ends)
             && text.ends_with(ends)
+}
+
+/// Returns true for keys of labels and annotations: like a label's value, with an optional DNS
+/// subdomain and slash before it. Kubernetes reads keys of annotations in lower case.
+pub fn is_label_key(key: &str) -> bool {
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    !name.is_empty()
+        && is_label_value(name)
+        && prefix.is_none_or(|prefix| dns_subdomain(prefix).is_ok())
 }
 
 /// Checks an RFC 1123 subdomain, the form of most object names.
@@ -53,5 +64,35 @@ pub fn dns_subdomain(name: &str) -> Result<(), &'static str> {
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' \
              or '.', and must start and end with an alphanumeric character",
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_labels() {
+        for (key, good) in [
+            ("app", true),
+            ("a.b/C_d", true),
+            ("", false),
+            ("x/", false),
+            ("/x", false),
+            ("X_/y", false),
+            ("a/b/c", false),
+        ] {
+            assert_eq!(is_label_key(key), good, "{key}");
+        }
+    }
+
+    #[test]
+    fn values_of_labels() {
+        let long = "a".repeat(64);
+        for (value, good) in
+            [("", true), ("a.b_C-1", true), ("-a", false), ("a b", false), (long.as_str(), false)]
+        {
+            assert_eq!(is_label_value(value), good, "{value}");
+        }
     }
 }

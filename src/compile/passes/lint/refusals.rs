@@ -12,7 +12,7 @@ use super::super::check_types::{is_given, remediation_hint};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::fields::{below, list};
 use crate::ir::{
-    Map, Number, Object, Unit, Value, dns_subdomain, is_label, is_label_value, push_key,
+    Map, Number, Object, Unit, Value, is_label, is_label_key, is_label_value, push_key,
 };
 use crate::overlay;
 use std::collections::BTreeSet;
@@ -98,18 +98,6 @@ fn is_port_name(text: &str) -> bool {
         && text.bytes().any(|b| b.is_ascii_lowercase())
 }
 
-/// Returns true for valid keys of labels and annotations: like a label's value, with an optional
-/// DNS subdomain and slash before it. Keys of annotations are lower-cased first.
-fn is_key(key: &str) -> bool {
-    let (prefix, name) = match key.split_once('/') {
-        Some((prefix, name)) => (Some(prefix), name),
-        None => (None, key),
-    };
-    !name.is_empty()
-        && is_label_value(name)
-        && prefix.is_none_or(|prefix| dns_subdomain(prefix).is_ok())
-}
-
 /// Labels and annotations of the object or template at `path`.
 ///
 /// Server: `metadata.labels: Invalid value: "a b": a valid label must be an empty string or consist
@@ -123,7 +111,7 @@ fn metadata(faults: &mut Faults<'_>, path: &str, object: &Map) {
             let Value::Text(value) = value else { continue };
             let path = below(&format!("{path}.metadata.{field}"), key);
             let lower = key.to_lowercase();
-            if !is_key(if field == "labels" { key } else { &lower }) {
+            if !is_label_key(if field == "labels" { key } else { &lower }) {
                 faults.add(path, format!("has invalid {word} key `{key}`"));
             } else if field == "labels" && !is_label_value(value) {
                 faults.add(path, format!("has invalid value `{value}` of label `{key}`"));
@@ -527,31 +515,6 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is_port_name(name), good, "{name}");
-        }
-    }
-
-    #[test]
-    fn keys_of_labels() {
-        for (key, good) in [
-            ("app", true),
-            ("a.b/C_d", true),
-            ("", false),
-            ("x/", false),
-            ("/x", false),
-            ("X_/y", false),
-            ("a/b/c", false),
-        ] {
-            assert_eq!(is_key(key), good, "{key}");
-        }
-    }
-
-    #[test]
-    fn values_of_labels() {
-        let long = "a".repeat(64);
-        for (value, good) in
-            [("", true), ("a.b_C-1", true), ("-a", false), ("a b", false), (long.as_str(), false)]
-        {
-            assert_eq!(is_label_value(value), good, "{value}");
         }
     }
 
