@@ -300,8 +300,7 @@ pub(super) fn trace_variables(tracing: &Tracing, service: &str) -> Vec<Json> {
 fn ports(workload: &Workload<'_>, pod: Pod) -> Vec<Json> {
     let mut ports = Vec::new();
     if pod != Pod::Headless {
-        for rank in 0..workload.port_count().min(64) {
-            let name = if rank == 0 { "engine".to_owned() } else { format!("rank-{rank}") };
+        for (rank, name) in workload.ports_by_rank() {
             ports.push(json!({"name": name, "containerPort": workload.engine_port() + rank}));
         }
         if workload.shape.topology == Topology::DpExternal {

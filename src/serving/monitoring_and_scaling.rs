@@ -81,10 +81,8 @@ fn pod_monitor(
     interval: &str,
     labels: &Json,
 ) -> Object {
-    let port = |rank| if rank == 0 { "engine".to_owned() } else { format!("rank-{rank}") };
-    let endpoints: Vec<Json> = (0..workload.port_count().min(64))
-        .map(|rank| json!({"port": port(rank), "path": "/metrics", "interval": interval}))
-        .collect();
+    let endpoint = |(_, port)| json!({"port": port, "path": "/metrics", "interval": interval});
+    let endpoints: Vec<Json> = workload.ports_by_rank().map(endpoint).collect();
     // Headless pods have no metrics; only pods with a server have the label.
     let spec = json!({
         "selector": {"matchLabels": {
@@ -111,7 +109,7 @@ fn policies(
     for workload in workloads {
         serving.extend(workload.ports());
         let first = workload.engine_port();
-        serving.extend((0..workload.port_count().min(64)).map(|rank| first + rank));
+        serving.extend(workload.ports_by_rank().map(|(rank, _)| first + rank));
         if workload.shape.topology == Topology::DpExternal {
             serving.push(super::topology::SUPERVISOR_PORT);
         }
@@ -129,7 +127,7 @@ fn policies(
     let mut picking = vec![rule(route::peers(&policy.gateways), ports(&[picker::PICKER_PORT]))];
     if !policy.monitoring.is_empty() {
         engine.push(rule(route::peers(&policy.monitoring), ports(&serving)));
-        picking.push(rule(route::peers(&policy.monitoring), ports(&[9090])));
+        picking.push(rule(route::peers(&policy.monitoring), ports(&[picker::METRICS_PORT])));
     }
     let api = "networking.k8s.io/v1";
     let spec = |selector: Json, ingress: Vec<Value>| {

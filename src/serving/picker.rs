@@ -16,7 +16,7 @@ pub(super) const PICKER_PORT: u16 = 9002;
 /// Port for health checks.
 const HEALTH_PORT: u16 = 9003;
 /// Port for metrics.
-const METRICS_PORT: u16 = 9090;
+pub(super) const METRICS_PORT: u16 = 9090;
 /// Label that selects the picker's pods.
 pub(super) const SELECTOR: &str = "llm-d-router-gateway";
 

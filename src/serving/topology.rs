@@ -111,9 +111,16 @@ impl<'a> Workload<'a> {
         }
     }
 
+    /// Returns the ranks that have a request port each, and the names of the ports.
+    pub(super) fn ports_by_rank(&self) -> impl Iterator<Item = (u16, String)> + use<> {
+        // More ranks than a pool takes are an error already: the limit bounds what is written.
+        let name = |rank| if rank == 0 { "engine".to_owned() } else { format!("rank-{rank}") };
+        (0..self.port_count().min(64)).map(move |rank| (rank, name(rank)))
+    }
+
     /// Returns the request ports of a pod with a server.
     pub(super) fn ports(&self) -> Vec<u16> {
-        (0..self.port_count().min(64)).map(|rank| SERVING_PORT + rank).collect()
+        self.ports_by_rank().map(|(rank, _)| SERVING_PORT + rank).collect()
     }
 
     /// Returns the engine's first port.

@@ -1,4 +1,4 @@
-//! Values of charts: each one changes what Helm renders, and templates read no others. Of every
+//! Values of charts: each one changes what is rendered, and templates read no others. Of every
 //! chart that this repository holds.
 
 use crate::support::command::Case;
@@ -6,6 +6,8 @@ use crate::support::helm::Helm;
 use crate::support::lamp::CSV_FILE;
 use crate::support::parallel::in_parallel;
 use crate::support::serving_examples;
+use bundle2chart::chart::render_generated;
+use bundle2chart::source::chart::{ChartTree, read_folder};
 use regex::Regex;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
@@ -145,54 +147,71 @@ fn values_and_schema_have_the_same_keys() {
 /// A value that changes what Helm refuses, and only with a cluster: see tests/api_server/crds.rs.
 const WITH_A_CLUSTER: &str = "crds.allowDowngrade";
 
+/// As Helm lays values over defaults.
+fn merge(defaults: &mut Json, values: &Json) {
+    match (defaults, values) {
+        (Json::Object(defaults), Json::Object(values)) => {
+            for (key, value) in values {
+                merge(defaults.entry(key.clone()).or_insert(Json::Null), value);
+            }
+        }
+        (default, value) => default.clone_from(value),
+    }
+}
+
+/// Returns what a chart renders to: that Helm renders the same is the test of tests/suite/charts.rs.
+fn rendered(chart: &Path, files: &ChartTree, given: &[Json]) -> String {
+    let mut values = json(chart, "values.yaml");
+    given.iter().for_each(|given| merge(&mut values, given));
+    let manifests = render_generated(files, "somewhere", &values);
+    let manifests = manifests.unwrap_or_else(|| panic!("{} with {given:?}", chart.display()));
+    manifests.iter().map(|manifest| format!("{}\n---\n", manifest.text)).collect()
+}
+
 #[test]
-fn each_value_changes_what_helm_renders() {
+fn each_value_changes_what_is_rendered() {
     let folder = TempDir::new().expect("a folder");
     let helm = Helm::newest();
-    let render = |chart: &Path, more: &[&str]| {
-        let arguments = ["template", "release", "--namespace", "somewhere"];
-        let start = arguments.iter().map(|argument| (*argument).as_ref());
-        let more = more.iter().map(|argument| (*argument).as_ref());
-        helm.run(start.chain([chart.as_os_str()]).chain(more)).expect_success()
-    };
     let charts = charts();
-    let defaults = in_parallel(&charts, |chart| render(chart, &[]));
-    let mut flips: Vec<_> = charts
-        .iter()
-        .zip(&defaults)
-        .flat_map(|(chart, text)| leaves(chart).into_iter().map(move |leaf| (chart, text, leaf)))
-        .enumerate()
-        .collect();
-    assert!(flips.len() > 150, "{}", flips.len());
-    flips.retain(|(_, (_, _, (keys, _)))| keys.join(".") != WITH_A_CLUSTER);
-    let idle = in_parallel(&flips, |(number, (chart, text, (keys, schema)))| {
-        let with = |name: &str, values: &[Json]| {
-            let mut arguments = Vec::new();
-            for (position, values) in values.iter().enumerate() {
-                let file = folder.path().join(format!("{number}-{name}-{position}.json"));
-                fs::write(&file, values.to_string()).expect("values");
-                arguments.extend(["--values".to_owned(), file.to_str().expect("UTF-8").to_owned()]);
+    let found = in_parallel(&charts, |chart| {
+        let files = read_folder(chart).expect("a chart");
+        let defaults = rendered(chart, &files, &[]);
+        let mut all = leaves(chart);
+        all.retain(|(keys, _)| keys.join(".") != WITH_A_CLUSTER);
+        let other = |(keys, schema): &(Keys, Json)| nested(keys, flipped(schema));
+
+        let idle = all.iter().filter(|leaf| {
+            let own = [other(leaf)];
+            if rendered(chart, &files, &own) != defaults {
+                return false;
             }
-            render(chart, &arguments.iter().map(String::as_str).collect::<Vec<_>>())
-        };
-        let own = nested(keys, flipped(schema));
-        if with("own", std::slice::from_ref(&own)) != **text {
-            return None;
+            // Some have an effect only together with their siblings: a test has an image and a URL.
+            let parent = |keys: &Keys| keys.split_last().map(|(_, parent)| parent.to_vec());
+            let siblings = all.iter().filter(|(keys, _)| keys != &leaf.0);
+            let siblings = siblings.filter(|(keys, _)| parent(keys) == parent(&leaf.0));
+            let without: Vec<Json> = siblings.map(other).collect();
+            let together = [without.clone(), own.to_vec()].concat();
+            rendered(chart, &files, &together) == rendered(chart, &files, &without)
+        });
+        let idle = idle.map(|(keys, _)| format!("{}: {}", chart.display(), keys.join(".")));
+        let idle: Vec<String> = idle.collect();
+
+        // Helm takes all of these values by the schema.
+        let name = chart.to_string_lossy().replace('/', "-");
+        let mut arguments = Vec::new();
+        for (position, leaf) in all.iter().enumerate() {
+            let file = folder.path().join(format!("{name}-{position}.json"));
+            fs::write(&file, other(leaf).to_string()).expect("values");
+            arguments.extend(["--values".to_owned(), file.to_str().expect("UTF-8").to_owned()]);
         }
-        // Some have an effect only together with their siblings: a test has an image and a URL.
-        let parent = keys.split_last().map(|(_, parent)| parent);
-        let mut together: Vec<Json> = leaves(chart)
-            .into_iter()
-            .filter(|(other, _)| other != keys && other.split_last().map(|(_, own)| own) == parent)
-            .map(|(other, schema)| nested(&other, flipped(&schema)))
-            .collect();
-        let without = with("without", &together);
-        together.push(own);
-        (with("together", &together) == without)
-            .then(|| format!("{}: {}", chart.display(), keys.join(".")))
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        helm.template("release", chart, "somewhere", &arguments).expect_success();
+        (all.len(), idle)
     });
-    let idle: Vec<String> = idle.into_iter().flatten().collect();
-    assert!(idle.is_empty(), "values that change nothing:\n{}", idle.join("\n"));
+    let count: usize = found.iter().map(|(count, _)| count).sum();
+    assert!(count > 150, "{count}");
+    let idle: Vec<&String> = found.iter().flat_map(|(_, idle)| idle).collect();
+    assert!(idle.is_empty(), "values that change nothing:\n{idle:#?}");
 }
 
 /// The values that a template reads: `.Values.a.b`, `index .Values "a" "b"`, and the same of the

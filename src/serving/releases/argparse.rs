@@ -7,7 +7,7 @@
 use super::json_flag::JsonFlag;
 use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
-use super::{Engine, Flag, json_flag, ranges, replaced_by, replacement};
+use super::{Engine, Flag, instead, json_flag, ranges};
 use crate::diag::suggest;
 use crate::view::pods::is_placeholder;
 use serde_json::Value as Json;
@@ -333,18 +333,7 @@ impl<'t> Line<'t> {
         let of_table = self.table.flags.find(flag).and_then(|spans| {
             spans.all().rev().map(|spec| spec.instead.as_str()).find(|text| !text.is_empty())
         });
-        if let Some(text) = replacement(self.table.key, flag).or(of_table) {
-            let has = text.strip_prefix("--").is_none_or(|name| {
-                let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
-                self.table.flags.has(&name[..end.unwrap_or(name.len())], index)
-            });
-            let plain = text.starts_with("--") && !text.contains(' ');
-            return has.then(|| if plain { format!("write `{text}`") } else { as_hint(text) });
-        }
-        // The release may be older than the flag: then the setting that it replaced is the right
-        // one.
-        let old = replaced_by(self.table.key, flag).find(|old| self.table.flags.has(old, index))?;
-        Some(format!("write `--{old}`"))
+        instead(self.table.key, flag, of_table, |flag| self.table.flags.has(flag, index))
     }
 
     fn deprecated(&mut self, flag: &str, name: &str) {
@@ -458,11 +447,6 @@ impl<'t> Line<'t> {
             verdict.is_certain &= !(is_open.contains(&flag) && verdict.hint == "remove it");
         }
     }
-}
-
-/// Returns a sentence of replacements.json as a hint.
-fn as_hint(text: &str) -> String {
-    if text.starts_with("--") { format!("see {text}") } else { text.to_owned() }
 }
 
 /// Returns a hint if a flag does not accept the value.

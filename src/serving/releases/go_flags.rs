@@ -5,7 +5,7 @@
 
 use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
-use super::{GoFlag, GoProgram, replaced_by, replacement};
+use super::{GoFlag, GoProgram, instead};
 use crate::diag::suggest;
 use crate::view::pods::is_placeholder;
 
@@ -132,13 +132,7 @@ impl<'t> Line<'t> {
     /// Returns what to write for a flag that the release does not have or will lose.
     fn instead(&self, name: &str) -> Option<String> {
         let index = self.judge.index();
-        let has = |flag: &str| self.program.flags.has(flag, index);
-        if let Some(text) = replacement(self.program.key, name) {
-            let flag = text.trim_start_matches('-').split('=').next().unwrap_or_default();
-            return has(flag).then(|| format!("write `{text}`"));
-        }
-        let old = replaced_by(self.program.key, name).find(|old| has(old))?;
-        Some(format!("write `--{old}`"))
+        instead(self.program.key, name, None, |flag| self.program.flags.has(flag, index))
     }
 
     fn boolean(&mut self, written: &str, value: Option<&str>, next: Option<&str>) {

@@ -324,17 +324,32 @@ pub(super) fn replacement(key: &str, name: &str) -> Option<&'static str> {
     REPLACEMENTS.get(key)?.get(name).map(String::as_str)
 }
 
-/// Returns the settings of a program that a flag replaces.
-pub(super) fn replaced_by<'t>(
+/// Returns what to write for a flag that a release does not have or will lose, if `has` says that the
+/// release has that. `of_table` is what the flag's own description says.
+pub(super) fn instead(
     key: &str,
-    name: &'t str,
-) -> impl Iterator<Item = &'static str> + use<'t> {
-    let all = REPLACEMENTS.get(key).into_iter().flatten();
-    all.filter(move |(_, instead)| {
-        let flag = instead.trim_start_matches('-');
-        flag == name || flag.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
-    })
-    .map(|(old, _)| old.as_str())
+    flag: &str,
+    of_table: Option<&str>,
+    has: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let name = |text: &str| {
+        let name = text.strip_prefix("--")?;
+        let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+        Some(name[..end.unwrap_or(name.len())].to_owned())
+    };
+    if let Some(text) = replacement(key, flag).or(of_table) {
+        let hint = match text.strip_prefix("--") {
+            Some(words) if words.contains(' ') => format!("see {text}"),
+            Some(_) => format!("write `{text}`"),
+            None => text.to_owned(),
+        };
+        return name(text).is_none_or(|name| has(&name)).then_some(hint);
+    }
+
+    // The release may be older than the flag: then the setting that it replaced is the right one.
+    let mut all = REPLACEMENTS.get(key).into_iter().flatten();
+    let (old, _) = all.find(|(old, new)| name(new).as_deref() == Some(flag) && has(old))?;
+    Some(format!("write `--{old}`"))
 }
 
 #[cfg(test)]

@@ -155,13 +155,13 @@ fn refused(role: &Object) -> Option<(usize, String)> {
         } else if urls {
             let key = of_resources?;
             &format!("has both {key} and nonResourceURLs, which need separate rules")
-        } else if rule.get("verbs").is_some() && !any("verbs") {
-            // Without the key, a required field is missing.
-            "has no verbs"
         } else if !any("resources") {
             "has no resources"
         } else if !any("apiGroups") {
             "has no apiGroups"
+        } else if rule.get("verbs").is_some() && !any("verbs") {
+            // Without the key, a required field is missing.
+            "has no verbs"
         } else {
             return None;
         };
