@@ -365,7 +365,6 @@ fn delete(set: &ChangeSet) -> Step {
     step
 }
 
-/// Quotes a word for a shell. Commands are pasted, and third-party charts may contain any text.
 /// Returns the step with the upgrade command and the number of changed objects.
 fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     let count = |action| {

@@ -97,5 +97,5 @@ pub(super) fn account(spec: &Json) -> &str {
 
 /// Returns true for kinds of custom resources.
 pub(super) fn is_custom_kind(id: &Identity) -> bool {
-    !ir::is_built_in_group(&id.group)
+    !ir::may_be_built_in_group(&id.group)
 }

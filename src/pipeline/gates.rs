@@ -2,7 +2,7 @@
 
 use crate::config::{BundleConfig, Gate};
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{LASTING_WORKLOADS, Object, Unit, is_built_in_group};
+use crate::ir::{LASTING_WORKLOADS, Object, Unit, may_be_built_in_group};
 
 /// Reports gates on objects that the chart should contain, but does not.
 ///
@@ -17,7 +17,7 @@ pub(super) fn check(config: &BundleConfig, unit: &Unit, diagnostics: &mut Diagno
         let same_kind: Vec<&Object> =
             unit.objects.iter().filter(|object| gate.target.is_kind_of(object)).collect();
         let is_there = same_kind.iter().any(|object| object.name() == gate.target.name);
-        let is_custom = !is_built_in_group(&gate.target.group);
+        let is_custom = !may_be_built_in_group(&gate.target.group);
         if !is_there && !same_kind.is_empty() && (is_custom || !has_workloads) {
             diagnostics.push(missing(gate, &same_kind));
         }

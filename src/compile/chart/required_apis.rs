@@ -32,7 +32,7 @@ pub fn template(unit: &Unit, name: &str, providers: &Providers) -> Option<String
     let foreign = unit.objects.iter().filter(|object| {
         object.when.is_none() && !is_built_in(object) && own.of_object(object).is_none()
     });
-    // Each API once, whatever the order of the objects.
+    // Each API once, in any order of the objects.
     let apis: BTreeSet<(String, String)> = foreign
         .map(|object| {
             let api = format!("{}/{}", object.api_version(), object.kind());

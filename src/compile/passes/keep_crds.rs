@@ -24,7 +24,7 @@ pub(super) fn keep_crds(unit: &mut Unit, context: &Context, _: &mut Diagnostics)
         if object.kind() != "CustomResourceDefinition" || object.origin == Origin::Stub {
             continue;
         }
-        // Such a CRD is a template, whatever the configuration says.
+        // Such a CRD is a template, also where the configuration sets another placement.
         let rendered = object.has_expression();
         // Helm never deletes or replaces the files of a `crds/` folder, so they need no annotation.
         if !(configured || rendered || object.phase == Phase::Operand) {

@@ -94,21 +94,24 @@ fn hosts(object: &mut Object, context: &Context) {
 
 fn rewrite_hosts(value: &mut Value, context: &Context) {
     let Some(text) = value.as_str() else { return };
-    let mut parts = Vec::new();
-    let mut rest = text;
     // A text may have hosts of several namespaces.
-    let found = |rest: &str| {
-        let namespaces = context.namespaces.iter();
-        namespaces.filter_map(|name| Some((rest.find(&host_suffix(name))?, name.len()))).min()
-    };
-    while let Some((position, length)) = found(rest) {
-        parts.push(Part::Text(rest[..=position].to_owned()));
-        parts.push(Part::ReleaseNamespace);
-        rest = &rest[position + 1 + length..];
+    let mut hosts = Vec::new();
+    for name in &context.namespaces {
+        let suffix = host_suffix(name);
+        let places = text.match_indices(&suffix).map(|(dot, _)| dot + 1);
+        hosts.extend(places.map(|start| (start, start + name.len())));
     }
+    hosts.sort_unstable();
 
+    let mut parts = Vec::new();
+    let mut written = 0;
+    for (start, end) in hosts {
+        parts.push(Part::Text(text[written..start].to_owned()));
+        parts.push(Part::ReleaseNamespace);
+        written = end;
+    }
     if !parts.is_empty() {
-        parts.push(Part::Text(rest.to_owned()));
+        parts.push(Part::Text(text[written..].to_owned()));
         *value = Value::Expr(Expr::Concat(parts));
     }
 }

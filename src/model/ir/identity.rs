@@ -27,8 +27,8 @@ const MOVED_GROUPS: [(&str, &str, &str); 5] = [
     ("extensions", "NetworkPolicy", "networking.k8s.io"),
 ];
 
-/// Returns true for API groups of Kubernetes itself.
-pub fn is_built_in_group(group: &str) -> bool {
+/// Returns true for API groups of Kubernetes itself, and for some of CRDs.
+pub fn may_be_built_in_group(group: &str) -> bool {
     // CRDs of Kubernetes' subprojects have such groups as well (`gateway.networking.k8s.io`), and
     // are taken for built-in kinds: fewer findings are reported.
     !group.contains('.') || group.ends_with(".k8s.io")

@@ -261,7 +261,7 @@ fn signatures_of_images() {
     let failing = Signature { manifest: format!("sha256:{}", "f".repeat(64)), ..own };
     show("recorded in a registry that fails", &unattached, &image, alone(&failing));
 
-    // What cannot be read hides no valid signature, and is told where there is no other reason.
+    // What cannot be read hides no valid signature, and is reported where there is no other reason.
     let unreadable = |memory: &mut Memory| {
         let manifest = memory.manifest(&[]);
         memory.attached.push((image.digest().clone(), Attachment::Tag, manifest.clone()));
@@ -577,7 +577,7 @@ fn keyless_signatures() {
         ("another kind of entry", body("{\"kind\": \"rekord\", \"apiVersion\": \"0.0.1\"}")),
         ("another promise", with_entry("/SignedEntryTimestamp", json!("AAAA"))),
         ("a broken timestamp", time("{")),
-        ("a timestamp of nobody", time("{\"SignedRFC3161Timestamp\": \"AAAA\"}")),
+        ("a timestamp that cannot be read", time("{\"SignedRFC3161Timestamp\": \"AAAA\"}")),
     ] {
         show(what, &table, &usual, &changed);
     }

@@ -251,7 +251,7 @@ fn charts_and_what_was_done_to_them() {
     insta::assert_snapshot!("verify_a_tag", tag);
 }
 
-/// An artifact has an archive and a manifest: the first of them that differs is told.
+/// An artifact has an archive and a manifest: the first of them that differs is reported.
 #[test]
 fn artifacts_differ_as_a_whole() {
     let project = Project::built();

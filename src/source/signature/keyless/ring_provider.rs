@@ -9,7 +9,8 @@ use sigstore_verify::types::HashAlgorithm;
 use std::cell::RefCell;
 
 thread_local! {
-    /// The message whose signature is verified now: *ring* verifies no digests.
+    /// The message of the last call of [`with_message`]: *ring* verifies no digests. It serves for a
+    /// signature only if the digest is its own.
     static MESSAGE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
