@@ -7,20 +7,20 @@ use crate::support::lamp::CONFIG;
 /// Builds the lamp bundle with more in its table. The budget of jq is 1 GiB and 10 s, so the limits
 /// around the program leave room for a worker that uses it up.
 fn build(more: &str) -> (Case, Seen) {
-    build_within(60, more)
+    build_within("-v 1572864 -t 60", more)
 }
 
-/// Builds with `seconds` of CPU time for each process.
-fn build_within(seconds: u32, more: &str) -> (Case, Seen) {
+/// Builds with these limits of the shell for each process. Limits below the budget are reported like it,
+/// and reached sooner.
+fn build_within(limits: &str, more: &str) -> (Case, Seen) {
     let case = Case::with_lamps();
     case.write("bundles.toml", format!("{CONFIG}{more}"));
-    let limits = format!("ulimit -v 1572864 -t {seconds} && exec \"$0\" \"$@\"");
-    let seen = case.shell(&limits, &["build"], &[]);
+    let seen = case.shell(&format!("ulimit {limits} && exec \"$0\" \"$@\""), &["build"], &[]);
     (case, seen)
 }
 
 fn stopped(program: &str, more: &str, causes: &[&str]) {
-    is_stopped(program, build(more), causes);
+    is_stopped(program, build_within("-v 524288 -t 60", more), causes);
 }
 
 /// The program is stopped, by name, for one of the causes, and nothing is written.
@@ -85,9 +85,8 @@ fn patches_are_stopped_too() {
         stopped(patch, &patched(patch), MEMORY);
     }
 
-    // A limit of the shell is lower than the budget, and is told like it.
     let patch = ".a = reduce range(60) as $i ([1]; [., .])";
-    is_stopped(patch, build_within(3, &patched(patch)), TIME);
+    is_stopped(patch, build_within("-v 1572864 -t 3", &patched(patch)), TIME);
 
     // The filter of a patch has a budget of its own, and is named as itself.
     let matches = "[range(1e9)] | true";
@@ -107,7 +106,7 @@ fn an_index_far_beyond_a_list_fills_nothing() {
 #[test]
 fn the_program_that_is_stopped_is_named_among_others() {
     let more = "exclude = ['.kind == \"Route\"', '[range(1e9)] | true', '.kind == \"Job\"']\n";
-    stopped("[range(1e9)] | true", more, MEMORY);
+    is_stopped("[range(1e9)] | true", build(more), MEMORY);
 }
 
 #[test]
