@@ -144,7 +144,8 @@ pub(super) fn devices<'a>(workload: &Workload<'a>) -> Vec<(&'a str, u32)> {
 fn shared_memory(workload: &Workload<'_>) -> Option<String> {
     let config = workload.config;
     // vLLM, multiproc_executor.py: each worker answers through a MessageQueue, and one sends to all of
-    // them. Those of shm_broadcast.py have `max_chunks` 10 with `max_chunk_bytes` 24 MiB, 240 MiB each.
+    // them. Those of workers have 10 chunks of 24 MiB (shm_broadcast.py), 240 MiB each; that to all has 10
+    // of VLLM_MQ_MAX_CHUNK_BYTES_MB, by default 16 MiB, 160 MiB in all.
     let has_devices = config.accelerator.claim_template.is_some();
     let gpu = has_devices || !matches!(config.accelerator.resource, None | Some("google.com/tpu"));
     let gibibytes = workload.devices().div_ceil(4).saturating_add(1).max(2);

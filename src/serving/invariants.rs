@@ -31,7 +31,7 @@ impl std::fmt::Debug for Invariant {
 }
 
 /// A violation of an invariant.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Finding {
     /// Overrides the severity of the invariant.
     pub(super) severity: Option<Severity>,
@@ -62,6 +62,11 @@ impl Finding {
     pub(super) fn note(&mut self) -> &mut Self {
         self.severity = Some(Severity::Note);
         self
+    }
+
+    /// Sets the reason of the CEL rules in Gateway API's CRDs.
+    pub(super) fn rejected(&mut self) -> &mut Self {
+        self.why("the API server rejects the object", "Gateway API, CEL rules")
     }
 
     /// Sets the key of `[[serving]]`.
@@ -100,17 +105,8 @@ impl Found {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) -> &mut Finding {
-        self.all.push(Finding {
-            severity: None,
-            field: None,
-            code: None,
-            why: None,
-            is_incomplete: false,
-            message: message.into(),
-            owner,
-            path: path.into(),
-            hint: hint.into(),
-        });
+        let (message, path, hint) = (message.into(), path.into(), hint.into());
+        self.all.push(Finding { message, owner, path, hint, ..Finding::default() });
         let last = self.all.len() - 1;
         &mut self.all[last]
     }

@@ -121,7 +121,7 @@ pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<
         objects.extend(monitoring_and_scaling::objects(config, &workloads));
         objects
     };
-    // From here on every object is there, whatever module made it: these keys are for all of them.
+    // From here on every object of every module is there: these keys are for all of them.
     pod_fields::add(&mut objects, config, &workloads, &mut values, diagnostics);
     security_contexts::add(&mut objects, &workloads, &mut values);
     for object in &mut objects {

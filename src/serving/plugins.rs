@@ -20,27 +20,18 @@ pub(super) fn is_profile_handler(kind: &str) -> bool {
     kind.ends_with("-profile-handler")
 }
 
-/// Returns the roles that a role filter accepts; `None` in the list means pods without the label.
-/// Returns `None` for plugins that are not role filters.
-pub(super) fn roles(filter: &str) -> Option<&'static [Option<&'static str>]> {
-    match filter {
-        "prefill-filter" => Some(&[
-            Some("prefill"),
-            Some("encode-prefill"),
-            Some("prefill-decode"),
-            Some("both"),
-            Some("encode-prefill-decode"),
-        ]),
-        "decode-filter" => Some(&[
-            Some("decode"),
-            Some("prefill-decode"),
-            Some("both"),
-            Some("encode-prefill-decode"),
-            None,
-        ]),
-        "encode-filter" => {
-            Some(&[Some("encode"), Some("encode-prefill"), Some("encode-prefill-decode")])
+/// Returns true if a filter of endpoints is for pods of this role; `None` for plugins that are not role filters.
+///
+/// Source: llm-d-router, bylabel/roles.go: roles are joined by dashes, `both` is prefill and decode, and pods without
+/// the label decode.
+pub(super) fn accepts(filter: &str, role: Option<&str>) -> Option<bool> {
+    let part = filter.strip_suffix("-filter")?;
+    let accepts = match role {
+        None => part == "decode",
+        Some("both") => part != "encode",
+        Some(role) => {
+            "encode-prefill-decode".contains(role) && role.split('-').any(|one| one == part)
         }
-        _ => None,
-    }
+    };
+    matches!(part, "encode" | "prefill" | "decode").then_some(accepts)
 }

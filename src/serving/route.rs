@@ -1,7 +1,7 @@
 //! HTTPRoute from a Gateway to the pool, and provider-specific objects.
 
 use super::build::{part_of, with_spec};
-use super::releases::go_flags::seconds;
+use super::releases::go_flags::nanoseconds;
 use super::{model_server, picker, pool, topology};
 use crate::config::serving::{RouteConfig, ServingConfig};
 use crate::ir::{Expr, Object, Part, Value, value};
@@ -144,9 +144,9 @@ const FOR_EVER: u64 = 2_147_483_647;
 
 /// Returns a Gateway API duration in whole seconds; 0 means no timeout.
 fn whole_seconds(duration: &str) -> u64 {
-    let seconds = seconds(duration).filter(|seconds| *seconds > 0.0);
+    let all = nanoseconds(duration).filter(|all| *all > 0);
     // Rounded down, the load balancer would end requests that the route still allows.
-    seconds.map_or(FOR_EVER, |seconds| seconds.ceil() as u64)
+    all.map_or(FOR_EVER, |all| u64::try_from(all.div_ceil(1_000_000_000)).unwrap_or(u64::MAX))
 }
 
 /// Returns the AuthPolicy that admits requests with a cluster token for this model.

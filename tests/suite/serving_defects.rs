@@ -211,7 +211,7 @@ const DEFECTS: &[Change] = &[
     defect("route", ONE, "backendRefs: [{name: chat, port: 80}]", "backendRefs: [{name: chat}]", "serving-gateway"),
     defect("route", ONE, "backendRefs: [{group: inference.networking.k8s.io, kind: InferencePool, name: chat}]", "backendRefs: [{group: inference.networking.k8s.io, kind: InferencePool, name: chats}]", "serving-pool-missing"),
     defect("route", ONE, "backendRefs: [{name: chat, port: 80}]", "backendRefs: [{name: chat, port: 80, weight: 0}]", "serving-gateway"),
-    defect("route", ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, ingress: [{from: [{ipBlock: {cidr: 203.0.113.0/24}}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-gateway"),
+    defect("route", ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, ingress: [{from: [{ipBlock: {cidr: 8.8.8.0/24}}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-gateway"),
     defect("route", ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, ingress: [{ports: [{port: 9002, protocol: UDP}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-gateway"),
     defect("route", ONE, ANOTHER, "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: more, namespace: models}\nspec: {gatewayClassName: istio, listeners: [{name: https, port: 443, protocol: HTTPS}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-gateway"),
     defect("route", ONE, ANOTHER, "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: more, namespace: models}\nspec: {gatewayClassName: istio, listeners: [{name: tls, port: 443, protocol: TLS, tls: {mode: Terminate}}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-gateway"),
@@ -260,6 +260,9 @@ const DEFECTS: &[Change] = &[
     defect("ports", PD, "--model-server-port=8200", "--model-server-port=8201", "serving-sidecar"),
     defect("ports", PD, "targetPorts: [{number: 8000}]", "targetPorts: [{number: 8001}]", "serving-pool-ports"),
     defect("ports", PD, "args: [--port=8000, --model", "args: [--port=8200, --model", "serving-port-clash"),
+    defect("route", ONE, ANOTHER, "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: more, namespace: models}\nspec: {gatewayClassName: more, listeners: [{name: tls, port: 443, protocol: TLS}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n", "serving-gateway"),
+    defect("resources", ONE, "          limits: {cpu: \"8\", memory: 64Gi, nvidia.com/gpu: \"2\"}\n          requests: {cpu: \"4\", memory: 32Gi, nvidia.com/gpu: \"2\"}\n", "          limits: {nvdia.com/gpu: 2}\n", "serving-pod"),
+    defect("probe", ONE, "        env:\n", "        env:\n        - {name: VLLM_API_KEY, value: secret}\n", "serving-probe"),
 ];
 
 #[rustfmt::skip]
@@ -350,6 +353,24 @@ const SOUND: &[Change] = &[
     sound(ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, ingress: [{from: [{namespaceSelector: {matchLabels: {team: search}}}]}], egress: [{to: [{podSelector: {matchLabels: {team: search}}}]}, {to: [{ipBlock: {cidr: 10.0.0.0/8}}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
     sound(ONE, "- {name: HF_TOKEN, valueFrom", "- {name: ZONE, valueFrom: {fieldRef: {fieldPath: \"metadata.labels['zone']\"}}}\n        - {name: HF_TOKEN, valueFrom"),
     sound(OTHERS, "--disaggregation-transfer-backend mooncake\n              ports", "\n              ports"),
+    // GKE has certificates in an annotation, AWS in parameters, and other tools fill in ports.
+    sound(ONE, ANOTHER, "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: more, namespace: models, annotations: {networking.gke.io/certmap: more}}\nspec: {gatewayClassName: more, listeners: [{name: https, port: 443, protocol: HTTPS}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
+    sound(ONE, ANOTHER, "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: more, namespace: models}\nspec: {gatewayClassName: more, infrastructure: {parametersRef: {group: gateway.k8s.aws, kind: LoadBalancerConfiguration, name: more}}, listeners: [{name: https, port: 443, protocol: HTTPS}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
+    sound(ONE, ANOTHER, "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: more, namespace: models}\nspec: {gatewayClassName: more, listeners: [{name: a, port: ${PORT_A}, protocol: HTTP}, {name: b, port: ${PORT_B}, protocol: HTTP}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
+    // Kubernetes creates the account `default`, and Terraform others.
+    sound(ONE, "serviceAccountName: chat\n", "serviceAccountName: default\n"),
+    sound(ONE, "serviceAccountName: chat\n", "serviceAccountName: hf-reader\n"),
+    // In standalone mode a proxy in the pod calls the picker.
+    sound(ONE, ANOTHER, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: edge, namespace: models}\nspec:\n  selector: {matchLabels: {app: edge}}\n  template:\n    metadata: {labels: {app: edge}}\n    spec:\n      containers:\n      - name: epp\n        image: ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.10.0@sha256:0000000000000000000000000000000000000000000000000000000000000000\n        args: [--endpoint-selector, app=chat, --endpoint-target-ports, \"8000\", --secure-serving=false]\n      - name: envoy\n        image: envoyproxy/envoy@sha256:0000000000000000000000000000000000000000000000000000000000000000\n        ports: [{containerPort: 8081}]\n---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: edge, namespace: models}\nspec: {podSelector: {matchLabels: {app: edge}}, ingress: [{ports: [{port: 8081}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
+    // Addresses of clusters that are not of the Internet.
+    sound(ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, ingress: [{from: [{ipBlock: {cidr: 198.18.0.0/15}}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
+    sound(ONE, ANOTHER, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, ingress: [{from: [{ipBlock: {cidr: 192.0.2.0/24}}]}]}\n---\napiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\n"),
+    // Names of NVIDIA's device plugins, plugins of vLLM that a script installs, and keys that may be missing.
+    sound(ONE, "          limits: {cpu: \"8\", memory: 64Gi, nvidia.com/gpu: \"2\"}\n          requests: {cpu: \"4\", memory: 32Gi, nvidia.com/gpu: \"2\"}\n", "          limits: {cpu: \"8\", memory: 64Gi, nvidia.com/pgpu: \"2\"}\n          requests: {cpu: \"4\", memory: 32Gi, nvidia.com/pgpu: \"2\"}\n"),
+    sound(PD, "exec vllm serve example/chat-8B \\\n", "pip install own && vllm serve example/chat-8B --load-format own \\\n"),
+    sound(ONE, "        env:\n", "        env:\n        - {name: VLLM_API_KEY, value: \"\"}\n"),
+    sound(ONE, "        env:\n", "        env:\n        - {name: VLLM_API_KEY, valueFrom: {secretKeyRef: {name: key, key: key, optional: true}}}\n"),
+    sound(ONE, "        - --enable-lora\n", "        - --enable-lora\n        - -cc.mode=3\n        - '--kernel-config={\"moe_backend\":\"FlashInfer-Cutlass\",\"ir_op_priority\":{\"rms_norm\":\"vllm_c,native\"}}'\n"),
 ];
 
 fn stack(name: &str) -> String {

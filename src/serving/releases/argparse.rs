@@ -13,12 +13,17 @@ use crate::view::pods::is_placeholder;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// Judges the arguments of an engine at a release.
-pub(crate) fn judge(table: &Engine, release: Release, words: &[String]) -> Vec<Verdict> {
+/// Judges the arguments of an engine at a release; with plugins, registered values are not judged.
+pub(crate) fn judge(
+    table: &Engine,
+    release: Release,
+    words: &[String],
+    has_plugins: bool,
+) -> Vec<Verdict> {
     let judge = Judge::new(table.program, &table.releases, release);
     // A plugin registers parsers of its own.
     let plugin = |word: &String| word.replace('_', "-").contains("-parser-plugin");
-    let has_plugins = words.iter().any(plugin);
+    let has_plugins = has_plugins || words.iter().any(plugin);
     let accepted = table.accepted(judge.index());
     let mut line = Line { table, judge, accepted, has_plugins };
 
@@ -232,7 +237,8 @@ impl<'t> Line<'t> {
 
     /// Returns the name as the parser sees it, and the field after a dot.
     fn normalized<'w>(&self, written: &'w str) -> (String, Option<&'w str>) {
-        if self.table.key != "vllm" || !written.starts_with("--") {
+        // Also a short name may have a field: `-cc.mode=3`.
+        if self.table.key != "vllm" || !written.starts_with("--") && !written.contains('.') {
             return (written.to_owned(), None);
         }
         let dotted = self.table.behaviors.has("dotted_json", self.judge.index());
@@ -346,30 +352,25 @@ impl<'t> Line<'t> {
 
     /// Judges a flag that takes no value.
     fn without_value(&mut self, name: &str, value: Option<&str>, words: &mut Words<'_>) {
-        let is_boolean = |text: &str| {
-            matches!(
-                text.to_ascii_lowercase().as_str(),
-                "true" | "false" | "yes" | "no" | "on" | "off" | "0" | "1"
-            )
-        };
+        let is_true = |text: &str| ["true", "yes", "on", "1"].contains(&text);
+        let is_false = |text: &str| ["false", "no", "off", "0"].contains(&text);
+        let is_boolean = |text: &str| is_true(text) || is_false(text);
 
         // To argparse, the word after the flag is a separate argument.
         let given = match value {
             Some(value) => Some(value),
             None => {
-                let next = words.all.get(words.at).map(String::as_str).filter(|w| is_boolean(w));
+                let next = words.all.get(words.at).map(String::as_str);
+                let next = next.filter(|word| is_boolean(&word.to_ascii_lowercase()));
                 words.at += usize::from(next.is_some());
                 next
             }
         };
 
         if let Some(given) = given.filter(|given| !is_placeholder(given)) {
-            let is_false =
-                matches!(given.to_ascii_lowercase().as_str(), "false" | "no" | "off" | "0");
-            let hint = if is_false {
-                "remove the flag and its value".to_owned()
-            } else {
-                format!("write `{name}`")
+            let hint = match is_false(&given.to_ascii_lowercase()) {
+                true => "remove the flag and its value".to_owned(),
+                false => format!("write `{name}`"),
             };
             let message = format!("flag `{name}` takes no value, but has `{given}`");
             self.judge.push(Kind::Refused, "", message, hint);
@@ -441,10 +442,12 @@ impl<'t> Line<'t> {
         let before = self.judge.verdicts.len();
         let noun = format!("`{name}` value");
         self.judge.exists(names, &found, value, &noun, "", Kind::Refused);
-        // Plugins register names for these (vLLM docs, plugin system), which are no typing errors.
-        let is_open = ["config-format", "kv-cache-dtype", "load-format", "tokenizer-mode"];
+        // Plugins in the image register names for these (vLLM docs, plugin system), also names that vLLM
+        // had before, such as `gguf`; only typing errors are certain.
+        let open =
+            ["config-format", "kv-cache-dtype", "load-format", "quantization", "tokenizer-mode"];
         for verdict in &mut self.judge.verdicts[before..] {
-            verdict.is_certain &= !(is_open.contains(&flag) && verdict.hint == "remove it");
+            verdict.is_certain &= !open.contains(&flag) || verdict.hint.starts_with("did you mean");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Values with named fields: configurations and parameters of pickers.
 
-use super::go_flags::seconds;
+use super::go_flags::nanoseconds;
 use super::verdict::{Judge, Kind};
 use crate::diag::suggest;
 use crate::ir::push_key;
@@ -123,7 +123,7 @@ fn fits(kind: &str, json: &Json) -> bool {
         "float" => json.is_number(),
         "bool" => json.is_boolean(),
         // A time.Duration is decoded from a number of nanoseconds, a metav1.Duration from text.
-        "duration" => json.as_str().and_then(seconds).is_some() || json.is_number(),
+        "duration" => json.as_str().and_then(nanoseconds).is_some() || json.is_number(),
         "quantity" => json.is_string() || json.is_number(),
         "object" => json.is_object(),
         _ => true,

@@ -136,23 +136,10 @@ impl<'t> Line<'t> {
     }
 
     fn boolean(&mut self, written: &str, value: Option<&str>, next: Option<&str>) {
-        let is_boolean = |text: &str| {
-            matches!(
-                text,
-                // The words of strconv.ParseBool.
-                "1" | "t"
-                    | "T"
-                    | "true"
-                    | "TRUE"
-                    | "True"
-                    | "0"
-                    | "f"
-                    | "F"
-                    | "false"
-                    | "FALSE"
-                    | "False"
-            )
-        };
+        // The words of strconv.ParseBool.
+        let words =
+            ["1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False"];
+        let is_boolean = |text: &str| words.contains(&text);
 
         // The next word is not a value: the flag is on, and parsing of flags may end there.
         match (value, next) {
@@ -176,7 +163,7 @@ impl<'t> Line<'t> {
             "int" => value.parse::<i64>().is_ok(),
             "uint" => value.parse::<u64>().is_ok(),
             "float" => value.parse::<f64>().is_ok(),
-            "duration" => seconds(value).is_some(),
+            "duration" => nanoseconds(value).is_some(),
             _ => true,
         };
         if !specs.iter().any(fits) {
@@ -209,30 +196,36 @@ impl<'t> Line<'t> {
     }
 }
 
-/// Units of durations, with their seconds.
-const UNITS: [(&str, f64); 7] = [
-    ("ns", 1e-9),
-    ("us", 1e-6),
-    ("µs", 1e-6),
-    ("ms", 1e-3),
-    ("s", 1.0),
-    ("m", 60.0),
-    ("h", 3_600.0),
+/// Units of durations, with their nanoseconds.
+const UNITS: [(&str, u128); 7] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
 ];
 
-/// Returns the seconds of a duration as Go's `time.ParseDuration` reads it, such as `1h30m`, without its
+/// Returns the nanoseconds of a duration as Go's `time.ParseDuration` reads it, such as `1h30m`, without its
 /// sign; `None` for other text.
-pub(crate) fn seconds(text: &str) -> Option<f64> {
+pub(crate) fn nanoseconds(text: &str) -> Option<u128> {
     let mut rest = text.trim_start_matches(['+', '-']);
     if rest == "0" {
-        return Some(0.0);
+        return Some(0);
     }
-    let mut sum = 0.0;
+    let mut sum = 0u128;
     while !rest.is_empty() {
         let (digits, after) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit() && c != '.')?);
         // `ms` is before `m`, which it begins with: the first unit that fits counts.
         let (unit, scale) = UNITS.iter().find(|(unit, _)| after.starts_with(unit))?;
-        sum += digits.parse::<f64>().ok()? * scale;
+        let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+        // Go needs a digit before or after the point. More than 18 after it are less than a nanosecond.
+        let whole: u128 =
+            format!("{}{whole}", if part.is_empty() { "" } else { "0" }).parse().ok()?;
+        let part: u128 = format!("{part:0<18.18}").parse().ok()?;
+        let part = part * scale / 1_000_000_000_000_000_000;
+        sum = sum.saturating_add(whole.saturating_mul(*scale)).saturating_add(part);
         rest = &after[unit.len()..];
     }
     (!text.is_empty()).then_some(sum)

@@ -80,14 +80,15 @@ impl JsonFlag<'_, '_> {
         let (table, name) = (self.table, self.name);
         let index = self.judge.index();
         // Before, unknown fields were ignored or not, by class.
-        let refuses = index.is_none() || table.behaviors.has("unknown_json_field_refused", index);
+        let refuses = table.behaviors.has("unknown_json_field_refused", index);
         // Without any field in the tables the class is not known, rather than empty.
         let is_class_known = !class.is_empty()
             && table.fields.names(index).iter().any(|key| key.split('.').next() == Some(class));
 
         for (field, value) in object.iter().filter(|_| is_class_known) {
-            // vLLM, EngineArgs.create_speculative_config: dashes are underscores.
-            let is_dashed = class == "SpeculativeConfig";
+            // vLLM, EngineArgs.create_speculative_config: dashes are underscores, since 0.26.
+            let has_dashes = table.behaviors.has("dashes_in_speculative", index);
+            let is_dashed = class == "SpeculativeConfig" && has_dashes;
             let field = &if is_dashed { field.replace('-', "_") } else { field.clone() };
             let key = format!("{class}.{field}");
             // vllm/config/utils.py: `config` makes pydantic dataclasses with `extra="forbid"`.
@@ -165,11 +166,12 @@ impl JsonFlag<'_, '_> {
 /// Returns true if the value is none of those of a field. Members of enumerations are read by their names
 /// in any case, or by their values; `auto` is for the engine to choose.
 fn is_no_choice(spec: &JsonField, value: &Json) -> bool {
-    match (spec.kind.trim_end_matches("|null"), value) {
+    let is_none = |text: &str| !spec.choices.iter().any(|choice| choice == text);
+    match (spec.kind.trim_end_matches("|null"), value.as_str()) {
         ("choice", _) => !spec.choices.contains(value),
-        ("member", Json::String(text)) => {
-            text != "auto" && !spec.choices.contains(&Json::from(text.to_uppercase()))
-        }
+        // vllm/config/kernel.py: validators normalize these before they are compared.
+        ("fold", Some(text)) => is_none(&text.to_lowercase().replace('-', "_")),
+        ("member", Some(text)) => text != "auto" && is_none(&text.to_uppercase()),
         _ => false,
     }
 }

@@ -1,5 +1,6 @@
 //! Kinds of the APIs, and the releases that serve them.
 
+use super::replacement;
 use super::spans::{self, Named, Release, Releases};
 use super::verdict::{Judge, Kind, Verdict};
 use crate::ir::{Value, steps, value_at};
@@ -100,8 +101,11 @@ fn by_schema(object: &Json) -> Vec<Verdict> {
         kind: if fault.dropped { Kind::Ignored } else { Kind::Refused },
         is_certain: true,
         message: format!("`{}` {}", fault.path, fault.message),
+        hint: match replacement(text(object, "kind"), &fault.path) {
+            Some(name) if fault.dropped => format!("rename it to `{name}`"),
+            _ => fault.hint,
+        },
         path: fault.path,
-        hint: fault.hint,
     });
     verdicts.collect()
 }

@@ -6,7 +6,8 @@
 //! (`FIRST..LAST`, both inclusive, either may be empty), with what the program accepts there. The
 //! tables were read from the sources of each release without running them, and contain names, types
 //! and choices only; `update.py` in this folder adds a release. `data/images.json` maps images to
-//! programs and releases, and `data/replacements.json` names what replaces a setting.
+//! programs and releases, `data/replacements.json` names what replaces a setting, and `data/limits.json` has
+//! the limits of numbers.
 
 pub(super) mod argparse;
 pub(super) mod fields;
@@ -64,7 +65,7 @@ pub(super) struct JsonField {
     /// Types, separated by `|`.
     #[serde(rename = "type")]
     pub(super) kind: String,
-    /// Values of the type `choice`; names of the type `member`, of enumerations.
+    /// Values of the types `choice` and `fold`; names of the type `member`, of enumerations.
     #[serde(default)]
     pub(super) choices: Vec<Json>,
 }

@@ -88,8 +88,7 @@ impl Config<'_> {
     fn gates(&mut self, config: &Json) {
         let path = ".featureGates";
         let index = self.judge.index();
-        let takes_values =
-            index.is_none() || self.table.program.behaviors.has("gate_assign", index);
+        let takes_values = self.table.program.behaviors.has("gate_assign", index);
         let gates = &self.table.gates;
         for gate in list(config, "featureGates").iter().filter_map(Json::as_str) {
             let (name, value) = match gate.split_once('=') {

@@ -2,50 +2,32 @@
 //!
 //! Source: the checks of the configuration classes of vLLM and of SGLang's `ServerArgs`; ports: TCP.
 
-/// Flags with limits, by any of their names: a test for numbers outside of them, and the others as text.
-type Limited = (&'static [&'static str], fn(f64) -> bool, &'static str);
+use serde::Deserialize;
+use std::sync::LazyLock;
 
-const LIMITED: &[Limited] = &[
-    (
-        &["gpu-memory-utilization", "device-memory-utilization", "mem-fraction-static"],
-        |share| share <= 0.0 || share > 1.0,
-        "a number greater than 0 and at most 1",
-    ),
-    (
-        &[
-            "port",
-            "data-parallel-rpc-port",
-            "data-parallel-supervisor-port",
-            "master-port",
-            "nccl-port",
-            "disaggregation-bootstrap-port",
-        ],
-        |port| !(0.0..=65_535.0).contains(&port),
-        "a port from 0 to 65535",
-    ),
-    // vLLM fits the length to its memory with -1.
-    (&["max-model-len"], |length| length < 1.0 && length != -1.0, "1 or more, or -1"),
-    (
-        &[
-            "tensor-parallel-size",
-            "tp-size",
-            "pipeline-parallel-size",
-            "pp-size",
-            "data-parallel-size",
-            "dp-size",
-            "expert-parallel-size",
-            "ep-size",
-            "max-num-seqs",
-            "max-num-batched-tokens",
-            "nnodes",
-        ],
-        |count| count < 1.0,
-        "1 or more",
-    ),
-];
+/// Limits of flags.
+#[derive(Debug, Deserialize)]
+struct Limits {
+    /// Their names, those of both engines.
+    flags: Vec<String>,
+    /// A bound that the number itself does not reach.
+    above: Option<f64>,
+    least: Option<f64>,
+    most: Option<f64>,
+    /// A number with a meaning of its own: vLLM fits the length to its memory with -1.
+    also: Option<f64>,
+    /// The limits in messages.
+    text: String,
+}
+
+static LIMITS: LazyLock<Vec<Limits>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("data/limits.json")).unwrap_or_default());
 
 /// Returns the limits of a flag as text, if the number is outside of them.
 pub(super) fn exceeded(flag: &str, value: f64) -> Option<&'static str> {
-    let (_, is_outside, text) = LIMITED.iter().find(|(names, ..)| names.contains(&flag))?;
-    is_outside(value).then_some(*text)
+    let limits = LIMITS.iter().find(|limits| limits.flags.iter().any(|name| name == flag))?;
+    let is_outside = limits.above.is_some_and(|bound| value <= bound)
+        || limits.least.is_some_and(|least| value < least)
+        || limits.most.is_some_and(|most| value > most);
+    (is_outside && limits.also != Some(value)).then_some(limits.text.as_str())
 }

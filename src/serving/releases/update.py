@@ -258,7 +258,7 @@ class Package:
         return [target.id for target in targets if isinstance(target, ast.Name) and target.id[0] != "_"]
 
     def known(self, module, node):
-        """Returns the values that an annotation names beside plain strings: literals and enumerations."""
+        """Returns the values that an annotation names in addition to plain strings: literals and enumerations."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             node = ast.parse(node.value, mode="eval").body
         values = [v for hint in self.hints(module, node) if hint[0] == "literal" for v in hint[1]]
@@ -427,13 +427,24 @@ class Vllm:
                 continue
             public = {field: of for field, of in self.package.fields(*at).items() if field[0] != "_"}
             for field, (module, node) in public.items():
-                spec, classes = self.json_field(at, module, node)
+                spec, classes = self.json_field(at, field, module, node)
                 fields[f"{name}.{field}"] = spec
                 self.inner += classes
                 found += [one[1].name for one in classes if one[1].name not in found]
         return fields
 
-    def json_field(self, at, module, node):
+    def conversions(self, at, field):
+        """Returns the source of the validators that convert a field before pydantic looks at its type."""
+        before = []
+        for node in at[1].body:
+            for call in getattr(node, "decorator_list", ()):
+                text = ast.unparse(call)
+                names = [arg.value for arg in getattr(call, "args", ()) if isinstance(arg, ast.Constant)]
+                if text.startswith("field_validator(") and "mode='before'" in text and {"*", field} & {*names}:
+                    before.append(ast.unparse(node))
+        return "\n".join(before)
+
+    def json_field(self, at, field, module, node):
         """Returns the type of a field as pydantic reads it from JSON, and the classes in it."""
         hints = self.package.hints(module, node)
         literals = [v for hint in hints if hint[0] == "literal" for v in hint[1]]
@@ -447,10 +458,15 @@ class Vllm:
         if members and len(names) == 1:
             return {"type": "|".join(["member", *null]), "choices": members}, []
         kinds = {"dict": "object", "dataclass": "", "class": "any", "literal": "choice"}
+        converted = self.conversions(at, field)
+        if ".lower().replace('-', '_')" in converted:
+            kinds["literal"] = "fold"
         types = [hint[1] if hint[0] == "dataclass" else kinds.get(hint[0], hint[0]) for hint in hints if hint != ("none",)]
+        if "list" in types and ".split(" in converted:
+            types.append("str")
         spec = {"type": "|".join([*dict.fromkeys(types), *null]) or "any"}
         values = [v for v in dict.fromkeys(literals) if v is not None]
-        return {**spec, "choices": values} if "choice" in types else spec, [one for one in classes if one]
+        return {**spec, "choices": values} if {"choice", "fold"} & {*types} else spec, [one for one in classes if one]
 
     def connectors(self, path):
         file = self.package.root / path

@@ -6,7 +6,7 @@ use super::super::releases::verdict::{Kind, Verdict};
 use super::super::releases::{
     self, GIE, GoProgram, LLM_D, SIDECAR, argparse, go_flags, image, kinds, variables,
 };
-use super::super::view::pods::{Engine, Template, is_omni, is_placeholder, list, text};
+use super::super::view::pods::{Engine, Template, is_omni, is_placeholder, list, text, words};
 use super::super::view::{Picker, View};
 use crate::diag::{Code, Severity};
 
@@ -157,7 +157,11 @@ fn engine_of(template: &Template<'_>, engine: &Engine<'_>) -> Vec<Judged> {
 
     let release = image::release(image, table.key, &table.releases);
     let code = Code::ServingEngineFlags;
-    let mut of_flags = argparse::judge(table, release, &flags.raw);
+    // Plugins come as packages, which the script installs or the image has (vLLM docs, plugin system).
+    let installs = words(engine.container).iter().any(|word| word.contains("pip install"));
+    let env = list(engine.container, "env").iter();
+    let has_plugins = installs || env.clone().any(|one| text(one, "name") == "VLLM_PLUGINS");
+    let mut of_flags = argparse::judge(table, release, &flags.raw, has_plugins);
     // Platform plugins of vLLM add flags when it starts.
     if ["tpu", "ascend", "gaudi", "hpu", "neuron"].iter().any(|name| image.contains(name)) {
         let unknown = of_flags.iter_mut().filter(|verdict| verdict.hint == "remove it");
@@ -165,8 +169,7 @@ fn engine_of(template: &Template<'_>, engine: &Engine<'_>) -> Vec<Judged> {
     }
 
     let script = flags.raw.join(" ");
-    let variables =
-        list(engine.container, "env").iter().map(|one| (text(one, "name"), text(one, "value")));
+    let variables = env.map(|one| (text(one, "name"), text(one, "value")));
     // A launch script may use variables of this prefix for itself.
     let own: Vec<(&str, &str)> =
         variables.clone().filter(|(name, _)| !script.contains(name)).collect();

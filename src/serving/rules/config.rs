@@ -258,8 +258,10 @@ fn filters(
     let kinds: Vec<&str> =
         used.filter_map(|used| types.get(text(used, "pluginRef")).copied()).collect();
     for kind in &kinds {
-        let Some(accepted) = plugins::roles(kind) else { continue };
-        if !pods.iter().any(|template| accepted.contains(&template.role())) {
+        let is_for = |template: &&Template<'_>| plugins::accepts(kind, template.role());
+        if plugins::accepts(kind, None).is_some()
+            && !pods.iter().any(|one| is_for(one) == Some(true))
+        {
             let role = kind.trim_end_matches("-filter");
             let message = format!(
                 "profile `{name}` uses `{kind}`, but no pod of {pool} has a role for {role}"

@@ -126,7 +126,7 @@ pub(crate) fn group_size(view: &View<'_>, found: &mut Found) {
 
         let all = engine.number("data-parallel-size", 1);
         let local = engine.number("data-parallel-size-local", 1);
-        // `u64`, because both factors are whatever a stranger wrote.
+        // `u64`, because both factors come from the manifests, and their product may exceed `u32`.
         if let (Some(all), Some(local)) = (all, local)
             && flags.has("data-parallel-size-local")
             && u64::from(local) * u64::from(size) != u64::from(all)

@@ -1,7 +1,7 @@
 //! Invariants of HTTPRoutes and their Gateways.
 
 use super::super::invariants::Found;
-use super::super::releases::go_flags::seconds;
+use super::super::releases::go_flags::nanoseconds;
 use super::super::view::pods::{is_placeholder, list, text, text_or};
 use super::super::view::{Manifest, View};
 use crate::diag::{Severity, suggest};
@@ -14,6 +14,7 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     for (owner, gateway) in view.of_kind("Gateway") {
         listeners(owner, gateway, found);
     }
+    let grants = grants(view);
     for (owner, route) in view.of_kind("HTTPRoute").chain(view.of_kind("GRPCRoute")) {
         for (index, parent) in list(route.spec(), "parentRefs").iter().enumerate() {
             if matches!(text(parent, "kind"), "" | "Gateway") {
@@ -26,7 +27,7 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
             self::rule(route, owner, rule, &path, found);
             for (index, backend) in list(rule, "backendRefs").iter().enumerate() {
                 let path = format!("{path}.backendRefs[{index}]");
-                backend_of(view, route, owner, backend, &path, found);
+                backend_of((view, &grants), route, owner, backend, &path, found);
             }
         }
     }
@@ -44,15 +45,16 @@ fn rule(route: &Manifest, owner: usize, rule: &Json, path: &str, found: &mut Fou
     let is_redirect = |one: &Json| text(one, "type") == "RequestRedirect";
     if !backends.is_empty() && list(rule, "filters").iter().any(is_redirect) {
         let message = format!("a rule of {route} redirects requests, but has backends");
-        of_backends.push(message, "remove the backends, or the filter");
+        of_backends.push(message, "remove the backends, or the filter").rejected();
     }
 
     // CEL: "backendRequest timeout cannot be longer than request timeout"; 0 is no timeout.
-    let timeout = |key: &str| seconds(rule.pointer(&format!("/timeouts/{key}"))?.as_str()?);
+    let timeout = |key: &str| nanoseconds(rule.pointer(&format!("/timeouts/{key}"))?.as_str()?);
     let timeouts = timeout("request").zip(timeout("backendRequest"));
-    if timeouts.is_some_and(|(all, each)| all > 0.0 && each > all) {
+    if timeouts.is_some_and(|(all, each)| all > 0 && each > all) {
         let message = format!("timeout `backendRequest` of {route} exceeds `request`");
-        found.push(owner, format!("{path}.timeouts"), message, "lower it, or raise `request`");
+        let hint = "lower it, or raise `request`";
+        found.push(owner, format!("{path}.timeouts"), message, hint).rejected();
     }
     for (index, one) in list(rule, "matches").iter().enumerate() {
         let asked = one.get("path").unwrap_or(&Json::Null);
@@ -61,7 +63,7 @@ fn rule(route: &Manifest, owner: usize, rule: &Json, path: &str, found: &mut Fou
         if !value.starts_with('/') && !is_pattern && !is_placeholder(value) {
             let message = format!("path `{value}` of {route} does not begin with `/`");
             let path = format!("{path}.matches[{index}].path.value");
-            found.push(owner, path, message, format!("write `/{value}`"));
+            found.push(owner, path, message, format!("write `/{value}`")).rejected();
         }
     }
 }
@@ -69,23 +71,30 @@ fn rule(route: &Manifest, owner: usize, rule: &Json, path: &str, found: &mut Fou
 /// Checks that listeners differ in what they accept, and that those with TLS have a certificate.
 fn listeners(owner: usize, gateway: &Manifest, found: &mut Found) {
     let mut seen = BTreeSet::new();
+    let certificates = "/metadata/annotations/networking.gke.io~1certmap";
+    let is_elsewhere = gateway.text(certificates).is_some()
+        || gateway.spec().pointer("/infrastructure/parametersRef").is_some();
     for (index, listener) in list(gateway.spec(), "listeners").iter().enumerate() {
         let mut found = found.at(owner, format!(".spec.listeners[{index}]"));
         let (name, protocol) = (text(listener, "name"), text(listener, "protocol"));
         // CEL: "Combination of port, protocol and hostname must be unique for each listener".
-        if !seen.insert((number(listener, "port"), protocol, text(listener, "hostname"))) {
+        let key = (number(listener, "port"), protocol, text(listener, "hostname"));
+        let is_known = key.0.is_some() && ![key.1, key.2].into_iter().any(is_placeholder);
+        if is_known && !seen.insert(key) {
             let message = format!(
                 "listener `{name}` of {gateway} has port, protocol and hostname of another one"
             );
-            found.push(message, "use another hostname or port, or one listener");
+            found.push(message, "use another hostname or port, or one listener").rejected();
         }
 
-        // Gateway API, Listener: certificates or options are required for these protocols.
         let tls = listener.get("tls").unwrap_or(&Json::Null);
         let ends = text_or(tls, "mode", "Terminate") == "Terminate";
         let has_none = list(tls, "certificateRefs").is_empty() && tls.get("options").is_none();
+        // CEL: "certificateRefs or options must be specified when mode is Terminate", and "tls mode must be
+        // set for protocol TLS". HTTPS may lack `tls`: GKE and AWS have certificates elsewhere.
+        let is_free = protocol == "HTTPS" && tls.is_null();
         let (what, hint) = match protocol {
-            "HTTPS" | "TLS" if ends && has_none => {
+            "HTTPS" | "TLS" if ends && has_none && !(is_free && is_elsewhere) => {
                 ("no certificate for", "add `tls: {certificateRefs: [{name: SECRET}]}`")
             }
             "HTTP" | "TCP" | "UDP" if !tls.is_null() => {
@@ -93,7 +102,13 @@ fn listeners(owner: usize, gateway: &Manifest, found: &mut Found) {
             }
             _ => continue,
         };
-        found.push(format!("listener `{name}` of {gateway} has {what} {protocol}"), hint);
+        let message = format!("listener `{name}` of {gateway} has {what} {protocol}");
+        let finding = found.push(message, hint);
+        if is_free {
+            finding.warning()
+        } else {
+            finding.rejected()
+        };
     }
 }
 
@@ -161,7 +176,7 @@ fn parent_of(
 }
 
 fn backend_of(
-    view: &View<'_>,
+    (view, grants): (&View<'_>, &BTreeSet<Grant<'_>>),
     route: &Manifest,
     owner: usize,
     backend: &Json,
@@ -181,7 +196,7 @@ fn backend_of(
     // Gateway API, ReferenceGrant: without one, the route gets RefNotPermitted and answers 500. A backend
     // that is not here comes with its grants.
     let is_here = view.all_named(kind, name, namespace).next().is_some();
-    if namespace != own && !own.is_empty() && is_here && !is_granted(view, route, backend) {
+    if namespace != own && !own.is_empty() && is_here && !is_granted(grants, route, backend) {
         let message =
             format!("no ReferenceGrant lets {route} use {kind}/{name} of namespace `{namespace}`");
         let hint = "add a ReferenceGrant in that namespace, or move the route there";
@@ -214,7 +229,7 @@ fn backend_of(
     match number(backend, "port") {
         None if backend.get("port").is_none() => {
             let message = format!("backend Service/{name} of {route} has no port");
-            found.push(owner, path, message, "add `port`, which Services require");
+            found.push(owner, path, message, "add `port`, which Services require").rejected();
         }
         Some(port) if !has(port) && !ports.is_empty() => {
             let message =
@@ -225,22 +240,34 @@ fn backend_of(
     }
 }
 
+/// A permission of a ReferenceGrant: its namespace, group, kind and namespace of the routes, and group, kind
+/// and name of the backends.
+type Grant<'v> = [&'v str; 7];
+
+/// Returns the permissions of all ReferenceGrants.
+fn grants<'a>(view: &View<'a>) -> BTreeSet<Grant<'a>> {
+    let mut all = BTreeSet::new();
+    for (_, grant) in view.of_kind("ReferenceGrant") {
+        for from in list(grant.spec(), "from") {
+            let from = ["group", "kind", "namespace"].map(|key| text(from, key));
+            for to in list(grant.spec(), "to") {
+                let [group, kind, name] = ["group", "kind", "name"].map(|key| text(to, key));
+                all.insert([grant.namespace(), from[0], from[1], from[2], group, kind, name]);
+            }
+        }
+    }
+    all
+}
+
 /// Returns true if a ReferenceGrant in the namespace of a backend is for it and the route.
-fn is_granted(view: &View<'_>, route: &Manifest, backend: &Json) -> bool {
-    let is_from = |one: &Json| {
-        text(one, "group") == route.group()
-            && text(one, "kind") == route.kind()
-            && text(one, "namespace") == route.namespace()
-    };
-    let is_to = |one: &Json| {
-        text(one, "group") == text(backend, "group")
-            && text(one, "kind") == text_or(backend, "kind", "Service")
-            && ["", text(backend, "name")].contains(&text(one, "name"))
-    };
-    view.of_kind("ReferenceGrant").any(|(_, grant)| {
-        grant.may_be_in(text(backend, "namespace"))
-            && list(grant.spec(), "from").iter().any(is_from)
-            && list(grant.spec(), "to").iter().any(is_to)
+fn is_granted(grants: &BTreeSet<Grant<'_>>, route: &Manifest, backend: &Json) -> bool {
+    let (group, kind) = (text(backend, "group"), text_or(backend, "kind", "Service"));
+    // Without a name a grant is for all backends of a kind; a namespace may be set when it is applied.
+    ["", text(backend, "namespace")].iter().any(|own| {
+        ["", text(backend, "name")].iter().any(|name| {
+            let from = [route.group(), route.kind(), route.namespace()];
+            grants.contains(&[*own, from[0], from[1], from[2], group, kind, *name])
+        })
     })
 }
 

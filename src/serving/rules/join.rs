@@ -4,7 +4,9 @@ use super::super::invariants::Found;
 use super::super::releases::{VLLM, image};
 use super::super::view::View;
 use super::super::view::flags::Flags;
-use super::super::view::pods::{Engine, Part, Program, Template, list, starts_ray, text};
+use super::super::view::pods::{
+    Engine, Part, Program, Template, accelerators, list, starts_ray, text,
+};
 use super::engine::supervisor;
 
 /// vLLM flags with which data-parallel ranks have their own servers.
@@ -154,10 +156,16 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
             |flag: &str| batch.zip(tokens(flag)).is_some_and(|(batch, most)| batch < most);
         let rpc = engine.number("data-parallel-rpc-port", 0).filter(|port| *port > 0);
 
-        // vLLM, VllmConfig: only these send while the GPU computes; on ROCm there are others.
+        // vLLM, VllmConfig: only these send while the GPU computes, NIXL since 0.24; on ROCm there are
+        // others.
+        let image = text(engine.container, "image");
+        let index = VLLM.releases.index(image::release(image, VLLM.key, &VLLM.releases));
+        let has_nixl = VLLM.behaviors.has("dbo_nixl", index);
         let backend = flags.text("all2all-backend");
-        let overlaps = backend.is_none_or(|one| one.starts_with("deepep") || one == "nixl_ep")
-            || text(engine.container, "image").contains("rocm");
+        let overlaps = backend
+            .is_none_or(|one| one.starts_with("deepep") || one == "nixl_ep" && has_nixl)
+            || image.contains("rocm")
+            || accelerators(engine.container).is_some_and(|(name, _)| name == "amd.com/gpu");
 
         let by_rank = engine.has_port_for_each_rank();
         let local = engine.number("data-parallel-size-local", 1);

@@ -84,9 +84,8 @@ pub(crate) fn container(view: &View<'_>, found: &mut Found) {
             let mut names = vec!["main"];
             for (_, preset) in &known {
                 let pod = preset.json.pointer(&format!("/spec/{part}")).unwrap_or(&Json::Null);
-                names.extend(
-                    list(pod, "containers").iter().map(|container| text(container, "name")),
-                );
+                let of_preset = list(pod, "containers").iter();
+                names.extend(of_preset.map(|container| text(container, "name")));
             }
             if containers.iter().any(|container| names.contains(&text(container, "name"))) {
                 continue;

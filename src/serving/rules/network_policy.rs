@@ -5,6 +5,7 @@ use super::super::view::pods::{Template, all_containers, list, port_number, text
 use super::super::view::{Manifest, Picker, View, labels_at};
 use super::picker::{behind, service_of};
 use super::selector::{Known, is_for_pods, requirements};
+use crate::diag::Severity;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -78,20 +79,23 @@ pub(super) fn report<'f>(
     found: &'f mut Found,
 ) -> Option<&'f mut Finding> {
     let blocked = |port: &u32| Some((*port, blocking(view, client, server, *port)?));
-    let (port, (owner, policy, rules)) = ports.iter().find_map(blocked)?;
+    let (port, (owner, policy, rules, has_blocks)) = ports.iter().find_map(blocked)?;
     let message = format!("{policy} does not allow {}", what.replace("PORT", &port.to_string()));
     let hint = format!("add a rule to `{rules}`");
-    Some(found.push(owner, format!(".spec.{rules}"), message, hint).field("network-policy"))
+    let finding = found.push(owner, format!(".spec.{rules}"), message, hint);
+    // Clusters may have addresses that are others' on the Internet (GKE docs, privately used public IPs).
+    finding.severity = has_blocks.then_some(Severity::Warning);
+    Some(finding.field("network-policy"))
 }
 
-/// Returns a NetworkPolicy that selects an end of a connection, if none of those that do allows it, and
-/// the key of its rules.
+/// Returns a NetworkPolicy that selects an end of a connection, if none of those that do allows it, the
+/// key of its rules, and true if one of them has addresses.
 fn blocking<'a>(
     view: &View<'a>,
     client: &End<'_>,
     server: &End<'_>,
     port: u32,
-) -> Option<(usize, &'a Manifest, &'static str)> {
+) -> Option<(usize, &'a Manifest, &'static str, bool)> {
     let ends = [
         ("Ingress", "ingress", "from", server, client),
         ("Egress", "egress", "to", client, server),
@@ -115,42 +119,39 @@ fn blocking<'a>(
                 continue;
             }
 
-            let allows = |rule: &Json| {
-                let (ports, peers) = (list(rule, "ports"), list(rule, peers));
-                (ports.is_empty() || ports.iter().any(|one| is_port(server, one, port)))
-                    && (peers.is_empty()
-                        || peers.iter().any(|one| other.is_peer(view, policy, one)))
+            let has_port = |rule: &&Json| {
+                let ports = list(rule, "ports");
+                ports.is_empty() || ports.iter().any(|one| is_port(server, one, port))
             };
-            if list(spec, rules).iter().any(allows) {
+            let of_port =
+                || list(spec, rules).iter().filter(has_port).map(|rule| list(rule, peers));
+            let is_peer = |one: &Json| other.is_peer(view, policy, one);
+            if of_port().any(|peers| peers.is_empty() || peers.iter().any(is_peer)) {
                 return None;
             }
-            blocking = Some((owner, policy, rules));
+            let has_blocks = of_port().flatten().any(|one| one.get("ipBlock").is_some());
+            blocking = Some((owner, policy, rules, has_blocks));
         }
         blocking
     })
 }
 
-/// Addresses that pods may have: private and shared ones (RFC 1918, RFC 6598), class E, which clusters use
-/// as well, and those of Google's proxies, which are Gateways without pods (GKE docs, firewall rules).
-const INNER: [(u32, u32); 7] = [
-    (0x0a00_0000, 8),
-    (0xac10_0000, 12),
-    (0xc0a8_0000, 16),
-    (0x6440_0000, 10),
-    (0xf000_0000, 4),
-    (0x82d3_0000, 22),
-    (0x23bf_0000, 16),
-];
+/// Addresses that pods may have: those that are not of the Internet (Google Cloud docs, VPC, valid IPv4
+/// ranges), and those of Google's proxies, which are Gateways without pods (GKE docs, firewall rules).
+const INNER: &str = "10.0.0.0/8 100.64.0.0/10 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 \
+                     192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 240.0.0.0/4 \
+                     35.191.0.0/16 130.211.0.0/22";
 
 /// Returns false if no pod of a cluster has an address in a block: it is a public one.
 fn may_have_pods(cidr: &str) -> bool {
-    let parts = cidr.split_once('/').and_then(|(address, bits)| {
+    let parts = |cidr: &str| {
+        let (address, bits) = cidr.split_once('/')?;
         Some((address.parse::<Ipv4Addr>().ok()?.to_bits(), bits.parse::<u32>().ok()?))
-    });
-    let Some((address, bits)) = parts else { return true };
+    };
+    let Some((address, bits)) = parts(cidr) else { return true };
     // Blocks overlap if they agree on the bits of the shorter prefix.
-    INNER.iter().any(|(other, length)| {
-        let rest = 32u32.saturating_sub(bits.min(*length));
+    INNER.split(' ').filter_map(parts).any(|(other, length)| {
+        let rest = 32u32.saturating_sub(bits.min(length));
         (address ^ other).checked_shr(rest).unwrap_or_default() == 0
     })
 }
@@ -224,7 +225,7 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Returns the pods of a picker, and the port for Gateways.
+/// Returns the pods of a picker, and the port for Gateways; none if a proxy in its own pod calls it.
 fn of_picker<'v>(picker: &'v Picker<'_>) -> (End<'v>, Vec<u32>) {
     let labels = labels_at(&picker.manifest.json, "/spec/template/metadata/labels");
     let end = End {
@@ -233,7 +234,11 @@ fn of_picker<'v>(picker: &'v Picker<'_>) -> (End<'v>, Vec<u32>) {
         labels: labels.collect(),
         spec: Some(picker.spec()),
     };
-    (end, picker.flags.number("grpc-port", 9_002).into_iter().collect())
+    // llm-d-router, standalone mode: without a pool, Envoy runs in the pod and connects over loopback.
+    let mut others = list(picker.spec(), "containers").iter().map(|one| text(one, "image"));
+    let has_proxy = others.any(|image| ["envoy", "proxy"].iter().any(|one| image.contains(one)));
+    let is_called = picker.flags.has("pool-name") && !has_proxy;
+    (end, picker.flags.number("grpc-port", 9_002).filter(|_| is_called).into_iter().collect())
 }
 
 /// Returns the Gateways of the routes to a pool; any Gateway if there are none.

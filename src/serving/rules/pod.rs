@@ -13,6 +13,7 @@ use crate::diag::{Code, Severity, suggest};
 use crate::ir::{Object, Origin, Value, dns_subdomain, path_of, quantity, steps, value_at};
 use crate::passes;
 use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
 
 /// A pod spec to check: manifest, path and spec.
 pub(super) type Pod<'v> = (usize, String, &'v Json);
@@ -83,7 +84,9 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
             if user("runAsNonRoot") == Some(&json!(true)) && user("runAsUser") == Some(&json!(0)) {
                 let message = "runAsNonRoot is true, but runAsUser is 0";
                 let hint = "remove `runAsNonRoot`, or set another user";
-                found.push(owner, format!("{path}.securityContext"), message, hint);
+                let path = format!("{path}.securityContext");
+                let finding = found.push(owner, path, message, hint);
+                finding.why("the kubelet does not start it", "CreateContainerConfigError");
             }
             for probe in ["livenessProbe", "startupProbe"] {
                 let threshold = container.pointer(&format!("/{probe}/successThreshold"));
@@ -245,6 +248,14 @@ pub(super) fn is_typo(one: &str, other: &str) -> bool {
     start + end > 1 && one.len() <= 2 && other.len() <= 2 && !is_number(one) && !is_number(other)
 }
 
+/// Returns true if a resource is another one except for a typing error in its vendor. Device plugins may
+/// have names of their own after it: `nvidia.com/pgpu`, `nvidia.com/mig-1g.5gb`.
+fn is_of_other_vendor(name: &str, other: &str) -> bool {
+    let (vendor, resource) = name.split_once('/').unwrap_or_default();
+    let (known, usual) = other.split_once('/').unwrap_or_default();
+    resource == usual && vendor != known && is_typo(vendor, known)
+}
+
 /// Checks that requests do not exceed limits, and equal them for devices.
 pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines().filter(|_| view.is_generated) {
@@ -253,31 +264,34 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     for (owner, path, spec) in pods(view) {
         for (container, path) in all_containers(spec, &path) {
             let of = |group: &str| container.get("resources")?.get(group)?.as_object();
-            for (name, request) in of("requests").into_iter().flatten() {
-                let limit = of("limits").and_then(|limits| limits.get(name));
+            let groups = ["requests", "limits"].into_iter().filter_map(of);
+            let names: BTreeSet<&str> = groups.flatten().map(|(name, _)| name.as_str()).collect();
+            for name in names {
+                let amount = |group: &str| of(group).and_then(|all| all.get(name)).map(quantity);
                 // Resources of devices have a domain, and cannot be overcommitted.
                 let is_device = name.contains('/') && !name.starts_with("kubernetes.io/")
                     || name.starts_with("hugepages-");
-                // A pod with a resource that no node has stays pending. Device plugins may have other names,
-                // so only typing errors count.
-                let is_known = ACCELERATORS.contains(&name.as_str());
-                let near = ACCELERATORS.iter().find(|near| !is_known && is_typo(name, near));
-                let message = match (quantity(request), limit.map(quantity)) {
-                    _ if near.is_some() => format!("no node has the resource `{name}`"),
-                    (Some(_), None) if is_device => {
+                if let Some(near) = ACCELERATORS.iter().find(|near| is_of_other_vendor(name, near))
+                {
+                    let message = format!("no node has the resource `{name}`");
+                    let hint = format!("did you mean `{near}`?");
+                    let finding = found.push(owner, format!("{path}.resources"), message, hint);
+                    finding.why("the pod stays Pending", "Kubernetes docs, device plugins");
+                    continue;
+                }
+                let message = match (amount("requests"), amount("limits")) {
+                    (Some(Some(_)), None) if is_device => {
                         format!("`{name}` is requested without a limit")
                     }
-                    (Some(request), Some(Some(limit))) if is_device && request != limit => {
+                    (Some(Some(request)), Some(Some(limit))) if is_device && request != limit => {
                         format!("requests and limits of `{name}` differ")
                     }
-                    (Some(request), Some(Some(limit))) if request > limit => {
+                    (Some(Some(request)), Some(Some(limit))) if request > limit => {
                         format!("request of `{name}` exceeds its limit")
                     }
                     _ => continue,
                 };
-                let hint = if let Some(near) = near {
-                    format!("did you mean `{near}`?")
-                } else if is_device {
+                let hint = if is_device {
                     format!("set the same number of `{name}` in requests and limits")
                 } else {
                     format!("raise the limit of `{name}`, or lower the request")

@@ -152,7 +152,9 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
 
 fn picker_reference(view: &View<'_>, owner: usize, pool: &Manifest, found: &mut Found) {
     let reference = pool.spec().get("endpointPickerRef");
-    if reference.is_none() && view.profile.needs_picker {
+    // v1alpha2 had another name, and a pool with it is meant to have a picker.
+    let is_renamed = pool.spec().get("extensionRef").is_some();
+    if reference.is_none() && (view.profile.needs_picker || is_renamed) {
         let message = format!("{pool} has no endpointPickerRef");
         let hint = "add `endpointPickerRef`, which is optional since GAIE 1.6";
         found.push(owner, ".spec", message, hint).field("epp");

@@ -223,13 +223,17 @@ fn answers(
     let is_authorization =
         |header: &Json| text(header, "name").eq_ignore_ascii_case("authorization");
     let has_header = list(probe.get, "httpHeaders").iter().any(is_authorization);
+    // An empty key is none, and one of an optional Secret may be missing.
     let mut own = list(engine.container, "env").iter();
-    let by_variable = !is_sglang && own.any(|one| text(one, "name") == "VLLM_API_KEY");
-    let key = if flags.has("api-key") {
-        Some("`--api-key`")
-    } else {
-        by_variable.then_some("VLLM_API_KEY")
+    let is_key = |one: &Json| {
+        let is_optional =
+            one.pointer("/valueFrom/secretKeyRef/optional") == Some(&Json::Bool(true));
+        let is_empty = one.get("valueFrom").is_none() && text(one, "value").is_empty();
+        text(one, "name") == "VLLM_API_KEY" && !is_optional && !is_empty
     };
+    let by_variable = !is_sglang && own.any(is_key);
+    let by_flag = flags.has("api-key").then_some("`--api-key`");
+    let key = by_flag.or(by_variable.then_some("VLLM_API_KEY"));
     if let Some(key) = key.filter(|_| needs_key && !has_header) {
         let message = format!("{name} gets 401 from `{path}`, because {key} is set");
         found.push(message, "use `/health`, which needs no key");

@@ -5,8 +5,8 @@ use super::super::invariants::{Found, Reporter};
 use super::super::view::pods::{Template, all_containers, is_placeholder, list, text};
 use super::super::view::{Manifest, View};
 use super::pod::{Pod, is_typo, pods};
-use crate::diag::{Code, suggest};
-use crate::ir::{PodReference, pod_references};
+use crate::diag::{Code, Severity, suggest};
+use crate::ir::{DEFAULT_ACCOUNT, PodReference, pod_references};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 fn references(spec: &Json) -> Vec<PodReference<'_>> {
     let mut all = pod_references(spec);
     let account = text(spec, "serviceAccountName");
-    if !account.is_empty() {
+    // Kubernetes creates the default one in every namespace.
+    if !matches!(account, "" | DEFAULT_ACCOUNT) {
         all.push(PodReference {
             kind: "ServiceAccount",
             name: account,
@@ -183,13 +184,12 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
             found.push(format!("{missing}, but {kind}/{near} is"), format!("write `{near}`"));
             continue;
         }
-        // Claims and accounts have no keys: the only one that nothing uses is meant.
-        // An account with a binding is another program's.
-        if let ("PersistentVolumeClaim" | "ServiceAccount", [other]) = (*kind, &unused[..])
-            && view.bindings_of(other.name(), other).next().is_none()
-        {
+        // Claims and accounts have no keys: the only one that nothing uses is meant. Most accounts are
+        // for another program, such as a Gateway, and some are made by Terraform.
+        if let ("PersistentVolumeClaim" | "ServiceAccount", [other]) = (*kind, &unused[..]) {
             let message = format!("{missing}, and nothing uses {other}");
-            found.push(message, format!("write `{}`", other.name()));
+            let finding = found.push(message, format!("write `{}`", other.name()));
+            finding.severity = (*kind == "ServiceAccount").then_some(Severity::Note);
             continue;
         }
         if missing_file(view, (*owner, spec), reference, &unused, &mut found) {

@@ -619,20 +619,43 @@ pub(super) const BREAKING: &[Breaking] = &[
         flag(container, "--enable-dbo");
         flag(container, "--all2all-backend=allgather_reducescatter");
     }),
+    breaks(Code::ServingEngineFlags, "`--enable-dbo` requires an all-to-all backend of DeepEP", SINGLE, |all| {
+        let container = engine(object(all, "Deployment", "chat-decode"), POD);
+        container["image"] = json!(IMAGE.replace("v0.33.0", "v0.23.0"));
+        flag(container, "--enable-dbo");
+        flag(container, "--all2all-backend=nixl_ep");
+    }),
+    breaks(Code::ServingPoolShape, "InferencePool/chat has no endpointPickerRef", SINGLE, |all| {
+        let pool = &mut object(all, "InferencePool", "chat")["spec"];
+        pool["extensionRef"] = pool["endpointPickerRef"].take();
+        pool.as_object_mut().expect("a map").remove("endpointPickerRef");
+    }),
+    warns(Code::ServingApi, "`.spec.targetPortNumber` is not in the CRD", SINGLE, |all| {
+        object(all, "InferencePool", "chat")["spec"]["targetPortNumber"] = json!(8000);
+    }),
+    warns(Code::ServingGateway, "NetworkPolicy/of-internet does not allow connections", SINGLE, |all| {
+        let pods = object(all, "Deployment", "chat-epp")["spec"]["selector"].clone();
+        all.retain(|object| object["kind"] != "NetworkPolicy");
+        all.push(json!({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "of-internet", "namespace": "models"}, "spec": {"podSelector": pods, "ingress": [{"from": [{"ipBlock": {"cidr": "8.8.8.0/24"}}]}]}}));
+    }),
+    warns(Code::ServingGateway, "listener `https` of Gateway/more has no certificate for HTTPS", SINGLE, |all| {
+        all.push(json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": {"name": "more", "namespace": "models"}, "spec": {"gatewayClassName": "istio", "listeners": [{"name": "https", "port": 443, "protocol": "HTTPS"}]}}));
+        object(all, "HTTPRoute", "chat")["spec"]["parentRefs"][0]["name"] = json!("more");
+    }),
     breaks(Code::ServingEngineFlags, "`--max-num-batched-tokens` is less than `--max-num-seqs`", SINGLE, |all| {
         let container = engine(object(all, "Deployment", "chat-decode"), POD);
         flag(container, "--max-num-batched-tokens=128");
         flag(container, "--max-num-seqs=256");
     }),
-    breaks(Code::ServingPod, "no node has the resource `nvidia.com/gpus`", SINGLE, |all| {
-        engine(object(all, "Deployment", "chat-decode"), POD)["resources"] = json!({"limits": {"nvidia.com/gpus": 2}, "requests": {"nvidia.com/gpus": 2}});
+    breaks(Code::ServingPod, "no node has the resource `nvdia.com/gpu`", SINGLE, |all| {
+        engine(object(all, "Deployment", "chat-decode"), POD)["resources"] = json!({"limits": {"nvdia.com/gpu": 2}});
     }),
     breaks(Code::ServingPod, "runAsNonRoot is true, but runAsUser is 0", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-decode"), POD)["securityContext"] = json!({"runAsNonRoot": true, "runAsUser": 0});
     }),
-    breaks(Code::ServingPod, "ServiceAccount/engine, which is not in the manifests, and nothing uses ServiceAccount/chat", SINGLE, |all| {
+    Breaking { severity: Severity::Note, ..breaks(Code::ServingPod, "ServiceAccount/engine, which is not in the manifests, and nothing uses ServiceAccount/chat", SINGLE, |all| {
         object(all, "Deployment", "chat-decode")["spec"]["template"]["spec"]["serviceAccountName"] = json!("engine");
-    }),
+    }) },
     breaks(Code::ServingPickerFlags, "`--cert-path` of Deployment/chat-epp is /certs, where no volume is mounted", MP, |all| {
         let container = engine(object(all, "Deployment", "chat-epp"), POD);
         container["image"] = json!(IMAGE.replace("example.com/vllm", "ghcr.io/llm-d/llm-d-router-endpoint-picker"));

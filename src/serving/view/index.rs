@@ -25,7 +25,7 @@ impl<'a> ByNamespace<'a> {
         }
         let mut found: Vec<usize> =
             ["", namespace].iter().filter_map(|key| self.of.get(key)).flatten().copied().collect();
-        // Findings come in the order of the manifests, whatever their namespaces are.
+        // Findings come in the order of the manifests, not of their namespaces.
         found.sort_unstable();
         found
     }

@@ -246,7 +246,7 @@ impl Derived {
                     && runtime.name() == name
             });
             let runtime = runtime.and_then(|runtime| runtime.json.get("spec")).cloned();
-            let Some(runtime) = runtime.or_else(|| default_runtime(name, &format)) else {
+            let Some(mut runtime) = runtime.or_else(|| default_runtime(name, &format)) else {
                 let what =
                     if name.is_empty() { format!("of format `{format}`") } else { name.to_owned() };
                 let message = format!(
@@ -259,7 +259,6 @@ impl Derived {
 
             // The runtime's container, then the fields of the model: KServe appends its arguments.
             let mut model = model.clone();
-            let mut runtime = runtime;
             if let Some(container) = runtime.pointer_mut("/containers/0") {
                 let args: Vec<Json> = [list(container, "args"), list(&model, "args")].concat();
                 // The other fields of `model` are those of a container.

@@ -570,6 +570,7 @@ impl<'a> Template<'a> {
         template: Option<&'a Json>,
     ) -> Self {
         let path = spec_path.strip_suffix(".spec").filter(|_| template.is_some());
+        let labels = template.into_iter().flat_map(|one| labels_at(one, "/metadata/labels"));
 
         Template {
             owner,
@@ -577,11 +578,7 @@ impl<'a> Template<'a> {
             path: path.unwrap_or(spec_path).to_owned(),
             spec_path: spec_path.to_owned(),
             spec,
-            labels: template
-                .map(|it| labels_at(it, "/metadata/labels"))
-                .into_iter()
-                .flatten()
-                .collect(),
+            labels: labels.collect(),
             part: Part::Single,
             size: 1,
             replicas: None,
