@@ -65,11 +65,15 @@ fn flags_of_annotated_configurations() {
              else:\n    QuantizationMethods = str\n\
              Mode = Literal[\"slow\", \"fast\", \"auto\"]\n\
              @config\n\
-             class Part:\n    on: bool = False\n\
+             class Part:\n    on: bool = False\n    names: list[str] = ()\n    \
+             @field_validator(\"*\", mode=\"before\")\n    \
+             def split(cls, value):\n        return value.split(\",\")\n\
              @config\n\
              class Inner:\n    size: int = 1\n    mode: Mode | None = None\n    part: Part = None\n    \
              backend: BackendEnum = None\n    _own: int = 1\n    \
              def read(value):\n        return BackendEnum[value.upper()]\n\
+             \x20   level: Mode = \"slow\"\n    @field_validator(\"level\", mode=\"before\")\n    \
+             def fold(cls, value):\n        return value.lower().replace(\"-\", \"_\")\n\
              @config\n\
              class ModelConfig:\n    mode: Mode = \"auto\"\n    max_model_len: int | None = None\n    \
              sizes: list[int] | None = None\n    eager: bool = False\n    inner: Inner | None = None\n    \
@@ -148,9 +152,11 @@ fn flags_of_annotated_configurations() {
     let fields = json!({
         "Inner.backend": {"1.2.0..": {"type": "member", "choices": ["FAST", "SLOW"]}},
         "Inner.gone": {"..1.1.0": {"type": "int"}},
+        "Inner.level": {"1.2.0..": {"type": "fold", "choices": ["slow", "fast", "auto"]}},
         "Inner.mode": {"1.2.0..": {"type": "choice|null", "choices": ["slow", "fast", "auto"]}},
         "Inner.part": {"1.2.0..": {"type": "Part"}},
         "Inner.size": {"1.2.0..": {"type": "int"}},
+        "Part.names": {"1.2.0..": {"type": "list|str"}},
         "Part.on": {"1.2.0..": {"type": "bool"}},
     });
     assert_eq!(table["fields"], fields);
