@@ -311,7 +311,7 @@ pub struct Header;
 
 impl Form for Header {
     type Value = crate::diag::Span;
-    // Never asked for: with `KEYS`, the field is no key of its own.
+    // Never asked for: with `KEYS`, the keys are those of the inner table.
     const KIND: Kind = Kind::Boolean;
     const KEYS: Option<&'static [Key]> = Some(&[]);
 

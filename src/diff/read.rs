@@ -91,8 +91,8 @@ pub(super) fn containers<'j>(spec: impl Into<Option<&'j Json>>) -> impl Iterator
 
 /// Returns the ServiceAccount of the spec of a pod.
 pub(super) fn account(spec: &Json) -> &str {
-    let names = ir::ACCOUNT_KEYS.into_iter().map(|key| text(spec, &[key]));
-    names.into_iter().find(|name| !name.is_empty()).unwrap_or(ir::DEFAULT_ACCOUNT)
+    let mut names = ir::ACCOUNT_KEYS.into_iter().map(|key| text(spec, &[key]));
+    names.find(|name| !name.is_empty()).unwrap_or(ir::DEFAULT_ACCOUNT)
 }
 
 /// Returns true for kinds of custom resources.

@@ -79,6 +79,10 @@ pub(crate) fn versions_on_disk(out: &Path, name: &str) -> Result<Vec<(String, St
 pub(crate) fn older(out: &Path, chart: &ChartFiles) -> Result<Vec<(String, String)>, Fatal> {
     let name = chart.dir.iter().next().and_then(|name| name.to_str()).unwrap_or_default();
     let new = precedence(&chart.version);
+    // In the flat layout the chart on disk is the one that is replaced: nothing need be read.
+    if chart.dir == Path::new(name) && charts::is_chart(&out.join(name)) {
+        return Ok(Vec::new());
+    }
 
     let mut older = versions_on_disk(out, name)?;
     older.retain(|(folder, version)| {

@@ -60,7 +60,7 @@ pub fn select_bundles<'c>(
 fn check(names: &[String], known: &[(&str, &Span)], diagnostics: &mut Diagnostics) -> bool {
     let place = known
         .first()
-        // Arguments have no place of their own, so an unknown name is reported for the whole file.
+        // Arguments are not in the file, so an unknown name is reported for the whole file.
         .map_or_else(Place::default, |(_, span)| Place::file(span.source.name.clone()));
     let known: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     let unknown: Vec<&String> =

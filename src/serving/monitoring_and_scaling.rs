@@ -108,8 +108,7 @@ fn policies(
     let mut serving: Vec<u16> = Vec::new();
     for workload in workloads {
         serving.extend(workload.ports());
-        let first = workload.engine_port();
-        serving.extend(workload.ports_by_rank().map(|(rank, _)| first + rank));
+        serving.extend(workload.ports_by_rank().map(|(rank, _)| workload.engine_port() + rank));
         if workload.shape.topology == Topology::DpExternal {
             serving.push(super::topology::SUPERVISOR_PORT);
         }

@@ -150,7 +150,7 @@ impl<'t> Builder<'t> {
                 // An anchor is valid in its document only.
                 self.line = 0;
                 self.item_lines = Vec::new();
-                // Go reads each document with a parser of its own.
+                // Go reads each document with a new parser.
                 self.anchors.clear();
             }
             Event::DocumentEnd => {}

@@ -5,6 +5,7 @@ use crate::support::helm::Helm;
 use crate::support::offline;
 use crate::support::parallel::in_parallel;
 use crate::support::rendered::{documents, object_differences};
+use crate::support::values::merge;
 use bundle2chart::chart::render_generated;
 use bundle2chart::config::{BundleConfig, Config, CrdPlacement};
 use bundle2chart::diag::Diagnostics;
@@ -148,18 +149,6 @@ fn values_of(chart: &Chart) -> Json {
         values["createNamespaces"] = json!(false);
     }
     values
-}
-
-/// As Helm lays values over defaults.
-fn merge(defaults: &mut Json, values: &Json) {
-    match (defaults, values) {
-        (Json::Object(defaults), Json::Object(values)) => {
-            for (key, value) in values {
-                merge(defaults.entry(key.clone()).or_insert(Json::Null), value);
-            }
-        }
-        (default, value) => default.clone_from(value),
-    }
 }
 
 /// Each namespace with each set of values, and whether a person has set those.

@@ -76,7 +76,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Not a test of its own: what the others run as a child. Builds the trees named in the
+/// No test by itself: what the others run as a child. Builds the trees named in the
 /// environment into the folder named there, for ever where the last is `again`.
 #[test]
 fn child() {

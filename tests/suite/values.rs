@@ -6,6 +6,7 @@ use crate::support::helm::Helm;
 use crate::support::lamp::CSV_FILE;
 use crate::support::parallel::in_parallel;
 use crate::support::serving_examples;
+use crate::support::values::merge;
 use bundle2chart::chart::render_generated;
 use bundle2chart::source::chart::{ChartTree, read_folder};
 use regex::Regex;
@@ -146,18 +147,6 @@ fn values_and_schema_have_the_same_keys() {
 
 /// A value that changes what Helm refuses, and only with a cluster: see tests/api_server/crds.rs.
 const WITH_A_CLUSTER: &str = "crds.allowDowngrade";
-
-/// As Helm lays values over defaults.
-fn merge(defaults: &mut Json, values: &Json) {
-    match (defaults, values) {
-        (Json::Object(defaults), Json::Object(values)) => {
-            for (key, value) in values {
-                merge(defaults.entry(key.clone()).or_insert(Json::Null), value);
-            }
-        }
-        (default, value) => default.clone_from(value),
-    }
-}
 
 /// Returns what a chart renders to: that Helm renders the same is the test of tests/suite/charts.rs.
 fn rendered(chart: &Path, files: &ChartTree, given: &[Json]) -> String {

@@ -24,3 +24,4 @@ pub(crate) mod role_names;
 pub(crate) mod serving_examples;
 pub(crate) mod shared;
 pub(crate) mod unchecked;
+pub(crate) mod values;

@@ -400,7 +400,7 @@ impl Chart<'_> {
         });
         let helm = value!({
             "releaseName": self.name,
-            // Not every chart has a file of its own values.
+            // Charts without values in the configuration have no file of values.
             "ignoreMissingValueFiles": ?values.as_ref().map(|_| true),
             "valueFiles": ?values,
             "values": ?self.values,

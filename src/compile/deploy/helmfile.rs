@@ -71,7 +71,7 @@ fn release(planned: &Planned<'_>, deploy: &Deploy) -> Value {
             files.map(|file| Value::text(join(&values.from_output, &file)))
         })
         .collect();
-    // Not every chart has a file of its own values.
+    // Charts without values in the configuration have no file of values.
     let missing = (!files.is_empty()).then_some("Info");
     // Hooks of helmfile carry out the steps.
     let no_job = (!release.install.steps.is_empty()).then(|| value!({"after": {"hook": false}}));

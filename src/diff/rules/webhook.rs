@@ -135,6 +135,7 @@ pub(super) fn entries<'j>(sides: [Option<&'j Json>; 2]) -> Entries<'j> {
         _ if entry.contains(['*', '/']) => None,
         0 if is_core(entry) => Some("core"),
         3 => None,
+        // Any name serves: no rule tells the others of a list apart.
         _ => LISTS.get(list).copied(),
     })
 }

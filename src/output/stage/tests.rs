@@ -130,7 +130,7 @@ fn a_lock_excludes_others_and_leaves_nothing() {
     assert_eq!(names(&out), [] as [&str; 0]);
 }
 
-/// Not a test of its own: the process that the next test kills.
+/// No test by itself: the process that the next test kills.
 #[test]
 fn child_that_moves_twice() {
     let Some(out) = std::env::var_os(CHILD) else { return };

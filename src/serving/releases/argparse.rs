@@ -329,7 +329,7 @@ impl<'t> Line<'t> {
                 verdict.hint.clone_from(instead);
             }
             // A later release may have flags of its own, but hardly a typing error.
-            verdict.is_certain = !is_later || verdict.hint.starts_with("did you mean");
+            verdict.is_certain = !is_later || verdict.is_near();
         }
     }
 
@@ -440,14 +440,13 @@ impl<'t> Line<'t> {
         };
 
         let before = self.judge.verdicts.len();
-        let noun = format!("`{name}` value");
-        self.judge.exists(names, &found, value, &noun, "", Kind::Refused);
+        self.judge.exists(names, &found, value, &format!("`{name}` value"), "", Kind::Refused);
         // Plugins in the image register names for these (vLLM docs, plugin system), also names that vLLM
         // had before, such as `gguf`; only typing errors are certain.
         let open =
             ["config-format", "kv-cache-dtype", "load-format", "quantization", "tokenizer-mode"];
         for verdict in &mut self.judge.verdicts[before..] {
-            verdict.is_certain &= !open.contains(&flag) || verdict.hint.starts_with("did you mean");
+            verdict.is_certain &= !open.contains(&flag) || verdict.is_near();
         }
     }
 }

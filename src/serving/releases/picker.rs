@@ -187,7 +187,7 @@ impl Config<'_> {
         // The image may have a later release, but hardly a typing error.
         if self.judge.release == Release::Unknown {
             for verdict in &mut self.judge.verdicts[before..] {
-                verdict.is_certain = verdict.hint.starts_with("did you mean");
+                verdict.is_certain = verdict.is_near();
             }
             self.some_have(name, map.keys());
         }

@@ -14,7 +14,7 @@ struct Limits {
     above: Option<f64>,
     least: Option<f64>,
     most: Option<f64>,
-    /// A number with a meaning of its own: vLLM fits the length to its memory with -1.
+    /// A special value outside of the bounds: vLLM fits the length to its memory with -1.
     also: Option<f64>,
     /// The limits in messages.
     text: String,

@@ -33,6 +33,13 @@ pub(crate) struct Verdict {
     pub(crate) hint: String,
 }
 
+impl Verdict {
+    /// Returns true if the hint names what was probably meant.
+    pub(super) fn is_near(&self) -> bool {
+        self.hint.starts_with("did you mean")
+    }
+}
+
 /// A program at a release, and the judgements on its settings.
 #[derive(Debug)]
 pub(crate) struct Judge<'t> {

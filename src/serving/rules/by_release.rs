@@ -150,7 +150,7 @@ fn engine_of(template: &Template<'_>, engine: &Engine<'_>) -> Vec<Judged> {
     let Some(table) = engine.program.table() else { return Vec::new() };
     let Some(flags) = &engine.flags else { return Vec::new() };
     let image = text(engine.container, "image");
-    // vLLM-Omni has flags of its own behind the same command.
+    // vLLM-Omni adds flags to the same command.
     if is_omni(image) || flags.has("omni") {
         return Vec::new();
     }

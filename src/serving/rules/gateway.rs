@@ -104,10 +104,9 @@ fn listeners(owner: usize, gateway: &Manifest, found: &mut Found) {
         };
         let message = format!("listener `{name}` of {gateway} has {what} {protocol}");
         let finding = found.push(message, hint);
-        if is_free {
-            finding.warning()
-        } else {
-            finding.rejected()
+        match is_free {
+            true => finding.warning(),
+            false => finding.rejected(),
         };
     }
 }

@@ -83,7 +83,7 @@ fn files(view: &View<'_>, picker: &Picker<'_>, found: &mut Reporter<'_>) {
 
 /// Checks that gateways and the picker agree on TLS.
 fn tls(view: &View<'_>, picker: &Picker<'_>, found: &mut Reporter<'_>) {
-    // The other direction is a rule of its own: a DestinationRule has to trust the certificate.
+    // The other direction is another rule: a DestinationRule has to trust the certificate.
     if picker.flags.is_on_or("secure-serving", true) {
         return;
     }

@@ -62,7 +62,7 @@ pub(crate) fn ports_open(view: &View<'_>, found: &mut Found) {
 
         // Requests go to the sidecar if there is one, so its ports are used.
         let ranks = template.request_ports().unwrap_or_default().into_iter();
-        // Every port of a pool is an endpoint of its own; others get no requests.
+        // Every port of a pool is an endpoint; others get no requests.
         let idle: Vec<u32> = ranks.filter(|port| !wanted.contains(port)).collect();
         if !idle.is_empty() {
             let message = format!(

@@ -284,7 +284,7 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
                 }
                 _ => candidate.is_meant(object, &wanted),
             });
-            // Another object of the kind may select the pods of its own namespace.
+            // Another object of the kind may select the pods of its namespace.
             let is_free = |candidate: &Candidate<'_>| {
                 let mut others = view.of_kind(kind).filter(|(other, _)| *other != owner);
                 candidate.is_ours()

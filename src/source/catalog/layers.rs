@@ -58,7 +58,7 @@ pub(super) fn walk(
             if !own.note(&path, &entry.kind) || later.hides(&path, &entry.kind) {
                 return Ok(());
             }
-            // Links count as well: they have an error of their own, which "no catalog" would hide.
+            // Links count as well: they have another error, which "no catalog" would hide.
             files += u64::from(entry.kind != EntryKind::Folder);
             take(entry, &shown, inside, visit)
         };

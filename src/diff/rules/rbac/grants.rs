@@ -150,6 +150,7 @@ pub(in crate::rules) fn entries<'a>(sides: [&'a Side; 2]) -> Entries<'a> {
         1 if ["secrets", "serviceaccounts/token"].contains(&entry) => None,
         1 => Some(entry.split_once('/').unwrap_or_default().1),
         3 if VERBS.contains(&entry) => None,
+        // Any name serves: no rule tells the others of a list apart.
         _ => LISTS.get(list).copied(),
     })
 }

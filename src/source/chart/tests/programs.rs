@@ -60,7 +60,7 @@ fn rendered(form: Form, values: &str) -> String {
     }
 }
 
-/// Not a test of its own: the process of the next test.
+/// No test by itself: the process of the next test.
 #[test]
 fn child_that_calls_programs() {
     let Some(values) = std::env::var_os(CHILD) else { return };
