@@ -321,18 +321,27 @@ fn hostile_values_do_no_harm() {
         [json!(u64::MAX), json!(-1), json!(""), json!(null), json!([1]), json!({"a": []})];
     let budget = "disruption-budget = 1\nmonitoring = {}\nroute = { gateway = \"g\" }\n";
     let all = objects(&format!("{budget}{WIDE}"));
-    let mut turn = 0;
-    for index in 0..all.len() {
-        let mut places = Vec::new();
-        pointers(&all[index], "", &mut places);
-        for pointer in places {
-            turn += 1;
-            let mut changed = all.clone();
-            *changed[index].pointer_mut(&pointer).expect("a place") =
-                hostile[turn % hostile.len()].clone();
-            let _ = findings(changed);
+    let places: Vec<Vec<String>> = all
+        .iter()
+        .map(|object| {
+            let mut places = Vec::new();
+            pointers(object, "", &mut places);
+            places
+        })
+        .collect();
+
+    // A place of each object in each turn, because a check of all of them takes milliseconds. Each
+    // object begins at another place, so that not all lose their kinds in the same turn.
+    for turn in 0..places.iter().map(Vec::len).max().unwrap_or_default() {
+        let mut changed = all.clone();
+        for (index, (object, places)) in changed.iter_mut().zip(&places).enumerate() {
+            let place = (turn + 7 * index) % places.len();
+            *object.pointer_mut(&places[place]).expect("a place") =
+                hostile[(turn + index) % hostile.len()].clone();
         }
+        let _ = findings(changed);
     }
+
     let mut many = objects(&format!("{budget}{MP}"));
     let set = object(&mut many, "LeaderWorkerSet", "chat-decode");
     set["spec"]["replicas"] = json!(u64::MAX);

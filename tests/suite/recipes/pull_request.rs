@@ -1,7 +1,7 @@
 //! A pull request: a clone with an upgrade of one chart, whose remote has the target branch.
 
-use crate::registry::distribution::install_packages;
 use crate::support::command::Case;
+use crate::support::once::install_packages;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -426,7 +426,7 @@ fn a_signer_that_fails_is_reported() {
 
 #[test]
 fn helm_verifies_packages_that_gpg_signs() {
-    super::distribution::install_packages(&["gpg"]);
+    crate::support::once::install_packages(&["gpg"]);
     let case = Case::with_lamps();
     clean(case.run(&["build", "-q"]));
     let home = tempfile::tempdir().expect("a folder");

@@ -1,12 +1,12 @@
 //! The real registry server of the distribution project, and skopeo to fill it.
 
+use crate::support::once::install_packages;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::fs::{self, File};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The password of the tests as bcrypt, which is all that the server takes.
@@ -177,44 +177,4 @@ impl Drop for Distribution {
 /// When they are missing and cannot be installed.
 pub(crate) fn install() {
     install_packages(&["docker-registry", "skopeo"]);
-}
-
-/// Installs Debian's packages whose programs, of the same names, are missing.
-///
-/// # Panics
-/// When they cannot be installed.
-pub(crate) fn install_packages(packages: &[&'static str]) {
-    // Tests run in parallel, and dpkg has one lock: only the first of them may install.
-    static ONE: Mutex<()> = Mutex::new(());
-    let missing = {
-        let _guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let wanted: Vec<&str> =
-            packages.iter().copied().filter(|name| !is_installed(name)).collect();
-        let install = [&["install", "--no-install-recommends"], &wanted[..]].concat();
-        let done = wanted.is_empty() || (apt_get(&["update"]) && apt_get(&install));
-        !done || !packages.iter().all(|name| is_installed(name))
-    };
-
-    let packages = packages.join(" ");
-    assert!(
-        !missing,
-        "this test needs {packages}, and could not install them\n\
-         hint: on Debian and Ubuntu, `apt-get install {packages}`"
-    );
-}
-
-fn is_installed(program: &str) -> bool {
-    let status = Command::new(program).arg("--version").stdout(Stdio::null()).status();
-    status.is_ok_and(|status| status.success())
-}
-
-fn apt_get(arguments: &[&str]) -> bool {
-    Command::new("apt-get")
-        // Another program may be installing packages at the same time.
-        .args(["-qq", "-y", "-o", "DPkg::Lock::Timeout=300"])
-        .args(arguments)
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .stdout(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
 }
