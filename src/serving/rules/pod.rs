@@ -88,13 +88,6 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
                 let finding = found.push(owner, path, message, hint);
                 finding.why("the kubelet does not start it", "CreateContainerConfigError");
             }
-            for probe in ["livenessProbe", "startupProbe"] {
-                let threshold = container.pointer(&format!("/{probe}/successThreshold"));
-                if threshold.and_then(Json::as_u64).is_some_and(|threshold| threshold != 1) {
-                    let message = format!("successThreshold of {probe} is not 1");
-                    found.push(owner, format!("{path}.{probe}"), message, "remove it");
-                }
-            }
         }
     }
 }
@@ -178,22 +171,7 @@ fn claims<'v>(json: &'v Json, names: &mut Vec<&'v str>) {
     }
 }
 
-/// Fields of pods that environment variables may have (Kubernetes API, validation of ObjectFieldSelector),
-/// and maps of which they may have a value.
-const FIELDS: [&str; 9] = [
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-    "spec.nodeName",
-    "spec.serviceAccountName",
-    "status.hostIP",
-    "status.hostIPs",
-    "status.podIP",
-    "status.podIPs",
-];
-const MAPS: [&str; 2] = ["metadata.labels[", "metadata.annotations["];
-
-/// Checks that mounts have volumes, and variables known fields.
+/// Checks that mounts have volumes.
 pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
     for (owner, path, spec) in pods(view) {
         let manifest = &view.manifests[owner];
@@ -214,21 +192,6 @@ pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
                     let finding = found.push(owner, path, message, hint);
                     // Webhooks may inject volumes into kinds of controllers.
                     finding.severity = is_completed(view, owner).then_some(Severity::Warning);
-                }
-            }
-
-            for (index, variable) in list(container, "env").iter().enumerate() {
-                let field =
-                    variable.pointer("/valueFrom/fieldRef/fieldPath").and_then(Json::as_str);
-                let is_known = |field: &&str| {
-                    FIELDS.contains(field) || MAPS.iter().any(|map| field.starts_with(map))
-                };
-                if let Some(field) =
-                    field.filter(|field| !is_known(field) && !is_placeholder(field))
-                {
-                    let message = format!("`{field}` is no field for an environment variable");
-                    let path = format!("{path}.env[{index}].valueFrom.fieldRef.fieldPath");
-                    found.push(owner, path, message, suggest::hint(field, &FIELDS, "fields"));
                 }
             }
         }
@@ -279,7 +242,13 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
                     finding.why("the pod stays Pending", "Kubernetes docs, device plugins");
                     continue;
                 }
+                let is_part =
+                    |group: &str| amount(group).flatten().is_some_and(|n| n.fract() > 0.0);
                 let message = match (amount("requests"), amount("limits")) {
+                    // Kubernetes API, validateResourceQuantityValue: "must be an integer".
+                    _ if is_device && (is_part("requests") || is_part("limits")) => {
+                        format!("`{name}` is not a whole number")
+                    }
                     (Some(Some(_)), None) if is_device => {
                         format!("`{name}` is requested without a limit")
                     }

@@ -9,7 +9,7 @@
 //! Kubernetes: `pkg/apis/*/validation`, and apiextensions-apiserver for CRDs.
 
 use super::super::check_types::{is_given, remediation_hint};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, suggest};
 use crate::fields::{below, list};
 use crate::ir::{
     Map, Number, Object, Unit, Value, is_label, is_label_key, is_label_value, push_key,
@@ -278,7 +278,12 @@ fn deployment(faults: &mut Faults<'_>) {
     for (index, toleration) in list(pod.get("tolerations")).iter().enumerate() {
         let path = format!(".spec.template.spec.tolerations[{index}]");
         faults.choices(&path, toleration, TOLERATION);
+        let is_exists = text(toleration, "operator") == Some("Exists");
+        if is_exists && text(toleration, "value").is_some_and(|value| !value.is_empty()) {
+            faults.add(path, "has a toleration with operator `Exists` and a value");
+        }
     }
+    node_affinity(faults, pod);
     // Containers of both lists must have different names.
     let mut names = Vec::new();
     for kind in ["initContainers", "containers"] {
@@ -292,10 +297,66 @@ fn deployment(faults: &mut Faults<'_>) {
     faults.twice(".spec.template.spec.containers", "container name", names);
 }
 
+/// Checks the expressions of required and preferred node affinity.
+///
+/// Server: `….matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or
+/// 'NotIn'`, `….values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'`.
+fn node_affinity(faults: &mut Faults<'_>, pod: &Value) {
+    let base = ["affinity", "nodeAffinity"];
+    let (required, preferred) = (
+        "requiredDuringSchedulingIgnoredDuringExecution",
+        "preferredDuringSchedulingIgnoredDuringExecution",
+    );
+    let terms = list(pod.at(&[&base[..], &[required, "nodeSelectorTerms"]].concat()));
+    let terms = terms
+        .iter()
+        .enumerate()
+        .map(|(index, term)| (format!("{required}.nodeSelectorTerms[{index}]"), Some(term)));
+    let preferences = list(pod.at(&[&base[..], &[preferred]].concat())).iter().enumerate();
+    let preferences = preferences
+        .map(|(index, one)| (format!("{preferred}[{index}].preference"), one.get("preference")));
+
+    for (path, term) in terms.chain(preferences) {
+        let expressions = list(term.and_then(|term| term.get("matchExpressions")));
+        for (index, expression) in expressions.iter().enumerate() {
+            let has_values = !list(expression.get("values")).is_empty();
+            let what = match text(expression, "operator").unwrap_or_default() {
+                operator @ ("In" | "NotIn") if !has_values => format!("{operator}` without values"),
+                operator @ ("Exists" | "DoesNotExist") if has_values => {
+                    format!("{operator}` and values")
+                }
+                _ => continue,
+            };
+            let path = format!(
+                ".spec.template.spec.affinity.nodeAffinity.{path}.matchExpressions[{index}]"
+            );
+            faults.add(path, format!("has node affinity with operator `{what}"));
+        }
+    }
+}
+
+/// Fields of pods that environment variables may have, and maps of which they may have a value.
+const FIELDS: &[&str] = &[
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+];
+const MAPS: &[&str] = &["metadata.labels[", "metadata.annotations["];
+
 /// Checks a container of a pod template.
 ///
 /// Server: `ports[0].name: Invalid value: …: must be no more than 15 characters`,
 /// `env[0].valueFrom: Invalid value: "": may not be specified when `value` is not empty`,
+/// `env[0].valueFrom.fieldRef.fieldPath: Invalid value: "metadata.nam": error converting fieldPath`,
+/// `livenessProbe.successThreshold: Invalid value: 2: must be 1`,
+/// `readinessProbe.terminationGracePeriodSeconds: Invalid value: 60: must not be set for
+/// readinessProbes`,
 /// `volumeMounts[0].name: Not found: "gone"`,
 /// `volumeMounts[1].mountPath: Invalid value: "/a": must be unique`.
 fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[&str]) {
@@ -328,6 +389,29 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
         if let (Some(_), Some(_), Some(name)) = (value, from, text(variable, "name")) {
             let path = format!("{path}.env[{index}]");
             faults.add(path, format!("has env var {name} with both value and valueFrom"));
+        }
+        let field = variable.at(&["valueFrom", "fieldRef", "fieldPath"]).and_then(Value::as_str);
+        let is_known =
+            |field: &&str| FIELDS.contains(field) || MAPS.iter().any(|map| field.starts_with(map));
+        if let Some(field) = field.filter(|field| !is_known(field)) {
+            let near = suggest::nearest(field, FIELDS);
+            let near = near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
+            let path = format!("{path}.env[{index}].valueFrom.fieldRef.fieldPath");
+            faults.add(path, format!("has an env var of unknown field `{field}`{near}"));
+        }
+    }
+
+    for (probe, key, fits) in [
+        ("livenessProbe", "successThreshold", Some(1)),
+        ("startupProbe", "successThreshold", Some(1)),
+        ("readinessProbe", "terminationGracePeriodSeconds", None),
+    ] {
+        if let Some(Value::Number(Number::Int(said))) = container.at(&[probe, key])
+            && Some(*said) != fits
+        {
+            let what = fits.map_or("may not be set".to_owned(), |one| format!("must be {one}"));
+            let what = format!("has {key} {said} of {probe}, which {what}");
+            faults.add(format!("{path}.{probe}.{key}"), what);
         }
     }
 
