@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 /// The CRDs of a project.
 #[derive(Debug)]
 pub(super) struct Project {
-    name: &'static str,
+    name: String,
     releases: Releases,
     kinds: Named<()>,
 }
@@ -22,21 +22,19 @@ pub(super) struct Project {
 /// The projects, by key in data/kinds.json.
 static PROJECTS: LazyLock<Vec<Project>> = LazyLock::new(|| {
     let json = super::json(include_str!("data/kinds.json"));
-    let names = [
-        ("gie", "the Gateway API inference extension"),
-        ("llm-d-router", "llm-d-router"),
-        ("lws", "LeaderWorkerSet"),
-        ("kserve", "KServe"),
-        ("odh-kserve", "OpenDataHub's KServe"),
-    ];
-    let project = |(key, name): &(&str, &'static str)| {
-        let table = json.get(key)?;
+    let project = |table: &Json| {
         let releases = spans::releases(table);
         let kinds = Named::read(table.get("kinds"), &releases);
-        Some(Project { name, releases, kinds })
+        Project { name: text(table, "name").to_owned(), releases, kinds }
     };
-    names.iter().filter_map(project).collect()
+    json.as_object().into_iter().flatten().map(|(_, table)| project(table)).collect()
 });
+
+/// Returns true if a project has kinds of this group.
+pub(crate) fn has_group(group: &str) -> bool {
+    let mut kinds = PROJECTS.iter().flat_map(|project| project.kinds.iter());
+    kinds.any(|(kind, _)| group_of(kind) == group)
+}
 
 /// The schemas of `spec` by `GROUP/KIND`, of all releases together: what any of them accepts.
 static SCHEMAS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
@@ -137,8 +135,8 @@ fn by_release(object: &Json, version: &dyn Fn(&str) -> Option<String>) -> Vec<Ve
 
     // Nothing in a manifest names the release of its CRD, so most objects are judged by all of
     // them.
-    let release = version(project.name).map_or(Release::Unknown, |v| project.releases.find(&v));
-    let mut judge = Judge::new(project.name, &project.releases, release);
+    let release = version(&project.name).map_or(Release::Unknown, |v| project.releases.find(&v));
+    let mut judge = Judge::new(&project.name, &project.releases, release);
     judge.exists(&project.kinds, &key, &key, "kind", ".apiVersion", Kind::Refused);
     for verdict in &mut judge.verdicts {
         if let Some(other) = other_version(project, release, kind) {

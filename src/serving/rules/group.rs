@@ -7,6 +7,7 @@ use super::engine::{devices_of, ranks};
 use super::join::leader_of;
 use super::program::misspelt;
 use crate::diag::suggest;
+use crate::ir::is_label;
 use serde_json::Value as Json;
 
 /// Returns the specs of groups with their manifest index and path.
@@ -41,13 +42,9 @@ pub(crate) fn startup(view: &View<'_>, found: &mut Found) {
 pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
     for (owner, set) in view.of_kind("LeaderWorkerSet") {
         let name = set.name();
-        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        let fits = name.starts_with(|c: char| c.is_ascii_lowercase())
-            && !name.ends_with('-')
-            && name.chars().all(plain)
-            // The length of a DNS label without the suffix `-GROUP-WORKER`.
-            && name.len() <= 52;
-        if !fits {
+        // The length of a DNS label without the suffix `-GROUP-WORKER`.
+        let fits = is_label(name) && name.len() <= 52;
+        if !fits || name.starts_with(|c: char| c.is_ascii_digit()) {
             let message = format!("`{name}` is not a valid name for a LeaderWorkerSet");
             let hint =
                 "use at most 52 lower-case letters, digits and dashes, beginning with a letter";

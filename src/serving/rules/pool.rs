@@ -2,7 +2,7 @@
 
 use super::super::invariants::{Found, Reporter};
 use super::super::releases::{GIE, image};
-use super::super::view::pods::{Part, Sidecar, list, text, text_or, words};
+use super::super::view::pods::{Part, Sidecar, joins_ray, list, text, text_or};
 use super::super::view::{Manifest, Picker, View, group_of};
 use super::ranges;
 use serde_json::Value as Json;
@@ -80,11 +80,7 @@ pub(crate) fn headless(view: &View<'_>, found: &mut Found) {
         // Ray's workers run no engine of their own, but join the leader's.
         let joins_ray = template.engine.is_none()
             && template.part == Part::Worker
-            && template.containers().any(|(container, _)| {
-                words(container).iter().any(|word| {
-                    word.contains("ray start --address") || word.contains("--ray_address")
-                })
-            });
+            && template.containers().any(|(container, _)| joins_ray(container));
 
         if template.is_headless() || joins_ray {
             let message = format!("{pool} selects the workers of {template}, which have no server");

@@ -1,6 +1,7 @@
 //! Invariants of a set of manifests as a whole.
 
 use super::super::invariants::Found;
+use super::super::releases::kinds;
 use super::super::view::pods::{
     Engine, Part, Template, accelerators, commands, list, text, text_or,
 };
@@ -33,11 +34,12 @@ fn condition(json: &Json) -> String {
     let (kind, value) = (text_or(path, "type", "PathPrefix"), text_or(path, "value", "/"));
     let mut words = vec![format!("{kind} {value}")];
     for key in ["headers", "queryParams"] {
-        let mut pairs: Vec<String> = list(json, key)
-            .iter()
-            // Names of headers have no case (RFC 9110, 5.1).
-            .map(|pair| format!("{}={}", text(pair, "name").to_lowercase(), text(pair, "value")))
-            .collect();
+        let pair = |pair: &Json| match (key, text(pair, "name"), text(pair, "value")) {
+            // Names of headers have no case (RFC 9110, 5.1), unlike those of query parameters.
+            ("headers", name, value) => format!("{}={value}", name.to_lowercase()),
+            (_, name, value) => format!("{name}={value}"),
+        };
+        let mut pairs: Vec<String> = list(json, key).iter().map(pair).collect();
         pairs.sort_unstable();
         words.extend(pairs);
     }
@@ -82,23 +84,9 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// API groups, besides those of Kubernetes, whose kinds are checked, or have nothing to check.
-const KNOWN_GROUPS: &[&str] = &[
-    "",
-    "apps",
-    "autoscaling",
-    "batch",
-    "disaggregatedset.x-k8s.io",
-    "inference.networking.x-k8s.io",
-    "keda.sh",
-    "leaderworkerset.x-k8s.io",
-    "llm-d.ai",
-    "monitoring.coreos.com",
-    "orchestration.aibrix.ai",
-    "policy",
-    "ray.io",
-    "serving.kserve.io",
-];
+/// API groups of other projects whose kinds are checked, or have nothing to check.
+const KNOWN_GROUPS: [&str; 4] =
+    ["keda.sh", "monitoring.coreos.com", "orchestration.aibrix.ai", "ray.io"];
 
 /// Reports what no rule reads: kinds of other projects, engines outside of pod specs, files and
 /// presets that are not in the manifests, and containers whose scripts exceed the budget.
@@ -164,8 +152,11 @@ fn unjudged(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
 /// Returns true if an object of another project may create pods.
 pub(super) fn is_of_unknown_kind(manifest: &Manifest) -> bool {
     let group = manifest.group();
-    let is_of_kubernetes = group.ends_with(".k8s.io") && !group.ends_with(".x-k8s.io");
-    !is_of_kubernetes && !KNOWN_GROUPS.contains(&group) && !names_no_image(&manifest.json)
+    // Its first groups, such as `apps`, have no domain.
+    let is_of_kubernetes =
+        !group.contains('.') || group.ends_with(".k8s.io") && !group.ends_with(".x-k8s.io");
+    let is_known = is_of_kubernetes || KNOWN_GROUPS.contains(&group) || kinds::has_group(group);
+    !is_known && !names_no_image(&manifest.json)
 }
 
 /// Returns true if no field of an object is an image, a model or a command, so that no pods come from

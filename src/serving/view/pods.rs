@@ -137,28 +137,41 @@ pub(crate) fn words(container: &Json) -> Vec<String> {
         .collect()
 }
 
-/// Replaces `$(NAME)` as Kubernetes does, within the budget.
-fn substituted(word: &str, variables: &Variables, budget: &Budget) -> String {
+/// Replaces `$(NAME)` and `$$` as Kubernetes does, within the budget (third_party/forked/golang/expansion);
+/// an unknown variable becomes `unknown` of its name.
+fn substituted(
+    word: &str,
+    variables: &Variables,
+    budget: &Budget,
+    unknown: fn(&str) -> String,
+) -> String {
     let mut out = String::new();
     let mut rest = word;
-    while let Some(start) = rest.find("$(") {
-        let (before, after) = rest.split_at(start);
+    while let Some((before, after)) = rest.split_once('$') {
         out.push_str(before);
-        let Some(end) = after.find(')') else {
-            rest = after;
+        rest = after.strip_prefix('$').unwrap_or(after);
+        let Some(inner) = after.strip_prefix('(') else {
+            out.push('$');
+            continue;
+        };
+        let Some((name, tail)) = inner.split_once(')') else {
+            out.push('$');
             break;
         };
-        let (name, tail) = (&after[2..end], &after[end + 1..]);
+
         match variables.get(name) {
             Some(value) if budget.pay(value) => out.push_str(value),
             Some(_) => break,
-            // An unknown variable, or no variable.
-            None => out.push(shell::UNKNOWN),
+            None => out.push_str(&unknown(name)),
         }
         rest = tail;
     }
     out.push_str(rest);
     out
+}
+
+fn as_unknown(_: &str) -> String {
+    shell::UNKNOWN.to_string()
 }
 
 /// Returns the commands of a container as words; `None` if its script exceeds the budget.
@@ -171,7 +184,7 @@ pub(crate) fn commands(
     budget.next_container();
     let variables = variables(container, part, size, budget);
     let all = words(container);
-    let replaced = |word: &String| substituted(word, &variables, budget);
+    let replaced = |word: &String| substituted(word, &variables, budget, as_unknown);
     let program = all.first().map(|word| word.rsplit('/').next().unwrap_or(word));
     let is_shell = program.is_some_and(|name| matches!(name, "sh" | "bash" | "ash" | "dash"));
     // `-c`, also behind other letters: `-ec`, `-lc`.
@@ -179,10 +192,12 @@ pub(crate) fn commands(
 
     let commands = match (is_shell, script) {
         (true, Some(at)) => {
+            // Kubernetes leaves unknown names to the shell, to which they are commands.
             let script = all.get(at + 1).map_or("", String::as_str);
+            let script = substituted(script, &variables, budget, |name| format!("$({name})"));
             // The first word after the script is its `$0`.
             let rest: Vec<String> = all.iter().skip(at + 3).map(replaced).collect();
-            shell::commands(script, &rest, &variables, budget)?
+            shell::commands(&script, &rest, &variables, budget)?
         }
         _ => vec![all.iter().map(replaced).map(without_placeholders).collect()],
     };
@@ -211,7 +226,7 @@ fn variables(container: &Json, part: Part, size: u32, budget: &Budget) -> Variab
     }
     for variable in list(container, "env") {
         if let Some(value) = variable.get("value").and_then(Json::as_str) {
-            let value = substituted(value, &variables, budget);
+            let value = substituted(value, &variables, budget, as_unknown);
             variables.insert(text(variable, "name").to_owned(), value);
         }
     }
@@ -298,10 +313,8 @@ impl<'a> Engine<'a> {
         let server =
             matches!(text(container, "name"), "modelserver" | "vllm" | "sglang" | "engine");
         // Ray workers have the engine's image but no server.
-        let whole = words(container).join("\n");
-        let joins =
-            ["ray start --address", "worker --ray_address"].iter().any(|w| whole.contains(w));
-        if joins || !(server || contains(&["vllm", "sglang", "trtllm", "tensorrt"])) {
+        if joins_ray(container) || !(server || contains(&["vllm", "sglang", "trtllm", "tensorrt"]))
+        {
             return None;
         }
         named(Program::Other, None, None)
@@ -426,7 +439,15 @@ pub(crate) fn is_placeholder(text: &str) -> bool {
 
 /// Returns true if a container starts Ray.
 pub(crate) fn starts_ray(container: &Json) -> bool {
-    let signs = ["ray start", "--ray_cluster_size", "--ray_address"];
+    says_any(container, &["ray start", "--ray_cluster_size", "--ray_address"])
+}
+
+/// Returns true if a container joins the Ray cluster of another one.
+pub(crate) fn joins_ray(container: &Json) -> bool {
+    says_any(container, &["ray start --address", "--ray_address"])
+}
+
+fn says_any(container: &Json, signs: &[&str]) -> bool {
     words(container).iter().any(|word| signs.iter().any(|sign| word.contains(sign)))
 }
 
@@ -622,5 +643,30 @@ pub(crate) fn is_omni(image: &str) -> bool {
 impl std::fmt::Display for Template<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.manifest.fmt(formatter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_of_kubernetes() {
+        let variables = Variables::from([("A".to_owned(), "4".to_owned())]);
+        for (word, expanded) in [
+            ("--a=$(A)/$(B)", "--a=4/?"),
+            ("$$(A) $$$(A) $A ${A}", "$(A) $4 $A ${A}"),
+            ("$(A $", "$(A $"),
+            ("$(( $(A) * 2 ))", "? * 2 ))"),
+        ] {
+            let found = substituted(word, &variables, &Budget::new(), as_unknown);
+            assert_eq!(found.replace(shell::UNKNOWN, "?"), expanded, "{word}");
+        }
+
+        let script = "exec vllm serve a --x $(A) --y $(hostname) --z=$$(A) --n $((A * 2))";
+        let container = serde_json::json!({"command": ["bash", "-c", script], "env": [{"name": "A", "value": "4"}]});
+        let all = commands(&container, Part::Single, 1, &Budget::new()).unwrap();
+        let words = all[0].join("|").replace(shell::UNKNOWN, "?");
+        assert_eq!(words, "exec|vllm|serve|a|--x|4|--y|?|--z=?|--n|8");
     }
 }

@@ -149,12 +149,11 @@ impl Shell<'_> {
                 },
                 '\'' => {
                     // Empty quotes are a word as well.
-                    self.push("");
-                    while let Some(character) = self.next().filter(|c| *c != '\'') {
-                        self.push(&character.to_string());
-                    }
+                    let text = self.until('\'');
+                    self.push(&text);
                 }
                 '"' => self.double_quoted(),
+                '`' => self.substitution(),
                 '$' => {
                     let value = self.expansion();
                     self.unquoted(&value);
@@ -221,9 +220,22 @@ impl Shell<'_> {
                     let value = self.expansion();
                     self.push(&value);
                 }
+                '`' => self.substitution(),
                 character => self.push(&character.to_string()),
             }
         }
+    }
+
+    /// Appends the unknown output of a command in backquotes, in which a backslash escapes them (POSIX
+    /// shell, 2.6.3).
+    fn substitution(&mut self) {
+        while self.until('`').ends_with('\\') {}
+        self.push(&UNKNOWN.to_string());
+    }
+
+    /// Returns the text up to a character, and consumes both.
+    fn until(&mut self, end: char) -> String {
+        std::iter::from_fn(|| self.next().filter(|character| *character != end)).collect()
     }
 
     /// Returns the expansion after a `$`.
@@ -430,14 +442,14 @@ mod tests {
             find /dev/shm -type f -delete 2>&1 >/dev/null
             if [ -n "${NONE:-}" ]; then X=1; fi
             exec vllm serve \
-              a/b --x ${A} $EMPTY $TWO "q $A" 'a "b" $c' ${NONE-d} --n=$((A*2)) --u $(date) "$@"
+              a/b --x ${A} $EMPTY $TWO "q $A" 'a "b" $c' ${NONE-d} --n=$((A*2)) --u $(date) --v `date +\`x\`` "w`id`" "$@"
         "#;
         let rest = ["--one".to_owned(), "two three".to_owned()];
         let all = commands(script, &rest, &variables(), &Budget::new()).unwrap();
         let last = all.last().unwrap().join("|").replace(UNKNOWN, "?");
         assert_eq!(
             last,
-            "exec|vllm|serve|a/b|--x|4|--x|1|q 4|a \"b\" $c|d|--n=8|--u|?|--one|two three"
+            "exec|vllm|serve|a/b|--x|4|--x|1|q 4|a \"b\" $c|d|--n=8|--u|?|--v|?|w?|--one|two three"
         );
         assert_eq!(all[0].join(" "), "find /dev/shm -type f -delete 2>&1 >/dev/null");
     }
@@ -460,8 +472,10 @@ mod tests {
 
     #[test]
     fn nothing_hangs_or_panics() {
-        for text in ["\"", "'", "$", "${", "$((", "$(", "\\", "a=", "=b", "&&&;;|", "${:-}", "$((}"]
-        {
+        for text in [
+            "\"", "'", "$", "${", "$((", "$(", "\\", "a=", "=b", "&&&;;|", "${:-}", "$((}", "`",
+            "`\\",
+        ] {
             assert!(commands(text, &[], &Variables::new(), &Budget::new()).is_some());
         }
     }
