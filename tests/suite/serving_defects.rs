@@ -71,6 +71,25 @@ const DEFECTS: &[Change] = &[
     defect("engine start", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - --no-enable-chunked-prefill\n        - --max-num-batched-tokens=2048\n        - --max-model-len=8192\n", "serving-engine-flags"),
     defect("engine start", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - --quantization=int4-awq\n", "serving-engine-flags"),
     defect("engine start", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - --quantization=modelopt_mixed_fp8\n", "serving-engine-flags"),
+    // Relations between flags, and between fields of JSON values.
+    defect("relation", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - --decode-context-parallel-size=4\n", "serving-engine-flags"),
+    defect("relation", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - --data-parallel-size=4\n        - --data-parallel-rank=4\n", "serving-engine-flags"),
+    defect("relation", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - --speculative-config={\"method\":\"eagle3\",\"num_speculative_tokens\":3}\n", "serving-engine-flags"),
+    defect("relation", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - '--speculative-config={\"method\":\"mtp\"}'\n", "serving-engine-flags"),
+    defect("relation", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - '--speculative-config={\"method\":\"eagle\",\"model\":\"a/b\"}'\n", "serving-engine-flags"),
+    defect("relation", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - '--speculative-config={\"num_speculative_tokens\":3}'\n", "serving-engine-flags"),
+    defect("relation", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - '--speculative-config={\"method\":\"ngram\",\"num_speculative_tokens\":3,\"prompt_lookup_min\":5,\"prompt_lookup_max\":3}'\n", "serving-engine-flags"),
+    defect("relation", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - '--kv-transfer-config={\"kv_connector\":\"MultiConnector\",\"kv_role\":\"kv_both\"}'\n", "serving-engine-flags"),
+    defect("relation", OTHERS, "--tp-size 2", "--tp-size 2 --dp-size 3 --enable-dp-attention", "serving-engine-flags"),
+    defect("relation", OTHERS, "--tp-size 2", "--tp-size 2 --nnodes 2", "serving-engine-flags"),
+    defect("relation", PD, "--secure-proxy=false", "--secure-proxy=false, --enable-ssrf-protection", "serving-sidecar-flag"),
+    defect("relation", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - --cpu-offload-gb=-4\n", "serving-engine-flags"),
+    defect("address", ONE, "--host=0.0.0.0", "--uds=/tmp/vllm.sock", "serving-address"),
+    defect("pod", ONE, "--config=/etc/vllm/vllm.yaml", "--config=/etc/vllm/flags.yaml", "serving-pod"),
+    defect("picker", KSERVE, "deciders: {prefill: always-disagg-pd-decider}", "deciders: {prefill: queue-scorer}", "serving-picker-config"),
+    defect("pod", ONE, "limits: {cpu: \"8\", memory: 64Gi, nvidia.com/gpu: \"2\"}", "limits: {cpu: \"8\", memory: 64Gi, nvidia.com/gpu: \"0.5\"}", "serving-pod"),
+    defect("pod", ONE, "livenessProbe: {httpGet: {path: /health, port: http}}", "livenessProbe: {httpGet: {path: /health, port: http}, successThreshold: 3}", "serving-pod"),
+    defect("pod", ONE, "- {name: HF_TOKEN, valueFrom", "- {name: ZONE, valueFrom: {fieldRef: {fieldPath: metadata.nam}}}\n        - {name: HF_TOKEN, valueFrom", "serving-pod"),
     // NIXL side channel.
     defect("side channel", PD, "        - {name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: status.podIP}}} # prefill\n", "", "serving-transfer"),
     defect("side channel", PD, "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: status.podIP}}} # prefill", "{name: VLLM_NIXL_SIDE_CHANNEL_HOST, value: localhost}", "serving-transfer"),
@@ -82,8 +101,8 @@ const DEFECTS: &[Change] = &[
     defect("side channel", PD, ", {port: 5600}]", "]", "serving-transfer"),
     defect("side channel", KSERVE, "        - {name: VLLM_NIXL_SIDE_CHANNEL_HOST, valueFrom: {fieldRef: {fieldPath: status.podIP}}} # prefill\n", "", "serving-transfer"),
     // LoRA adapters and rewrites.
-    defect("adapters", ONE, "        - --enable-lora\n", "", "serving-adapters"),
-    defect("adapters", ONE, "--max-cpu-loras=4", "--max-cpu-loras=1", "serving-adapters"),
+    defect("adapters", ONE, "        - --enable-lora\n", "", "serving-engine-flags"),
+    defect("adapters", ONE, "--max-cpu-loras=4", "--max-cpu-loras=1", "serving-engine-flags"),
     defect("adapters", ONE, "modelRewrite: legal", "modelRewrite: leagl", "serving-adapters"),
     defect("adapters", ONE, "legal=/adapters/legal", "law=/adapters/legal", "serving-adapters"),
     // Precise prefix cache routing.
@@ -372,6 +391,14 @@ const SOUND: &[Change] = &[
     // Addresses of clusters that are not of the Internet.
     sound(ONE, ANOTHER, and_another!("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, ingress: [{from: [{ipBlock: {cidr: 198.18.0.0/15}}]}]}\n---\n")),
     sound(ONE, ANOTHER, and_another!("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, ingress: [{from: [{ipBlock: {cidr: 192.0.2.0/24}}]}]}\n---\n")),
+    // Methods that need no draft model, or get it by another flag, and values that are not known yet.
+    sound(ONE, "        - --enable-lora\n", "        - --enable-lora\n        - '--speculative-config={\"method\":\"deepseek_mtp\",\"num_speculative_tokens\":1}'\n"),
+    sound(ONE, "        - --enable-lora\n", "        - --enable-lora\n        - '--speculative-config={\"method\":\"suffix\"}'\n"),
+    sound(ONE, "        - --enable-lora\n", "        - --enable-lora\n        - '--speculative-config={\"method\":\"mtp\",\"model\":\"a/b\"}'\n"),
+    sound(ONE, "        - --enable-lora\n", "        - --enable-lora\n        - '--speculative-config={\"method\":\"eagle3\",\"num-speculative-tokens\":3}'\n        - --spec-model=a/b\n"),
+    sound(ONE, "        - --enable-lora\n", "        - --enable-lora\n        - '--speculative-config={\"method\":\"$(METHOD)\",\"num_speculative_tokens\":3}'\n"),
+    sound(ONE, "        env:\n", "        envFrom: [{configMapRef: {name: settings}}]\n        env:\n"),
+    sound(PD, "--secure-proxy=false", "--secure-proxy=false, --configuration-file=/sidecar.yaml, --enable-ssrf-protection"),
     // Names of NVIDIA's device plugins, plugins of vLLM that a script installs, and keys that may be missing.
     sound(ONE, "          limits: {cpu: \"8\", memory: 64Gi, nvidia.com/gpu: \"2\"}\n          requests: {cpu: \"4\", memory: 32Gi, nvidia.com/gpu: \"2\"}\n", "          limits: {cpu: \"8\", memory: 64Gi, nvidia.com/pgpu: \"2\"}\n          requests: {cpu: \"4\", memory: 32Gi, nvidia.com/pgpu: \"2\"}\n"),
     sound(PD, "exec vllm serve example/chat-8B \\\n", "pip install own && vllm serve example/chat-8B --load-format own \\\n"),

@@ -1040,10 +1040,10 @@ codes! {
     /// `status.podIP` (vllm#27083, kthena#503). Otherwise decode computes every prompt again, and
     /// prefill GPUs are wasted.
     ServingTransfer "serving-transfer" Error;
-    /// LoRA adapters are not served.
+    /// The target of a model rewrite is not served.
     ///
-    /// Adapters need `--enable-lora`: without it vLLM loads none. An InferenceModelRewrite has the
-    /// name of a served model or adapter as its target; requests for other names get 404.
+    /// An InferenceModelRewrite has the name of a served model or LoRA adapter as its target; requests
+    /// for other names get 404.
     ServingAdapters "serving-adapters" Error;
     /// The picker's index of prefix caches does not match the engines.
     ///

@@ -7,7 +7,7 @@
 use super::json_flag::JsonFlag;
 use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
-use super::{Engine, Flag, instead, json_flag, ranges};
+use super::{Engine, Flag, instead, json_flag};
 use crate::diag::suggest;
 use crate::view::pods::is_placeholder;
 use serde_json::Value as Json;
@@ -406,11 +406,6 @@ impl<'t> Line<'t> {
                     format!("{} does not accept `{value}` for `{name}`", self.judge.title());
                 self.judge.push(Kind::Refused, "", message, first.clone());
                 continue;
-            }
-            let number = value.parse::<f64>().ok();
-            if let Some(limits) = number.and_then(|number| ranges::exceeded(flag, number)) {
-                let message = format!("`{name}` is {value}, outside of its range");
-                self.judge.push(Kind::Refused, "", message, format!("set it to {limits}"));
             }
             self.registered(flag, name, value);
             self.json(specs, name).value(value);

@@ -160,8 +160,8 @@ impl<'t> Line<'t> {
     /// Judges the value of a flag.
     fn value(&mut self, name: &str, written: &str, specs: &[&GoFlag], value: &str) {
         let fits = |spec: &&GoFlag| match spec.kind.as_str() {
-            "int" => value.parse::<i64>().is_ok(),
-            "uint" => value.parse::<u64>().is_ok(),
+            "int" => integer(value.strip_prefix(['+', '-']).unwrap_or(value)).is_some(),
+            "uint" => integer(value).is_some(),
             "float" => value.parse::<f64>().is_ok(),
             "duration" => nanoseconds(value).is_some(),
             _ => true,
@@ -194,6 +194,22 @@ impl<'t> Line<'t> {
             }
         }
     }
+}
+
+/// Returns an integer without a sign as Go's `strconv.ParseInt` reads it with base 0: `0x1F`, `0b11`, `0o17`,
+/// `017` and `1_000`; `None` for other text.
+fn integer(text: &str) -> Option<u64> {
+    let prefixes = [("0x", 16), ("0X", 16), ("0b", 2), ("0B", 2), ("0o", 8), ("0O", 8), ("0", 8)];
+    let of_base = |(prefix, base): (&str, u32)| Some((text.strip_prefix(prefix)?, base));
+    let prefixed = prefixes.into_iter().find_map(of_base).filter(|_| text != "0");
+    let (digits, base) = prefixed.unwrap_or((text, 10));
+    // Underscores are between digits, or after the prefix.
+    let digits = digits.strip_prefix('_').filter(|_| prefixed.is_some()).unwrap_or(digits);
+    let are_digits = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_digit(base));
+    digits
+        .split('_')
+        .all(are_digits)
+        .then(|| u64::from_str_radix(&digits.replace('_', ""), base).ok())?
 }
 
 /// Units of durations, with their nanoseconds.

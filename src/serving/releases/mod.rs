@@ -6,8 +6,7 @@
 //! (`FIRST..LAST`, both inclusive, either may be empty), with what the program accepts there. The
 //! tables were read from the sources of each release without running them, and contain names, types
 //! and choices only; `update.py` in this folder adds a release. `data/images.json` maps images to
-//! programs and releases, `data/replacements.json` names what replaces a setting, and `data/limits.json` has
-//! the limits of numbers.
+//! programs and releases, and `data/replacements.json` names what replaces a setting.
 
 pub(super) mod argparse;
 pub(super) mod fields;
@@ -16,12 +15,13 @@ pub(super) mod image;
 mod json_flag;
 pub(super) mod kinds;
 pub(super) mod picker;
-mod ranges;
+pub(super) mod relations;
 pub(super) mod spans;
 pub(super) mod variables;
 pub(super) mod verdict;
 
 use fields::Field;
+use relations::Relation;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
@@ -128,12 +128,15 @@ pub(super) struct Engine {
     pub(super) env: Named<()>,
     pub(super) kv_connectors: Named<()>,
     pub(super) ec_connectors: Named<()>,
-    /// Registered names that are values of flags and variables, by their names.
+    /// Registered names that are values of flags and variables, by their names; in lower case, after
+    /// `fold `, if a variable is read in any case.
     pub(super) values: BTreeMap<String, Named<()>>,
     /// Paths that answer GET requests of its server.
     pub(super) paths: Named<()>,
     /// Abilities of its parser.
     pub(super) behaviors: Named<()>,
+    /// Relations between its flags.
+    pub(super) relations: Named<Relation>,
 }
 
 /// Facts about a program that parses its command line with Go's `flag` or `pflag`.
@@ -149,6 +152,8 @@ pub(super) struct GoProgram {
     pub(super) behaviors: Named<()>,
     /// Registered names that are values of flags, by flag.
     values: BTreeMap<String, Named<()>>,
+    /// Relations between its flags.
+    pub(super) relations: Named<Relation>,
 }
 
 /// Facts about an endpoint picker.
@@ -233,6 +238,7 @@ fn engine(
         ec_connectors: table.names("ec_connectors"),
         paths: table.names("paths"),
         behaviors: table.names("behaviors"),
+        relations: table.names("relations"),
         releases: table.releases,
     }
 }
@@ -244,6 +250,7 @@ fn go_program(name: &'static str, key: &'static str, table: Table) -> GoProgram 
         flags: table.names("flags"),
         behaviors: table.names("behaviors"),
         values: table.values(),
+        relations: table.names("relations"),
         releases: table.releases,
     }
 }

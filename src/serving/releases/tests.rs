@@ -1,8 +1,9 @@
 //! The tables are whole, and judge known lines as the programs do.
 
 use super::spans::Release;
-use super::verdict::{Kind, Verdict};
+use super::verdict::{Judge, Kind, Verdict};
 use super::*;
+use crate::view::flags::Flags;
 use serde_json::json;
 
 fn words(line: &str) -> Vec<String> {
@@ -27,6 +28,13 @@ fn words(line: &str) -> Vec<String> {
 fn engine_line(table: &Engine, image: &str, line: &str) -> Vec<Verdict> {
     let release = image::release(image, table.key, &table.releases);
     argparse::judge(table, release, &words(line), false)
+}
+
+fn related(table: &'static Engine, image: &str, line: &str) -> Vec<Verdict> {
+    let release = image::release(image, table.key, &table.releases);
+    let flags = Flags::of_engine(&words(line), argparse::Names::of(table, image));
+    let judge = Judge::new(table.program, &table.releases, release);
+    relations::judge(&table.relations, judge, &flags, &Json::Null)
 }
 
 fn vllm(tag: &str, line: &str) -> Vec<Verdict> {
@@ -75,6 +83,50 @@ fn one(verdicts: &[Verdict], kind: Kind, message: &str, hint: &str) {
 #[track_caller]
 fn none(verdicts: &[Verdict]) {
     assert!(verdicts.is_empty(), "{verdicts:#?}");
+}
+
+#[test]
+fn relations_of_flags() {
+    let vllm = |tag: &str, line: &str| related(&VLLM, &format!("vllm/vllm-openai:{tag}"), line);
+    let sglang = |tag: &str, line: &str| related(&SGLANG, &format!("lmsysorg/sglang:{tag}"), line);
+    let range = "is 90, more than 1";
+    one(&vllm("v0.23.0", "--gpu-memory-utilization=90"), Kind::Refused, range, "number at most 1");
+    for (version, line, message) in [
+        ("v0.23.0", "--max-cpu-loras=1 --max-loras 2", "is 1, less than `--max-loras` 2"),
+        ("v0.23.0", "--port 80000", "is 80000, more than 65535"),
+        ("v0.23.0", "--cpu-offload-gb=-1", "is -1, less than 0"),
+        ("v0.23.0", "--gpu-memory-utilization=0", "is 0, not more than 0"),
+        ("v0.23.0", "-dp 2 --data-parallel-rank 2", "is 2, not less than"),
+        ("v0.23.0", "-tp 2 -dcp=4", "is 2, not divisible by"),
+        ("v0.23.0", "-sc={\"method\":\"eagle\",\"num_speculative_tokens\":1}", ".model`"),
+        ("v0.23.0", "-sc={\"method\":\"mtp\"}", ".num_speculative_tokens`"),
+        ("v0.23.0", "-sc={\"method\":\"mtp\",\"model\":null}", ".num_speculative_tokens`"),
+        ("v0.23.0", "--headless --api-server-count 1", "excludes `--api-server-count`"),
+    ] {
+        one(&vllm(version, line), Kind::Refused, message, "");
+    }
+    let line = "-sc={\"method\":\"eagle\",\"model\":\"a/b\"}";
+    assert!(!vllm("v0.23.0", line)[0].is_certain);
+    let chunks = "--chunked-prefill-size 1000 --page-size 64";
+    one(&sglang("v0.5.9", chunks), Kind::Refused, "is 1000, not divisible by", "");
+    none(&sglang("v0.5.23", chunks));
+    none(&sglang("v0.5.9", &format!("{chunks} --attention-backend=flashmla")));
+
+    for (version, line) in [
+        ("v0.23.0", "--max-loras 4 --max-cpu-loras=4 --cpu-offload-gb=0"),
+        ("v0.23.0", "--max-loras=4"),
+        ("v0.23.0", "--max-model-len -1 --gpu-memory-utilization .9 --max-num-batched-tokens 8k"),
+        ("v0.15.1", "-tp 2 -dcp=4"),
+        ("v0.23.0", "--headless --api-server-count 0"),
+        ("v0.10.2", "--speculative-config={\"num_speculative_tokens\":1}"),
+        ("v0.23.0", "-sc={\"method\":\"qwen3_next_mtp\",\"num_speculative_tokens\":1}"),
+        ("v0.23.0", "-sc={\"method\":\"suffix\"}"),
+        ("v0.23.0", "-sc={\"method\":\"${METHOD}\",\"num_speculative_tokens\":1}"),
+        ("v0.23.0", "-sc={\"method\":\"eagle\",\"num_speculative_tokens\":1} --spec-model=a/b"),
+        ("v0.26.0", "-sc={\"method\":\"eagle\",\"num-speculative-tokens\":1,\"model\":\"a/b\"}"),
+    ] {
+        none(&vllm(version, line));
+    }
 }
 
 /// Every entry of a table is read: a malformed one would be left out.
@@ -226,9 +278,9 @@ fn values_that_the_engine_looks_up() {
 fn fields_of_classes_in_json_values() {
     for (line, message, hint) in [
         (
-            "--speculative-config '{\"method\":\"ngram\",\"num_spec_tokens\":5}'",
-            "no `--speculative-config` field `num_spec_tokens`",
-            "num_speculative_tokens",
+            "--speculative-config '{\"method\":\"ngram\",\"num_speculative_tokens\":5,\"prompt_lookup_mx\":3}'",
+            "no `--speculative-config` field `prompt_lookup_mx`",
+            "prompt_lookup_max",
         ),
         (
             "--speculative-config '{\"method\":\"ngrams\",\"num_speculative_tokens\":5}'",
@@ -310,6 +362,16 @@ fn values_of_a_variable() {
     {
         none(&of(version, value));
     }
+    one(&of("0.23.0", "Spawn"), Kind::Refused, "value `Spawn`", "");
+
+    // Read in any case.
+    let of = |value: &str| {
+        let name = "VLLM_MM_HASHER_ALGORITHM";
+        variables::judge(&VLLM, VLLM.releases.find("0.23.0"), &[(name, value)])
+    };
+    none(&of("SHA256"));
+    let message = "has no `VLLM_MM_HASHER_ALGORITHM` value `SHA1`";
+    one(&of("SHA1"), Kind::Refused, message, "");
 }
 
 #[test]
@@ -340,6 +402,18 @@ fn flags_of_the_sidecar() {
         "`prefill`",
         "did you mean `prefiller`?",
     );
+}
+
+#[test]
+fn integers_of_go() {
+    let new = "ghcr.io/llm-d/llm-d-router-disagg-sidecar:v0.10.0";
+    for value in ["8", "0x1F40", "0X1f_40", "0b11", "0o17", "017", "0_17", "1_000", "0", "+5"] {
+        none(&sidecar(new, &format!("--data-parallel-size={value}")));
+    }
+    for value in ["8k", "0x", "08", "1__0", "_1", "1_", "0b2", "--5", "", "1.0"] {
+        let found = sidecar(new, &format!("--data-parallel-size={value}"));
+        one(&found, Kind::Refused, &format!("`{value}` for `--data-parallel-size`"), "an integer");
+    }
 }
 
 #[test]
@@ -412,14 +486,7 @@ fn typing_errors_have_suggestions() {
 
 #[test]
 fn values_are_held_against_ranges_types_and_choices() {
-    one(
-        &vllm("v0.23.0", "--gpu-memory-utilization=90"),
-        Kind::Refused,
-        "outside of its range",
-        "at most 1",
-    );
     one(&vllm("v0.23.0", "--gpu-memory-utilization=high"), Kind::Refused, "`high`", "a number");
-    one(&vllm("v0.23.0", "--port 80000"), Kind::Refused, "outside of its range", "65535");
     one(&vllm("v0.23.0", "--tensor-parallel-size two"), Kind::Refused, "`two`", "an integer");
     one(
         &vllm("v0.23.0", "--kv-transfer-config {kv_connector:NixlConnector}"),

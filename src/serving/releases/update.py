@@ -47,6 +47,11 @@ def add_release(table, version, facts):
     table["versions"].append(version)
     changes = []
 
+    # Variables get and lose choices, so that they have sections of their own.
+    variables = {section for section in {**table, **facts} if "VLLM_" in section}
+    for section in sorted(variables):
+        table.setdefault(section, {})
+        facts.setdefault(section, {})
     for section, names in table.items():
         if section in ("versions", "built_on", "read"):
             continue
@@ -392,12 +397,12 @@ class Vllm:
                 self.body(module, parser.body, {})
         facts = {"flags": self.flags, "fields": self.json_fields(), "env": self.variables()}
         facts.update({f"--{flag}": dict.fromkeys(values) for flag, values in self.values.items()})
-        # Other variables are read in any case, or are lists.
+        # Some variables are read in any case; other variables are lists.
         envs = (self.package.root / "vllm/envs.py").read_text()
         choices = r'env_with_choices\(\s*"(VLLM_\w+)",\s*[^,\[]+,\s*\[([^\]]*)\],?\s*(case_sensitive=False)?'
         for name, values, in_any_case in re.findall(choices, envs):
-            if not in_any_case:
-                facts[name] = dict.fromkeys(re.findall(r'"([^"]*)"', values))
+            values = re.findall(r'"([^"]*)"', values.lower() if in_any_case else values)
+            facts[f"fold {name}" if in_any_case else name] = dict.fromkeys(values)
         for flag, folder, old in (
             ("--tool-call-parser", "tool_parsers", "entrypoints.openai.tool_parsers"),
             ("--reasoning-parser", "reasoning", "reasoning"),

@@ -19,12 +19,16 @@ pub(crate) fn judge(table: &Engine, release: Release, all: &[(&str, &str)]) -> V
     // Releases before the first with a list of variables are not known.
     let is_listed = !table.env.names(index).is_empty();
     for (name, value) in all.iter().filter(is_own).filter(|_| is_listed) {
-        // vllm/envs.py, env_with_choices: other values are errors where the variable is read.
-        let known = table.values.get(*name).filter(|_| index.is_some() && !value.is_empty());
-        let known =
-            known.filter(|known| !known.names(index).is_empty() && !known.has(value, index));
-        if let Some(known) = known.filter(|_| !is_placeholder(value)) {
-            judge.exists(known, value, value, &format!("`{name}` value"), name, Kind::Refused);
+        // vllm/envs.py, env_with_choices: other values are errors where the variable is read. Some are read
+        // in any case: those in lower case are in the table.
+        let exact = table.values.get(*name).map(|known| (known, (*value).to_owned()));
+        let folded = || Some((table.values.get(&format!("fold {name}"))?, value.to_lowercase()));
+        if let Some((known, read)) = exact.or_else(folded).filter(|_| index.is_some())
+            && !value.is_empty()
+            && !is_placeholder(value)
+            && !(known.names(index).is_empty() || known.has(&read, index))
+        {
+            judge.exists(known, &read, value, &format!("`{name}` value"), name, Kind::Refused);
         }
         if table.env.has(name, index) || OF_PRESETS.contains(name) {
             continue;

@@ -1,40 +1,11 @@
-//! Invariants of LoRA adapters and model rewrites.
+//! Invariants of model rewrites.
 
 use super::super::invariants::Found;
 use super::super::view::View;
-use super::super::view::pods::{Engine, Program, Variable, is_placeholder, list, text, variable};
+use super::super::view::pods::{Engine, Program, is_placeholder, list, text, variable};
 
 /// Variable with which adapters are loaded by requests.
 const RUNTIME_UPDATES: &str = "VLLM_ALLOW_RUNTIME_LORA_UPDATING";
-
-/// Checks that LoRA is enabled where adapters are configured, and that limits fit.
-pub(crate) fn adapters(view: &View<'_>, found: &mut Found) {
-    for (template, engine) in view.engines().filter(|(_, e)| e.program == Program::Vllm) {
-        let Some(flags) = engine.known_flags() else { continue };
-        let mut found = found.at(template.owner, &engine.path).field("engine.args");
-
-        let updates = variable(engine.container, RUNTIME_UPDATES);
-        let needs = if flags.has("lora-modules") {
-            Some("`--lora-modules`")
-        } else {
-            matches!(updates, Some(Variable::Text("true" | "True" | "1")))
-                .then_some(RUNTIME_UPDATES)
-        };
-        if let Some(what) = needs.filter(|_| !flags.is_on("enable-lora")) {
-            found.push(format!("{what} is set, but LoRA is not enabled"), "add `--enable-lora`");
-        }
-
-        // Adapters wait in the CPU's memory for a slot of the device (vLLM, LoRAConfig).
-        let in_memory =
-            flags.text("max-cpu-loras").and_then(|text| text.trim().parse::<u32>().ok());
-        let sizes = flags.number("max-loras", 1).zip(in_memory);
-        if let Some((on_device, in_memory)) = sizes.filter(|(device, memory)| memory < device) {
-            let message =
-                format!("`--max-cpu-loras` is {in_memory}, less than `--max-loras` {on_device}");
-            found.push(message, "use at least the value of `--max-loras`");
-        }
-    }
-}
 
 /// Returns the models and adapters that an engine serves; `None` if requests or plugins may add more.
 fn served(engine: &Engine<'_>) -> Option<Vec<String>> {

@@ -2,16 +2,15 @@
 
 use super::super::invariants::{Found, Reporter};
 use super::super::releases::spans::{Release, Releases};
-use super::super::releases::verdict::{Kind, Verdict};
+use super::super::releases::verdict::{Judge, Kind, Verdict};
 use super::super::releases::{
-    self, GIE, GoProgram, LLM_D, SIDECAR, argparse, go_flags, image, kinds, variables,
+    self, GIE, GoProgram, LLM_D, SIDECAR, argparse, go_flags, image, kinds, relations, variables,
 };
+use super::super::view::flags::Flags;
 use super::super::view::pods::{Engine, Template, is_omni, is_placeholder, list, text, words};
 use super::super::view::{Picker, View};
 use crate::diag::{Code, Severity};
-
-/// Path of the picker's container.
-const PICKER_PATH: &str = ".spec.template.spec.containers[0]";
+use serde_json::Value as Json;
 
 /// A verdict with its place.
 #[derive(Debug)]
@@ -78,13 +77,13 @@ fn judged(view: &View<'_>) -> Vec<Judged> {
     for (template, sidecar) in view.sidecars() {
         // A chart of ours knows the release also of an image without a tag: the profile names it.
         let release = release_of(view, &SIDECAR, text(sidecar.container, "image"));
-        let found = go_flags::judge(&SIDECAR, release, &sidecar.flags.raw);
+        let found = of_program(&SIDECAR, release, &sidecar.flags, sidecar.container);
         let (code, field) = (Code::ServingSidecarFlag, "prefill.sidecar-image");
         judged.extend(placed(code, template.owner, &sidecar.path, field, found));
     }
     // Of pickers that a controller creates, only the configuration is judged.
     for picker in &view.pickers {
-        let (path, found) = (format!("{PICKER_PATH}.args"), flags_of(view, picker));
+        let (path, found) = (format!("{}.args", picker.path), flags_of(view, picker));
         judged.extend(placed(Code::ServingPickerFlags, picker.owner, &path, "epp.flags", found));
     }
     for picker in view.all_pickers() {
@@ -140,7 +139,7 @@ pub(super) fn other_releases(view: &View<'_>, found: &mut Found) {
         let image = text(picker.container, "image");
         let (table, release) = picker_table(view, picker);
         if image::is_of(image, table.program.key) {
-            let found = found.at(picker.owner, PICKER_PATH).field("epp.image");
+            let found = found.at(picker.owner, &picker.path).field("epp.image");
             check(found, image, (table.program.name, &table.program.releases), release);
         }
     }
@@ -166,6 +165,11 @@ fn engine_of(template: &Template<'_>, engine: &Engine<'_>) -> Vec<Judged> {
     if ["tpu", "ascend", "gaudi", "hpu", "neuron"].iter().any(|name| image.contains(name)) {
         let unknown = of_flags.iter_mut().filter(|verdict| verdict.hint == "remove it");
         unknown.for_each(|verdict| verdict.is_certain = false);
+    }
+
+    if let Some(flags) = engine.known_flags().filter(|flags| !flags.is_on("grpc")) {
+        let judge = Judge::new(table.program, &table.releases, release);
+        of_flags.extend(relations::judge(&table.relations, judge, flags, engine.container));
     }
 
     let script = flags.raw.join(" ");
@@ -222,8 +226,21 @@ fn flags_of(view: &View<'_>, picker: &Picker<'_>) -> Vec<Verdict> {
         return Vec::new();
     }
     of_either(image, release, table, |table| {
-        go_flags::judge(&table.program, release, &picker.flags.raw)
+        of_program(&table.program, release, &picker.flags, picker.container)
     })
+}
+
+/// Judges the flags of a Go program, each by itself and by its relations to others.
+fn of_program(
+    program: &GoProgram,
+    release: Release,
+    flags: &Flags,
+    container: &Json,
+) -> Vec<Verdict> {
+    let judge = Judge::new(program.name, &program.releases, release);
+    let mut verdicts = go_flags::judge(program, release, &flags.raw);
+    verdicts.extend(relations::judge(&program.relations, judge, flags, container));
+    verdicts
 }
 
 /// Returns the release of a project that the manifests tell: by the annotation of its CRDs, or for the

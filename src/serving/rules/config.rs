@@ -101,11 +101,15 @@ fn references(config: &Json, report: &mut Report<'_>) {
         let by_name = values("/parameters").into_iter().flatten();
         let by_name = by_name.filter(|(key, _)| key.to_lowercase().ends_with("deciderpluginname"));
         for decider in deciders.chain(by_name).filter_map(|(_, decider)| decider.as_str()) {
-            if !types.contains_key(decider) {
-                let message =
-                    format!("`{name}` references decider `{decider}`, which does not exist");
-                report(".plugins", message, suggest::hint(decider, &names, "plugins"));
-            }
+            let what = match types.get(decider) {
+                None => "which does not exist",
+                Some(kind) if plugins::is_known(kind) && !kind.ends_with("decider") => {
+                    "which is no decider"
+                }
+                Some(_) => continue,
+            };
+            let message = format!("`{name}` references decider `{decider}`, {what}");
+            report(".plugins", message, suggest::hint(decider, &names, "plugins"));
         }
     }
 }

@@ -325,14 +325,14 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
         }
     }
     for picker in &view.pickers {
-        let path = ".spec.template.spec.containers[0].image".to_owned();
-        check(picker.owner, picker.container, path, "epp.image");
-        // Other containers of published pickers are not ours to judge.
-        let others = all_containers(picker.spec(), ".spec.template.spec").into_iter();
-        let others = others.filter(|(container, _)| !std::ptr::eq(*container, picker.container));
-        for (container, path) in others.filter(|_| view.is_generated) {
-            let is_own = text(container, "name") == "tokenizer";
-            let field = if is_own { "epp.tokenizer-image" } else { "epp.pod" };
+        for (container, path) in all_containers(picker.spec(), ".spec.template.spec") {
+            let field = match text(container, "name") {
+                _ if path == picker.path => "epp.image",
+                // Other containers of published pickers are not ours to judge.
+                _ if !view.is_generated => continue,
+                "tokenizer" => "epp.tokenizer-image",
+                _ => "epp.pod",
+            };
             check(picker.owner, container, format!("{path}.image"), field);
         }
     }

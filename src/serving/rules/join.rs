@@ -127,34 +127,16 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Flags of vLLM that need another one (FrontendArgs, ParallelConfig and SchedulerConfig).
-const REQUIRED: [(&str, &str); 2] =
-    [("enable-auto-tool-choice", "tool-call-parser"), ("enable-eplb", "enable-expert-parallel")];
-
 /// Checks for flag combinations that vLLM rejects.
 pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         let Some((engine, flags)) = vllm(template) else { continue };
         let mut found = found.at(template.owner, &engine.path);
         let ports = engine.ports().unwrap_or_default();
-        for (flag, required) in REQUIRED {
-            if flags.is_on(flag) && !flags.has(required) {
-                let message = format!("`--{flag}` requires `--{required}`");
-                found.push(message, format!("add `--{required}`"));
-            }
-        }
-
         // vLLM: entry point of its image, validation of its arguments, SchedulerConfig.
         let words = list(engine.container, "args").iter().map(|word| word.as_str());
         // Kubernetes keeps the image's entry point if only `args` are set.
         let begins = words.take(2).eq([Some("vllm"), Some("serve")]);
-        let tokens = |flag: &str| engine.number(flag, 0).filter(|_| flags.has(flag));
-        let is_chunked = flags.is_on_or("enable-chunked-prefill", true)
-            && !flags.is_on("no-enable-chunked-prefill");
-        let batch = tokens("max-num-batched-tokens");
-        let is_less =
-            |flag: &str| batch.zip(tokens(flag)).is_some_and(|(batch, most)| batch < most);
-        let rpc = engine.number("data-parallel-rpc-port", 0).filter(|port| *port > 0);
 
         // vLLM, VllmConfig: only these send while the GPU computes, NIXL since 0.24; on ROCm there are
         // others.
@@ -167,12 +149,6 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
             || image.contains("rocm")
             || accelerators(engine.container).is_some_and(|(name, _)| name == "amd.com/gpu");
 
-        let by_rank = engine.has_port_for_each_rank();
-        let local = engine.number("data-parallel-size-local", 1);
-        let servers =
-            engine.number("api-server-count", 1).filter(|_| flags.has("api-server-count"));
-        let modes = OWN_SERVERS.iter().filter(|flag| flags.is_on(flag)).count();
-
         for (is_refused, message, hint) in [
             (
                 begins && list(engine.container, "command").is_empty(),
@@ -180,58 +156,21 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
                 "remove the two words, or write them as `command`",
             ),
             (
-                !is_chunked && is_less("max-model-len"),
-                "without chunked prefill, a batch does not hold a prompt of `--max-model-len`",
-                "raise `--max-num-batched-tokens` to `--max-model-len`",
-            ),
-            (
-                is_less("max-num-seqs"),
-                "`--max-num-batched-tokens` is less than `--max-num-seqs`",
-                "raise `--max-num-batched-tokens`, or lower `--max-num-seqs`",
-            ),
-            (
                 flags.is_on("enable-dbo") && !overlaps,
                 "`--enable-dbo` requires an all-to-all backend of DeepEP",
                 "add `--all2all-backend=deepep_low_latency`, or `deepep_high_throughput` for prefill",
             ),
-            (
-                rpc.is_some_and(|rpc| ports.contains(&rpc)),
-                "`--data-parallel-rpc-port` is also the port of a server",
-                "set `--data-parallel-rpc-port` to another port",
-            ),
-            (
-                by_rank && local.is_some_and(|local| local < 2),
-                "`--data-parallel-multi-port-external-lb` needs more than one rank per pod",
-                "use `--data-parallel-hybrid-lb`, which has one port per pod",
-            ),
-            (
-                by_rank && servers.is_some_and(|count| count != 1),
-                "`--data-parallel-multi-port-external-lb` excludes `--api-server-count`",
-                "remove `--api-server-count`",
-            ),
-            (
-                by_rank && modes > 1,
-                "several load-balancing modes for ranks",
-                "use one of `--data-parallel-hybrid-lb` and `--data-parallel-multi-port-external-lb`",
-            ),
-            (
-                supervisor(engine).is_some_and(|port| ports.contains(&port)),
-                "supervisor port is also the port of a rank",
-                "set `--data-parallel-supervisor-port` to a port after those of the ranks",
-            ),
-            (
-                engine.is_headless() && servers.is_some_and(|count| count > 0),
-                "`--headless` excludes `--api-server-count`",
-                "remove `--api-server-count` from the workers",
-            ),
-            (
-                engine.is_headless() && modes > 0,
-                "`--headless` excludes load-balancing modes for ranks",
-                "remove `--headless`",
-            ),
         ] {
             if is_refused {
                 found.push(message, hint);
+            }
+        }
+        let rpc = engine.number("data-parallel-rpc-port", 0).filter(|port| *port > 0);
+        for (name, port) in [("rpc", rpc), ("supervisor", supervisor(engine))] {
+            if port.is_some_and(|port| ports.contains(&port)) {
+                let flag = format!("`--data-parallel-{name}-port`");
+                let message = format!("{flag} is also the port of a server");
+                found.push(message, format!("set {flag} to another port"));
             }
         }
     }

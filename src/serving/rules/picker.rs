@@ -238,17 +238,11 @@ fn lacking(rules: &[&Json], needed: &[Permission<'_>]) -> Vec<String> {
     words
 }
 
-/// Checks required and mutually exclusive flags of pickers.
+/// Checks required flags of pickers, and ports of their probes.
 pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
     for picker in &view.pickers {
-        let mut found = found.at(picker.owner, ".spec.template.spec.containers[0].args");
+        let mut found = found.at(picker.owner, format!("{}.args", picker.path));
         let flags = &picker.flags;
-        for (one, other) in [("pool-name", "endpoint-selector"), ("config-file", "config-text")] {
-            if flags.has(one) && flags.has(other) {
-                let message = format!("{picker} has both `--{one}` and `--{other}`");
-                found.push(message, "remove one of them");
-            }
-        }
         if !flags.has("pool-name") && !flags.has("endpoint-selector") && !picker.discovers() {
             let message = format!("{picker} has neither `--pool-name` nor `--endpoint-selector`");
             found.push(message, "add `--pool-name`, or `--endpoint-selector` without a pool");
@@ -305,7 +299,7 @@ pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
                     let message = format!(
                         "{picker} uses leader election, but its {probe} checks service `{service}`"
                     );
-                    let path = format!(".spec.template.spec.containers[0].{probe}");
+                    let path = format!("{}.{probe}", picker.path);
                     let hint = format!("check service `{}`", accepted[0]);
                     found.push(picker.owner, path, message, hint);
                 }

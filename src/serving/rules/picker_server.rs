@@ -7,8 +7,6 @@ use super::super::view::{Manifest, Picker, View};
 use super::picker::{behind, service_of};
 use std::collections::BTreeSet;
 
-const ARGS: &str = ".spec.template.spec.containers[0].args";
-
 /// Checks flags of pickers against each other, and against volumes, Services and gateways.
 pub(crate) fn server(view: &View<'_>, found: &mut Found) {
     let pools = view.pools().filter_map(|(_, pool)| service_of(view, pool));
@@ -16,7 +14,7 @@ pub(crate) fn server(view: &View<'_>, found: &mut Found) {
     let referenced: BTreeSet<usize> = referenced.map(|picker| picker.owner).collect();
     for picker in &view.pickers {
         ports(view, picker, found);
-        let mut found = found.at(picker.owner, ARGS);
+        let mut found = found.at(picker.owner, format!("{}.args", picker.path));
         files(view, picker, &mut found);
         tls(view, picker, &mut found);
         pool(view, picker, referenced.contains(&picker.owner), &mut found);
@@ -37,7 +35,12 @@ fn ports(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
         };
         if let Some((other, _)) = known[..index].iter().find(|other| is_shared(&other)) {
             let message = format!("{picker} has `--{other}` and `--{flag}` {port}");
-            found.push(picker.owner, ARGS, message, "use different ports");
+            found.push(
+                picker.owner,
+                format!("{}.args", picker.path),
+                message,
+                "use different ports",
+            );
         }
     }
 
@@ -73,11 +76,6 @@ fn files(view: &View<'_>, picker: &Picker<'_>, found: &mut Reporter<'_>) {
             let message = format!("`--{flag}` of {picker} is {path}, where no volume is mounted");
             found.push(message, "mount the ConfigMap or Secret with the file there");
         }
-    }
-
-    if picker.flags.is_on("enable-cert-reload") && !picker.flags.has("cert-path") {
-        let message = format!("{picker} has `--enable-cert-reload` without `--cert-path`");
-        found.push(message, "add `--cert-path`, or remove the flag").warning();
     }
 }
 

@@ -64,7 +64,11 @@ pub(crate) fn address(view: &View<'_>, found: &mut Found) {
         // SGLang listens on localhost by default, vLLM on all addresses.
         let usual = (engine.program == Program::Sglang).then_some("127.0.0.1");
         let host = if flags.has("host") { flags.text("host") } else { usual };
-        let Some(host) = host.filter(|host| is_loopback(host)) else { continue };
+        let (host, hint) = match host.filter(|host| is_loopback(host)) {
+            _ if flags.has("uds") => ("a Unix socket", "remove `--uds`"),
+            Some(host) => (host, "write `--host=0.0.0.0`"),
+            None => continue,
+        };
         // A sidecar or another container is in the same pod, but the kubelet is not.
         let probed = probes.iter().any(|probe| !is_proxied(template, probe));
         let has_others = template.sidecar.is_some() || template.containers().count() > 1;
@@ -72,9 +76,7 @@ pub(crate) fn address(view: &View<'_>, found: &mut Found) {
             let message = format!(
                 "the engine listens on {host}, which is not reachable from outside its pod"
             );
-            let finding =
-                found.push(template.owner, &engine.path, message, "write `--host=0.0.0.0`");
-            finding.field("engine.args");
+            found.push(template.owner, &engine.path, message, hint).field("engine.args");
         }
     }
 }

@@ -167,8 +167,9 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
             on_one_node(view, *owner, &path, object, found);
             let known = keys(object);
             let missing = |key: &&&str| !known.contains(*key) && !is_placeholder(key);
-            // Controllers fill empty objects.
-            for key in reference.keys.iter().filter(|_| !known.is_empty()).filter(missing) {
+            // Controllers fill empty objects, and files of pickers are checked as their configurations.
+            let is_open = known.is_empty() || view.picker_of(*owner).is_some();
+            for key in needed_keys(spec, reference).iter().filter(|_| !is_open).filter(missing) {
                 let message = format!("{object} has no key `{key}`");
                 found.push(*owner, &path, message, suggest::hint(key, &known, "keys"));
             }

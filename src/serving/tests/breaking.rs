@@ -213,10 +213,10 @@ pub(super) const BREAKING: &[Breaking] = &[
     warns(Code::ServingPickerReplicas, "3 replicas without leader election", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-epp"), POD)["args"].as_array_mut().expect("arguments").push(json!("--ha-enable-leader-election=false"));
     }),
-    breaks(Code::ServingPickerFlags, "has both `--pool-name` and `--endpoint-selector`", MP, |all| {
+    breaks(Code::ServingPickerFlags, "`--pool-name` excludes `--endpoint-selector`", MP, |all| {
         engine(object(all, "Deployment", "chat-epp"), POD)["args"].as_array_mut().expect("arguments").push(json!("--endpoint-selector=app=chat"));
     }),
-    breaks(Code::ServingPickerFlags, "has both `--config-file` and `--config-text`", MP, |all| {
+    breaks(Code::ServingPickerFlags, "`--config-file` excludes `--config-text`", MP, |all| {
         engine(object(all, "Deployment", "chat-epp"), POD)["args"].as_array_mut().expect("arguments").push(json!("--config-text=x"));
     }),
     breaks(Code::ServingPickerFlags, "readinessProbe of Deployment/chat-epp uses port 9004, but the picker serves health checks on 9003", MP, |all| {
@@ -330,7 +330,7 @@ pub(super) const BREAKING: &[Breaking] = &[
         }
         object(all, "LeaderWorkerSet", "chat-decode")["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"]["labels"]["app"] = json!("chat");
     }),
-    breaks(Code::ServingEngineFlags, "needs more than one rank per pod", HYBRID, |all| {
+    breaks(Code::ServingEngineFlags, "is 1, less than 2 (with `--data-parallel-multi-port-external-lb`)", HYBRID, |all| {
         let set = object(all, "LeaderWorkerSet", "chat-decode");
         script(set, WORKER, "LWS_WORKER_INDEX * 8", "LWS_WORKER_INDEX");
         let container = engine(set, WORKER);
@@ -342,16 +342,16 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingEngineFlags, "excludes `--api-server-count`", WIDE, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER), "--api-server-count=8");
     }),
-    breaks(Code::ServingEngineFlags, "several load-balancing modes", WIDE, |all| {
+    breaks(Code::ServingEngineFlags, "`--data-parallel-multi-port-external-lb` excludes `--data-parallel-hybrid-lb`", WIDE, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER), "--data-parallel-hybrid-lb");
     }),
-    breaks(Code::ServingEngineFlags, "supervisor port is also the port of a rank", WIDE, |all| {
+    breaks(Code::ServingEngineFlags, "`--data-parallel-supervisor-port` is also the port of a server", WIDE, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--data-parallel-supervisor-port=8203");
     }),
     breaks(Code::ServingEngineFlags, "`--headless` excludes `--api-server-count`", INTERNAL, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--api-server-count=8");
     }),
-    breaks(Code::ServingEngineFlags, "`--headless` excludes load-balancing modes", HYBRID, |all| {
+    breaks(Code::ServingEngineFlags, "`--headless` excludes `--data-parallel-hybrid-lb`", HYBRID, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--headless");
     }),
     breaks(Code::ServingRay, "which is not in image `vllm/vllm-openai:v0.33.0@sha256", RAY, |all| {
@@ -550,7 +550,7 @@ pub(super) const BREAKING: &[Breaking] = &[
         let container = engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER);
         container["env"].as_array_mut().expect("variables").retain(|variable| variable["name"] != "VLLM_NIXL_SIDE_CHANNEL_HOST");
     }),
-    breaks(Code::ServingAdapters, "`--lora-modules` is set, but LoRA is not enabled", SINGLE, |all| {
+    breaks(Code::ServingEngineFlags, "`--lora-modules` requires `--enable-lora`", SINGLE, |all| {
         flag(engine(object(all, "Deployment", "chat-decode"), POD), "--lora-modules=a=/b");
     }),
     breaks(Code::ServingAdapters, "rewrites to `other/model`, which pods of InferencePool/chat do not serve", SINGLE, |all| {
@@ -642,7 +642,7 @@ pub(super) const BREAKING: &[Breaking] = &[
         all.push(json!({"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": {"name": "more", "namespace": "models"}, "spec": {"gatewayClassName": "istio", "listeners": [{"name": "https", "port": 443, "protocol": "HTTPS"}]}}));
         object(all, "HTTPRoute", "chat")["spec"]["parentRefs"][0]["name"] = json!("more");
     }),
-    breaks(Code::ServingEngineFlags, "`--max-num-batched-tokens` is less than `--max-num-seqs`", SINGLE, |all| {
+    breaks(Code::ServingEngineFlags, "less than `--max-num-seqs` 256", SINGLE, |all| {
         let container = engine(object(all, "Deployment", "chat-decode"), POD);
         flag(container, "--max-num-batched-tokens=128");
         flag(container, "--max-num-seqs=256");

@@ -101,6 +101,8 @@ pub(super) struct Picker<'a> {
     pub(super) manifest: &'a Manifest,
     /// Its container.
     pub(super) container: &'a Json,
+    /// JSON path of the container in the manifest.
+    pub(super) path: String,
     /// Its flags.
     pub(super) flags: Flags,
     /// Its configuration, if it is in the manifests: manifest index, JSON path, and content or parse
@@ -249,6 +251,8 @@ impl<'a> View<'a> {
                 owner: picker.owner,
                 manifest: &manifests[picker.owner],
                 container: &picker.container,
+                // Rules about containers leave these pickers out.
+                path: String::new(),
                 flags: Flags::parse(&words(&picker.container)),
                 config: picker.config.clone(),
             })
@@ -501,13 +505,14 @@ impl<'a> View<'a> {
             return None;
         }
         let spec = manifest.json.pointer("/spec/template/spec")?;
-        list(spec, "containers").iter().find_map(|container| {
+        list(spec, "containers").iter().enumerate().find_map(|(index, container)| {
+            let path = format!(".spec.template.spec.containers[{index}]");
             let flags = Flags::parse(&words(container));
             let picks = ["pool-name", "endpoint-selector"].iter().any(|flag| flags.has(flag))
                 || text(container, "image").contains("endpoint-picker");
             picks.then(|| {
-                let config = self.config_of((owner, manifest), spec, container, &flags);
-                Picker { owner, manifest, container, flags, config }
+                let config = self.config_of((owner, manifest), spec, (container, &path), &flags);
+                Picker { owner, manifest, container, path, flags, config }
             })
         })
     }
@@ -517,12 +522,11 @@ impl<'a> View<'a> {
         &self,
         (owner, picker): (usize, &Manifest),
         spec: &Json,
-        container: &Json,
+        (container, path): (&Json, &str),
         flags: &Flags,
     ) -> Option<(usize, String, Result<Json, String>)> {
         if let Some(text) = flags.text("config-text") {
-            let path = ".spec.template.spec.containers[0].args".to_owned();
-            return Some((owner, path, config_map::parse(text)));
+            return Some((owner, format!("{path}.args"), config_map::parse(text)));
         }
 
         let path = flags.text("config-file")?;
