@@ -140,10 +140,12 @@ impl JsonFlag<'_, '_> {
 
     /// Judges the connectors of a transfer configuration, and of those in a MultiConnector.
     fn connectors(&mut self, object: &Map<String, Json>) {
-        let (kind, registered) = match self.name {
-            "--kv-transfer-config" => ("kv", &self.table.kv_connectors),
-            "--ec-transfer-config" => ("ec", &self.table.ec_connectors),
-            _ => return,
+        // `--kv-transfer-config` and `--ec-transfer-config`.
+        let kind = self.name.trim_start_matches("--").split('-').next().unwrap_or_default();
+        let registered = self.table.values.get(&format!("{kind}_connectors"));
+        let Some(registered) = registered.filter(|_| self.name.ends_with("-transfer-config"))
+        else {
+            return;
         };
 
         let connector = object.get(&format!("{kind}_connector")).and_then(Json::as_str);

@@ -126,9 +126,7 @@ pub(super) struct Engine {
     /// Fields by `CLASS.FIELD`.
     pub(super) fields: Named<JsonField>,
     pub(super) env: Named<()>,
-    pub(super) kv_connectors: Named<()>,
-    pub(super) ec_connectors: Named<()>,
-    /// Registered names that are values of flags and variables, by their names; in lower case, after
+    /// Registered names that are values of flags and variables, by their names, and connectors; in lower case, after
     /// `fold `, if a variable is read in any case.
     pub(super) values: BTreeMap<String, Named<()>>,
     /// Paths that answer GET requests of its server.
@@ -186,8 +184,8 @@ impl Table {
     /// program looks them up when it reads them.
     fn values(&self) -> BTreeMap<String, Named<()>> {
         let sections = self.json.as_object().into_iter().flatten();
-        let of_sections =
-            sections.filter(|(name, _)| name.starts_with("--") || name.contains("VLLM_"));
+        let marks = ["--", "VLLM_", "_connectors"];
+        let of_sections = sections.filter(|(name, _)| marks.iter().any(|mark| name.contains(mark)));
         let values = of_sections.map(|(name, _)| (name.replace("--", ""), self.names(name)));
         values.collect()
     }
@@ -234,8 +232,6 @@ fn engine(
         accepted: (0..=table.releases.len()).map(|_| OnceLock::new()).collect(),
         fields: table.names("fields"),
         env: table.names("env"),
-        kv_connectors: table.names("kv_connectors"),
-        ec_connectors: table.names("ec_connectors"),
         paths: table.names("paths"),
         behaviors: table.names("behaviors"),
         relations: table.names("relations"),

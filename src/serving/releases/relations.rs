@@ -128,6 +128,7 @@ impl Given<'_> {
             ("at-most", Some(one), Some(two)) if one > two => "more than",
             ("above", Some(one), Some(two)) if one <= two => "not more than",
             ("below", Some(one), Some(two)) if one >= two => "not less than",
+            ("different-from", Some(one), Some(two)) if one == two => "equal to",
             ("divisible-by", Some(one), Some(two)) if one % two > 0.0 => "not divisible by",
             _ => return None,
         };

@@ -50,7 +50,10 @@ fn report(view: &View<'_>, is_of: impl Fn(&Judged) -> bool, wanted: &[Kind], fou
             (Kind::Ignored, certain) => {
                 let severity = if certain { Severity::Warning } else { Severity::Note };
                 finding.severity = Some(severity);
-                finding.why = Some(("the setting has no effect", "sources of the release"));
+                let is_field = one.code == Code::ServingApi;
+                let source =
+                    if is_field { "CRDs of the release" } else { "sources of the release" };
+                finding.why = Some(("the setting has no effect", source));
             }
             (Kind::Refused, true) | (Kind::Deprecated | Kind::Depends | Kind::Fragile, _) => {}
         }

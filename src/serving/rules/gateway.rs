@@ -56,7 +56,22 @@ fn rule(route: &Manifest, owner: usize, rule: &Json, path: &str, found: &mut Fou
         let hint = "lower it, or raise `request`";
         found.push(owner, format!("{path}.timeouts"), message, hint).rejected();
     }
-    for (index, one) in list(rule, "matches").iter().enumerate() {
+    // CEL: "when using … path.replacePrefixMatch, exactly one PathPrefix match must be specified"; a rule
+    // without matches gets one.
+    let replaces = |one: &Json| {
+        let kinds = ["/urlRewrite/path/type", "/requestRedirect/path/type"];
+        kinds.iter().any(|kind| one.pointer(kind).is_some_and(|kind| kind == "ReplacePrefixMatch"))
+    };
+    let of_backends = backends.iter().flat_map(|one| list(one, "filters"));
+    let is_prefix = |one: &Json| one.pointer("/path/type").is_none_or(|kind| kind == "PathPrefix");
+    let matches = list(rule, "matches");
+    if list(rule, "filters").iter().chain(of_backends).any(replaces)
+        && (matches.len() > 1 || !matches.iter().all(is_prefix))
+    {
+        let message = format!("a rule of {route} replaces a prefix, but not that of its one match");
+        found.push(owner, path, message, "match by one path of type PathPrefix").rejected();
+    }
+    for (index, one) in matches.iter().enumerate() {
         let asked = one.get("path").unwrap_or(&Json::Null);
         let value = text_or(asked, "value", "/");
         let is_pattern = text(asked, "type") == "RegularExpression";
@@ -171,6 +186,23 @@ fn parent_of(
         let message = format!("{gateway} does not accept {route}, which is in another namespace");
         let hint = "set `allowedRoutes: {namespaces: {from: All}}` in the listener";
         found.push(owner, path, message, hint);
+    }
+
+    // Gateway API, Hostname: `*.a` is for all names below a.
+    let is_below =
+        |one: &str, other: &str| one.strip_prefix('*').is_some_and(|end| other.ends_with(end));
+    let hosts: Vec<&str> =
+        list(route.spec(), "hostnames").iter().filter_map(Json::as_str).collect();
+    let is_met = |listener: &&Json| {
+        let own = text(listener, "hostname");
+        let meets = |host: &&str| *host == own || is_below(host, own) || is_below(own, host);
+        own.is_empty() || is_placeholder(own) || hosts.iter().any(meets)
+    };
+    let is_open =
+        hosts.is_empty() || named.is_empty() || hosts.iter().any(|one| is_placeholder(one));
+    if !is_open && !named.iter().any(is_met) {
+        let message = format!("no listener of {gateway} has a host of {route}");
+        found.push(owner, ".spec.hostnames", message, "use a host of the listener");
     }
 }
 

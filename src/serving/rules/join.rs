@@ -149,21 +149,13 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
             || image.contains("rocm")
             || accelerators(engine.container).is_some_and(|(name, _)| name == "amd.com/gpu");
 
-        for (is_refused, message, hint) in [
-            (
-                begins && list(engine.container, "command").is_empty(),
-                "the arguments begin with `vllm serve`, which the entry point of the image is already",
-                "remove the two words, or write them as `command`",
-            ),
-            (
-                flags.is_on("enable-dbo") && !overlaps,
-                "`--enable-dbo` requires an all-to-all backend of DeepEP",
-                "add `--all2all-backend=deepep_low_latency`, or `deepep_high_throughput` for prefill",
-            ),
-        ] {
-            if is_refused {
-                found.push(message, hint);
-            }
+        if begins && list(engine.container, "command").is_empty() {
+            let message = "the arguments begin with `vllm serve`, which the entry point of the image is already";
+            found.push(message, "remove the two words, or write them as `command`");
+        }
+        if flags.is_on("enable-dbo") && !overlaps {
+            let hint = "add `--all2all-backend=deepep_low_latency`, or `deepep_high_throughput` for prefill";
+            found.push("`--enable-dbo` requires an all-to-all backend of DeepEP", hint);
         }
         let rpc = engine.number("data-parallel-rpc-port", 0).filter(|port| *port > 0);
         for (name, port) in [("rpc", rpc), ("supervisor", supervisor(engine))] {

@@ -21,35 +21,14 @@ pub(crate) fn server(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Checks that the servers of a picker have different ports, and that Services target them.
+/// Checks that Services target the port of a picker's metrics.
 fn ports(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
-    let servers = [("grpc-port", 9_002), ("grpc-health-port", 9_003), ("metrics-port", 9_090)];
-    let known: Vec<(&str, u32)> = servers
-        .iter()
-        .filter_map(|(flag, usual)| Some((*flag, picker.flags.number(flag, *usual)?)))
-        .collect();
-    for (index, (flag, port)) in known.iter().enumerate() {
-        // The health service may share the port of the picker.
-        let is_shared = |other: &&&(&str, u32)| {
-            other.1 == *port && !(flag.starts_with("grpc") && other.0.starts_with("grpc"))
-        };
-        if let Some((other, _)) = known[..index].iter().find(|other| is_shared(&other)) {
-            let message = format!("{picker} has `--{other}` and `--{flag}` {port}");
-            found.push(
-                picker.owner,
-                format!("{}.args", picker.path),
-                message,
-                "use different ports",
-            );
-        }
-    }
-
     // Only a port that is named after metrics has to lead to them.
-    let Some((_, metrics)) = known.iter().find(|(flag, _)| *flag == "metrics-port") else { return };
+    let Some(metrics) = picker.flags.number("metrics-port", 9_090) else { return };
     for (index, service) in view.services_selecting(picker.labels(), picker.manifest) {
         for (at, port) in list(service.spec(), "ports").iter().enumerate() {
             let target = target_port(picker.container, port)
-                .filter(|target| *target != u64::from(*metrics))
+                .filter(|target| *target != u64::from(metrics))
                 .filter(|_| text(port, "name").contains("metrics"));
             if let Some(target) = target {
                 let message = format!(
