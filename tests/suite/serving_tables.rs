@@ -52,6 +52,7 @@ fn flags_of_annotated_configurations() {
         "kv_connectors": {"NixlConnector": [".."]},
         "--backend": {"FAST": [".."]},
         "VLLM_NEW": {"a": ["1.1.0.."], "b": ["1.1.0.."]},
+        "VLLM_OLD": {"a": [".."]},
         "--quantization": {"awq": [".."], "gguf": [".."]},
         "--tool-call-parser": {"hermes": [".."], "gone": [".."]},
     });
@@ -117,7 +118,8 @@ fn flags_of_annotated_configurations() {
         ),
         (
             "vllm/envs.py",
-            "x = {\n    \"VLLM_NEW\": env_with_choices(\n        \"VLLM_NEW\", \"a\", [\"a\", \"c\"]),\n}\n",
+            "x = {\n    \"VLLM_NEW\": env_with_choices(\n        \"VLLM_NEW\", \"a\", [\"a\", \"c\"]),\n    \
+             \"VLLM_ANY\": env_with_choices(\n        \"VLLM_ANY\", \"a\", [\"A\"], case_sensitive=False),\n}\n",
         ),
     ];
     let (table, shown) = update("vllm", "1.2.0", &before, &sources);
@@ -138,7 +140,13 @@ fn flags_of_annotated_configurations() {
         json!({"1.2.0..": {"type": "json", "none": true, "class": "Inner"}})
     );
     assert_eq!(flags["hosts"]["1.2.0.."]["nargs"], "append");
-    assert_eq!(table["env"], json!({"VLLM_NEW": ["1.2.0.."], "VLLM_OLD": ["..1.1.0"]}));
+    assert_eq!(
+        table["env"],
+        json!({"VLLM_ANY": ["1.2.0.."], "VLLM_NEW": ["1.2.0.."], "VLLM_OLD": ["..1.1.0"]})
+    );
+    // A variable that is read in any case, and one without choices.
+    assert_eq!(table["fold VLLM_ANY"], json!({"a": ["1.2.0.."]}));
+    assert_eq!(table["VLLM_OLD"], json!({"a": ["..1.1.0"]}));
     assert_eq!(flags["modes"], json!({"1.2.0..": {"type": "str", "choices": ["auto", "fast"]}}));
     let methods = json!({"awq": [".."], "gguf": ["..1.1.0"], "mxfp4": ["1.2.0.."]});
     assert_eq!(table["--quantization"], methods);

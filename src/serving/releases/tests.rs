@@ -152,6 +152,25 @@ fn tables_are_read_as_a_whole() {
             _ => SIDECAR.flags.iter().map(|(_, s)| s.all().count()).sum(),
         };
         assert_eq!(read, ranges, "{key}");
+        let relations = match key {
+            "vllm" => &VLLM.relations,
+            "sglang" => &SGLANG.relations,
+            "picker-llm-d" => &LLM_D.program.relations,
+            "picker-gie" => &GIE.program.relations,
+            _ => &SIDECAR.relations,
+        };
+        for (name, written) in json["relations"].as_object().expect(key) {
+            let read = relations.find(name).map_or(0, |spans| spans.all().count());
+            assert_eq!(read, written.as_object().expect(name).len(), "{key}: {name}");
+            let words: Vec<&str> = name.split(' ').collect();
+            let known =
+                ["needs", "excludes", "at-least", "at-most", "above", "below", "divisible-by"];
+            assert!(known.contains(&words[1]) || words[1] == "different-from", "{key}: {name}");
+            let flag = words[0].split('.').next().expect("a flag");
+            // SGLang's flags are found by their long names.
+            let is_flag = flags.contains_key(flag) || key == "sglang";
+            assert!(is_flag || flag.starts_with("VLLM_"), "{key}: {name}");
+        }
         let plugins = json["plugins"].as_object().map_or(0, serde_json::Map::len);
         let read = match key {
             "picker-llm-d" => LLM_D.plugins.names(None).len(),
