@@ -80,10 +80,6 @@ const UNREPORTED: &[(&str, &str)] = &[
     ),
     ("Deployment spec.template.spec.tolerations.* = {}", ACROSS),
     (
-        "Deployment spec.template.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.*.matchExpressions.*.values",
-        ACROSS,
-    ),
-    (
         "Deployment spec.template.spec.volumes.*.projected.sources.*.serviceAccountToken.expirationSeconds = 0",
         RANGE,
     ),
