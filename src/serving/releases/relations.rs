@@ -49,7 +49,7 @@ pub(crate) fn judge(
     judge.verdicts()
 }
 
-/// What a program is started with.
+/// The command line and the container of a program.
 struct Given<'g> {
     flags: &'g Flags,
     container: &'g Json,
