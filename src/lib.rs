@@ -8,8 +8,8 @@
 //! [`pipeline`] connects them.
 //!
 //! The library works without the command line. With `default-features = false`, it does not compile
-//! clap, progress bars, TLS and model serving; the feature `registry` adds the registry client, and
-//! `serving` the charts of models.
+//! clap, progress bars, TLS and model serving; the feature `registry` adds the registry client, `keyless`
+//! signatures of identities, and `serving` the charts of models.
 //!
 //! ```
 //! use bundle2chart::config::BundleConfig;

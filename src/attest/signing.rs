@@ -56,9 +56,11 @@ impl Signer {
         };
         let new_key = "create one with `openssl genpkey -algorithm EC -pkeyopt \
             ec_paramgen_curve:P-256`, or sign with `--sign-command`";
-        let mut lines =
-            // Text may come before it (RFC 7468, 2).
-            pem.lines().map(str::trim).skip_while(|line| !line.starts_with("-----BEGIN "));
+        // Text may come before it (RFC 7468, 2), and what `openssl ecparam -genkey` writes first.
+        let is_key = |line: &&str| {
+            line.starts_with("-----BEGIN ") && *line != "-----BEGIN EC PARAMETERS-----"
+        };
+        let mut lines = pem.lines().map(str::trim).skip_while(|line| !is_key(line));
         let first = lines.next().ok_or_else(|| invalid("it is not PEM", new_key))?;
         match first {
             "-----BEGIN PRIVATE KEY-----" => {}
@@ -180,6 +182,11 @@ mod tests {
             (String::new(), "not PEM"),
             (body.clone(), "not PEM"),
             (pem.replace("PRIVATE", "EC PRIVATE"), "not PKCS#8"),
+            (
+                "-----BEGIN EC PARAMETERS-----\nBggq\n-----END EC PARAMETERS-----\n".to_owned()
+                    + &pem.replace("PRIVATE", "EC PRIVATE"),
+                "not PKCS#8",
+            ),
             (pem.replace("PRIVATE", "ENCRYPTED SIGSTORE PRIVATE"), "encrypted"),
             (pem.replace("PRIVATE KEY", "CERTIFICATE"), "not a private key"),
             (pem.replace(&body, "!"), "not base64"),

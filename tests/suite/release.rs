@@ -8,7 +8,7 @@ use crate::registry::server::{Answer, Server};
 use crate::support::command::Case;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -255,6 +255,19 @@ fn licenses_of_all_crates_are_listed_with_their_texts() {
     assert!(crates.iter().any(|line| line.starts_with("serde ")), "{list}");
     assert!(!list.contains("insta "), "a crate of the tests in {list}");
     assert!(texts.contains("Apache License") && texts.contains("Permission is hereby granted"));
+    // The heads of texts name the crates: `serde-1.0.1, serde_json-1.0.2` or `hifijson 0.5.0`.
+    let heads: BTreeSet<String> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("---- "))
+        .flat_map(|head| head.split(", "))
+        .map(|name| name.replace(' ', "-"))
+        .collect();
+    let without: Vec<&str> = crates
+        .iter()
+        .filter_map(|line| line.split_once(": ").map(|(name, _)| name))
+        .filter(|name| !heads.contains(&name.replace(' ', "-")))
+        .collect();
+    assert_eq!(without, Vec::<&str>::new());
 }
 
 /// Every member of the workspace can be packaged, with what a registry shows, and without tests.

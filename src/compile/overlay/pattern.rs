@@ -48,6 +48,9 @@ pub fn pattern(go: &str) -> String {
                         text.push_str(if first == ']' { "\\]" } else { "^" });
                     }
                 }
+                if rest.next_if_eq(&'-').is_some() {
+                    text.push_str("\\-");
+                }
             }
             ']' => {
                 in_class = false;
@@ -55,6 +58,7 @@ pub fn pattern(go: &str) -> String {
             }
             // Twice, they are operators on classes here, which Go does not have.
             '&' | '~' if in_class => text.extend(['\\', c]),
+            '-' if in_class && rest.next_if_eq(&'-').is_some() => text.push_str("-\\-"),
             c => text.push(c),
         }
     }
@@ -78,6 +82,9 @@ mod tests {
             (r"^\w{1,3}$", "a_1", "ä"),
             (r"^[[:alpha:]_]+$", "a_", "1"),
             (r"^[]a]+$", "]a", "b"),
+            (r"^[+--]+$", "+,-", "."),
+            (r"^[--/]+$", "-./", ","),
+            (r"^[^--/]+$", ",", "."),
             (r"^[^]a]+$", "b", "]"),
             (r"^[[a]+$", "[a", "b"),
             (r"^[a&&b]+$", "&a", "c"),

@@ -51,11 +51,11 @@ pub fn steps(path: &str) -> Vec<Step> {
             let end = after.find(['.', '[']).unwrap_or(after.len());
             (Some(Step::Key(after[..end].to_owned())), &after[end..])
         } else if let Some(quoted) = rest.strip_prefix('[').filter(|r| r.starts_with('"')) {
-            let end = quoted.find("\"]").map_or(quoted.len(), |end| end + 1);
             // `push_key` writes Rust's escapes, of which JSON has not all: the path ends at such a
             // key.
-            let key = serde_json::from_str(&quoted[..end]).ok();
-            (key.map(Step::Key), quoted.get(end + 1..).unwrap_or_default())
+            let mut texts = serde_json::Deserializer::from_str(quoted).into_iter::<String>();
+            let key = texts.next().and_then(Result::ok);
+            (key.map(Step::Key), quoted.get(texts.byte_offset() + 1..).unwrap_or_default())
         } else if let Some((index, after)) =
             rest.strip_prefix('[').and_then(|rest| rest.split_once(']'))
         {
@@ -77,10 +77,10 @@ mod tests {
     #[test]
     fn paths_are_read_as_they_are_written() {
         let mut path = String::new();
-        for key in ["spec", "a/b", "say \"x\"", "c"] {
+        for key in ["spec", "a/b", "say \"x\"", "\"]", "c"] {
             push_key(&mut path, key);
         }
-        let keys = ["spec", "a/b", "say \"x\"", "c"].map(|key| Step::Key(key.to_owned()));
+        let keys = ["spec", "a/b", "say \"x\"", "\"]", "c"].map(|key| Step::Key(key.to_owned()));
         assert_eq!(steps(&path), keys);
         assert_eq!(path_of(&steps(".a[3][\"b/c\"]")), ".a[3][\"b/c\"]");
         assert_eq!(steps("nonsense"), []);

@@ -68,6 +68,9 @@ impl Ignored {
 
 fn pattern(line: &str) -> Option<Pattern> {
     let line = line.trim_end();
+    if line.starts_with('#') {
+        return None;
+    }
     let (keeps, line) = match line.strip_prefix('!') {
         Some(rest) => (true, rest),
         None => (false, line),
@@ -76,7 +79,9 @@ fn pattern(line: &str) -> Option<Pattern> {
         Some(rest) => (true, rest),
         None => (false, line),
     };
-    if line.is_empty() || line.starts_with('#') {
+    // `\#` and `\!` are names that begin so.
+    let line = line.strip_prefix('\\').filter(|rest| rest.starts_with(['#', '!'])).unwrap_or(line);
+    if line.is_empty() {
         return None;
     }
     // Without a slash the name may be at any depth.
@@ -172,6 +177,9 @@ mod tests {
             ("a/**", "a/b"),
             ("?.json", "a.json"),
             ("# c\n\n*\n!b.json", "a.json"),
+            ("\\#b.json", "#b.json"),
+            ("\\!b.json", "!b.json"),
+            ("!#b.json\n\\#b.json", "#b.json"),
         ] {
             assert!(covered(&root(text), path), "{text} {path}");
         }
@@ -182,6 +190,8 @@ mod tests {
             ("*.md", "a.mdx"),
             ("*\n!b.json", "b.json"),
             ("#README.md", "README.md"),
+            ("#b.json", "#b.json"),
+            ("*\n!#b.json", "#b.json"),
             ("?.json", "ab.json"),
         ] {
             assert!(!covered(&root(text), path), "{text} {path}");

@@ -260,6 +260,9 @@ pub(super) fn join(base: &Uri, location: &str) -> Option<Uri> {
     let folder = base.path().rsplit_once('/').map_or("", |(folder, _)| folder);
     let path = if location.starts_with('/') {
         location.to_owned()
+    } else if location.starts_with('?') {
+        // Without a path, it is another query of the same one (RFC 3986, 5.2.2).
+        format!("{}{location}", base.path())
     } else {
         format!("{folder}/{location}")
     };
@@ -457,6 +460,7 @@ mod tests {
             ("/v2/y?d=e", "https://a.example.com:5000/v2/y?d=e"),
             ("//b.example.com/c", "https://b.example.com/c"),
             ("c", "https://a.example.com:5000/v2/x/blobs/uploads/c"),
+            ("?d=e", "https://a.example.com:5000/v2/x/blobs/uploads/?d=e"),
         ] {
             assert_eq!(joined(location).as_deref(), Some(expected));
         }

@@ -8,9 +8,9 @@
 
 mod bundle;
 pub mod cosign;
-#[cfg(feature = "registry")]
+#[cfg(feature = "keyless")]
 mod keyless;
-#[cfg(not(feature = "registry"))]
+#[cfg(not(feature = "keyless"))]
 #[path = "keyless_disabled.rs"]
 mod keyless;
 mod policy;

@@ -23,3 +23,15 @@ impl PublicKey {
         match *self {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_errors() {
+        let why =
+            "bundle2chart was built without the feature `registry`, which verifies signatures";
+        assert_eq!(PublicKey::read("", b"").unwrap_err(), why);
+    }
+}

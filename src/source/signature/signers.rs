@@ -44,7 +44,7 @@ pub(super) enum Signers {
 
 /// A DSSE envelope with its signatures.
 #[cfg_attr(
-    not(feature = "registry"),
+    not(feature = "keyless"),
     expect(dead_code, reason = "keyless signatures are verified with this feature only")
 )]
 pub(super) struct SignedEnvelope<'e> {

@@ -1,7 +1,7 @@
 //! Valid signatures, and the errors about others: images in memory, with keys of our own and the keyless
 //! signatures of fixtures/signatures.
 
-#![cfg(feature = "registry")]
+#![cfg(feature = "keyless")]
 #![expect(clippy::disallowed_methods, reason = "a test")]
 
 use super::cosign::{

@@ -5,6 +5,7 @@
 //! leave out again with `…` what a reader does not need.
 
 mod built;
+mod debian;
 mod loopback;
 mod page;
 mod pages;

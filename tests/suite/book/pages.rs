@@ -97,8 +97,8 @@ fn every_page_is_in_the_book_once() {
     assert_eq!(listed, expected);
 }
 
-/// A reader carries out each job of the introduction with the commands of its page, which
-/// `console_blocks_of_the_book_are_what_the_program_prints` runs.
+/// A reader carries out each job of the introduction with the commands of its pages, which
+/// `console_blocks_of_the_book_are_what_the_program_prints` runs; they do not end in an error.
 #[test]
 fn each_job_has_a_page_with_commands() {
     let pages = Page::all();
@@ -114,15 +114,22 @@ fn each_job_has_a_page_with_commands() {
     assert_eq!(jobs.len(), 12, "{jobs:#?}");
 
     for job in jobs {
-        let link = job.split(['(', ')']).nth(1).expect("a link to a page");
-        let page = page(&Path::new("docs").join(link));
-        let parts = page.parts();
-        let of_session = parts.iter().skip_while(|part| !matches!(part, Part::Session(_)));
-        let commands = of_session.filter_map(|part| match part {
-            Part::Block(language, range) if language == "console" => page.text.get(range.clone()),
-            _ => None,
-        });
-        assert!(commands.flat_map(super::transcript::steps).next().is_some(), "{job}");
+        let links = job.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for link in links {
+            let page = page(&Path::new("docs").join(link));
+            let parts = page.parts();
+            let of_session = parts.iter().skip_while(|part| !matches!(part, Part::Session(_)));
+            let blocks = of_session.filter_map(|part| match part {
+                Part::Block(language, range) if language == "console" => {
+                    page.text.get(range.clone())
+                }
+                _ => None,
+            });
+            let last = blocks.flat_map(super::transcript::steps).last();
+            let last = last.unwrap_or_else(|| panic!("{link}: no commands: {job}"));
+            let fails = last.output.lines().any(|line| line.starts_with("error"));
+            assert!(!fails, "{link}: $ {}", last.command);
+        }
     }
 }
 
