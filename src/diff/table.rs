@@ -352,6 +352,7 @@ fn all_sets() -> Vec<(String, ChangeSet)> {
 fn a_report_does_not_contradict_itself() {
     let sets = all_sets();
     assert!(sets.len() > 1_000, "{} pairs", sets.len());
+    let mut rendered: BTreeSet<(Vec<&str>, BTreeSet<StepKind>)> = BTreeSet::new();
     for (title, set) in sets {
         let found: Vec<&super::Finding> =
             set.changes().flat_map(|(_, change)| &change.findings).collect();
@@ -382,6 +383,11 @@ fn a_report_does_not_contradict_itself() {
             }
         }
 
+        // All formats take seconds for all sets, and what is compared here is about rules and steps.
+        let codes = found.iter().map(|finding| finding.rule.code).collect();
+        if !rendered.insert((codes, steps)) {
+            continue;
+        }
         let style = |full| render::text::Style { colour: false, width: 100_000, full, cut: false };
         let report = render::report::Report::new(vec![render::report::Comparison {
             name: String::new(),
