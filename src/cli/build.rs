@@ -17,6 +17,9 @@ use crate::source::SourceResolver;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// Lines of a small terminal window, which the output fits if it is enough to leave out notes.
+const SCREEN: usize = 25;
+
 /// Compile bundles to Helm charts.
 #[derive(Debug, clap::Args)]
 pub(super) struct Build {
@@ -43,8 +46,10 @@ pub(super) struct Build {
 impl Build {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         let (exit, last_lines) = self.build(invocation)?;
-        let Invocation { output, diagnostics, .. } = invocation;
-        output.diagnostics(diagnostics);
+        let Invocation { global, output, diagnostics } = invocation;
+        let left = SCREEN.saturating_sub(last_lines.as_str().lines().count());
+        let most = if global.verbose > 0 { usize::MAX } else { left };
+        output.diagnostics_within(diagnostics, most);
 
         // The summary comes last, where users look first.
         if self.check {

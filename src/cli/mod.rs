@@ -59,7 +59,7 @@ struct Global {
     /// Only print errors and results.
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Verbose output: sources of images, matches of filters and patches. -vv: HTTP requests. -vvv: response headers.
+    /// Verbose output: all notes, sources of images, matches of filters and patches. -vv: HTTP requests. -vvv: response headers.
     #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet")]
     verbose: u8,
     /// Disable network access: use image layouts and the cache only.

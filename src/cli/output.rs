@@ -79,6 +79,12 @@ impl Output {
 
     /// Reports diagnostics in the chosen format.
     pub(super) fn diagnostics(&mut self, diagnostics: &Diagnostics) {
+        self.diagnostics_within(diagnostics, usize::MAX);
+    }
+
+    /// Reports diagnostics in the chosen format; for people in at most this number of lines, if
+    /// possible.
+    pub(super) fn diagnostics_within(&mut self, diagnostics: &Diagnostics, most: usize) {
         self.is_reported = true;
         let shown: Diagnostics = if self.quiet {
             let errors = |d: &&diag::Diagnostic| d.severity == diag::Severity::Error;
@@ -89,7 +95,7 @@ impl Output {
         // Only for code hosts; all others get paths as they were written.
         let locate = |place: &diag::Place| self.repository.locate(place);
         let text = match self.format {
-            MessageFormat::Human => diag::human::render(&shown, self.colour),
+            MessageFormat::Human => diag::human::render_within(&shown, self.colour, most),
             MessageFormat::Json => diag::json::render(&shown),
             MessageFormat::Github => diag::github::render(&shown, &locate),
             MessageFormat::Sarif => diag::sarif::render(&shown, &locate),

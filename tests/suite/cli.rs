@@ -117,8 +117,12 @@ fn build_fixtures() {
     assert_eq!((seen.code, seen.stdout.as_str()), (Some(0), ""), "{}", seen.text());
     insta::assert_snapshot!("build", seen.stderr_but_sizes());
     let built = case.tree("out");
-    let seen = case.run(&["build"]);
+    let seen = case.run(&["build", "--verbose"]);
     assert_eq!((seen.code, seen.stdout.as_str()), (Some(0), ""), "{}", seen.text());
+    // With the notes that do not fit a screen; threads read the images in any order.
+    let text = seen.stderr_but_sizes();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("sha256:")).collect();
+    insta::assert_snapshot!("build_verbose", lines.join("\n"));
     let summary: String = seen.stderr.lines().filter(|line| line.contains("unchanged")).collect();
     assert!(summary.ends_with("out: 0 created, 0 updated, 9 unchanged"), "{summary}");
     assert_eq!(case.tree("out"), built, "nothing was written");

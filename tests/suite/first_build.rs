@@ -1,7 +1,9 @@
 //! The first build of a newcomer: what it says about real bundles fits a screen and is true.
 
-use crate::support::command::Case;
+use crate::support::command::{Case, Seen};
 use crate::support::shared::shared;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Lines of a small terminal window.
 const SCREEN: usize = 25;
@@ -53,4 +55,60 @@ fn three_real_bundles_fit_a_screen() {
     let lines: Vec<&str> = seen.stderr.lines().collect();
     assert_eq!(lines.len(), 5, "{}", seen.text());
     assert!(lines.iter().take(4).all(|line| line.contains("unchanged")), "{}", seen.text());
+}
+
+/// Builds bundles for the first time, after `init` and `add` of each; nothing if one is refused.
+fn first_build(bundles: &[PathBuf]) -> Option<Seen> {
+    let case = Case::new();
+    assert_eq!(case.run(&["init"]).code, Some(0));
+    for bundle in bundles {
+        case.run(&["add", bundle.to_str().expect("UTF-8")]);
+    }
+    let seen = case.run(&["build"]);
+    (seen.code == Some(0)).then_some(seen)
+}
+
+#[test]
+fn notes_without_a_hint_are_left_out_where_three_bundles_would_not_fit_a_screen() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/bundles");
+    let bundles =
+        ["awkward-operator/0.1.0", "sealing-wax-operator/1.1.0", "toll-bridge-operator/0.3.0"];
+    let seen = first_build(&bundles.map(|bundle| fixtures.join(bundle))).expect("a build");
+    let text = &seen.stderr;
+    assert!(text.lines().count() <= SCREEN, "{} lines:\n{text}", text.lines().count());
+    // The hint says what to do, so this note stays.
+    assert!(text.contains("\n  note[foreign-kind]: the webhook"), "{text}");
+    assert!(text.contains("\nnot shown without --verbose: image-not-pinned (1), "), "{text}");
+}
+
+#[test]
+fn any_three_real_bundles_fit_a_screen() {
+    let Some(corpus) = shared("corpus") else { return };
+    let folders = |path: &Path| {
+        let entries = fs::read_dir(path).expect("a folder").map(|entry| entry.expect("one").path());
+        let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+        folders.sort();
+        folders
+    };
+    let packages = folders(&corpus);
+    let newest = |package: &PathBuf| folders(package).pop().expect("a version");
+    // Some that serve webhooks, then a fixed sample of all.
+    let named = ["jaeger", "rabbitmq-cluster-operator", "cloudnative-pg"];
+    let mut triples = vec![named.map(|name| newest(&corpus.join(name)))];
+    let named = ["node-healthcheck-operator", "kepler-operator", "nfd"];
+    triples.push(named.map(|name| newest(&corpus.join(name))));
+    triples.extend((0..12).map(|number| {
+        [number * 17, number * 29 + 5, number * 43 + 11]
+            .map(|index| newest(&packages[index % packages.len()]))
+    }));
+
+    let mut built = 0;
+    for bundles in triples {
+        let Some(seen) = first_build(&bundles) else { continue };
+        let lines = seen.stderr.lines().count();
+        assert!(lines <= SCREEN, "{bundles:?}: {lines} lines:\n{}", seen.stderr);
+        built += 1;
+    }
+    // Some require APIs of other bundles.
+    assert!(built > 9, "{built}");
 }

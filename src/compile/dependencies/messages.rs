@@ -114,21 +114,18 @@ pub(super) fn order(
     let message =
         format!("`{name}` requires {need} from `{provider}`, which is not in its `depends-on`");
     let hint = format!("add {}", list("depends-on", &own.config.depends_on, &[provider.as_str()]));
-    let note = Diagnostic::note(Code::DependencyOrder, message).at(&own.config.span).hint(hint);
+    let note = Diagnostic::note(Code::DependencyOrder, message).hint(hint);
     match declared {
         Some(place) => note.related(place.clone(), "the dependency"),
         None => note,
     }
 }
 
-/// Returns a note about a chart that needs cert-manager in the cluster.
-pub(super) fn cert_manager(own: &Member<'_>) -> Diagnostic {
-    let name = &own.config.name;
-    let message = format!(
-        "`{name}` requires cert-manager in the cluster, for its webhook and APIService \
-            certificates"
-    );
-    Diagnostic::note(Code::ForeignKind, message).at(&own.config.span).hint(format!(
+/// Returns a note about a chart that needs cert-manager in the cluster: the same for all charts, so
+/// that it is printed once.
+pub(super) fn cert_manager() -> Diagnostic {
+    let message = "the webhook or APIService certificates require cert-manager in the cluster";
+    Diagnostic::note(Code::ForeignKind, message).hint(format!(
         "if the cluster has cert-manager, write {}; otherwise install it first or set \
             `certificates`",
         list("provided", &[], &["cert-manager.io/v1/Certificate"])

@@ -187,9 +187,7 @@ impl<'m> Checker<'m, '_> {
                     diagnostics.push(messages::order(self.own(), provider, "cert-manager", None));
                 }
             }
-            Outcome::Unmet | Outcome::Unknown => {
-                diagnostics.push(messages::cert_manager(self.own()))
-            }
+            Outcome::Unmet | Outcome::Unknown => diagnostics.push(messages::cert_manager()),
         }
     }
 

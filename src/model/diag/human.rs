@@ -1,10 +1,11 @@
 //! Diagnostics for people: excerpt, message and hint.
 
-use super::{Diagnostic, Diagnostics, Place, Severity, SourceText, Span};
+use super::{Diagnostic, Diagnostics, Place, Severity, SourceText, Span, listed};
 use crate::escape;
 use annotate_snippets::{
     Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet,
 };
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -34,24 +35,16 @@ pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
         text.push_str(&paint(&groups(diagnostic)));
         text.push_str("\n\n");
     }
-    let mut bundles: Vec<&str> = Vec::new();
-    for bundle in brief.iter().filter_map(|found| found.place.bundle.as_deref()) {
-        // In the order of bundles.toml, which a sorted set would lose.
-        if !bundles.contains(&bundle) {
-            bundles.push(bundle);
-        }
-    }
-    for bundle in &bundles {
-        let of_bundle = |found: &&&Diagnostic| found.place.bundle.as_deref() == Some(bundle);
-        let found: Vec<&Diagnostic> = brief.iter().filter(of_bundle).copied().collect();
-        text.push_str(&format!("{bundle}:\n"));
-        for found in by_code(&found) {
+    let sections = sections(&brief);
+    for (bundles, found) in &sections {
+        text.push_str(&format!("{}:\n", listed(bundles, usize::MAX)));
+        for found in by_code(found) {
             for line in paint(&groups(&found)).lines() {
                 text.push_str(&format!("  {line}\n"));
             }
         }
     }
-    if !bundles.is_empty() {
+    if !sections.is_empty() {
         text.push('\n');
     }
     text.push_str(&count(diagnostics));
@@ -59,17 +52,66 @@ pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
     text
 }
 
+/// Returns the same in at most `most` lines, as far as it is enough to leave out the notes about bundles
+/// that have no hint. A last line counts them.
+pub fn render_within(diagnostics: &Diagnostics, colour: bool, most: usize) -> String {
+    let text = render(diagnostics, colour);
+    let is_optional = |found: &Diagnostic| {
+        found.severity == Severity::Note && found.hint.is_none() && is_brief(found)
+    };
+    let mut left_out: BTreeMap<&str, usize> = BTreeMap::new();
+    for found in diagnostics.iter().filter(|found| is_optional(found)) {
+        *left_out.entry(found.code.as_str()).or_default() += 1;
+    }
+    if text.lines().count() <= most || left_out.is_empty() {
+        return text;
+    }
+
+    let kept = diagnostics.iter().filter(|found| !is_optional(found)).cloned().collect();
+    let codes = left_out.iter().map(|(code, count)| format!("{code} ({count})"));
+    let codes: Vec<String> = codes.collect();
+    format!("{}not shown without --verbose: {}\n", render(&kept, colour), codes.join(", "))
+}
+
 /// Returns true for warnings and notes about bundles, which take a line and one for the hint: a build
 /// has many.
 fn is_brief(found: &Diagnostic) -> bool {
-    found.severity != Severity::Error
-        && found.place.bundle.is_some()
-        && found.place.span.is_none()
-        && found.related.is_empty()
+    found.severity != Severity::Error && found.place.bundle.is_some() && found.place.span.is_none()
 }
 
-/// Returns the findings of a bundle, the worst first, with those of the same code together, the place
-/// in the message, and each hint once, after the last finding with it.
+/// Returns the brief findings by bundle, in the order of bundles.toml. A finding that several bundles
+/// have comes once, in a section with all of them.
+fn sections<'d>(brief: &[&'d Diagnostic]) -> Vec<(Vec<&'d str>, Vec<&'d Diagnostic>)> {
+    let key = |found: &'d Diagnostic| {
+        (found.code, found.severity, &found.message, &found.hint, object_and_place(found))
+    };
+    let bundle = |found: &'d Diagnostic| found.place.bundle.as_deref().unwrap_or_default();
+    let mut having: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+    for found in brief {
+        let bundles = having.entry(key(found)).or_default();
+        // In the order of bundles.toml, which a sorted set would lose.
+        if !bundles.contains(&bundle(found)) {
+            bundles.push(bundle(found));
+        }
+    }
+
+    let mut sections: Vec<(Vec<&str>, Vec<&Diagnostic>)> = Vec::new();
+    for found in brief {
+        let Some(bundles) = having.get(&key(found)) else { continue };
+        // The others of these bundles have the same finding.
+        if bundles.first() != Some(&bundle(found)) {
+            continue;
+        }
+        match sections.iter_mut().find(|(names, _)| names == bundles) {
+            Some((_, list)) => list.push(found),
+            None => sections.push((bundles.clone(), vec![found])),
+        }
+    }
+    sections
+}
+
+/// Returns the findings of a section, the worst first, with those of the same code together, places in
+/// the messages, and each hint once, after the last finding with it.
 fn by_code(found: &[&Diagnostic]) -> Vec<Diagnostic> {
     let mut rest: Vec<&Diagnostic> = found.to_vec();
     // Stable, so that findings of a severity stay in the order of the bundle's files.
@@ -83,7 +125,12 @@ fn by_code(found: &[&Diagnostic]) -> Vec<Diagnostic> {
                 previous.hint = None;
             }
             let message = format!("{}{}", found.message, object_and_place(found));
-            sorted.push(Diagnostic { place: Place::default(), message, ..found.clone() });
+            let related = found.related.iter().map(|(place, why)| {
+                let related = Diagnostic::note(found.code, why).at(place.clone());
+                (Place::default(), format!("{why}{}", object_and_place(&related)))
+            });
+            let related = related.collect();
+            sorted.push(Diagnostic { place: Place::default(), message, related, ..found.clone() });
         }
     }
     sorted
@@ -302,23 +349,17 @@ mod tests {
         8 | | ]
           | |_^
 
-        warning[filter-failed]: 100% of it fails,\nin two lines
-        --> manifests/role: a.yaml:14:3
-         = bundle: lws
-         = document: 2
-         = object: Role/a
-         = path: .rules[0].verbs
-        note: here \u{1b}[31mtoo
-        --> manifests/b.yaml
-         = object: Role/b
-        note: and an unknown place
-
         note[unused-setting]: the place is unknown
 
         note[config-unreadable]: only the file is known
         --> bundles.toml
          = hint: look into it
                  with two lines
+
+        lws:
+          warning[filter-failed]: 100% of it fails,\nin two lines (manifests/role: a.yaml:14:3)
+          note: here \u{1b}[31mtoo (manifests/b.yaml)
+          note: and an unknown place
 
         2 errors, 1 warning, 2 notes
         "#);
@@ -340,6 +381,7 @@ mod tests {
             note("lws", Code::OpenshiftOnly, 4, "a"),
             warning,
             note("lws", Code::OpenshiftOnly, 6, "f"),
+            note("eso", Code::OpenshiftOnly, 6, "f"),
         ];
         let found = Diagnostics::from_iter(found);
         insta::assert_snapshot!(render(&found, false), @r#"
@@ -349,15 +391,44 @@ mod tests {
           note[openshift-only]: line 1 (Deployment/a, csv.yaml:1:1)
           note[openshift-only]: line 4 (Deployment/a, csv.yaml:4:1)
            = hint: a
-          note[openshift-only]: line 6 (Deployment/a, csv.yaml:6:1)
-           = hint: f
           note[auth-reader-missing]: line 2 (Deployment/a, csv.yaml:2:1)
            = hint: b
         eso:
           note[openshift-only]: line 3 (Deployment/a, csv.yaml:3:1)
            = hint: c
+        lws and eso:
+          note[openshift-only]: line 6 (Deployment/a, csv.yaml:6:1)
+           = hint: f
 
-        1 warning, 5 notes
+        1 warning, 6 notes
+        "#);
+    }
+
+    #[test]
+    fn notes_without_a_hint_are_counted_where_there_is_no_room() {
+        let of_bundle = |found: Diagnostic| {
+            let place = Place { bundle: Some("lws".to_owned()), ..Place::default() };
+            found.at(place)
+        };
+        let found = Diagnostics::from_iter([
+            of_bundle(Diagnostic::note(Code::OpenshiftOnly, "a")),
+            of_bundle(Diagnostic::note(Code::OpenshiftOnly, "b")),
+            of_bundle(Diagnostic::note(Code::ForeignKind, "c")).hint("d"),
+            of_bundle(Diagnostic::warning(Code::OpenshiftOnly, "e")),
+            Diagnostic::note(Code::UnusedSetting, "f"),
+        ]);
+        let all = render(&found, false);
+        assert_eq!(render_within(&found, false, all.lines().count()), all);
+        insta::assert_snapshot!(render_within(&found, false, 0), @r#"
+        note[unused-setting]: f
+
+        lws:
+          warning[openshift-only]: e
+          note[foreign-kind]: c
+           = hint: d
+
+        1 warning, 2 notes
+        not shown without --verbose: openshift-only (2)
         "#);
     }
 
