@@ -44,6 +44,7 @@ step_kinds! {
     Images "images" "Mirror the new images";
     Storage "storage"
         "Store all objects in a version that stays, or the API server rejects the new CRDs";
+    SeparateCrds "separate-crds" "Upgrade the chart of these CRDs first; it is another release";
     Crds "crds" "Create and replace the CRDs with kubectl; `helm upgrade` does not update them";
     TakeOver "take-over" "Adopt existing CRDs into the release with this upgrade";
     Delete "delete"
@@ -92,6 +93,7 @@ pub(super) fn unconditional_steps(set: &ChangeSet, sides: &Sides<'_>) -> Vec<Ste
         keep(set),
         Step::new(StepKind::Images, images(set, sides)),
         storage(set, sides),
+        separate_crds(set, sides),
         crds(set, sides),
         take_over(set),
         delete(set),
@@ -289,18 +291,41 @@ fn is_outside_release(id: &Identity, sides: &Sides<'_>) -> bool {
     id.kind == "CustomResourceDefinition" && placement != Some(&super::Placement::Templates)
 }
 
-/// Returns the step for CRDs outside of the release.
+/// Returns the added and changed CRDs outside of the release: those in NAME-crds, or all others.
+fn outside<'s>(set: &'s ChangeSet, sides: &Sides<'_>, is_separate: bool) -> Vec<&'s ObjectChange> {
+    let chart = sides.new.chart.as_ref();
+    let here = |object: &&ObjectChange| {
+        !matches!(object.action, Action::Removed | Action::Affected)
+            && is_outside_release(&object.id, sides)
+            && chart.is_some_and(|chart| chart.separate_crds.contains(&object.id.name))
+                == is_separate
+    };
+    set.objects.iter().filter(here).collect()
+}
+
+/// Returns the step that creates or changes CRDs.
+fn of_crds(kind: StepKind, found: &[&ObjectChange]) -> Step {
+    let items = found.iter().map(|crd| format!("{} ({})", crd.id.name, crd.action.as_str()));
+    Step::new(kind, items.collect())
+}
+
+/// Returns the step for CRDs in the chart NAME-crds.
+fn separate_crds(set: &ChangeSet, sides: &Sides<'_>) -> Step {
+    let mut step = of_crds(StepKind::SeparateCrds, &outside(set, sides, true));
+    let name = sides.new.chart.as_ref().map(|chart| quoted(&format!("{}-crds", chart.name)));
+    step.commands.extend(
+        name.map(|name| format!("helm upgrade --install {name} CHART-crds --namespace NAMESPACE")),
+    );
+    step
+}
+
+/// Returns the step for CRDs outside of all releases.
 ///
 /// `kubectl replace` removes obsolete fields whatever applied the CRD before, but only works on
 /// existing CRDs; hence `kubectl create` for added ones.
 fn crds(set: &ChangeSet, sides: &Sides<'_>) -> Step {
-    let here = |object: &&ObjectChange| {
-        !matches!(object.action, Action::Removed | Action::Affected)
-            && is_outside_release(&object.id, sides)
-    };
-    let found: Vec<&ObjectChange> = set.objects.iter().filter(here).collect();
-    let items = found.iter().map(|crd| format!("{} ({})", crd.id.name, crd.action.as_str()));
-    let mut step = Step::new(StepKind::Crds, items.collect());
+    let found = outside(set, sides, false);
+    let mut step = of_crds(StepKind::Crds, &found);
 
     let chart = sides.new.chart.as_ref();
     let folder = chart.map_or("", |chart| chart.crds_folder.as_str());
@@ -455,5 +480,25 @@ mod tests {
         let step = set.plan.iter().find(|step| step.kind == StepKind::Crds).expect("a step");
         assert_eq!(step.items, ["changed (changed)", "new (added)"]);
         assert_eq!(step.commands, ["kubectl create -f CRDS", "kubectl replace -f CRDS"]);
+    }
+
+    #[test]
+    fn crds_of_the_separate_chart_are_upgraded_with_it() {
+        let side = |version: &str, separate_crds: BTreeSet<String>| {
+            let crd = json!({"apiVersion": "apiextensions.k8s.io/v1",
+                "kind": "CustomResourceDefinition", "metadata": {"name": "stub"},
+                "spec": {"versions": [{"name": version, "served": true, "storage": true}]}});
+            let name = "widgets".to_owned();
+            let crds = [("stub".to_owned(), Placement::Crds)].into();
+            let chart = ChartFacts { name, crds, separate_crds, ..ChartFacts::default() };
+            Side::new("widgets", vec![crd], "ns", Some(chart))
+        };
+        let new = side("v2", BTreeSet::from(["stub".to_owned()]));
+        let set = compare(side("v1", BTreeSet::new()), new, &Options::default());
+        assert!(set.plan.iter().all(|step| step.kind != StepKind::Crds));
+        let step = set.plan.iter().find(|step| step.kind == StepKind::SeparateCrds).expect("one");
+        assert_eq!(step.items, ["stub (changed)"]);
+        let command = "helm upgrade --install widgets-crds CHART-crds --namespace NAMESPACE";
+        assert_eq!(step.commands, [command]);
     }
 }

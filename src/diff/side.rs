@@ -3,8 +3,8 @@
 use super::Identity;
 use crate::ir::UpgradeEdges;
 use serde_json::{Map, Value as Json, json};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Kind of the pseudo-object that represents the chart itself.
 pub const CHART_KIND: &str = "Chart";
@@ -76,6 +76,8 @@ pub struct ChartFacts {
     pub crds_folder: String,
     /// Files of the CRDs outside of templates, by the name of the CRD.
     pub crd_files: BTreeMap<String, String>,
+    /// Names of the CRDs that are in the chart NAME-crds, another release.
+    pub separate_crds: BTreeSet<String>,
 }
 
 /// Facts of a bundle outside of its objects. A fact that one side does not know is not compared.

@@ -60,7 +60,7 @@ pub(crate) fn hand_made(
         table: String::new(),
         diagnostics,
     };
-    migration.name_other_files(Path::new(request.chart))?;
+    migration.read_other_files(Path::new(request.chart))?;
     // Before objects are compared: it becomes a key, and no patch of each ServiceAccount.
     migration.find_pull_secret();
     let compiled = migration.compile(settings, &sources)?;
@@ -85,6 +85,15 @@ fn chart(
         ..operand::Operands::new(sources, Path::new(""))
     };
     operands.load(request.chart, None, diagnostics)
+}
+
+/// Returns the objects of a file if all are ServiceAccounts.
+fn service_accounts(content: &[u8]) -> Option<Vec<Json>> {
+    let documents = yaml::parse(std::str::from_utf8(content).ok()?).ok()?;
+    let objects: Vec<Json> =
+        documents.iter().map(|document| Release::LITERAL.value(document)).collect();
+    let is_account = |object: &Json| object["kind"] == "ServiceAccount";
+    (!objects.is_empty() && objects.iter().all(is_account)).then_some(objects)
 }
 
 /// A chart on its way to a table.
@@ -117,14 +126,32 @@ const READ_BY_HELM: [&str; 8] = [
 ];
 
 impl Migration<'_> {
-    /// Names the files of a chart directory that Helm does not read, such as those of helmfile hooks.
-    fn name_other_files(&mut self, chart: &Path) -> Option<()> {
+    /// Adds the ServiceAccounts in files of a chart directory that Helm does not read, such as those of
+    /// helmfile hooks, and names the other files.
+    fn read_other_files(&mut self, chart: &Path) -> Option<()> {
         if !chart.is_dir() {
             return Some(());
         }
         let tree = self.diagnostics.report(charts::read_folder(chart))?;
-        let is_other = |path: &&String| !READ_BY_HELM.iter().any(|known| path.starts_with(known));
-        let others: Vec<&str> = tree.keys().filter(is_other).map(String::as_str).collect();
+        let mut others = Vec::new();
+        for (path, content) in &tree {
+            if READ_BY_HELM.iter().any(|known| path.starts_with(known)) {
+                continue;
+            }
+            let Some(accounts) = service_accounts(content) else {
+                others.push(path.as_str());
+                continue;
+            };
+            for account in accounts {
+                let message =
+                    format!("from {path}, which Helm does not read: the new chart has it");
+                let hint = "remove the file from the hooks, and upgrade with `--take-ownership`: Helm \
+                            refuses to adopt a ServiceAccount that exists";
+                let label = label(&Identity::of(&account));
+                left_out(self.file, &label, message, hint, self.diagnostics);
+                self.theirs.push(account);
+            }
+        }
         if !others.is_empty() {
             let others = listed(&others, 6);
             let message =
@@ -209,10 +236,14 @@ impl Migration<'_> {
         };
         let found: Vec<Json> =
             self.theirs.extract_if(.., |object| is_auth_reader(object)).collect();
+        let names = accounts.iter().map(|account| auth_reader_name(&self.name, account));
+        let names: Vec<String> = names.map(|name| format!("RoleBinding/{name}")).collect();
         for binding in &found {
-            let label = label(&self.identity(binding));
-            let names = accounts.iter().map(|account| auth_reader_name(&self.name, account));
-            let names: Vec<String> = names.map(|name| format!("RoleBinding/{name}")).collect();
+            let id = self.identity(binding);
+            if names.contains(&format!("RoleBinding/{}", id.name)) {
+                continue;
+            }
+            let label = label(&id);
             let message =
                 format!("becomes `auth-reader`, and has another name: {}", names.join(", "));
             let hint = "nothing is lost: Helm replaces it during the upgrade";

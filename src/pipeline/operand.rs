@@ -129,6 +129,7 @@ impl<'a> Operands<'a> {
             if id.kind == "CustomResourceDefinition" && other.objects.contains_key(&id) {
                 // As for those in crds/: not a part of this release.
                 chart.crds.entry(id.name.clone()).or_insert(Placement::Crds);
+                chart.separate_crds.insert(id.name.clone());
                 side.objects.entry(id).or_insert(crd);
             }
         }

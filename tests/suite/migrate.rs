@@ -130,6 +130,11 @@ fn hand_made(case: &Case) {
     case.write("chart/crds/lamps.yaml", format!("{crd}\nstatus:\n  storedVersions: [v1]\n"));
     case.write("chart/hooks/presync.yaml", "kind: Job\n");
     case.write(
+        "chart/hooks/accounts.yaml",
+        "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: lampd, namespace: light}\n\
+         imagePullSecrets: [{name: lamp-pull}]\n",
+    );
+    case.write(
         "chart/templates/deployment.yaml",
         "\
 apiVersion: apps/v1
@@ -264,7 +269,7 @@ fn a_hand_made_chart_becomes_overlays_and_patches() {
         "crds = \"crds\"\n",
         "auth-reader = true\n",
         "[bundle.namespaces]\nlit = \"lit\"\n",
-        "[bundle.service-accounts]\nlit = [\"oil\", \"wick\"]\nrelease = [\"lamp\"]\n",
+        "[bundle.service-accounts]\nlit = [\"oil\", \"wick\"]\nrelease = [\"lamp\", \"lampd\"]\n",
         // What the tables do not create as it is.
         "# Namespace/1st of",
         "# ServiceAccount/flint in 1st of",
@@ -353,6 +358,13 @@ fn golden_charts_differ_only_in_what_was_named() {
 
         let table: toml::Table = case.read("bundles.toml").parse().expect("TOML");
         let namespace = table["bundle"][0]["namespace"].as_str().expect("a namespace").to_owned();
+        if name == "lws-operator" {
+            // From a file of a helmfile hook.
+            let accounts = &table["bundle"][0]["service-accounts"]["release"];
+            assert_eq!(accounts.to_string(), "[\"lws-controller-manager\"]");
+            // The binding that `auth-reader` creates is called as before.
+            assert!(!seen.stderr.contains("has another name"), "{}", seen.stderr);
+        }
         let chart_of_bundle =
             std::fs::read_dir(case.path(&format!("out/{name}"))).expect("versions");
         let folder = chart_of_bundle.map(|entry| entry.expect("an entry").path()).next();

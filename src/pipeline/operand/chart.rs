@@ -9,7 +9,7 @@ use crate::diff::{BundleFacts, ChartFacts, Placement, Side};
 use crate::ir::UpgradeEdges;
 use crate::source::chart::{self as charts, ChartTree, Form, documents};
 use serde_json::{Map, Value as Json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Most values in the objects of a chart, so that two charts fit into 1 GB. The largest that are
@@ -67,6 +67,7 @@ impl Operands<'_> {
             crds: BTreeMap::new(),
             crds_folder: String::new(),
             crd_files: BTreeMap::new(),
+            separate_crds: BTreeSet::new(),
             name,
         };
 
