@@ -89,15 +89,15 @@ impl Subject<'_> {
     /// Suggests an overlay with the first custom resource. It comes after the other proposals,
     /// because its `[[bundle.overlay]]` ends the keys of `[[bundle]]`.
     fn operand(&self, table: &mut Table) {
-        let first = FirstResource::of(&self.bundle.csv);
+        let Some(first) = FirstResource::of(&self.bundle.csv, &self.unit.objects) else { return };
+        table.note(&format!(
+            "the first custom resource, the example of {} in the bundle: complete it for the chart of operands",
+            first.a_kind(&first.kind)
+        ));
+        first.faults.iter().for_each(|fault| table.note(&format!("- {fault}")));
         // The example is in a literal string of TOML, which cannot contain its own quotes.
-        let first = first.filter(|first| first.is_short() && !first.yaml.contains("'''"));
-        if let Some(FirstResource { kind, yaml, .. }) = first {
-            let why = format!(
-                "the first custom resource, the example of a {kind} in the bundle: complete it for the chart of operands"
-            );
-            table.suggest_operand(&yaml, &why);
-        }
+        let is_inline = first.is_short() && !first.yaml.contains("'''");
+        table.suggest_operand(is_inline.then_some(&first.yaml), &first.kind);
     }
 
     fn auth_reader(&self, table: &mut Table) {

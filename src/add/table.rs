@@ -46,10 +46,19 @@ impl Table {
         let _ = writeln!(self.text, "# {}\n# {key} = {value}", escape::visible(why));
     }
 
-    /// Suggests an object for the chart of operands, as a comment.
-    pub(super) fn suggest_operand(&mut self, yaml: &str, why: &str) {
-        let lines = ["[[bundle.overlay]]", "phase = \"operand\"", "inline = '''"];
-        for line in [why].into_iter().chain(lines).chain(yaml.lines()).chain(["'''"]) {
+    /// Suggests an object for the chart of operands, as a comment: in the configuration, or without
+    /// `yaml` in a file.
+    pub(super) fn suggest_operand(&mut self, yaml: Option<&String>, kind: &str) {
+        self.note("[[bundle.overlay]]");
+        self.note("phase = \"operand\"");
+        let Some(yaml) = yaml else {
+            let file = format!("{}.yaml", kind.to_lowercase());
+            return self.note(&format!(
+                "path = {} # the example is in README.md of the chart",
+                quoted(&file)
+            ));
+        };
+        for line in ["inline = '''"].into_iter().chain(yaml.lines()).chain(["'''"]) {
             self.note(line);
         }
     }

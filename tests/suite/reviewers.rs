@@ -1,6 +1,6 @@
 //! Rules of chart reviewers: metadata, labels, documents and values.
 
-use crate::support::command::Case;
+use crate::support::command::{Case, Seen};
 use crate::support::helm::Helm;
 use crate::support::lamp::{CONFIG, CSV, CSV_FILE};
 use crate::support::rendered::documents;
@@ -102,18 +102,53 @@ fn documents_have_the_first_custom_resource_and_the_permissions_that_inspect_pri
     assert!(readme.contains(&format!("```text\n{permissions}\n```\n")), "{permissions}\n{readme}");
 
     // The proposal of `add` is a comment; without the # it is a chart of operands.
-    case.write("bundles.toml", "");
-    assert_eq!(case.run(&["add", "bundle"]).code, Some(0));
-    let text = case.read("bundles.toml");
-    let (table, operand) = text.split_once("# [[bundle.overlay]]\n").expect("a proposal");
-    let operand: Vec<&str> = operand.lines().filter_map(|line| line.strip_prefix("# ")).collect();
-    let operand = operand.join("\n");
-    case.write("bundles.toml", format!("{table}[[bundle.overlay]]\n{operand}\n"));
-    let seen = case.run(&["build", "--replace"]);
-    assert_eq!(seen.code, Some(0), "{}", seen.text());
+    assert_eq!(with_proposed_operand(&case, "bundle").code, Some(0));
     assert!(case.path("out/lamp-operator-operands/1.2.3/templates/lamp-a.yaml").is_file());
     let readme = case.read(&format!("{CHART}/README.md"));
     assert!(!readme.contains("First custom resource"), "{readme}");
+}
+
+/// Builds the lamp operator with an example; returns NOTES, README and what `add` proposes.
+fn with_example(example: &Json) -> [String; 3] {
+    let case = described();
+    let mut csv: Json = serde_json::from_str(&case.read(CSV_FILE)).expect("a CSV");
+    csv["metadata"]["annotations"]["alm-examples"] = json!(json!([example]).to_string());
+    case.write(CSV_FILE, csv.to_string());
+    assert_eq!(case.run(&["build"]).code, Some(0));
+    let [notes, readme] =
+        ["templates/NOTES.txt", "README.md"].map(|file| case.read(&format!("{CHART}/{file}")));
+    case.write("bundles.toml", "");
+    [notes, readme, case.run(&["add", "bundle"]).stdout]
+}
+
+#[test]
+fn examples_that_a_build_refuses_are_shown_with_the_reasons() {
+    let mut example = json!({
+        "apiVersion": "light.example.com/v1", "kind": "Lamp", "metadata": {"name": "$NAME"},
+        "spec": {"level": 1}, "status": {"lit": true},
+    });
+    let [notes, readme, proposal] = with_example(&example);
+    let faults = ["invalid name `$NAME`: ", "`.spec` is not in the CRD"];
+    for (text, lines) in [(&notes, "  "), (&readme, "- "), (&proposal, "# - ")] {
+        for fault in faults {
+            let line = format!("\n{lines}{fault}");
+            assert!(text.replace("\\$", "$").contains(&line), "{line}\n{text}");
+        }
+        // The operator's own.
+        assert!(!text.contains("lit: true"), "{text}");
+        assert!(text.contains("spec:\n"), "{text}");
+    }
+
+    // A long example is in the README only.
+    example["metadata"] = json!({"name": "a", "annotations": {"long": "a".repeat(6_000)}});
+    example["spec"] = Json::Null;
+    let [notes, readme, proposal] = with_example(&example);
+    assert!(
+        notes.contains("create a Lamp. `helm show readme CHART` prints the example"),
+        "{notes}"
+    );
+    assert!(readme.contains("```yaml\napiVersion: light.example.com/v1\nkind: Lamp\n"), "{readme}");
+    assert!(proposal.contains("\n# phase = \"operand\"\n# path = \"lamp.yaml\" # "), "{proposal}");
 }
 
 #[test]
@@ -121,7 +156,7 @@ fn objects_have_the_recommended_labels_and_pods_only_what_they_read() {
     let case = described();
     assert_eq!(case.run(&["build"]).code, Some(0));
     let objects = template(&case, &[]);
-    for object in objects.iter().filter(|object| object["kind"] != "CustomResourceDefinition") {
+    for object in &objects {
         let labels = &object["metadata"]["labels"];
         assert_eq!(labels["app.kubernetes.io/name"], "lamp-operator", "{object:#}");
         assert_eq!(labels["app.kubernetes.io/instance"], "bright");
@@ -183,10 +218,25 @@ pub(crate) fn operators() -> Option<Case> {
     Some(case)
 }
 
+/// Adds a bundle to an empty configuration, makes the proposed operand a part of it, and builds it.
+fn with_proposed_operand(case: &Case, bundle: &str) -> Seen {
+    case.write("bundles.toml", "");
+    assert_eq!(case.run(&["add", bundle]).code, Some(0));
+    let text = case.read("bundles.toml");
+    let (table, operand) = text.split_once("# [[bundle.overlay]]\n").expect("a proposal");
+    let operand: Vec<&str> = operand.lines().filter_map(|line| line.strip_prefix("# ")).collect();
+    let operand = operand.join("\n");
+    case.write("bundles.toml", format!("{table}[[bundle.overlay]]\n{operand}\n"));
+    case.run(&["build", "--replace"])
+}
+
 /// A chart as a reviewer has it: its files, and the objects of a release called `bright`.
 struct Chart<'a> {
     case: &'a Case,
+    name: &'a str,
     path: String,
+    /// The configuration with the operand that `add` proposes, if the build succeeds with it.
+    with_operand: Option<String>,
     /// The kind of the first custom resource.
     first: &'a str,
     metadata: Json,
@@ -215,7 +265,7 @@ fn has_texts(list: &Json, keys: &[&str]) -> bool {
 /// A wish of chart-testing's schema, of Artifact Hub or of reviewers, and whether a chart fulfils it.
 type Wanted = (&'static str, fn(&Chart) -> bool);
 
-const WANTED: [Wanted; 17] = [
+const WANTED: [Wanted; 22] = [
     ("name, version, type and description", |chart| {
         let keys = ["name", "version", "appVersion", "description"];
         keys.iter().all(|key| chart.metadata[*key].is_string())
@@ -250,17 +300,39 @@ const WANTED: [Wanted; 17] = [
     ("Artifact Hub: images", |chart| {
         has_texts(&chart.annotation("artifacthub.io/images"), &["name", "image"])
     }),
-    // An operator's own labels stay: selectors may read them.
-    ("recommended labels", |chart| {
-        let mut objects =
-            chart.objects.iter().filter(|object| object["kind"] != "CustomResourceDefinition");
-        chart.objects.len() > 3
-            && objects.all(|object| {
+    ("recommended labels of all objects, with the values of the release", |chart| {
+        let has_crds = chart.objects.iter().any(|o| o["kind"] == "CustomResourceDefinition");
+        let version = label_value(&chart.metadata["version"]);
+        let values = [
+            ("app.kubernetes.io/name", chart.name.to_owned()),
+            ("app.kubernetes.io/instance", "bright".to_owned()),
+            ("app.kubernetes.io/managed-by", "Helm".to_owned()),
+            ("app.kubernetes.io/version", label_value(&chart.metadata["appVersion"])),
+            ("helm.sh/chart", format!("{}-{version}", chart.name)),
+        ];
+        has_crds
+            && chart.objects.iter().all(|object| {
                 let labels = &object["metadata"]["labels"];
-                ["name", "instance", "managed-by", "version"]
-                    .iter()
-                    .all(|key| labels[format!("app.kubernetes.io/{key}")].is_string())
+                values.iter().all(|(key, value)| labels[*key] == **value)
             })
+    }),
+    // None of these operators has the maturity `deprecated`.
+    ("not deprecated", |chart| chart.metadata["deprecated"].is_null()),
+    ("pods without the annotations of catalogs", |chart| {
+        let annotations = chart.objects.iter().filter_map(|object| {
+            object.pointer("/spec/template/metadata/annotations")?.as_object()
+        });
+        let mut keys = annotations.flat_map(|annotations| annotations.keys());
+        keys.all(|key| {
+            key != "alm-examples"
+                && key != "capabilities"
+                && !key.starts_with("operators.operatorframework.io/")
+        })
+    }),
+    ("no `helm test` that needs an image", |chart| {
+        let hooks = chart.objects.iter().map(|o| &o["metadata"]["annotations"]["helm.sh/hook"]);
+        let mut hooks = hooks.filter_map(Json::as_str);
+        !hooks.any(|hook| hook.contains("test"))
     }),
     ("a README with values, permissions and the first custom resource", |chart| {
         let readme = chart.read("README.md");
@@ -268,8 +340,18 @@ const WANTED: [Wanted; 17] = [
             .iter()
             .all(|title| readme.contains(title))
     }),
-    ("notes with the first custom resource", |chart| {
-        chart.read("templates/NOTES.txt").contains(&format!(" create a {}", chart.first))
+    ("notes with the first custom resource and its example", |chart| {
+        let notes = chart.read("templates/NOTES.txt");
+        let article = if chart.first.starts_with('O') { "an" } else { "a" };
+        let command = format!(" create {article} {}. The example of the bundle:\n", chart.first);
+        notes.split_once(&command).is_some_and(|(_, example)| has_kind(example, chart.first))
+    }),
+    ("a README with the same example", |chart| {
+        let readme = chart.read("README.md");
+        readme.split_once("```yaml\n").is_some_and(|(_, example)| has_kind(example, chart.first))
+    }),
+    ("an operand that `add` proposes, with which the build succeeds", |chart| {
+        chart.with_operand.as_ref().is_some_and(|config| has_kind(config, chart.first))
     }),
     ("a comment for each value", |chart| is_described(&chart.read("values.yaml"))),
     ("a schema that knows each value", |chart| {
@@ -278,6 +360,16 @@ const WANTED: [Wanted; 17] = [
         is_known(&values, &schema)
     }),
 ];
+
+/// A version as the value of a label.
+fn label_value(version: &Json) -> String {
+    version.as_str().unwrap_or_default().replace('+', "_")
+}
+
+/// True if a text has an object of this kind.
+fn has_kind(text: &str, kind: &str) -> bool {
+    text.lines().any(|line| line == format!("kind: {kind}"))
+}
 
 /// True if each key has a comment, is in a value with a comment, or is a group of such keys.
 fn is_described(values: &str) -> bool {
@@ -309,7 +401,7 @@ fn is_known(values: &Json, schema: &Json) -> bool {
 
 #[test]
 fn charts_of_real_operators_have_what_is_wanted() {
-    let Some(case) = operators() else { return };
+    let (Some(case), Some(corpus)) = (operators(), shared("corpus")) else { return };
     let mut missing = Vec::new();
     for (name, version, first) in OPERATORS {
         let path = format!("out/{name}/{version}");
@@ -320,11 +412,16 @@ fn charts_of_real_operators_have_what_is_wanted() {
         let lint = lint.replace("[INFO] Chart.yaml: icon is recommended\n", "");
         assert!(!lint.contains("[WARNING]") && !lint.contains("[INFO]"), "{lint}");
 
+        let own = Case::new();
+        let bundle = corpus.join(name).join(version);
+        let built = with_proposed_operand(&own, bundle.to_str().expect("UTF-8")).code == Some(0);
         let rendered = Helm::newest().run(["template", "bright", folder, "--namespace", name]);
         let chart = Chart {
             metadata: yaml(&case, &format!("{path}/Chart.yaml")),
             objects: documents(&rendered.expect_success()),
             case: &case,
+            with_operand: built.then(|| own.read("bundles.toml")),
+            name,
             path,
             first,
         };

@@ -302,11 +302,16 @@ fn without_release_labels(ours: &mut [Json], theirs: &[Json]) -> bool {
         let Some(labels) = metadata.get_mut("labels").and_then(Json::as_object_mut) else {
             continue;
         };
-        let before = labels.len();
-        labels.retain(|key, _| {
-            !RELEASE_LABELS.contains(&key.as_str()) || kept.is_some_and(|k| k.contains_key(key))
+        let before = labels.clone();
+        labels.retain(|key, value| {
+            let is_own = !RELEASE_LABELS.contains(&key.as_str());
+            let kept = kept.and_then(|kept| kept.get(key)).filter(|_| !is_own);
+            if let Some(kept) = kept {
+                value.clone_from(kept);
+            }
+            is_own || kept.is_some()
         });
-        used |= labels.len() < before;
+        used |= *labels != before;
         if labels.is_empty() {
             metadata.shift_remove("labels");
         }

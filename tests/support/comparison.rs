@@ -236,7 +236,7 @@ fn kept(object: &mut Json, expected: &[Json], used: &mut BTreeSet<&'static str>)
     }
 }
 
-/// Removes the labels that Helm recommends where OLM has none.
+/// Replaces the labels that Helm recommends by those that OLM has.
 fn release_labels(object: &mut Json, expected: &[Json], used: &mut BTreeSet<&'static str>) {
     let theirs = expected.iter().find(|theirs| label(theirs) == label(object));
     let theirs = theirs.and_then(|theirs| theirs.pointer("/metadata/labels"));
@@ -247,16 +247,20 @@ fn release_labels(object: &mut Json, expected: &[Json], used: &mut BTreeSet<&'st
         ("app.kubernetes.io/instance", RELEASE_NAME),
         ("app.kubernetes.io/managed-by", "Helm"),
     ];
-    let before = labels.len();
+    let before = labels.clone();
     labels.retain(|key, value| {
         let added = match key.as_str() {
             "app.kubernetes.io/version" => true,
             "helm.sh/chart" => value.as_str().is_some_and(|v| v.starts_with("operator-")),
             key => values.iter().any(|row| row.0 == key && row.1 == *value),
         };
-        !added || theirs.is_some_and(|theirs| theirs.get(key).is_some())
+        let own = theirs.and_then(|theirs| theirs.get(key));
+        if let (true, Some(own)) = (added, own) {
+            value.clone_from(own);
+        }
+        !added || own.is_some()
     });
-    if labels.len() < before {
+    if *labels != before {
         used.insert("release-labels");
     }
     if labels.is_empty() && theirs.is_none() {

@@ -74,8 +74,8 @@ pub(crate) const DEVIATIONS: [Deviation; 30] = [
     },
     Deviation {
         name: "release-labels",
-        what: "All objects but CRDs and the ServiceAccounts of operands have the labels that Helm recommends (`app.kubernetes.io/name`, `instance`, `managed-by` and `version`, `helm.sh/chart`). Labels of the bundle stay, pods have their own only, and a label that a selector of the bundle names is not added.",
-        why: "They show which release an object belongs to. CRDs outlive the release, operators label their ServiceAccounts themselves, and labels of the version in pods would restart them with each version of the chart.",
+        what: "All objects have the labels that Helm recommends (`app.kubernetes.io/name`, `instance`, `managed-by` and `version`, `helm.sh/chart`), in place of the bundle's. The bundle's `name`, `instance` and `version` stay if a selector, an argument or other text of the chart mentions the label. A label by which objects other than pods are selected is not added. CRDs that are no templates have no `instance`, ServiceAccounts of operands only `managed-by` and `helm.sh/chart`, and pods, stub CRDs and adopted ServiceAccounts their own labels only.",
+        why: "They show which release an object belongs to, and the bundle's are those of its build (`managed-by: kustomize`, `name: deployment`). Helm replaces `managed-by` in the cluster in any case. Operators label their ServiceAccounts themselves, so `helm upgrade` of Helm 4 would conflict; labels of the version in pods would restart them with each version of the chart.",
     },
     Deviation {
         name: "kept-crds",

@@ -15,7 +15,7 @@ pub(super) fn section(
     unit: &Unit,
     description: &Description<'_>,
     crds: &Crds,
-    companions: Companions,
+    companions: Companions<'_>,
 ) {
     let mut own = unit.objects.iter().filter(|object| object.kind() == "CustomResourceDefinition");
     let some_are_own_templates = own.any(|crd| !crds.holds(crd));

@@ -1,19 +1,19 @@
 //! The custom resource that makes an operator work, from the examples of its ClusterServiceVersion.
 
-use super::{Companions, Description};
 use crate::bundle::ClusterServiceVersion;
 use crate::escape::{self, markdown};
 use crate::fields::list;
-use crate::ir::Value;
-use crate::yaml;
+use crate::ir::{Object, Origin, Value};
+use crate::{overlay, yaml};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 
-/// Maximum number of lines of an example in NOTES.txt and in bundles.toml.
-const SHORT: usize = 30;
+/// Maximum number of bytes of an example in NOTES.txt, which `helm install` prints, and in
+/// bundles.toml: 97 % of the examples of real bundles have less.
+const SHORT: usize = 5_000;
 
 /// Maximum number of bytes of an example in README.md, which is part of the release.
-const LONGEST: usize = 8_000;
+const LONGEST: usize = 20_000;
 
 /// An example of a custom resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub struct FirstResource {
     pub kind: String,
     /// The object as YAML.
     pub yaml: String,
+    /// Why a build or the API server would refuse it.
+    pub faults: Vec<String>,
     /// True if it names no namespace.
     without_namespace: bool,
 }
@@ -29,8 +31,9 @@ pub struct FirstResource {
 impl FirstResource {
     /// Returns the resource that the ClusterServiceVersion names as the first one, or the first of its
     /// examples of a kind that it owns and that is for users. Kinds of a group such as
-    /// `operator.example.com` configure the operator itself, and come before others.
-    pub fn of(csv: &ClusterServiceVersion) -> Option<Self> {
+    /// `operator.example.com` configure the operator itself, and come before others. The CRDs among
+    /// `objects` are the ones that it is checked against.
+    pub fn of(csv: &ClusterServiceVersion, objects: &[Object]) -> Option<Self> {
         let internal = csv.json_annotation("operators.operatorframework.io/internal-objects");
         let internal = internal.as_ref().and_then(Json::as_array).map(Vec::as_slice);
         let is_internal = |name: &str| internal.unwrap_or_default().iter().any(|own| own == name);
@@ -53,19 +56,32 @@ impl FirstResource {
             !example["apiVersion"].as_str().is_some_and(|version| version.starts_with("operator."))
         };
         let first = csv.json_annotation("operatorframework.io/initialization-resource");
-        let first = first.filter(is_own).or_else(|| examples.min_by_key(is_other))?;
+        let mut first = first.filter(is_own).or_else(|| examples.min_by_key(is_other))?;
+        // The operator's, and the API server ignores or refuses it.
+        first.as_object_mut()?.remove("status");
 
+        let Value::Map(root) = Value::from(&first) else { return None };
+        let object = Object::new(*root, Origin::Added("example"));
+        let faults = overlay::refused_resource(&object, objects);
+        // A bundle may contain characters that terminals obey.
+        let visible = |text: &str| escape::visible(text).into_owned();
         Some(FirstResource {
-            // A bundle may contain characters that terminals obey.
-            kind: escape::visible(first["kind"].as_str()?).into_owned(),
+            kind: visible(object.kind()),
             yaml: escape::lines(&yaml::plain_value(&Value::from(&first)).ok()?).into_owned(),
+            faults: faults.iter().map(|fault| visible(fault)).collect(),
             without_namespace: first["metadata"]["namespace"].is_null(),
         })
     }
 
     /// Returns true if it fits between other text.
     pub fn is_short(&self) -> bool {
-        self.yaml.lines().count() <= SHORT
+        self.yaml.len() <= SHORT
+    }
+
+    /// Returns the kind with its article.
+    pub fn a_kind(&self, kind: &str) -> String {
+        let vowel = self.kind.starts_with(['A', 'E', 'I', 'O']);
+        format!("{} {kind}", if vowel { "an" } else { "a" })
     }
 
     /// Returns the command that creates it from a file.
@@ -78,21 +94,12 @@ impl FirstResource {
     }
 }
 
-/// Returns the resource that the documents of a chart show: none if a chart of operands exists.
-pub(super) fn of_chart(
-    description: &Description<'_>,
-    companions: Companions,
-) -> Option<FirstResource> {
-    let bundle = description.bundle.filter(|_| !companions.operands)?;
-    FirstResource::of(&bundle.csv)
-}
-
 /// Appends the section of README.md.
 pub(super) fn section(text: &mut String, first: &FirstResource, namespace: &str) {
-    let kind = markdown::code(&first.kind);
+    let kind = first.a_kind(&markdown::code(&first.kind));
     let _ = write!(
         text,
-        "\n## First custom resource\n\nWhen the operator is ready, create a {kind}: `{}`. ",
+        "\n## First custom resource\n\nWhen the operator is ready, create {kind}: `{}`. ",
         first.command(namespace, "FILE")
     );
     if first.yaml.len() > LONGEST {
@@ -101,25 +108,43 @@ pub(super) fn section(text: &mut String, first: &FirstResource, namespace: &str)
         );
         return;
     }
+
+    text.push_str("The example of the bundle");
+    if first.faults.is_empty() {
+        text.push_str(":\n\n");
+    } else {
+        text.push_str(" is not valid:\n\n");
+        for fault in &first.faults {
+            let _ = writeln!(text, "- {}", markdown::sentence(fault));
+        }
+        text.push('\n');
+    }
     let fence = markdown::fence(first.yaml.lines());
-    let _ = write!(text, "The example of the bundle:\n\n{fence}yaml\n{}{fence}\n", first.yaml);
+    let _ = write!(text, "{fence}yaml\n{}{fence}\n", first.yaml);
 }
 
 /// Appends the paragraph of NOTES.txt.
 pub(super) fn notes(text: &mut String, first: &FirstResource) {
-    let kind = yaml::escape(&first.kind);
-    let _ = match first.is_short() {
-        // No line of a map in YAML is a single word.
-        true => write!(
+    let kind = first.a_kind(&yaml::escape(&first.kind));
+    let _ = write!(text, "\nWhen the operator is ready, create {kind}. ");
+    if !first.is_short() {
+        text.push_str("`helm show readme CHART` prints the example of the bundle.\n");
+        return;
+    }
+
+    let _ = match first.faults.as_slice() {
+        [] => writeln!(text, "The example of the bundle:"),
+        faults => writeln!(
             text,
-            "\nWhen the operator is ready, create a {kind}. The example of the bundle:\n\
-             {} <<'EOF'\n{}EOF\n",
-            first.command("{{ .Release.Namespace }}", "-"),
-            yaml::escape(&first.yaml)
-        ),
-        false => write!(
-            text,
-            "\nWhen the operator is ready, create a {kind}: README.md has the example of the bundle.\n"
+            "The example of the bundle is not valid:\n  {}\nCorrected, it is created by:",
+            yaml::escape(&faults.join("\n  "))
         ),
     };
+    // No line of a map in YAML is a single word.
+    let _ = write!(
+        text,
+        "{} <<'EOF'\n{}EOF\n",
+        first.command("{{ .Release.Namespace }}", "-"),
+        yaml::escape(&first.yaml)
+    );
 }

@@ -158,7 +158,9 @@ impl Part {
 
 /// The other charts of the bundle.
 #[derive(Clone, Copy, Debug, Default)]
-struct Companions {
+struct Companions<'a> {
+    /// The custom resource to create first, if there is no chart NAME-operands.
+    first: Option<&'a FirstResource>,
     /// NAME-crds has CRDs of the bundle.
     crds: bool,
     /// NAME-crds has stub CRDs.
@@ -167,7 +169,7 @@ struct Companions {
     operands: bool,
 }
 
-impl Companions {
+impl Companions<'_> {
     /// Returns true if there is a chart NAME-crds.
     fn has_crds_chart(self) -> bool {
         self.crds || self.stubs
@@ -199,6 +201,7 @@ pub fn created_namespaces(unit: &Unit, release_namespace: &str) -> Vec<String> {
 /// Returns the charts of a unit in install order.
 pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
     let scopes = cluster_scope::scopes(&unit.objects, &description.config.scopes);
+    let first = description.bundle.and_then(|bundle| FirstResource::of(&bundle.csv, &unit.objects));
     // Operands first: a CRD among them belongs to their chart.
     let mut operands = take(&mut unit, |object| object.phase == Phase::Operand);
     if let Some(operands) = &mut operands {
@@ -222,6 +225,7 @@ pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
 
     let stubs = crds.as_ref().map(|unit| stub_names(&unit.objects)).unwrap_or_default();
     let companions = Companions {
+        first: first.as_ref().filter(|_| operands.is_none()),
         crds: crds.as_ref().is_some_and(|unit| unit.objects.len() > stubs.len()),
         stubs: !stubs.is_empty(),
         operands: operands.is_some(),
@@ -256,7 +260,7 @@ fn chart(
     mut unit: Unit,
     description: &Description<'_>,
     part: Part,
-    companions: Companions,
+    companions: Companions<'_>,
     providers: &Providers,
     scopes: &Scopes,
 ) -> Chart {

@@ -21,7 +21,7 @@ pub(super) fn notes(
     unit: &Unit,
     description: &Description<'_>,
     crds: &Crds,
-    companions: Companions,
+    companions: Companions<'_>,
 ) -> String {
     let mut text = INSTALLED.to_owned();
     if let Some(watch) = description.watch {
@@ -62,8 +62,8 @@ pub(super) fn notes(
              helm upgrade --install {operands} {folder} --namespace {{{{ .Release.Namespace }}}}\n"
         );
     }
-    if let Some(first) = first_resource::of_chart(description, companions) {
-        first_resource::notes(&mut text, &first);
+    if let Some(first) = companions.first {
+        first_resource::notes(&mut text, first);
     }
     if companions.crds {
         let _ = write!(

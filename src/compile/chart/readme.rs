@@ -18,7 +18,7 @@ pub(super) fn readme(
     unit: &Unit,
     description: &Description<'_>,
     crds: &Crds,
-    companions: Companions,
+    companions: Companions<'_>,
     once: &str,
     next: &AfterInstall,
 ) -> String {
@@ -56,8 +56,8 @@ pub(super) fn readme(
         let _ = write!(text, "\nThe operator watches {}.\n", watched(watch));
     }
 
-    if let Some(first) = first_resource::of_chart(description, companions) {
-        first_resource::section(&mut text, &first, description.namespace);
+    if let Some(first) = companions.first {
+        first_resource::section(&mut text, first, description.namespace);
     }
     warnings(&mut text, description);
     certificate_section(&mut text, unit, description);
@@ -116,7 +116,12 @@ pub(super) fn watched(watch: &Watch) -> String {
 }
 
 /// Appends the install commands, in order.
-fn install(text: &mut String, description: &Description<'_>, crds: &Crds, companions: Companions) {
+fn install(
+    text: &mut String,
+    description: &Description<'_>,
+    crds: &Crds,
+    companions: Companions<'_>,
+) {
     let name = &description.config.name;
     let namespace = description.namespace;
     text.push_str("```sh\n");

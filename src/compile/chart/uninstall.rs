@@ -14,7 +14,7 @@ pub(super) fn section(
     text: &mut String,
     unit: &Unit,
     description: &Description<'_>,
-    companions: Companions,
+    companions: Companions<'_>,
 ) {
     let namespace = description.namespace;
     text.push_str("\n## Uninstall\n\n```sh\n");

@@ -7,7 +7,7 @@ use super::{schema, scope};
 use crate::config::CrdPlacement;
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics, Severity};
-use crate::ir::{Object, Origin, Phase, Scope, Scopes};
+use crate::ir::{Object, Origin, Phase, Scope, Scopes, dns_subdomain};
 
 /// The API group of OLM.
 const OLM: &str = "operators.coreos.com";
@@ -57,6 +57,28 @@ pub fn check(
             custom(object, definition, diagnostics);
         }
     }
+}
+
+/// Returns why a custom resource for the chart of operands is refused: `objects` have its CRD.
+pub(crate) fn refused_resource(resource: &Object, objects: &[Object]) -> Vec<String> {
+    let definitions = Definitions::of(objects.iter());
+    let mut found = Diagnostics::new();
+    if let Some(definition) = definitions.of_object(resource) {
+        if definition.scope == Scope::Cluster {
+            no_namespace(resource, &mut found);
+        }
+        custom(resource, definition, &mut found);
+    }
+
+    let label = format!("{}: ", resource.label());
+    let messages = found.iter().map(|found| &found.message);
+    let mut faults: Vec<String> = messages
+        .map(|message| message.strip_prefix(&label).unwrap_or(message).to_owned())
+        .collect();
+    if let Err(fault) = dns_subdomain(resource.name()) {
+        faults.insert(0, format!("invalid name `{}`: {fault}", resource.name()));
+    }
+    faults
 }
 
 /// Returns the custom resources that require the CRDs of their kinds in an earlier release, before

@@ -18,6 +18,7 @@ mod switch_gates;
 mod switches;
 
 pub use after::{job_name, job_seconds, steps};
+pub(crate) use check::refused_resource;
 pub use check::{check, kept_apart};
 pub(crate) use definitions::Definitions;
 pub use hook_job::hook_jobs;

@@ -1,10 +1,16 @@
 //! Labels that show which release an object belongs to.
 
 use super::Context;
-use crate::config::OPERANDS_SUFFIX;
+use crate::config::{CRDS_SUFFIX, CrdPlacement, OPERANDS_SUFFIX};
 use crate::diag::Diagnostics;
-use crate::ir::{Expr, OPERANDS, Object, Origin, Phase, RELEASE_LABELS, Unit, Value};
+use crate::ir::{Expr, Map, OPERANDS, Object, Origin, Phase, RELEASE_LABELS, Unit, Value};
 use std::collections::BTreeSet;
+
+const CRD: &str = "CustomResourceDefinition";
+
+const INSTANCE: &str = RELEASE_LABELS[1];
+const MANAGED_BY: &str = RELEASE_LABELS[2];
+const CHART: &str = RELEASE_LABELS[4];
 
 /// Length of a label's value.
 const LONGEST: usize = 63;
@@ -18,14 +24,15 @@ const SELECTORS: [(&str, &str, &str); 4] = [
     ("", "objectSelector", ""),
 ];
 
-/// Adds the labels that Helm recommends to the metadata of all objects. Labels of the bundle stay, and
-/// labels that a selector of the chart names are not added, because it would select more. CRDs have
-/// none: they outlive the release.
+/// Adds the labels that Helm recommends to the metadata of all objects. Those of the bundle name its own
+/// release (`kustomize`, `olm`), so they are replaced, unless something in the chart mentions the label.
+/// Labels that a selector of the chart names are not added, because it would select more.
 pub(super) fn release_labels(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
-    let selected = selected(unit);
-    for object in unit.objects.iter_mut().filter(|object| belongs_to_release(object)) {
-        let suffix = if object.phase == Phase::Operand { OPERANDS_SUFFIX } else { "" };
-        let chart = format!("{}{suffix}", context.chart);
+    let Uses { selected, mentioned } = Uses::of(unit);
+    for object in &mut unit.objects {
+        let keys: Vec<bool> =
+            RELEASE_LABELS.iter().map(|key| belongs_to_release(object, key, context)).collect();
+        let chart = format!("{}{}", context.chart, suffix(object, context));
         let values = [
             Value::text(label(&chart)),
             Expr::ReleaseName.into(),
@@ -35,56 +42,102 @@ pub(super) fn release_labels(unit: &mut Unit, context: &Context, _: &mut Diagnos
         ];
 
         let kind = object.kind().to_owned();
-        let labels = object.metadata_mut().map_at("labels");
-        for (key, value) in RELEASE_LABELS.into_iter().zip(values) {
+        let is_users = matches!(object.origin, Origin::Overlay { .. });
+        for ((key, value), belongs) in RELEASE_LABELS.into_iter().zip(values).zip(keys) {
             let mut selected = selected.iter();
-            if !selected.any(|(of, name)| name == key && (of.is_empty() || *of == kind)) {
-                labels.entry(key.to_owned()).or_insert(value);
+            let is_selected =
+                selected.any(|(of, name)| name == key && (of.is_empty() || *of == kind));
+            if !belongs || is_selected {
+                continue;
+            }
+            let labels = object.metadata_mut().map_at("labels");
+            // Helm itself replaces `managed-by` in the cluster, and no other chart has the object.
+            let may_be_read = mentioned.contains(key) && ![MANAGED_BY, CHART].contains(&key);
+            if !(labels.contains_key(key) && (is_users || may_be_read)) {
+                labels.insert(key.to_owned(), value);
             }
         }
     }
 }
 
-/// Returns false for CRDs, and for ServiceAccounts that another release or the operator takes over
-/// with its own labels: `helm upgrade` of Helm 4 would conflict with it.
-fn belongs_to_release(object: &Object) -> bool {
-    let taken_over = object.kind() == "ServiceAccount" && object.origin == Origin::Added(OPERANDS);
-    object.kind() != "CustomResourceDefinition" && !taken_over
+/// Returns true if an object has this label of the release.
+fn belongs_to_release(object: &Object, key: &str, context: &Context) -> bool {
+    match (object.kind(), &object.origin) {
+        // A cluster may have the real CRD.
+        (CRD, Origin::Stub) => false,
+        // Only templates know the name of the release.
+        (CRD, _) if key == INSTANCE => {
+            context.crds == CrdPlacement::Templates || object.has_expression()
+        }
+        // Another release or the operator sets the others: `helm upgrade` of Helm 4 would conflict.
+        ("ServiceAccount", Origin::Added(OPERANDS)) => {
+            object.when.is_none() && [MANAGED_BY, CHART].contains(&key)
+        }
+        _ => true,
+    }
 }
 
-/// Returns the kinds and the labels by which objects other than pods are selected.
-fn selected(unit: &Unit) -> BTreeSet<(&'static str, String)> {
-    fn visit(value: &Value, kind: &str, field: &str, found: &mut BTreeSet<(&'static str, String)>) {
-        let is_here =
-            |row: &&(&str, &str, &str)| row.1 == field && (row.0.is_empty() || row.0 == kind);
+/// Returns the end of the name of the object's chart.
+fn suffix(object: &Object, context: &Context) -> &'static str {
+    let is_separate = context.crds == CrdPlacement::Separate && !object.has_expression();
+    match object.phase {
+        Phase::Operand => OPERANDS_SUFFIX,
+        _ if object.kind() == CRD && is_separate => CRDS_SUFFIX,
+        _ => "",
+    }
+}
+
+/// The uses of labels by the objects of a chart.
+#[derive(Default)]
+struct Uses {
+    /// The kinds, and the labels by which objects other than pods are selected.
+    selected: BTreeSet<(&'static str, String)>,
+    /// Labels of releases in selectors, arguments and other text: programs may read the bundle's values.
+    mentioned: BTreeSet<&'static str>,
+}
+
+impl Uses {
+    fn of(unit: &Unit) -> Self {
+        let mut uses = Uses::default();
+        // Schemas have no selectors, and are most of a chart.
+        for object in unit.objects.iter().filter(|object| object.kind() != CRD) {
+            object.root.iter().for_each(|(field, value)| uses.visit(value, object.kind(), field));
+        }
+        uses
+    }
+
+    fn visit(&mut self, value: &Value, kind: &str, field: &str) {
         match value {
+            // Labels are not uses of labels.
+            Value::Map(_) if field == "labels" => {}
             Value::Map(map) => {
-                if let Some((_, _, selects)) = SELECTORS.iter().find(is_here) {
-                    let labels = map.get("matchLabels").and_then(Value::as_map);
-                    found.extend(labels.into_iter().flat_map(|labels| {
-                        labels.keys().map(|label| (*selects, label.to_owned()))
-                    }));
-                    let expressions = map.get("matchExpressions").and_then(Value::as_seq);
-                    found.extend(expressions.into_iter().flatten().filter_map(|expression| {
-                        Some((*selects, expression.as_map()?.get("key")?.as_str()?.to_owned()))
-                    }));
+                let mut rows = SELECTORS.iter();
+                let row = rows.find(|row| row.1 == field && (row.0.is_empty() || row.0 == kind));
+                self.selected.extend(row.into_iter().flat_map(|(.., selects)| {
+                    selector_keys(map).map(|label| (*selects, label.to_owned()))
+                }));
+                for (field, value) in map.iter() {
+                    self.mention(field);
+                    self.visit(value, kind, field);
                 }
-                map.iter().for_each(|(field, value)| visit(value, kind, field, found));
             }
-            Value::Seq(items) => items.iter().for_each(|item| visit(item, kind, field, found)),
+            Value::Seq(items) => items.iter().for_each(|item| self.visit(item, kind, field)),
+            Value::Text(text) => self.mention(text),
             _ => {}
         }
     }
 
-    let mut found = BTreeSet::new();
-    // Schemas have no selectors, and are most of a chart.
-    let objects = unit.objects.iter().filter(|object| object.kind() != "CustomResourceDefinition");
-    for object in objects {
-        object.root.iter().for_each(|(field, value)| {
-            visit(value, object.kind(), field, &mut found);
-        });
+    fn mention(&mut self, text: &str) {
+        self.mentioned.extend(RELEASE_LABELS.into_iter().filter(|label| text.contains(label)));
     }
-    found
+}
+
+/// Returns the labels that a selector names.
+fn selector_keys(selector: &Map) -> impl Iterator<Item = &str> {
+    let labels = selector.get("matchLabels").and_then(Value::as_map);
+    let expressions = selector.get("matchExpressions").and_then(Value::as_seq);
+    let keys = expressions.into_iter().flatten().filter_map(|item| item.get("key")?.as_str());
+    labels.into_iter().flat_map(|labels| labels.keys().map(String::as_str)).chain(keys)
 }
 
 /// Returns a text as the value of a label.
@@ -101,13 +154,18 @@ fn label(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::Release;
+    use crate::ir::{Condition, Release};
     use crate::passes::sample;
     use serde_json::{Value as Json, json};
 
     /// Returns the objects of manifests with the labels that they get.
-    fn labelled(mut unit: Unit) -> Vec<Json> {
+    fn labelled(unit: Unit) -> Vec<Json> {
+        labelled_with(unit, CrdPlacement::Templates)
+    }
+
+    fn labelled_with(mut unit: Unit, crds: CrdPlacement) -> Vec<Json> {
         let context = Context {
+            crds,
             chart: "widget-operator".to_owned(),
             version: "1.0.0+build".to_owned(),
             chart_version: "1.0.0+build".to_owned(),
@@ -131,29 +189,47 @@ mod tests {
     }
 
     #[test]
-    fn labels_of_the_bundle_stay() {
-        let objects = labelled(sample::overlay(
-            "
+    fn labels_of_the_bundle_stay_where_something_reads_them() {
+        let bundle = "
 apiVersion: v1
 kind: Service
-metadata: {name: a, labels: {app.kubernetes.io/managed-by: kustomize}}
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets}
-",
-        ));
-        assert_eq!(
-            objects[0]["metadata"]["labels"],
-            json!({
-                "app.kubernetes.io/managed-by": "kustomize",
-                "app.kubernetes.io/name": "widget-operator",
-                "app.kubernetes.io/instance": "release-name",
-                "app.kubernetes.io/version": "1.0.0_build",
-                "helm.sh/chart": "widget-operator-1.0.0_build",
-            })
-        );
-        assert_eq!(objects[1]["metadata"], json!({"name": "widgets"}));
+metadata:
+  name: a
+  labels: {app.kubernetes.io/managed-by: kustomize, app.kubernetes.io/name: a, app.kubernetes.io/instance: a, helm.sh/chart: a}
+spec: {selector: {app.kubernetes.io/name: a, app.kubernetes.io/managed-by: kustomize, helm.sh/chart: a}}
+";
+        let all = json!({
+            "app.kubernetes.io/managed-by": "Helm",
+            "app.kubernetes.io/name": "a",
+            "app.kubernetes.io/instance": "release-name",
+            "app.kubernetes.io/version": "1.0.0_build",
+            "helm.sh/chart": "widget-operator-1.0.0_build",
+        });
+        let mut unit = sample::overlay(bundle);
+        // Those of a user's overlay always stay.
+        let own = labelled(unit.clone());
+        assert_eq!(own[0]["metadata"]["labels"]["app.kubernetes.io/managed-by"], "kustomize");
+        assert_eq!(own[0]["metadata"]["labels"]["app.kubernetes.io/version"], "1.0.0_build");
+        unit.objects[0].origin = Origin::Added("test");
+        assert_eq!(labelled(unit)[0]["metadata"]["labels"], all);
+    }
+
+    #[test]
+    fn crds_have_the_labels_that_need_no_template() {
+        let crd = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets}}";
+        for (crds, chart, has_instance) in [
+            (CrdPlacement::Templates, "widget-operator", true),
+            (CrdPlacement::Crds, "widget-operator", false),
+            (CrdPlacement::Separate, "widget-operator-crds", false),
+        ] {
+            let labels = &labelled_with(sample::overlay(crd), crds)[0]["metadata"]["labels"];
+            assert_eq!(labels["app.kubernetes.io/name"], chart);
+            assert_eq!(labels["helm.sh/chart"], format!("{chart}-1.0.0_build"));
+            assert_eq!(labels.get("app.kubernetes.io/instance").is_some(), has_instance, "{chart}");
+        }
+        let mut stub = sample::overlay(crd);
+        stub.objects[0].origin = Origin::Stub;
+        assert_eq!(labelled(stub)[0]["metadata"], json!({"name": "widgets"}));
     }
 
     #[test]
@@ -190,10 +266,17 @@ metadata: {name: a}
     }
 
     #[test]
-    fn service_accounts_of_operands_get_the_labels_of_the_operator() {
+    fn service_accounts_of_operands_have_no_labels_that_others_set() {
         let mut unit =
             sample::overlay("{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}");
         unit.objects[0].origin = Origin::Added(OPERANDS);
+        let chart = "widget-operator-1.0.0_build";
+        assert_eq!(
+            labelled(unit.clone())[0]["metadata"]["labels"],
+            json!({"app.kubernetes.io/managed-by": "Helm", "helm.sh/chart": chart})
+        );
+        // Another release adopts it.
+        unit.objects[0].when = Some(Condition::All(Vec::new()));
         assert_eq!(labelled(unit)[0]["metadata"], json!({"name": "a"}));
     }
 }
