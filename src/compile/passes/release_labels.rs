@@ -3,7 +3,7 @@
 use super::Context;
 use crate::config::{CRDS_SUFFIX, CrdPlacement, OPERANDS_SUFFIX};
 use crate::diag::Diagnostics;
-use crate::ir::{Expr, Map, OPERANDS, Object, Origin, Phase, RELEASE_LABELS, Unit, Value};
+use crate::ir::{Expr, OPERANDS, Object, Origin, Phase, RELEASE_LABELS, Unit, Value};
 use std::collections::BTreeSet;
 
 const CRD: &str = "CustomResourceDefinition";
@@ -28,10 +28,15 @@ const SELECTORS: [(&str, &str, &str); 4] = [
 /// release (`kustomize`, `olm`), so they are replaced, unless something in the chart mentions the label.
 /// Labels that a selector of the chart names are not added, because it would select more.
 pub(super) fn release_labels(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
-    let Uses { selected, mentioned } = Uses::of(unit);
+    let uses = uses(unit);
     for object in &mut unit.objects {
-        let keys: Vec<bool> =
-            RELEASE_LABELS.iter().map(|key| belongs_to_release(object, key, context)).collect();
+        let is_selected = |key| {
+            uses.iter().any(|(kind, used)| {
+                *used == key && kind.is_some_and(|kind| kind.is_empty() || kind == object.kind())
+            })
+        };
+        let belongs =
+            RELEASE_LABELS.map(|key| belongs_to_release(object, key, context) && !is_selected(key));
         let chart = format!("{}{}", context.chart, suffix(object, context));
         let values = [
             Value::text(label(&chart)),
@@ -41,18 +46,14 @@ pub(super) fn release_labels(unit: &mut Unit, context: &Context, _: &mut Diagnos
             Value::text(label(&format!("{chart}-{}", context.chart_version))),
         ];
 
-        let kind = object.kind().to_owned();
         let is_users = matches!(object.origin, Origin::Overlay { .. });
-        for ((key, value), belongs) in RELEASE_LABELS.into_iter().zip(values).zip(keys) {
-            let mut selected = selected.iter();
-            let is_selected =
-                selected.any(|(of, name)| name == key && (of.is_empty() || *of == kind));
-            if !belongs || is_selected {
-                continue;
-            }
+        for ((key, value), _) in
+            RELEASE_LABELS.into_iter().zip(values).zip(belongs).filter(|(_, belongs)| *belongs)
+        {
             let labels = object.metadata_mut().map_at("labels");
             // Helm itself replaces `managed-by` in the cluster, and no other chart has the object.
-            let may_be_read = mentioned.contains(key) && ![MANAGED_BY, CHART].contains(&key);
+            let may_be_read =
+                ![MANAGED_BY, CHART].contains(&key) && uses.iter().any(|(_, used)| *used == key);
             if !(labels.contains_key(key) && (is_users || may_be_read)) {
                 labels.insert(key.to_owned(), value);
             }
@@ -87,57 +88,44 @@ fn suffix(object: &Object, context: &Context) -> &'static str {
     }
 }
 
-/// The uses of labels by the objects of a chart.
-#[derive(Default)]
-struct Uses {
-    /// The kinds, and the labels by which objects other than pods are selected.
-    selected: BTreeSet<(&'static str, String)>,
-    /// Labels of releases in selectors, arguments and other text: programs may read the bundle's values.
-    mentioned: BTreeSet<&'static str>,
-}
-
-impl Uses {
-    fn of(unit: &Unit) -> Self {
-        let mut uses = Uses::default();
-        // Schemas have no selectors, and are most of a chart.
-        for object in unit.objects.iter().filter(|object| object.kind() != CRD) {
-            object.root.iter().for_each(|(field, value)| uses.visit(value, object.kind(), field));
-        }
-        uses
-    }
-
-    fn visit(&mut self, value: &Value, kind: &str, field: &str) {
+/// Returns the labels of releases that the objects of a chart mention outside of labels: in a selector of
+/// this kind, or without a kind in a selector of pods, an argument or other text.
+fn uses(unit: &Unit) -> BTreeSet<(Option<&'static str>, &'static str)> {
+    fn visit(
+        value: &Value,
+        (kind, field, selected): (&str, &str, Option<&'static str>),
+        found: &mut BTreeSet<(Option<&'static str>, &'static str)>,
+    ) {
+        let mut rows = SELECTORS.iter();
+        let row = rows.find(|row| row.1 == field && (row.0.is_empty() || row.0 == kind));
+        let selected = row.map(|row| row.2).or(selected);
+        let mentioned = |text: &str| {
+            let labels = RELEASE_LABELS.into_iter().filter(|label| text.contains(label));
+            labels.map(|label| (selected, label)).collect::<Vec<_>>()
+        };
         match value {
             // Labels are not uses of labels.
             Value::Map(_) if field == "labels" => {}
-            Value::Map(map) => {
-                let mut rows = SELECTORS.iter();
-                let row = rows.find(|row| row.1 == field && (row.0.is_empty() || row.0 == kind));
-                self.selected.extend(row.into_iter().flat_map(|(.., selects)| {
-                    selector_keys(map).map(|label| (*selects, label.to_owned()))
-                }));
-                for (field, value) in map.iter() {
-                    self.mention(field);
-                    self.visit(value, kind, field);
-                }
+            Value::Map(map) => map.iter().for_each(|(field, value)| {
+                found.extend(mentioned(field));
+                visit(value, (kind, field, selected), found);
+            }),
+            Value::Seq(items) => {
+                items.iter().for_each(|item| visit(item, (kind, field, selected), found));
             }
-            Value::Seq(items) => items.iter().for_each(|item| self.visit(item, kind, field)),
-            Value::Text(text) => self.mention(text),
+            Value::Text(text) => found.extend(mentioned(text)),
             _ => {}
         }
     }
 
-    fn mention(&mut self, text: &str) {
-        self.mentioned.extend(RELEASE_LABELS.into_iter().filter(|label| text.contains(label)));
+    let mut found = BTreeSet::new();
+    // Schemas have no selectors, and are most of a chart.
+    for object in unit.objects.iter().filter(|object| object.kind() != CRD) {
+        for (field, value) in object.root.iter() {
+            visit(value, (object.kind(), field, None), &mut found);
+        }
     }
-}
-
-/// Returns the labels that a selector names.
-fn selector_keys(selector: &Map) -> impl Iterator<Item = &str> {
-    let labels = selector.get("matchLabels").and_then(Value::as_map);
-    let expressions = selector.get("matchExpressions").and_then(Value::as_seq);
-    let keys = expressions.into_iter().flatten().filter_map(|item| item.get("key")?.as_str());
-    labels.into_iter().flat_map(|labels| labels.keys().map(String::as_str)).chain(keys)
+    found
 }
 
 /// Returns a text as the value of a label.
