@@ -104,7 +104,7 @@ fn uses(unit: &Unit) -> BTreeSet<(Option<&'static str>, &'static str)> {
             labels.map(|label| (selected, label)).collect::<Vec<_>>()
         };
         match value {
-            // Labels are not uses of labels.
+            // The labels themselves do not count.
             Value::Map(_) if field == "labels" => {}
             Value::Map(map) => map.iter().for_each(|(field, value)| {
                 found.extend(mentioned(field));
