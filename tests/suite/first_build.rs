@@ -92,11 +92,13 @@ fn any_three_real_bundles_fit_a_screen() {
     };
     let packages = folders(&corpus);
     let newest = |package: &PathBuf| folders(package).pop().expect("a version");
-    // Some that serve webhooks, then a fixed sample of all.
-    let named = ["jaeger", "rabbitmq-cluster-operator", "cloudnative-pg"];
-    let mut triples = vec![named.map(|name| newest(&corpus.join(name)))];
-    let named = ["node-healthcheck-operator", "kepler-operator", "nfd"];
-    triples.push(named.map(|name| newest(&corpus.join(name))));
+    // Some that serve webhooks, and two with a CRD of the same name; then a fixed sample of all.
+    let named = [
+        ["jaeger", "rabbitmq-cluster-operator", "cloudnative-pg"],
+        ["node-healthcheck-operator", "kepler-operator", "nfd"],
+        ["node-healthcheck-operator", "stolostron", "bookkeeper-operator"],
+    ];
+    let mut triples = named.map(|names| names.map(|name| newest(&corpus.join(name)))).to_vec();
     triples.extend((0..12).map(|number| {
         [number * 17, number * 29 + 5, number * 43 + 11]
             .map(|index| newest(&packages[index % packages.len()]))

@@ -19,12 +19,12 @@ pub(super) fn check(members: &[Member<'_>], diagnostics: &mut Diagnostics) {
             }
         }
         let start = diagnostics.mark();
-        diagnostics.extend(shared.iter().map(|(owner, crds)| warning(member, owner, crds)));
+        diagnostics.extend(shared.iter().map(|(owner, crds)| warning(owner, crds)));
         diagnostics.name_bundle(start, &member.config.name);
     }
 }
 
-fn warning(member: &Member<'_>, owner: &str, crds: &[&str]) -> Diagnostic {
+fn warning(owner: &str, crds: &[&str]) -> Diagnostic {
     let names = quoted(crds).join(", ");
     let (these, verb) = if crds.len() == 1 { ("CRD", "is") } else { ("CRDs", "are") };
     let filter = crds
@@ -36,5 +36,5 @@ fn warning(member: &Member<'_>, owner: &str, crds: &[&str]) -> Diagnostic {
         "{these} {names} {verb} also in `{owner}`: Helm refuses to install objects that another release owns"
     );
     let hint = format!("ship each CRD in one bundle; in the others write exclude = ['{filter}']");
-    Diagnostic::warning(Code::SharedCrd, message).at(&member.config.span).hint(hint)
+    Diagnostic::warning(Code::SharedCrd, message).hint(hint)
 }
