@@ -92,11 +92,12 @@ fn any_three_real_bundles_fit_a_screen() {
     };
     let packages = folders(&corpus);
     let newest = |package: &PathBuf| folders(package).pop().expect("a version");
-    // Some that serve webhooks, and two with a CRD of the same name; then a fixed sample of all.
+    // Some that serve webhooks, share a CRD or have many notes; then a fixed sample of all.
     let named = [
         ["jaeger", "rabbitmq-cluster-operator", "cloudnative-pg"],
         ["node-healthcheck-operator", "kepler-operator", "nfd"],
         ["node-healthcheck-operator", "stolostron", "bookkeeper-operator"],
+        ["dns-operator", "multicluster-operators-subscription", "ack-secretsmanager-controller"],
     ];
     let mut triples = named.map(|names| names.map(|name| newest(&corpus.join(name)))).to_vec();
     triples.extend((0..12).map(|number| {

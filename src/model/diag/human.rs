@@ -5,7 +5,7 @@ use crate::escape;
 use annotate_snippets::{
     Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -53,24 +53,31 @@ pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
 }
 
 /// Returns the same in at most `most` lines, as far as it is enough to leave out the notes about bundles
-/// that have no hint. A last line counts them.
+/// that have no hint of their own. A last line counts them.
 pub fn render_within(diagnostics: &Diagnostics, colour: bool, most: usize) -> String {
     let text = render(diagnostics, colour);
-    let is_optional = |found: &Diagnostic| {
-        found.severity == Severity::Note && found.hint.is_none() && is_brief(found)
-    };
-    let mut left_out: BTreeMap<&str, usize> = BTreeMap::new();
-    for found in diagnostics.iter().filter(|found| is_optional(found)) {
-        *left_out.entry(found.code.as_str()).or_default() += 1;
+    if text.lines().count() <= most {
+        return text;
     }
-    if text.lines().count() <= most || left_out.is_empty() {
+    let mut hints = BTreeSet::new();
+    let (left_out, kept): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
+        diagnostics.iter().partition(|found| {
+            let hint = found.hint.as_ref().map(|hint| (&found.place.bundle, found.code, hint));
+            let is_new = hint.is_some_and(|hint| hints.insert(hint));
+            found.severity == Severity::Note && is_brief(found) && !is_new
+        });
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for found in left_out {
+        *counts.entry(found.code.as_str()).or_default() += 1;
+    }
+    if counts.is_empty() {
         return text;
     }
 
-    let kept = diagnostics.iter().filter(|found| !is_optional(found)).cloned().collect();
-    let codes = left_out.iter().map(|(code, count)| format!("{code} ({count})"));
-    let codes: Vec<String> = codes.collect();
-    format!("{}not shown without --verbose: {}\n", render(&kept, colour), codes.join(", "))
+    let kept = kept.into_iter().cloned().collect();
+    let counts: Vec<String> =
+        counts.iter().map(|(code, count)| format!("{code} ({count})")).collect();
+    format!("{}not shown without --verbose: {}\n", render(&kept, colour), counts.join(", "))
 }
 
 /// Returns true for warnings and notes about bundles, which take a line and one for the hint: a build
@@ -405,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_without_a_hint_are_counted_where_there_is_no_room() {
+    fn notes_without_a_hint_of_their_own_are_counted_where_there_is_no_room() {
         let of_bundle = |found: Diagnostic| {
             let place = Place { bundle: Some("lws".to_owned()), ..Place::default() };
             found.at(place)
@@ -414,6 +421,7 @@ mod tests {
             of_bundle(Diagnostic::note(Code::OpenshiftOnly, "a")),
             of_bundle(Diagnostic::note(Code::OpenshiftOnly, "b")),
             of_bundle(Diagnostic::note(Code::ForeignKind, "c")).hint("d"),
+            of_bundle(Diagnostic::note(Code::ForeignKind, "c again")).hint("d"),
             of_bundle(Diagnostic::warning(Code::OpenshiftOnly, "e")),
             Diagnostic::note(Code::UnusedSetting, "f"),
         ]);
@@ -428,7 +436,7 @@ mod tests {
            = hint: d
 
         1 warning, 2 notes
-        not shown without --verbose: openshift-only (2)
+        not shown without --verbose: foreign-kind (1), openshift-only (2)
         "#);
     }
 
