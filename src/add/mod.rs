@@ -82,7 +82,7 @@ pub(crate) fn add(
     let source = request.source.keys(path);
     // As a table of the configuration, so that its mirrors, registries and defaults apply.
     let draft = Table::new(DRAFT, &source).to_text();
-    let config = parse(path, appended(&text, &draft), diagnostics)?;
+    let config = parse(path, text.clone(), &draft, diagnostics)?;
     let mut settings = config.bundles.iter().find(|bundle| bundle.name == DRAFT)?.clone();
 
     let start = diagnostics.mark();
@@ -137,8 +137,7 @@ pub(crate) fn add(
 
     // The names are checked against the other bundles, and every proposed value is valid.
     let table = table.to_text();
-    let text = appended(&text, &table);
-    parse(path, text.clone(), diagnostics)?;
+    let text = with_tables(path, text, &table, diagnostics)?;
     Some(Added { name: chosen.name, table, text })
 }
 
@@ -223,10 +222,29 @@ fn relative(found: &str, config: &Path) -> String {
     up.join(found).display().to_string()
 }
 
-/// Parses a draft of the configuration at `path`; only problems are reported.
-pub(crate) fn parse(path: &Path, text: String, diagnostics: &mut Diagnostics) -> Option<Config> {
+/// Returns the configuration at `path` with more tables; `None` if it is invalid.
+pub(crate) fn with_tables(
+    path: &Path,
+    text: String,
+    tables: &str,
+    diagnostics: &mut Diagnostics,
+) -> Option<String> {
+    // First as a text of their own: places in the file would be lines that it does not have.
+    parse(path, text.clone(), tables, diagnostics)?;
+    let text = appended(&text, tables);
+    parse(path, text.clone(), "", diagnostics)?;
+    Some(text)
+}
+
+/// Parses the configuration at `path` with more tables; only problems are reported.
+pub(crate) fn parse(
+    path: &Path,
+    text: String,
+    tables: &str,
+    diagnostics: &mut Diagnostics,
+) -> Option<Config> {
     let start = diagnostics.mark();
-    let config = Config::read_draft(path, text, diagnostics);
+    let config = Config::read_draft(path, text, tables, diagnostics);
     only_errors(start, diagnostics);
     config
 }
@@ -249,7 +267,7 @@ pub(crate) fn table(name: &str, source: &[(&'static str, String)]) -> String {
 }
 
 /// Returns the text with a table after it, and an empty line in between.
-pub(crate) fn appended(text: &str, table: &str) -> String {
+fn appended(text: &str, table: &str) -> String {
     let end = match text {
         "" => "",
         text if text.ends_with("\n\n") => "",

@@ -18,7 +18,7 @@ pub(crate) fn remove(path: &Path, name: &str, diagnostics: &mut Diagnostics) -> 
         Ok(document) => document,
         Err(_) => {
             // The parser of builds reports it with an excerpt.
-            parse(path, text, diagnostics)?;
+            parse(path, text, "", diagnostics)?;
             return None;
         }
     };
@@ -42,7 +42,7 @@ pub(crate) fn remove(path: &Path, name: &str, diagnostics: &mut Diagnostics) -> 
     // A configuration without bundles is valid for the next `add`.
     let others = ["chart", "serving"].iter().any(|key| document.contains_key(key));
     if bundles.len() > 1 || others {
-        parse(path, new.clone(), diagnostics)?;
+        parse(path, new.clone(), "", diagnostics)?;
     }
     Some(new)
 }

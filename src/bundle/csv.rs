@@ -246,7 +246,7 @@ fn crd_references(spec: &Value, key: &str) -> Vec<CrdReference> {
 
 /// The hint of findings that OLM reports, too.
 pub const OLM_REFUSES: &str =
-    "OLM rejects this too: fix the CSV, or use another version of the operator";
+    "fix the CSV, or use another version of the operator: OLM rejects this too";
 
 pub(super) struct Reader<'a> {
     object: &'a Object,

@@ -267,6 +267,9 @@ pub(super) fn documents(
                     "write the value: manifests are YAML and not Helm templates; values come from \
                      the chart (`namespaces`, `[[bundle.switch]]`)"
                 }
+                Cause::Syntax if file.ends_with(".toml") => {
+                    "name another file: this one is TOML, and manifests are YAML or JSON"
+                }
                 Cause::Syntax => "fix the file: it must be YAML or JSON",
             };
             let code = match problem.cause {

@@ -168,7 +168,7 @@ impl Reader {
         self.diagnostics.push(
             Diagnostic::error(Code::DependencyInvalid, message)
                 .at(place.clone())
-                .hint("OLM rejects this too: fix the file, or use another version of the operator"),
+                .hint("fix the file, or use another version of the operator: OLM rejects this too"),
         );
     }
 

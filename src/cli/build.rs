@@ -4,7 +4,7 @@ use super::access::access;
 use super::output::Output;
 use super::{Exit, Invocation};
 use crate::chart;
-use crate::config::{Config, Deploy};
+use crate::config::{Config, Deploy, Source};
 use crate::deploy::{self, Release};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, listed};
 use crate::escape::Lines;
@@ -15,6 +15,7 @@ use crate::pipeline;
 use crate::pipeline::upgrade::{self, BuiltChart, Upgrades};
 use crate::source::SourceResolver;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// Lines of a small terminal window, which the output fits if it is enough to leave out notes.
@@ -39,8 +40,13 @@ pub(super) struct Build {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Number of parallel jobs [default: number of CPUs].
-    #[arg(short, long, value_name = "N")]
-    jobs: Option<std::num::NonZeroUsize>,
+    #[arg(short, long, value_name = "N", value_parser = at_least_one)]
+    jobs: Option<NonZeroUsize>,
+}
+
+fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
+    let number: usize = text.parse().map_err(|error| format!("{error}"))?;
+    NonZeroUsize::new(number).ok_or_else(|| "it must be at least 1".to_owned())
 }
 
 impl Build {
@@ -52,11 +58,7 @@ impl Build {
         output.diagnostics_within(diagnostics, most);
 
         // The summary comes last, where users look first.
-        if self.check {
-            output.note(&last_lines);
-        } else {
-            output.summary(&last_lines);
-        }
+        output.note(&last_lines);
         (!diagnostics.has_errors()).then_some(exit)
     }
 
@@ -75,6 +77,10 @@ impl Build {
 
         let sources = SourceResolver::of(&config, access(global));
         let out = self.out.clone().unwrap_or_else(|| config.out());
+        not_in_source(&out, &config, diagnostics);
+        if diagnostics.has_errors() {
+            return None;
+        }
         // Before the first chart is staged there.
         let is_first = !out.exists();
         // About the output directory; printed after the findings about bundles.
@@ -165,7 +171,7 @@ impl Build {
             ("foreign", &comparison.foreign),
         ] {
             for path in paths {
-                lines.push(format!("{word} {}", path.display()));
+                lines.push(format!("{word} {}", out.join(path).display()));
             }
         }
 
@@ -178,7 +184,11 @@ impl Build {
             return (Exit::Clean, Lines::from_iter([line]));
         }
 
-        let line = format!("{} is out of date: run `bundle2chart build`", out.display());
+        let replace = match comparison.needs_replace {
+            true => " --replace`, or declare the edits and raise `chart-version",
+            false => "",
+        };
+        let line = format!("{} is out of date: run `bundle2chart build{replace}`", out.display());
         (Exit::Findings, Lines::from_iter([line]))
     }
 }
@@ -242,6 +252,26 @@ fn collect(
     diagnostics.append(warnings);
     diagnostics.append(found);
     (charts, staged)
+}
+
+/// Reports bundles in whose directory the charts would be written, unless the configuration is there,
+/// too.
+fn not_in_source(out: &Path, config: &Config, diagnostics: &mut Diagnostics) {
+    let place = out.ancestors().find_map(|folder| folder.canonicalize().ok());
+    let (Some(place), Ok(base)) = (place, config.base.canonicalize()) else { return };
+    for bundle in &config.bundles {
+        let Source::Path { path, span } = &bundle.source else { continue };
+        let folder = base.join(path).canonicalize().ok();
+        if folder.is_some_and(|folder| place.starts_with(&folder) && !base.starts_with(&folder)) {
+            let (out, name) = (out.display(), &bundle.name);
+            let message = format!("`{out}` is in the directory of the bundle `{name}`");
+            diagnostics.push(
+                Diagnostic::error(Code::OverlappingOutput, message).at(span).hint(
+                    "use another directory for the charts: `--out DIR`, or `dir` in `[output]`",
+                ),
+            );
+        }
+    }
 }
 
 /// Returns the directories of versions above `keep`.
@@ -316,8 +346,6 @@ pub(super) fn not_locked(
 fn next_steps(releases: &[Release], deploy: Option<&Deploy>, files: &[&Path]) -> Lines {
     let out = files.last().copied().unwrap_or(Path::new(""));
     let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-    let mut lines = Lines::new();
-    lines.push(format!("next: commit {}, and install the charts:", listed(&files, 3)));
     let tools = deploy.map(|deploy| {
         let helmfile = deploy
             .helmfile
@@ -333,6 +361,14 @@ fn next_steps(releases: &[Release], deploy: Option<&Deploy>, files: &[&Path]) ->
         [helmfile, argocd, flux].into_iter().flatten().collect::<Vec<_>>()
     });
     let tools = tools.unwrap_or_default();
+
+    // Each of the tools installs all charts.
+    let with = if tools.len() > 1 { " with one of" } else { "" };
+    let mut lines = Lines::new();
+    lines.push(format!("next: commit {}, and install the charts{with}:", listed(&files, 3)));
+    for (needed, name) in not_built(releases, out) {
+        lines.push(format!("  bundle2chart build {needed} # first, because {name} depends on it"));
+    }
     if tools.is_empty() {
         for Release { name, namespace, dir, .. } in in_order(releases) {
             let chart = out.join(dir);
@@ -344,6 +380,16 @@ fn next_steps(releases: &[Release], deploy: Option<&Deploy>, files: &[&Path]) ->
     }
     tools.iter().for_each(|tool| lines.push(tool));
     lines
+}
+
+/// Returns the dependencies that have no chart in the output directory, each with a bundle that has it.
+fn not_built<'r>(releases: &'r [Release], out: &Path) -> BTreeMap<&'r str, &'r str> {
+    let is_missing = |bundle: &String| {
+        releases.iter().all(|it| it.bundle != *bundle) && !out.join(bundle).exists()
+    };
+    let needed = releases.iter().flat_map(|it| it.depends_on.iter().map(move |name| (name, it)));
+    let missing = needed.filter(|(name, _)| is_missing(name));
+    missing.map(|(name, it)| (name.as_str(), it.bundle.as_str())).collect()
 }
 
 /// Returns the build summary: a line per chart, and a total.
@@ -368,9 +414,10 @@ fn summary(
         let bytes_of_release = release_bytes.get(&chart.dir).copied().unwrap_or(0);
         let share = chart::release_share(bytes_of_release);
         text.push(format!(
-            "{:<width$}  {what:<9}  {templates:>3} templates  {crds:>3} CRD{}  release Secret \
+            "{:<width$}  {what:<9}  {templates:>3} template{}  {crds:>3} CRD{}  release Secret \
                 {share:>7} of 1 MiB  {:>5} KiB",
             chart.dir.display(),
+            if *templates == 1 { " " } else { "s" },
             if *crds == 1 { " " } else { "s" },
             bytes.div_ceil(1024),
         ));

@@ -45,7 +45,12 @@ pub(super) fn run(config: &Path, output: &mut Output) -> Exit {
         }
         Err(error) => {
             let text = format!("error: cannot create {}: {error}", config.display());
-            output.error(&Lines::from_iter([text]));
+            let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+            let hint = config
+                .parent()
+                .filter(|_| is_missing)
+                .map(|folder| format!("hint: create the directory `{}`", folder.display()));
+            output.error(&[Some(text), hint].into_iter().flatten().collect());
             Exit::Error
         }
     }

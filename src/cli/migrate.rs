@@ -77,7 +77,7 @@ impl Migrate {
                 format!("`{}` is a chart, and its bundle is missing", self.source),
                 format!("write the bundle after it: `bundle2chart migrate {source} BUNDLE`"),
             ),
-            None if Path::new(&self.source).join("manifests").is_dir() => (
+            None if source::is_bundle(Path::new(&self.source)) => (
                 format!("`{}` is a bundle, and the hand-made chart is missing", self.source),
                 format!("write the chart before it: `bundle2chart migrate CHART {source}`"),
             ),
@@ -88,8 +88,13 @@ impl Migrate {
                     in_quotes(bundle)
                 ),
             ),
+            Some(_) if source::is_bundle(Path::new(&self.source)) => (
+                format!("`{}` is a bundle, not a chart", self.source),
+                format!("run `bundle2chart add {source}`"),
+            ),
             _ => return Ok(()),
         };
+
         Err(Diagnostic::error(Code::NotMigrated, message).hint(hint).into())
     }
 

@@ -30,7 +30,8 @@ use crate::jq;
 use crate::lock::{self as lock_file, Lock};
 use crate::pipeline::COMPILER_STACK;
 use crate::source::{Limits, SourceResolver};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use output::Output;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -56,7 +57,7 @@ struct Global {
     /// When to use colors.
     #[arg(long, global = true, value_enum, default_value_t = Colour::Auto)]
     color: Colour,
-    /// Only print errors and results.
+    /// Only print errors.
     #[arg(short, long, global = true)]
     quiet: bool,
     /// Verbose output: all notes, sources of images, matches of filters and patches. -vv: HTTP requests. -vvv: response headers.
@@ -221,6 +222,7 @@ fn usage(mut error: clap::Error) -> ExitCode {
     if let Err(visible) = Cli::try_parse_from(arguments) {
         error = visible;
     }
+    name_option(&mut error);
     let text = error.render().to_string();
     let safe = escape::lines(&text);
     if safe == text {
@@ -230,6 +232,20 @@ fn usage(mut error: clap::Error) -> ExitCode {
         eprint!("{safe}");
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// Replaces clap's tip about an unknown option by the global option that ends like it: `--format` is
+/// less like `--message-format` than clap asks for.
+fn name_option(error: &mut clap::Error) {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return };
+    let end = unknown.strip_prefix("--").map(|name| format!("-{name}"));
+    let command = Cli::command();
+    let mut options = command.get_arguments().filter_map(clap::Arg::get_long);
+    let near = end.and_then(|end| options.find(|option| option.ends_with(&end)));
+    if let (clap::error::ErrorKind::UnknownArgument, Some(near)) = (error.kind(), near) {
+        error.remove(ContextKind::Suggested);
+        error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{near}")));
+    }
 }
 
 /// Parses the arguments of this process and runs the command. Exit code 0: clean; 1: differences

@@ -4,7 +4,7 @@
 use super::repository::Repository;
 use super::{Colour, Exit, Format, Global, MessageFormat};
 use crate::config::Config;
-use crate::diag::{self, Diagnostics};
+use crate::diag::{self, Diagnostic, Diagnostics};
 use crate::escape::Lines;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
@@ -86,16 +86,15 @@ impl Output {
     /// possible.
     pub(super) fn diagnostics_within(&mut self, diagnostics: &Diagnostics, most: usize) {
         self.is_reported = true;
-        let shown: Diagnostics = if self.quiet {
-            let errors = |d: &&diag::Diagnostic| d.severity == diag::Severity::Error;
-            diagnostics.iter().filter(errors).cloned().collect()
-        } else {
-            diagnostics.clone()
-        };
-        // Only for code hosts; all others get paths as they were written.
+        let is_shown = |d: &&Diagnostic| !self.quiet || d.severity == diag::Severity::Error;
+        let shown: Diagnostics = diagnostics.iter().filter(is_shown).cloned().collect();
         let locate = |place: &diag::Place| self.repository.locate(place);
         let text = match self.format {
-            MessageFormat::Human => diag::human::render_within(&shown, self.colour, most),
+            // People open a place from where they are; programs know the bundle by its name.
+            MessageFormat::Human => {
+                let opened = shown.iter().cloned().map(|found| self.repository.opened(found));
+                diag::human::render_within(&opened.collect(), self.colour, most)
+            }
             MessageFormat::Json => diag::json::render(&shown),
             MessageFormat::Github => diag::github::render(&shown, &locate),
             MessageFormat::Sarif => diag::sarif::render(&shown, &locate),
@@ -129,11 +128,6 @@ impl Output {
         if !self.quiet {
             self.write_stderr(lines.as_str());
         }
-    }
-
-    /// Prints the summary of a command to stderr, also with `--quiet`.
-    pub(super) fn summary(&mut self, lines: &Lines) {
-        self.write_stderr(lines.as_str());
     }
 
     /// Prints an error to stderr that is not a diagnostic, and takes the place of all of them.

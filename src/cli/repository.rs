@@ -1,7 +1,7 @@
 //! Maps the places of diagnostics to files of the Git repository, for annotations of code hosts.
 
 use crate::config::{Config, OverlaySource, Source};
-use crate::diag::{Location, Place, Span};
+use crate::diag::{Diagnostic, Location, Place, Span};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
@@ -80,7 +80,7 @@ impl Repository {
     /// `[[bundle]]` line.
     pub(super) fn locate(&self, place: &Place) -> Location {
         let mut location = Location::from(place);
-        let origin = self.bundles.get(&place.bundle);
+        let origin = self.origin(place);
         let file = match (&place.span, &place.file, origin) {
             (None, Some(file), Some(origin)) => match origin.file(file) {
                 Some(file) => Some(file),
@@ -99,6 +99,27 @@ impl Repository {
         };
         location.file = file.map(|file| self.relative(&file));
         location
+    }
+
+    /// Returns the same finding, with the places in a bundle's directory as paths from the working
+    /// directory.
+    pub(super) fn opened(&self, mut found: Diagnostic) -> Diagnostic {
+        // Related places are in the same bundle, which is named once.
+        let origin = self.origin(&found.place);
+        for place in found.places_mut() {
+            let file = place.file.as_ref().and_then(|file| origin?.file(file));
+            if let Some(file) = file {
+                let file: PathBuf = file.components().collect();
+                let shown = file.strip_prefix(".").unwrap_or(&file);
+                place.file = Some(shown.display().to_string());
+            }
+        }
+        found
+    }
+
+    /// Returns the origin of the bundle of a place: one that is not configured is from the command line.
+    fn origin(&self, place: &Place) -> Option<&Origin> {
+        self.bundles.get(&place.bundle).or_else(|| self.bundles.get(&None))
     }
 
     /// Returns the path relative to the repository root, or the absolute path if it is outside.

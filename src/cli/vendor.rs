@@ -38,6 +38,11 @@ impl Vendor {
         let mut images: Vec<Pin<'_>> = lock.bundles.iter().filter_map(Locked::pin).collect();
         images.sort_unstable_by_key(|pin| (pin.reference, pin.digest));
         images.dedup_by_key(|pin| (pin.reference, pin.digest));
+        if images.is_empty() {
+            let line = "no bundle is an image, so there is nothing to copy";
+            output.note(&Lines::from_iter([line]));
+            return Some(Exit::Clean);
+        }
         let (copied, target) = match (&self.dir, &self.to) {
             (Some(dir), _) => {
                 let target = format!("oci-layout:{}", dir.display());

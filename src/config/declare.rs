@@ -115,6 +115,43 @@ pub struct Key {
     pub needs: &'static [&'static str],
 }
 
+impl Key {
+    /// Returns the hint to write the key: its value is a valid one, or what to put there in upper-case
+    /// letters, which the first sentence of the description explains.
+    pub(crate) fn hint(&self) -> String {
+        let line = format!("write `{} = {}`", self.name, self.example_of(self.kind));
+        if matches!(self.kind, Kind::Boolean | Kind::Switch(_) | Kind::OneOf(_)) {
+            return line;
+        }
+
+        let sentence = self.doc.split(". ").next().unwrap_or_default().trim_end_matches('.');
+        let (word, rest) = sentence.split_once(' ').unwrap_or((sentence, ""));
+        // Abbreviations, such as `URL`, stay as they are.
+        let is_name = word.chars().skip(1).any(char::is_uppercase);
+        let word = if is_name { word.to_owned() } else { word.to_lowercase() };
+        format!("{line}: {word} {rest}")
+    }
+
+    fn example_of(&self, kind: Kind) -> String {
+        let text = || format!("\"{}\"", self.name.to_uppercase());
+        match kind {
+            Kind::Boolean | Kind::Switch(_) => "true".to_owned(),
+            Kind::Integer(..) => "N".to_owned(),
+            Kind::OneOf(known) => format!("\"{}\"", known.first().copied().unwrap_or_default()),
+            Kind::Filters => "['.kind == \"KIND\"']".to_owned(),
+            Kind::Watch => "\"all\"".to_owned(),
+            Kind::String(_) | Kind::StringOrFalse(_) | Kind::TextOrObject => text(),
+            Kind::Table(table) => match table.keys.iter().find(|key| key.required) {
+                Some(key) => format!("{{ {} = {} }}", key.name, key.example_of(key.kind)),
+                None => "{ … }".to_owned(),
+            },
+            Kind::Object => "{ KEY = \"VALUE\" }".to_owned(),
+            Kind::List(item) => format!("[{}]", self.example_of(*item)),
+            Kind::Map(item) => format!("{{ KEY = {} }}", self.example_of(*item)),
+        }
+    }
+}
+
 /// A table of the file.
 #[derive(Debug)]
 pub struct Table {

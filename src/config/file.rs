@@ -10,6 +10,9 @@ use std::sync::Arc;
 /// Largest configuration, in bytes; one of a thousand bundles has about 200 KiB.
 const SIZE_LIMIT: u64 = 1 << 20;
 
+/// Name of the text that findings about arguments point into.
+pub const COMMAND_LINE: &str = "command line";
+
 impl Config {
     /// Reads and checks the file at `path`, as [`Config::parse`] does.
     ///
@@ -23,11 +26,17 @@ impl Config {
                     .hint(hint),
             );
         });
-        Config::read_draft(path, text.ok()?, diagnostics)
+        Config::read_draft(path, text.ok()?, "", diagnostics)
     }
 
-    /// Checks `text` as the file at `path`, with the files that it includes.
-    pub fn read_draft(path: &Path, text: String, diagnostics: &mut Diagnostics) -> Option<Config> {
+    /// Checks `text` as the file at `path`, with the files that it includes, and with more `tables`,
+    /// which come from the command line.
+    pub fn read_draft(
+        path: &Path,
+        text: String,
+        tables: &str,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Config> {
         // Errors of included files count, too: without one of them, charts would be missing.
         let start = diagnostics.mark();
         let base = match path.parent() {
@@ -36,7 +45,11 @@ impl Config {
             _ => Path::new("."),
         };
         let source = Arc::new(SourceText { name: path.display().to_string(), text });
-        let included = include::read(&source, path, base, diagnostics);
+        let mut included = include::read(&source, path, base, diagnostics);
+        if !tables.is_empty() {
+            let name = COMMAND_LINE.to_owned();
+            included.push(Arc::new(SourceText { name, text: tables.to_owned() }));
+        }
         let config = Config::parse_with(&source, &included, base, diagnostics);
         config.filter(|_| !diagnostics.has_errors_since(start))
     }

@@ -25,7 +25,7 @@ pub trait Rule {
     const PATTERN: Option<&'static str>;
     /// The message about a string that does not match the pattern, with places for `{key}` and `{text}`.
     const MESSAGE: &'static str = "invalid value `{text}` of `{key}`";
-    /// The hint of the message; the doc comment of the key if there is none.
+    /// The hint of the message; that of the key if there is none.
     const HINT: Option<&'static str> = None;
 
     /// Returns true if a string matches the pattern.
@@ -42,7 +42,7 @@ pub trait Rule {
         // Apostrophes are shown as they are: no message puts single quotes around the text.
         let shown = text.escape_debug().to_string().replace("\\'", "'");
         let message = message.replace("{text}", &shown);
-        Some((message, Self::HINT.unwrap_or(key.doc).to_owned()))
+        Some((message, Self::HINT.map_or_else(|| key.hint(), str::to_owned)))
     }
 }
 

@@ -1,9 +1,10 @@
 //! Values with the types of the Kubernetes API.
 
 use super::declare::{Form, Key, Kind};
-use super::reader::{Node, Reader, as_json};
+use super::reader::{Node, Reader, as_json, entries};
 use crate::diag::Code;
-use crate::ir::{path_of, read_as};
+use crate::ir::{path_of, quantity, read_as};
+use k8s_openapi::api::core::v1::ResourceRequirements;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -18,6 +19,29 @@ impl<T: DeserializeOwned> Form for Api<T> {
 
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Json> {
         typed::<T>(reader, key, value)
+    }
+}
+
+/// Resource requests and limits of containers.
+pub struct Resources;
+
+impl Form for Resources {
+    type Value = Json;
+    const KIND: Kind = Kind::Object;
+
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Json> {
+        let json = typed::<ResourceRequirements>(reader, key, value)?;
+        // A quantity is any text for its type, and the API server reads numbers in it.
+        for ((list, quantities), _) in entries(value).filter(|((list, _), _)| *list != "claims") {
+            for ((name, found), _) in entries(quantities) {
+                if quantity(&as_json(found.get_ref())).is_none() {
+                    let message = format!("`{}.{list}.{name}` is not a quantity", key.name);
+                    let hint = "write a quantity such as `500m` or `1Gi`";
+                    reader.error(Code::InvalidValue, &found.span(), message, hint);
+                }
+            }
+        }
+        Some(json)
     }
 }
 

@@ -16,6 +16,7 @@ pub mod serving;
 pub mod tables;
 pub mod text;
 
+pub use file::COMMAND_LINE;
 pub use serving::ServingConfig;
 pub use tables::after::{KUBECTL_IMAGE, Reset, StepAfter};
 pub use tables::argocd::{ArgoCd, ArgoStyle, Discovery, IgnoreDifference, OwnApplication};

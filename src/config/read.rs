@@ -105,6 +105,9 @@ fn syntax(source: &Arc<SourceText>, error: &Error) -> Diagnostic {
     // By their texts: errors of the parser have no kinds.
     let hint = match error.message() {
         "duplicate key" => "remove one of them: a table can only be defined once",
+        message if message.contains("escaped value") => {
+            "write the text in single quotes, in which `\\` is a character, or write `\\\\`"
+        }
         message if message.contains("quoted") => "put text in quotes: `key = \"value\"`",
         message if message.contains("unclosed") || message.contains("literal string") => {
             "close the bracket or the quote on the same line"
@@ -164,8 +167,8 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>]) -> Option<Config> {
 
     // No single key is required: any of these tables is enough, in any of the files.
     let has_tables = |(_, tree): &File<'_>| TABLES.iter().any(|key| tree.contains_key(*key));
-    if let (false, Some(key)) = (files.iter().any(has_tables), Root::TABLE.key("bundle")) {
-        reader.missing(Root::TABLE, &root.header, key);
+    if !files.iter().any(has_tables) {
+        reader.no_bundle();
     }
     let mut parts = vec![(main_source, root)];
     for (source, tree) in included {
@@ -236,14 +239,9 @@ fn tables<'a>(
     let count = TABLES.iter().map(|key| all(key).count()).sum::<usize>();
     // `bundle = []`; a file without the key has been reported.
     let first_part = parts.first().filter(|(_, root)| root.has("bundle"));
-    if let (0, Some((source, root))) = (count, first_part) {
+    if let (0, Some((source, _))) = (count, first_part) {
         reader.source = source;
-        reader.error(
-            Code::MissingKey,
-            &root.place("bundle"),
-            "the configuration has no bundle",
-            "add a `[[bundle]]` with a `name` and an `image` or a `path`",
-        );
+        reader.no_bundle();
     }
     if let Some((source, _, range)) = TABLES.iter().flat_map(|key| all(key)).nth(BUNDLE_LIMIT) {
         let message = format!("the configuration has {count} bundles");

@@ -20,15 +20,21 @@ pub type Node<'t> = Spanned<DeValue<'t>>;
 /// A value and its range in the file.
 pub(crate) type Located<T> = (T, Range<usize>);
 
-/// Keys of OLM's Subscription, CatalogSource and ClusterServiceVersion, and the key here.
-const OLM_WORDS: [(&str, &str); 6] = [
+/// Keys of OLM's Subscription, CatalogSource and ClusterServiceVersion, and of other tables, that have
+/// another name in a table.
+const OTHER_WORDS: [(&str, &str); 8] = [
     ("installModes", "watch"),
     ("targetNamespaces", "watch"),
     ("source", "catalog"),
     ("startingCSV", "version"),
     ("defaultChannel", "channel"),
     ("installNamespace", "namespace"),
+    ("watch-namespaces", "watch"),
+    ("path", "manifests"),
 ];
+
+/// Keys that the hint about an unknown one names at most.
+const MOST_KEYS: usize = 5;
 
 /// Reads the tables of a file, and collects the errors in them.
 pub struct Reader<'a> {
@@ -125,7 +131,8 @@ impl Reader<'_> {
             // In the tree, not among `values`: a key of a wrong type has been reported, and is not
             // missing, too.
             if !tree.contains_key(key.name) {
-                self.missing(table, &header, key);
+                let message = format!("`{}` is missing {}", key.name, table.place());
+                self.error(Code::MissingKey, &header, message, key.hint());
             }
         }
         self.exactly_one(table, &header, tree);
@@ -182,37 +189,23 @@ impl Reader<'_> {
         }
         let known: Vec<&str> = table.keys.iter().map(|key| key.name).collect();
         let message = format!("unknown key `{name}` {}", table.place());
-        let olm = OLM_WORDS.iter().find(|(word, key)| *word == name && known.contains(key));
-        let hint = match (olm, Root::TABLE.with_key(name).as_slice()) {
-            (Some((_, key)), _) => format!("write `{key}`, which is what OLM's `{name}` is here"),
-            // A key such as `name` is in nearly all tables.
-            // A misspelled key is most often meant for this table, so a similar name here comes
-            // first.
-            (None, tables @ ([_] | [_, _])) if suggest::nearest(name, &known).is_none() => {
-                let places: Vec<String> = tables.iter().map(|table| table.place()).collect();
-                format!("`{name}` belongs {}", places.join(" or "))
-            }
-            _ => suggest::hint(name, &known, "keys"),
+        let same = OTHER_WORDS.iter().find(|(word, key)| *word == name && known.contains(key));
+        let hint = match same {
+            Some((_, key)) => format!("write `{key}`, which is what `{name}` is here"),
+            None => similar_key(name, &known),
         };
         self.error(Code::UnknownKey, range, message, hint);
     }
 
-    pub(crate) fn missing(&mut self, table: &Table, header: &Range<usize>, key: &Key) {
-        let (message, hint) = match key.kind {
-            Kind::List(Kind::Table(table)) => (
-                "the configuration has no bundle".to_owned(),
-                format!(
-                    "add a bundle with `bundle2chart add REFERENCE`, or by hand:\n{}\nname = \"my-operator\"\n\
-                     image = \"registry.example.com/team/my-operator-bundle:1.0\"",
-                    table.header
-                ),
-            ),
-            _ => (
-                format!("`{}` is missing {}", key.name, table.place()),
-                format!("add `{}`: {}", key.name, key.doc),
-            ),
-        };
-        self.error(Code::MissingKey, header, message, hint);
+    /// Reports that no file has a bundle, which no line is to blame for.
+    pub(crate) fn no_bundle(&mut self) {
+        let hint = "add a bundle with `bundle2chart add REFERENCE`, or by hand:\n[[bundle]]\nname = \
+            \"my-operator\"\nimage = \"registry.example.com/team/my-operator-bundle:1.0\"";
+        self.found.push(
+            Diagnostic::error(Code::MissingKey, "the configuration has no bundle")
+                .at(Place::file(self.source.name.clone()))
+                .hint(hint),
+        );
     }
 
     fn exactly_one(&mut self, table: &Table, header: &Range<usize>, tree: &DeTable<'_>) {
@@ -265,7 +258,7 @@ impl Reader<'_> {
             for needed in key.needs.iter().filter(|needed| !tree.contains_key(**needed)) {
                 let message = format!("`{}` requires `{needed}`", key.name);
                 let hint = match table.key(needed) {
-                    Some(needed) => format!("`{}`: {}", needed.name, needed.doc),
+                    Some(needed) => needed.hint(),
                     None => format!("add `{needed}`"),
                 };
                 self.error(Code::MissingKey, &range, message, hint);
@@ -284,8 +277,7 @@ impl Reader<'_> {
                 let parsed = u32::from_str_radix(number.as_str(), number.radix());
                 let fits = parsed.is_ok_and(|number| (least..=most).contains(&number));
                 let message = format!("`{}` must be a number from {least} to {most}", key.name);
-                let hint = format!("`{}`: {}", key.name, key.doc);
-                (!fits).then_some((Code::InvalidValue, message, hint))
+                (!fits).then_some((Code::InvalidValue, message, key.hint()))
             }
             (Kind::OneOf(known), DeValue::String(text)) if !known.contains(&text.as_ref()) => {
                 let message = format!("invalid value `{text}` of `{}`", key.name);
@@ -311,15 +303,22 @@ impl Reader<'_> {
             (Kind::List(Kind::Table(table)), DeValue::Table(_)) => {
                 format!("write `{}`, with double brackets", table.header)
             }
-            (Kind::List(Kind::String(_)) | Kind::Filters, DeValue::String(_)) => {
+            // A name and a value, as in a container of Kubernetes.
+            (Kind::List(Kind::Object), DeValue::Table(table)) if name == "env" => {
+                let pair = |(name, value): (&Spanned<_>, &Node<'_>)| {
+                    let value = self.source.text.get(value.span()).unwrap_or_default();
+                    format!("{{ name = \"{}\", value = {value} }}", name.get_ref())
+                };
+                let pairs: Vec<String> = table.iter().take(MOST_KEYS).map(pair).collect();
+                format!("write `env = [{}]`", pairs.join(", "))
+            }
+            (Kind::List(Kind::String(_)) | Kind::Filters, DeValue::String(_))
+            | (Kind::List(Kind::Object), DeValue::Table(_)) => {
                 // As it is written, with its quotes.
                 let text = self.source.text.get(value.span()).unwrap_or_default();
                 format!("put it in brackets: `{name} = [{text}]`")
             }
-            (Kind::StringOrFalse(_), DeValue::Boolean(true)) => {
-                format!("set a name: `{name} = \"…\"`")
-            }
-            _ => format!("`{name}`: {}", key.doc),
+            _ => key.hint(),
         };
         (message, hint)
     }
@@ -395,6 +394,37 @@ pub(crate) fn entries<'t>(
 ) -> impl Iterator<Item = Located<(&'t str, &'t Node<'t>)>> {
     let table = value.get_ref().as_table().into_iter().flatten();
     table.map(|(name, value)| ((name.get_ref().as_ref(), value), name.span()))
+}
+
+/// Returns the hint about a key that a table with these does not have: a similar key of the table,
+/// else the tables with this key or a similar one.
+fn similar_key(name: &str, known: &[&str]) -> String {
+    // A misspelled key is most often meant for this table, so a similar name here comes first.
+    if let Some(near) = suggest::nearest(name, known) {
+        return format!("did you mean `{near}`?");
+    }
+    let tables = Root::TABLE.all();
+    let all: Vec<&str> = tables.iter().flat_map(|table| table.keys).map(|key| key.name).collect();
+    // A table with few keys is best shown as a whole.
+    let near = suggest::nearest(name, &all);
+    let near = near.filter(|near| *near == name || known.len() > MOST_KEYS);
+    let tables = near.map(|near| Root::TABLE.with_key(near)).unwrap_or_default();
+    let places: Vec<String> = tables.iter().map(|table| table.place()).collect();
+    match near {
+        // A key such as `name` is in nearly all tables.
+        Some(near) if (1..=MOST_KEYS).contains(&places.len()) => {
+            let places = places.join(" or ");
+            match near == name {
+                true => format!("`{name}` belongs {places}"),
+                false => format!("did you mean `{near}`, which belongs {places}?"),
+            }
+        }
+        _ => {
+            let keys = suggest::list(known.get(..MOST_KEYS).unwrap_or(known));
+            let more = ", and others; docs/reference/bundles-toml.md has all";
+            format!("known keys: {keys}{}", if known.len() > MOST_KEYS { more } else { "" })
+        }
+    }
 }
 
 /// Returns the subject of a table with a choice of keys, and the hint if it has none of them.

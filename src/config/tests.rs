@@ -152,40 +152,31 @@ fn a_version_without_its_end_is_any_that_begins_so() {
 fn nothing_to_build() {
     insta::assert_snapshot!(shown("# later\n[output]\ndir = \"out\"\n"), @r#"
     error[missing-key]: the configuration has no bundle
-     --> bundles.toml:1:1
-      |
-    1 | # later
-      | ^^^^^^^
-      |
-      = hint: add a bundle with `bundle2chart add REFERENCE`, or by hand:
-              [[bundle]]
-              name = "my-operator"
-              image = "registry.example.com/team/my-operator-bundle:1.0"
+    --> bundles.toml
+     = hint: add a bundle with `bundle2chart add REFERENCE`, or by hand:
+             [[bundle]]
+             name = "my-operator"
+             image = "registry.example.com/team/my-operator-bundle:1.0"
 
     1 error
     "#);
     insta::assert_snapshot!(shown("bundle = []\n"), @r#"
     error[missing-key]: the configuration has no bundle
-     --> bundles.toml:1:10
-      |
-    1 | bundle = []
-      |          ^^
-      |
-      = hint: add a `[[bundle]]` with a `name` and an `image` or a `path`
+    --> bundles.toml
+     = hint: add a bundle with `bundle2chart add REFERENCE`, or by hand:
+             [[bundle]]
+             name = "my-operator"
+             image = "registry.example.com/team/my-operator-bundle:1.0"
 
     1 error
     "#);
     insta::assert_snapshot!(shown(""), @r#"
     error[missing-key]: the configuration has no bundle
-     --> bundles.toml:1:1
-      |
-    1 |
-      | ^
-      |
-      = hint: add a bundle with `bundle2chart add REFERENCE`, or by hand:
-              [[bundle]]
-              name = "my-operator"
-              image = "registry.example.com/team/my-operator-bundle:1.0"
+    --> bundles.toml
+     = hint: add a bundle with `bundle2chart add REFERENCE`, or by hand:
+             [[bundle]]
+             name = "my-operator"
+             image = "registry.example.com/team/my-operator-bundle:1.0"
 
     1 error
     "#);
@@ -288,7 +279,7 @@ from = "x"
     3 | whatever = []
       | ^^^^^^^^
       |
-      = hint: known keys: `required-version`, `include`, `defaults`, `output`, `mirror`, `registry`, `network`, `verify`, `lints`, `ignore`, `deploy`, `bundle`, `chart`, `serving`
+      = hint: known keys: `required-version`, `include`, `defaults`, `output`, `mirror`, and others; docs/reference/bundles-toml.md has all
 
     error[wrong-type]: `dir` must be a string, but this is an integer
      --> bundles.toml:5:7
@@ -296,7 +287,7 @@ from = "x"
     5 | dir = 1
       |       ^
       |
-      = hint: `dir`: Directory for the charts, relative to this file; it must not contain this file. Default: `out`.
+      = hint: write `dir = "DIR"`: directory for the charts, relative to this file; it must not contain this file
 
     error[invalid-value]: invalid value `flatt` of `layout`
      --> bundles.toml:6:10
@@ -312,7 +303,7 @@ from = "x"
     8 | [[bundle]]
       | ^^^^^^^^^^
       |
-      = hint: add `name`: Name of the chart: lower-case letters, digits and dashes, at most 53 characters.
+      = hint: write `name = "NAME"`: name of the chart: lower-case letters, digits and dashes, at most 53 characters
 
     error[unknown-key]: unknown key `nmae` in `[[bundle]]`
      --> bundles.toml:9:1
@@ -362,7 +353,7 @@ from = "x"
     15 | pull-secret = true
        |               ^^^^
        |
-       = hint: set a name: `pull-secret = "…"`
+       = hint: write `pull-secret = "PULL-SECRET"`: default name of the image pull secret for ServiceAccounts and pods; `false` disables the one of `[defaults]`
 
     error[wrong-type]: `watch` must be "all", "own" or a list of namespaces, but this is false
       --> bundles.toml:16:9
@@ -370,7 +361,7 @@ from = "x"
     16 | watch = false
        |         ^^^^^
        |
-       = hint: `watch`: Namespaces that the operator watches: `"all"`, `"own"`, or a list of names. Default: from the bundle's install modes, all namespaces if supported.
+       = hint: write `watch = "all"`: namespaces that the operator watches: `"all"`, `"own"`, or a list of names
 
     error[missing-key]: `image`, `path` or `catalog` is missing in `[[bundle]]`
       --> bundles.toml:18:1
@@ -394,7 +385,7 @@ from = "x"
     21 | auth-reader = "yes"
        |               ^^^^^
        |
-       = hint: `auth-reader`: Allow the operator to read the API server's authentication configuration: adds a RoleBinding in kube-system. Default: false.
+       = hint: write `auth-reader = true`
 
     error[wrong-type]: `mirror` must be a list of tables, but this is a table
       --> bundles.toml:23:1
@@ -494,7 +485,7 @@ watch = []
     13 | retries = 99
        |           ^^
        |
-       = hint: `retries`: Number of retries after a temporary failure: a broken connection, or a response 429 or 5xx. Default: 4.
+       = hint: write `retries = N`: number of retries after a temporary failure: a broken connection, or a response 429 or 5xx
 
     error[wrong-type]: `timeout` must be an integer, but this is a string
       --> bundles.toml:14:11
@@ -502,7 +493,7 @@ watch = []
     14 | timeout = "30"
        |           ^^^^
        |
-       = hint: `timeout`: Timeout in seconds for a stalled or slow connection. Default: 30.
+       = hint: write `timeout = N`: timeout in seconds for a stalled or slow connection
 
     error[invalid-value]: `from` ends with `/`
       --> bundles.toml:17:8

@@ -44,8 +44,8 @@ pub(crate) fn hand_made(
     diagnostics: &mut Diagnostics,
 ) -> Option<Migrated> {
     let source = add::source_keys(request.bundle, path);
-    let text = add::appended(&add::read(path, diagnostics)?, &add::table(DRAFT, &source));
-    let config = add::parse(path, text, diagnostics)?;
+    let text = add::read(path, diagnostics)?;
+    let config = add::parse(path, text, &add::table(DRAFT, &source), diagnostics)?;
     let settings = config.bundles.iter().find(|bundle| bundle.name == DRAFT)?.clone();
     let sources = SourceResolver::of(&config, access);
 

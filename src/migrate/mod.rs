@@ -32,8 +32,8 @@ fn appended(
     tables: String,
     diagnostics: &mut Diagnostics,
 ) -> Option<Migrated> {
-    let text = add::appended(&add::read(path, diagnostics)?, &tables);
-    add::parse(path, text.clone(), diagnostics)?;
+    let text = add::read(path, diagnostics)?;
+    let text = add::with_tables(path, text, &tables, diagnostics)?;
     Some(Migrated { names, tables, text })
 }
 

@@ -106,14 +106,15 @@ pub(crate) fn pick(
         None => versions.iter().max_by_key(|(_, version)| precedence(version)),
     };
     found.cloned().ok_or_else(|| {
-        let known: Vec<&str> = versions.iter().map(|(_, version)| version.as_str()).collect();
+        let known: Vec<String> =
+            versions.iter().map(|(_, version)| format!("`{name}@{version}`")).collect();
         let message = match version {
             Some(version) => format!("version {version} of chart `{name}` not found"),
             None => format!("chart `{name}` not found"),
         };
         let hint = match known.as_slice() {
             [] => "build it first, or pass another chart".to_owned(),
-            known => format!("the versions are {}", known.join(", ")),
+            known => format!("write {}", known.join(" or ")),
         };
         Diagnostic::error(Code::ChartNotFound, message).hint(hint).into()
     })

@@ -24,11 +24,15 @@ pub struct Comparison {
     /// Chart directories written by bundle2chart whose chart is not built in any version; they are
     /// kept. Older versions of a chart are not in this list.
     pub orphans: Vec<PathBuf>,
+    /// True if a build needs `--replace`: it would discard edits, or change a released version.
+    pub needs_replace: bool,
 }
 
 impl Comparison {
-    /// Returns the differences that were found in a directory.
-    pub(super) fn of(dir: &Path, found: Inspection) -> Self {
+    /// Returns the differences that were found in a directory, which a build refuses to change for
+    /// these reasons.
+    pub(super) fn of(dir: &Path, found: Inspection, refused: &Diagnostics) -> Self {
+        let is_for_replace = |code| matches!(code, Code::ChartEdited | Code::ChartVersionExists);
         let below = |paths: BTreeSet<String>| paths.iter().map(|path| dir.join(path)).collect();
         Comparison {
             missing: below(found.missing),
@@ -36,6 +40,7 @@ impl Comparison {
             extra: below(found.extra),
             foreign: found.foreign.iter().map(|path| dir.join(path)).collect(),
             orphans: Vec::new(),
+            needs_replace: refused.iter().any(|found| is_for_replace(found.code)),
         }
     }
 
@@ -49,6 +54,7 @@ impl Comparison {
 
     /// Adds the differences of other charts.
     pub fn append(&mut self, other: Comparison) {
+        self.needs_replace |= other.needs_replace;
         for (list, more) in [
             (&mut self.missing, other.missing),
             (&mut self.stale, other.stale),

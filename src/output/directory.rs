@@ -137,7 +137,9 @@ impl OutputDirectory {
         };
         let mut differences = Comparison::default();
         if self.mode == Mode::Check {
-            differences = Comparison::of(&chart.dir, found);
+            let mut refused = Diagnostics::new();
+            refusals::of_chart(&self.out, chart, &files, &found, false, &mut refused);
+            differences = Comparison::of(&chart.dir, found, &refused);
         } else if change != Change::Unchanged {
             if self.failed.load(Ordering::Relaxed) {
                 return None;
@@ -264,7 +266,9 @@ impl OutputDirectory {
         };
         let mut found = inspect(diagnostics)?;
         if self.mode == Mode::Check {
-            changes.differences.append(Comparison::of(Path::new(""), found));
+            let mut refused = Diagnostics::new();
+            refusals::of_deployment(&self.out, &found, false, &mut refused);
+            changes.differences.append(Comparison::of(Path::new(""), found, &refused));
             return Some(());
         }
         if found.is_current() {

@@ -13,7 +13,7 @@ use std::path::Path;
 use walkdir::WalkDir;
 
 /// Returns true if the directory looks like a bundle.
-pub(super) fn is_bundle(folder: &Path) -> bool {
+pub fn is_bundle(folder: &Path) -> bool {
     // Also a symbolic link: it is refused later, with a better message.
     fs::symlink_metadata(folder.join("manifests")).is_ok()
         || folder.join("metadata/annotations.yaml").is_file()

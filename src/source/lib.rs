@@ -54,6 +54,7 @@ pub use sign_command::{clear_sign, sign_with};
 pub use access::{Access, Download, Environment, Reporter};
 pub use artifact::attachment::Attachment;
 pub use artifact::{OciArtifact, PulledArtifact};
+pub use directory::is_bundle;
 pub use limits::Limits;
 pub use manifests::manifests;
 pub use overlays::OverlayFile;
@@ -63,7 +64,7 @@ pub use resolver::{Pin, SourceResolver};
 pub use signature::{Signature, Signer, Verified, cosign};
 pub use vendor::Vendored;
 
-use crate::config::{Manifests, Mirror, Network, Source, Text};
+use crate::config::{COMMAND_LINE, Manifests, Mirror, Network, Source, Text};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, SourceText, Span};
 use crate::ir::UpgradeEdges;
 use bundle2chart_config as config;
@@ -156,14 +157,11 @@ pub fn fetch(
     sources.fetch(source, None, diagnostics)
 }
 
-/// Name of the text that findings about an argument point into.
-const ARGUMENT: &str = "command line";
-
 /// Parses a command line argument: an existing path, with or without `:TAG` or `@DIGEST` and
 /// relative to the working directory, else a reference. A YAML or JSON file, and a directory with
 /// such files that is not a bundle, are manifests.
 pub fn from_argument(argument: &str) -> Source {
-    let text = Arc::new(SourceText { name: ARGUMENT.to_owned(), text: argument.to_owned() });
+    let text = Arc::new(SourceText { name: COMMAND_LINE.to_owned(), text: argument.to_owned() });
     let span = Span::new(&text, 0..argument.len());
     if yaml_files::are_at(Path::new(argument)) {
         let text = argument.to_owned();

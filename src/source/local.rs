@@ -7,9 +7,9 @@ use super::tarball::{TarContent, Tarball};
 use super::{BundleFiles, directory, docker_archive, failure, unreadable};
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostics, Fatal};
-use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
 
 const EXPECTED: &str = "use a bundle directory (with `manifests/`), an OCI image layout (with \
     `oci-layout`; `:TAG` or `@sha256:…` after the path selects an image), or a tar of either or a \
@@ -67,6 +67,7 @@ pub(super) fn read(
         }
         Layout::folder(path, shown)
     } else if kind.is_file() {
+        let near = bundle_near(&path, shown);
         let tarball = Tarball::open_file(path, shown, limits)?;
         match tarball.content() {
             TarContent::Layout => Layout::tar(tarball, shown),
@@ -78,7 +79,7 @@ pub(super) fn read(
                 let wanted = wanted(suffix)?;
                 return docker_archive::read(&tarball, shown, &wanted, limits, diagnostics);
             }
-            TarContent::Unknown => return Err(unknown(shown, None)),
+            TarContent::Unknown => return Err(unknown(shown, near)),
         }
     } else {
         let error = io::Error::other("it is neither a file nor a directory");
@@ -116,7 +117,7 @@ fn no_suffix(shown: &str, suffix: &str) -> Result<(), Fatal> {
     let suffix = suffix.escape_debug();
     let message =
         format!("`{shown}` is a bundle directory, so the suffix `{suffix}` is not allowed");
-    Err(failure(Code::SourceNotFound, message, format!("Write `{shown}`.")))
+    Err(failure(Code::SourceNotFound, message, format!("write `{shown}`")))
 }
 
 /// Returns true for text that names an image of a registry: the part before the first `/` is a host.
@@ -125,27 +126,30 @@ fn is_image(text: &str) -> bool {
     host.contains('.') && !host.starts_with('.') && Reference::parse(text).is_ok()
 }
 
-/// Finds a bundle one level above or below a directory that is none; says what to write instead.
+/// Finds a bundle above or below a path that is none; says what to write instead.
 fn bundle_near(path: &Path, shown: &str) -> Option<String> {
-    let parts = ["manifests", "metadata"];
-    let part = path.file_name().and_then(OsStr::to_str).filter(|name| parts.contains(name));
-    if let (Some(part), Some(parent)) = (part, path.parent().filter(|it| directory::is_bundle(it)))
-    {
-        let parent = Path::new(shown).parent().filter(|it| *it != Path::new("")).unwrap_or(parent);
-        return Some(format!(
-            "write `{}`: this is the bundle's {part} directory",
-            parent.display()
-        ));
+    if path.join("Chart.yaml").is_file() {
+        return Some("write the path of the bundle: this is a Helm chart".to_owned());
     }
-    let entries = path.read_dir().ok()?.take(MOST_NAMES).filter_map(Result::ok);
-    let mut bundles: Vec<String> = entries
-        .filter(|entry| directory::is_bundle(&entry.path()))
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
-    bundles.sort_unstable();
-    let bundles: Vec<String> =
-        bundles.iter().map(|name| format!("`{}`", Path::new(shown).join(name).display())).collect();
+    // One of its two directories, or a file in one, such as the CSV.
+    let above = path.ancestors().zip(Path::new(shown).ancestors()).skip(1).take(2);
+    if let Some((_, shown)) = above.into_iter().find(|(folder, _)| directory::is_bundle(folder)) {
+        let shown = if shown == Path::new("") { Path::new(".") } else { shown };
+        return Some(format!("write `{}`: this is a part of that bundle", shown.display()));
+    }
+    let below = bundles_in(path).map(|folder| Path::new(shown).join(folder));
+    let bundles: Vec<String> = below.map(|path| format!("`{}`", path.display())).collect();
     (!bundles.is_empty()).then(|| format!("write {}, which is a bundle", listed_or(&bundles)))
+}
+
+/// Returns the directories of bundles at `path` or below it, relative to it and sorted: a bundle is often
+/// in the directory of its version, which is in that of its package.
+pub(super) fn bundles_in(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let folders = WalkDir::new(path).max_depth(2).sort_by_file_name().into_iter().flatten();
+    let is_bundle =
+        |path: &PathBuf| path.join("manifests").is_dir() && path.join("metadata").is_dir();
+    let bundles = folders.take(MOST_NAMES).map(walkdir::DirEntry::into_path).filter(is_bundle);
+    bundles.filter_map(move |bundle| Some(bundle.strip_prefix(path).ok()?.to_owned()))
 }
 
 /// Joins names as "`a` or `b`". Of many names it uses the last ones, which have the newest

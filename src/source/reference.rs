@@ -39,8 +39,11 @@ impl Reference {
         if host.is_none() {
             return invalid(
                 "it has no registry host",
-                "write the full reference, for example \
-                    `registry.redhat.io/team/operator-bundle:1.0`",
+                &format!(
+                    "write the full reference, for example \
+                    `registry.redhat.io/team/operator-bundle:1.0`, or `./{}` for a path",
+                    text.escape_debug()
+                ),
             );
         }
 

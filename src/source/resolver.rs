@@ -9,9 +9,10 @@ use super::limits::Limits;
 use super::reference::Reference;
 use super::registry::Client;
 use super::signature::{Policy, Signature};
-use super::{ARGUMENT, BundleFiles, failure, local, mirror, own_manifests};
+use super::{BundleFiles, failure, local, mirror, own_manifests};
 use crate::config::{
-    CatalogSource, Config, Mirror, MirrorTarget, Network, Registry, Source, Verification,
+    COMMAND_LINE, CatalogSource, Config, Mirror, MirrorTarget, Network, Registry, Source,
+    Verification,
 };
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Span};
 use crate::ir::UpgradeEdges;
@@ -271,9 +272,10 @@ impl SourceResolver {
     }
 }
 
-/// Returns true for a source of the command line, which is relative to the working directory.
+/// Returns true for a source of the command line, which is relative to the working directory. Those in a
+/// table that comes from there are relative to the configuration.
 fn is_argument(span: &Span) -> bool {
-    span.source.name == ARGUMENT
+    span.source.name == COMMAND_LINE && span.range == (0..span.source.text.len())
 }
 
 /// Returns true if a finding means that the image is not available there, in contrast to an invalid

@@ -191,7 +191,7 @@ fn a_service_that_is_shipped_and_generated_is_there_once_as_generated() {
     };
     let seen = ports("[{port: 8080, name: sdk}, {port: 443}, {port: 9090}]");
     assert!(seen.contains("warning[shipped-service]"), "{seen}");
-    assert!(seen.contains("lacks its ports: 8080 (sdk), 9090 (manifests/"), "{seen}");
+    assert!(seen.contains("lacks its ports: 8080 (sdk), 9090 (bundle/manifests/"), "{seen}");
     let seen = ports("[{port: 443}]");
     assert!(seen.contains("note[shipped-service]") && !seen.contains("lacks"), "{seen}");
 

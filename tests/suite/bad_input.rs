@@ -935,7 +935,10 @@ fn mistakes_have_a_hint_that_mends_them() {
     type Mistake<'m> = (&'m [(&'m str, String)], &'m [&'m str], [&'m str; 2]);
     let with = |more: &str| format!("{CONFIG}{more}");
     let overlay = "[[bundle.overlay]]\npath = \"extra.yaml\"\n";
-    let mistakes: [Mistake<'_>; 9] = [
+    let path = |path: &str| CONFIG.replace("\"bundle\"", &format!("{path:?}"));
+    let catalog = CONFIG.replace("path = \"bundle\"", "catalog = \"./all\"\npackage = \"lamps\"");
+    let nothing = ("bundles.toml", "# none yet\n".to_owned());
+    let mistakes: [Mistake<'_>; 32] = [
         (
             &[("bundles.toml", CONFIG.replace("lamp-operator", "Lamp_operator"))],
             &["build"],
@@ -986,6 +989,137 @@ fn mistakes_have_a_hint_that_mends_them() {
             &["migrate", "bundle"],
             ["`bundle` is a bundle, and the hand-made chart is missing", "migrate CHART 'bundle'`"],
         ),
+        (
+            &[],
+            &["migrate", "bundle", "bundle"],
+            ["`bundle` is a bundle, not a chart", "run `bundle2chart add 'bundle'`"],
+        ),
+        // Values of the configuration are blamed there, and not in the bundle.
+        (
+            &[(
+                "bundles.toml",
+                with(
+                    "patch = [{ match = '.kind == \"Deployment\"', patch = '.spec.replicas = \"two\"' }]\n",
+                ),
+            )],
+            &["build"],
+            ["it sets `.spec.replicas` to a value of the wrong type", "--> bundles.toml:4:53"],
+        ),
+        (
+            &[("bundles.toml", with("config.resources = { limits = { cpu = \"lots\" } }\n"))],
+            &["build"],
+            ["`resources.limits.cpu` is not a quantity", "--> bundles.toml:4:39"],
+        ),
+        // Values of another type, and keys that are missing or elsewhere.
+        (
+            &[("bundles.toml", with("auth-reader = \"yes\"\n"))],
+            &["build"],
+            ["`auth-reader` must be a boolean", "write `auth-reader = true`"],
+        ),
+        (
+            &[("bundles.toml", with("config.env = { A = \"b\" }\n"))],
+            &["build"],
+            ["`env` must be a list", "write `env = [{ name = \"A\", value = \"b\" }]`"],
+        ),
+        (
+            &[("bundles.toml", with("[deploy.argocd]\n"))],
+            &["build"],
+            ["`repo` is missing in `[deploy.argocd]`", "write `repo = \"REPO\"`: URL of the Git"],
+        ),
+        (
+            &[("bundles.toml", with("layuot = \"flat\"\n"))],
+            &["build"],
+            ["unknown key `layuot`", "did you mean `layout`, which belongs in `[output]`?"],
+        ),
+        (
+            &[("bundles.toml", with("watch-namespaces = [\"a\"]\n"))],
+            &["build"],
+            ["unknown key `watch-namespaces`", "write `watch`, which is"],
+        ),
+        (
+            &[("bundles.toml", with("image-registry = \"a\"\n"))],
+            &["build"],
+            ["`catalog`, `channel`, and others; docs/", "reference/bundles-toml.md has all"],
+        ),
+        (
+            &[(
+                "bundles.toml",
+                with(
+                    "[[chart]]\nname = \"a\"\nchart-version = \"1.0.0\"\nmanifests = [\"a\"]\npath = \"a\"\n",
+                ),
+            )],
+            &["build"],
+            ["unknown key `path` in `[[chart]]`", "write `manifests`, which is"],
+        ),
+        (
+            &[("bundles.toml", CONFIG.replace("\"lamp-", "\"lamp\\d"))],
+            &["build"],
+            ["missing escaped value", "write the text in single quotes"],
+        ),
+        (
+            &[
+                ("bundles.toml", with(&overlay.replace("extra.yaml", "extra.toml"))),
+                ("extra.toml", "[a]\nb = 1\n".to_owned()),
+            ],
+            &["build"],
+            ["found more after the end of the document", "this one is TOML"],
+        ),
+        (
+            &[("bundles.toml", with("exclude = ['.kind == \"Deployment\"']\n"))],
+            &["build"],
+            ["filters remove the only Deployment: ", "narrow `exclude`"],
+        ),
+        (
+            &[(
+                "bundles.toml",
+                with("patch = [{ match = '.metadata.name == \"lamp-oprator\"', patch = '.' }]\n"),
+            )],
+            &["build"],
+            ["matched no objects", "did you mean `lamp-operator`?"],
+        ),
+        // Sources that are something else.
+        (
+            &[("bundles.toml", path("chart")), ("chart/Chart.yaml", "name: other\n".to_owned())],
+            &["build"],
+            ["`chart` is not a bundle directory", "this is a Helm chart"],
+        ),
+        (
+            &[("bundles.toml", path(CSV_FILE))],
+            &["build"],
+            ["lamp.clusterserviceversion.yaml` is not a bundle", "write `bundle`: this is a part"],
+        ),
+        (
+            &[
+                ("bundles.toml", catalog.clone()),
+                ("all/lamps/manifests/csv.yaml", CSV.to_owned()),
+                ("all/lamps/metadata/annotations.yaml", ANNOTATIONS.to_owned()),
+            ],
+            &["build"],
+            ["`./all` is a directory of bundles", "run `bundle2chart add ./all/lamps`"],
+        ),
+        (&[], &["inspect", "nosuch"], ["it has no registry host", "or `./nosuch` for a path"]),
+        // Arguments are no lines of the configuration.
+        (&[], &["add", "./nosuch"], ["`./nosuch` does not exist", "--> command line:3:8"]),
+        (
+            &[],
+            &["add", "bundle", "--name", "Lamps", "--namespace", "lamps"],
+            ["the name of a bundle or chart contains 'L'", "--> command line:2:8"],
+        ),
+        (
+            std::slice::from_ref(&nothing),
+            &["images"],
+            ["the configuration has no bundle", "--> bundles.toml\n"],
+        ),
+        (
+            &[],
+            &["build", "--out", "bundle/charts"],
+            ["`bundle/charts` is in the directory of the bundle `lamp-operator`", "`--out DIR`"],
+        ),
+        (
+            &[("out/lamp-operator/1.2.3/Chart.yaml", "name: other\n".to_owned())],
+            &["diff", "lamp-operator@1.0.0", "bundle"],
+            ["version 1.0.0 of chart `lamp-operator` not found", "write `lamp-operator@1.2.3`"],
+        ),
     ];
     for (files, command, expected) in mistakes {
         let case = Case::with_lamps();
@@ -999,4 +1133,65 @@ fn mistakes_have_a_hint_that_mends_them() {
         let count = seen.stderr.matches("error[").count() + seen.stderr.matches("warning[").count();
         assert_eq!(count, 1, "{}", seen.text());
     }
+}
+
+/// Returns the path in a line of a report: after an arrow, or in brackets with the object.
+fn place(line: &str) -> Option<&str> {
+    let place = line.split_once("--> ").map(|(_, place)| place);
+    place.or_else(|| line.strip_suffix(')')?.rsplit(['(', ' ']).next())?.split(':').next()
+}
+
+/// Every place is a path from the working folder, wherever that is.
+#[test]
+fn places_open_from_the_working_folder() {
+    let case = Case::with_lamps();
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {prots: []}\n";
+    case.replace(CSV_FILE, "containerPort: 8080", "{containerPort: 8080, prot: TCP}");
+    case.write("overlays/service.yaml", service);
+    case.write("manifests/service.yaml", service);
+    case.write("own/service.yaml", service);
+    case.write(
+        "bundles.toml",
+        format!(
+            "{CONFIG}[[bundle.overlay]]\npath = \"overlays\"\n\
+             [[bundle.overlay]]\npath = \"manifests/service.yaml\"\n\
+             [[chart]]\nname = \"own\"\nchart-version = \"1.0.0\"\nmanifests = [\"own\"]\n"
+        ),
+    );
+    let in_folder = |folder: &str, arguments: &[&str]| {
+        case.write(&format!("{folder}/.keep"), "");
+        case.shell(&format!("cd {folder}; exec \"$0\" \"$@\""), arguments, &[])
+    };
+    let files = [CSV_FILE, "overlays/service.yaml", "manifests/service.yaml", "own/service.yaml"];
+    for (folder, up) in [(".", ""), ("sub", "../"), ("sub/sub", "../../")] {
+        let config = format!("{up}bundles.toml");
+        let seen = in_folder(folder, &["build", "-c", &config]);
+        let places: Vec<&str> = seen.stderr.lines().filter_map(place).collect();
+        for file in files {
+            let shown = format!("{up}{file}");
+            assert!(places.contains(&shown.as_str()), "{shown} in {folder}: {}", seen.text());
+        }
+        for place in places {
+            assert!(
+                case.path(folder).join(place).is_file(),
+                "{place} in {folder}: {}",
+                seen.text()
+            );
+        }
+
+        let seen = in_folder(folder, &["inspect", &format!("{up}bundle")]);
+        assert!(seen.stderr.contains(&format!("--> {up}{CSV_FILE}:")), "{}", seen.text());
+    }
+
+    // So is each file of `build --check`, with and without a chart.
+    let case = Case::with_lamps();
+    assert_eq!(case.run(&["build"]).code, Some(0));
+    case.write("out/lamp-operator/1.2.3/values.yaml", "{}\n");
+    let seen = case.shell(
+        "mkdir sub; cd sub; exec \"$0\" \"$@\"",
+        &["build", "--check", "-c", "../bundles.toml"],
+        &[],
+    );
+    assert_eq!(seen.stdout, "stale ../out/lamp-operator/1.2.3/values.yaml\n", "{}", seen.text());
+    assert!(seen.stderr.contains("run `bundle2chart build --replace`"), "{}", seen.text());
 }

@@ -65,7 +65,7 @@ fn deployment_files(case: &Case) -> Vec<String> {
 fn it_is_written_with_the_charts() {
     let case = case();
     let seen = run(&case, &["build"], 0);
-    assert!(seen.stderr.contains("helmfile.yaml"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("install the charts with one of:\n  helmfile"), "{}", seen.stderr);
     assert_eq!(
         deployment_files(&case),
         [
@@ -121,15 +121,22 @@ fn it_leads_to_the_charts() {
 }
 
 #[test]
+fn a_bundle_that_others_need_is_built_first() {
+    let seen = run(&case(), &["build", "lamp-operator"], 0);
+    let first = "bundle2chart build socket-operator # first, because lamp-operator depends on it";
+    assert!(seen.stderr.contains(first), "{}", seen.stderr);
+}
+
+#[test]
 fn check_sees_it() {
     let case = case();
     let seen = run(&case, &["build", "--check"], 1);
-    assert!(seen.stdout.contains("missing helmfile.yaml\n"), "{}", seen.stdout);
+    assert!(seen.stdout.contains("missing out/helmfile.yaml\n"), "{}", seen.stdout);
     run(&case, &["build"], 0);
     case.replace("bundles.toml", "namespace = \"lamp-system\"", "namespace = \"lamp-2\"");
     case.replace("bundles.toml", "helmfile = true", "helmfile = \"lamps.yaml\"");
     let seen = run(&case, &["build", "--check"], 1);
-    for line in ["missing lamps.yaml", "extra helmfile.yaml", "stale .bundle2chart"] {
+    for line in ["missing out/lamps.yaml", "extra out/helmfile.yaml", "stale out/.bundle2chart"] {
         assert!(seen.stdout.lines().any(|found| found == line), "{line}: {}", seen.stdout);
     }
 }
@@ -173,7 +180,7 @@ fn what_is_not_ours_is_not_replaced() {
     insta::assert_snapshot!(seen.text());
     assert_eq!(case.tree("out"), before);
     let seen = run(&case, &["build", "--check"], 1);
-    assert!(seen.stdout.contains("foreign helmfile.yaml"), "{}", seen.stdout);
+    assert!(seen.stdout.contains("foreign out/helmfile.yaml"), "{}", seen.stdout);
 }
 
 #[test]

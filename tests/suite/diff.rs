@@ -823,8 +823,8 @@ fn builds_report_upgrades() {
     std::fs::remove_dir_all(case.path(&format!("out/{NAME}/1.0.0"))).expect("it is deleted");
     let seen = case.run(&["build", "--check"]);
     assert_eq!(seen.code, Some(1));
-    assert!(seen.stdout.contains(&format!("extra {NAME}/1.1.0/UPGRADE.md")), "{}", seen.stdout);
-    assert!(seen.stdout.contains("stale REPORT.md"), "{}", seen.stdout);
+    assert!(seen.stdout.contains(&format!("extra out/{NAME}/1.1.0/UPGRADE.md")), "{}", seen.stdout);
+    assert!(seen.stdout.contains("stale out/REPORT.md"), "{}", seen.stdout);
     assert_eq!(case.run(&["build"]).code, Some(0));
     assert!(!case.path(&upgrade).exists());
     assert_eq!(case.run(&["build", "--check"]).code, Some(0));
@@ -838,7 +838,7 @@ fn builds_report_upgrades() {
     assert_eq!(seen.code, Some(2));
     assert!(seen.stderr.contains("error[chart-edited]"), "{}", seen.stderr);
     assert_eq!(case.read("out/REPORT.md"), "mine\n");
-    assert!(case.run(&["build", "--check"]).stdout.contains("stale REPORT.md"));
+    assert!(case.run(&["build", "--check"]).stdout.contains("stale out/REPORT.md"));
 }
 
 #[test]

@@ -226,15 +226,15 @@ fn filters_that_leave_nothing_are_an_error_and_too_little_is_a_warning() {
     for (more, said) in [
         (
             "exclude = ['.kind == \"Deployment\"']\n".to_owned(),
-            "all 1 Deployments: `exclude` filter",
+            "the only Deployment: `exclude` filter",
         ),
         (
             "exclude = ['.kind == \"CustomResourceDefinition\"']\n".to_owned(),
-            "all 1 CRDs: `exclude` filter",
+            "the only CRD: `exclude` filter",
         ),
         (
             format!("include = ['.kind | IN({kinds}[])', '.kind == \"Deployment\"']\n"),
-            "all 1 CRDs: no `include` filter",
+            "the only CRD: no `include` filter",
         ),
     ] {
         let (case, seen) = build(&more);

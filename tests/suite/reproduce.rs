@@ -200,15 +200,15 @@ fn a_check_names_every_difference_and_touches_nothing() {
     fs::write(out.join("somebody/1.0.0/Chart.yaml"), "name: somebody").expect("a file");
 
     let (bytes, before) = (hash(&out), looks(temporary.path()));
-    let found = check();
+    let (found, shown) = (check(), out.display());
     assert_eq!(
         String::from_utf8_lossy(&found.stdout),
         format!(
-            "missing {pods}/values.yaml\n\
-             stale {pods}/{FILE_NAME}\n\
-             stale {seals}/README.md\n\
-             extra {pods}/templates/old.yaml\n\
-             foreign {seals}/notes of a person.txt\n"
+            "missing {shown}/{pods}/values.yaml\n\
+             stale {shown}/{pods}/{FILE_NAME}\n\
+             stale {shown}/{seals}/README.md\n\
+             extra {shown}/{pods}/templates/old.yaml\n\
+             foreign {shown}/{seals}/notes of a person.txt\n"
         )
     );
     assert_eq!(found.status.code(), Some(1));

@@ -136,3 +136,41 @@ fn doc_comments_do_not_start_with_a_question_word() {
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
+
+/// Returns the hints in a report of diagnostics, as people see it.
+fn hints(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| line.split_once("= hint: ").map(|(_, hint)| hint.trim_end()))
+}
+
+/// Hints are imperatives: no sentences of a description, with a capital and a full stop.
+#[test]
+fn hints_start_in_lower_case_and_have_no_full_stop() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let is_wrong = |hint: &&str| hint.starts_with(char::is_uppercase) || hint.ends_with('.');
+    let example = "error: a\n  = hint: write `A.`\n  = hint: Write it\n = hint: write it.\n";
+    let found: Vec<&str> = hints(example).filter(is_wrong).collect();
+    assert_eq!(found, ["Write it", "write it."]);
+
+    let mut count = 0;
+    let mut found = Vec::new();
+    for entry in
+        ["src", "tests"].into_iter().flat_map(|folder| walkdir::WalkDir::new(root.join(folder)))
+    {
+        let entry = entry.expect("an entry");
+        let ending = entry.path().extension().and_then(|ending| ending.to_str());
+        if !entry.file_type().is_file() || !matches!(ending, Some("snap" | "rs")) {
+            continue;
+        }
+        let text = std::fs::read_to_string(entry.path()).expect("a text");
+        // The sentences above, which are wrong on purpose.
+        let hints = hints(&text).filter(|_| !entry.path().ends_with(file!()));
+        for hint in hints {
+            count += 1;
+            if is_wrong(&hint) {
+                found.push(format!("{}: {hint}", entry.path().display()));
+            }
+        }
+    }
+    assert!(count > 500, "only {count} hints");
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}

@@ -1,5 +1,6 @@
 //! Changes of a bundle's objects by jq programs.
 
+use crate::bundle::{api_version, check_object};
 use crate::config::PatchConfig;
 use crate::diag::{Code, Diagnostic, Diagnostics, suggest};
 use crate::ir::{Map, Object, Release};
@@ -48,8 +49,7 @@ pub fn patch(
     // A patch that matches nothing because another one failed is no second problem.
     if !diagnostics.has_errors_since(start) {
         let unused = patches.iter().zip(&patched.hits).filter(|(_, hits)| **hits == 0);
-        let kinds = patched.objects.iter().map(Object::kind).collect();
-        diagnostics.extend(unused.map(|(patch, _)| matched_nothing(patch, &kinds)));
+        diagnostics.extend(unused.map(|(patch, _)| matched_nothing(patch, &patched.objects)));
     }
 
     patched
@@ -95,7 +95,8 @@ fn apply(
                 return false;
             }
         };
-        match changed.map_err(failed).and_then(|root| replaced(object, root)) {
+        let changed = changed.map_err(failed).and_then(|root| replaced(object, root));
+        match changed.and_then(|changed| well_typed(object, changed, release)) {
             Ok(changed) => *object = changed,
             Err((reason, hint)) => diagnostics.push(
                 Diagnostic::error(
@@ -143,11 +144,44 @@ fn replaced(object: &Object, root: Map) -> Result<Object, (String, &'static str)
     ))
 }
 
-fn matched_nothing(patch: &PatchConfig, kinds: &BTreeSet<&str>) -> Diagnostic {
-    let message = format!("patch for `{}` matched no objects", patch.matches.text);
+/// Returns `changed`; an error if it has a value of the wrong type that the object had not.
+fn well_typed(
+    object: &Object,
+    changed: Object,
+    release: &Release<'_>,
+) -> Result<Object, (String, &'static str)> {
+    let version = api_version(changed.group(), changed.kind());
+    // The schemas of CRDs are most of a bundle: `passes::check_types` checks them once.
+    if version != Some(changed.api_version()) || changed.kind() == "CustomResourceDefinition" {
+        return Ok(changed);
+    }
+    let mismatches = |object: &Object| {
+        let found = release.object(object).map(check_object);
+        found.unwrap_or_default().mismatches.into_iter().map(|it| (it.path, it.why))
+    };
+    let before: Vec<_> = mismatches(object).collect();
+    match mismatches(&changed).find(|mismatch| !before.contains(mismatch)) {
+        None => Ok(changed),
+        Some((path, why)) => Err((
+            format!("it sets `{path}` to a value of the wrong type: {why}"),
+            "set a value of the type that the API server reads",
+        )),
+    }
+}
+
+/// Returns the warning about a patch that matches none of the objects.
+fn matched_nothing(patch: &PatchConfig, objects: &[Object]) -> Diagnostic {
+    let text = patch.matches.text.as_str();
+    let message = format!("patch for `{text}` matched no objects");
     let removed = "check its spelling (kinds start with an upper-case letter), or remove it if the \
         bundle no longer ships the object";
-    let misspelt = suggest::misspelt_kind(kinds, [patch.matches.text.as_str()]);
+    let kinds = objects.iter().map(Object::kind);
+    // Of the kind that the filter asks for, if it asks for one.
+    let is_meant = |object: &&Object| text.contains(&format!("\"{}\"", object.kind()));
+    let has_kind = objects.iter().any(|object| is_meant(&object));
+    let named = objects.iter().filter(|object| !has_kind || is_meant(object));
+    let known: BTreeSet<&str> = kinds.chain(named.map(Object::name)).collect();
+    let misspelt = suggest::misspelt_text(&known, [text]);
     Diagnostic::warning(Code::UnusedSetting, message)
         .at(patch.matches.place())
         .hint(misspelt.unwrap_or_else(|| removed.to_owned()))

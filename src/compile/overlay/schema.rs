@@ -427,8 +427,7 @@ fn unknown_hint(key: &str, known: &[&str]) -> String {
 fn description(schema: Option<&Value>) -> Option<String> {
     let text = schema?.get("description")?.as_str()?;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let end = line.find(". ").map_or(line.len(), |end| end + 1);
-    let sentence = line.get(..end).unwrap_or(&line);
+    let sentence = line.split(". ").next().unwrap_or_default().trim_end_matches('.');
     (!sentence.is_empty()).then(|| format!("from the CRD: {sentence}"))
 }
 

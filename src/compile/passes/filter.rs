@@ -110,6 +110,10 @@ impl Fate {
     }
 }
 
+/// The hint for filters that leave no object of a kind.
+const TO_KEEP_ONE: &str = "if one is to stay, narrow `exclude`, for example with `and .metadata.name \
+    != \"NAME\"`, or add a filter for it to `include`";
+
 /// Reports filters that removed everything, all Deployments, or all CRDs.
 fn report_losses(
     objects: &[Object],
@@ -118,7 +122,7 @@ fn report_losses(
     diagnostics: &mut Diagnostics,
 ) {
     let lost =
-        |plural: &str, severity: fn(Code, String) -> Diagnostic, meant: &dyn Fn(&str) -> bool| {
+        |single: &str, severity: fn(Code, String) -> Diagnostic, meant: &dyn Fn(&str) -> bool| {
             let of_kind = objects.iter().zip(fates).filter(|(object, _)| meant(object.kind()));
             let mut counts: BTreeMap<Fate, usize> = BTreeMap::new();
             of_kind.for_each(|(_, fate)| *counts.entry(*fate).or_default() += 1);
@@ -144,26 +148,28 @@ fn report_losses(
                 place = place.or_else(|| filter.map(|filter| filter.place()));
                 causes.push(cause);
             }
-            let message = format!("filters remove all {total} {plural}: {}", causes.join(", "));
+            let what = match total {
+                1 => format!("the only {single}"),
+                _ => format!("all {total} {single}s"),
+            };
+            let message = format!("filters remove {what}: {}", causes.join(", "));
             let kinds = objects.iter().map(Object::kind).filter(|kind| meant(kind)).collect();
             let mut diagnostic = severity(Code::FilteredOut, message);
             let programs = filters.iter().map(|filter| filter.text.as_str());
-            diagnostic.hint = suggest::misspelt_kind(&kinds, programs);
+            let misspelt = suggest::misspelt_text(&kinds, programs);
+            diagnostic.hint = Some(misspelt.unwrap_or_else(|| TO_KEEP_ONE.to_owned()));
             Some(match place {
                 Some(place) => diagnostic.at(place),
                 None => diagnostic,
             })
         };
 
-    if let Some(mut nothing) = lost("objects", Diagnostic::error, &|_| true) {
-        let usage = "check the filters: a filter is a condition on each object, such as `.kind == \
-            \"Route\"`";
-        nothing.hint.get_or_insert_with(|| usage.to_owned());
+    if let Some(nothing) = lost("object", Diagnostic::error, &|_| true) {
         diagnostics.push(nothing);
         return;
     }
-    let deployments = lost("Deployments", Diagnostic::warning, &|kind| kind == "Deployment");
-    let crds = lost("CRDs", Diagnostic::warning, &|kind| kind == "CustomResourceDefinition");
+    let deployments = lost("Deployment", Diagnostic::warning, &|kind| kind == "Deployment");
+    let crds = lost("CRD", Diagnostic::warning, &|kind| kind == "CustomResourceDefinition");
     diagnostics.extend(deployments.into_iter().chain(crds));
 }
 

@@ -20,9 +20,9 @@ table! {
         provider: GatewayProvider;
         /// Host names. Default: any.
         hosts: Vec<HostName>;
-        /// Path prefixes. A prefix that is not part of the engine's API, such as `/team/chat`, is
-        /// removed from requests, so that `/team/chat/v1/models` requests `/v1/models`. Default:
-        /// `/`.
+        /// Path prefixes, which begin with `/`. A prefix that is not part of the engine's API, such as
+        /// `/team/chat`, is removed from requests, so that `/team/chat/v1/models` requests
+        /// `/v1/models`. Default: `/`.
         paths: Vec<PathPrefix>;
         /// A header that must match the model's name, if several models share host and path.
         model_header: Option<HeaderName>;

@@ -3,10 +3,10 @@
 use crate::declare::{OrDefault, table};
 use crate::diag::Code;
 use crate::forms::Any;
-use crate::kubernetes::{Api, ApiList, Strings, TextMap};
+use crate::kubernetes::{Api, ApiList, Resources, Strings, TextMap};
 use crate::reader::{Fields, Reader};
 use k8s_openapi::api::core::v1::{
-    Affinity, EnvFromSource, EnvVar, ResourceRequirements, Toleration, Volume, VolumeMount,
+    Affinity, EnvFromSource, EnvVar, Toleration, Volume, VolumeMount,
 };
 use serde_json::{Value as Json, json};
 
@@ -26,7 +26,7 @@ table! {
         /// Tolerations, added to those of the pods.
         tolerations: ApiList<Toleration>;
         /// Resource requests and limits; replaces those of all containers.
-        resources: Option<Api<ResourceRequirements>>;
+        resources: Option<Resources>;
         /// Node selector; replaces that of the pods.
         node_selector as "nodeSelector": Option<Strings>;
         /// Affinity: each of its three parts replaces the part of the pods, or removes it if empty;

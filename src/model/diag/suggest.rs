@@ -62,18 +62,18 @@ pub fn alike<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     found.into_iter().map(|(_, _, candidate)| candidate).take(MOST).collect()
 }
 
-/// Returns a hint with the kind that a text in one of the jq `programs` nearly spells.
-pub fn misspelt_kind<'p>(
-    kinds: &BTreeSet<&str>,
+/// Returns a hint with the known kind or name that a text in one of the jq `programs` nearly spells.
+pub fn misspelt_text<'p>(
+    known: &BTreeSet<&str>,
     programs: impl IntoIterator<Item = &'p str>,
 ) -> Option<String> {
-    let known: Vec<&str> = kinds.iter().copied().collect();
+    let words: Vec<&str> = known.iter().copied().collect();
     // Every second part is in quotes. Escaped quotes shift the parts, which costs only the
     // suggestion.
     let texts = programs.into_iter().flat_map(|program| program.split('"').skip(1).step_by(2));
-    let mut misspelt = texts.filter(|text| !kinds.contains(text));
-    let kind = misspelt.find_map(|text| nearest(text, &known))?;
-    Some(format!("did you mean `{kind}`?"))
+    let mut misspelt = texts.filter(|text| !known.contains(text));
+    let near = misspelt.find_map(|text| nearest(text, &words))?;
+    Some(format!("did you mean `{near}`?"))
 }
 
 /// Returns the hint "did you mean `x`?", or else the whole list: "known KIND: `a`, `b`".

@@ -75,11 +75,7 @@ pub(super) fn open<'s>(
             let shown = found.shown.trim_end_matches('/').to_owned();
             let path = found.path;
             let kind = path.metadata().map_err(|error| unreadable(&shown, &error))?;
-            if path.join("manifests").is_dir() && path.join("metadata").is_dir() {
-                let message = format!("`{shown}` is the directory of a bundle, not a catalog");
-                let hint = format!("write `path = \"{shown}\"` instead of `catalog` and `package`");
-                return Err(failure(Code::CatalogInvalid, message, &hint));
-            }
+            no_bundle(&path, &shown)?;
             Ok(if kind.is_dir() {
                 Catalog::Folder { path, shown }
             } else {
@@ -97,6 +93,20 @@ pub(super) fn open<'s>(
             Ok(Catalog::Image { blobs, root: Box::new(root), by_reference: true, signature })
         }
     }
+}
+
+/// Returns an error if a directory is that of a bundle, or has directories of bundles.
+fn no_bundle(folder: &Path, shown: &str) -> Result<(), Fatal> {
+    let Some(below) = local::bundles_in(folder).next() else { return Ok(()) };
+    let is_bundle = below == Path::new("");
+    let what = if is_bundle { "the directory of a bundle" } else { "a directory of bundles" };
+    let bundle: PathBuf = Path::new(shown).join(below).components().collect();
+    let bundle = bundle.display();
+    let hint = format!(
+        "write `path = \"{bundle}\"` instead of `catalog` and `package`, or run `bundle2chart add \
+            {bundle}`"
+    );
+    Err(failure(Code::CatalogInvalid, format!("`{shown}` is {what}, not a catalog"), hint))
 }
 
 impl Catalog<'_> {

@@ -130,7 +130,7 @@ fn earlier_versions_above_keep_are_removed() {
     case.write("bundles.toml", format!("{}{}", keep(1), config("1.1.0", "")));
     let seen = case.run(&["build", "--check"]);
     assert_eq!(seen.code, Some(1));
-    assert!(seen.stdout.contains(&format!("extra {NAME}/1.0.0\n")), "{}", seen.stdout);
+    assert!(seen.stdout.contains(&format!("extra out/{NAME}/1.0.0\n")), "{}", seen.stdout);
     // A foreign file keeps the directory.
     case.write(&format!("{old}/mine"), "mine");
     let seen = case.run(&["build"]);

@@ -17,7 +17,11 @@ fn the_hook_fails_for_edited_charts() {
     request.edit();
     let done = request.script(entry, &[]);
     assert_eq!(done.code, Some(1), "{}", done.text);
-    assert!(done.text.contains("stale sealing-wax-operator/1.1.0/values.yaml"), "{}", done.text);
+    assert!(
+        done.text.contains("stale out/sealing-wax-operator/1.1.0/values.yaml"),
+        "{}",
+        done.text
+    );
 }
 
 #[test]

@@ -30,7 +30,8 @@ pub(super) fn foreign(unit: &Unit, diagnostics: &mut Diagnostics) {
         let who = provider(group).unwrap_or(group);
         let labels: Vec<String> = objects.iter().map(|object| object.label()).collect();
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-        let message = format!("has {}, which require {who}", few(&labels));
+        let require = if labels.len() == 1 { "requires" } else { "require" };
+        let message = format!("the chart has {}, which {require} {who}", few(&labels));
         diagnostics.push(Diagnostic::warning(Code::ForeignKind, message).at(first.place()).hint(
             format!(
                 "if the cluster does not have it, exclude the objects, or Helm cannot install \
