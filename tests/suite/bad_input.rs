@@ -1093,9 +1093,11 @@ fn mistakes_have_a_hint_that_mends_them() {
                 ("bundles.toml", catalog.clone()),
                 ("all/lamps/manifests/csv.yaml", CSV.to_owned()),
                 ("all/lamps/metadata/annotations.yaml", ANNOTATIONS.to_owned()),
+                ("all/sockets/1.0.0/manifests/csv.yaml", CSV.to_owned()),
+                ("all/sockets/1.0.0/metadata/annotations.yaml", ANNOTATIONS.to_owned()),
             ],
             &["build"],
-            ["`./all` is a directory of bundles", "run `bundle2chart add ./all/lamps`"],
+            ["bundle2chart add ./all/lamps`; it also has", "`./all/sockets/1.0.0`"],
         ),
         (&[], &["inspect", "nosuch"], ["it has no registry host", "or `./nosuch` for a path"]),
         // Arguments are no lines of the configuration.

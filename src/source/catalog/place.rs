@@ -1,7 +1,7 @@
 //! The location of a catalog: a file, a directory, or an image.
 
 use super::layers;
-use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, listed, quoted};
 use crate::image::{self, Blobs};
 use crate::layout::{self, Layout, Wanted};
 use crate::limits::{Limits, exceeded, in_bytes, is_exceeded};
@@ -14,6 +14,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
+
+/// Most bundles that a hint names after the first one.
+const MOST_NAMES: usize = 3;
 
 /// A catalog that can be read, as often as needed.
 pub(super) enum Catalog<'s> {
@@ -97,15 +100,20 @@ pub(super) fn open<'s>(
 
 /// Returns an error if a directory is that of a bundle, or has directories of bundles.
 fn no_bundle(folder: &Path, shown: &str) -> Result<(), Fatal> {
-    let Some(below) = local::bundles_in(folder).next() else { return Ok(()) };
-    let is_bundle = below == Path::new("");
+    let bundle = |below| Path::new(shown).join(below).components().collect::<PathBuf>();
+    let bundles = local::bundles_in(folder).map(|below| bundle(below).display().to_string());
+    let bundles: Vec<String> = bundles.collect();
+    let Some((first, others)) = bundles.split_first() else { return Ok(()) };
+
+    let is_bundle = Path::new(first) == Path::new(shown);
     let what = if is_bundle { "the directory of a bundle" } else { "a directory of bundles" };
-    let bundle: PathBuf = Path::new(shown).join(below).components().collect();
-    let bundle = bundle.display();
-    let hint = format!(
-        "write `path = \"{bundle}\"` instead of `catalog` and `package`, or run `bundle2chart add \
-            {bundle}`"
+    let mut hint = format!(
+        "write `path = \"{first}\"` instead of `catalog` and `package`, or run `bundle2chart add \
+            {first}`"
     );
+    if !others.is_empty() {
+        hint.push_str(&format!("; it also has {}", listed(&quoted(others), MOST_NAMES)));
+    }
     Err(failure(Code::CatalogInvalid, format!("`{shown}` is {what}, not a catalog"), hint))
 }
 
