@@ -205,9 +205,11 @@ Generated from `tests/support/deviations.rs`.
 /// The picture of a terminal in docs/first-chart.md.
 #[test]
 fn picture_of_inspect() {
-    let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/bundles/pod-group-operator/1.0.0");
-    let seen = Case::new().run(&["inspect", bundle, "--color", "always"]);
-    let command = "$ bundle2chart inspect fixtures/bundles/pod-group-operator/1.0.0\n";
-    let screen = [command, &seen.stdout, "\n", &seen.stderr].concat();
+    let case = Case::new();
+    case.link_fixtures();
+    let bundle = "fixtures/bundles/pod-group-operator/1.0.0";
+    let seen = case.run(&["inspect", bundle, "--color", "always"]);
+    let command = format!("$ bundle2chart inspect {bundle}\n");
+    let screen = [&command, &seen.stdout, "\n", &seen.stderr].concat();
     up_to_date("docs/inspect.svg", &anstyle_svg::Term::new().render_svg(&screen));
 }

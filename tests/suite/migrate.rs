@@ -4,6 +4,7 @@ use crate::support::command::{Case, Seen};
 use crate::support::helm::Helm;
 use crate::support::lamp::{CRD, files};
 use crate::support::shared::shared;
+use bundle2chart::ir::RELEASE_LABELS;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 
@@ -328,8 +329,16 @@ fn listed(case: &Case, old: &str, new: &str, namespace: &str, named: &str) -> us
     for object in objects {
         let (kind, name) = (object["id"]["kind"].as_str(), object["id"]["name"].as_str());
         let (kind, name) = (kind.expect("a kind"), name.expect("a name"));
+        // Labels of the release, in place of those of the bundle's build, are on all objects.
+        let changes = object["changes"].as_array().expect("changes");
+        let is_label = |change: &Json| {
+            RELEASE_LABELS
+                .iter()
+                .any(|key| change["path"] == format!(".metadata.labels[\"{key}\"]"))
+        };
         // The pseudo-object of the chart itself: values and versions.
-        if kind != "Chart" {
+        let is_relabelled = !changes.is_empty() && changes.iter().all(is_label);
+        if kind != "Chart" && !is_relabelled {
             count += 1;
             let label = format!("{kind}/{name}");
             assert!(

@@ -316,8 +316,10 @@ const WANTED: [Wanted; 22] = [
                 values.iter().all(|(key, value)| labels[*key] == **value)
             })
     }),
-    // None of these operators has the maturity `deprecated`.
-    ("not deprecated", |chart| chart.metadata["deprecated"].is_null()),
+    // Of these operators, keda alone has the maturity `deprecated`.
+    ("deprecated as the bundle says", |chart| {
+        (chart.metadata["deprecated"] == true) == (chart.name == "keda")
+    }),
     ("pods without the annotations of catalogs", |chart| {
         let annotations = chart.objects.iter().filter_map(|object| {
             object.pointer("/spec/template/metadata/annotations")?.as_object()
