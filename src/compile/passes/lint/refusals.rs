@@ -340,6 +340,8 @@ const FIELDS: &[&str] = &[
     "metadata.name",
     "metadata.namespace",
     "metadata.uid",
+    // Of old clients: the server converts it to `spec.nodeName`.
+    "spec.host",
     "spec.nodeName",
     "spec.serviceAccountName",
     "status.hostIP",
@@ -397,20 +399,22 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
             let near = suggest::nearest(field, FIELDS);
             let near = near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
             let path = format!("{path}.env[{index}].valueFrom.fieldRef.fieldPath");
-            faults.add(path, format!("has an env var of unknown field `{field}`{near}"));
+            let name = text(variable, "name").unwrap_or_default();
+            let what = format!("has env var {name} with unsupported fieldPath `{field}`{near}");
+            faults.add(path, what);
         }
     }
 
-    for (probe, key, fits) in [
-        ("livenessProbe", "successThreshold", Some(1)),
-        ("startupProbe", "successThreshold", Some(1)),
-        ("readinessProbe", "terminationGracePeriodSeconds", None),
+    for (probe, key, known, rule) in [
+        // The server sets 0 to 1 before it validates.
+        ("livenessProbe", "successThreshold", &[0, 1][..], "must be 1"),
+        ("startupProbe", "successThreshold", &[0, 1], "must be 1"),
+        ("readinessProbe", "terminationGracePeriodSeconds", &[], "may not be set"),
     ] {
-        if let Some(Value::Number(Number::Int(said))) = container.at(&[probe, key])
-            && Some(*said) != fits
+        if let Some(Value::Number(Number::Int(value))) = container.at(&[probe, key])
+            && !known.contains(value)
         {
-            let what = fits.map_or("may not be set".to_owned(), |one| format!("must be {one}"));
-            let what = format!("has {key} {said} of {probe}, which {what}");
+            let what = format!("has {key} {value} of {probe}, which {rule}");
             faults.add(format!("{path}.{probe}.{key}"), what);
         }
     }
