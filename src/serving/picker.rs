@@ -11,10 +11,10 @@ use crate::ir::{Expr, Object, Value, map, value};
 use crate::yaml;
 use serde_json::{Value as Json, json};
 
-/// Port for gateways (ext-proc).
+/// Port for gateways (ext-proc). This and the next two are the defaults of pickers.
 pub(super) const PICKER_PORT: u16 = 9002;
 /// Port for health checks.
-const HEALTH_PORT: u16 = 9003;
+pub(super) const HEALTH_PORT: u16 = 9003;
 /// Port for metrics.
 pub(super) const METRICS_PORT: u16 = 9090;
 /// Label that selects the picker's pods.

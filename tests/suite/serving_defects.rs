@@ -84,6 +84,8 @@ const DEFECTS: &[Change] = &[
     defect("relation", OTHERS, "--tp-size 2", "--tp-size 2 --nnodes 2", "serving-engine-flags"),
     defect("relation", PD, "--secure-proxy=false", "--secure-proxy=false, --enable-ssrf-protection", "serving-sidecar-flag"),
     defect("relation", ONE, "        - --enable-lora\n", "        - --enable-lora\n        - --cpu-offload-gb=-4\n", "serving-engine-flags"),
+    defect("relation", ONE, "    max-model-len: 8192\n", "    max-model-len: 8192\n    enable-chunked-prefill: false\n    max-num-batched-tokens: 2048\n", "serving-engine-flags"),
+    defect("relation", ONE, "--metrics-port=9090", "--metrics-port=9003", "serving-picker-flags"),
     defect("address", ONE, "--host=0.0.0.0", "--uds=/tmp/vllm.sock", "serving-address"),
     defect("pod", ONE, "--config=/etc/vllm/vllm.yaml", "--config=/etc/vllm/flags.yaml", "serving-pod"),
     defect("picker", KSERVE, "deciders: {prefill: always-disagg-pd-decider}", "deciders: {prefill: queue-scorer}", "serving-picker-config"),
@@ -395,6 +397,16 @@ const SOUND: &[Change] = &[
     sound(ONE, ANOTHER, and_another!("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, ingress: [{from: [{ipBlock: {cidr: 192.0.2.0/24}}]}]}\n---\n")),
     sound(ONE, "  - {name: web, port: 80, protocol: HTTP}\n---", "  - {name: web, port: 80, protocol: HTTP, hostname: '*.example.com'}\n---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: more, namespace: models}\nspec: {hostnames: [chat.models.example.com, chat.example.org], parentRefs: [{name: inference}], rules: [{backendRefs: [{group: inference.networking.k8s.io, kind: InferencePool, name: chat}]}]}\n---"),
     sound(ONE, "  - matches: [{path: {type: PathPrefix, value: /v1}}]\n", "  - matches: [{path: {type: PathPrefix, value: /v1}}]\n    filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /}}}]\n"),
+    // One of the parents has a listener for the hostname.
+    sound(ONE, "  - {name: web, port: 80, protocol: HTTP}\n---", "  - {name: web, port: 80, protocol: HTTP, hostname: '*.example.com'}\n  - {name: lab, port: 80, protocol: HTTP, hostname: '*.example.org'}\n---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: more, namespace: models}\nspec: {hostnames: [chat.models.example.com], parentRefs: [{name: inference, sectionName: web}, {name: inference, sectionName: lab}], rules: [{backendRefs: [{group: inference.networking.k8s.io, kind: InferencePool, name: chat}]}]}\n---"),
+    // Arguments below the path of a volume are not always names of files that exist.
+    sound(ONE, "        - --enable-lora\n", "        - --enable-lora\n        - --chat-template=/etc/vllm/*.jinja\n"),
+    // The API server sets 0 to 1, and converts the old name of a field.
+    sound(ONE, "livenessProbe: {httpGet: {path: /health, port: http}}", "livenessProbe: {httpGet: {path: /health, port: http}, successThreshold: 0}"),
+    sound(ONE, "- {name: HF_TOKEN, valueFrom", "- {name: NODE, valueFrom: {fieldRef: {fieldPath: spec.host}}}\n        - {name: HF_TOKEN, valueFrom"),
+    // An empty value sets no flag, and unknown ones may have any value.
+    sound(ONE, "--metrics-port=9090", "--endpoint-selector=, --metrics-port=9090"),
+    sound(OTHERS, "--tp-size 2", "--tp-size 2 --nnodes $(NODES)"),
     // Methods that need no draft model, or get it by another flag, and values that are not known yet.
     sound(ONE, "        - --enable-lora\n", "        - --enable-lora\n        - '--speculative-config={\"method\":\"deepseek_mtp\",\"num_speculative_tokens\":1}'\n"),
     sound(ONE, "        - --enable-lora\n", "        - --enable-lora\n        - '--speculative-config={\"method\":\"suffix\"}'\n"),

@@ -19,7 +19,7 @@ pub(super) struct Project {
     kinds: Named<()>,
 }
 
-/// The projects, by key in data/kinds.json.
+/// The projects of data/kinds.json.
 static PROJECTS: LazyLock<Vec<Project>> = LazyLock::new(|| {
     let json = super::json(include_str!("data/kinds.json"));
     let project = |table: &Json| {

@@ -1,10 +1,11 @@
 //! Relations of flags to numbers and to other flags, which programs check when they start.
 //!
 //! The section `relations` of a table has names of three words: a flag or variable, a relation, and a
-//! number or another flag. A flag with a dot is a field of a JSON value, as vLLM writes it.
+//! number or another flag. Further words tell relations of the same flags apart; messages end with them. A
+//! flag with a dot is a field of a JSON value, as vLLM writes it.
 
-use super::spans::Named;
-use super::verdict::{Judge, Kind, Verdict};
+use super::spans::{Named, Release};
+use super::verdict::{CHECK_VERSION, Judge, Kind, Verdict};
 use crate::view::flags::Flags;
 use crate::view::pods::{Variable, is_placeholder, variable};
 use serde::Deserialize;
@@ -15,13 +16,14 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Relation {
-    /// Values of flags with which it holds only: `*` for any, `*x` for those that end with x.
+    /// Values of flags with which it holds only: `*` for any.
     only: BTreeMap<String, Vec<String>>,
     /// Values of flags with which it does not hold.
     unless: BTreeMap<String, Vec<String>>,
     /// Numbers of flags that are missing.
     usual: BTreeMap<String, f64>,
-    /// True if files of the model may have what is missing.
+    /// True if the program may start without it: the model's files may have what is missing, or only a
+    /// feature of the running program fails.
     is_uncertain: bool,
 }
 
@@ -34,17 +36,29 @@ pub(crate) fn judge(
 ) -> Vec<Verdict> {
     let given = Given { flags, container };
     for (name, spans) in relations.iter() {
-        let words: Vec<&str> = name.split(' ').collect();
-        let ([flag, relation, other, ..], Some(facts)) = (&words[..], judge.current(spans)) else {
-            continue;
-        };
-        let fault = given.fault(flag, relation, other, facts).filter(|_| given.applies(facts));
-        if let Some((message, hint)) = fault {
-            let with = facts.only.keys().next().map(|name| format!(" (with `--{name}`)"));
-            judge.push(Kind::Refused, "", message + &with.unwrap_or_default(), hint);
-            let last = judge.verdicts.last_mut().filter(|_| facts.is_uncertain);
-            last.into_iter().for_each(|verdict| verdict.is_certain = false);
+        let words: Vec<&str> = name.splitn(4, ' ').collect();
+        let [flag, relation, other, ref rest @ ..] = words[..] else { continue };
+        let fault = |facts: &Relation| given.fault([flag, relation, other], facts);
+        let candidates = spans.candidates(judge.index()).into_iter();
+        let first = candidates.rev().find_map(|facts| Some((facts, fault(facts)?)));
+        let Some((facts, (mut message, hint))) = first else { continue };
+        if let Some(flag) = facts.only.keys().find(|flag| flags.is_on(flag)) {
+            message.push_str(&format!(" (with `--{flag}`)"));
         }
+        rest.iter().for_each(|words| message.push_str(&format!(" {words}")));
+
+        let refuses = |index| spans.at(index).and_then(fault).is_some();
+        let all: Vec<bool> = (0..judge.releases.len()).map(refuses).collect();
+        if judge.release == Release::Unknown && all.contains(&false) {
+            let (program, which) = (judge.program, judge.releases.describe(&all));
+            let message =
+                format!("the image does not name its version of {program}; in {which}, {message}");
+            judge.push(Kind::Depends, "", message, CHECK_VERSION);
+            continue;
+        }
+        judge.push(Kind::Refused, "", message, hint);
+        let last = judge.verdicts.last_mut().filter(|_| facts.is_uncertain);
+        last.into_iter().for_each(|verdict| verdict.is_certain = false);
     }
     judge.verdicts()
 }
@@ -67,6 +81,14 @@ impl Given<'_> {
         (!value.is_null()).then(|| value.clone())
     }
 
+    /// Returns true if a flag or field has a value that the manifests do not tell.
+    fn is_unknown(&self, name: &str) -> bool {
+        let Some((flag, _)) = name.split_once('.') else { return self.flags.is_unknown(name) };
+        let is_placeholder = |value: Json| value.as_str().is_some_and(is_placeholder);
+        self.flags.has(flag) && self.flags.json(flag).is_none()
+            || self.value(name).is_some_and(is_placeholder)
+    }
+
     /// Returns a number, or that of a flag or field.
     fn number(&self, name: &str, facts: &Relation) -> Option<f64> {
         match self.value(name) {
@@ -77,26 +99,24 @@ impl Given<'_> {
         }
     }
 
-    /// Returns true if a flag, field or variable may be set.
+    /// Returns true if a flag, field or variable may be set; an empty value sets nothing.
     fn has(&self, name: &str) -> bool {
-        let base = name.split('.').next().unwrap_or(name);
-        let is_unknown = base != name && self.flags.has(base) && self.flags.json(base).is_none();
-        self.flags.is_on(&name.replace('_', "-"))
-            || is_unknown
-            || self.value(name).is_some()
-            || is_variable(name) && variable(self.container, name).is_some()
+        match self.value(name) {
+            Some(value) => !matches!(value.as_str(), Some("" | "false")),
+            None => {
+                self.flags.is_on(&name.replace('_', "-"))
+                    || self.is_unknown(name)
+                    || is_variable(name) && variable(self.container, name).is_some()
+            }
+        }
     }
 
     fn applies(&self, facts: &Relation) -> bool {
         let is_one_of = |(name, values): (&String, &Vec<String>), of_unknown: bool| {
             let value = self.value(name).unwrap_or_default();
             let value = value.as_str().unwrap_or_default();
-            let is_known = values.iter().any(|known| match known.strip_prefix('*') {
-                Some("") => self.has(name),
-                Some(end) => value.ends_with(end),
-                None => value == known,
-            });
-            if is_placeholder(value) { of_unknown } else { is_known }
+            let is_known = |known: &String| value == known || known == "*" && self.has(name);
+            if self.is_unknown(name) { of_unknown } else { values.iter().any(is_known) }
         };
         facts.only.iter().all(|entry| is_one_of(entry, false))
             && !facts.unless.iter().any(|entry| is_one_of(entry, true))
@@ -105,40 +125,48 @@ impl Given<'_> {
     /// Returns what is wrong, and a hint, if the relation does not hold.
     fn fault(
         &self,
-        flag: &str,
-        relation: &str,
-        other: &str,
+        [flag, relation, other]: [&str; 3],
         facts: &Relation,
     ) -> Option<(String, String)> {
+        if self.is_unknown(flag) || self.is_unknown(other) || !self.applies(facts) {
+            return None;
+        }
         let is_true = |name| matches!(name, Some(Variable::Text("1" | "true" | "True")));
-        let is_on = |name: &str| self.flags.is_on(name) || is_true(variable(self.container, name));
+        let is_on = |name: &str| {
+            is_true(variable(self.container, name)) || self.flags.is_on(name) && self.has(name)
+        };
         let (first, second) = (self.number(flag, facts), self.number(other, facts));
-        let what = match (relation, first, second) {
-            // One node, or none, is no group.
+        let (what, wanted) = match (relation, first, second) {
+            // A number of nodes: one needs no address of another one.
             ("needs", one, _) if is_on(flag) && !self.has(other) && one.is_none_or(|n| n > 1.0) => {
+                let (needed, place) = match other.split_once('.') {
+                    Some((flag, field)) => (format!("\"{field}\""), format!(" to `--{flag}`")),
+                    None => (format!("`--{other}`"), String::new()),
+                };
                 let dashes = if is_variable(flag) { "" } else { "--" };
-                let message = format!("`{dashes}{flag}` requires `--{other}`");
-                return Some((message, format!("add `--{other}`")));
+                let message = format!("`{dashes}{flag}` requires {needed}");
+                return Some((message, format!("add {needed}{place}")));
             }
             ("excludes", ..) if is_on(flag) && is_on(other) => {
-                let message = format!("`--{flag}` excludes `--{other}`");
+                let message = format!("`--{flag}` and `--{other}` are mutually exclusive");
                 return Some((message, "remove one of them".to_owned()));
             }
-            ("at-least", Some(one), Some(two)) if one < two => "less than",
-            ("at-most", Some(one), Some(two)) if one > two => "more than",
-            ("above", Some(one), Some(two)) if one <= two => "not more than",
-            ("below", Some(one), Some(two)) if one >= two => "not less than",
-            ("different-from", Some(one), Some(two)) if one == two => "equal to",
-            ("divisible-by", Some(one), Some(two)) if one % two > 0.0 => "not divisible by",
+            ("at-least", Some(one), Some(two)) if one < two => ("less than", "at least"),
+            ("at-most", Some(one), Some(two)) if one > two => ("more than", "at most"),
+            ("above", Some(one), Some(two)) if one <= two => ("not more than", "more than"),
+            ("below", Some(one), Some(two)) if one >= two => ("not less than", "less than"),
+            ("divisible-by", Some(one), Some(two)) if one % two > 0.0 => {
+                ("not divisible by", "a multiple of")
+            }
             _ => return None,
         };
+
         let (one, two) = (first?, second?);
         let target = match other.parse::<f64>() {
             Ok(_) => other.to_owned(),
             Err(_) => format!("`--{other}` {two}"),
         };
-        let hint = format!("write a number {} {target}", relation.replace('-', " "));
-        Some((format!("`--{flag}` is {one}, {what} {target}"), hint))
+        Some((format!("`--{flag}` is {one}, {what} {target}"), format!("use {wanted} {two}")))
     }
 }
 

@@ -90,31 +90,95 @@ fn relations_of_flags() {
     let vllm = |tag: &str, line: &str| related(&VLLM, &format!("vllm/vllm-openai:{tag}"), line);
     let sglang = |tag: &str, line: &str| related(&SGLANG, &format!("lmsysorg/sglang:{tag}"), line);
     let range = "is 90, more than 1";
-    one(&vllm("v0.23.0", "--gpu-memory-utilization=90"), Kind::Refused, range, "number at most 1");
+    one(&vllm("v0.23.0", "--gpu-memory-utilization=90"), Kind::Refused, range, "use at most 1");
     for (version, line, message) in [
-        ("v0.23.0", "--max-cpu-loras=1 --max-loras 2", "is 1, less than `--max-loras` 2"),
+        (
+            "v0.23.0",
+            "--enable-lora --max-cpu-loras=1 --max-loras 2",
+            "is 1, less than `--max-loras` 2 (with `--enable-lora`)",
+        ),
         ("v0.23.0", "--port 80000", "is 80000, more than 65535"),
         ("v0.23.0", "--cpu-offload-gb=-1", "is -1, less than 0"),
         ("v0.23.0", "--gpu-memory-utilization=0", "is 0, not more than 0"),
         ("v0.23.0", "-dp 2 --data-parallel-rank 2", "is 2, not less than"),
         ("v0.23.0", "-tp 2 -dcp=4", "is 2, not divisible by"),
-        ("v0.23.0", "-sc={\"method\":\"eagle\",\"num_speculative_tokens\":1}", ".model`"),
-        ("v0.23.0", "-sc={\"method\":\"mtp\"}", ".num_speculative_tokens`"),
-        ("v0.23.0", "-sc={\"method\":\"mtp\",\"model\":null}", ".num_speculative_tokens`"),
-        ("v0.23.0", "--headless --api-server-count 1", "excludes `--api-server-count`"),
+        (
+            "v0.23.0",
+            "-sc={\"method\":\"eagle\",\"num_speculative_tokens\":1}",
+            "`--speculative-config` requires \"model\"",
+        ),
+        (
+            "v0.28.0",
+            "--enable-chunked-prefill=false --max-num-batched-tokens=1024 --max-model-len=4096",
+            "less than `--max-model-len` 4096 with `enable-chunked-prefill: false`",
+        ),
+        (
+            "v0.23.0",
+            "-sc={\"num_speculative_tokens\":1}",
+            "`--speculative-config` requires \"model\"",
+        ),
+        ("v0.23.0", "-sc={\"method\":\"mtp\"}", "requires \"num_speculative_tokens\""),
+        (
+            "v0.23.0",
+            "-sc={\"method\":\"mtp\",\"model\":null}",
+            "requires \"num_speculative_tokens\"",
+        ),
+        (
+            "v0.23.0",
+            "--headless --api-server-count 1",
+            "`--api-server-count` are mutually exclusive",
+        ),
+        (
+            "v0.11.0",
+            "--headless --api-server-count 2",
+            "`--api-server-count` are mutually exclusive",
+        ),
+        (
+            "latest",
+            "--headless --api-server-count 2",
+            "`--api-server-count` are mutually exclusive",
+        ),
     ] {
         one(&vllm(version, line), Kind::Refused, message, "");
     }
+    one(&vllm("v0.23.0", "--nnodes 0"), Kind::Refused, "is 0, less than 1", "use at least 1");
+    let line = "-sc={\"method\":\"mtp\"}";
+    one(
+        &vllm("v0.23.0", line),
+        Kind::Refused,
+        "",
+        "add \"num_speculative_tokens\" to `--speculative-config`",
+    );
+    // Of an unknown release, only what all releases refuse is an error.
+    let message = "of vLLM; in 0.16.0 and later, `--headless` and `--api-server-count` are mutually exclusive";
+    one(
+        &vllm("latest", "--headless --api-server-count 1"),
+        Kind::Depends,
+        message,
+        "check the version",
+    );
     let line = "-sc={\"method\":\"eagle\",\"model\":\"a/b\"}";
+    one(&vllm("v0.23.0", line), Kind::Refused, "\"num_speculative_tokens\" with a model", "");
     assert!(!vllm("v0.23.0", line)[0].is_certain);
     let chunks = "--chunked-prefill-size 1000 --page-size 64";
     one(&sglang("v0.5.9", chunks), Kind::Refused, "is 1000, not divisible by", "");
     none(&sglang("v0.5.23", chunks));
-    none(&sglang("v0.5.9", &format!("{chunks} --attention-backend=flashmla")));
+    for flag in ["attention-backend", "decode-attention-backend", "prefill-attention-backend"] {
+        none(&sglang("v0.5.9", &format!("{chunks} --{flag}=flashmla")));
+    }
+    none(&sglang("v0.5.9", "--nnodes=$(NODES)"));
 
     for (version, line) in [
         ("v0.23.0", "--max-loras 4 --max-cpu-loras=4 --cpu-offload-gb=0"),
         ("v0.23.0", "--max-loras=4"),
+        ("v0.23.0", "--max-loras=4 --max-cpu-loras=2"),
+        ("v0.23.0", "--enable-lora --max-loras=4 --max-cpu-loras=0"),
+        // Before 0.28 vLLM reads no flag from `enable-chunked-prefill: false` in a file.
+        ("v0.23.0", "--enable-chunked-prefill=false --max-num-batched-tokens=1 --max-model-len=4"),
+        ("v0.11.0", "--headless --api-server-count 1"),
+        ("v0.23.0", "--headless --api-server-count $(COUNT)"),
+        ("v0.23.0", "--headless --data-parallel-external-lb --nnodes 4 --node-rank 1"),
+        ("v0.23.0", "--headless --data-parallel-rank 1"),
         ("v0.23.0", "--max-model-len -1 --gpu-memory-utilization .9 --max-num-batched-tokens 8k"),
         ("v0.15.1", "-tp 2 -dcp=4"),
         ("v0.23.0", "--headless --api-server-count 0"),
@@ -165,7 +229,7 @@ fn tables_are_read_as_a_whole() {
             let words: Vec<&str> = name.split(' ').collect();
             let known =
                 ["needs", "excludes", "at-least", "at-most", "above", "below", "divisible-by"];
-            assert!(known.contains(&words[1]) || words[1] == "different-from", "{key}: {name}");
+            assert!(words.len() > 2 && known.contains(&words[1]), "{key}: {name}");
             let flag = words[0].split('.').next().expect("a flag");
             // SGLang's flags are found by their long names.
             let is_flag = flags.contains_key(flag) || key == "sglang";

@@ -47,13 +47,13 @@ def add_release(table, version, facts):
     table["versions"].append(version)
     changes = []
 
-    # Variables get and lose choices, so that they have sections of their own.
+    # A section per variable with choices, which releases add and remove.
     variables = {section for section in {**table, **facts} if "VLLM_" in section}
     for section in sorted(variables):
         table.setdefault(section, {})
         facts.setdefault(section, {})
     for section, names in table.items():
-        if section in ("versions", "built_on", "read"):
+        if section in ("versions", "built_on", "name", "read"):
             continue
         if section not in facts:
             # Open ranges now include the new release.

@@ -3,6 +3,10 @@
 use super::spans::{Named, Release, Releases, Spans};
 use crate::diag::suggest;
 
+/// The hint of judgements that depend on a release that is not known.
+pub(super) const CHECK_VERSION: &str =
+    "check the version in the image, or use an image tag with the version";
+
 /// The kind of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -232,8 +236,7 @@ impl<'t> Judge<'t> {
                 let message = format!(
                     "the image does not name its version of {program}; only {which} have {names}"
                 );
-                let hint = "check the version in the image, or use an image tag with the version";
-                self.push(Kind::Depends, "", message, hint);
+                self.push(Kind::Depends, "", message, CHECK_VERSION);
             } else {
                 let message = format!("no release of {program} has all of {names}");
                 self.push(Kind::Ignored, "", message, "use the flags of one release");

@@ -4,14 +4,13 @@ use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::pods::{Engine, Program, is_placeholder, list, text, variable};
 
-/// Variable with which adapters are loaded by requests.
-const RUNTIME_UPDATES: &str = "VLLM_ALLOW_RUNTIME_LORA_UPDATING";
-
 /// Returns the models and adapters that an engine serves; `None` if requests or plugins may add more.
 fn served(engine: &Engine<'_>) -> Option<Vec<String>> {
     let flags = engine.known_flags()?;
-    let by_plugin = ["VLLM_PLUGINS", "VLLM_LORA_RESOLVER_CACHE_DIR", RUNTIME_UPDATES];
-    let loads = by_plugin.iter().any(|name| variable(engine.container, name).is_some());
+    // Plugins, resolvers and requests add adapters.
+    let additions =
+        ["VLLM_PLUGINS", "VLLM_LORA_RESOLVER_CACHE_DIR", "VLLM_ALLOW_RUNTIME_LORA_UPDATING"];
+    let loads = additions.iter().any(|name| variable(engine.container, name).is_some());
     if loads || !matches!(engine.program, Program::Vllm | Program::Sglang) {
         return None;
     }

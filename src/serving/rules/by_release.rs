@@ -46,7 +46,11 @@ fn report(view: &View<'_>, is_of: impl Fn(&Judged) -> bool, wanted: &[Kind], fou
         let Judged { owner, path, field, verdict, .. } = one;
         let finding = found.push(*owner, path, &verdict.message, &verdict.hint).field(field);
         match (verdict.kind, verdict.is_certain) {
-            (Kind::Refused, false) => finding.severity = Some(Severity::Warning),
+            (Kind::Refused, false) => {
+                finding.severity = Some(Severity::Warning);
+                let effect = "the program may not start, or without the setting's effect";
+                finding.why = Some((effect, "sources of the release"));
+            }
             (Kind::Ignored, certain) => {
                 let severity = if certain { Severity::Warning } else { Severity::Note };
                 finding.severity = Some(severity);

@@ -104,7 +104,7 @@ fn references(config: &Json, report: &mut Report<'_>) {
             let what = match types.get(decider) {
                 None => "which does not exist",
                 Some(kind) if plugins::is_known(kind) && !kind.ends_with("decider") => {
-                    "which is no decider"
+                    "which is not a decider"
                 }
                 Some(_) => continue,
             };

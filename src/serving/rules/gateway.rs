@@ -16,11 +16,18 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     }
     let grants = grants(view);
     for (owner, route) in view.of_kind("HTTPRoute").chain(view.of_kind("GRPCRoute")) {
-        for (index, parent) in list(route.spec(), "parentRefs").iter().enumerate() {
+        let parents = list(route.spec(), "parentRefs");
+        let mut strangers = Vec::new();
+        for (index, parent) in parents.iter().enumerate() {
             if matches!(text(parent, "kind"), "" | "Gateway") {
                 let path = format!(".spec.parentRefs[{index}]");
-                parent_of(view, route, owner, parent, &path, found);
+                strangers.extend(parent_of(view, route, owner, parent, &path, found));
             }
+        }
+        // A route with several parents has an effect with one that matches.
+        if let Some(gateway) = strangers.first().filter(|_| strangers.len() == parents.len()) {
+            let message = format!("no listener of {gateway} matches the hostnames of {route}");
+            found.push(owner, ".spec.hostnames", message, "use a host of the listener");
         }
         for (at, rule) in list(route.spec(), "rules").iter().enumerate() {
             let path = format!(".spec.rules[{at}]");
@@ -68,7 +75,9 @@ fn rule(route: &Manifest, owner: usize, rule: &Json, path: &str, found: &mut Fou
     if list(rule, "filters").iter().chain(of_backends).any(replaces)
         && (matches.len() > 1 || !matches.iter().all(is_prefix))
     {
-        let message = format!("a rule of {route} replaces a prefix, but not that of its one match");
+        let message = format!(
+            "a rule of {route} uses ReplacePrefixMatch without exactly one PathPrefix match"
+        );
         found.push(owner, path, message, "match by one path of type PathPrefix").rejected();
     }
     for (index, one) in matches.iter().enumerate() {
@@ -126,24 +135,25 @@ fn listeners(owner: usize, gateway: &Manifest, found: &mut Found) {
     }
 }
 
-fn parent_of(
-    view: &View<'_>,
+/// Checks a reference to a Gateway, and returns the Gateway if no listener matches the route's hostnames.
+fn parent_of<'a>(
+    view: &View<'a>,
     route: &Manifest,
     owner: usize,
     parent: &Json,
     path: &str,
     found: &mut Found,
-) {
+) -> Option<&'a Manifest> {
     let (name, namespace) = (text(parent, "name"), text_or(parent, "namespace", route.namespace()));
     let mut gateways = view.of_kind("Gateway").map(|(_, gateway)| gateway.name()).peekable();
     let is_open = is_placeholder(name) || is_placeholder(text(parent, "namespace"));
     if is_open || gateways.peek().is_none() {
-        return;
+        return None;
     }
     let Some((_, gateway)) = view.all_named("Gateway", name, namespace).next() else {
         let names: Vec<&str> = gateways.collect();
         if names.iter().any(|name| is_placeholder(name)) {
-            return;
+            return None;
         }
         let message = format!("{route} references Gateway/{name}, which is not in the manifests");
         let hint = suggest::hint(name, &names, "Gateways");
@@ -151,7 +161,7 @@ fn parent_of(
         // The Gateway may be in the cluster, unless the name is nearly that of another one.
         let is_near = names.contains(&name) || suggest::nearest(name, &names).is_some();
         finding.severity = (!is_near).then_some(Severity::Warning);
-        return;
+        return None;
     };
 
     let listeners = list(gateway.spec(), "listeners");
@@ -166,14 +176,14 @@ fn parent_of(
             format!("{route} references listener `{section}`, which {gateway} does not have");
         let hint = suggest::hint(section, &names, "listeners");
         found.push(owner, format!("{path}.sectionName"), message, hint);
-        return;
+        return None;
     }
     let has_port = |port: u64| named.iter().any(|one| number(one, "port") == Some(port));
     let port = number(parent, "port").filter(|port| !named.is_empty() && !has_port(*port));
     if let Some(port) = port {
         let message = format!("{route} references port {port}, which {gateway} does not have");
         found.push(owner, format!("{path}.port"), message, "use the port of a listener");
-        return;
+        return None;
     }
 
     // By default a listener accepts routes of its own namespace only.
@@ -200,10 +210,7 @@ fn parent_of(
     };
     let is_open =
         hosts.is_empty() || named.is_empty() || hosts.iter().any(|one| is_placeholder(one));
-    if !is_open && !named.iter().any(is_met) {
-        let message = format!("no listener of {gateway} has a host of {route}");
-        found.push(owner, ".spec.hostnames", message, "use a host of the listener");
-    }
+    (!is_open && !named.iter().any(is_met)).then_some(gateway)
 }
 
 fn backend_of(

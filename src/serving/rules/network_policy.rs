@@ -1,6 +1,7 @@
 //! Invariants of NetworkPolicies: the connections between Gateways, pickers and engines.
 
 use super::super::invariants::{Finding, Found};
+use super::super::picker::PICKER_PORT;
 use super::super::view::pods::{Template, all_containers, list, port_number, text, text_or};
 use super::super::view::{Manifest, Picker, View, labels_at};
 use super::picker::{behind, service_of};
@@ -238,7 +239,8 @@ fn of_picker<'v>(picker: &'v Picker<'_>) -> (End<'v>, Vec<u32>) {
     let mut others = list(picker.spec(), "containers").iter().map(|one| text(one, "image"));
     let has_proxy = others.any(|image| ["envoy", "proxy"].iter().any(|one| image.contains(one)));
     let is_called = picker.flags.has("pool-name") && !has_proxy;
-    (end, picker.flags.number("grpc-port", 9_002).filter(|_| is_called).into_iter().collect())
+    let port = picker.flags.number("grpc-port", PICKER_PORT.into());
+    (end, port.filter(|_| is_called).into_iter().collect())
 }
 
 /// Returns the Gateways of the routes to a pool; any Gateway if there are none.

@@ -1,15 +1,13 @@
 //! Invariants of endpoint pickers and their Services.
 
 use super::super::invariants::{Found, Reporter};
+use super::super::picker::{HEALTH_PORT, METRICS_PORT, PICKER_PORT};
 use super::super::view::flags::Flags;
 use super::super::view::pods::{is_placeholder, list, port_number, target_port, text};
 use super::super::view::{Manifest, Picker, View, group_of, has_labels, pairs};
 use crate::diag::Severity;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeSet;
-
-/// Default of `--grpc-port`.
-const USUAL_PORT: u32 = 9_002;
 
 /// Returns the Service that a pool references, with its manifest index.
 pub(super) fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize, &'a Manifest)> {
@@ -65,7 +63,7 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
         };
         let Some(port) = asked(pool) else {
             let message = format!("endpointPickerRef of {pool} has no port for Service/{name}");
-            found.push(message, "add `port: {number: 9002}`");
+            found.push(message, format!("add `port: {{number: {PICKER_PORT}}}`"));
             continue;
         };
 
@@ -84,7 +82,7 @@ pub(crate) fn port(view: &View<'_>, found: &mut Found) {
     for (pool, (number, service), picker) in pool_pickers(view) {
         let Some(asked) = asked(pool) else { continue };
         let Some(port) = service_port(service, asked) else { continue };
-        let Some(listens) = picker.flags.number("grpc-port", USUAL_PORT) else { continue };
+        let Some(listens) = picker.flags.number("grpc-port", PICKER_PORT.into()) else { continue };
         let target = target_port(picker.container, port);
         if target != Some(u64::from(listens)) {
             let target = target.map_or("?".to_owned(), |target| target.to_string());
@@ -248,10 +246,15 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
             found.push(message, "add `--pool-name`, or `--endpoint-selector` without a pool");
         }
 
+        let of_grpc = [("grpc-port", PICKER_PORT), ("grpc-health-port", HEALTH_PORT)];
+        let of_grpc = of_grpc.map(|(flag, usual)| flags.number(flag, usual.into()));
+        let metrics = flags.number("metrics-port", METRICS_PORT.into());
+        if let Some(metrics) = metrics.filter(|_| of_grpc.contains(&metrics)) {
+            let message = format!("`--metrics-port` of {picker} is {metrics}, a port of gRPC");
+            found.push(message, "set `--metrics-port` to another port");
+        }
         // A number that only the running pod knows leaves nothing to compare.
-        let Some(health) = flags.number("grpc-health-port", 9_003) else { continue };
-        // Both ports of the picker speak gRPC.
-        let grpc = [Some(health), flags.number("grpc-port", USUAL_PORT)];
+        let [_, Some(health)] = of_grpc else { continue };
         for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
             let at = |field: &str| picker.container.pointer(&format!("/{probe}/{field}"));
             let port = at("grpc/port").and_then(Json::as_u64);
@@ -263,11 +266,14 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
             }
 
             let port = at("httpGet/port").and_then(|port| port_number(picker.container, port));
-            let is_grpc = |port: &u64| grpc.iter().flatten().any(|p| u64::from(*p) == *port);
+            let is_grpc = |port: &u64| of_grpc.iter().flatten().any(|p| u64::from(*p) == *port);
             if let Some(port) = port.filter(is_grpc) {
                 let message =
                     format!("{probe} of {picker} sends HTTP to port {port}, which is gRPC");
-                found.push(message, "write `grpc: {port: 9003}` instead of `httpGet`");
+                found.push(
+                    message,
+                    format!("write `grpc: {{port: {health}}}` instead of `httpGet`"),
+                );
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Invariants of the servers of endpoint pickers: their ports, TLS, files and pools.
 
 use super::super::invariants::{Found, Reporter};
+use super::super::picker::METRICS_PORT;
 use super::super::view::config_map::File;
 use super::super::view::pods::{is_placeholder, list, target_port, text};
 use super::super::view::{Manifest, Picker, View};
@@ -24,7 +25,7 @@ pub(crate) fn server(view: &View<'_>, found: &mut Found) {
 /// Checks that Services target the port of a picker's metrics.
 fn ports(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
     // Only a port that is named after metrics has to lead to them.
-    let Some(metrics) = picker.flags.number("metrics-port", 9_090) else { return };
+    let Some(metrics) = picker.flags.number("metrics-port", METRICS_PORT.into()) else { return };
     for (index, service) in view.services_selecting(picker.labels(), picker.manifest) {
         for (at, port) in list(service.spec(), "ports").iter().enumerate() {
             let target = target_port(picker.container, port)

@@ -2,6 +2,7 @@
 //! ServiceAccounts.
 
 use super::super::invariants::{Found, Reporter};
+use super::super::view::config_map::File;
 use super::super::view::pods::{Template, all_containers, is_placeholder, list, text};
 use super::super::view::{Manifest, View};
 use super::pod::{Pod, is_typo, pods};
@@ -158,6 +159,18 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         unused.entry(object.kind()).or_default().push(object);
     }
 
+    for (template, engine) in view.engines() {
+        let path = engine.flags.as_ref().and_then(|flags| flags.text("config")).unwrap_or_default();
+        if let File::Missing(map) =
+            view.file(template.manifest, template.spec, engine.container, path)
+        {
+            let map = &view.manifests[map];
+            let message = format!("{map} does not have the file `{path}` of `--config`");
+            let finding = found.push(template.owner, &engine.path, message, "use one of its keys");
+            finding.why("the engine fails to start", "Kubernetes API, ConfigMaps");
+        }
+    }
+
     let mut first_keys: BTreeMap<(&str, &str, &str), &str> = BTreeMap::new();
     for ((owner, path, spec), reference) in &all {
         let PodReference { kind, name, .. } = reference;
@@ -169,7 +182,7 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
             let missing = |key: &&&str| !known.contains(*key) && !is_placeholder(key);
             // Controllers fill empty objects, and files of pickers are checked as their configurations.
             let is_open = known.is_empty() || view.picker_of(*owner).is_some();
-            for key in needed_keys(spec, reference).iter().filter(|_| !is_open).filter(missing) {
+            for key in reference.keys.iter().filter(|_| !is_open).filter(missing) {
                 let message = format!("{object} has no key `{key}`");
                 found.push(*owner, &path, message, suggest::hint(key, &known, "keys"));
             }

@@ -213,10 +213,10 @@ pub(super) const BREAKING: &[Breaking] = &[
     warns(Code::ServingPickerReplicas, "3 replicas without leader election", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-epp"), POD)["args"].as_array_mut().expect("arguments").push(json!("--ha-enable-leader-election=false"));
     }),
-    breaks(Code::ServingPickerFlags, "`--pool-name` excludes `--endpoint-selector`", MP, |all| {
+    breaks(Code::ServingPickerFlags, "`--pool-name` and `--endpoint-selector` are mutually exclusive", MP, |all| {
         engine(object(all, "Deployment", "chat-epp"), POD)["args"].as_array_mut().expect("arguments").push(json!("--endpoint-selector=app=chat"));
     }),
-    breaks(Code::ServingPickerFlags, "`--config-file` excludes `--config-text`", MP, |all| {
+    breaks(Code::ServingPickerFlags, "`--config-file` and `--config-text` are mutually exclusive", MP, |all| {
         engine(object(all, "Deployment", "chat-epp"), POD)["args"].as_array_mut().expect("arguments").push(json!("--config-text=x"));
     }),
     breaks(Code::ServingPickerFlags, "readinessProbe of Deployment/chat-epp uses port 9004, but the picker serves health checks on 9003", MP, |all| {
@@ -339,19 +339,19 @@ pub(super) const BREAKING: &[Breaking] = &[
             flag(container, text);
         }
     }),
-    breaks(Code::ServingEngineFlags, "excludes `--api-server-count`", WIDE, |all| {
+    breaks(Code::ServingEngineFlags, "and `--api-server-count` are mutually exclusive", WIDE, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER), "--api-server-count=8");
     }),
-    breaks(Code::ServingEngineFlags, "`--data-parallel-multi-port-external-lb` excludes `--data-parallel-hybrid-lb`", WIDE, |all| {
+    breaks(Code::ServingEngineFlags, "`--data-parallel-multi-port-external-lb` and `--data-parallel-hybrid-lb` are mutually exclusive", WIDE, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-prefill"), WORKER), "--data-parallel-hybrid-lb");
     }),
     breaks(Code::ServingEngineFlags, "`--data-parallel-supervisor-port` is also the port of a server", WIDE, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--data-parallel-supervisor-port=8203");
     }),
-    breaks(Code::ServingEngineFlags, "`--headless` excludes `--api-server-count`", INTERNAL, |all| {
+    breaks(Code::ServingEngineFlags, "`--headless` and `--api-server-count` are mutually exclusive", INTERNAL, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--api-server-count=8");
     }),
-    breaks(Code::ServingEngineFlags, "`--headless` excludes `--data-parallel-hybrid-lb`", HYBRID, |all| {
+    breaks(Code::ServingEngineFlags, "`--headless` and `--data-parallel-hybrid-lb` are mutually exclusive", HYBRID, |all| {
         flag(engine(object(all, "LeaderWorkerSet", "chat-decode"), WORKER), "--headless");
     }),
     breaks(Code::ServingRay, "which is not in image `vllm/vllm-openai:v0.33.0@sha256", RAY, |all| {

@@ -2,6 +2,7 @@
 
 use super::super::releases::argparse::Names;
 use super::super::releases::full_name;
+use super::pods::is_placeholder;
 use super::shell::UNKNOWN;
 use serde_json::Value as Json;
 
@@ -86,6 +87,12 @@ impl Flags {
     /// Returns the last value of a flag, which wins; `None` if unknown.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.last(name)?.filter(|value| !value.contains(UNKNOWN))
+    }
+
+    /// Returns true if not even the beginning of a flag's value is known.
+    pub(crate) fn is_unknown(&self, name: &str) -> bool {
+        let value = self.last(name).flatten().unwrap_or_default();
+        is_placeholder(&value.chars().take(2).collect::<String>())
     }
 
     /// Returns the JSON value of a flag, with `${}` for unknown text in it.

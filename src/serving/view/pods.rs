@@ -439,15 +439,15 @@ pub(crate) fn is_placeholder(text: &str) -> bool {
 
 /// Returns true if a container starts Ray.
 pub(crate) fn starts_ray(container: &Json) -> bool {
-    says_any(container, &["ray start", "--ray_cluster_size", "--ray_address"])
+    contains_any(container, &["ray start", "--ray_cluster_size", "--ray_address"])
 }
 
 /// Returns true if a container joins the Ray cluster of another one.
 pub(crate) fn joins_ray(container: &Json) -> bool {
-    says_any(container, &["ray start --address", "--ray_address"])
+    contains_any(container, &["ray start --address", "--ray_address"])
 }
 
-fn says_any(container: &Json, signs: &[&str]) -> bool {
+fn contains_any(container: &Json, signs: &[&str]) -> bool {
     words(container).iter().any(|word| signs.iter().any(|sign| word.contains(sign)))
 }
 
