@@ -137,7 +137,7 @@ impl Given<'_> {
         };
         let (first, second) = (self.number(flag, facts), self.number(other, facts));
         let (what, wanted) = match (relation, first, second) {
-            // A number of nodes: one needs no address of another one.
+            // Of numbers of nodes: one node needs no address of another.
             ("needs", one, _) if is_on(flag) && !self.has(other) && one.is_none_or(|n| n > 1.0) => {
                 let (needed, place) = match other.split_once('.') {
                     Some((flag, field)) => (format!("\"{field}\""), format!(" to `--{flag}`")),

@@ -48,7 +48,7 @@ fn report(view: &View<'_>, is_of: impl Fn(&Judged) -> bool, wanted: &[Kind], fou
         match (verdict.kind, verdict.is_certain) {
             (Kind::Refused, false) => {
                 finding.severity = Some(Severity::Warning);
-                let effect = "the program may not start, or without the setting's effect";
+                let effect = "the program may fail to start, or ignore the setting";
                 finding.why = Some((effect, "sources of the release"));
             }
             (Kind::Ignored, certain) => {
