@@ -163,6 +163,7 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
         let path = engine.flags.as_ref().and_then(|flags| flags.text("config")).unwrap_or_default();
         if let File::Missing(map) =
             view.file(template.manifest, template.spec, engine.container, path)
+            && !keys(&view.manifests[map]).is_empty()
         {
             let map = &view.manifests[map];
             let message = format!("{map} does not have the file `{path}` of `--config`");
