@@ -292,36 +292,6 @@ invariants! {
         rules::set::unread, "violations are not found";
 }
 
-/// Known failures that are not checked, each with the reason.
-pub static NOT_CHECKED: &[(&str, &str)] = &[
-    (
-        "vLLM rejects external load balancing of ranks for models without experts",
-        "manifests do not contain the model architecture; the docs of `topology` mention it",
-    ),
-    (
-        "Istio ignores pools without ENABLE_GATEWAY_API_INFERENCE_EXTENSION, and some of its \
-         releases all ports of a pool except the first (istio#57638)",
-        "it depends on istiod; the README of a chart lists it as a requirement",
-    ),
-    (
-        "with the CRDs of both groups, pickers watch objectives and rewrites of llm-d.ai only \
-         (llm-d-router#1449)",
-        "it depends on the cluster; objects of a group that the profile's picker does not watch are \
-         reported (`serving-pool-missing`)",
-    ),
-    (
-        "an upgrade of the LeaderWorkerSet chart from 0.7 to 0.8 deletes its CRD and all groups \
-         (lws#880)",
-        "it depends on the installation of LeaderWorkerSet",
-    ),
-    (
-        "host names differ in clusters with another domain than cluster.local",
-        "manifests do not contain the domain; upstream's DestinationRule has the same limitation",
-    ),
-    ("Gateways ignore the port of a route's reference to a pool", "it has no effect"),
-    ("drivers, NCCL and RDMA of nodes do not match the engine", "manifests do not describe nodes"),
-];
-
 /// Returns the place of a finding: in the manifest with this index, or at a key of bundles.toml.
 pub(super) type Placing<'p> = dyn Fn(usize, &'static str, Place) -> Place + 'p;
 
