@@ -55,7 +55,7 @@ fn filters_that_do_not_end_are_stopped() {
     // The loop is inside of a function, within one step.
     let endless = "last(range(1e12)) | true";
     let exclude = format!("exclude = ['{endless}']\n");
-    is_stopped(endless, build_within("-v 1572864 -t 3", &exclude), TIME);
+    is_stopped(endless, build_within("-v 1572864 -t 2", &exclude), TIME);
 }
 
 /// Without a limit of the shell, it takes the whole budget to see that: 10 s, and what the process has
@@ -105,7 +105,7 @@ fn patches_are_stopped_too() {
     }
 
     let patch = ".a = reduce range(60) as $i ([1]; [., .])";
-    is_stopped(patch, build_within("-v 1572864 -t 3", &patched(patch)), TIME);
+    is_stopped(patch, build_within("-v 1572864 -t 2", &patched(patch)), TIME);
 
     // The filter of a patch has a budget of its own, and is named as itself.
     let matches = "[range(1e9)] | true";

@@ -10,6 +10,7 @@ use regex::Regex;
 use serde_json::{Value as Json, json};
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
+use std::sync::LazyLock;
 
 /// Every way to be more than text: colours, titles, directions, invisible characters, line breaks,
 /// orders to runners, Markdown and HTML.
@@ -20,19 +21,27 @@ const HOSTILE: &str = "EVIL\u{1b}[8m\u{1b}]0;t\u{7}\u{8}\u{9b}31m\u{7f}\u{85}\u{
 
 const FORMATS: [&str; 4] = ["human", "json", "github", "sarif"];
 
+/// Patterns, each compiled once: without optimization that takes milliseconds.
+static HIDDEN: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--\n]").expect("a class"));
+static BRACKETS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"##[A-Za-z]*\[").expect("an order"));
+static OURS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^::(error|warning|notice) ([^:]*,)?title=([a-z-]+)::").expect("ours")
+});
+static COLOURS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new("\u{1b}\\[[0-9;]*m").expect("colours"));
+
 fn text_is_harmless(text: &str, what: &str) {
-    let hidden = Regex::new(r"[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--\n]").expect("a class");
-    if let Some(found) = hidden.find(text) {
+    if let Some(found) = HIDDEN.find(text) {
         let start = text[..found.start()].rfind('\n').map_or(0, |at| at + 1);
         let line = text[start..].lines().next().unwrap_or_default();
         panic!("{what}: {:?} in {line:?}", found.as_str());
     }
-    let brackets = Regex::new(r"##[A-Za-z]*\[").expect("an order");
-    let ours = Regex::new(r"^::(error|warning|notice) ([^:]*,)?title=([a-z-]+)::").expect("ours");
     for line in text.lines() {
-        assert!(!brackets.is_match(line), "{what}: {line}");
+        assert!(!BRACKETS.is_match(line), "{what}: {line}");
         if line.trim_start().starts_with("::") {
-            let title = ours.captures(line).map(|parts| parts[3].to_owned());
+            let title = OURS.captures(line).map(|parts| parts[3].to_owned());
             let known = title.is_some_and(|t| Code::ALL.iter().any(|code| code.as_str() == t));
             assert!(known && what.contains("github"), "{what}: {line}");
         }
@@ -46,10 +55,9 @@ fn run(case: &Case, arguments: &[&str]) -> Seen {
         arguments.iter().map(|a| a.split('\u{1b}').next().unwrap_or(a)).collect();
     let what = shown.join(" ");
     if arguments.contains(&"always") {
-        let colours = Regex::new("\u{1b}\\[[0-9;]*m").expect("colours");
         for stream in [&seen.stdout, &seen.stderr] {
             assert!(!stream.contains("\u{1b}[8m"), "{what}: {stream:?}");
-            text_is_harmless(&colours.replace_all(stream, ""), &what);
+            text_is_harmless(&COLOURS.replace_all(stream, ""), &what);
         }
         return seen;
     }

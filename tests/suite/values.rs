@@ -14,6 +14,7 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use tempfile::TempDir;
 use walkdir::WalkDir;
 
@@ -203,19 +204,31 @@ fn each_value_changes_what_is_rendered() {
     assert!(idle.is_empty(), "values that change nothing:\n{idle:#?}");
 }
 
+/// Patterns, each compiled once: without optimization that takes milliseconds.
+static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"\{\{- \$values := index \.Values((?: "(?:[^"\\]|\\.)*")+) -\}\}\n"#)
+        .expect("a pattern")
+});
+static DOTTED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\$values((?:\.\w+)+)").expect("a pattern"));
+static ACTION: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?s)\{\{-?(.*?)-?\}\}").expect("a pattern"));
+static VALUE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"\.Values((?:\.\w+)+|(?:\s+"(?:[^"\\]|\\.)*")+)"#).expect("a pattern")
+});
+static QUOTED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#""(?:[^"\\]|\\.)*""#).expect("a pattern"));
+
 /// The values that a template reads: `.Values.a.b`, `index .Values "a" "b"`, and the same of the
 /// variable that stands for a map of them.
 fn read(template: &str) -> BTreeSet<Keys> {
-    let assigned =
-        Regex::new(r#"\{\{- \$values := index \.Values((?: "(?:[^"\\]|\\.)*")+) -\}\}\n"#);
-    let assigned = assigned.expect("a pattern").captures(template);
+    let assigned = ASSIGNED.captures(template);
     let variable = assigned.as_ref().map(|found| found[1].to_owned());
     let template = &match (&assigned, &variable) {
         (Some(found), Some(keys)) => {
-            let dotted = Regex::new(r"\$values((?:\.\w+)+)").expect("a pattern");
             let rest = template.replacen(&found[0], "", 1);
             // `$values.a.b` as `.Values "map" "a" "b"`, and `index $values "a"` as `.Values "map" "a"`.
-            let rest = dotted.replace_all(&rest, |path: &regex::Captures<'_>| {
+            let rest = DOTTED.replace_all(&rest, |path: &regex::Captures<'_>| {
                 let names = path[1].split('.').skip(1).map(|name| format!(" {name:?}"));
                 format!(".Values{keys}{}", names.collect::<String>())
             });
@@ -223,21 +236,18 @@ fn read(template: &str) -> BTreeSet<Keys> {
         }
         _ => template.to_owned(),
     };
-    let action = Regex::new(r"(?s)\{\{-?(.*?)-?\}\}").expect("a pattern");
-    let value = Regex::new(r#"\.Values((?:\.\w+)+|(?:\s+"(?:[^"\\]|\\.)*")+)"#).expect("a pattern");
-    let quoted = Regex::new(r#""(?:[^"\\]|\\.)*""#).expect("a pattern");
     let mut found = BTreeSet::new();
-    for action in action.captures_iter(template) {
+    for action in ACTION.captures_iter(template) {
         assert!(
-            value.find_iter(&action[1]).count() == action[1].matches(".Values").count(),
+            VALUE.find_iter(&action[1]).count() == action[1].matches(".Values").count(),
             "{}",
             &action[1]
         );
-        for path in value.captures_iter(&action[1]) {
+        for path in VALUE.captures_iter(&action[1]) {
             let path = &path[1];
             found.insert(match path.strip_prefix('.') {
                 Some(path) => path.split('.').map(str::to_owned).collect(),
-                None => quoted
+                None => QUOTED
                     .find_iter(path)
                     .map(|text| serde_json::from_str(text.as_str()).expect("a string"))
                     .collect(),
