@@ -6,7 +6,6 @@ use super::transcript;
 use crate::support::once::install_packages;
 use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
 
 /// Runs `$COMMAND` in the system at `$SYSTEM`, with Rust from `$RUST` and this repository at `/repository`.
 /// Packages come from where this machine gets them, by the certificates that it trusts. The mounts are gone
@@ -28,23 +27,57 @@ exec chroot "$SYSTEM" /usr/bin/env --ignore-environment HOME=/root COLUMNS=100 \
   bash -c "cd /root; $COMMAND"
 "#;
 
-/// Runs a command in the system; returns what it prints to both streams.
-fn run(system: &Path, rust: &str, command: &str) -> String {
-    let start = Instant::now();
-    let command = format!("exec 2>&1; {command}");
-    let output = Command::new("unshare")
-        .args(["--mount", "bash", "-c", ENTER])
-        .env("SYSTEM", system)
-        .env("RUST", rust)
-        .env("REPOSITORY", root())
-        .env("COMMAND", &command)
-        .output()
-        .expect("unshare runs");
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "$ {command}\n{printed}{errors}");
-    println!("$ {command}\n{printed}{:?}", start.elapsed());
-    printed
+/// A session in the system; its commands with their prompts, and what they printed.
+struct Machine<'m> {
+    system: &'m Path,
+    rust: &'m str,
+    transcript: Vec<(String, String)>,
+}
+
+impl Machine<'_> {
+    /// Runs a command in a directory; returns what it prints to both streams.
+    fn run(&mut self, directory: &str, command: &str) -> String {
+        let output = Command::new("unshare")
+            .args(["--mount", "bash", "-c", ENTER])
+            .env("SYSTEM", self.system)
+            .env("RUST", self.rust)
+            .env("REPOSITORY", root())
+            .env("COMMAND", format!("exec 2>&1; cd {directory} && {command}"))
+            .output()
+            .expect("unshare runs");
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "$ {command}\n{printed}{errors}");
+        let prompt = if directory == "." { "~$" } else { &format!("~/{directory}$") };
+        self.transcript.push((format!("{prompt} {command}"), printed.clone()));
+        printed
+    }
+
+    /// Returns the transcript, in which `…` stands for what cargo says of crates and tests.
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (command, printed) in &self.transcript {
+            text += &format!("{command}\n");
+            for line in printed.lines() {
+                if !is_left_out(line) {
+                    text += &format!("{line}\n");
+                } else if !text.ends_with("…\n") {
+                    text += "…\n";
+                }
+            }
+        }
+        text
+    }
+}
+
+/// Returns true for lines of cargo about single crates and tests.
+fn is_left_out(line: &str) -> bool {
+    let left_out = ["Compiling", "Download", "Updating", "Running", "Doc-tests", "running "];
+    let line = line.trim_start();
+    line.is_empty()
+        || line.starts_with("test ") && !line.starts_with("test result: ok")
+        || line.starts_with("test result: ok. 0 ")
+        || left_out.iter().any(|start| line.starts_with(start))
 }
 
 #[test]
@@ -61,23 +94,63 @@ fn a_bare_debian_with_rust_follows_the_readme() {
     assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stdout));
     let rust = Command::new("rustc").args(["--print", "sysroot"]).output().expect("rustc runs");
     let rust = String::from_utf8(rust.stdout).expect("a path");
-    let run = |command: &str| run(&system, rust.trim(), command);
+    let mut machine = Machine { system: &system, rust: rust.trim(), transcript: Vec::new() };
 
-    // The clone is of what is committed.
-    run("git config --global --add safe.directory '*' && git clone --quiet /repository clone");
+    // The clone has what is committed; the owner of the original is another one.
+    machine.run(".", "git config --global --add safe.directory '*'");
+    machine.transcript.clear();
+    machine
+        .run(".", "git clone --quiet --config advice.detachedHead=false /repository bundle2chart");
     let page = Page::all().remove(0);
     let block = page.parts().into_iter().find_map(|part| match part {
         Part::Block(language, range) if language == "console" => page.text.get(range),
         _ => None,
     });
     for step in transcript::steps(block.expect("a block")) {
-        let printed = run(&format!("cd clone && {}", step.command));
+        let printed = machine.run("bundle2chart", &step.command);
         assert!(transcript::matches(&step.output, &printed), "{}\n{printed}", step.output);
     }
 
-    let printed = run("cd clone && time cargo test");
+    first_chart(&mut machine);
+    let printed = machine.run("bundle2chart", "time cargo test");
     for what in ["python3-pip", "docker-registry", "skopeo", "helm-"] {
         let is_said = |line: &str| line.starts_with("installed: ") && line.contains(what);
         assert!(printed.lines().any(is_said), "{what} is not said to be installed\n{printed}");
     }
+    if std::env::var_os("UPDATE").is_some() {
+        let text = PAGE.replace("TRANSCRIPT", &machine.text());
+        std::fs::write(root().join("docs/new-machine.md"), text).expect("a page");
+    }
 }
+
+/// Makes a chart in a new repository, from the images in fixtures/ instead of a registry, and upgrades it.
+fn first_chart(machine: &mut Machine<'_>) {
+    machine.run(".", "git init --quiet --initial-branch main charts");
+    machine.run(".", "ln -s /root/bundle2chart/target/release/bundle2chart /usr/local/bin/");
+    for command in [
+        "bundle2chart init",
+        "printf '\n[[mirror]]\nfrom = \"registry.example.com\"\n\
+         to = \"oci-layout:/root/bundle2chart/fixtures/registry\"\n' >> bundles.toml",
+        "bundle2chart add registry.example.com/sealing-wax/sealing-wax-operator-bundle:1.0.0",
+        "bundle2chart build",
+        "bundle2chart lock --upgrade sealing-wax-operator --to 1.1.0",
+        "bundle2chart build",
+    ] {
+        machine.run("charts", command);
+    }
+    let report = machine.run("charts", "head -n 5 out/sealing-wax-operator/1.1.0/UPGRADE.md");
+    assert!(report.contains("2 breaking"), "{report}");
+}
+
+/// The page with the transcript.
+const PAGE: &str = "\
+# A new machine
+
+Debian's base system with a compiler for C, Git, the certificates of authorities, and Rust: what the first commands of the README
+print there, and those of a first chart from the images in fixtures/; `…` stands for what cargo says of crates and tests.
+`UPDATE=1 cargo test --test suite -- --ignored debian::` installs such a system, runs the commands and writes this page; without
+`UPDATE=1` it only compares what the README shows.
+
+```text
+TRANSCRIPT```
+";
