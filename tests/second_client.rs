@@ -15,18 +15,16 @@
 #[allow(dead_code, reason = "a part is used")]
 #[path = "suite/registry/distribution.rs"]
 mod distribution;
-#[path = "support/once.rs"]
-mod once;
 #[allow(dead_code, reason = "a part is used")]
 #[path = "suite/registry/project.rs"]
 mod project;
 mod support {
     pub(crate) mod command;
     pub(crate) mod image;
+    pub(crate) mod once;
 }
 
 use distribution::Distribution;
-use once::{create_once, tools_dir};
 use project::{PASSWORD, Project, REPOSITORY, USER};
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
@@ -34,6 +32,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::command::Case;
+use support::once::{create_once, tools_dir};
 
 /// The folder of the program's package.
 fn sources() -> PathBuf {

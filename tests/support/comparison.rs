@@ -244,6 +244,7 @@ fn release_labels(object: &mut Json, expected: &[Json], used: &mut BTreeSet<&'st
     let Some(labels) = metadata.get_mut("labels").and_then(Json::as_object_mut) else { return };
     let values = [
         ("app.kubernetes.io/name", "operator"),
+        ("app.kubernetes.io/name", "operator-crds"),
         ("app.kubernetes.io/instance", RELEASE_NAME),
         ("app.kubernetes.io/managed-by", "Helm"),
     ];
