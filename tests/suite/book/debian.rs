@@ -24,7 +24,7 @@ cp "$certificates" "$SYSTEM$certificates"
 exec chroot "$SYSTEM" /usr/bin/env --ignore-environment HOME=/root COLUMNS=100 \
   PATH=/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
   SSL_CERT_FILE="$certificates" PIP_CERT="$certificates" \
-  bash -c "cd /root; $COMMAND"
+  bash -c "cd; $COMMAND"
 "#;
 
 /// A session in the system; its commands with their prompts, and what they printed.
@@ -123,11 +123,11 @@ fn a_bare_debian_with_rust_follows_the_readme() {
 /// Makes a chart in a new repository, from the images in fixtures/ instead of a registry, and upgrades it.
 fn first_chart(machine: &mut Machine<'_>) {
     machine.run(".", "git init --quiet --initial-branch main charts");
-    machine.run(".", "ln -s /root/bundle2chart/target/release/bundle2chart /usr/local/bin/");
+    machine.run(".", "ln -s ~/bundle2chart/target/release/bundle2chart /usr/local/bin/");
     for command in [
         "bundle2chart init",
         "printf '\n[[mirror]]\nfrom = \"registry.example.com\"\n\
-         to = \"oci-layout:/root/bundle2chart/fixtures/registry\"\n' >> bundles.toml",
+         to = \"oci-layout:../bundle2chart/fixtures/registry\"\n' >> bundles.toml",
         "bundle2chart add registry.example.com/sealing-wax/sealing-wax-operator-bundle:1.0.0",
         "bundle2chart build",
         "bundle2chart lock --upgrade sealing-wax-operator --to 1.1.0",
