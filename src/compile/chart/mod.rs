@@ -201,9 +201,12 @@ pub fn created_namespaces(unit: &Unit, release_namespace: &str) -> Vec<String> {
 /// Returns the charts of a unit in install order.
 pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
     let scopes = cluster_scope::scopes(&unit.objects, &description.config.scopes);
-    let first = description.bundle.and_then(|bundle| FirstResource::of(&bundle.csv, &unit.objects));
+    let is_operand = |object: &Object| object.phase == Phase::Operand;
+    // A chart of operands has the first custom resource: no example is shown.
+    let bundle = description.bundle.filter(|_| !unit.objects.iter().any(is_operand));
+    let first = bundle.and_then(|bundle| FirstResource::of(&bundle.csv, &unit.objects));
     // Operands first: a CRD among them belongs to their chart.
-    let mut operands = take(&mut unit, |object| object.phase == Phase::Operand);
+    let mut operands = take(&mut unit, is_operand);
     if let Some(operands) = &mut operands {
         operands.constraints = overlay::switch_order(&description.config.switches);
     }
@@ -225,7 +228,7 @@ pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
 
     let stubs = crds.as_ref().map(|unit| stub_names(&unit.objects)).unwrap_or_default();
     let companions = Companions {
-        first: first.as_ref().filter(|_| operands.is_none()),
+        first: first.as_ref(),
         crds: crds.as_ref().is_some_and(|unit| unit.objects.len() > stubs.len()),
         stubs: !stubs.is_empty(),
         operands: operands.is_some(),
