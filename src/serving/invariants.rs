@@ -262,6 +262,18 @@ invariants! {
         rules::pod::resources, "the API server rejects the pod";
     ServingPod Error "engine.env" "Kubernetes API"
         rules::references::references_exist, "the pod does not start";
+    ServingEngineFlags Error "engine.args" "Kubernetes API, variables in arguments"
+        rules::runtime::expanded, "the engine gets the text instead of a value";
+    ServingEngineFlags Error "engine.args" "vLLM, --lora-modules"
+        rules::adapters::forms, "the engine fails to start";
+    ServingPod Warning "engine" "Kubernetes docs, termination of pods"
+        rules::runtime::grace_period, "every rollout fails requests";
+    ServingPod Error "engine" "Kubernetes docs, volumes"
+        rules::runtime::files, "the engine does not find its files";
+    ServingDevices Error "engine.env" "CUDA, device plugins"
+        rules::runtime::visible_devices, "the engine finds no device";
+    ServingPod Error "engine" "GKE docs, Cloud Storage FUSE"
+        rules::runtime::buckets, "the pod does not start";
     ServingSelector Error "name" "Kubernetes API, Services"
         rules::selector::ports, "connections fail";
     ServingSelector Error "name" "Kubernetes API, selectors"

@@ -11,6 +11,7 @@ mod build;
 mod chart;
 
 mod engine;
+mod environment;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod invariants;
@@ -265,10 +266,12 @@ fn manifests(unit: &Unit, config: &ServingConfig) -> Vec<Manifest> {
 
 /// Checks the invariants of third-party manifests.
 pub fn check_manifests(
-    manifests: &[Manifest],
+    mut manifests: Vec<Manifest>,
     profile: &'static Profile,
     diagnostics: &mut Diagnostics,
 ) {
+    environment::resolve(&mut manifests);
+    let manifests = &manifests;
     let derived = Derived::new(manifests);
     let mut view = View::new(manifests, &derived, profile, None);
     // A chart of ours says which program is in its image; of others, only known images do.

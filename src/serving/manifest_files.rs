@@ -45,11 +45,12 @@ pub fn check_files(
     // Notes on what was not read do not count.
     let profile: &Profile = profile::named(profile).unwrap_or(profile::newest());
     let mut found = Diagnostics::new();
-    check_manifests(&manifests, profile, &mut found);
+    let objects = manifests.len();
+    check_manifests(manifests, profile, &mut found);
     let [errors, warnings] =
         [Severity::Error, Severity::Warning].map(|severity| found.count(severity));
     diagnostics.append(found);
-    Some(Checked { objects: manifests.len(), errors, warnings })
+    Some(Checked { objects, errors, warnings })
 }
 
 fn read(paths: &[String], diagnostics: &mut Diagnostics) -> Vec<Manifest> {

@@ -148,7 +148,7 @@ fn findings(objects: Vec<Json>) -> Diagnostics {
         .map(|json| Manifest { json, place: Place::file("objects.yaml") })
         .collect();
     let mut found = Diagnostics::new();
-    check_manifests(&manifests, profile::newest(), &mut found);
+    check_manifests(manifests, profile::newest(), &mut found);
     found
 }
 

@@ -11,6 +11,7 @@ use bundle2chart::diff::summary::Summary;
 use bundle2chart::diff::{self, ChangeSet, ChartFacts, Class, Options, Side, group};
 use bundle2chart::pipeline::operand::{NAMESPACE, Operands};
 use bundle2chart::source::{Access, Limits, SourceResolver};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -1007,7 +1008,7 @@ fn with_helm(case: &Case, helm: &Path, arguments: &[&str]) -> crate::support::co
 
 #[test]
 fn a_chart_cannot_put_options_on_the_command_line_of_helm() {
-    for helm in crate::support::helm::Helm::all() {
+    for helm in crate::support::helm::Helm::oldest_and_newest() {
         let case = Case::new();
         foreign_chart(&case, "good", "name: good");
         for name in [
@@ -1058,7 +1059,7 @@ fn a_chart_reaches_no_network_and_no_file() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.set_nonblocking(true).expect("a listener");
     let address = listener.local_addr().expect("an address");
-    for helm in crate::support::helm::Helm::all() {
+    for helm in crate::support::helm::Helm::oldest_and_newest() {
         let case = Case::new();
         case.write("secret.json", "{\"type\": \"object\", \"required\": [\"hunter2\"]}");
         let secret = case.path("secret.json");
@@ -1100,7 +1101,7 @@ fn a_chart_reaches_no_network_and_no_file() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_chart_cannot_fill_the_memory() {
-    for helm in crate::support::helm::Helm::all() {
+    for helm in crate::support::helm::Helm::oldest_and_newest() {
         let case = Case::new();
         foreign_chart(&case, "a", "name: a");
         foreign_chart(&case, "b", "name: b");
@@ -1171,8 +1172,8 @@ fn a_grandchild_of_helm_that_holds_its_output_is_not_waited_for() {
 
 #[test]
 fn helm_ends_with_the_program_that_started_it() {
-    // Not -INT, which programs that a shell starts in the background ignore.
-    for signal in ["-KILL", "-TERM"] {
+    // Not INT, which programs that a shell starts in the background ignore.
+    for signal in [Signal::KILL, Signal::TERM] {
         let case = Case::new();
         foreign_chart(&case, "a", "name: a");
         let pids = case.path("pids");
@@ -1191,13 +1192,12 @@ fn helm_ends_with_the_program_that_started_it() {
         let wait = |done: &dyn Fn() -> bool, what: &str| {
             let begun = std::time::Instant::now();
             while !done() {
-                assert!(begun.elapsed().as_secs() < 60, "{signal}: {what}");
+                assert!(begun.elapsed().as_secs() < 60, "{signal:?}: {what}");
                 std::thread::sleep(std::time::Duration::from_millis(10));
             }
         };
         wait(&|| pids.is_file() && case.read("pids").ends_with('\n'), "helm does not start");
-        let status = Command::new("kill").args([signal, &child.id().to_string()]).status();
-        assert!(status.expect("kill").success());
+        kill_process(Pid::from_child(&child), signal).expect("it runs");
         child.wait().expect("the end");
         for pid in case.read("pids").split_whitespace() {
             wait(&|| !is_alive(pid), "helm lives on");

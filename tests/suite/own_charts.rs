@@ -130,10 +130,10 @@ fn manifests_and_vendored_files_become_charts() {
 }
 
 #[test]
-fn every_helm_renders_them() {
+fn helm_renders_them() {
     let case = case();
     case.run(&["build"]);
-    for helm in Helm::all() {
+    for helm in Helm::oldest_and_newest() {
         for chart in ["database/1.0.0", "gadget-crds/2.1.0"] {
             let path = case.path(&format!("out/{chart}"));
             helm.lint(&path, &[]).expect_success();

@@ -245,6 +245,30 @@ fn a_release_needs_a_green_ci() {
     }
 }
 
+/// Clippy checks what this program calls of the standard library (`incompatible_msrv`).
+#[test]
+fn no_dependency_needs_a_newer_compiler_than_cargo_toml_states() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--locked", "--format-version", "1"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    let minor = |package: &Value| -> Option<u32> {
+        package["rust_version"].as_str()?.split('.').nth(1)?.parse().ok()
+    };
+    let own = packages.iter().find(|package| package["name"] == "bundle2chart").and_then(minor);
+
+    let newer: Vec<&Value> = packages
+        .iter()
+        .filter(|package| minor(package) > own)
+        .map(|package| &package["name"])
+        .collect();
+    assert!(own.is_some() && packages.len() > 100);
+    assert_eq!(newer, Vec::<&Value>::new());
+}
+
 #[test]
 fn licenses_of_all_crates_are_listed_with_their_texts() {
     let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);

@@ -1,5 +1,5 @@
-//! Charts of models: they lint and render in every Helm, to exactly the objects that were compiled;
-//! the real CRDs take these objects; and what was committed is what is compiled.
+//! Charts of models: they lint and render in the oldest and the newest Helm, to exactly the objects that
+//! were compiled; the real CRDs take these objects; and what was committed is what is compiled.
 
 use crate::support::crd_schemas::CrdSchemas;
 use crate::support::helm::Helm;
@@ -164,7 +164,7 @@ fn objects(config: &ServingConfig, namespace: &str) -> Vec<Json> {
 
 fn check(manifests: &[Manifest], profile: &'static Profile) -> Diagnostics {
     let mut found = Diagnostics::new();
-    serving::check_manifests(manifests, profile, &mut found);
+    serving::check_manifests(manifests.to_vec(), profile, &mut found);
     found
 }
 
@@ -228,14 +228,14 @@ fn the_other_examples_keep_their_bytes() {
 }
 
 #[test]
-fn every_helm_takes_the_charts() {
+fn helm_takes_the_charts() {
     let out = tempfile::tempdir().expect("a folder");
     let configs = all();
     let folders = write(&configs, out.path());
     for config in &configs {
         Helm::newest().lint(&folders[&config.name], &["--kube-version", "1.35.0"]).expect_success();
     }
-    for helm in Helm::all() {
+    for helm in Helm::oldest_and_newest() {
         for config in &configs {
             let folder = &folders[&config.name];
             let more = ["--kube-version", "1.35.0"];

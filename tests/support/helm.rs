@@ -113,6 +113,13 @@ impl Helm {
         PINS.iter().map(|pin| Helm::ready(&tools, pin)).collect()
     }
 
+    /// The newest and the oldest pinned version, for what takes long: tests/api_server installs with
+    /// all.
+    pub(crate) fn oldest_and_newest() -> [Helm; 2] {
+        let tools = tools_dir();
+        [&PINS[0], &PINS[PINS.len() - 1]].map(|pin| Helm::ready(&tools, pin))
+    }
+
     /// The newest pinned version.
     pub(crate) fn newest() -> Helm {
         Helm::ready(&tools_dir(), &PINS[0])

@@ -28,6 +28,6 @@ pub fn run(data: &[u8]) {
     bounded(128, || {
         let mut diagnostics = Diagnostics::new();
         serving::is_about_serving(&manifests);
-        serving::check_manifests(&manifests, profile::newest(), &mut diagnostics);
+        serving::check_manifests(manifests, profile::newest(), &mut diagnostics);
     });
 }

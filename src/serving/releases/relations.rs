@@ -113,9 +113,11 @@ impl Given<'_> {
 
     fn applies(&self, facts: &Relation) -> bool {
         let is_one_of = |(name, values): (&String, &Vec<String>), of_unknown: bool| {
-            let value = self.value(name).unwrap_or_default();
-            let value = value.as_str().unwrap_or_default();
-            let is_known = |known: &String| value == known || known == "*" && self.has(name);
+            let value = match self.value(name) {
+                Some(Json::String(text)) => text,
+                value => value.map(|value| value.to_string()).unwrap_or_default(),
+            };
+            let is_known = |known: &String| value == *known || known == "*" && self.has(name);
             if self.is_unknown(name) { of_unknown } else { values.iter().any(is_known) }
         };
         facts.only.iter().all(|entry| is_one_of(entry, false))

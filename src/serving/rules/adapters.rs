@@ -2,7 +2,7 @@
 
 use super::super::invariants::Found;
 use super::super::view::View;
-use super::super::view::pods::{Engine, Program, is_placeholder, list, text, variable};
+use super::super::view::pods::{Engine, Program, Template, is_placeholder, list, text, variable};
 
 /// Returns the models and adapters that an engine serves; `None` if requests or plugins may add more.
 fn served(engine: &Engine<'_>) -> Option<Vec<String>> {
@@ -31,6 +31,23 @@ fn served(engine: &Engine<'_>) -> Option<Vec<String>> {
     }
     let unknown = names.is_empty() || names.iter().any(|name| is_placeholder(name));
     (!unknown).then_some(names)
+}
+
+/// Checks that vLLM can read its adapters: each is `NAME=PATH`, or a JSON map.
+pub(crate) fn forms(view: &View<'_>, found: &mut Found) {
+    let of_vllm = |(template, engine): &(&Template<'_>, &Engine<'_>)| {
+        engine.program == Program::Vllm && !template.completed
+    };
+    for (template, engine) in view.engines().filter(of_vllm) {
+        let items = engine.known_flags().map(|flags| flags.all("lora-modules"));
+        for item in items.into_iter().flatten() {
+            if !item.contains(['=', '{']) && !is_placeholder(item) {
+                let message = format!("`{item}` of `--lora-modules` has no path");
+                let hint = "write NAME=PATH";
+                found.push(template.owner, &engine.path, message, hint);
+            }
+        }
+    }
 }
 
 /// Checks that pods serve the targets of model rewrites.

@@ -1,7 +1,7 @@
 //! Invariants of autoscalers, disruption budgets and Istio DestinationRules.
 
 use super::super::invariants::Found;
-use super::super::view::pods::{Part, Template, is_placeholder, text, text_or};
+use super::super::view::pods::{Part, Template, is_placeholder, list, text, text_or};
 use super::super::view::{Manifest, View, group_of};
 use crate::diag::{Code, Severity};
 use serde_json::Value as Json;
@@ -24,6 +24,17 @@ fn bounds(view: &View<'_>, found: &mut Found) {
             let message = format!("{object} has at least {least} and at most {most} replicas");
             let hint = "raise the maximum, or lower the minimum";
             found.push(owner, pointer.replace('/', "."), message, hint);
+        }
+
+        // Kubernetes API, validateHorizontalPodAutoscalerSpec.
+        let metrics = list(spec, "metrics");
+        let counts_requests =
+            metrics.iter().any(|metric| matches!(text(metric, "type"), "Object" | "External"));
+        if object.kind() == SCALERS[0] && least == Some(0) && !counts_requests {
+            let message =
+                format!("{object} has no metric from outside of the pods, which 0 pods need");
+            let hint = "write `minReplicas: 1`, or add a metric of type `Object` or `External`";
+            found.push(owner, ".spec.minReplicas", message, hint);
         }
     }
 }

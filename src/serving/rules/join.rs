@@ -47,10 +47,27 @@ pub(super) fn leader_of<'v, 'a>(
     })
 }
 
+/// Checks that leader and worker of SGLang meet at one port.
+fn rendezvous(leader: &Template<'_>, worker: &Template<'_>, found: &mut Found) {
+    let port = |template: &Template<'_>| {
+        let engine = template.engine.as_ref().filter(|one| one.program == Program::Sglang)?;
+        let address = engine.known_flags()?.text("dist-init-addr")?;
+        address.rsplit_once(':')?.1.parse::<u16>().ok()
+    };
+    if let (Some(first), Some(other)) = (port(leader), port(worker))
+        && first != other
+    {
+        let message =
+            format!("`--dist-init-addr` of the leader has port {first}, of workers {other}");
+        found.push(worker.owner, &worker.spec_path, message, "write one port in both");
+    }
+}
+
 /// Checks that pods of a group have the leader's address and the right ranks.
 pub(crate) fn join(view: &View<'_>, found: &mut Found) {
     for worker in view.templates.iter().filter(|template| template.part == Part::Worker) {
         let Some(leader) = leader_of(view, worker) else { continue };
+        rendezvous(leader, worker, found);
         let (Some((first, leads)), Some((other, works))) = (vllm(leader), vllm(worker)) else {
             continue;
         };

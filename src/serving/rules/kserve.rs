@@ -50,7 +50,17 @@ pub(crate) fn model(view: &View<'_>, found: &mut Found) {
         let Some(model) = spec.get("model").filter(|_| initializer != Some(false)) else {
             continue;
         };
-        let adapters = model.get("lora").map_or(&[][..], |lora| list(lora, "adapters"));
+        let lora = model.get("lora").unwrap_or(&Json::Null);
+        let adapters = list(lora, "adapters");
+        let number = |key: &str| lora.get(key).and_then(Json::as_u64);
+        // KServe takes the number of adapters by default, and vLLM refuses the result.
+        let most = number("maxAdapters").unwrap_or(adapters.len() as u64);
+        if let Some(cached) = number("maxCpuAdapters").filter(|cached| *cached < most) {
+            let message =
+                format!("`maxCpuAdapters` is {cached}, less than {most} adapters on devices");
+            let finding = found.push(owner, ".spec.model.lora", message, "raise it");
+            finding.why("the engine fails to start", "vLLM, LoRAConfig");
+        }
         let of_adapters = adapters.iter().enumerate().map(|(index, adapter)| {
             (adapter, format!(".spec.model.lora.adapters[{index}].uri"), ADAPTER_SCHEMES)
         });

@@ -19,6 +19,7 @@ pub(super) mod prefix_cache;
 pub(super) mod probe;
 pub(super) mod program;
 pub(super) mod references;
+pub(super) mod runtime;
 pub(super) mod selector;
 pub(super) mod set;
 pub(super) mod transfer;

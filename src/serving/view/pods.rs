@@ -185,12 +185,10 @@ pub(crate) fn commands(
     let variables = variables(container, part, size, budget);
     let all = words(container);
     let replaced = |word: &String| substituted(word, &variables, budget, as_unknown);
-    let program = all.first().map(|word| word.rsplit('/').next().unwrap_or(word));
-    let is_shell = program.is_some_and(|name| matches!(name, "sh" | "bash" | "ash" | "dash"));
     // `-c`, also behind other letters: `-ec`, `-lc`.
     let script = all.iter().position(|word| word.starts_with('-') && word.ends_with('c'));
 
-    let commands = match (is_shell, script) {
+    let commands = match (is_shell(&all), script) {
         (true, Some(at)) => {
             // Kubernetes leaves unknown names to the shell, to which they are commands.
             let script = all.get(at + 1).map_or("", String::as_str);
@@ -202,6 +200,12 @@ pub(crate) fn commands(
         _ => vec![all.iter().map(replaced).map(without_placeholders).collect()],
     };
     (!budget.is_over()).then_some(commands)
+}
+
+/// Returns true if a command starts a shell.
+pub(crate) fn is_shell(words: &[String]) -> bool {
+    let program = words.first().map(|word| word.rsplit('/').next().unwrap_or(word));
+    program.is_some_and(|name| matches!(name, "sh" | "bash" | "ash" | "dash"))
 }
 
 /// Replaces `${NAME}`, which Kubernetes does not expand and another tool was to replace, by unknown

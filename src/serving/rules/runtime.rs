@@ -1,0 +1,146 @@
+//! Invariants of pods that start and stop: variables, hooks, files, devices and storage drivers.
+
+use super::super::invariants::Found;
+use super::super::view::View;
+use super::super::view::config_map::is_inside;
+use super::super::view::pods::{
+    Part, Template, Variable, accelerators, is_shell, list, text, variable, words,
+};
+use serde_json::Value as Json;
+
+/// Checks that the arguments of engines name variables of their containers. Kubernetes leaves `$(NAME)`
+/// as it is where there is no such variable.
+pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
+    for (template, engine) in view.engines().filter(|(template, _)| !template.completed) {
+        let container = engine.container;
+        let words = words(container);
+        let sets_more = !list(container, "envFrom").is_empty() || is_shell(&words);
+        for (word, name) in words.iter().filter(|_| !sets_more).flat_map(|word| names(word)) {
+            // The kubelet sets those of Services, controllers those of groups.
+            let is_of_service = ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"];
+            let is_set = is_of_service.iter().any(|end| name.ends_with(end))
+                || template.part != Part::Single && name.starts_with("LWS_")
+                || variable(container, name).is_some_and(|value| value != Variable::Unknown)
+                || list(container, "env").iter().any(|env| text(env, "name") == name);
+            if !is_set {
+                let message =
+                    format!("`{word}` stays as it is: the container has no variable `{name}`");
+                found.push(
+                    template.owner,
+                    &engine.path,
+                    message,
+                    "add it to `env`, or fix its name",
+                );
+            }
+        }
+    }
+}
+
+/// Returns the variables that Kubernetes expands in a word, with the word.
+fn names(word: &str) -> Vec<(&str, &str)> {
+    let is_name = |name: &&str| {
+        name.starts_with(|c: char| c.is_ascii_uppercase())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    // `$$(NAME)` is the text `$(NAME)`.
+    let starts = word.match_indices("$(").filter(|(at, _)| !word[..*at].ends_with('$'));
+    let inner = starts.filter_map(|(at, _)| word[at + 2..].split_once(')'));
+    inner.map(|(name, _)| name).filter(is_name).map(|name| (word, name)).collect()
+}
+
+/// Checks that the hook before the end of a container leaves time for the requests that it serves.
+pub(crate) fn grace_period(view: &View<'_>, found: &mut Found) {
+    for (template, engine) in view.engines() {
+        let period = template.spec.get("terminationGracePeriodSeconds");
+        let period = period.map_or(Some(30), Json::as_u64);
+        let Some(hook) = engine.container.pointer("/lifecycle/preStop") else { continue };
+        if let (Some(sleep), Some(period)) = (seconds(hook), period)
+            && sleep >= period
+        {
+            let message = format!(
+                "the hook sleeps {sleep} s of a grace period of {period} s, so that requests are cut off"
+            );
+            let hint = "raise `terminationGracePeriodSeconds` by the time that requests take";
+            let path = format!("{}.lifecycle.preStop", engine.path);
+            found.push(template.owner, path, message, hint);
+        }
+    }
+}
+
+/// Returns how long a hook sleeps.
+fn seconds(hook: &Json) -> Option<u64> {
+    if let Some(seconds) = hook.pointer("/sleep/seconds") {
+        return seconds.as_u64();
+    }
+    let command = list(hook.get("exec")?, "command").iter().filter_map(Json::as_str);
+    let words: Vec<&str> = command.flat_map(str::split_whitespace).collect();
+    let at = words.iter().position(|word| *word == "sleep")?;
+    words.get(at + 1)?.trim_end_matches([';', 's']).parse().ok()
+}
+
+/// Checks that a container that serves files has the volume that an init container wrote them to.
+pub(crate) fn files(view: &View<'_>, found: &mut Found) {
+    for (template, engine) in view.engines() {
+        let Some(flags) = engine.known_flags() else { continue };
+        let adapters = flags.all("lora-modules").into_iter().chain(flags.all("lora-paths"));
+        let adapters = adapters.map(|item| item.split_once('=').map_or(item, |(_, path)| path));
+        for path in adapters.chain(engine.model.as_deref()).filter(|path| path.starts_with('/')) {
+            let mounts = |container: &Json| {
+                let mounts = list(container, "volumeMounts").iter();
+                mounts.clone().any(|mount| is_inside(path, text(mount, "mountPath")))
+            };
+            let mut inits = list(template.spec, "initContainers").iter();
+            if let Some(init) =
+                inits.find(|init| mounts(init)).filter(|_| !mounts(engine.container))
+            {
+                let name = text(init, "name");
+                let message = format!("`{path}` is on a volume of init container `{name}` only");
+                found.push(template.owner, &engine.path, message, "mount the volume at this path");
+            }
+        }
+    }
+}
+
+/// Checks that the engine sees the devices of its container, which are numbered from 0.
+pub(crate) fn visible_devices(view: &View<'_>, found: &mut Found) {
+    for (template, engine) in view.engines() {
+        let Some(("nvidia.com/gpu", count)) = accelerators(engine.container) else { continue };
+        let visible = variable(engine.container, "CUDA_VISIBLE_DEVICES");
+        let Some(Variable::Text(visible)) = visible else { continue };
+        let numbers = visible.split(',').filter_map(|number| number.trim().parse::<u32>().ok());
+        for number in numbers.filter(|number| *number >= count && count > 0) {
+            let message = format!(
+                "`CUDA_VISIBLE_DEVICES` names device {number}, but the container has {count}, numbered from 0"
+            );
+            found.push(
+                template.owner,
+                format!("{}.env", engine.path),
+                message,
+                "remove the variable",
+            );
+        }
+    }
+}
+
+/// Checks that GKE adds the container that mounts buckets (GKE docs, Cloud Storage FUSE).
+pub(crate) fn buckets(view: &View<'_>, found: &mut Found) {
+    const KEY: &str = "gke-gcsfuse/volumes";
+    for template in view.templates.iter().filter(|template| !template.completed) {
+        let volumes = list(template.spec, "volumes").iter();
+        let mut drivers = volumes.filter_map(|volume| volume.pointer("/csi/driver"));
+        let annotation = annotations(template).and_then(|all| all.get(KEY)?.as_str());
+        if drivers.any(|driver| driver == "gcsfuse.csi.storage.gke.io")
+            && annotation != Some("true")
+        {
+            let message =
+                format!("{template} mounts a bucket without the annotation `{KEY}: \"true\"`");
+            let path = format!("{}.metadata.annotations", template.path);
+            found.push(template.owner, path, message, "add it to the pods");
+        }
+    }
+}
+
+fn annotations<'v>(template: &Template<'v>) -> Option<&'v Json> {
+    let pointer = template.path.replace(['.', '['], "/").replace(']', "");
+    template.manifest.json.pointer(&pointer)?.pointer("/metadata/annotations")
+}
