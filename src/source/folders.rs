@@ -29,15 +29,7 @@ pub(super) struct Folders {
 impl Folders {
     /// Reads the labels; returns an error for an invalid path.
     pub(super) fn from_labels(labels: &BTreeMap<String, String>) -> Result<Self, Fatal> {
-        let read = |key: &str| {
-            labels
-                .get(key)
-                .map(|value| {
-                    folder_name(value)
-                        .ok_or_else(|| bad_name(Place::default(), "the label", key, value))
-                })
-                .transpose()
-        };
+        let read = |key: &str| named(Place::default(), "the label", key, labels.get(key));
         Ok(Folders { manifests: read(MANIFESTS_KEY)?, metadata: read(METADATA_KEY)? })
     }
 
@@ -95,19 +87,12 @@ impl Folders {
     ) -> Result<Decided, Fatal> {
         let (metadata, text) = self.annotations(tree);
         let file = format!("{metadata}/{ANNOTATIONS_FILE}");
-        let named = text.map(annotated).unwrap_or_default();
+        let annotated = text.map(annotated).unwrap_or_default();
         let read = |key: &str, value: &Option<String>| {
-            value
-                .as_ref()
-                .map(|value| {
-                    folder_name(value).ok_or_else(|| {
-                        bad_name(Place::file(file.clone()), "the annotation", key, value)
-                    })
-                })
-                .transpose()
+            named(Place::file(&file), "the annotation", key, value.as_ref())
         };
-        let manifests = read(MANIFESTS_KEY, &named.manifests)?;
-        let metadata_named = read(METADATA_KEY, &named.metadata)?;
+        let manifests = read(MANIFESTS_KEY, &annotated.manifests)?;
+        let metadata_named = read(METADATA_KEY, &annotated.metadata)?;
         if let (Some(annotated), Some(labelled)) = (&manifests, &self.manifests)
             && annotated != labelled
         {
@@ -193,11 +178,7 @@ impl Decided {
             manifests_dir: self.manifests,
             metadata_dir: self.metadata,
             labels: labels.clone(),
-            image: None,
-            reference: None,
-            catalog: None,
-            edges: None,
-            overlays: Vec::new(),
+            ..BundleFiles::default()
         })
     }
 
@@ -237,11 +218,20 @@ fn folder_name(value: &str) -> Option<String> {
     (!climbs && !path.is_empty() && !path.contains(char::is_control)).then_some(path)
 }
 
-fn bad_name(place: Place, what: &str, key: &str, value: &str) -> Fatal {
+/// Returns the directory that a label or an annotation names.
+fn named(
+    place: Place,
+    what: &str,
+    key: &str,
+    value: Option<&String>,
+) -> Result<Option<String>, Fatal> {
+    let Some(value) = value else { return Ok(None) };
+    if let Some(folder) = folder_name(value) {
+        return Ok(Some(folder));
+    }
     let value: String = value.chars().take(200).collect();
     let message = format!("{what} `{key}` is not a directory in the bundle: {value:?}");
-    let hint = "use `manifests/` or `metadata/`";
-    Diagnostic::error(Code::UnexpectedEntry, message).at(place).hint(hint).into()
+    Err(failure(Code::UnexpectedEntry, message, "use `manifests/` or `metadata/`").at(place).into())
 }
 
 /// The values of the two keys in annotations.yaml.
