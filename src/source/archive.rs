@@ -3,6 +3,7 @@
 use super::compression::Decoder;
 use super::digest::Hasher;
 use super::limits::{Limits, exceeded, in_bytes};
+use oci_spec::image::Digest;
 use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
@@ -113,7 +114,7 @@ impl<R: Read> Expanded<R> {
     }
 
     /// Returns the stored stream and the digest of the expanded one.
-    pub(super) fn into_parts(self) -> (R, Option<String>) {
+    pub(super) fn into_parts(self) -> (R, Option<Digest>) {
         (self.decoder.into_inner().inner, self.hasher.map(Hasher::finish))
     }
 }

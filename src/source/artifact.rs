@@ -2,23 +2,24 @@
 
 pub(super) mod attachment;
 
+use super::digest::descriptor_of;
 use super::image::{self, Document, read_document};
 use super::reference::Reference;
 use super::resolver::{Located, SourceResolver};
-use super::{digest_of, failure, unreadable};
+use super::{failure, unreadable};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
-use oci_spec::image::{Descriptor, Digest, MediaType};
+use oci_spec::image::{Descriptor, MediaType};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
-use std::str::FromStr as _;
 
 /// An artifact with one layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OciArtifact {
     config: Blob,
     layer: Blob,
+    descriptor: Descriptor,
     /// The manifest.
     pub manifest: Vec<u8>,
     /// Digest of the manifest.
@@ -27,20 +28,13 @@ pub struct OciArtifact {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Blob {
-    media_type: String,
+    descriptor: Descriptor,
     content: Vec<u8>,
-    digest: String,
 }
 
 impl Blob {
     fn new((media_type, content): (&str, Vec<u8>)) -> Self {
-        let digest = digest_of(&content);
-        Blob { media_type: media_type.to_owned(), content, digest }
-    }
-
-    fn to_json(&self) -> Json {
-        let Blob { media_type, content, digest } = self;
-        json!({ "mediaType": media_type, "digest": digest, "size": content.len() })
+        Blob { descriptor: descriptor_of(MediaType::from(media_type), &content), content }
     }
 }
 
@@ -62,29 +56,22 @@ impl OciArtifact {
             "schemaVersion": 2,
             "mediaType": MediaType::ImageManifest.to_string(),
             "artifactType": artifact_type,
-            "config": config.to_json(),
-            "layers": [layer.to_json()],
+            "config": config.descriptor,
+            "layers": [layer.descriptor],
         });
         if let (Json::Object(manifest), Json::Object(more)) = (&mut manifest, more) {
             manifest.extend(more);
             manifest.retain(|_, value| !value.is_null());
         }
         let manifest = manifest.to_string().into_bytes();
-        OciArtifact { config, layer, digest: digest_of(&manifest), manifest }
-    }
-
-    /// Returns the descriptor of the manifest, which other manifests have.
-    fn to_json(&self) -> Json {
-        json!({
-            "mediaType": MediaType::ImageManifest.to_string(),
-            "digest": self.digest,
-            "size": self.manifest.len(),
-        })
+        let descriptor = descriptor_of(MediaType::ImageManifest, &manifest);
+        let digest = descriptor.digest().to_string();
+        OciArtifact { config, layer, descriptor, manifest, digest }
     }
 
     /// Returns the digest of the layer.
     pub fn layer_digest(&self) -> &str {
-        &self.layer.digest
+        self.layer.descriptor.digest().as_ref()
     }
 }
 
@@ -128,12 +115,9 @@ impl SourceResolver {
         let repository = self.client()?.repository(name, &self.limits)?;
         // Before the manifest: a registry may refuse one whose blobs it does not have.
         for blob in [&artifact.layer, &artifact.config] {
-            let descriptor = descriptor(&blob.media_type, &blob.content, &blob.digest)?;
-            repository.push_blob(&descriptor, || in_file(&blob.content))?;
+            repository.push_blob(&blob.descriptor, || in_file(&blob.content))?;
         }
-        let manifest = MediaType::ImageManifest.to_string();
-        let descriptor = descriptor(&manifest, &artifact.manifest, &artifact.digest)?;
-        repository.push_manifest(&descriptor, tag, &artifact.manifest)
+        repository.push_manifest(&artifact.descriptor, tag, &artifact.manifest)
     }
 
     /// Returns the repository and the tag to push to.
@@ -196,29 +180,11 @@ impl SourceResolver {
 
             blobs.prepare(&[(*layer).clone()])?;
             let mut content = Vec::new();
-            let name = format!("the blob {}", layer.digest());
-            image::copy(blobs.as_ref(), layer, &name, &mut content)?;
+            image::copy(blobs.as_ref(), layer, &mut content)?;
             Ok(PulledArtifact { digest: root.digest().to_string(), layer: content })
         });
         diagnostics.report(pulled)
     }
-}
-
-/// Returns the descriptor of a blob.
-pub(super) fn descriptor(
-    media_type: &str,
-    content: &[u8],
-    digest: &str,
-) -> Result<Descriptor, Fatal> {
-    let digest = parsed(digest)?;
-    Ok(Descriptor::new(MediaType::from(media_type), content.len() as u64, digest))
-}
-
-fn parsed(digest: &str) -> Result<Digest, Fatal> {
-    Digest::from_str(digest).map_err(|error| {
-        let message = format!("cannot compute the digest: {error}");
-        Diagnostic::error(Code::BlobMismatch, message).into()
-    })
 }
 
 /// Returns a temporary file with the content, at its start.

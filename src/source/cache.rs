@@ -4,7 +4,7 @@
 //! A blob appears under its name only when it is whole and its digest right; what is read back is
 //! checked again, and dropped when it is damaged. Several processes may use a cache at once.
 
-use super::digest::{Hasher, read_through};
+use super::digest::{CheckedBlob, Hasher};
 use super::failure;
 use crate::diag::{Code, Fatal};
 use crate::regular_file;
@@ -59,10 +59,8 @@ impl Cache {
         // Hashing a blob takes long, and other threads need the list meanwhile.
         drop(known);
         if !is_sound {
-            let mut hasher = Hasher::like(digest)?;
-            read_through(&mut file, |bytes| hasher.update(bytes))
-                .map_err(|error| unusable(&path, &error))?;
-            if hasher.finish() != digest.as_ref() {
+            let found = CheckedBlob::new(&mut file, digest, size)?.finish();
+            if found.map_err(|error| unusable(&path, &error))?.is_err() {
                 // Another process may have removed it already.
                 let _ = fs::remove_file(&path);
                 return Ok(None);
@@ -175,9 +173,9 @@ impl Partial<'_> {
     }
 
     /// Moves the blob to its final name if its digest is right, else returns the actual digest.
-    pub(super) fn commit(self) -> Result<Result<(), String>, Fatal> {
+    pub(super) fn commit(self) -> Result<Result<(), Digest>, Fatal> {
         let found = self.hasher.finish();
-        if found != self.digest.as_ref() {
+        if found != self.digest {
             return Ok(Err(found));
         }
         let path = self.cache.path(&self.digest);
@@ -207,7 +205,7 @@ mod tests {
         let any = Digest::from_str(&format!("sha256:{}", "0".repeat(64))).unwrap();
         let mut hasher = Hasher::like(&any).unwrap();
         hasher.update(bytes);
-        Digest::from_str(&hasher.finish()).unwrap()
+        hasher.finish()
     }
 
     fn files(folder: &Path) -> usize {
@@ -226,7 +224,7 @@ mod tests {
         partial.write(b"hell").unwrap();
         assert_eq!(partial.size(), 4);
         assert!(cache.open(&digest, 9).unwrap().is_none());
-        assert_eq!(partial.commit().unwrap().unwrap_err(), digest_of(b"hell").to_string());
+        assert_eq!(partial.commit().unwrap().unwrap_err(), digest_of(b"hell"));
         assert_eq!(files(folder.path()), 0);
 
         let mut partial = cache.begin(&digest).unwrap();

@@ -2,7 +2,7 @@
 
 use super::failure;
 use crate::diag::{Code, Fatal};
-use oci_spec::image::{Digest, DigestAlgorithm};
+use oci_spec::image::{Descriptor, Digest, DigestAlgorithm, MediaType};
 use sha2::digest::DynDigest;
 use sha2::{Digest as _, Sha256, Sha512};
 use std::fmt::Write as _;
@@ -41,9 +41,11 @@ impl Hasher {
         self.state.update(bytes);
     }
 
-    /// Returns the digest of the content, with its algorithm.
-    pub(super) fn finish(self) -> String {
-        format!("{}:{}", self.algorithm, hexadecimal(&self.state.finalize()))
+    /// Returns the digest of the content.
+    pub(super) fn finish(self) -> Digest {
+        let text = format!("{}:{}", self.algorithm, hexadecimal(&self.state.finalize()));
+        Digest::try_from(text)
+            .unwrap_or_else(|_| unreachable!("a registered algorithm and its hash"))
     }
 }
 
@@ -78,6 +80,13 @@ pub fn digest_of(content: &[u8]) -> String {
     format!("sha256:{}", sha256(content))
 }
 
+/// Returns the descriptor of a blob with this content.
+pub(super) fn descriptor_of(media_type: MediaType, content: &[u8]) -> Descriptor {
+    let mut hasher = Hasher::sha256();
+    hasher.update(content);
+    Descriptor::new(media_type, content.len() as u64, hasher.finish())
+}
+
 /// Spells bytes in lower-case hexadecimal.
 pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
@@ -95,7 +104,7 @@ pub fn digest_of_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> String 
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part);
     }
-    hasher.finish()
+    hasher.finish().to_string()
 }
 
 /// The difference between a blob and its descriptor.
@@ -106,7 +115,7 @@ pub(super) enum Mismatch {
     /// The blob is longer than the descriptor says; the rest was not read.
     Longer,
     /// The actual digest.
-    Digest(String),
+    Digest(Digest),
 }
 
 /// A blob that is hashed and counted while it is read; reading past its announced size fails.
@@ -126,7 +135,7 @@ impl<R: Read> CheckedBlob<R> {
 
     /// Reads what is left and compares size and digest.
     pub(super) fn finish(mut self) -> io::Result<Result<(), Mismatch>> {
-        match io::copy(&mut self, &mut io::sink()) {
+        match read_through(&mut self, |_| {}) {
             // Past the announced size, `read` fails on purpose: that is a mismatch, not an I/O
             // error.
             Err(error) if self.read <= self.size => return Err(error),
@@ -139,7 +148,7 @@ impl<R: Read> CheckedBlob<R> {
             return Ok(Err(Mismatch::Shorter(self.read)));
         }
         let found = self.hasher.finish();
-        Ok(if found == self.digest.as_ref() { Ok(()) } else { Err(Mismatch::Digest(found)) })
+        Ok(if found == self.digest { Ok(()) } else { Err(Mismatch::Digest(found)) })
     }
 }
 

@@ -4,16 +4,16 @@
 //! is no manifest with digests, so the configuration's digests of the layers take its place.
 //! <https://github.com/moby/docker-image-spec>
 
-use super::artifact::descriptor;
-use super::digest::digest_of;
+use super::digest::descriptor_of;
 use super::image::{self, Blobs, parse};
 use super::layout::{Loose, Wanted};
 use super::limits::{Limits, in_bytes, read_at_most};
 use super::tarball::Tarball;
 use super::{BundleFiles, failure};
 use crate::diag::{Code, Diagnostics, Fatal};
-use oci_spec::image::{Descriptor, Digest, ImageManifestBuilder, MediaType, SCHEMA_VERSION};
+use oci_spec::image::{Descriptor, Digest, MediaType};
 use serde::Deserialize;
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 
@@ -134,17 +134,13 @@ fn image_of<'a>(
         descriptors.push(Descriptor::new(MediaType::ImageLayer, size, diff_id));
     }
 
-    let config = blobs.add(MediaType::ImageConfig, config)?;
-    let manifest = ImageManifestBuilder::default()
-        .schema_version(SCHEMA_VERSION)
-        .media_type(MediaType::ImageManifest)
-        .config(config)
-        .layers(descriptors)
-        .build()
-        .and_then(|manifest| manifest.to_string())
-        .map_err(|error| damaged(format!("`{shown}`: {error}")))?;
-
-    let root = blobs.add(MediaType::ImageManifest, manifest.into_bytes())?;
+    let manifest = json!({
+        "schemaVersion": 2,
+        "mediaType": MediaType::ImageManifest,
+        "config": blobs.add(MediaType::ImageConfig, config),
+        "layers": descriptors,
+    });
+    let root = blobs.add(MediaType::ImageManifest, manifest.to_string().into_bytes());
     Ok((blobs, root))
 }
 
@@ -157,11 +153,10 @@ struct ArchiveBlobs<'a> {
 }
 
 impl ArchiveBlobs<'_> {
-    fn add(&mut self, media_type: MediaType, bytes: Vec<u8>) -> Result<Descriptor, Fatal> {
-        let digest = digest_of(&bytes);
-        let descriptor = descriptor(media_type.as_ref(), &bytes, &digest)?;
-        self.made.insert(digest, bytes);
-        Ok(descriptor)
+    fn add(&mut self, media_type: MediaType, bytes: Vec<u8>) -> Descriptor {
+        let descriptor = descriptor_of(media_type, &bytes);
+        self.made.insert(descriptor.digest().to_string(), bytes);
+        descriptor
     }
 }
 

@@ -327,21 +327,15 @@ pub(super) fn read_small(
     descriptor: &Descriptor,
     limits: &Limits,
 ) -> Result<Vec<u8>, Fatal> {
-    let digest = descriptor.digest();
-    let name = format!("the blob {digest}");
+    let name = format!("the blob {}", descriptor.digest());
     if descriptor.size() > limits.document_bytes {
         let limit = in_bytes(limits.document_bytes);
         let message = format!("{name} has {}; the limit is {limit}", in_bytes(descriptor.size()));
         return Err(too_much(message));
     }
-    let reader = blobs.open(descriptor)?.ok_or_else(|| missing(&name))?;
     // Nothing of an unverified document is used, so it is read completely before it is parsed.
-    let mut checked = CheckedBlob::new(reader, digest, descriptor.size())?;
     let mut bytes = Vec::new();
-    // The check reports blobs that are too long.
-    let outcome = checked.read_to_end(&mut bytes);
-    check(checked, &name, descriptor.size())?;
-    outcome.map_err(|error| broken(&name, &error))?;
+    copy(blobs, descriptor, &mut bytes)?;
     Ok(bytes)
 }
 
@@ -349,14 +343,15 @@ pub(super) fn read_small(
 pub(super) fn copy(
     blobs: &dyn Blobs,
     descriptor: &Descriptor,
-    name: &str,
     to: &mut dyn io::Write,
 ) -> Result<(), Fatal> {
-    let reader = blobs.open(descriptor)?.ok_or_else(|| missing(name))?;
+    let name = format!("the blob {}", descriptor.digest());
+    let reader = blobs.open(descriptor)?.ok_or_else(|| missing(&name))?;
     let mut checked = CheckedBlob::new(reader, descriptor.digest(), descriptor.size())?;
+    // The check reports blobs that are too long.
     let outcome = io::copy(&mut checked, to);
-    check(checked, name, descriptor.size())?;
-    outcome.map_err(|error| broken(name, &error)).map(|_| ())
+    check(checked, &name, descriptor.size())?;
+    outcome.map_err(|error| broken(&name, &error)).map(|_| ())
 }
 
 /// A layer to unpack.
@@ -461,7 +456,7 @@ pub(super) fn walk_layer(
     check(stored, &layer.name, size)?;
     outcome.map_err(|error| broken(&layer.name, &error))?;
     if let (Some(expected), Some(found)) = (&layer.diff_id, diff_id)
-        && expected.as_ref() != found
+        && *expected != found
     {
         let name = &layer.name;
         let message = format!(

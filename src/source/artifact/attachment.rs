@@ -1,6 +1,6 @@
 //! Documents that are attached to an artifact, and signatures of cosign.
 
-use super::{Blob, OciArtifact, parsed};
+use super::{Blob, OciArtifact};
 use crate::SourceResolver;
 use crate::diag::{Diagnostics, Fatal};
 use crate::image::{Blobs as _, Document, read_document, read_small};
@@ -48,11 +48,11 @@ impl OciArtifact {
             "architecture": "",
             "os": "",
             "config": {},
-            "rootfs": { "type": "layers", "diff_ids": [layer.digest] },
+            "rootfs": { "type": "layers", "diff_ids": [layer.descriptor.digest()] },
         });
         let config_type = MediaType::ImageConfig.to_string();
         let config = Blob::new((&config_type, config.to_string().into_bytes()));
-        let mut described = layer.to_json();
+        let mut described = json!(layer.descriptor);
         described["annotations"] = json!(annotations);
         Self::of(config, layer, Json::Null, json!({ "layers": [described] }))
     }
@@ -67,7 +67,7 @@ impl OciArtifact {
         let (empty, braces) = EMPTY;
         let config = Blob::new((empty, braces.to_vec()));
         let layer = Blob::new((media_type, content));
-        let more = json!({ "subject": subject.to_json(), "annotations": annotations });
+        let more = json!({ "subject": subject.descriptor, "annotations": annotations });
         Self::of(config, layer, json!(media_type), more)
     }
 }
@@ -86,8 +86,8 @@ impl SourceResolver {
     ) -> Option<bool> {
         let attached = self.target(reference).and_then(|(target, _)| {
             let repository = self.client()?.repository(&target.name, &self.limits)?;
-            let digest = parsed(&subject.digest)?;
-            if repository.referrers(&digest, true)?.iter().any(|found| attachment.is(found)) {
+            let digest = subject.descriptor.digest();
+            if repository.referrers(digest, true)?.iter().any(|found| attachment.is(found)) {
                 return Ok(false);
             }
 
@@ -96,10 +96,10 @@ impl SourceResolver {
             let is_listed = self.send(&artifact, &target.name, None)?;
             // Without the referrers API, clients keep the list in a tag (OCI distribution 1.1).
             if !is_listed {
-                let mut descriptor = artifact.to_json();
+                let mut descriptor = json!(artifact.descriptor);
                 descriptor["artifactType"] = json!(media_type);
                 descriptor["annotations"] = json!(annotations);
-                repository.tag_referrer(&digest, descriptor)?;
+                repository.tag_referrer(digest, descriptor)?;
             }
             Ok(true)
         });

@@ -143,11 +143,12 @@ impl Repository<'_> {
         // The header is optional in the distribution specification. Without it a tag's document
         // gets a sha256 digest, as in other clients.
         let expected = digest.or(stated.as_ref());
-        let hasher = match expected {
+        let mut hasher = match expected {
             Some(expected) => Hasher::like(expected).map_err(Failure::Reported)?,
             None => Hasher::sha256(),
         };
-        let found = digest_of(&bytes, hasher)?;
+        hasher.update(&bytes);
+        let found = hasher.finish();
         if let Some(expected) = expected.filter(|expected| **expected != found) {
             let message = match digest {
                 Some(_) => format!("{place} has digest {found}"),
@@ -197,11 +198,4 @@ impl Repository<'_> {
         let bytes = read.map_err(|error| broken(place, &error))?;
         bytes.ok_or_else(|| Failure::TooMuch(too_much()))
     }
-}
-
-/// Returns the digest of a document.
-pub(super) fn digest_of(bytes: &[u8], mut hasher: Hasher) -> Result<Digest, Failure> {
-    hasher.update(bytes);
-    Digest::from_str(&hasher.finish())
-        .map_err(|error| Failure::Refused(format!("cannot compute the digest: {error}")))
 }

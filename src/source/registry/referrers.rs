@@ -4,11 +4,10 @@
 //! <https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers>
 
 use super::failure::Failure;
-use super::manifest::digest_of;
 use super::{Repository, Request};
 use crate::diag::Fatal;
-use crate::digest::Hasher;
-use oci_spec::image::{Descriptor, Digest, MediaType};
+use crate::digest::descriptor_of;
+use oci_spec::image::{Digest, MediaType};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
@@ -52,9 +51,7 @@ impl Repository<'_> {
             "manifests": manifests,
         });
         let bytes = index.to_string().into_bytes();
-        let digest = digest_of(&bytes, Hasher::sha256());
-        let digest = digest.map_err(|failure| failure.diagnostic(&self.host.name))?;
-        let descriptor = Descriptor::new(MediaType::ImageIndex, bytes.len() as u64, digest);
+        let descriptor = descriptor_of(MediaType::ImageIndex, &bytes);
         self.push_manifest(&descriptor, Some(&fallback_tag(subject)), &bytes).map(|_| ())
     }
 

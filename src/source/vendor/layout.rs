@@ -1,12 +1,13 @@
 #![expect(clippy::disallowed_methods, reason = "writes an image layout")]
 //! Writing an OCI image layout: blobs first, the index that names them last.
 
-use super::super::digest::{Hasher, read_through};
+use super::super::digest::CheckedBlob;
 use super::super::layout::{MARKER, REF_NAME};
 use super::super::{cache, failure};
 use crate::diag::{Code, Fatal};
 use crate::regular_file;
-use oci_spec::image::{Descriptor, ImageIndex, ImageIndexBuilder};
+use oci_spec::image::{Descriptor, ImageIndex, MediaType};
+use serde_json::json;
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -112,15 +113,11 @@ impl LayoutWriter {
     /// Names an image and removes the name from any other: bundles can be locked to different
     /// images of one tag.
     pub(super) fn name(&mut self, manifest: &Descriptor, name: Option<&str>) {
-        let named = |entry: &Descriptor| {
-            let annotations = entry.annotations().as_ref();
-            annotations.and_then(|all| all.get(REF_NAME)).cloned()
-        };
         self.wanted.insert(manifest.digest().to_string());
         let (same, others): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.entries).into_iter().partition(|entry| match name {
-                Some(name) => named(entry).as_deref() == Some(name),
-                None => entry.digest() == manifest.digest() && named(entry).is_none(),
+                Some(name) => name_of(entry) == Some(name),
+                None => entry.digest() == manifest.digest() && name_of(entry).is_none(),
             });
         self.entries = others;
         for mut entry in same {
@@ -148,21 +145,16 @@ impl LayoutWriter {
 
     /// Writes the index: from here on the images that were named are found.
     pub(super) fn finish(mut self) -> Result<(), Fatal> {
-        let key = |entry: &Descriptor| {
-            let annotations = entry.annotations().as_ref();
-            let name = annotations.and_then(|all| all.get(REF_NAME)).cloned();
-            (name.unwrap_or_default(), entry.digest().to_string())
-        };
         // A committed layout should change with its images only.
-        self.entries.sort_by_key(key);
-        let index = ImageIndexBuilder::default()
-            .schema_version(2_u32)
-            .media_type(oci_spec::image::MediaType::ImageIndex)
-            .manifests(self.entries.clone())
-            .build()
-            .and_then(|index| index.to_string_pretty())
-            .map_err(|error| self.failed(&io::Error::other(error)))?;
-        let text = index + "\n";
+        self.entries.sort_by_key(|entry| {
+            (name_of(entry).unwrap_or_default().to_owned(), entry.digest().to_string())
+        });
+        let index = json!({
+            "schemaVersion": 2,
+            "mediaType": MediaType::ImageIndex,
+            "manifests": self.entries,
+        });
+        let text = format!("{index:#}\n");
         self.place(&self.folder.join(INDEX), |file| file.write_all(text.as_bytes()))
             .map_err(|error| self.failed(&error))
     }
@@ -186,14 +178,15 @@ impl LayoutWriter {
     }
 }
 
+/// Returns the name of an image in the index.
+fn name_of(entry: &Descriptor) -> Option<&str> {
+    entry.annotations().as_ref()?.get(REF_NAME).map(String::as_str)
+}
+
 /// Returns true if the file is the blob of the descriptor.
-fn is_blob(mut file: File, descriptor: &Descriptor) -> bool {
-    if !file.metadata().is_ok_and(|found| found.len() == descriptor.size()) {
-        return false;
-    }
-    let Ok(mut hasher) = Hasher::like(descriptor.digest()) else { return false };
-    let read = read_through(&mut file, |bytes| hasher.update(bytes));
-    read.is_ok() && hasher.finish() == descriptor.digest().as_ref()
+fn is_blob(file: File, descriptor: &Descriptor) -> bool {
+    let blob = CheckedBlob::new(file, descriptor.digest(), descriptor.size());
+    blob.is_ok_and(|blob| matches!(blob.finish(), Ok(Ok(()))))
 }
 
 /// Creates the file readable for others: layouts are committed or copied elsewhere.

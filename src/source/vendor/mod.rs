@@ -232,14 +232,12 @@ impl AttachedSignature {
             (subject.digest().clone(), entry)
         });
 
-        let index = match signature.signed == root.digest().as_ref() {
-            true => None,
-            false => descriptor(&signature.signed)?,
-        };
-        let index = match index {
-            Some(index) => in_order_of_pushes(index, blobs, limits)?,
-            None => Vec::new(),
-        };
+        let mut index = Vec::new();
+        if signature.signed != root.digest().as_ref()
+            && let Some(signed) = descriptor(&signature.signed)?
+        {
+            index = in_order_of_pushes(signed, blobs, limits)?;
+        }
 
         let parts = [document.config()].into_iter().chain(document.layers()).cloned().collect();
         Ok(Some(AttachedSignature { manifest, parts, tag, referrer, index }))
@@ -279,7 +277,7 @@ impl Image<'_> {
         let name = format!("the blob {}", part.digest());
         let unwritable = |error: io::Error| super::unreadable(&name, &error);
         let mut file = tempfile::tempfile().map_err(unwritable)?;
-        super::image::copy(self.blobs.as_ref(), part, &name, &mut file)?;
+        super::image::copy(self.blobs.as_ref(), part, &mut file)?;
         sources.access.tell(1, || format!("{}: copied", part.digest()));
         file.seek(SeekFrom::Start(0)).map_err(unwritable)?;
         Ok(file)
