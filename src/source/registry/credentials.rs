@@ -15,7 +15,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -99,15 +99,11 @@ pub(super) fn find(
         None => usual_files(environment).into_iter().map(|file| (file, false)).collect(),
     };
     for (path, must_exist) in files {
-        let file = match regular_file::open(&path) {
-            Ok(file) => file,
+        let text = match regular_file::read(&path, MOST_BYTES) {
+            Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound && !must_exist => continue,
             Err(error) => return Err(invalid(&path, &error.to_string())),
         };
-        let mut text = Vec::new();
-        file.take(MOST_BYTES)
-            .read_to_end(&mut text)
-            .map_err(|error| invalid(&path, &error.to_string()))?;
         // The parser's message may quote the file, so only its position is shown.
         let file: AuthFile = serde_json::from_slice(&text).map_err(|error| {
             let place = format!("line {}, column {}", error.line(), error.column());
@@ -141,17 +137,11 @@ fn usual_files(environment: &Environment) -> Vec<PathBuf> {
 
 /// Returns the default location of the credentials of `podman login` and `skopeo login` without a
 /// user session, for example for root in a container.
-#[cfg(unix)]
 fn of_no_session() -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt as _;
     // The owner of this directory is the user of the process. Without /proc, podman uses HOME.
     let user = fs::metadata("/proc/self").ok()?.uid();
     Some(PathBuf::from(format!("/run/containers/{user}/auth.json")))
-}
-
-#[cfg(not(unix))]
-fn of_no_session() -> Option<PathBuf> {
-    None
 }
 
 fn find_in(
@@ -302,7 +292,7 @@ fn ask(
     } else {
         Login::Password { user: answer.username, password: secret }
     };
-    Ok(Some(Credentials { login, from: format!("`{program}`") }))
+    Ok(Some(Credentials { login, from: program }))
 }
 
 fn invalid(path: &Path, why: &str) -> Failure {

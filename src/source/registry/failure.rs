@@ -17,7 +17,7 @@ pub(super) enum Failure {
     Certificate(String),
     /// There is no such image or blob.
     NotFound(String),
-    /// The registry requires credentials, or rejected those that were sent.
+    /// The registry requires credentials, or rejected those of this file or program.
     Denied(String, Option<String>),
     /// A redirect to a forbidden address.
     UnsafeRedirect(String),
@@ -88,7 +88,7 @@ impl Failure {
                 &match used {
                     Some(place) => format!(
                         "log in again, for example with `podman login {host}`: the credentials of \
-                            {place} were rejected"
+                            `{place}` were rejected"
                     ),
                     None => format!(
                         "log in, for example with `podman login {host}` or `docker login {host}`, \

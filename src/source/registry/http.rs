@@ -210,10 +210,11 @@ pub(super) fn system_roots() -> Vec<Certificate<'static>> {
     found.certs.into_iter().map(|cert| Certificate::from_der(cert.as_ref()).to_owned()).collect()
 }
 
-/// Certificates of a PEM file.
-pub(super) fn read_roots(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String> {
+/// Reads a PEM file of certificates; the error is the end of a message.
+pub(super) fn read_roots(path: &Path) -> Result<Vec<Certificate<'static>>, String> {
+    let pem = regular_file::read(path, ROOT_BYTES).map_err(|error| error.to_string())?;
     let mut roots = Vec::new();
-    for item in ureq::tls::parse_pem(pem) {
+    for item in ureq::tls::parse_pem(&pem) {
         match item {
             Ok(PemItem::Certificate(certificate)) => roots.push(certificate),
             Ok(_) => {}
@@ -300,7 +301,7 @@ impl Resolver for Guarded {
         }
         // A name may have several addresses, of which the allowed ones are used.
         if allowed.is_empty() {
-            return Err(ureq::Error::Other(Box::new(Forbidden)));
+            return Err(ureq::Error::Other(FORBIDDEN.into()));
         }
         Ok(allowed)
     }
@@ -383,20 +384,11 @@ fn is_allowed_host(host: &str) -> bool {
     !is_number && !METADATA_NAMES.contains(&host.as_str())
 }
 
-/// Error: a name that resolves to no allowed address.
-#[derive(Debug)]
-struct Forbidden;
-
-impl std::fmt::Display for Forbidden {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("it is a loopback, link-local or cloud metadata address")
-    }
-}
-
-impl std::error::Error for Forbidden {}
+/// The error for a name that resolves to no allowed address.
+const FORBIDDEN: &str = "it is a loopback, link-local or cloud metadata address";
 
 fn forbidden(uri: &Uri) -> Failure {
-    Failure::UnsafeRedirect(format!("{} is not contacted: {Forbidden}", shown(uri)))
+    Failure::UnsafeRedirect(format!("{} is not contacted: {FORBIDDEN}", shown(uri)))
 }
 
 /// Converts a connection error to a failure.
@@ -407,8 +399,8 @@ fn failure(uri: &Uri, proxy: Option<&Proxy>, error: &ureq::Error) -> Failure {
     }
 
     match error {
-        // Our resolver rejects forbidden addresses, and ureq wraps its error.
-        ureq::Error::Other(inner) if inner.is::<Forbidden>() => forbidden(uri),
+        // Only our resolver makes such errors, for forbidden addresses.
+        ureq::Error::Other(_) => forbidden(uri),
         ureq::Error::HostNotFound => {
             Failure::Unreachable(format!("cannot resolve the host of {place}"))
         }
@@ -439,12 +431,6 @@ fn tls_failure(place: &str, error: &rustls::Error) -> Failure {
         rustls::Error::InvalidCertificate(_) => Failure::Certificate(message),
         _ => Failure::Tls(message),
     }
-}
-
-/// Reads a PEM file of certificates; the error is the end of a message.
-pub(super) fn read_root_file(path: &Path) -> Result<Vec<Certificate<'static>>, String> {
-    let pem = regular_file::read(path, ROOT_BYTES).map_err(|error| error.to_string())?;
-    read_roots(&pem)
 }
 
 #[cfg(test)]

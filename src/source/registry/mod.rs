@@ -150,7 +150,7 @@ impl Client {
         let mut roots = self.system_roots.get_or_init(http::system_roots).clone();
         if let Some((registry, ca)) = config.and_then(|config| Some((config, config.ca.as_ref()?)))
         {
-            let own = http::read_root_file(&self.base.join(ca)).map_err(|why| {
+            let own = http::read_roots(&self.base.join(ca)).map_err(|why| {
                 Failure::Reported(Box::new(
                     Diagnostic::error(
                         Code::InvalidValue,
@@ -366,10 +366,7 @@ impl Repository<'_> {
         let codes = error_codes(response, self.client.network.timeout);
         let answers = format!("{place} returned {status}{codes}");
         Err(match status.as_u16() {
-            401 | 403 => {
-                let from = credentials.map(|found| format!("`{}`", found.from.trim_matches('`')));
-                Failure::Denied(answers, from)
-            }
+            401 | 403 => Failure::Denied(answers, credentials.map(|found| found.from.clone())),
             404 => Failure::NotFound(codes),
             408 | 425 | 429 | 500..=599 => Failure::Busy(answers, after),
             _ => Failure::Refused(answers),
@@ -381,8 +378,7 @@ impl Repository<'_> {
 fn with_origin(failure: Failure, credentials: Option<&Credentials>) -> Failure {
     match failure {
         Failure::Denied(message, None) => {
-            let from = credentials.map(|found| format!("`{}`", found.from.trim_matches('`')));
-            Failure::Denied(message, from)
+            Failure::Denied(message, credentials.map(|found| found.from.clone()))
         }
         other => other,
     }
