@@ -5,7 +5,6 @@ use super::yaml_files::{self, Input};
 use crate::config::{Overlay, OverlaySource};
 use crate::diag::{Code, Diagnostic, Diagnostics, Span};
 use crate::ir::Phase;
-use std::path::Path;
 
 /// The noun for an overlay in errors.
 const OVERLAY: Input = Input { code: Code::OverlayUnreadable, noun: "overlay" };
@@ -34,49 +33,48 @@ impl SourceResolver {
         overlays: &[Overlay],
         diagnostics: &mut Diagnostics,
     ) -> Vec<OverlayFile> {
-        read(overlays, &self.base, self.limits.kept_file_bytes, diagnostics)
-    }
-}
-
-fn read(
-    overlays: &[Overlay],
-    base: &Path,
-    limit: u64,
-    diagnostics: &mut Diagnostics,
-) -> Vec<OverlayFile> {
-    let mut files: Vec<OverlayFile> = Vec::new();
-    for (index, overlay) in overlays.iter().enumerate() {
-        let span = overlay.span.clone();
-        let phase = overlay.phase;
-        let switch = overlay.switch.as_ref().map(|name| name.text.clone());
-        let text = match &overlay.source {
-            OverlaySource::Path(path) => {
-                let read = yaml_files::read(path, base, limit, OVERLAY)
-                    .map_err(|problem| Box::new(problem.at(&span)));
-                for (name, content) in diagnostics.report(read).unwrap_or_default() {
-                    if let Some(first) = files.iter().find(|file| file.name == name) {
-                        diagnostics.push(twice(&name, &span, &first.span));
-                        continue;
+        let limit = self.limits.kept_file_bytes;
+        let mut files: Vec<OverlayFile> = Vec::new();
+        for (index, overlay) in overlays.iter().enumerate() {
+            let span = overlay.span.clone();
+            let phase = overlay.phase;
+            let switch = overlay.switch.as_ref().map(|name| name.text.clone());
+            let text = match &overlay.source {
+                OverlaySource::Path(path) => {
+                    let read = yaml_files::read(path, &self.base, limit, OVERLAY)
+                        .map_err(|problem| Box::new(problem.at(&span)));
+                    for (name, content) in diagnostics.report(read).unwrap_or_default() {
+                        if let Some(first) = files.iter().find(|file| file.name == name) {
+                            diagnostics.push(twice(&name, &span, &first.span));
+                            continue;
+                        }
+                        let (span, switch) = (span.clone(), switch.clone());
+                        files.push(OverlayFile {
+                            name,
+                            content,
+                            phase,
+                            switch,
+                            inline: None,
+                            span,
+                        });
                     }
-                    let (span, switch) = (span.clone(), switch.clone());
-                    files.push(OverlayFile { name, content, phase, switch, inline: None, span });
+                    continue;
                 }
-                continue;
-            }
-            OverlaySource::Text(text) => text.clone(),
-            // JSON is YAML.
-            OverlaySource::Object(object) => format!("{object:#}\n"),
-        };
-        files.push(OverlayFile {
-            name: format!("[[bundle.overlay]] {}", index + 1),
-            content: text.into_bytes(),
-            phase,
-            switch,
-            inline: Some(span.clone()),
-            span,
-        });
+                OverlaySource::Text(text) => text.clone(),
+                // JSON is YAML.
+                OverlaySource::Object(object) => format!("{object:#}\n"),
+            };
+            files.push(OverlayFile {
+                name: format!("[[bundle.overlay]] {}", index + 1),
+                content: text.into_bytes(),
+                phase,
+                switch,
+                inline: Some(span.clone()),
+                span,
+            });
+        }
+        files
     }
-    files
 }
 
 fn twice(name: &str, span: &Span, first: &Span) -> Diagnostic {

@@ -20,12 +20,12 @@ pub(super) fn read(
     diagnostics: &mut Diagnostics,
 ) -> Option<BundleFiles> {
     let start = diagnostics.mark();
-    let mut files = Files::default();
+    let mut files = Files::new();
     for path in &manifests.paths {
         match yaml_files::read(&path.text, base, limits.kept_file_bytes, MANIFESTS) {
             Ok(read) => {
                 for (name, content) in read {
-                    files.add(name, content, &path.span, diagnostics);
+                    add(&mut files, name, content, &path.span, diagnostics);
                 }
             }
             Err(problem) => diagnostics.push(problem.at(&path.span)),
@@ -34,43 +34,38 @@ pub(super) fn read(
     for vendored in &manifests.vendored {
         if let Some(content) = verified(vendored, base, limits, diagnostics) {
             let Text { text, span } = &vendored.path;
-            files.add(text.clone(), content, span, diagnostics);
+            add(&mut files, text.clone(), content, span, diagnostics);
         }
     }
 
-    let read = files.contents.into_iter().map(|(name, (content, _))| (name, content)).collect();
+    let read = files.into_iter().map(|(name, (content, _))| (name, content)).collect();
     let files = BundleFiles { manifests: read, ..BundleFiles::default() };
     (!diagnostics.has_errors_since(start)).then_some(files)
 }
 
 /// The files that were read, each with its place in the configuration.
-#[derive(Default)]
-struct Files<'c> {
-    contents: BTreeMap<String, (Vec<u8>, &'c Span)>,
-}
+type Files<'c> = BTreeMap<String, (Vec<u8>, &'c Span)>;
 
-impl<'c> Files<'c> {
-    fn add(
-        &mut self,
-        name: String,
-        content: Vec<u8>,
-        span: &'c Span,
-        diagnostics: &mut Diagnostics,
-    ) {
-        if let Some((_, first)) = self.contents.get(&name) {
-            let message = format!("`{name}` is in the chart twice");
-            let diagnostic = Diagnostic::error(Code::ManifestsUnreadable, message)
-                .at(span)
-                .related(*first, "the first time")
-                .hint(
-                    "keep vendored files in a directory of their own, outside of those in \
-                     `manifests`, or list only one of the two paths",
-                );
-            diagnostics.push(diagnostic);
-            return;
-        }
-        self.contents.insert(name, (content, span));
-    }
+fn add<'c>(
+    files: &mut Files<'c>,
+    name: String,
+    content: Vec<u8>,
+    span: &'c Span,
+    diagnostics: &mut Diagnostics,
+) {
+    let Some((_, first)) = files.get(&name) else {
+        files.insert(name, (content, span));
+        return;
+    };
+    let message = format!("`{name}` is in the chart twice");
+    let hint = "keep vendored files in a directory of their own, outside of those in `manifests`, or \
+        list only one of the two paths";
+    diagnostics.push(
+        Diagnostic::error(Code::ManifestsUnreadable, message)
+            .at(span)
+            .related(*first, "the first time")
+            .hint(hint),
+    );
 }
 
 /// Returns the content of a vendored file, if it has the digest that the configuration says.
