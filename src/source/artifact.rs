@@ -164,7 +164,7 @@ impl SourceResolver {
             failure(Code::ChartUnreadable, format!("`{reference}` {what}"), hint)
         };
 
-        let pulled = read_document(blobs.as_ref(), &root, &self.limits).and_then(|document| {
+        let pulled = read_document(blobs.as_ref(), &root).and_then(|document| {
             let Document::Manifest(manifest) = document else {
                 return Err(other("is an index, not a chart".to_owned()));
             };

@@ -33,14 +33,13 @@ pub(super) fn read(
     archive: &Tarball,
     shown: &str,
     wanted: &Wanted,
-    limits: &Limits,
     diagnostics: &mut Diagnostics,
 ) -> Result<BundleFiles, Fatal> {
-    let text = document(archive, shown, "manifest.json", limits)?;
+    let text = document(archive, shown, "manifest.json")?;
     let entries: Vec<SavedImage> = parse(&text, &format!("{shown}/manifest.json"))?;
     let entry = find(&entries, wanted, shown)?;
-    let (blobs, root) = image_of(archive, shown, entry, limits)?;
-    let files = image::read(&blobs, &root, limits, diagnostics)?;
+    let (blobs, root) = image_of(archive, shown, entry)?;
+    let files = image::read(&blobs, &root, diagnostics)?;
     // The digest of a generated manifest identifies nothing.
     Ok(BundleFiles { image: None, ..files })
 }
@@ -97,7 +96,6 @@ fn image_of<'a>(
     archive: &'a Tarball,
     shown: &str,
     entry: &SavedImage,
-    limits: &Limits,
 ) -> Result<(ArchiveBlobs<'a>, Descriptor), Fatal> {
     #[derive(Deserialize)]
     struct Config {
@@ -107,7 +105,7 @@ fn image_of<'a>(
     struct RootFs {
         diff_ids: Vec<Digest>,
     }
-    let config = document(archive, shown, &entry.config, limits)?;
+    let config = document(archive, shown, &entry.config)?;
     let parsed: Config = parse(&config, &format!("{shown}/{}", entry.config))?;
     let layers = entry.layers.clone().unwrap_or_default();
     if layers.len() != parsed.rootfs.diff_ids.len() {
@@ -161,6 +159,10 @@ impl ArchiveBlobs<'_> {
 }
 
 impl Blobs for ArchiveBlobs<'_> {
+    fn limits(&self) -> &Limits {
+        &self.archive.limits
+    }
+
     fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Fatal> {
         let digest = descriptor.digest().as_ref();
         if let Some(bytes) = self.made.get(digest) {
@@ -174,14 +176,14 @@ impl Blobs for ArchiveBlobs<'_> {
 }
 
 /// Reads a small file of the archive.
-fn document(archive: &Tarball, shown: &str, file: &str, limits: &Limits) -> Result<Vec<u8>, Fatal> {
+fn document(archive: &Tarball, shown: &str, file: &str) -> Result<Vec<u8>, Fatal> {
     let name = format!("`{shown}/{}`", file.escape_debug());
     let Some(reader) = archive.open(file)? else {
         return Err(damaged(format!("{name} is missing")));
     };
-    let read = read_at_most(reader, limits.document_bytes);
+    let read = read_at_most(reader, archive.limits.document_bytes);
     read.map_err(|error| image::broken(&name, &error))?.ok_or_else(|| {
-        let message = format!("{name} is larger than {}", in_bytes(limits.document_bytes));
+        let message = format!("{name} is larger than {}", in_bytes(archive.limits.document_bytes));
         failure(Code::SourceLimit, message, "check that this is the archive of a bundle image")
     })
 }

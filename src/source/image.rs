@@ -18,6 +18,9 @@ use std::rc::Rc;
 
 /// A source of blobs. It is not trusted: size and digest are checked here.
 pub(super) trait Blobs {
+    /// Returns the limits for what is read from it.
+    fn limits(&self) -> &Limits;
+
     /// Opens a blob; `None` when there is none of this digest.
     fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Fatal>;
 
@@ -27,17 +30,12 @@ pub(super) trait Blobs {
     }
 
     /// Returns the descriptor of the manifest or index with this digest; `None` when there is none.
-    fn find(&self, _digest: &Digest, _limits: &Limits) -> Result<Option<Descriptor>, Fatal> {
+    fn find(&self, _digest: &Digest) -> Result<Option<Descriptor>, Fatal> {
         Ok(None)
     }
 
     /// Returns the manifests that are attached to the image `of` as its signatures.
-    fn signatures(
-        &self,
-        _of: &Digest,
-        _attachment: Attachment,
-        _limits: &Limits,
-    ) -> Result<Vec<Descriptor>, Fatal> {
+    fn signatures(&self, _of: &Digest, _attachment: Attachment) -> Result<Vec<Descriptor>, Fatal> {
         Ok(Vec::new())
     }
 }
@@ -86,13 +84,12 @@ fn layer_compression(media_type: &str) -> Option<Compression> {
 pub(super) fn read(
     blobs: &dyn Blobs,
     root: &Descriptor,
-    limits: &Limits,
     diagnostics: &mut Diagnostics,
 ) -> Result<BundleFiles, Fatal> {
-    let opened = open(blobs, root, limits, diagnostics)?;
+    let opened = open(blobs, root, diagnostics)?;
     let Opened { layers, labels, .. } = &opened;
     let named = Folders::from_labels(labels)?;
-    let unpacked = |folders, found: &mut Diagnostics| unpack(blobs, layers, folders, limits, found);
+    let unpacked = |folders, found: &mut Diagnostics| unpack(blobs, layers, folders, found);
     let (tree, decided) = named.find(unpacked, diagnostics)?;
 
     let files = decided.files(tree, labels, diagnostics)?;
@@ -133,16 +130,15 @@ impl Opened {
 pub(super) fn open(
     blobs: &dyn Blobs,
     root: &Descriptor,
-    limits: &Limits,
     diagnostics: &mut Diagnostics,
 ) -> Result<Opened, Fatal> {
-    let (descriptor, manifest) = resolve(blobs, root, limits)?;
-    let mut layers = layers(&manifest, limits, diagnostics)?;
+    let (descriptor, manifest) = resolve(blobs, root)?;
+    let mut layers = layers(&manifest, blobs.limits(), diagnostics)?;
     let mut needed: Vec<Descriptor> = layers.iter().map(|layer| layer.descriptor.clone()).collect();
     // With the layers, so that all are downloaded in parallel, although its labels are read first.
     needed.push(manifest.config().clone());
     blobs.prepare(&needed)?;
-    let config = read_config(blobs, manifest.config(), limits)?;
+    let config = read_config(blobs, manifest.config())?;
     let labels = config.config.unwrap_or_default().labels.unwrap_or_default();
     let diff_ids = config.rootfs.unwrap_or_default().diff_ids.unwrap_or_default();
 
@@ -166,26 +162,15 @@ pub(super) fn open(
     Ok(Opened { descriptor, layers, config: manifest.config().clone(), labels })
 }
 
-/// Returns the digest of the manifest that `root` describes, or that its index selects.
-pub(super) fn manifest_digest(
-    blobs: &dyn Blobs,
-    root: &Descriptor,
-    limits: &Limits,
-) -> Result<String, Fatal> {
-    let (descriptor, _) = resolve(blobs, root, limits)?;
-    Ok(descriptor.digest().to_string())
-}
-
 /// Follows indexes to the manifest of one image.
-fn resolve(
+pub(super) fn resolve(
     blobs: &dyn Blobs,
     root: &Descriptor,
-    limits: &Limits,
 ) -> Result<(Descriptor, ImageManifest), Fatal> {
     let mut descriptor = root.clone();
     // Indexes may nest, and each level costs a request.
     for _ in 0..DEEPEST_INDEX {
-        match read_document(blobs, &descriptor, limits)? {
+        match read_document(blobs, &descriptor)? {
             Document::Manifest(manifest) => return Ok((descriptor, *manifest)),
             Document::Index(index) => {
                 let Some(chosen) = choose_platform(index.manifests()) else {
@@ -251,18 +236,14 @@ pub(super) fn media_type_of(content_type: Option<&str>, bytes: &[u8]) -> Option<
 }
 
 /// Reads a manifest or an index.
-pub(super) fn read_document(
-    blobs: &dyn Blobs,
-    descriptor: &Descriptor,
-    limits: &Limits,
-) -> Result<Document, Fatal> {
+pub(super) fn read_document(blobs: &dyn Blobs, descriptor: &Descriptor) -> Result<Document, Fatal> {
     let media_type = descriptor.media_type().to_string();
     let is_index = match media_type.as_str() {
         OCI_INDEX | DOCKER_INDEX => true,
         OCI_MANIFEST | DOCKER_MANIFEST => false,
         other => return Err(unknown_media_type(descriptor.digest(), other)),
     };
-    let bytes = read_small(blobs, descriptor, limits)?;
+    let bytes = read_small(blobs, descriptor)?;
     let outline: Outline = parse(&bytes, descriptor.digest().as_ref())?;
     // A document that reads as both means one thing to one program and another to the next.
     // Other clients refuse it since CVE-2021-41190 as well.
@@ -300,16 +281,12 @@ struct RootFs {
     diff_ids: Option<Vec<Digest>>,
 }
 
-fn read_config(
-    blobs: &dyn Blobs,
-    descriptor: &Descriptor,
-    limits: &Limits,
-) -> Result<Config, Fatal> {
+fn read_config(blobs: &dyn Blobs, descriptor: &Descriptor) -> Result<Config, Fatal> {
     // Artifacts keep something else in this place; their layers decide whether they are read.
     if !matches!(descriptor.media_type().to_string().as_str(), OCI_CONFIG | DOCKER_CONFIG) {
         return Ok(Config::default());
     }
-    let bytes = read_small(blobs, descriptor, limits)?;
+    let bytes = read_small(blobs, descriptor)?;
     parse(&bytes, descriptor.digest().as_ref())
 }
 
@@ -322,14 +299,11 @@ pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8], name: &str) -> Result<T, 
 }
 
 /// Reads a blob that is a document, checked, into memory.
-pub(super) fn read_small(
-    blobs: &dyn Blobs,
-    descriptor: &Descriptor,
-    limits: &Limits,
-) -> Result<Vec<u8>, Fatal> {
+pub(super) fn read_small(blobs: &dyn Blobs, descriptor: &Descriptor) -> Result<Vec<u8>, Fatal> {
     let name = format!("the blob {}", descriptor.digest());
-    if descriptor.size() > limits.document_bytes {
-        let limit = in_bytes(limits.document_bytes);
+    let limit = blobs.limits().document_bytes;
+    if descriptor.size() > limit {
+        let limit = in_bytes(limit);
         let message = format!("{name} has {}; the limit is {limit}", in_bytes(descriptor.size()));
         return Err(too_much(message));
     }
@@ -416,12 +390,11 @@ fn unpack(
     blobs: &dyn Blobs,
     layers: &[Layer],
     folders: Vec<String>,
-    limits: &Limits,
     diagnostics: &mut Diagnostics,
 ) -> Result<Tree, Fatal> {
-    let mut tree = Tree::new(folders, limits);
+    let mut tree = Tree::new(folders, blobs.limits());
     // One for all layers: ten bombs of a tenth of the limit are a bomb.
-    let meter = Meter::new(limits);
+    let meter = Meter::new(blobs.limits());
     for (number, layer) in layers.iter().enumerate() {
         let visit = &mut |entry: &mut TarEntry<'_>| tree.apply_layer_entry(entry, number);
         walk_layer(blobs, layer, &meter, visit, diagnostics)?;

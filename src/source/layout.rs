@@ -41,6 +41,7 @@ pub(super) struct Layout {
     /// The name in messages.
     shown: String,
     files: Files,
+    limits: Limits,
 }
 
 enum Files {
@@ -113,43 +114,39 @@ impl Wanted {
 
 impl Layout {
     /// Opens the layout in a directory.
-    pub(super) fn folder(path: PathBuf, shown: &str) -> Self {
-        Layout { shown: shown.to_owned(), files: Files::Folder(path) }
+    pub(super) fn folder(path: PathBuf, shown: &str, limits: &Limits) -> Self {
+        let files = Files::Folder(path);
+        Layout { shown: shown.to_owned(), files, limits: limits.clone() }
     }
 
     /// Returns the layout in a tar.
     pub(super) fn tar(tarball: Tarball, shown: &str) -> Self {
-        Layout { shown: shown.to_owned(), files: Files::Tar(Box::new(tarball)) }
+        let limits = tarball.limits.clone();
+        Layout { shown: shown.to_owned(), files: Files::Tar(Box::new(tarball)), limits }
     }
 
     /// Finds an image and reads the bundle in it.
     pub(super) fn read(
         &self,
         wanted: &Wanted,
-        limits: &Limits,
         diagnostics: &mut Diagnostics,
     ) -> Result<BundleFiles, Fatal> {
-        let descriptor = self.locate(wanted, limits, diagnostics)?;
-        image::read(self, &descriptor, limits, diagnostics)
+        let descriptor = self.locate(wanted, diagnostics)?;
+        image::read(self, &descriptor, diagnostics)
     }
 
     /// Returns the descriptor of the wanted image; a note says if its tag matched only loosely.
     pub(super) fn locate(
         &self,
         wanted: &Wanted,
-        limits: &Limits,
         diagnostics: &mut Diagnostics,
     ) -> Result<Descriptor, Fatal> {
-        self.find(&self.index(limits)?, wanted, limits, diagnostics)
+        self.find(&self.index()?, wanted, diagnostics)
     }
 
     /// Returns the tags of the images that are named after one of `repositories`.
-    pub(super) fn tags(
-        &self,
-        repositories: &[&str],
-        limits: &Limits,
-    ) -> Result<Vec<String>, Fatal> {
-        let index = self.index(limits)?;
+    pub(super) fn tags(&self, repositories: &[&str]) -> Result<Vec<String>, Fatal> {
+        let index = self.index()?;
         let tag = |name: &str| {
             let (repository, tag) = name.rsplit_once(':')?;
             repositories.contains(&repository).then(|| tag.to_owned())
@@ -157,34 +154,34 @@ impl Layout {
         Ok(index.manifests().iter().flat_map(names).filter_map(tag).collect())
     }
 
-    fn index(&self, limits: &Limits) -> Result<ImageIndex, Fatal> {
+    fn index(&self) -> Result<ImageIndex, Fatal> {
         #[derive(Deserialize)]
         struct Marker {
             #[serde(rename = "imageLayoutVersion")]
             version: String,
         }
-        let marker: Marker = image::parse(&self.document(MARKER, limits)?, &self.name(MARKER))?;
+        let marker: Marker = image::parse(&self.document(MARKER)?, &self.name(MARKER))?;
         if marker.version != "1.0.0" {
             let (shown, version) = (&self.shown, marker.version.escape_debug());
             let message = format!("unsupported version of OCI image layout `{shown}`: `{version}`");
             return Err(failure(Code::InvalidLayout, message, "use a layout of version 1.0.0"));
         }
-        image::parse(&self.document("index.json", limits)?, &self.name("index.json"))
+        image::parse(&self.document("index.json")?, &self.name("index.json"))
     }
 
     fn name(&self, file: &str) -> String {
         format!("{}/{file}", self.shown)
     }
 
-    fn document(&self, file: &str, limits: &Limits) -> Result<Vec<u8>, Fatal> {
+    fn document(&self, file: &str) -> Result<Vec<u8>, Fatal> {
         let name = self.name(file);
         let reader = self.file(file)?.ok_or_else(|| {
             let hint = "copy the layout again: it needs `oci-layout`, `index.json` and `blobs/`";
             failure(Code::InvalidLayout, format!("`{name}` is missing"), hint)
         })?;
-        let read = read_at_most(reader, limits.document_bytes);
+        let read = read_at_most(reader, self.limits.document_bytes);
         read.map_err(|error| unreadable(&name, &error))?.ok_or_else(|| {
-            let limit = in_bytes(limits.document_bytes);
+            let limit = in_bytes(self.limits.document_bytes);
             let message = format!("`{name}` is larger than {limit}");
             Diagnostic::error(Code::SourceLimit, message).into()
         })
@@ -206,7 +203,6 @@ impl Layout {
         &self,
         index: &ImageIndex,
         wanted: &Wanted,
-        limits: &Limits,
         diagnostics: &mut Diagnostics,
     ) -> Result<Descriptor, Fatal> {
         let all = index.manifests();
@@ -215,7 +211,7 @@ impl Layout {
             Wanted::Digest(digest) => {
                 let found = match all.iter().find(|entry| entry.digest() == digest) {
                     Some(found) => Some(found.clone()),
-                    None => self.find_nested(all, digest, limits)?,
+                    None => self.find_nested(all, digest)?,
                 };
                 found.ok_or_else(|| self.not_found(digest.as_ref(), all))
             }
@@ -277,7 +273,6 @@ impl Layout {
         &self,
         entries: &[Descriptor],
         digest: &Digest,
-        limits: &Limits,
     ) -> Result<Option<Descriptor>, Fatal> {
         let is_index = |entry: &Descriptor| {
             entry.media_type().to_string().contains("index")
@@ -291,7 +286,7 @@ impl Layout {
             if opened.len() >= MOST_INDEXES || !opened.insert(entry.digest().to_string()) {
                 continue;
             }
-            if let Document::Index(index) = read_document(self, &entry, limits)? {
+            if let Document::Index(index) = read_document(self, &entry)? {
                 if let Some(found) = index.manifests().iter().find(|e| e.digest() == digest) {
                     return Ok(Some(found.clone()));
                 }
@@ -322,26 +317,25 @@ impl Layout {
 }
 
 impl Blobs for Layout {
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Fatal> {
         self.file(&blob_file(descriptor.digest())?)
     }
 
-    fn find(&self, digest: &Digest, limits: &Limits) -> Result<Option<Descriptor>, Fatal> {
+    fn find(&self, digest: &Digest) -> Result<Option<Descriptor>, Fatal> {
         // The index of a layout need not list it. Its content is checked when it is read.
         let file = blob_file(digest)?;
         let Some(reader) = self.file(&file)? else { return Ok(None) };
-        let read = read_at_most(reader, limits.document_bytes);
+        let read = read_at_most(reader, self.limits.document_bytes);
         let bytes = read.map_err(|error| unreadable(&self.name(&file), &error))?;
         Ok(bytes.and_then(|bytes| describe(&bytes, digest)))
     }
 
-    fn signatures(
-        &self,
-        of: &Digest,
-        attachment: Attachment,
-        limits: &Limits,
-    ) -> Result<Vec<Descriptor>, Fatal> {
-        let index = self.index(limits)?;
+    fn signatures(&self, of: &Digest, attachment: Attachment) -> Result<Vec<Descriptor>, Fatal> {
+        let index = self.index()?;
         let entries = index.manifests().iter();
         if attachment == Attachment::Tag {
             let tag = signature_tag(of.as_ref());
@@ -358,7 +352,7 @@ impl Blobs for Layout {
         };
         let mut found = Vec::new();
         for entry in entries.filter(is_bundle).take(MOST_REFERRERS) {
-            if let Document::Manifest(manifest) = read_document(self, entry, limits)?
+            if let Document::Manifest(manifest) = read_document(self, entry)?
                 && manifest.subject().as_ref().is_some_and(|subject| subject.digest() == of)
             {
                 found.push(entry.clone());

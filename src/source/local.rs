@@ -65,7 +65,7 @@ pub(super) fn read(
         if !has_marker {
             return Err(unknown(shown, bundle_near(&path, shown)));
         }
-        Layout::folder(path, shown)
+        Layout::folder(path, shown, limits)
     } else if kind.is_file() {
         let near = bundle_near(&path, shown);
         let tarball = Tarball::open_file(path, shown, limits)?;
@@ -77,7 +77,7 @@ pub(super) fn read(
             }
             TarContent::DockerArchive => {
                 let wanted = wanted(suffix)?;
-                return docker_archive::read(&tarball, shown, &wanted, limits, diagnostics);
+                return docker_archive::read(&tarball, shown, &wanted, diagnostics);
             }
             TarContent::Unknown => return Err(unknown(shown, near)),
         }
@@ -86,7 +86,7 @@ pub(super) fn read(
         return Err(unreadable(shown, &error));
     };
 
-    layout.read(&wanted(suffix)?, limits, diagnostics)
+    layout.read(&wanted(suffix)?, diagnostics)
 }
 
 /// Parses the suffix that selects an image.

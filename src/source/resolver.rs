@@ -11,8 +11,7 @@ use super::registry::Client;
 use super::signature::{Policy, Signature};
 use super::{BundleFiles, failure, local, mirror, own_manifests};
 use crate::config::{
-    COMMAND_LINE, CatalogSource, Config, Mirror, MirrorTarget, Network, Registry, Source,
-    Verification,
+    COMMAND_LINE, Config, Mirror, MirrorTarget, Network, Registry, Source, Verification,
 };
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Span};
 use crate::ir::UpgradeEdges;
@@ -101,9 +100,28 @@ impl SourceResolver {
         pin: Option<Pin<'_>>,
         diagnostics: &mut Diagnostics,
     ) -> Option<BundleFiles> {
-        let start = diagnostics.mark();
+        let mut start = diagnostics.mark();
+        // The image of a bundle that a catalog named at an earlier revision.
+        let mut edges = pin.and_then(|pin| pin.edges).cloned();
         let (outcome, span) = match source {
-            Source::Catalog(wanted) => return self.fetch_from_catalog(wanted, pin, diagnostics),
+            Source::Catalog(wanted) => {
+                let (reference, pin) = match pin {
+                    Some(pin) if !pin.is_catalog => (pin.reference.to_owned(), Some(pin)),
+                    catalog => match catalog::select(wanted, self, catalog, diagnostics)? {
+                        Selected::Embedded(files) => return Some(*files),
+                        Selected::Image(reference, own) => {
+                            edges = Some(own);
+                            (reference, None)
+                        }
+                    },
+                };
+
+                // Findings about the catalog have their places.
+                start = diagnostics.mark();
+                let read = self.read_image(&reference, pin, diagnostics);
+                let files = read.map(|files| BundleFiles { reference: Some(reference), ..files });
+                (files, &wanted.catalog.span)
+            }
             Source::Manifests(manifests) => {
                 // Paths of arguments are relative to the working directory, those of bundles.toml
                 // to its folder.
@@ -120,33 +138,7 @@ impl SourceResolver {
         };
         let files = diagnostics.report(outcome);
         diagnostics.since(start).iter_mut().for_each(|found| place(found, span));
-        // The image of a bundle that a catalog named at an earlier revision.
-        let edges = pin.and_then(|pin| pin.edges).cloned();
         files.map(|files| BundleFiles { edges, ..files })
-    }
-
-    fn fetch_from_catalog(
-        &self,
-        wanted: &CatalogSource,
-        pin: Option<Pin<'_>>,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<BundleFiles> {
-        let (reference, pin, edges) = match pin {
-            Some(pin) if !pin.is_catalog => {
-                (pin.reference.to_owned(), Some(pin), pin.edges.cloned())
-            }
-            catalog => match catalog::select(wanted, self, catalog, diagnostics)? {
-                Selected { image: None, objects, .. } => return objects,
-                Selected { image: Some(reference), edges, .. } => (reference, None, Some(edges)),
-            },
-        };
-
-        let start = diagnostics.mark();
-        let read = self.read_image(&reference, pin, diagnostics);
-        let files = diagnostics.report(read);
-        let span = &wanted.catalog.span;
-        diagnostics.since(start).iter_mut().for_each(|found| place(found, span));
-        files.map(|files| BundleFiles { reference: Some(reference), edges, ..files })
     }
 
     fn read_image(
@@ -162,8 +154,7 @@ impl SourceResolver {
             }
             fatal
         })?;
-        let mut files =
-            image::read(opened.blobs.as_ref(), &opened.root, &self.limits, diagnostics)?;
+        let mut files = image::read(opened.blobs.as_ref(), &opened.root, diagnostics)?;
         if let Some(identity) = &mut files.image {
             identity.signature = opened.signature;
         }
@@ -240,8 +231,8 @@ impl SourceResolver {
         if !path.join(layout::MARKER).is_file() {
             return Err(no_layout(&shown, &path, span));
         }
-        let layout = Layout::folder(path, &shown);
-        let root = layout.locate(wanted, &self.limits, diagnostics)?;
+        let layout = Layout::folder(path, &shown, &self.limits);
+        let root = layout.locate(wanted, diagnostics)?;
         self.access.tell(1, || format!("{}: from the layout {shown}", root.digest()));
         Ok(Located { blobs: Box::new(layout), root, signature: None })
     }

@@ -5,7 +5,7 @@ use super::image;
 use super::layout::{self, Layout};
 use super::mirror;
 use super::reference::Reference;
-use super::resolver::{SourceResolver, is_absence};
+use super::resolver::{Located, SourceResolver, is_absence};
 use crate::config::MirrorTarget;
 use crate::diag::{Diagnostics, Fatal};
 
@@ -33,23 +33,16 @@ impl SourceResolver {
         locked: &ImageIdentity,
         diagnostics: &mut Diagnostics,
     ) -> Option<String> {
-        let digest = self.manifest_of(reference, locked, diagnostics);
-        diagnostics.report(digest)
-    }
-
-    fn manifest_of(
-        &self,
-        reference: &str,
-        locked: &ImageIdentity,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<String, Fatal> {
         // Only digests are read: the signature is verified when the image is locked.
-        let located = self.locate(&Reference::parse(reference)?, diagnostics)?;
-        let root = located.root.digest().to_string();
-        if root == locked.digest || locked.index.as_ref() == Some(&root) {
-            return Ok(locked.digest.clone());
+        let located =
+            Reference::parse(reference).and_then(|parsed| self.locate(&parsed, diagnostics));
+        let Located { blobs, root, .. } = diagnostics.report(located)?;
+        let digest = root.digest().to_string();
+        if digest == locked.digest || locked.index.as_ref() == Some(&digest) {
+            return Some(locked.digest.clone());
         }
-        image::manifest_digest(located.blobs.as_ref(), &located.root, &self.limits)
+        let (manifest, _) = diagnostics.report(image::resolve(blobs.as_ref(), &root))?;
+        Some(manifest.digest().to_string())
     }
 
     fn tags_of(&self, reference: &Reference) -> Result<Vec<String>, Fatal> {
@@ -61,8 +54,8 @@ impl SourceResolver {
                     if !path.join(layout::MARKER).is_file() {
                         continue;
                     }
-                    let layout = Layout::folder(path, &folder.display().to_string());
-                    layout.tags(&[&reference.name, rest], &self.limits)
+                    let layout = Layout::folder(path, &folder.display().to_string(), &self.limits);
+                    layout.tags(&[&reference.name, rest])
                 }
                 MirrorTarget::Registry(start) => self.tags_in(&mirror::name_below(start, rest)),
             };

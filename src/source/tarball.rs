@@ -18,7 +18,7 @@ use std::path::PathBuf;
 pub(super) struct Tarball {
     path: PathBuf,
     shown: String,
-    limits: Limits,
+    pub(super) limits: Limits,
     compressed: bool,
     /// Position in the expanded archive and size, by path.
     files: BTreeMap<Vec<u8>, (u64, u64)>,

@@ -132,11 +132,11 @@ impl SourceResolver {
             for digest in digests.take(MOST_ATTACHMENTS) {
                 let wanted = Reference { tag: None, digest: Some(digest), ..reference.clone() };
                 let root = repository.manifest(&wanted)?;
-                let document = read_document(&repository, &root, &self.limits)?;
+                let document = read_document(&repository, &root)?;
                 let Document::Manifest(manifest) = document else { continue };
                 for layer in manifest.layers() {
                     repository.prepare(std::slice::from_ref(layer))?;
-                    documents.push(read_small(&repository, layer, &self.limits)?);
+                    documents.push(read_small(&repository, layer)?);
                 }
             }
             Ok(documents)

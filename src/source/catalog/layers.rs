@@ -9,7 +9,7 @@ use crate::diag::{Code, Diagnostics, Fatal};
 use crate::failure;
 use crate::folders::{CATALOG_KEY, MANIFESTS_KEY};
 use crate::image::{Blobs, Opened, walk_layer};
-use crate::limits::{Limits, exceeded, in_bytes};
+use crate::limits::{exceeded, in_bytes};
 use crate::tree::{Whiteout, is_below, normalise, whiteout};
 use std::collections::BTreeSet;
 use std::io;
@@ -23,11 +23,11 @@ const DEFAULT_CONFIGS: &str = "configs";
 pub(super) fn walk(
     blobs: &dyn Blobs,
     image: &Opened,
-    limits: &Limits,
     visit: &mut Visit<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Fatal> {
     let folder = folder(image)?;
+    let limits = blobs.limits();
     let meter = Meter::new(limits);
     let mut later = Seen::default();
     let mut name_bytes = 0;

@@ -31,38 +31,43 @@ use place::{Catalog, Item};
 use std::io;
 
 /// The bundle that a catalog has for a configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Selected {
-    /// Name of the package.
-    pub package: String,
-    /// Name of the channel.
-    pub channel: String,
-    /// Name of the bundle, for example `lws-operator.v1.0.0`.
-    pub bundle: String,
-    /// Version of the bundle, as it states itself.
-    pub version: String,
-    /// Reference of the bundle's image, if it has one.
-    pub image: Option<String>,
+pub(super) enum Selected {
+    /// The reference of its image, and the edges that lead to it in the channel.
+    Image(String, UpgradeEdges),
     /// The bundle itself, if it has no image and the catalog embeds all its manifests.
-    pub objects: Option<BundleFiles>,
-    /// The catalog's image, if a registry or a mirror has it.
-    pub catalog: Option<ImageIdentity>,
-    /// The edges that lead to the bundle in the channel.
-    pub edges: UpgradeEdges,
+    Embedded(Box<BundleFiles>),
 }
 
 /// Selects the bundle that `source` requests. Reads only the catalog; with a pin, the catalog image
 /// with its digest.
 ///
 /// Findings have places in the configuration, or in a file of the catalog.
-pub fn select(
+pub(super) fn select(
     source: &CatalogSource,
     sources: &SourceResolver,
     pin: Option<Pin<'_>>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Selected> {
+    let limits = &sources.limits;
     with_catalog(source, sources, pin, diagnostics, |catalog, diagnostics| {
-        select_in(catalog, source, &sources.limits, diagnostics)
+        let (contents, identity) = read_package(catalog, source, limits, diagnostics)?;
+        let choice = graph::choose(&contents, source)?;
+        report_deprecations(&contents, source, &choice, diagnostics);
+        let bundle = choice.bundle;
+        if let Some(image) = bundle.image.clone().filter(|image| !image.is_empty()) {
+            return Ok(Selected::Image(image, choice.edges));
+        }
+        if bundle.objects == 0 {
+            let message = format!(
+                "the bundle `{}` of the catalog has neither an image nor manifests",
+                bundle.name
+            );
+            let hint = "set another `version`, or report this to the owner of the catalog";
+            return Err(failure(Code::BundleIncomplete, message, hint));
+        }
+        let files = read_embedded(catalog, &contents, &choice, limits)?;
+        let edges = Some(choice.edges);
+        Ok(Selected::Embedded(Box::new(BundleFiles { catalog: identity, edges, ..files })))
     })
 }
 
@@ -85,46 +90,6 @@ fn with_catalog<T>(
         resolver::place(found, &source.catalog.span);
     }
     outcome
-}
-
-fn select_in(
-    catalog: &Catalog<'_>,
-    source: &CatalogSource,
-    limits: &Limits,
-    diagnostics: &mut Diagnostics,
-) -> Result<Selected, Fatal> {
-    let (contents, identity) = read_package(catalog, source, limits, diagnostics)?;
-    let choice = graph::choose(&contents, source)?;
-    report_deprecations(&contents, source, &choice, diagnostics);
-    let bundle = choice.bundle;
-    let image = bundle.image.clone().filter(|image| !image.is_empty());
-    let objects = match &image {
-        Some(_) => None,
-        None if bundle.objects == 0 => {
-            let message = format!(
-                "the bundle `{}` of the catalog has neither an image nor manifests",
-                bundle.name
-            );
-            let hint = "set another `version`, or report this to the owner of the catalog";
-            return Err(failure(Code::BundleIncomplete, message, hint));
-        }
-        None => {
-            let files = read_embedded(catalog, &contents, &choice, limits)?;
-            let edges = Some(choice.edges.clone());
-            Some(BundleFiles { catalog: identity.clone(), edges, ..files })
-        }
-    };
-
-    Ok(Selected {
-        package: source.package.text.clone(),
-        channel: choice.channel.to_owned(),
-        bundle: bundle.name.clone(),
-        version: choice.version.to_string(),
-        image,
-        objects,
-        catalog: identity,
-        edges: choice.edges.clone(),
-    })
 }
 
 /// Reads the objects of the package, and the catalog's image if it has one.

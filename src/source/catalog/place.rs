@@ -54,9 +54,8 @@ pub(super) fn open<'s>(
     pin: Option<Pin<'_>>,
     diagnostics: &mut Diagnostics,
 ) -> Result<Catalog<'s>, Fatal> {
-    let (base, limits) = (sources.base.as_path(), &sources.limits);
     let spelt = ["./", "../", "/"].iter().any(|start| text.starts_with(start));
-    let found = local::find(text, base);
+    let found = local::find(text, &sources.base);
     let is_layout = |path: &Path| path.join(layout::MARKER).is_file();
 
     match found {
@@ -65,8 +64,8 @@ pub(super) fn open<'s>(
                 "" => Wanted::Only,
                 suffix => Wanted::of_suffix(suffix)?,
             };
-            let layout = Layout::folder(found.path, found.shown);
-            let root = Box::new(layout.locate(&wanted, limits, diagnostics)?);
+            let layout = Layout::folder(found.path, found.shown, &sources.limits);
+            let root = Box::new(layout.locate(&wanted, diagnostics)?);
             Ok(Catalog::Image {
                 blobs: Box::new(layout),
                 root,
@@ -137,8 +136,8 @@ impl Catalog<'_> {
                 Ok(None)
             }
             Catalog::Image { blobs, root, by_reference, signature } => {
-                let opened = image::open(blobs.as_ref(), root, limits, diagnostics)?;
-                layers::walk(blobs.as_ref(), &opened, limits, visit, diagnostics)?;
+                let opened = image::open(blobs.as_ref(), root, diagnostics)?;
+                layers::walk(blobs.as_ref(), &opened, visit, diagnostics)?;
                 let signature = signature.clone();
                 Ok(by_reference.then(|| ImageIdentity { signature, ..opened.identity(root) }))
             }

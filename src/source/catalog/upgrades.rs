@@ -5,7 +5,7 @@ use super::graph::{self, Step};
 use super::objects::Deprecation;
 use super::{read_package, with_catalog};
 use crate::config::{CatalogSource, VersionRequest};
-use crate::diag::{Diagnostics, Fatal, Place};
+use crate::diag::{Diagnostics, Place};
 use crate::resolver::SourceResolver;
 use semver::Version;
 
@@ -66,29 +66,22 @@ pub fn upgrades(
 ) -> Option<Upgrades> {
     with_catalog(source, sources, None, diagnostics, |catalog, diagnostics| {
         let (contents, _) = read_package(catalog, source, &sources.limits, diagnostics)?;
-        in_contents(&contents, source, installed)
-    })
-}
+        let contents = &contents;
+        let choice = graph::choose(contents, source)?;
+        let head = CatalogSource { version: None, ..source.clone() };
+        // A channel with several heads is an error only for those who want the head.
+        let head = graph::choose(contents, &head).ok().map(|choice| choice.version);
+        let path = graph::path(contents, choice.channel, installed, &choice.bundle.name);
+        let bundles = [installed.csv.as_str(), choice.bundle.name.as_str()];
 
-fn in_contents(
-    contents: &Contents,
-    source: &CatalogSource,
-    installed: &Installed,
-) -> Result<Upgrades, Fatal> {
-    let choice = graph::choose(contents, source)?;
-    let head = CatalogSource { version: None, ..source.clone() };
-    // A channel with several heads is an error only for those who want the head.
-    let head = graph::choose(contents, &head).ok().map(|choice| choice.version);
-    let path = graph::path(contents, choice.channel, installed, &choice.bundle.name);
-    let bundles = [installed.csv.as_str(), choice.bundle.name.as_str()];
-
-    Ok(Upgrades {
-        channel: choice.channel.to_owned(),
-        deprecations: deprecations(contents, choice.channel, &bundles),
-        selected: choice.version,
-        head,
-        newest: graph::newest(contents),
-        path,
+        Ok(Upgrades {
+            channel: choice.channel.to_owned(),
+            deprecations: deprecations(contents, choice.channel, &bundles),
+            selected: choice.version,
+            head,
+            newest: graph::newest(contents),
+            path,
+        })
     })
 }
 

@@ -20,6 +20,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const DOWNLOAD_STACK: usize = 2 << 20;
 
 impl Blobs for Repository<'_> {
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Fatal> {
         if self.client.cache.open(descriptor.digest(), descriptor.size())?.is_none() {
             self.download(descriptor)?;
@@ -51,17 +55,12 @@ impl Blobs for Repository<'_> {
         outcomes.into_iter().collect()
     }
 
-    fn find(&self, digest: &Digest, _: &Limits) -> Result<Option<Descriptor>, Fatal> {
+    fn find(&self, digest: &Digest) -> Result<Option<Descriptor>, Fatal> {
         let (name, tag) = (self.shown(), None);
         self.manifest(&Reference { name, tag, digest: Some(digest.clone()) }).map(Some)
     }
 
-    fn signatures(
-        &self,
-        of: &Digest,
-        attachment: Attachment,
-        _: &Limits,
-    ) -> Result<Vec<Descriptor>, Fatal> {
+    fn signatures(&self, of: &Digest, attachment: Attachment) -> Result<Vec<Descriptor>, Fatal> {
         match attachment {
             Attachment::Tag => self.signatures_by_tag(of),
             Attachment::Referrers => self.signatures_by_subject(of),

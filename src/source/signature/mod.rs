@@ -27,7 +27,6 @@ pub(super) use policy::Policy;
 pub use signers::Signer;
 
 use super::image::{self, Blobs, Document, choose_platform, read_document, read_small};
-use super::limits::Limits;
 use super::reference::Reference;
 use super::resolver::Located;
 use super::{Pin, SourceResolver, failure};
@@ -91,7 +90,6 @@ pub enum Verified {
 /// The verification of one image.
 struct Verifier<'v> {
     blobs: &'v dyn Blobs,
-    limits: &'v Limits,
     signers: &'v Signers,
     /// The reference before mirrors.
     reference: &'v Reference,
@@ -136,7 +134,7 @@ impl SourceResolver {
         };
         let Rule::Signed(signers) = rule else { return Err(rejected(reference, table)) };
         let blobs = located.blobs.as_ref();
-        let verifier = Verifier { blobs, limits: &self.limits, signers, reference };
+        let verifier = Verifier { blobs, signers, reference };
         let (mut stale, mut rejected) = (Rejected::default(), Rejected::default());
 
         let index = pin.and_then(|pin| pin.index);
@@ -194,7 +192,7 @@ impl Verifier<'_> {
 
     /// Returns the descriptor of a manifest or an index; `None` if it is not there any more.
     fn find(&self, digest: &Digest) -> Result<Option<Descriptor>, Fatal> {
-        match self.blobs.find(digest, self.limits) {
+        match self.blobs.find(digest) {
             Err(error) if error.code == Code::ImageNotFound => Ok(None),
             found => found,
         }
@@ -214,7 +212,7 @@ impl Verifier<'_> {
             let signed = if is_linked { self.linked(root, index)? } else { own };
             let Some(signed) = &signed else { continue };
             for attachment in [Attachment::Tag, Attachment::Referrers] {
-                let found = self.blobs.signatures(signed, attachment, self.limits)?;
+                let found = self.blobs.signatures(signed, attachment)?;
                 for descriptor in found.iter().take(MOST_SIGNATURES) {
                     if let Some(signature) = self.manifest(descriptor, signed, rejected) {
                         return Ok(Some(signature));
@@ -230,13 +228,13 @@ impl Verifier<'_> {
     fn linked(&self, root: &Descriptor, index: Option<&str>) -> Result<Option<Digest>, Fatal> {
         if let Some(index) = index.and_then(|index| Digest::from_str(index).ok()) {
             let Some(descriptor) = self.find(&index)? else { return Ok(None) };
-            let document = read_document(self.blobs, &descriptor, self.limits)?;
+            let document = read_document(self.blobs, &descriptor)?;
             let Document::Index(document) = document else { return Ok(None) };
             let contains = document.manifests().iter().any(|m| m.digest() == root.digest());
             return Ok(contains.then_some(index));
         }
 
-        match read_document(self.blobs, root, self.limits)? {
+        match read_document(self.blobs, root)? {
             Document::Index(document) => {
                 Ok(choose_platform(document.manifests()).map(|chosen| chosen.digest().clone()))
             }
@@ -271,19 +269,18 @@ impl Verifier<'_> {
         signed: &Digest,
         reasons: &mut Vec<Rejection>,
     ) -> Result<Option<Signer>, Fatal> {
-        let Document::Manifest(manifest) = read_document(self.blobs, descriptor, self.limits)?
-        else {
+        let Document::Manifest(manifest) = read_document(self.blobs, descriptor)? else {
             return Ok(None);
         };
         let none = HashMap::new();
         for layer in manifest.layers().iter().take(MOST_SIGNATURES) {
             let media_type = layer.media_type().to_string();
             let verified = if media_type == SIMPLE_SIGNING_TYPE {
-                let payload = read_small(self.blobs, layer, self.limits)?;
+                let payload = read_small(self.blobs, layer)?;
                 let annotations = layer.annotations().as_ref().unwrap_or(&none);
                 simple_signing::verify(&payload, annotations, signed, self.reference, self.signers)
             } else if media_type.starts_with(BUNDLE_TYPE) {
-                let text = read_small(self.blobs, layer, self.limits)?;
+                let text = read_small(self.blobs, layer)?;
                 match bundle::verify(&text, signed, self.signers) {
                     // An attestation, which is no signature of the image.
                     Ok(None) => continue,

@@ -12,6 +12,7 @@ use super::*;
 use crate::access::Access;
 use crate::config::Config;
 use crate::diag::SourceText;
+use crate::limits::Limits;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use oci_spec::image::MediaType;
@@ -53,6 +54,7 @@ fn resolver(tables: &str, files: &[(&str, &[u8])]) -> (SourceResolver, tempfile:
 struct Memory {
     blobs: HashMap<Digest, Vec<u8>>,
     attached: Vec<(Digest, Attachment, Descriptor)>,
+    limits: Limits,
 }
 
 impl Memory {
@@ -111,12 +113,16 @@ impl Memory {
 }
 
 impl Blobs for Memory {
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     fn open(&self, descriptor: &Descriptor) -> Result<Option<Box<dyn Read>>, Fatal> {
         let content = self.blobs.get(descriptor.digest()).cloned();
         Ok(content.map(|content| Box::new(std::io::Cursor::new(content)) as Box<dyn Read>))
     }
 
-    fn find(&self, digest: &Digest, _: &Limits) -> Result<Option<Descriptor>, Fatal> {
+    fn find(&self, digest: &Digest) -> Result<Option<Descriptor>, Fatal> {
         if digest.digest().starts_with("ffff") {
             return Err(failure(Code::RegistryFailed, "the registry fails", "try again"));
         }
@@ -126,12 +132,7 @@ impl Blobs for Memory {
         }
     }
 
-    fn signatures(
-        &self,
-        of: &Digest,
-        attachment: Attachment,
-        _: &Limits,
-    ) -> Result<Vec<Descriptor>, Fatal> {
+    fn signatures(&self, of: &Digest, attachment: Attachment) -> Result<Vec<Descriptor>, Fatal> {
         let own = self.attached.iter().filter(|(image, how, _)| image == of && *how == attachment);
         Ok(own.map(|(.., manifest)| manifest.clone()).collect())
     }

@@ -190,7 +190,6 @@ fn is_blob(file: File, descriptor: &Descriptor) -> bool {
 }
 
 /// Creates the file readable for others: layouts are committed or copied elsewhere.
-#[cfg(unix)]
 fn readable() -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt as _;
     fs::Permissions::from_mode(0o644)

@@ -3,7 +3,6 @@
 mod layout;
 
 use super::image::{Blobs, Document, is_manifest, read_document, read_small};
-use super::limits::Limits;
 use super::reference::Reference;
 use super::signature::cosign::signature_tag;
 use super::{Pin, Signature, SourceResolver, failure};
@@ -134,7 +133,7 @@ impl SourceResolver {
             };
             // Returns true if the registry lists a manifest at its subject.
             let push_manifest = |part: &Descriptor, tag: Option<&str>| {
-                let bytes = read_small(image.blobs.as_ref(), part, &self.limits)?;
+                let bytes = read_small(image.blobs.as_ref(), part)?;
                 repository.push_manifest(part, tag, &bytes)
             };
 
@@ -169,7 +168,7 @@ impl SourceResolver {
     fn image(&self, pin: Pin<'_>, diagnostics: &mut Diagnostics) -> Result<Image<'_>, Fatal> {
         let Pin { reference, digest, .. } = pin;
         let opened = self.open(reference, Some(pin), diagnostics)?;
-        let document = read_document(opened.blobs.as_ref(), &opened.root, &self.limits)?;
+        let document = read_document(opened.blobs.as_ref(), &opened.root)?;
         let Document::Manifest(manifest) = document else {
             let message = format!("`{reference}` is locked to an index, {digest}, not to an image");
             return Err(failure(Code::InvalidLayout, message, "run `bundle2chart lock --upgrade`"));
@@ -185,7 +184,7 @@ impl SourceResolver {
         let signature = match &opened.signature {
             Some(signature) => {
                 let blobs = opened.blobs.as_ref();
-                AttachedSignature::find(signature, &opened.root, blobs, &self.limits)?
+                AttachedSignature::find(signature, &opened.root, blobs)?
             }
             None => None,
         };
@@ -206,14 +205,13 @@ impl AttachedSignature {
         signature: &Signature,
         root: &Descriptor,
         blobs: &dyn Blobs,
-        limits: &Limits,
     ) -> Result<Option<Self>, Fatal> {
         let descriptor = |digest: &str| match Digest::from_str(digest) {
-            Ok(digest) => blobs.find(&digest, limits),
+            Ok(digest) => blobs.find(&digest),
             Err(_) => Ok(None),
         };
         let Some(mut manifest) = descriptor(&signature.manifest)? else { return Ok(None) };
-        let Document::Manifest(document) = read_document(blobs, &manifest, limits)? else {
+        let Document::Manifest(document) = read_document(blobs, &manifest)? else {
             return Ok(None);
         };
         // A descriptor by digest lacks the type, by which readers of a layout find referrers.
@@ -236,7 +234,7 @@ impl AttachedSignature {
         if signature.signed != root.digest().as_ref()
             && let Some(signed) = descriptor(&signature.signed)?
         {
-            index = in_order_of_pushes(signed, blobs, limits)?;
+            index = in_order_of_pushes(signed, blobs)?;
         }
 
         let parts = [document.config()].into_iter().chain(document.layers()).cloned().collect();
@@ -246,14 +244,10 @@ impl AttachedSignature {
 
 /// Returns what an index consists of, for all platforms: blobs before the manifests that name them, and
 /// the index last.
-fn in_order_of_pushes(
-    index: Descriptor,
-    blobs: &dyn Blobs,
-    limits: &Limits,
-) -> Result<Vec<Descriptor>, Fatal> {
+fn in_order_of_pushes(index: Descriptor, blobs: &dyn Blobs) -> Result<Vec<Descriptor>, Fatal> {
     let (mut unread, mut found) = (vec![index], Vec::new());
     while let Some(descriptor) = unread.pop() {
-        let document = read_document(blobs, &descriptor, limits)?;
+        let document = read_document(blobs, &descriptor)?;
         found.push(descriptor);
         match document {
             Document::Index(index) => unread.extend(index.manifests().iter().cloned()),
