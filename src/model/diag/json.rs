@@ -7,93 +7,58 @@
 //! of objects with a `message` and, where known, a `place`.
 
 use super::location::Location;
-use super::{Diagnostic, Diagnostics, Place};
+use super::{Diagnostics, Place};
 use crate::escape;
-use serde::Serialize;
-
-#[derive(Serialize)]
-struct Line<'a> {
-    severity: &'static str,
-    code: &'static str,
-    message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    place: Option<Where<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    related: Vec<Related<'a>>,
-}
-
-#[derive(Serialize)]
-struct Related<'a> {
-    message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    place: Option<Where<'a>>,
-}
-
-#[derive(Serialize)]
-struct Where<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bundle: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    document: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    end_line: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    end_column: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    object: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<&'a str>,
-}
+use serde_json::{Value as Json, json};
 
 /// Returns one line for each of `diagnostics`, in order.
 pub fn render(diagnostics: &Diagnostics) -> String {
     let mut text = String::new();
     for diagnostic in diagnostics.iter() {
-        // Strings and numbers always have a JSON form.
-        let json = serde_json::to_string(&line(diagnostic)).unwrap_or_default();
+        let related = diagnostic.related.iter();
+        let related = related.map(|(at, why)| known(json!({ "message": why, "place": place(at) })));
+        let line = known(json!({
+            "severity": diagnostic.severity.as_str(),
+            "code": diagnostic.code.as_str(),
+            "message": diagnostic.message,
+            "hint": diagnostic.hint,
+            "place": place(&diagnostic.place),
+            "related": related.collect::<Vec<Json>>(),
+        }));
         // JSON allows hidden characters in strings; a terminal or log would act on them.
-        text.push_str(&escape::json(&json));
+        text.push_str(&escape::json(&line.to_string()));
         text.push('\n');
     }
     text
 }
 
-fn line(diagnostic: &Diagnostic) -> Line<'_> {
-    let related = diagnostic.related.iter();
-    Line {
-        severity: diagnostic.severity.as_str(),
-        code: diagnostic.code.as_str(),
-        message: &diagnostic.message,
-        hint: diagnostic.hint.as_deref(),
-        place: place(&diagnostic.place),
-        related: related.map(|(at, why)| Related { message: why, place: place(at) }).collect(),
-    }
+fn place(place: &Place) -> Json {
+    let Location { file, line, column, end_line, end_column, .. } = Location::from(place);
+    known(json!({
+        "bundle": place.bundle,
+        "file": file,
+        "document": place.document,
+        "line": line,
+        "column": column,
+        "end_line": end_line,
+        "end_column": end_column,
+        "object": place.object,
+        "path": place.path,
+    }))
 }
 
-fn place(place: &Place) -> Option<Where<'_>> {
-    if *place == Place::default() {
-        return None;
+/// Returns an object without the entries of which nothing is known.
+fn known(mut object: Json) -> Json {
+    let is_known = |value: &Json| match value {
+        Json::Null => false,
+        Json::Array(items) => !items.is_empty(),
+        Json::Object(entries) => !entries.is_empty(),
+        _ => true,
+    };
+    if let Json::Object(entries) = &mut object {
+        entries.retain(|_, value| is_known(value));
     }
-    let Location { file, line, column, end_line, end_column, .. } = Location::from(place);
-    Some(Where {
-        bundle: place.bundle.as_deref(),
-        file,
-        document: place.document,
-        line,
-        column,
-        end_line,
-        end_column,
-        object: place.object.as_deref(),
-        path: place.path.as_deref(),
-    })
+    object
 }
 
 #[cfg(test)]

@@ -298,17 +298,9 @@ impl From<Expr> for Value {
     }
 }
 
-impl From<serde_json::Value> for Value {
-    fn from(json: serde_json::Value) -> Self {
-        use serde_json::Value as Json;
-        match json {
-            Json::Null => Value::Null,
-            Json::Bool(value) => Value::Bool(value),
-            Json::Number(number) => Value::Number((&number).into()),
-            Json::String(text) => Value::Text(text),
-            Json::Array(items) => Value::Seq(items.into_iter().map(Value::from).collect()),
-            Json::Object(map) => Value::map(map.into_iter().map(|(k, v)| (k, Value::from(v)))),
-        }
+impl From<Json> for Value {
+    fn from(json: Json) -> Self {
+        Value::from(&json)
     }
 }
 
