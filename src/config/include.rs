@@ -4,6 +4,7 @@
 
 use super::file::content;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, SourceText, Span};
+use bundle2chart_model::file_pattern;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -123,7 +124,7 @@ fn matches(base: &Path, pattern: &str) -> Result<Vec<PathBuf>, Fatal> {
                 let hint = "check its permissions";
                 Fatal::from(Diagnostic::error(Code::ConfigUnreadable, message).hint(hint))
             })?;
-            let listed = listed.into_iter().filter(|name| fits(part.as_bytes(), name.as_bytes()));
+            let listed = listed.into_iter().filter(|name| fits(part, name));
             next.extend(listed.map(|name| folder.join(name)));
         }
         found = next;
@@ -162,35 +163,10 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
 }
 
 /// Returns true if a name fits a pattern with `*` and `?`, which do not match a leading dot.
-fn fits(pattern: &[u8], name: &[u8]) -> bool {
+fn fits(pattern: &str, name: &str) -> bool {
     // As in shells: lock and swap files of editors begin with a dot.
-    if name.first() == Some(&b'.') && pattern.first() != Some(&b'.') {
-        return false;
-    }
-    // The position after the last `*` in the pattern, and how much of the name it matched so far.
-    let (mut at, mut offset, mut star) = (0, 0, None);
-    while offset < name.len() {
-        match pattern.get(at) {
-            Some(b'*') => {
-                at += 1;
-                star = Some((at, offset));
-            }
-            Some(wanted) if *wanted == b'?' || Some(wanted) == name.get(offset) => {
-                at += 1;
-                offset += 1;
-            }
-            // Going back to the last `*` is enough, because those before it matched as little as
-            // possible. With a way back to all of them, the time could grow exponentially.
-            _ => match &mut star {
-                Some((after, matched)) => {
-                    *matched += 1;
-                    (at, offset) = (*after, *matched);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern.iter().skip(at).all(|rest| *rest == b'*')
+    let is_hidden = name.starts_with('.') && !pattern.starts_with('.');
+    !is_hidden && file_pattern::fits(pattern, name)
 }
 
 #[cfg(test)]
@@ -199,7 +175,6 @@ mod tests {
 
     #[test]
     fn wildcards_match_parts_of_names() {
-        let fits = |pattern: &str, name: &str| fits(pattern.as_bytes(), name.as_bytes());
         for (pattern, name) in [
             ("*.toml", "a.toml"),
             ("*", "a"),

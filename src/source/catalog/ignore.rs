@@ -4,6 +4,7 @@
 //! inner or trailing `/`, `*`, `?` and `**`. Character classes (`[a-z]`) are matched literally.
 
 use crate::limits::exceeded;
+use bundle2chart_model::file_pattern;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
@@ -113,41 +114,12 @@ fn fits(pattern: &[String], names: &[&str]) -> bool {
             }
         } else {
             for (index, name) in names.iter().enumerate() {
-                next[index + 1] = reachable[index] && name_fits(part.as_bytes(), name.as_bytes());
+                next[index + 1] = reachable[index] && file_pattern::fits(part, name);
             }
         }
         reachable = next;
     }
     reachable.last().copied().unwrap_or_default()
-}
-
-/// Returns true if a name matches a pattern with `*` and `?`.
-fn name_fits(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut p, mut n) = (0, 0);
-    // Only the last star is tried again, with one more byte each time: patterns are not trusted, and
-    // trying all of them would take exponential time.
-    let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
-        match pattern.get(p) {
-            Some(b'*') => {
-                star = Some((p, n));
-                p += 1;
-            }
-            Some(byte) if *byte == b'?' || *byte == name[n] => {
-                p += 1;
-                n += 1;
-            }
-            _ => match star {
-                Some((place, taken)) => {
-                    p = place + 1;
-                    n = taken + 1;
-                    star = Some((place, taken + 1));
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
 #[cfg(test)]
