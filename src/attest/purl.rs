@@ -2,6 +2,7 @@
 //!
 //! <https://github.com/package-url/purl-spec/blob/main/types-doc/oci-definition.md>
 
+use crate::escape::percent;
 use crate::ir::ImageReference;
 use crate::source::Reference;
 use std::fmt::Write as _;
@@ -10,13 +11,14 @@ use std::fmt::Write as _;
 /// if it is no reference.
 pub(super) fn of_image(reference: &str, digest: Option<&str>) -> Option<String> {
     let parsed = parse(reference)?;
+    let encoded = |text: &str| percent(text, b"-._~/:");
     let last = parsed.name.rsplit('/').next().unwrap_or(&parsed.name);
     let mut purl = format!("pkg:oci/{}", encoded(last));
     let own = parsed.digest.as_ref().map(ToString::to_string);
     // Writing to a String cannot fail.
     if let Some(digest) = digest.map(str::to_owned).or(own) {
         // As the definition of the type writes it: `@sha256%3A…`.
-        let _ = write!(purl, "@{}", encoded(&digest).replace(':', "%3A"));
+        let _ = write!(purl, "@{}", percent(&digest, b"-._~/"));
     }
     let _ = write!(purl, "?repository_url={}", encoded(&parsed.name));
     if let Some(tag) = parsed.tag {
@@ -29,19 +31,6 @@ pub(super) fn of_image(reference: &str, digest: Option<&str>) -> Option<String> 
 pub(super) fn parse(text: &str) -> Option<Reference> {
     let (host, path) = ImageReference::split(text);
     Reference::parse(&format!("{host}/{path}")).ok()
-}
-
-/// Encodes the characters that have a meaning in a package URL.
-fn encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/:".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
 }
 
 #[cfg(test)]

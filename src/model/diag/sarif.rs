@@ -113,16 +113,8 @@ fn location(place: &Place, locate: &Locate<'_>) -> Option<Value> {
 /// Returns `file` as a URI reference: everything but unreserved characters and `/` is encoded
 /// (RFC 3986, section 2). A file outside of the repository is an absolute URI (SARIF 2.1.0, 3.4.3).
 fn uri(file: &str) -> String {
-    let mut uri = if file.starts_with('/') { "file://".to_owned() } else { String::new() };
-    for byte in file.replace('\\', "/").bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                uri.push(char::from(byte));
-            }
-            _ => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri
+    let start = if file.starts_with('/') { "file://" } else { "" };
+    start.to_owned() + &escape::percent(&file.replace('\\', "/"), b"-._~/")
 }
 
 #[cfg(test)]

@@ -123,6 +123,19 @@ pub fn html(text: &str) -> String {
     replace_bracket_commands(&safe, "&#35;")
 }
 
+/// Percent-encodes all bytes but letters, digits and those in `plain` (RFC 3986, section 2.1).
+pub fn percent(text: &str, plain: &[u8]) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || plain.contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
 fn by_line(text: &str, safe: impl Fn(&str) -> Cow<'_, str>) -> Cow<'_, str> {
     // Nearly all texts are safe, and are not copied.
     let is_safe = |line: &str| matches!(safe(line), Cow::Borrowed(_));

@@ -8,6 +8,7 @@ use super::http::{Content, Http, Query, Response, is_https, shown};
 use super::retry::{read_body, retry_after};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bundle2chart_model::escape::percent;
 use serde::Deserialize;
 use std::time::Duration;
 use ureq::http::{Method, Uri};
@@ -187,20 +188,6 @@ fn read_token(response: Response, place: &str, purpose: &Purpose<'_>) -> Result<
 
 /// Encodes pairs as a form or a query.
 fn encode(pairs: &[(&str, &str)]) -> String {
-    let mut text = String::new();
-    for (key, value) in pairs {
-        if !text.is_empty() {
-            text.push('&');
-        }
-        text.push_str(key);
-        text.push('=');
-        for byte in value.bytes() {
-            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-                text.push(char::from(byte));
-            } else {
-                text.push_str(&format!("%{byte:02X}"));
-            }
-        }
-    }
-    text
+    let pairs = pairs.iter().map(|(key, value)| format!("{key}={}", percent(value, b"-._~")));
+    pairs.collect::<Vec<_>>().join("&")
 }
