@@ -448,9 +448,9 @@ fn fill_list_item(item: &mut Map, kind: &str, api_version: Option<&Value>) {
     }
     // apimachinery's `decodeToList` does the same: the API server omits both in items of typed
     // lists.
-    item.entry("kind".to_owned()).or_insert_with(|| Value::text(kind));
+    item.get_or_insert_with("kind", || Value::text(kind));
     if let Some(api_version) = api_version {
-        item.entry("apiVersion".to_owned()).or_insert_with(|| api_version.clone());
+        item.get_or_insert_with("apiVersion", || api_version.clone());
     }
 }
 

@@ -66,7 +66,7 @@ struct Visit<'a> {
 impl Visit<'_> {
     /// Lists of containers, and the annotations of what has them.
     fn search(&mut self, map: &mut Map, path: &str, known: &Map) {
-        for (key, value) in map {
+        for (key, value) in map.iter_mut() {
             let path = below(path, key);
             if key == "metadata" {
                 let annotations = value.as_map_mut().and_then(|map| map.get_mut("annotations"));
@@ -96,7 +96,7 @@ impl Visit<'_> {
 
     /// Annotations that name an image; those that tell the operator's own count in any form.
     fn annotations(&mut self, annotations: Option<&mut Map>, path: &str, known: &Map) {
-        for (key, value) in annotations.into_iter().flatten() {
+        for (key, value) in annotations.into_iter().flat_map(Map::iter_mut) {
             let text = value.text_by_default().filter(|_| known.get(key) != Some(value));
             let names = |text: &str| key == "containerImage" || is_by_digest(text);
             if let Some(text) = text.filter(|text| names(text)).map(Into::into) {

@@ -47,13 +47,13 @@ fn annotate(metadata: &mut Map, config: &PodConfig) {
     let annotations = metadata.map_at("annotations");
     for (key, value) in &config.annotations {
         // As OLM: only where the bundle has none of this name.
-        annotations.entry(key.clone()).or_insert_with(|| Value::text(value));
+        annotations.get_or_insert_with(key, || Value::text(value));
     }
 }
 
 /// Returns the list at `key`, made when there is none.
 fn list<'a>(map: &'a mut Map, key: &str) -> Option<&'a mut Vec<Value>> {
-    let value = map.entry(key.to_owned()).or_insert(Value::Null);
+    let value = map.get_or_insert_with(key, || Value::Null);
     if value.is_null() {
         *value = Value::Seq(Vec::new());
     }

@@ -53,7 +53,7 @@ fn hook(object: &mut Object) {
     annotations.insert(HOOK.to_owned(), Value::text("pre-install,pre-upgrade"));
     // Helm's default, written down: a failed Job stays for `kubectl logs` until the next attempt.
     let policy = Value::text("before-hook-creation");
-    annotations.entry("helm.sh/hook-delete-policy".to_owned()).or_insert(policy);
+    annotations.get_or_insert_with("helm.sh/hook-delete-policy", || policy);
 }
 
 #[cfg(test)]

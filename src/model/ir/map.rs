@@ -201,14 +201,20 @@ impl Map {
         self.index = (self.entries.len() > Map::LINEAR).then(|| Index::of(&self.entries));
     }
 
-    /// Returns the entry for `key`, which may not exist.
-    pub fn entry(&mut self, key: String) -> Entry<'_> {
-        Entry { map: self, key }
+    /// Returns the value of `key`, which `default` makes when the key is new.
+    pub fn get_or_insert_with(&mut self, key: &str, default: impl FnOnce() -> Value) -> &mut Value {
+        let place = match self.get_index_of(key) {
+            Some(place) => place,
+            None => self.push(key.to_owned(), default()),
+        };
+        // The caller may change the value that is returned.
+        self.literal = false;
+        &mut self.entries[place].1
     }
 
     /// Returns the map at `key`, which is created if there is none; any other value is replaced.
     pub fn map_at(&mut self, key: &str) -> &mut Map {
-        let value = self.entry(key.to_owned()).or_insert(Value::Null);
+        let value = self.get_or_insert_with(key, || Value::Null);
         if value.as_map().is_none() {
             *value = Value::from(Map::new());
         }
@@ -220,7 +226,7 @@ impl Map {
 
     /// Returns the list at `key`, which is created if there is none; any other value is replaced.
     pub fn list_at(&mut self, key: &str) -> &mut Vec<Value> {
-        let value = self.entry(key.to_owned()).or_insert(Value::Null);
+        let value = self.get_or_insert_with(key, || Value::Null);
         if value.as_seq().is_none() {
             *value = Value::Seq(Vec::new());
         }
@@ -236,7 +242,7 @@ impl Map {
     }
 
     /// Returns the entries in order, to change their values.
-    pub fn iter_mut(&mut self) -> IterMut<'_> {
+    pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = (&String, &mut Value)> {
         self.literal = false;
         self.entries.iter_mut().map(|(key, value)| (&*key, value))
     }
@@ -256,38 +262,6 @@ impl Map {
         self.literal = false;
         self.entries.iter_mut().map(|(_, value)| value)
     }
-
-    /// Returns the values in the order of their keys.
-    pub fn into_values(self) -> impl ExactSizeIterator<Item = Value> {
-        self.entries.into_iter().map(|(_, value)| value)
-    }
-}
-
-/// A place in a map for one key.
-#[must_use]
-#[derive(Debug)]
-pub struct Entry<'m> {
-    map: &'m mut Map,
-    key: String,
-}
-
-impl<'m> Entry<'m> {
-    /// Returns the value, which is `default` when the key is new.
-    pub fn or_insert(self, default: Value) -> &'m mut Value {
-        self.or_insert_with(|| default)
-    }
-
-    /// Returns the value, which `default` makes when the key is new.
-    pub fn or_insert_with(self, default: impl FnOnce() -> Value) -> &'m mut Value {
-        let Entry { map, key } = self;
-        let place = match map.get_index_of(&key) {
-            Some(place) => place,
-            None => map.push(key, default()),
-        };
-        // The caller may change the value that is returned.
-        map.literal = false;
-        &mut map.entries[place].1
-    }
 }
 
 type Pair = (String, Value);
@@ -296,25 +270,12 @@ type Pair = (String, Value);
 pub type Iter<'m> =
     std::iter::Map<std::slice::Iter<'m, Pair>, fn(&'m Pair) -> (&'m String, &'m Value)>;
 
-/// The entries of a map in order, to change their values.
-pub type IterMut<'m> =
-    std::iter::Map<std::slice::IterMut<'m, Pair>, fn(&'m mut Pair) -> (&'m String, &'m mut Value)>;
-
 impl<'m> IntoIterator for &'m Map {
     type Item = (&'m String, &'m Value);
     type IntoIter = Iter<'m>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
-    }
-}
-
-impl<'m> IntoIterator for &'m mut Map {
-    type Item = (&'m String, &'m mut Value);
-    type IntoIter = IterMut<'m>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter_mut()
     }
 }
 

@@ -42,7 +42,7 @@ proptest! {
                 }
                 Change::OrInsert(key, value) => {
                     let expected = model.entry(key.clone()).or_insert(Value::from(value)).clone();
-                    prop_assert_eq!(map.entry(key).or_insert(value.into()), &expected);
+                    prop_assert_eq!(map.get_or_insert_with(&key, || value.into()), &expected);
                 }
                 Change::InsertAt(place, key, value) => {
                     let place = place % (model.len() - usize::from(model.contains_key(&key)) + 1);
@@ -96,8 +96,8 @@ fn a_change_takes_the_literal_mark_away() {
     let changes: [&dyn Fn(&mut Map); 9] = [
         &|root| drop(root.insert("new".to_owned(), expression())),
         &|root| drop(root.shift_insert(0, "new".to_owned(), expression())),
-        &|root| *root.entry("new".to_owned()).or_insert(Value::Null) = expression(),
-        &|root| *root.entry("map".to_owned()).or_insert(Value::Null) = expression(),
+        &|root| *root.get_or_insert_with("new", || Value::Null) = expression(),
+        &|root| *root.get_or_insert_with("map", || Value::Null) = expression(),
         &|root| root.values_mut().for_each(|value| *value = expression()),
         &|root| root.iter_mut().for_each(|(_, value)| *value = expression()),
         &|root| root.retain(|_, value| std::mem::replace(value, expression()) != Value::Null),
