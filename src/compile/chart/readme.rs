@@ -7,7 +7,7 @@ use super::{
 };
 use crate::config::{CertificateProvider, Layout, Source, Watch};
 use crate::escape::markdown::{self, code, sentence};
-use crate::ir::{Expr, ObjectId, Unit, Value, ValuesPath};
+use crate::ir::{Expr, Identity, Unit, Value, ValuesPath};
 use crate::permissions;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -287,8 +287,8 @@ fn certificate_section(text: &mut String, unit: &Unit, description: &Description
 pub fn contents(text: &mut String, unit: &Unit) {
     // Switches have several objects of one name, of which one is rendered. Names of several parts are
     // not compared.
-    let mut seen: BTreeSet<ObjectId> = BTreeSet::new();
-    let mut is_new = |id: ObjectId| id.name.is_empty() || seen.insert(id);
+    let mut seen: BTreeSet<Identity> = BTreeSet::new();
+    let mut is_new = |id: Identity| id.name.is_empty() || seen.insert(id);
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for object in unit.objects.iter().filter(|object| is_new(object.id())) {
         *kinds.entry(object.kind()).or_default() += 1;

@@ -2,7 +2,7 @@
 //! set.
 
 use crate::config::Switch;
-use crate::ir::{Condition, Object, ObjectId, ValueSpec};
+use crate::ir::{Condition, Identity, Object, ValueSpec};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub fn switches(switches: &[Switch], objects: &mut [Object]) -> Vec<ValueSpec> {
         let Some(Condition::Set(path)) = &object.when else { return None };
         switches.iter().position(|switch| Switch::value(&switch.name) == *path)
     };
-    let mut variants: BTreeMap<ObjectId, Vec<usize>> = BTreeMap::new();
+    let mut variants: BTreeMap<Identity, Vec<usize>> = BTreeMap::new();
     for object in objects.iter() {
         if let Some(number) = number(object) {
             variants.entry(object.id()).or_default().push(number);

@@ -3,13 +3,13 @@
 use super::Context;
 use super::check_types::remediation_hint;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Condition, Object, ObjectId, Origin, Unit, Value, dns_subdomain, label_fault};
+use crate::ir::{Condition, Identity, Object, Origin, Unit, Value, dns_subdomain, label_fault};
 use indexmap::IndexMap;
 
 /// Rejects two objects with one identity, of which Helm would create the first and fail at the second,
 /// and names that the API server does not take. Drops a bundle's copy of an equal object, as in OLM.
 pub(super) fn check_names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
-    let mut seen: IndexMap<ObjectId, Vec<&Object>> = IndexMap::new();
+    let mut seen: IndexMap<Identity, Vec<&Object>> = IndexMap::new();
     let mut copies = Vec::new();
     for (index, object) in unit.objects.iter().enumerate() {
         let same = seen.entry(object.id()).or_default();

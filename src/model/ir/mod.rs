@@ -29,12 +29,12 @@ pub use expr::{
     ImageReference, Part, ValuesPath,
 };
 pub use identity::{Identity, may_be_built_in_group};
-pub use map::{Entry, Iter, IterMut, Map};
+pub use map::{Iter, Map};
 pub use names::dns_subdomain;
 pub use names::{is_label, is_label_key, is_label_value, label_fault};
 pub use object::{
     ACCOUNT_KEYS, CRD_REPLACES, CRD_VERSION, DEFAULT_ACCOUNT, LASTING_WORKLOADS, OPERANDS, Object,
-    ObjectId, Origin, PULL_SECRET, Phase, RELEASE_LABELS, VERSION_METADATA, WORKLOADS, account,
+    Origin, PULL_SECRET, Phase, RELEASE_LABELS, VERSION_METADATA, WORKLOADS, account,
 };
 pub use path::{Step, path_of, push_key, steps, value_at};
 pub use pattern::{Ignore, Pattern};

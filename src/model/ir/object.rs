@@ -1,6 +1,6 @@
 //! Kubernetes objects with their provenance.
 
-use super::{Condition, Expr, Map, Step, Value};
+use super::{Condition, Expr, Identity, Map, Step, Value};
 use crate::diag::Place;
 
 /// The reason in [`Origin::Added`] for Secrets that pods pull images with.
@@ -111,20 +111,6 @@ pub fn account(pod: &Map) -> &str {
         .filter_map(|key| pod.get(key)?.as_str())
         .find(|name| !name.is_empty())
         .unwrap_or(DEFAULT_ACCOUNT)
-}
-
-/// The identity of an object in a cluster.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectId {
-    /// `kind`
-    pub kind: String,
-    /// Literal `metadata.namespace`, or the path of the value that names it; empty for the release
-    /// namespace and for cluster scope.
-    pub namespace: String,
-    /// `metadata.name`, or the path of its value.
-    pub name: String,
-    /// API group; empty for the core group.
-    pub group: String,
 }
 
 /// A Kubernetes object on its way into a chart.
@@ -252,19 +238,20 @@ impl Object {
         found
     }
 
-    /// Returns the identity.
-    pub fn id(&self) -> ObjectId {
+    /// Returns the identity. Instead of a namespace or a name that a value has, it has the path of the
+    /// value; the release namespace is empty.
+    pub fn id(&self) -> Identity {
         let text = |key: &str| match self.metadata(key) {
             Some(Value::Text(text)) => text.clone(),
             // Two objects whose names come from one value have the same name in every release.
             Some(Value::Expr(expr)) => expr.path().map(ToString::to_string).unwrap_or_default(),
             _ => String::new(),
         };
-        ObjectId {
+        Identity {
             kind: self.kind().to_owned(),
+            group: self.group().to_owned(),
             namespace: text("namespace"),
             name: text("name"),
-            group: self.group().to_owned(),
         }
     }
 
