@@ -6,12 +6,15 @@
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
+#![cfg_attr(
+    not(feature = "registry"),
+    allow(dead_code, reason = "the cache, credentials and what is pushed")
+)]
 
-#[cfg_attr(not(feature = "registry"), allow(dead_code, reason = "credentials and proxies"))]
 mod access;
 mod archive;
+#[cfg(feature = "registry")]
 mod artifact;
-#[cfg_attr(not(feature = "registry"), allow(dead_code, reason = "only registries are cached"))]
 mod cache;
 pub mod catalog;
 pub mod chart;
@@ -31,7 +34,6 @@ mod mirror;
 mod overlays;
 mod own_manifests;
 mod parallel;
-#[cfg_attr(not(feature = "registry"), allow(dead_code, reason = "credential helpers"))]
 mod process;
 mod reference;
 #[cfg(feature = "registry")]
@@ -52,8 +54,8 @@ pub use digest::{digest_of, digest_of_parts, sha256, sha256_from};
 pub use sign_command::{clear_sign, sign_with};
 
 pub use access::{Access, Download, Environment, Reporter};
-pub use artifact::attachment::Attachment;
-pub use artifact::{OciArtifact, PulledArtifact};
+#[cfg(feature = "registry")]
+pub use artifact::{OciArtifact, PulledArtifact, attachment::Attachment};
 pub use directory::is_bundle;
 pub use limits::Limits;
 pub use manifests::manifests;

@@ -8,9 +8,7 @@ use super::limits::Limits;
 use super::reference::Reference;
 use crate::config::{Network, Registry};
 use crate::diag::{Code, Fatal};
-use oci_spec::image::{Descriptor, Digest};
-use serde_json::Value as Json;
-use std::fs::File;
+use oci_spec::image::Descriptor;
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -43,35 +41,6 @@ impl Repository {
     }
 
     pub(super) fn tags(&self) -> Result<Vec<String>, Fatal> {
-        match *self {}
-    }
-
-    pub(super) fn tag_digest(&self, _: &str) -> Result<Option<Digest>, Fatal> {
-        match *self {}
-    }
-
-    pub(super) fn push_blob(
-        &self,
-        _: &Descriptor,
-        _: impl Fn() -> Result<File, Fatal>,
-    ) -> Result<bool, Fatal> {
-        match *self {}
-    }
-
-    pub(super) fn push_manifest(
-        &self,
-        _: &Descriptor,
-        _: Option<&str>,
-        _: &[u8],
-    ) -> Result<bool, Fatal> {
-        match *self {}
-    }
-
-    pub(super) fn referrers(&self, _: &Digest, _: bool) -> Result<Vec<Json>, Fatal> {
-        match *self {}
-    }
-
-    pub(super) fn tag_referrer(&self, _: &Digest, _: Json) -> Result<(), Fatal> {
         match *self {}
     }
 }

@@ -2,7 +2,7 @@
 
 mod layout;
 
-use super::image::{Blobs, Document, is_manifest, read_document, read_small};
+use super::image::{self, Blobs, Document, read_document};
 use super::reference::Reference;
 use super::signature::cosign::signature_tag;
 use super::{Pin, Signature, SourceResolver, failure};
@@ -113,6 +113,7 @@ impl SourceResolver {
     ///
     /// # Errors
     /// If an image cannot be read, or the registry rejects it.
+    #[cfg(feature = "registry")]
     pub fn vendor_to_registry(
         &self,
         images: &[Pin<'_>],
@@ -133,7 +134,7 @@ impl SourceResolver {
             };
             // Returns true if the registry lists a manifest at its subject.
             let push_manifest = |part: &Descriptor, tag: Option<&str>| {
-                let bytes = read_small(image.blobs.as_ref(), part)?;
+                let bytes = image::read_small(image.blobs.as_ref(), part)?;
                 repository.push_manifest(part, tag, &bytes)
             };
 
@@ -152,7 +153,7 @@ impl SourceResolver {
                 _ => None,
             };
             for part in &signature.index {
-                match is_manifest(part) {
+                match image::is_manifest(part) {
                     true => drop(push_manifest(part, None)?),
                     false => push_blob(part)?,
                 }
@@ -271,7 +272,7 @@ impl Image<'_> {
         let name = format!("the blob {}", part.digest());
         let unwritable = |error: io::Error| super::unreadable(&name, &error);
         let mut file = tempfile::tempfile().map_err(unwritable)?;
-        super::image::copy(self.blobs.as_ref(), part, &mut file)?;
+        image::copy(self.blobs.as_ref(), part, &mut file)?;
         sources.access.tell(1, || format!("{}: copied", part.digest()));
         file.seek(SeekFrom::Start(0)).map_err(unwritable)?;
         Ok(file)
