@@ -11,7 +11,7 @@ use crate::regular_file;
 use oci_spec::image::Digest;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tempfile::NamedTempFile;
@@ -66,7 +66,7 @@ impl Cache {
                 return Ok(None);
             }
             self.remember(digest);
-            file.seek(SeekFrom::Start(0)).map_err(|error| unusable(&path, &error))?;
+            file.rewind().map_err(|error| unusable(&path, &error))?;
         }
         Ok(Some((file, size)))
     }
@@ -166,10 +166,7 @@ impl Partial<'_> {
         self.size = 0;
         let path = self.file.path().to_owned();
         let file = self.file.as_file_mut();
-        file.set_len(0)
-            .and_then(|()| file.seek(SeekFrom::Start(0)))
-            .map(|_| ())
-            .map_err(|error| unusable(&path, &error))
+        file.set_len(0).and_then(|()| file.rewind()).map_err(|error| unusable(&path, &error))
     }
 
     /// Moves the blob to its final name if its digest is right, else returns the actual digest.

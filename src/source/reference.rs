@@ -120,26 +120,21 @@ pub(super) fn usual_prefix(prefix: &str) -> String {
 /// Returns the usual spelling of a repository, or of the beginning of its name.
 fn usual_spelling(name: &str, is_whole: bool) -> String {
     let (host, path) = name.split_once('/').map_or((name, None), |(host, path)| (host, Some(path)));
-    let host = usual_host(host);
+    let host = host.to_ascii_lowercase();
+    // The port of HTTPS says nothing.
+    let host = one_docker_hub(host.strip_suffix(":443").unwrap_or(&host));
     match path {
         // Docker Hub's own images have a short name.
         Some(path) if is_whole && host == DOCKER_HUB && !path.contains('/') => {
             format!("{host}/library/{path}")
         }
         Some(path) => format!("{host}/{path}"),
-        None => host,
+        None => host.to_owned(),
     }
 }
 
 /// The usual name of Docker Hub.
 const DOCKER_HUB: &str = "docker.io";
-
-/// Returns the usual spelling of a registry's host: in lower case, without the port of HTTPS, and
-/// with one name for Docker Hub.
-fn usual_host(host: &str) -> String {
-    let host = host.to_ascii_lowercase();
-    one_docker_hub(host.strip_suffix(":443").unwrap_or(&host)).to_owned()
-}
 
 /// Returns the usual name of Docker Hub for its other names, and other hosts as they are.
 pub(super) fn one_docker_hub(host: &str) -> &str {

@@ -23,7 +23,7 @@ use std::sync::OnceLock;
 /// Reads sources as a configuration says. May be used from several threads.
 pub struct SourceResolver {
     pub(super) base: PathBuf,
-    mirrors: Vec<Mirror>,
+    pub(super) mirrors: Vec<Mirror>,
     registries: Vec<Registry>,
     network: Network,
     pub(super) limits: Limits,
@@ -241,11 +241,6 @@ impl SourceResolver {
         let repository = self.client()?.repository(&reference.name, &self.limits)?;
         let root = repository.manifest(reference)?;
         Ok(Located { blobs: Box::new(repository), root, signature: None })
-    }
-
-    /// Returns the mirrors of the configuration.
-    pub(super) fn mirrors(&self) -> &[Mirror] {
-        &self.mirrors
     }
 
     /// Returns the `[[verify]]` tables, with their keys read.

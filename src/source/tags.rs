@@ -46,7 +46,7 @@ impl SourceResolver {
     }
 
     fn tags_of(&self, reference: &Reference) -> Result<Vec<String>, Fatal> {
-        for (mirror, rest) in mirror::find(self.mirrors(), reference) {
+        for (mirror, rest) in mirror::find(&self.mirrors, reference) {
             let tags = match &mirror.to {
                 MirrorTarget::Layout(folder) => {
                     let path = self.base.join(folder);

@@ -3,9 +3,11 @@
 use super::contents::Contents;
 use super::objects::{Bundle, ChannelEntry};
 use super::upgrades::Installed;
+use super::{OTHER_VERSION, unusable};
 use crate::config::{CatalogSource, VersionRequest};
 use crate::diag::suggest;
-use crate::diag::{Code, Diagnostic, Fatal, Place, Span};
+use crate::diag::{Code, Diagnostic, Fatal, Span};
+use crate::failure;
 use crate::ir::{UpgradeEdges, VersionRange};
 use semver::Version;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,18 +38,10 @@ pub(super) fn choose<'c>(
         None => channel.head(source)?,
         Some(wanted) => channel.find(&wanted.request, &wanted.span)?,
     };
-    match version(bundle) {
-        Ok(version) => {
-            Ok(Choice { channel: name, bundle, version, edges: edges(entries, &bundle.name) })
-        }
-        Err(why) => Err(Diagnostic::error(
-            Code::CatalogInvalid,
-            format!("the bundle `{}` has no valid version: {why}", bundle.name),
-        )
-        .at(Place::file(bundle.file.clone()))
-        .hint("set another `version`, or report this to the owner of the catalog")
-        .into()),
-    }
+    let version = version(bundle).map_err(|why| {
+        unusable(bundle, format!("the bundle `{}` has no valid version: {why}", bundle.name))
+    })?;
+    Ok(Choice { channel: name, bundle, version, edges: edges(entries, &bundle.name) })
 }
 
 fn channel<'c>(
@@ -61,21 +55,19 @@ fn channel<'c>(
         (None, Some(channel)) => (channel.as_str(), &source.package.span),
         (None, None) => {
             let message = format!("the package `{}` has no default channel", contents.package);
-            return Err(Diagnostic::error(Code::ChannelNotFound, message)
-                .at(&source.package.span)
-                .hint(format!("set `channel`; the package has {}", listed(&names)))
-                .into());
+            let hint = format!("set `channel`; the package has {}", listed(&names));
+            let error = failure(Code::ChannelNotFound, message, hint);
+            return Err(error.at(&source.package.span).into());
         }
     };
 
     match contents.channels.get_key_value(wanted) {
-        Some((name, entries)) if entries.len() > MOST_ENTRIES => Err(Diagnostic::error(
-            Code::SourceLimit,
-            format!("the channel `{name}` has too many entries ({})", entries.len()),
-        )
-        .at(span)
-        .hint(format!("check that this is a catalog: real channels have at most {MOST_ENTRIES}"))
-        .into()),
+        Some((name, entries)) if entries.len() > MOST_ENTRIES => {
+            let message = format!("the channel `{name}` has too many entries ({})", entries.len());
+            let hint =
+                format!("check that this is a catalog: real channels have at most {MOST_ENTRIES}");
+            Err(failure(Code::SourceLimit, message, hint).at(span).into())
+        }
         Some((name, entries)) => Ok((name, entries)),
         None => {
             let package = &contents.package;
@@ -140,7 +132,7 @@ impl<'c> Channel<'c> {
                     "the channel `{name}` refers to the bundle `{}`, which is not in the catalog",
                     head.name
                 ),
-                "set another `version`, or report this to the owner of the catalog",
+                OTHER_VERSION,
             ),
             [] => {
                 let why = match self.entries {

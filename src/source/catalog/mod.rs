@@ -27,6 +27,7 @@ use crate::config::CatalogSource;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place};
 use crate::ir::UpgradeEdges;
 use contents::Contents;
+use objects::Bundle;
 use place::{Catalog, Item};
 use std::io;
 
@@ -62,8 +63,7 @@ pub(super) fn select(
                 "the bundle `{}` of the catalog has neither an image nor manifests",
                 bundle.name
             );
-            let hint = "set another `version`, or report this to the owner of the catalog";
-            return Err(failure(Code::BundleIncomplete, message, hint));
+            return Err(failure(Code::BundleIncomplete, message, OTHER_VERSION));
         }
         let files = read_embedded(catalog, &contents, &choice, limits)?;
         let edges = Some(choice.edges);
@@ -145,16 +145,8 @@ fn read_embedded(
     // The first walk has reported the warnings of the layers.
     catalog.walk(limits, visit, &mut Diagnostics::new())?;
 
-    let invalid = |why: String| {
-        Fatal::from(
-            Diagnostic::error(
-                Code::CatalogInvalid,
-                format!("cannot read the bundle `{}`: {why}", bundle.name),
-            )
-            .at(Place::file(bundle.file.clone()))
-            .hint("set another `version`, or report this to the owner of the catalog"),
-        )
-    };
+    let invalid =
+        |why: String| unusable(bundle, format!("cannot read the bundle `{}`: {why}", bundle.name));
 
     let properties =
         result.unwrap_or_else(|| Err("the file is gone".to_owned())).map_err(invalid)?;
@@ -181,6 +173,14 @@ fn report_deprecations(
         let place = span.unwrap_or(&source.package.span);
         diagnostics.push(Diagnostic::warning(Code::Deprecated, message).at(place).hint(hint));
     }
+}
+
+/// The hint for a bundle that cannot be used.
+const OTHER_VERSION: &str = "set another `version`, or report this to the owner of the catalog";
+
+/// Returns the error for a bundle whose object is invalid.
+fn unusable(bundle: &Bundle, message: String) -> Fatal {
+    failure(Code::CatalogInvalid, message, OTHER_VERSION).at(Place::file(&bundle.file)).into()
 }
 
 /// Returns a file of a catalog that cannot be read.

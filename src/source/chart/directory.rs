@@ -7,7 +7,7 @@ use crate::regular_file;
 use crate::{failure, unreadable};
 use std::collections::BTreeMap;
 use std::fs::Metadata;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
@@ -58,11 +58,8 @@ pub fn read_folder(folder: &Path) -> Result<ChartTree, Fatal> {
         collector.limit(metadata.len())?;
 
         let file = folder.join(&path);
-        let mut content = Vec::new();
-        regular_file::open(&file)
-            // A file may have grown since it was listed.
-            .and_then(|file| file.take(CHART_BYTES + 1).read_to_end(&mut content))
-            .map_err(|error| fail((file, error)))?;
+        let content =
+            regular_file::read(&file, CHART_BYTES).map_err(|error| fail((file, error)))?;
         collector.add(name, content)?;
     }
 

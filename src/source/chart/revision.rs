@@ -147,21 +147,17 @@ pub(super) fn failed(action: &str, why: &str, hint: &str) -> Fatal {
     // Git tells its cause in one line, with warnings before and advice after it.
     let line = |start: &str| why.trim().lines().rfind(|line| line.starts_with(start));
     let why = line("fatal: ").or(line("")).unwrap_or_default();
-    failure(Code::GitFailed, format!("cannot {action}: {why}"), remedy(why, hint))
-}
-
-/// Returns the hint for a failure of Git: `revision`, unless the revision is not what is wrong.
-fn remedy(why: &str, revision: &str) -> String {
-    let other = if why.contains("not a git repository") {
+    // The revision may not be what is wrong.
+    let hint = if why.contains("not a git repository") {
         "run it in a Git repository that has the charts, or name two charts: `bundle2chart diff OLD NEW`"
     } else if why.starts_with("no directory") {
         "run `bundle2chart build` first, and commit the output directory"
     } else if why.starts_with("git: ") {
         "install git"
     } else {
-        revision
+        hint
     };
-    other.to_owned()
+    failure(Code::GitFailed, format!("cannot {action}: {why}"), hint)
 }
 
 /// Prepares `git` so that the configuration of an untrusted repository starts no programs: no

@@ -148,9 +148,9 @@ impl Repository<'_> {
         // its size.
         let left = size - partial.size();
         let announced: Option<u64> = response.header("content-length").and_then(|v| v.parse().ok());
+        let too_long = format!("{place} is longer than the {size} bytes in its descriptor");
         if announced.is_some_and(|announced| announced > left) {
-            let message = format!("{place} is longer than the {size} bytes in its descriptor");
-            return Err(Failure::Mismatch(message));
+            return Err(Failure::Mismatch(too_long));
         }
         let mut body = TimeLimited::new(response.body, self.client.network.timeout, left);
         let mut buffer = vec![0; 64 << 10];
@@ -160,8 +160,7 @@ impl Repository<'_> {
                 break;
             }
             if partial.size() + count as u64 > size {
-                let message = format!("{place} is longer than the {size} bytes in its descriptor");
-                return Err(Failure::Mismatch(message));
+                return Err(Failure::Mismatch(too_long));
             }
             partial.write(&buffer[..count]).map_err(Failure::Reported)?;
             if let Some(progress) = progress {

@@ -170,9 +170,12 @@ fn digest(algorithm: &str, hex: &str) -> Option<ArtifactDigest> {
         "sha512" => HashAlgorithm::Sha2512,
         _ => return None,
     };
-    let byte = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
-    let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(byte).collect();
-    ArtifactDigest::new(algorithm, bytes?).ok()
+    ArtifactDigest::new(algorithm, from_hexadecimal(hex)?).ok()
+}
+
+fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
+    let byte = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
+    (0..text.len()).step_by(2).map(byte).collect()
 }
 
 /// Returns the rejection for an error of the verifier about a bundle.

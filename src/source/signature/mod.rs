@@ -31,7 +31,7 @@ use super::reference::Reference;
 use super::resolver::Located;
 use super::{Pin, SourceResolver, failure};
 use crate::config::Text;
-use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Span, listed};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Span, listed};
 use cosign::{SIMPLE_SIGNING_TYPE, signature_tag};
 use oci_spec::image::{Descriptor, Digest};
 use policy::{Rule, Table};
@@ -349,9 +349,7 @@ fn invalid(image: &str, signers: &Signers, found: &[Rejection]) -> Diagnostic {
 /// Returns an error about a file of `[[verify]]`, at its key.
 fn unusable(file: &Text, key: &str, why: &str, hint: &str) -> Fatal {
     let message = format!("cannot use `{}` as `{key}`: {why}", file.text.escape_debug());
-    let mut error = failure(Code::InvalidValue, message, hint);
-    error.place = Place::span(file.span.clone());
-    error
+    failure(Code::InvalidValue, message, hint).at(&file.span).into()
 }
 
 /// Describes a manifest by its bytes, as registries and layouts without a descriptor have it.

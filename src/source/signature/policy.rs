@@ -4,7 +4,7 @@ use super::keyless::Identity;
 use super::signers::Signers;
 use super::{PublicKey, unusable};
 use crate::config::{Text, Verification, VerificationRule};
-use crate::diag::{Code, Fatal, Place, Span};
+use crate::diag::{Code, Fatal, Span};
 use crate::failure;
 use crate::reference::{Reference, usual_prefix};
 use crate::regular_file;
@@ -79,9 +79,7 @@ impl Policy {
 fn checked_prefix(table: &Verification, policy: &Policy) -> Result<String, Fatal> {
     let shown = table.prefix.escape_debug();
     let invalid = |message: String, hint: &str| {
-        let mut error = failure(Code::InvalidValue, message, hint);
-        error.place = Place::span(table.span.clone());
-        error
+        Fatal::from(failure(Code::InvalidValue, message, hint).at(&table.span))
     };
     let is_prefix = Reference::parse(&format!("{}/image", table.prefix)).is_ok();
     if !table.prefix.is_empty() && !is_prefix {

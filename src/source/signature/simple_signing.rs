@@ -61,14 +61,10 @@ pub(super) fn verify(
         return Err(Rejection::OtherDigest { signer, found });
     }
     let found = critical.identity.docker_reference;
-    if repository(&found).as_deref() != Some(reference.usual_name().as_str()) {
+    // Its tag is not compared: a digest is.
+    if !Reference::parse(&found).is_ok_and(|own| own.usual_name() == reference.usual_name()) {
         let expected = reference.name.clone();
         return Err(Rejection::OtherRepository { signer, found, expected });
     }
     Ok(signer)
-}
-
-/// Returns the repository of a signed reference, whose tag is not compared: a digest is.
-fn repository(signed: &str) -> Option<String> {
-    Reference::parse(signed).ok().map(|reference| reference.usual_name())
 }

@@ -4,6 +4,7 @@
 //! <https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md>
 
 use super::super::rejection::Rejection;
+use super::from_hexadecimal;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustls::pki_types::CertificateDer;
@@ -112,11 +113,7 @@ fn log_entry(text: &str) -> Result<Json, String> {
     let body = STANDARD.decode(&payload.body).map_err(|error| error.to_string())?;
     let EntryType { kind, api_version } =
         serde_json::from_slice(&body).map_err(|error| error.to_string())?;
-    let id = (0..payload.log_id.len()).step_by(2).map(|at| {
-        let byte = payload.log_id.get(at..at + 2)?;
-        u8::from_str_radix(byte, 16).ok()
-    });
-    let id: Vec<u8> = id.collect::<Option<_>>().ok_or("logID is not hexadecimal")?;
+    let id = from_hexadecimal(&payload.log_id).ok_or("logID is not hexadecimal")?;
 
     Ok(json!({
         "logIndex": payload.log_index.to_string(),
