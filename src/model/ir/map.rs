@@ -1,8 +1,7 @@
 //! Maps in the order in which they were read.
 
 use super::Value;
-use hashbrown::HashTable;
-use std::hash::{BuildHasher as _, RandomState};
+use std::collections::BTreeMap;
 
 /// A map from strings to values in the order in which the keys were added.
 ///
@@ -10,55 +9,13 @@ use std::hash::{BuildHasher as _, RandomState};
 #[derive(Clone, Default)]
 pub struct Map {
     entries: Vec<(String, Value)>,
-    /// Present while there are more than [`Map::LINEAR`] entries.
-    index: Option<Box<Index>>,
+    /// The places of keys, while there are more than [`Map::LINEAR`] entries.
+    #[expect(clippy::box_collection, reason = "nearly all maps have none, and stay small")]
+    index: Option<Box<BTreeMap<String, usize>>>,
     /// True only if no value below contains an expression. Set by the YAML reader, and cleared by
     /// every method that can change a value, here and in the maps around this one, because a value
     /// is only reached through them.
     literal: bool,
-}
-
-/// The places of keys, by hash.
-///
-/// The hash is SipHash with a random key per process: a bundle cannot ship keys that collide. Faster
-/// hashes without that proof gain nothing, because few maps have an index. Output does not depend on
-/// the random key: entries are never visited in the order of the index.
-#[derive(Clone, Default)]
-struct Index {
-    places: HashTable<usize>,
-    hasher: RandomState,
-}
-
-impl Index {
-    fn of(entries: &[(String, Value)]) -> Box<Self> {
-        let mut index =
-            Index { places: HashTable::with_capacity(entries.len()), hasher: RandomState::new() };
-        for place in 0..entries.len() {
-            index.add(entries, place);
-        }
-        Box::new(index)
-    }
-
-    fn add(&mut self, entries: &[(String, Value)], place: usize) {
-        // The table has places only; keys are hashed again when it grows, which is rare.
-        let hash = |place: &usize| self.hasher.hash_one(entries[*place].0.as_str());
-        self.places.insert_unique(hash(&place), place, hash);
-    }
-
-    fn find(&self, entries: &[(String, Value)], key: &str) -> Option<usize> {
-        let found = self.places.find(self.hasher.hash_one(key), |place| entries[*place].0 == key);
-        found.copied()
-    }
-
-    /// Forgets the key at `place`, after which all others move up.
-    fn remove(&mut self, key: &str, place: usize) {
-        let found = self.places.find_entry(self.hasher.hash_one(key), |other| *other == place);
-        if let Ok(found) = found {
-            found.remove();
-        }
-        // Linear, as the removal from the list is: both keep the order of the keys.
-        self.places.iter_mut().filter(|other| **other > place).for_each(|other| *other -= 1);
-    }
 }
 
 impl Map {
@@ -109,7 +66,7 @@ impl Map {
     pub fn get_index_of(&self, key: &str) -> Option<usize> {
         match &self.index {
             None => self.entries.iter().position(|(name, _)| name == key),
-            Some(index) => index.find(&self.entries, key),
+            Some(index) => index.get(key).copied(),
         }
     }
 
@@ -153,12 +110,12 @@ impl Map {
     fn push(&mut self, key: String, value: Value) -> usize {
         let place = self.entries.len();
         self.literal = false;
+        if let Some(index) = &mut self.index {
+            index.insert(key.clone(), place);
+        }
         self.entries.push((key, value));
-        match &mut self.index {
-            Some(index) => index.add(&self.entries, place),
-            // A longer list is searched faster with an index; manifests rarely have one.
-            None if place >= Map::LINEAR => self.index = Some(Index::of(&self.entries)),
-            None => {}
+        if self.index.is_none() {
+            self.rebuild();
         }
         place
     }
@@ -182,7 +139,9 @@ impl Map {
         // `literal` stays: without an entry there is no new expression.
         let (key, value) = self.entries.remove(place);
         if let Some(index) = &mut self.index {
-            index.remove(&key, place);
+            index.remove(&key);
+            // Linear, as the removal from the list is: both keep the order of the keys.
+            index.values_mut().filter(|other| **other > place).for_each(|other| *other -= 1);
         }
         Some(value)
     }
@@ -198,7 +157,11 @@ impl Map {
     }
 
     fn rebuild(&mut self) {
-        self.index = (self.entries.len() > Map::LINEAR).then(|| Index::of(&self.entries));
+        // A longer list is searched faster with an index; manifests rarely have one.
+        self.index = (self.entries.len() > Map::LINEAR).then(|| {
+            let places = self.entries.iter().enumerate();
+            Box::new(places.map(|(place, (key, _))| (key.clone(), place)).collect())
+        });
     }
 
     /// Returns the value of `key`, which `default` makes when the key is new.
