@@ -82,6 +82,7 @@ struct Host {
     http: Http,
     /// Requests at a time.
     slots: Slots,
+    /// Other hosts, optionally with port, that may receive the credentials.
     trusted: Vec<String>,
     /// Values of the Authorization header by scope.
     tokens: Mutex<BTreeMap<String, Secret>>,
@@ -288,17 +289,7 @@ impl Repository<'_> {
         let offers = challenge::parse(values.iter().filter_map(|value| value.to_str().ok()));
         let credentials =
             credentials::find(&host.name, &self.name, &self.client.access.environment)?;
-        let registry = host
-            .endpoint
-            .parse()
-            .map_err(|_| Failure::Refused(format!("invalid registry host `{}`", host.name)))?;
-        let purpose = token::Purpose {
-            registry: &registry,
-            scope: &scope,
-            trusted: &host.trusted,
-            timeout: self.client.network.timeout,
-        };
-        let token = token::answer(&host.http, &offers, credentials.as_ref(), &purpose);
+        let token = self.answer(&offers, credentials.as_ref(), &scope);
         let token = token.map_err(|failure| with_origin(failure, credentials.as_ref()))?;
         let Some(token) = token else { return self.check_status(response, credentials.as_ref()) };
         let response = self.send_once(request, Some(&token))?;

@@ -1,11 +1,11 @@
 //! Fetches tokens: converts a challenge to the value of an Authorization header.
 
-use super::broken;
 use super::challenge::Challenge;
 use super::credentials::{Credentials, Login, Secret};
 use super::failure::Failure;
 use super::http::{Content, Http, Query, Response, is_https, shown};
 use super::retry::{read_body, retry_after};
+use super::{Repository, broken};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bundle2chart_model::escape::percent;
@@ -16,44 +16,95 @@ use ureq::http::{Method, Uri};
 /// Bytes of an answer with a token.
 const TOKEN_BYTES: u64 = 1 << 20;
 
-/// The purpose of a token.
-pub(super) struct Purpose<'p> {
-    /// The registry that challenged.
-    pub(super) registry: &'p Uri,
-    /// `repository:NAME:pull`
-    pub(super) scope: &'p str,
-    /// Hosts, optionally with port, that may also receive the credentials.
-    pub(super) trusted: &'p [String],
-    /// Timeout of a stalled or slow response.
-    pub(super) timeout: Duration,
-}
-
-/// Answers a challenge. `None` when it can only be answered with credentials and there are none.
-pub(super) fn answer(
-    http: &Http,
-    offers: &[Challenge],
-    credentials: Option<&Credentials>,
-    purpose: &Purpose<'_>,
-) -> Result<Option<Secret>, Failure> {
-    let login = credentials.map(|found| &found.login);
-    // It is the answer itself, so there is nothing to fetch.
-    if let Some(Login::Registry(token)) = login {
-        return Ok(Some(bearer(token.reveal())));
-    }
-    for offer in offers {
-        match (offer, login) {
-            (Challenge::Basic, Some(Login::Password { user, password })) => {
-                return Ok(Some(basic(user, password)));
-            }
-            // Only a password can be sent with Basic.
-            (Challenge::Basic, _) => {}
-            // Public images need a token, too, which the server gives without credentials.
-            (Challenge::Bearer { realm, service }, _) => {
-                return fetch(http, realm, service.as_deref(), login, purpose).map(Some);
+impl Repository<'_> {
+    /// Answers a challenge for the scope `repository:NAME:ACTIONS`. `None` when it can only be answered
+    /// with credentials and there are none.
+    pub(super) fn answer(
+        &self,
+        offers: &[Challenge],
+        credentials: Option<&Credentials>,
+        scope: &str,
+    ) -> Result<Option<Secret>, Failure> {
+        let login = credentials.map(|found| &found.login);
+        // It is the answer itself, so there is nothing to fetch.
+        if let Some(Login::Registry(token)) = login {
+            return Ok(Some(bearer(token.reveal())));
+        }
+        for offer in offers {
+            match (offer, login) {
+                (Challenge::Basic, Some(Login::Password { user, password })) => {
+                    return Ok(Some(basic(user, password)));
+                }
+                // Only a password can be sent with Basic.
+                (Challenge::Basic, _) => {}
+                // Public images need a token, too, which the server gives without credentials.
+                (Challenge::Bearer { realm, service }, _) => {
+                    return self.fetch_token(realm, service.as_deref(), login, scope).map(Some);
+                }
             }
         }
+        Ok(None)
     }
-    Ok(None)
+
+    /// Fetches a token from a realm.
+    fn fetch_token(
+        &self,
+        realm: &str,
+        service: Option<&str>,
+        login: Option<&Login>,
+        scope: &str,
+    ) -> Result<Secret, Failure> {
+        let host = &self.host;
+        let registry: &Uri = &host
+            .endpoint
+            .parse()
+            .map_err(|_| Failure::Refused(format!("invalid registry host `{}`", host.name)))?;
+        let unsafe_realm = |realm: &Uri, why: &str| {
+            let host = realm.authority().map_or("", |authority| authority.as_str()).to_owned();
+            let message =
+                format!("the token server of {} is {}, {why}", shown(registry), shown(realm));
+            Failure::UnsafeRealm(message, host)
+        };
+
+        // User information in the URL would be sent as credentials, so such a realm is rejected.
+        let parsed: Option<Uri> = realm.parse().ok().filter(|uri: &Uri| {
+            uri.authority().is_some_and(|authority| !authority.as_str().contains('@'))
+                && uri.scheme_str().is_some_and(|scheme| scheme == "https" || scheme == "http")
+        });
+        let Some(realm) = parsed else {
+            let message = format!("{} returned no token server", shown(registry));
+            return Err(Failure::Refused(message));
+        };
+        // The realm comes from the registry's answer; it must not weaken the connection.
+        if !is_https(&realm) && is_https(registry) {
+            return Err(unsafe_realm(&realm, "which is not HTTPS"));
+        }
+
+        // Only requests with credentials are limited to trusted hosts: others have no secrets.
+        let authority = |uri: &Uri| uri.authority().map(|a| a.as_str().to_ascii_lowercase());
+        let is_own = authority(&realm) == authority(registry);
+        let is_trusted = authority(&realm).is_some_and(|host| self.host.trusted.contains(&host));
+        if login.is_some() && !is_own && !is_trusted {
+            return Err(unsafe_realm(
+                &realm,
+                "another host, which is not trusted with credentials",
+            ));
+        }
+
+        let response = request(&host.http, realm, service, login, scope)?;
+        let place = shown(&response.from);
+        match response.status.as_u16() {
+            200 => read_token(response, &place, self.client.network.timeout),
+            401 | 403 => {
+                Err(Failure::Denied(format!("{place} denied a token for this repository"), None))
+            }
+            408 | 425 | 429 | 500..=599 => {
+                let message = format!("{place} returned {}", response.status);
+                Err(Failure::Busy(message, response.header("retry-after").and_then(retry_after)))
+            }
+            _ => Err(Failure::Refused(format!("{place} returned {}", response.status))),
+        }
+    }
 }
 
 fn basic(user: &str, password: &Secret) -> Secret {
@@ -62,58 +113,6 @@ fn basic(user: &str, password: &Secret) -> Secret {
 
 fn bearer(token: &str) -> Secret {
     Secret::new(format!("Bearer {token}"))
-}
-
-/// Fetches a token from a realm.
-fn fetch(
-    http: &Http,
-    realm: &str,
-    service: Option<&str>,
-    login: Option<&Login>,
-    purpose: &Purpose<'_>,
-) -> Result<Secret, Failure> {
-    let registry = purpose.registry;
-    let unsafe_realm = |realm: &Uri, why: &str| {
-        let host = realm.authority().map_or("", |authority| authority.as_str()).to_owned();
-        let message = format!("the token server of {} is {}, {why}", shown(registry), shown(realm));
-        Failure::UnsafeRealm(message, host)
-    };
-
-    // User information in the URL would be sent as credentials, so such a realm is rejected.
-    let parsed: Option<Uri> = realm.parse().ok().filter(|uri: &Uri| {
-        uri.authority().is_some_and(|authority| !authority.as_str().contains('@'))
-            && uri.scheme_str().is_some_and(|scheme| scheme == "https" || scheme == "http")
-    });
-    let Some(realm) = parsed else {
-        let message = format!("{} returned no token server", shown(registry));
-        return Err(Failure::Refused(message));
-    };
-    // The realm comes from the registry's answer; it must not weaken the connection.
-    if !is_https(&realm) && is_https(registry) {
-        return Err(unsafe_realm(&realm, "which is not HTTPS"));
-    }
-
-    // Only requests with credentials are limited to trusted hosts: others have no secrets.
-    let authority = |uri: &Uri| uri.authority().map(|a| a.as_str().to_ascii_lowercase());
-    let is_own = authority(&realm) == authority(registry);
-    let is_trusted = authority(&realm).is_some_and(|host| purpose.trusted.contains(&host));
-    if login.is_some() && !is_own && !is_trusted {
-        return Err(unsafe_realm(&realm, "another host, which is not trusted with credentials"));
-    }
-
-    let response = request(http, realm, service, login, purpose.scope)?;
-    let place = shown(&response.from);
-    match response.status.as_u16() {
-        200 => read_token(response, &place, purpose),
-        401 | 403 => {
-            Err(Failure::Denied(format!("{place} denied a token for this repository"), None))
-        }
-        408 | 425 | 429 | 500..=599 => {
-            let message = format!("{place} returned {}", response.status);
-            Err(Failure::Busy(message, response.header("retry-after").and_then(retry_after)))
-        }
-        _ => Err(Failure::Refused(format!("{place} returned {}", response.status))),
-    }
 }
 
 /// Asks a realm for a token.
@@ -163,14 +162,14 @@ fn request(
 }
 
 /// Reads the token of a response.
-fn read_token(response: Response, place: &str, purpose: &Purpose<'_>) -> Result<Secret, Failure> {
+fn read_token(response: Response, place: &str, timeout: Duration) -> Result<Secret, Failure> {
     #[derive(Deserialize)]
     struct Answer {
         token: Option<String>,
         access_token: Option<String>,
     }
 
-    let read = read_body(response.body, purpose.timeout, TOKEN_BYTES);
+    let read = read_body(response.body, timeout, TOKEN_BYTES);
     let text = read.map_err(|error| broken(place, &error))?.unwrap_or_default();
     let answer: Answer = serde_json::from_slice(&text)
         .map_err(|_| Failure::Refused(format!("{place} returned an invalid token response")))?;
