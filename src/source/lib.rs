@@ -7,8 +7,8 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 #![cfg_attr(
-    not(feature = "registry"),
-    allow(dead_code, reason = "the cache, credentials and what is pushed")
+    not(feature = "keyless"),
+    allow(dead_code, reason = "keyless signatures; without `registry`, the cache and credentials")
 )]
 
 mod access;

@@ -11,7 +11,7 @@ mod annotations;
 mod ring_provider;
 
 use super::rejection::Rejection;
-use super::signers::{SignedEnvelope, Signer};
+use super::signers::{SignedEnvelope, Signer, Signers};
 use super::unusable;
 use crate::config::{CertificateIdentity, IdentityMatch};
 use crate::diag::Fatal;
@@ -40,23 +40,6 @@ impl std::fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// Reads the roots of an identity; their path is relative to `base`.
-    ///
-    /// # Errors
-    /// If the roots cannot be used, at their place in the configuration.
-    pub(super) fn read(accepted: &CertificateIdentity, base: &Path) -> Result<Self, Fatal> {
-        ring_provider::install();
-        let file = &accepted.roots;
-        let found = regular_file::read(&base.join(&file.text), ROOTS_BYTES)
-            .map_err(|error| error.to_string())
-            .and_then(|bytes| verifier(&bytes));
-        let hint = "use a JSON file with certificate authorities (Fulcio), transparency logs (Rekor) \
-            and certificate transparency logs, relative to the configuration: \
-            `cosign trusted-root create` writes one, and sigstore publishes trusted_root.json";
-        let verifier = found.map_err(|why| unusable(file, "roots", &why, hint))?;
-        Ok(Identity { accepted: accepted.clone(), verifier })
-    }
-
     /// Returns the signer of a payload of simple signing, with the certificate and the log entry in
     /// the annotations of its layer.
     pub(super) fn of_payload(
@@ -143,6 +126,23 @@ impl Identity {
             roots.text
         )
     }
+}
+
+/// Reads the roots of an identity; their path is relative to `base`.
+///
+/// # Errors
+/// If the roots cannot be used, at their place in the configuration.
+pub(super) fn signers(accepted: &CertificateIdentity, base: &Path) -> Result<Signers, Fatal> {
+    ring_provider::install();
+    let file = &accepted.roots;
+    let found = regular_file::read(&base.join(&file.text), ROOTS_BYTES)
+        .map_err(|error| error.to_string())
+        .and_then(|bytes| verifier(&bytes));
+    let hint = "use a JSON file with certificate authorities (Fulcio), transparency logs (Rekor) \
+        and certificate transparency logs, relative to the configuration: \
+        `cosign trusted-root create` writes one, and sigstore publishes trusted_root.json";
+    let verifier = found.map_err(|why| unusable(file, "roots", &why, hint))?;
+    Ok(Signers::Identity(Box::new(Identity { accepted: accepted.clone(), verifier })))
 }
 
 /// Returns a verifier with the roots in a file.

@@ -1,8 +1,7 @@
 //! The `[[verify]]` tables, with their keys and roots.
 
-use super::keyless::Identity;
 use super::signers::Signers;
-use super::{PublicKey, unusable};
+use super::{PublicKey, keyless, unusable};
 use crate::config::{Text, Verification, VerificationRule};
 use crate::diag::{Code, Fatal, Span};
 use crate::failure;
@@ -56,7 +55,7 @@ impl Policy {
                     Rule::Signed(Signers::Keys(read_keys(files, base)?))
                 }
                 VerificationRule::Identity(accepted) => {
-                    Rule::Signed(Signers::Identity(Box::new(Identity::read(accepted, base)?)))
+                    Rule::Signed(keyless::signers(accepted, base)?)
                 }
             };
             policy.tables.push(Table { prefix, rule, span: table.span.clone() });

@@ -4,10 +4,6 @@ use super::Signer;
 
 /// The reason why a signature does not vouch for an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "keyless"),
-    expect(dead_code, reason = "keyless signatures are verified with this feature only")
-)]
 pub(super) enum Rejection {
     /// A signature by none of the keys, or one that was changed.
     OtherKey,

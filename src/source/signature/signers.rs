@@ -1,6 +1,7 @@
 //! Signers: those that a `[[verify]]` table accepts, and the one that made a signature.
 
 use super::cosign::SIGNATURE;
+#[cfg(feature = "keyless")]
 use super::keyless::Identity;
 use super::rejection::Rejection;
 use super::{MOST_REASONS, PublicKey};
@@ -39,14 +40,11 @@ pub(super) enum Signers {
     /// One of these public keys.
     Keys(Vec<PublicKey>),
     /// An identity, by certificate.
+    #[cfg(feature = "keyless")]
     Identity(Box<Identity>),
 }
 
 /// A DSSE envelope with its signatures.
-#[cfg_attr(
-    not(feature = "keyless"),
-    expect(dead_code, reason = "keyless signatures are verified with this feature only")
-)]
 pub(super) struct SignedEnvelope<'e> {
     /// The text of the bundle that contains it.
     pub(super) bundle: &'e [u8],
@@ -71,6 +69,7 @@ impl Signers {
         let signature = STANDARD.decode(signature).map_err(|_| malformed("it is not base64"))?;
         match self {
             Signers::Keys(keys) => signed_by(keys, payload, &signature).ok_or(Rejection::OtherKey),
+            #[cfg(feature = "keyless")]
             Signers::Identity(identity) => identity.of_payload(payload, &signature, annotations),
         }
     }
@@ -84,6 +83,7 @@ impl Signers {
                     .find_map(|one| signed_by(keys, envelope.message, one))
                     .ok_or(Rejection::OtherKey)
             }
+            #[cfg(feature = "keyless")]
             Signers::Identity(identity) => identity.of_envelope(envelope),
         }
     }
@@ -97,6 +97,7 @@ impl Signers {
                 let keys: Vec<String> = keys.iter().map(describe).collect();
                 format!("the keys {}", listed(&keys, MOST_REASONS))
             }
+            #[cfg(feature = "keyless")]
             Signers::Identity(identity) => identity.describe(),
         }
     }
@@ -111,6 +112,7 @@ impl Signers {
                         {image}`; if the vendor has a new key, add it to `key`"
                 )
             }
+            #[cfg(feature = "keyless")]
             Signers::Identity(identity) => identity.hint(image),
         }
     }
