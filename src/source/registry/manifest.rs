@@ -52,9 +52,19 @@ impl Repository<'_> {
     /// earlier results are used. The request asks for the permission to push: registries deny
     /// repositories that do not exist yet to everyone else.
     pub(crate) fn tag_digest(&self, tag: &str) -> Result<Option<Digest>, Fatal> {
+        Ok(self.tagged(tag, true)?.map(|(descriptor, _)| descriptor.digest().clone()))
+    }
+
+    /// Fetches the manifest that a tag has now, `None` if there is no such tag. Not as `manifest`: a
+    /// missing tag is no error, and needs no hint about others.
+    pub(super) fn tagged(
+        &self,
+        tag: &str,
+        push: bool,
+    ) -> Result<Option<(Descriptor, Vec<u8>)>, Fatal> {
         let _slot = self.host.slots.take();
-        match self.with_retries(|| self.fetch_manifest(tag, None, true)) {
-            Ok((descriptor, _)) => Ok(Some(descriptor.digest().clone())),
+        match self.with_retries(|| self.fetch_manifest(tag, None, push)) {
+            Ok(found) => Ok(Some(found)),
             Err(Failure::NotFound(_)) => Ok(None),
             Err(failure) => Err(failure.diagnostic(&self.host.name).into()),
         }

@@ -4,7 +4,6 @@ use super::super::image::media_type_of;
 use super::super::signature::cosign::signature_tag;
 use super::super::signature::may_have_signatures;
 use super::Repository;
-use super::failure::Failure;
 use crate::diag::{Code, Diagnostic, Fatal};
 use oci_spec::image::{Descriptor, Digest};
 use serde_json::Value as Json;
@@ -13,18 +12,10 @@ impl Repository<'_> {
     /// Returns the manifest of the tag for signatures; none if there is no such tag.
     pub(super) fn signatures_by_tag(&self, of: &Digest) -> Result<Vec<Descriptor>, Fatal> {
         self.require_network(of)?;
-        let _slot = self.host.slots.take();
-        let tag = signature_tag(of.as_ref());
-        // Not with `manifest`: an image without signatures is no error, and needs no hint about
-        // tags.
-        match self.with_retries(|| self.fetch_manifest(&tag, None, false)) {
-            Ok((descriptor, bytes)) => {
-                self.client.cache.store(descriptor.digest(), &bytes)?;
-                Ok(media_type_of(None, &bytes).map(|_| descriptor).into_iter().collect())
-            }
-            Err(Failure::NotFound(_)) => Ok(Vec::new()),
-            Err(failure) => Err(failure.diagnostic(&self.host.name).into()),
-        }
+        let found = self.tagged(&signature_tag(of.as_ref()), false)?;
+        let Some((descriptor, bytes)) = found else { return Ok(Vec::new()) };
+        self.client.cache.store(descriptor.digest(), &bytes)?;
+        Ok(media_type_of(None, &bytes).map(|_| descriptor).into_iter().collect())
     }
 
     /// Returns the referrers that may have signatures.

@@ -153,14 +153,10 @@ impl SourceResolver {
         if rejected.reasons.is_empty() && rejected.error.is_none() {
             rejected = stale;
         }
-        let found = match rejected {
-            Rejected { error: Some(error), reasons } if reasons.is_empty() => return Err(error),
-            Rejected { reasons, .. } => reasons,
-        };
-        let error = if found.is_empty() {
-            unsigned(&image, located.root.digest())
-        } else {
-            invalid(&image, signers, &found)
+        let error = match (rejected.reasons.as_slice(), rejected.error) {
+            ([], Some(error)) => return Err(error),
+            ([], None) => unsigned(&image, located.root.digest()),
+            (found, _) => invalid(&image, signers, found),
         };
         Err(error.related(table, "required by this table").into())
     }
