@@ -76,21 +76,20 @@ fn add(
     for entry in walk {
         let entry = entry.map_err(|error| (name.to_owned(), io::Error::from(error)))?;
         let relative = entry.path().strip_prefix(base).unwrap_or(entry.path());
-        let parts: Vec<&[u8]> = relative.iter().map(|part| part.as_encoded_bytes()).collect();
-        let path = parts.join(&b'/');
+        let path = relative.as_os_str().as_encoded_bytes();
         let kind = entry.file_type();
         let added = if kind.is_dir() {
-            tree.add_folder(&path)
+            tree.add_folder(path)
         } else if kind.is_file() {
             let size = entry.metadata().map(|metadata| metadata.len());
             size.map_err(io::Error::from).and_then(|size| {
-                tree.add_file(&path, size, || read_file(entry.path(), limits.kept_file_bytes))
+                tree.add_file(path, size, || read_file(entry.path(), limits.kept_file_bytes))
             })
         } else {
             let what = if kind.is_symlink() { "is a symbolic link" } else { "is a special file" };
-            tree.refuse(path.clone(), 0, what.to_owned())
+            tree.refuse(path.to_owned(), 0, what.to_owned())
         };
-        added.map_err(|error| (super::archive::show(&path), error))?;
+        added.map_err(|error| (super::archive::show(path), error))?;
     }
     Ok(())
 }

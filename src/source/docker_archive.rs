@@ -31,14 +31,13 @@ struct SavedImage {
 /// Reads the bundle in an image of an archive.
 pub(super) fn read(
     archive: &Tarball,
-    shown: &str,
     wanted: &Wanted,
     diagnostics: &mut Diagnostics,
 ) -> Result<BundleFiles, Fatal> {
-    let text = document(archive, shown, "manifest.json")?;
-    let entries: Vec<SavedImage> = parse(&text, &format!("{shown}/manifest.json"))?;
-    let entry = find(&entries, wanted, shown)?;
-    let (blobs, root) = image_of(archive, shown, entry)?;
+    let text = document(archive, "manifest.json")?;
+    let entries: Vec<SavedImage> = parse(&text, &format!("{}/manifest.json", archive.shown))?;
+    let entry = find(&entries, wanted, &archive.shown)?;
+    let (blobs, root) = image_of(archive, entry)?;
     let files = image::read(&blobs, &root, diagnostics)?;
     // The digest of a generated manifest identifies nothing.
     Ok(BundleFiles { image: None, ..files })
@@ -94,7 +93,6 @@ fn config_of(entry: &SavedImage) -> &str {
 /// Returns the image as one with a manifest, and where its blobs are.
 fn image_of<'a>(
     archive: &'a Tarball,
-    shown: &str,
     entry: &SavedImage,
 ) -> Result<(ArchiveBlobs<'a>, Descriptor), Fatal> {
     #[derive(Deserialize)]
@@ -105,7 +103,8 @@ fn image_of<'a>(
     struct RootFs {
         diff_ids: Vec<Digest>,
     }
-    let config = document(archive, shown, &entry.config)?;
+    let shown = &archive.shown;
+    let config = document(archive, &entry.config)?;
     let parsed: Config = parse(&config, &format!("{shown}/{}", entry.config))?;
     let layers = entry.layers.clone().unwrap_or_default();
     if layers.len() != parsed.rootfs.diff_ids.len() {
@@ -176,8 +175,8 @@ impl Blobs for ArchiveBlobs<'_> {
 }
 
 /// Reads a small file of the archive.
-fn document(archive: &Tarball, shown: &str, file: &str) -> Result<Vec<u8>, Fatal> {
-    let name = format!("`{shown}/{}`", file.escape_debug());
+fn document(archive: &Tarball, file: &str) -> Result<Vec<u8>, Fatal> {
+    let name = format!("`{}/{}`", archive.shown, file.escape_debug());
     let Some(reader) = archive.open(file)? else {
         return Err(damaged(format!("{name} is missing")));
     };

@@ -97,8 +97,11 @@ impl Wanted {
         Wanted::Named { shown, exact, loose }
     }
 
-    /// Parses the suffix of a path: `:TAG`, `:NAME` or `@DIGEST`.
+    /// Parses the suffix of a path: empty, `:TAG`, `:NAME` or `@DIGEST`.
     pub(super) fn of_suffix(suffix: &str) -> Result<Self, Fatal> {
+        if suffix.is_empty() {
+            return Ok(Wanted::Only);
+        }
         if let Some((_, digest)) = suffix.rsplit_once('@') {
             return Digest::try_from(digest).map(Wanted::Digest).map_err(|error| {
                 let digest = digest.escape_debug();

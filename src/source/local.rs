@@ -76,8 +76,8 @@ pub(super) fn read(
                 return tarball.read_bundle(diagnostics);
             }
             TarContent::DockerArchive => {
-                let wanted = wanted(suffix)?;
-                return docker_archive::read(&tarball, shown, &wanted, diagnostics);
+                let wanted = Wanted::of_suffix(suffix)?;
+                return docker_archive::read(&tarball, &wanted, diagnostics);
             }
             TarContent::Unknown => return Err(unknown(shown, near)),
         }
@@ -86,12 +86,7 @@ pub(super) fn read(
         return Err(unreadable(shown, &error));
     };
 
-    layout.read(&wanted(suffix)?, diagnostics)
-}
-
-/// Parses the suffix that selects an image.
-fn wanted(suffix: &str) -> Result<Wanted, Fatal> {
-    if suffix.is_empty() { Ok(Wanted::Only) } else { Wanted::of_suffix(suffix) }
+    layout.read(&Wanted::of_suffix(suffix)?, diagnostics)
 }
 
 /// Finds an existing path with a similar last component.

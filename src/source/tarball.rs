@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// A tar file and where its regular files are in it.
 pub(super) struct Tarball {
     path: PathBuf,
-    shown: String,
+    pub(super) shown: String,
     pub(super) limits: Limits,
     compressed: bool,
     /// Position in the expanded archive and size, by path.

@@ -160,17 +160,14 @@ impl<'c> Channel<'c> {
     /// Returns the bundle of a requested version.
     fn find(&self, request: &VersionRequest, span: &Span) -> Result<&'c Bundle, Fatal> {
         let versions = self.versions();
+        let all = || versions.iter().map(|(name, version)| (*name, version));
         let mut fitting: Vec<(&str, &Version)> = match request {
             VersionRequest::Exact(wanted) => {
-                let of = |fits: &dyn Fn(&Version) -> bool| -> Vec<(&str, &Version)> {
-                    let all = versions.iter().filter(|(_, version)| fits(version));
-                    all.map(|(name, version)| (*name, version)).collect()
-                };
                 // Versions with build metadata are different bundles of one version.
-                let exact = of(&|version| version == wanted);
+                let exact: Vec<_> = all().filter(|(_, version)| *version == wanted).collect();
                 // Build metadata may be left out.
                 if exact.is_empty() && wanted.build.is_empty() {
-                    of(&|version| version.cmp_precedence(wanted).is_eq())
+                    all().filter(|(_, version)| version.cmp_precedence(wanted).is_eq()).collect()
                 } else {
                     exact
                 }
@@ -178,14 +175,15 @@ impl<'c> Channel<'c> {
             VersionRequest::Range(range) => {
                 // A bundle from which no upgrade leads to the head would be a dead end.
                 let reachable = reachable(self.entries, &versions);
-                let all = versions
-                    .iter()
-                    .filter(|(name, version)| reachable.contains(*name) && range.matches(version));
-                let all: Vec<_> = all.map(|(name, version)| (*name, version)).collect();
+                let inside = || {
+                    all().filter(|(name, version)| {
+                        reachable.contains(name) && range.matches(version)
+                    })
+                };
                 // The order of `Version` includes build metadata, so that `1.0.0+2` is above
                 // `1.0.0+1` and a range finds one bundle where an exact `1.0.0` is ambiguous.
-                let highest = all.iter().map(|(_, version)| *version).max();
-                all.into_iter().filter(|(_, version)| Some(*version) == highest).collect()
+                let highest = inside().map(|(_, version)| version).max();
+                inside().filter(|(_, version)| Some(*version) == highest).collect()
             }
         };
         fitting.sort_unstable();

@@ -2,13 +2,12 @@
 
 use super::layers;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, listed, quoted};
-use crate::image::{self, Blobs};
+use crate::image;
 use crate::layout::{self, Layout, Wanted};
 use crate::limits::{Limits, exceeded, in_bytes, is_exceeded};
 use crate::regular_file;
 use crate::resolver::{Located, SourceResolver};
-use crate::{ImageIdentity, Pin, Signature, failure, local, unreadable};
-use oci_spec::image::Descriptor;
+use crate::{ImageIdentity, Pin, failure, local, unreadable};
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
@@ -24,15 +23,8 @@ pub(super) enum Catalog<'s> {
     File { path: PathBuf, shown: String },
     /// A directory of files.
     Folder { path: PathBuf, shown: String },
-    /// The directory named by the labels of an image.
-    Image {
-        blobs: Box<dyn Blobs + 's>,
-        root: Box<Descriptor>,
-        /// True if the image was found by reference, not at a path.
-        by_reference: bool,
-        /// The signature that was verified.
-        signature: Option<Signature>,
-    },
+    /// The directory named by the labels of an image, which was found by reference or at a path.
+    Image { image: Box<Located<'s>>, by_reference: bool },
 }
 
 /// An entry of a catalog directory.
@@ -60,18 +52,11 @@ pub(super) fn open<'s>(
 
     match found {
         Some(found) if is_layout(&found.path) => {
-            let wanted = match found.suffix {
-                "" => Wanted::Only,
-                suffix => Wanted::of_suffix(suffix)?,
-            };
+            let wanted = Wanted::of_suffix(found.suffix)?;
             let layout = Layout::folder(found.path, found.shown, &sources.limits);
-            let root = Box::new(layout.locate(&wanted, diagnostics)?);
-            Ok(Catalog::Image {
-                blobs: Box::new(layout),
-                root,
-                by_reference: false,
-                signature: None,
-            })
+            let root = layout.locate(&wanted, diagnostics)?;
+            let image = Box::new(Located { blobs: Box::new(layout), root, signature: None });
+            Ok(Catalog::Image { image, by_reference: false })
         }
         Some(found) if found.suffix.is_empty() => {
             let shown = found.shown.trim_end_matches('/').to_owned();
@@ -91,8 +76,8 @@ pub(super) fn open<'s>(
             "check the path: relative paths are relative to the directory of the configuration file",
         )),
         _ => {
-            let Located { blobs, root, signature } = sources.open(text, pin, diagnostics)?;
-            Ok(Catalog::Image { blobs, root: Box::new(root), by_reference: true, signature })
+            let image = Box::new(sources.open(text, pin, diagnostics)?);
+            Ok(Catalog::Image { image, by_reference: true })
         }
     }
 }
@@ -135,7 +120,8 @@ impl Catalog<'_> {
                 walk_folder(path, shown, limits, visit)?;
                 Ok(None)
             }
-            Catalog::Image { blobs, root, by_reference, signature } => {
+            Catalog::Image { image, by_reference } => {
+                let Located { blobs, root, signature } = image.as_ref();
                 let opened = image::open(blobs.as_ref(), root, diagnostics)?;
                 layers::walk(blobs.as_ref(), &opened, visit, diagnostics)?;
                 let signature = signature.clone();
@@ -158,9 +144,8 @@ fn walk_folder(
         let entry = entry.map_err(|error| unreadable(shown, &io::Error::from(error)))?;
         count += 1;
         let relative = entry.path().strip_prefix(folder).unwrap_or(entry.path());
-        let parts: Vec<String> =
-            relative.iter().map(|part| crate::archive::show(part.as_encoded_bytes())).collect();
-        let path = format!("{shown}/{}", parts.join("/"));
+        let below = crate::archive::show(relative.as_os_str().as_encoded_bytes());
+        let path = format!("{shown}/{below}");
         let kind = entry.file_type();
         let visited = if count > limits.entries {
             Err(exceeded(format!("it has more than {} entries", limits.entries)))

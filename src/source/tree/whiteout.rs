@@ -13,7 +13,7 @@ impl Tree {
         layer: usize,
     ) -> io::Result<()> {
         let (path, climbs) = self.locate(&entry.path);
-        let (hidden, only_below) = match whiteout(&path) {
+        let mark = match whiteout(&path) {
             None => return self.apply(entry, layer),
             Some(Whiteout::Other) => return Ok(()),
             Some(Whiteout::Below(folder)) => (folder, true),
@@ -22,13 +22,12 @@ impl Tree {
         if self.hidden.0 != layer {
             self.hidden = (layer, BTreeSet::new());
         }
-        let hidden = (hidden, only_below);
         // Layers with the same whiteout thousands of times are cheap to write and would be
         // expensive to apply.
-        if self.hidden.1.contains(&hidden) {
+        if self.hidden.1.contains(&mark) {
             return Ok(());
         }
-        let (hidden, only_below) = hidden;
+        let (hidden, only_below) = mark;
         let followed = self.through_symlinks(&hidden)?;
         if (climbs || followed.is_some())
             && self.position(followed.as_ref().unwrap_or(&hidden)) != Position::Outside
