@@ -7,7 +7,7 @@ use super::image::{self, Document, read_document};
 use super::reference::Reference;
 use super::resolver::{Located, SourceResolver};
 use super::{failure, unreadable};
-use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
+use crate::diag::{Code, Diagnostics, Fatal};
 use oci_spec::image::{Descriptor, MediaType};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -124,9 +124,7 @@ impl SourceResolver {
     fn target(&self, reference: &str) -> Result<(Reference, String), Fatal> {
         if self.access.offline {
             let message = format!("cannot push `{reference}` with --offline");
-            return Err(Diagnostic::error(Code::Offline, message)
-                .hint("run the command without `--offline`")
-                .into());
+            return Err(failure(Code::Offline, message, "run the command without `--offline`"));
         }
         let reference = Reference::parse(reference)?;
         let tag = reference.tag.clone().unwrap_or_default();

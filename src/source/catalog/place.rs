@@ -1,7 +1,7 @@
 //! The location of a catalog: a file, a directory, or an image.
 
 use super::layers;
-use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, listed, quoted};
+use crate::diag::{Code, Diagnostics, Fatal, listed, quoted};
 use crate::image;
 use crate::layout::{self, Layout, Wanted};
 use crate::limits::{Limits, exceeded, in_bytes, is_exceeded};
@@ -184,12 +184,9 @@ fn visit_file(
 
 fn failed(shown: &str, error: &io::Error) -> Fatal {
     if is_exceeded(error) {
-        return Diagnostic::error(Code::SourceLimit, format!("`{shown}`: {error}"))
-            .hint(format!(
-                "check that this is a catalog: all its files may have {} together",
-                in_bytes(Limits::default().expanded_bytes)
-            ))
-            .into();
+        let limit = in_bytes(Limits::default().expanded_bytes);
+        let hint = format!("check that this is a catalog: all its files may have {limit} together");
+        return failure(Code::SourceLimit, format!("`{shown}`: {error}"), hint);
     }
     unreadable(shown, error)
 }

@@ -7,7 +7,8 @@ use super::super::access::Environment;
 use super::super::process::Program;
 use super::super::reference::one_docker_hub;
 use super::failure::Failure;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Code;
+use crate::failure;
 use crate::regular_file;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -303,7 +304,7 @@ fn invalid(path: &Path, why: &str) -> Failure {
 }
 
 fn told(message: String, hint: &str) -> Failure {
-    Failure::Reported(Box::new(Diagnostic::error(Code::InvalidCredentials, message).hint(hint)))
+    Failure::Reported(failure(Code::InvalidCredentials, message, hint))
 }
 
 #[cfg(test)]

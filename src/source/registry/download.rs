@@ -85,7 +85,7 @@ impl Repository<'_> {
     fn download_now(&self, descriptor: &Descriptor) -> Result<(), Fatal> {
         let digest = descriptor.digest();
         if self.client.access.offline {
-            return Err(offline(&format!("{}@{digest}", self.shown())).into());
+            return Err(offline(&format!("{}@{digest}", self.shown())));
         }
         let _slot = self.host.slots.take();
         // While this one waited, another thread may have fetched it.

@@ -1,6 +1,6 @@
 //! Failures of registry requests, and their diagnostics.
 
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Fatal};
 
 /// The reason why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(super) enum Failure {
     /// Any other failure that a retry would not change.
     Refused(String),
     /// A complete diagnostic.
-    Reported(Box<Diagnostic>),
+    Reported(Fatal),
 }
 
 impl Failure {

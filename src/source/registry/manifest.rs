@@ -95,7 +95,7 @@ impl Repository<'_> {
         self.client.access.tell(1, || format!("{shown}: from the registry {}", self.host.endpoint));
         let fetched = if self.client.access.offline {
             let missing = if reference.digest.is_some() { offline } else { offline_tag };
-            Err(Failure::Reported(Box::new(missing(shown))))
+            Err(Failure::Reported(missing(shown)))
         } else {
             let _slot = self.host.slots.take();
             self.with_retries(|| self.fetch_manifest(wanted, reference.digest.as_ref(), false))

@@ -25,7 +25,8 @@ use super::cache::Cache;
 use super::image::MANIFEST_TYPES;
 use super::limits::Limits;
 use crate::config::{Network, Registry};
-use crate::diag::{Code, Diagnostic, Fatal};
+use crate::diag::{Code, Fatal};
+use crate::failure;
 use credentials::{Credentials, Secret};
 use failure::Failure;
 use http::{Content, Http, Query, Response, is_loopback, shown};
@@ -152,14 +153,10 @@ impl Client {
         if let Some((registry, ca)) = config.and_then(|config| Some((config, config.ca.as_ref()?)))
         {
             let own = http::read_roots(&self.base.join(ca)).map_err(|why| {
-                Failure::Reported(Box::new(
-                    Diagnostic::error(
-                        Code::InvalidValue,
-                        format!("cannot use `{}` as `ca`: {why}", ca.display()),
-                    )
-                    .at(&registry.span)
-                    .hint("set a PEM file with the CA certificates"),
-                ))
+                let message = format!("cannot use `{}` as `ca`: {why}", ca.display());
+                let hint = "set a PEM file with the CA certificates";
+                let error = failure(Code::InvalidValue, message, hint);
+                Failure::Reported(error.at(&registry.span).into())
             })?;
             // In addition to the system's, and for this registry only.
             roots.extend(own);
@@ -424,21 +421,22 @@ fn broken(place: &str, error: &io::Error) -> Failure {
 }
 
 /// Reports a blob or manifest that is not in the cache.
-fn offline(shown: &str) -> Diagnostic {
-    Diagnostic::error(Code::Offline, format!("`{shown}` is not in the cache and --offline is set"))
-        .hint("run once without `--offline`, or vendor the images with `bundle2chart vendor DIR`")
+fn offline(shown: &str) -> Fatal {
+    let message = format!("`{shown}` is not in the cache and --offline is set");
+    let hint = "run once without `--offline`, or vendor the images with `bundle2chart vendor DIR`";
+    failure(Code::Offline, message, hint)
 }
 
 /// Reports tags that only the registry can list.
-fn offline_tags(shown: &str) -> Diagnostic {
+fn offline_tags(shown: &str) -> Fatal {
     let message = format!("cannot list the tags of `{shown}` with --offline");
-    Diagnostic::error(Code::Offline, message).hint("run the command without `--offline`")
+    failure(Code::Offline, message, "run the command without `--offline`")
 }
 
 /// Reports a tag that can only be resolved by the registry.
-fn offline_tag(shown: &str) -> Diagnostic {
+fn offline_tag(shown: &str) -> Fatal {
     let message = format!("cannot resolve tag `{shown}` with --offline: it is not in bundles.lock");
     let hint = "run `bundle2chart lock` without `--offline`; builds then use the digest in bundles.lock, \
             from the cache or from what `bundle2chart vendor DIR` copied";
-    Diagnostic::error(Code::Offline, message).hint(hint)
+    failure(Code::Offline, message, hint)
 }

@@ -7,7 +7,8 @@
 use super::super::access::Environment;
 use super::failure::Failure;
 use super::http::{is_https, port};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Fatal};
+use crate::failure;
 use std::net::IpAddr;
 use ureq::http::Uri;
 use ureq::{Proxy, ProxyProtocol};
@@ -20,7 +21,7 @@ pub(super) struct Proxies {
 }
 
 /// A proxy, if configured. Errors are reported when the proxy is needed.
-type Setting = Result<Option<Proxy>, Box<Diagnostic>>;
+type Setting = Result<Option<Proxy>, Fatal>;
 
 /// An exception in `NO_PROXY`.
 #[derive(Debug, PartialEq, Eq)]
@@ -70,7 +71,7 @@ pub(super) fn shown(proxy: &Proxy) -> String {
     format!("{kind}://{}:{}", proxy.host(), proxy.port())
 }
 
-fn proxy(name: &str, value: &str) -> Result<Proxy, Box<Diagnostic>> {
+fn proxy(name: &str, value: &str) -> Result<Proxy, Fatal> {
     // `proxy:3128` is usual.
     let scheme = value.split_once("://").map_or("http", |(scheme, _)| scheme);
     let spoken = ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
@@ -80,7 +81,7 @@ fn proxy(name: &str, value: &str) -> Result<Proxy, Box<Diagnostic>> {
         let message = format!("invalid proxy address in the environment variable `{name}`");
         let hint = "write http://HOST:PORT or https://HOST:PORT, with USER:PASSWORD@ before HOST \
             if required; SOCKS and other proxies are not supported";
-        Box::new(Diagnostic::error(Code::InvalidValue, message).hint(hint))
+        failure(Code::InvalidValue, message, hint)
     })
 }
 

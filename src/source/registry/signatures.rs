@@ -4,7 +4,8 @@ use super::super::image::media_type_of;
 use super::super::signature::cosign::signature_tag;
 use super::super::signature::may_have_signatures;
 use super::Repository;
-use crate::diag::{Code, Diagnostic, Fatal};
+use crate::diag::{Code, Fatal};
+use crate::failure;
 use oci_spec::image::{Descriptor, Digest};
 use serde_json::Value as Json;
 
@@ -38,6 +39,6 @@ impl Repository<'_> {
             self.shown()
         );
         let hint = "run `bundle2chart build` once without `--offline` and commit bundles.lock";
-        Err(Diagnostic::error(Code::Offline, message).hint(hint).into())
+        Err(failure(Code::Offline, message, hint))
     }
 }

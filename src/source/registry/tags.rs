@@ -22,7 +22,7 @@ impl Repository<'_> {
     /// "Listing Tags").
     pub(crate) fn tags(&self) -> Result<Vec<String>, Fatal> {
         if self.client.access.offline {
-            return Err(offline_tags(&self.shown()).into());
+            return Err(offline_tags(&self.shown()));
         }
 
         let mut tags = Vec::new();
