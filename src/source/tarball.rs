@@ -15,6 +15,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 /// A tar file and where its regular files are in it.
+#[derive(Default)]
 pub(super) struct Tarball {
     path: PathBuf,
     pub(super) shown: String,
@@ -39,14 +40,8 @@ pub(super) enum TarContent {
 impl Tarball {
     /// Looks through a tar file once.
     pub(super) fn open_file(path: PathBuf, shown: &str, limits: &Limits) -> Result<Self, Fatal> {
-        let mut tarball = Tarball {
-            path,
-            shown: shown.to_owned(),
-            limits: limits.clone(),
-            compressed: false,
-            files: BTreeMap::new(),
-            root: Vec::new(),
-        };
+        let mut tarball =
+            Tarball { path, shown: shown.to_owned(), limits: limits.clone(), ..Tarball::default() };
         let meter = Meter::new(limits);
         let stream = tarball.stream(&meter)?;
         tarball.compressed = stream.compression() != super::compression::Compression::None;

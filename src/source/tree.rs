@@ -25,7 +25,7 @@ enum Node {
 }
 
 /// The tree. Paths are those of the image, normalised: no leading slash, no `.` or `..`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Tree {
     nodes: BTreeMap<Vec<u8>, (usize, Node)>,
     folders: Vec<String>,
@@ -63,18 +63,7 @@ enum Position {
 impl Tree {
     /// Creates an empty tree that keeps the files of `folders`.
     pub(super) fn new(folders: Vec<String>, limits: &Limits) -> Self {
-        Tree {
-            nodes: BTreeMap::new(),
-            folders,
-            root: Vec::new(),
-            limits: limits.clone(),
-            symlinks: 0,
-            followed: 0,
-            hidden: (0, BTreeSet::new()),
-            kept_files: 0,
-            kept_bytes: 0,
-            name_bytes: 0,
-        }
+        Tree { folders, limits: limits.clone(), ..Tree::default() }
     }
 
     /// Sets the root, for an archive with a common top directory.

@@ -72,14 +72,10 @@ fn pattern(line: &str) -> Option<Pattern> {
     if line.starts_with('#') {
         return None;
     }
-    let (keeps, line) = match line.strip_prefix('!') {
-        Some(rest) => (true, rest),
-        None => (false, line),
-    };
-    let (folders_only, line) = match line.strip_suffix('/') {
-        Some(rest) => (true, rest),
-        None => (false, line),
-    };
+    let keeps = line.starts_with('!');
+    let line = line.strip_prefix('!').unwrap_or(line);
+    let folders_only = line.ends_with('/');
+    let line = line.strip_suffix('/').unwrap_or(line);
     // `\#` and `\!` are names that begin so.
     let line = line.strip_prefix('\\').filter(|rest| rest.starts_with(['#', '!'])).unwrap_or(line);
     if line.is_empty() {

@@ -23,6 +23,7 @@ const INDEX_BYTES: u64 = 64 << 20;
 const MARKER_TEXT: &str = "{\"imageLayoutVersion\":\"1.0.0\"}";
 
 /// A layout that is being written.
+#[derive(Default)]
 pub(super) struct LayoutWriter {
     folder: PathBuf,
     shown: String,
@@ -40,9 +41,7 @@ impl LayoutWriter {
         let mut writer = LayoutWriter {
             folder: folder.to_owned(),
             shown: shown.to_owned(),
-            entries: Vec::new(),
-            wanted: BTreeSet::new(),
-            sound: BTreeSet::new(),
+            ..LayoutWriter::default()
         };
         if folder.join(MARKER).is_file() {
             writer.sweep();
