@@ -42,6 +42,7 @@ use jaq_core::load::{Arena, File, Loader, lex, parse};
 use jaq_core::{Compiler, Ctx, Vars, unwrap_valr};
 use jaq_json::{Num, Val};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 /// Checks that `text` can be used for `purpose`.
 ///
@@ -68,10 +69,14 @@ pub enum Purpose {
     Patch,
 }
 
-/// Runs `work` on a thread with a stack of [`FILTER_STACK`]; returns `None` if it panics.
+/// Returns threads with a stack of [`FILTER_STACK`].
+fn large_stack() -> std::thread::Builder {
+    std::thread::Builder::new().name("jq".to_owned()).stack_size(FILTER_STACK)
+}
+
+/// Runs `work` on a thread with a large stack; returns `None` if it panics.
 fn on_large_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    let thread = std::thread::Builder::new().name("jq".to_owned()).stack_size(FILTER_STACK);
-    thread.spawn(work).ok()?.join().ok()
+    large_stack().spawn(work).ok()?.join().ok()
 }
 
 /// A compiled program. It cannot be moved to another thread; compiling takes about a millisecond.
@@ -107,85 +112,77 @@ impl Program {
 
     /// Returns the answer for one object, within `steps`.
     fn answer(&self, input: &Val, steps: u64) -> Answer {
-        metered(&self.filter.lut, steps, |run| match self.purpose {
-            Purpose::Filter => self.condition(run, input),
-            Purpose::Patch => self.patched(run, input),
-        })
-        .unwrap_or_else(Answer::Stopped)
-    }
-
-    /// Returns the result of a filter. The object matches if any output is true, as in jq's
-    /// `select(FILTER)`. An output is `true`, `false`, `null`, or the object itself, as returned by
-    /// `select`.
-    fn condition(&self, run: budget::Run<'_>, input: &Val) -> Answer {
-        let mut any = false;
-        for output in self.outputs(run, input) {
-            any |= match output {
-                Ok(Val::Bool(value)) => value,
-                // A path to a missing field is null, which reads as "no".
-                Ok(Val::Null) => false,
-                // `select(…)` returns the object itself; people write it out of habit.
-                Ok(value @ Val::Obj(_)) if value == *input => true,
-                Ok(value) => return Answer::NotCondition(type_name(&value).to_owned()),
-                Err(error) => return failed(&error),
+        metered(&self.filter.lut, steps, |run| {
+            let outputs = self.outputs(run, input);
+            let result = match self.purpose {
+                Purpose::Filter => condition(outputs, input),
+                Purpose::Patch => patched(outputs),
             };
-        }
-        Answer::Condition(any)
-    }
-
-    /// Returns the answer of a patch, which has one output: the whole object.
-    fn patched(&self, run: budget::Run<'_>, input: &Val) -> Answer {
-        let mut outputs = self.outputs(run, input);
-        let first = match outputs.next() {
-            None => return Answer::Failed("it returned no object".to_owned()),
-            Some(Err(error)) => return failed(&error),
-            Some(Ok(value)) => value,
-        };
-        // A patch with two results would silently lose one.
-        if outputs.next().is_some() {
-            return Answer::Failed("it returned more than one value".to_owned());
-        }
-        match &first {
-            Val::Obj(_) => json(&first, 0).map_or_else(Answer::Failed, Answer::Object),
-            other => Answer::Failed(format!("it returned {}, not an object", type_name(other))),
-        }
+            json(&result?).map_err(Failure::Error)
+        })
     }
 
     fn outputs<'a>(
         &'a self,
         run: budget::Run<'a>,
         input: &Val,
-    ) -> impl Iterator<Item = Result<Val, jaq_json::Error>> + 'a {
+    ) -> impl Iterator<Item = Output> + 'a {
         let context = Ctx::<Metered>::new(run, Vars::new([]));
         self.filter.id.run((context, input.clone())).map(unwrap_valr)
     }
 }
 
-/// The result of a program for one object.
-#[derive(Debug, Serialize, Deserialize)]
-enum Answer {
-    /// True if the object matches.
-    Condition(bool),
-    /// The changed object.
-    Object(Box<serde_json::value::RawValue>),
-    /// The filter returned a value of this type, which is not a boolean.
-    NotCondition(String),
-    /// The program fails; the reason shows no values, which may be secret.
-    Failed(String),
-    /// The program fails because a text is not a regular expression.
-    InvalidRegex(String),
-    /// The program went over its budget.
-    Stopped(Excess),
+/// Returns the result of a filter. The object matches if any output is true, as in jq's
+/// `select(FILTER)`. An output is `true`, `false`, `null`, or the object itself, as returned by
+/// `select`.
+fn condition(outputs: impl Iterator<Item = Output>, input: &Val) -> Result<Val, Failure> {
+    let mut any = false;
+    for output in outputs {
+        any |= match output {
+            Ok(Val::Bool(value)) => value,
+            // A path to a missing field is null, which reads as "no".
+            Ok(Val::Null) => false,
+            // `select(…)` returns the object itself; people write it out of habit.
+            Ok(value @ Val::Obj(_)) if value == *input => true,
+            Ok(value) => return Err(Failure::NotCondition(type_name(&value).to_owned())),
+            Err(error) => return Err(failure(&error)),
+        };
+    }
+    Ok(Val::Bool(any))
 }
+
+/// Returns the result of a patch, which has one output: the whole object.
+fn patched(mut outputs: impl Iterator<Item = Output>) -> Result<Val, Failure> {
+    let failed = |reason: String| Err(Failure::Error(reason));
+    let first = match outputs.next() {
+        None => return failed("it returned no object".to_owned()),
+        Some(output) => output.map_err(|error| failure(&error))?,
+    };
+    // A patch with two results would silently lose one.
+    if outputs.next().is_some() {
+        return failed("it returned more than one value".to_owned());
+    }
+    match first {
+        Val::Obj(_) => Ok(first),
+        other => failed(format!("it returned {}, not an object", type_name(&other))),
+    }
+}
+
+/// An output of a program.
+type Output = Result<Val, jaq_json::Error>;
+
+/// The result of a program for one object, as JSON: of a filter true if the object matches, of a patch
+/// the changed object.
+type Answer = Result<Result<Box<RawValue>, Failure>, Excess>;
 
 /// Nesting limit for patched objects; higher than for parsed bundles.
 const DEEPEST: usize = 1_000;
 
 /// Returns `value` as JSON; an error if it has none: jq also has texts of any bytes, keys that are
 /// no texts, and numbers that are not finite.
-fn json(value: &Val, depth: usize) -> Result<Box<serde_json::value::RawValue>, String> {
-    representable(value, depth)?;
-    serde_json::value::RawValue::from_string(value.to_string())
+fn json(value: &Val) -> Result<Box<RawValue>, String> {
+    representable(value, 0)?;
+    RawValue::from_string(value.to_string())
         .map_err(|_| "it returned an object that is not valid JSON".to_owned())
 }
 
@@ -229,13 +226,13 @@ fn type_name(value: &Val) -> &'static str {
 /// Start of the message with which `jaq_std` rejects a regular expression; its errors have no kinds.
 const INVALID_REGEX: &str = "invalid regex";
 
-/// Returns the answer for a runtime error of jq, without values, which may be secret.
-fn failed(error: &jaq_json::Error) -> Answer {
+/// Returns the failure for a runtime error of jq, without values, which may be secret.
+fn failure(error: &jaq_json::Error) -> Failure {
     let reason = without_values(&error.to_string());
     if reason.starts_with(INVALID_REGEX) {
-        Answer::InvalidRegex(reason)
+        Failure::InvalidRegex(reason)
     } else {
-        Answer::Failed(reason)
+        Failure::Error(reason)
     }
 }
 

@@ -33,8 +33,8 @@ impl Placeholders {
     }
 
     /// Returns `root` with a placeholder in place of each Helm value.
-    pub fn hide(&mut self, root: &Map) -> Value {
-        Value::map(root.iter().map(|(key, value)| (key.clone(), self.hidden(value))))
+    pub fn hide(&mut self, root: &Map) -> Map {
+        root.iter().map(|(key, value)| (key.clone(), self.hidden(value))).collect()
     }
 
     fn hidden(&mut self, value: &Value) -> Value {
@@ -44,7 +44,7 @@ impl Placeholders {
                 Value::Text(format!("{}{}{}", self.mark, self.leaves.len() - 1, PIECES[1]))
             }
             Value::Seq(items) => Value::Seq(items.iter().map(|item| self.hidden(item)).collect()),
-            Value::Map(map) => self.hide(map),
+            Value::Map(map) => self.hide(map).into(),
             other => other.clone(),
         }
     }
@@ -66,24 +66,17 @@ impl Placeholders {
             Val::Null => Value::Null,
             Val::Bool(value) => Value::Bool(*value),
             Val::Num(number) => Value::Number(opened(number)?),
-            Val::TStr(bytes) | Val::BStr(bytes) => {
-                let text =
-                    std::str::from_utf8(bytes).map_err(|_| "a text is cut inside a character")?;
-                self.text(text)?
-            }
+            // All texts and keys in JSON are UTF-8.
+            Val::TStr(bytes) | Val::BStr(bytes) => self.text(&String::from_utf8_lossy(bytes))?,
             Val::Arr(items) => {
                 Value::Seq(items.iter().map(|item| self.open(item)).collect::<Result<_, _>>()?)
             }
             Val::Obj(map) => {
                 let mut opened = Map::with_capacity(map.len());
                 for (key, value) in map.iter() {
-                    let key = match self.open(key)? {
-                        Value::Text(key) => key,
-                        // The writer has no template syntax for keys.
-                        Value::Expr(_) | Value::When(_) => {
-                            return Err("a Helm value cannot be a map key".to_owned());
-                        }
-                        other => return Err(format!("a key is {}, not a text", other.type_name())),
+                    // The writer has no template syntax for keys.
+                    let Value::Text(key) = self.open(key)? else {
+                        return Err("a Helm value cannot be a map key".to_owned());
                     };
                     opened.insert(key, self.open(value)?);
                 }

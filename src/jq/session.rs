@@ -1,12 +1,12 @@
 //! Running the programs of one bundle over its objects, one object at a time.
 
 use super::placeholders::Placeholders;
-use super::worker::{self, NoLimits, Setup};
-use super::{Answer, Budget, Excess, FILTER_STACK, ProgramError, Purpose};
-use crate::ir::{Map, Number, Object, Release, Value};
-use serde::ser::{Error as _, SerializeMap as _, SerializeSeq as _};
-use serde::{Serialize, Serializer};
+use super::worker::{self, Limits, Setup};
+use super::{Answer, Budget, Excess, ProgramError, Purpose, large_stack};
+use crate::ir::{Map, Object, Release, Value};
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
+use serde_json::value::RawValue;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub fn run_in(program: PathBuf) {
 const ARENA_KIB: &str = "32768";
 
 /// The reason why a program has no result for an object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Failure {
     /// A runtime error; the message has no values, which may be secret.
     Error(String),
@@ -92,7 +92,7 @@ impl Session {
         };
 
         // The first answer has an error, or none, for each program.
-        let started = worker.send(&Setup::new(programs, budget)).and_then(|()| worker.line());
+        let started = worker.send(&Setup { programs, budget }).and_then(|()| worker.line());
         let errors = serde_json::from_str(&started?)?;
         Ok(Session { worker: Some(worker), errors, budget })
     }
@@ -111,19 +111,8 @@ impl Session {
         programs: &[usize],
         input: &Input<'_>,
     ) -> Result<Vec<Result<bool, Failure>>, Stopped> {
-        let mut conditions = Vec::with_capacity(programs.len());
-        self.ask(programs, input, |program, answer| {
-            conditions.push(match answer {
-                Answer::Condition(condition) => Ok(condition),
-                Answer::NotCondition(given) => Err(Failure::NotCondition(given)),
-                Answer::Failed(reason) => Err(Failure::Error(reason)),
-                Answer::InvalidRegex(reason) => Err(Failure::InvalidRegex(reason)),
-                Answer::Object(_) => return Err(unexpected(program)),
-                Answer::Stopped(excess) => return Err(Stopped { program, excess }),
-            });
-            Ok(())
-        })?;
-        Ok(conditions)
+        let outputs = self.ask(programs, input)?.into_iter();
+        Ok(outputs.map(|output| Ok(output?.get() == "true")).collect())
     }
 
     /// Runs the patch `program` on the object. Helm values are replaced by [`Placeholders`]: the
@@ -142,47 +131,37 @@ impl Session {
         // jq knows JSON only: expressions become texts that it may move and must not read.
         let mut placeholders = Placeholders::new(root, text);
         let hidden = placeholders.hide(root);
-        let mut patched = Err(String::new());
-        self.ask(&[program], &Input(Form::Owned(hidden)), |program, answer| {
-            patched = match answer {
-                Answer::Object(object) => placeholders.restore(object.get()),
-                Answer::Failed(reason) | Answer::InvalidRegex(reason) => Err(reason),
-                Answer::Stopped(excess) => return Err(Stopped { program, excess }),
-                Answer::Condition(_) | Answer::NotCondition(_) => return Err(unexpected(program)),
-            };
-            Ok(())
-        })?;
-        Ok(patched)
+        let mut outputs = self.ask(&[program], &Input(Form::Literal(&hidden)))?;
+        let output = outputs.pop().ok_or_else(|| unexpected(program))?;
+        Ok(match output {
+            Ok(object) => placeholders.restore(object.get()),
+            Err(Failure::Error(why) | Failure::InvalidRegex(why) | Failure::NotCondition(why)) => {
+                Err(why)
+            }
+        })
     }
 
-    /// Runs `programs` on `input` and passes each result to `each`.
+    /// Runs `programs` on `input` and returns the result of each. After an error the session is over.
     fn ask(
         &mut self,
         programs: &[usize],
         input: &Input<'_>,
-        mut each: impl FnMut(usize, Answer) -> Result<(), Stopped>,
-    ) -> Result<(), Stopped> {
-        let Some(first) = programs.first() else { return Ok(()) };
-        let Some(worker) = &mut self.worker else { return Err(unexpected(*first)) };
+    ) -> Result<Vec<Result<Box<RawValue>, Failure>>, Stopped> {
+        let Some(first) = programs.first() else { return Ok(Vec::new()) };
+        let mut worker = self.worker.take().ok_or_else(|| unexpected(*first))?;
 
         // Sending fails if the worker has exited; reading the response reports why.
         let _ = worker.send(&Request { programs, object: input });
+        let mut outputs = Vec::with_capacity(programs.len());
         for &program in programs {
             let line = worker.line();
-            let answer = line.and_then(|line| Ok(serde_json::from_str(&line)?));
-            let Ok(answer) = answer else {
-                // The answer ends in the middle when the system stops the worker at a limit.
-                let excess = worker.end(&self.budget);
-                self.worker = None;
-                return Err(Stopped { program, excess });
-            };
-            if let Err(stopped) = each(program, answer) {
-                // The answers to the rest of this request are not those to another one.
-                self.worker = None;
-                return Err(stopped);
-            }
+            let answer: io::Result<Answer> = line.and_then(|line| Ok(serde_json::from_str(&line)?));
+            // The answer ends in the middle when the system stops the worker at a limit.
+            let answer = answer.unwrap_or_else(|_| Err(worker.end(&self.budget)));
+            outputs.push(answer.map_err(|excess| Stopped { program, excess })?);
         }
-        Ok(())
+        self.worker = Some(worker);
+        Ok(outputs)
     }
 }
 
@@ -213,27 +192,25 @@ impl Worker {
         let (Some(requests), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("a worker without pipes"));
         };
-        Ok(Worker {
-            requests: Box::new(BufWriter::with_capacity(1 << 16, requests)),
-            answers: Box::new(BufReader::new(answers)),
-            child: Some(child),
-        })
+        Ok(Worker::new(requests, answers, Some(child)))
     }
 
     /// Returns a thread of this process, which ends when its requests do.
     fn thread() -> io::Result<Worker> {
         let (input, requests) = io::pipe()?;
         let (answers, output) = io::pipe()?;
-        std::thread::Builder::new()
-            .name("jq".to_owned())
-            .stack_size(FILTER_STACK)
-            // On failure the responses end, which the session detects.
-            .spawn(move || worker::serve(BufReader::new(input), output, &NoLimits))?;
-        Ok(Worker {
-            requests: Box::new(BufWriter::with_capacity(1 << 16, requests)),
-            answers: Box::new(BufReader::new(answers)),
-            child: None,
-        })
+        // On failure the responses end, which the session detects.
+        large_stack().spawn(move || worker::serve(BufReader::new(input), output, Limits::None))?;
+        Ok(Worker::new(requests, answers, None))
+    }
+
+    fn new(
+        requests: impl Write + 'static,
+        answers: impl Read + 'static,
+        child: Option<Child>,
+    ) -> Worker {
+        let requests = Box::new(BufWriter::with_capacity(1 << 16, requests));
+        Worker { requests, answers: Box::new(BufReader::new(answers)), child }
     }
 
     fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
@@ -308,12 +285,14 @@ fn cause(status: std::process::ExitStatus, _: &str, _: &Budget) -> Excess {
 }
 
 /// An object in the form in which programs read it.
+#[derive(Serialize)]
 pub struct Input<'o>(Form<'o>);
 
+#[derive(Serialize)]
+#[serde(untagged)]
 enum Form<'o> {
     /// An object without expressions.
     Literal(&'o Map),
-    Owned(Value),
     /// Every expression has its value.
     Resolved(Json),
 }
@@ -338,43 +317,4 @@ impl From<Json> for Input<'_> {
     fn from(value: Json) -> Self {
         Input(Form::Resolved(value))
     }
-}
-
-impl Serialize for Input<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Form::Literal(map) => literal_map(map, serializer),
-            Form::Owned(value) => Literal(value).serialize(serializer),
-            Form::Resolved(value) => value.serialize(serializer),
-        }
-    }
-}
-
-/// A value without expressions.
-struct Literal<'v>(&'v Value);
-
-impl Serialize for Literal<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Value::Null => serializer.serialize_unit(),
-            Value::Bool(value) => serializer.serialize_bool(*value),
-            Value::Number(Number::Int(value)) => serializer.serialize_i64(*value),
-            Value::Number(Number::Uint(value)) => serializer.serialize_u64(*value),
-            Value::Number(Number::Float(value)) => serializer.serialize_f64(*value),
-            Value::Text(text) => serializer.serialize_str(text),
-            Value::Seq(items) => {
-                let mut list = serializer.serialize_seq(Some(items.len()))?;
-                items.iter().try_for_each(|item| list.serialize_element(&Literal(item)))?;
-                list.end()
-            }
-            Value::Map(map) => literal_map(map, serializer),
-            Value::Expr(_) | Value::When(_) => Err(S::Error::custom("an expression is no JSON")),
-        }
-    }
-}
-
-fn literal_map<S: Serializer>(map: &Map, serializer: S) -> Result<S::Ok, S::Error> {
-    let mut entries = serializer.serialize_map(Some(map.len()))?;
-    map.iter().try_for_each(|(key, value)| entries.serialize_entry(key, &Literal(value)))?;
-    entries.end()
 }

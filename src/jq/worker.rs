@@ -6,7 +6,7 @@
 //! program. A request is read completely before the response, so that the two sides cannot deadlock
 //! on full pipes.
 
-use super::{Answer, Budget, Excess, FILTER_STACK, Program, ProgramError, Purpose};
+use super::{Budget, Excess, Program, ProgramError, Purpose, on_large_stack};
 use jaq_json::read::parse_single;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -20,18 +20,7 @@ pub const ARGUMENT: &str = "jq-worker";
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Setup {
     pub(super) programs: Vec<(Purpose, String)>,
-    pub(super) budget: (u64, u64, u64),
-}
-
-impl Setup {
-    pub(super) fn new(programs: Vec<(Purpose, String)>, budget: Budget) -> Self {
-        Setup { programs, budget: (budget.steps, budget.seconds, budget.memory) }
-    }
-
-    fn budget(&self) -> Budget {
-        let (steps, seconds, memory) = self.budget;
-        Budget { steps, seconds, memory }
-    }
+    pub(super) budget: Budget,
 }
 
 /// A later message.
@@ -46,56 +35,41 @@ struct Request<'a> {
 /// so the process must not be used for anything else.
 pub fn main() -> ExitCode {
     // On a thread, because the stack of the main one is as large as `ulimit -s` says.
-    let serve = || serve(io::stdin().lock(), io::stdout().lock(), &ProcessLimits);
-    let thread =
-        std::thread::Builder::new().name("jq".to_owned()).stack_size(FILTER_STACK).spawn(serve);
-    match thread.map(std::thread::JoinHandle::join) {
-        Ok(Ok(Ok(()))) => ExitCode::SUCCESS,
+    let served = on_large_stack(|| serve(io::stdin().lock(), io::stdout().lock(), Limits::Process));
+    match served {
+        Some(Ok(())) => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     }
 }
 
-/// Limits of the system, around the work of a worker.
-pub(super) trait Limits {
-    /// Limits the process to `budget`, except for its CPU time.
-    fn start(&self, budget: &Budget) -> io::Result<()>;
-    /// Adds `seconds` of CPU time to the process's limit.
-    fn next(&self, seconds: u64) -> io::Result<()>;
+/// The limits of the system around the work of a worker.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Limits {
+    /// Those of its own process.
+    Process,
+    /// None, inside another process.
+    None,
 }
 
-/// No limits, for workers inside another process.
-pub(super) struct NoLimits;
-
-impl Limits for NoLimits {
-    fn start(&self, _: &Budget) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn next(&self, _: u64) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-struct ProcessLimits;
-
+/// Limits the process to `budget`, except for its CPU time.
 #[cfg(unix)]
-impl Limits for ProcessLimits {
-    fn start(&self, budget: &Budget) -> io::Result<()> {
-        use rustix::process::Resource;
+fn limit_process(budget: &Budget) -> io::Result<()> {
+    use rustix::process::Resource;
 
-        // Exceeding the limits is expected, so core dumps are disabled.
-        lower(Resource::Core, 0)?;
-        lower(Resource::As, budget.memory)
-    }
+    // Exceeding the limits is expected, so core dumps are disabled.
+    lower(Resource::Core, 0)?;
+    lower(Resource::As, budget.memory)
+}
 
-    fn next(&self, seconds: u64) -> io::Result<()> {
-        use rustix::process::Resource;
-        use rustix::time::{ClockId, clock_gettime};
+/// Adds `seconds` of CPU time to the process's limit.
+#[cfg(unix)]
+fn add_cpu_time(seconds: u64) -> io::Result<()> {
+    use rustix::process::Resource;
+    use rustix::time::{ClockId, clock_gettime};
 
-        // The limit counts from the start of the process, in whole seconds.
-        let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec;
-        lower(Resource::Cpu, u64::try_from(used).unwrap_or_default() + 1 + seconds)
-    }
+    // The limit counts from the start of the process, in whole seconds.
+    let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec;
+    lower(Resource::Cpu, u64::try_from(used).unwrap_or_default() + 1 + seconds)
 }
 
 /// Sets the soft limit, which a process may also raise again, but not above the hard one.
@@ -111,30 +85,31 @@ fn lower(resource: rustix::process::Resource, wanted: u64) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-impl Limits for ProcessLimits {
-    fn start(&self, _: &Budget) -> io::Result<()> {
-        Ok(())
-    }
+fn limit_process(_: &Budget) -> io::Result<()> {
+    Ok(())
+}
 
-    fn next(&self, _: u64) -> io::Result<()> {
-        Ok(())
-    }
+#[cfg(not(unix))]
+fn add_cpu_time(_: u64) -> io::Result<()> {
+    Ok(())
 }
 
 /// Answers until the input ends.
 pub(super) fn serve(
     mut input: impl BufRead,
     mut output: impl Write,
-    limits: &impl Limits,
+    limits: Limits,
 ) -> io::Result<()> {
     let mut line = Vec::new();
     if input.read_until(b'\n', &mut line)? == 0 {
         return Ok(());
     }
     let setup: Setup = serde_json::from_slice(&line)?;
-    let budget = setup.budget();
+    let is_limited = limits == Limits::Process;
     // Before anything of the user is read by the interpreter.
-    limits.start(&budget)?;
+    if is_limited {
+        limit_process(&setup.budget)?;
+    }
 
     let compiled: Vec<Result<Program, ProgramError>> =
         setup.programs.iter().map(|(purpose, text)| Program::compile(text, *purpose)).collect();
@@ -150,11 +125,13 @@ pub(super) fn serve(
         let object = parse_single(request.object.get().as_bytes()).map_err(io::Error::other)?;
         for index in request.programs {
             // Per program and object, so that many objects do not add up to the limit.
-            limits.next(budget.seconds)?;
+            if is_limited {
+                add_cpu_time(setup.budget.seconds)?;
+            }
             let answer = match compiled.get(index) {
-                Some(Ok(program)) => program.answer(&object, budget.steps),
+                Some(Ok(program)) => program.answer(&object, setup.budget.steps),
                 // `Session::errors` has had the error since the first answer.
-                _ => Answer::Stopped(Excess::Failure("it does not compile".to_owned())),
+                _ => Err(Excess::Failure("it does not compile".to_owned())),
             };
             write_line(&mut output, &answer)?;
         }

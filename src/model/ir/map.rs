@@ -1,6 +1,7 @@
 //! Maps in the order in which they were read.
 
 use super::Value;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// A map from strings to values in the order in which the keys were added.
@@ -265,6 +266,12 @@ impl FromIterator<(String, Value)> for Map {
         let mut map = Map::with_capacity(entries.size_hint().0);
         map.extend(entries);
         map
+    }
+}
+
+impl Serialize for Map {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self)
     }
 }
 

@@ -1,11 +1,13 @@
 //! The value tree.
 
 use super::{Condition, Expr, Map, Part};
+use serde::Serialize;
 use serde_json::Value as Json;
 use std::borrow::Cow;
 
 /// A number as Kubernetes' reader sees it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Number {
     /// Fits a signed 64-bit integer.
     Int(i64),
@@ -15,8 +17,9 @@ pub enum Number {
     Float(f64),
 }
 
-/// A JSON tree whose leaves may also be Helm expressions.
-#[derive(Clone, Debug, PartialEq)]
+/// A JSON tree whose leaves may also be Helm expressions, which no format of serde can have.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Value {
     /// `null`
     Null,
@@ -27,12 +30,14 @@ pub enum Value {
     /// Literal text, which the emitter escapes.
     Text(String),
     /// Known only when Helm renders the chart.
+    #[serde(skip)]
     Expr(Expr),
     /// A list.
     Seq(Vec<Value>),
     /// A map.
     Map(Box<Map>),
     /// A map entry or list item that is present only if the condition is true.
+    #[serde(skip)]
     When(Box<(Condition, Value)>),
 }
 
