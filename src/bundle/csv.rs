@@ -166,6 +166,11 @@ impl ClusterServiceVersion {
         self.object.at(&["spec", key]).and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// Returns an error about the field at a path of the CSV.
+    pub fn error(&self, code: Code, path: &str, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::error(code, message).at(self.place(path))
+    }
+
     /// Returns a text annotation.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.object.at(&["metadata", "annotations", key]).and_then(Value::as_str)

@@ -1,6 +1,6 @@
 //! Fields of objects and schemas. A field of another type counts as missing: other passes report it.
 
-use crate::ir::{Map, Value, push_key};
+use crate::ir::{Map, Number, Value, push_key};
 
 /// Returns the items of a list.
 pub(crate) fn list(field: Option<&Value>) -> &[Value] {
@@ -10,6 +10,19 @@ pub(crate) fn list(field: Option<&Value>) -> &[Value] {
 /// Returns the texts in a list.
 pub(crate) fn texts(field: Option<&Value>) -> impl Iterator<Item = &str> {
     list(field).iter().filter_map(Value::as_str)
+}
+
+/// Returns the text at a key of a map.
+pub(crate) fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key).and_then(Value::as_str)
+}
+
+/// Returns an integer.
+pub(crate) fn integer(field: Option<&Value>) -> Option<i64> {
+    match field {
+        Some(Value::Number(Number::Int(number))) => Some(*number),
+        _ => None,
+    }
 }
 
 /// Returns the map at the end of these keys.

@@ -7,7 +7,7 @@
 use super::webhook_server::{Server, name_with_suffix};
 use crate::config::{CertificateProvider, Issuer};
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::fields::{list, maps_mut};
+use crate::fields::{list, maps_mut, text};
 use crate::ir::{
     CertificateField, CertificatePiece, Condition, Expr, Map, Object, Part, Value, ValueSpec,
     ValuesPath, map, value,
@@ -313,8 +313,4 @@ fn mount_into(container: &mut Map, replaced: &[String], always: bool) {
             mounts.push(value!({"name": name, "mountPath": path}));
         }
     }
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
-    value.get(key).and_then(Value::as_str)
 }

@@ -84,11 +84,8 @@ fn servers_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             known => format!("the CSV has {}", known.join(", ")),
         };
         let message = format!("the {what} references the non-existent deployment `{deployment}`");
-        diagnostics.push(
-            Diagnostic::error(Code::ServerMissing, message)
-                .at(place(bundle, entry, ".deploymentName"))
-                .hint(hint),
-        );
+        let path = format!("{entry}.deploymentName");
+        diagnostics.push(csv.error(Code::ServerMissing, &path, message).hint(hint));
     }
 }
 
@@ -101,12 +98,9 @@ fn unique(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         let first = *seen.entry((name, kind)).or_insert(&webhook.place);
         if first != webhook.place {
             let message = format!("duplicate webhook `{name}` of type `{kind}`");
-            diagnostics.push(
-                Diagnostic::error(Code::DuplicateObject, message)
-                    .at(bundle.csv.place(&webhook.place))
-                    .related(bundle.csv.place(first), "first defined here")
-                    .hint("rename one of them: only one could exist in a cluster"),
-            );
+            let found = bundle.csv.error(Code::DuplicateObject, &webhook.place, message);
+            let found = found.related(bundle.csv.place(first), "first defined here");
+            diagnostics.push(found.hint("rename one of them: only one could exist in a cluster"));
         }
     }
 }
@@ -123,8 +117,8 @@ fn one_server(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         let entries = csv.api_services.iter().filter(|entry| entry.name() == last.name());
         let Some(other) = entries.clone().find(|entry| !same(entry)) else { continue };
         let message = format!(
-            "the owned APIService `{}` is served by port {} of `{}` for `{}`, but by port \
-                        {} of `{}` for `{}`; the last one is used, as in OLM",
+            "the owned APIService `{}` is served by port {} of `{}` for `{}`, but by port {} of `{}` \
+                for `{}`; the last one is used, as in OLM",
             last.name(),
             other.port,
             other.deployment,
@@ -133,30 +127,27 @@ fn one_server(bundle: &Bundle, diagnostics: &mut Diagnostics) {
             last.deployment,
             last.plural
         );
-        diagnostics.push(
-            Diagnostic::warning(Code::CsvMismatch, message)
-                .at(csv.place(&last.place))
-                .related(csv.place(&other.place), "the other one")
-                .hint("fix the CSV: an APIService has one server for all kinds of its version"),
-        );
+        let hint = "fix the CSV: an APIService has one server for all kinds of its version";
+        let found = Diagnostic::warning(Code::CsvMismatch, message).at(csv.place(&last.place));
+        diagnostics.push(found.related(csv.place(&other.place), "the other one").hint(hint));
     }
 }
 
 /// Names become those of objects.
 fn names(bundle: &Bundle, diagnostics: &mut Diagnostics) {
-    let mut check = |what: String, name: &str, at: Place| {
+    let mut check = |what: String, name: &str, path: &str| {
         if let Err(why) = dns_subdomain(name) {
             let message = format!("{what} has the invalid name `{name}`: {why}");
-            let diagnostic = Diagnostic::error(Code::InvalidName, message).at(at);
-            diagnostics.push(diagnostic.hint("rename it: the API server would reject it"));
+            let error = bundle.csv.error(Code::InvalidName, path, message);
+            diagnostics.push(error.hint("rename it: the API server would reject it"));
         }
     };
     for webhook in &bundle.csv.webhooks {
         let what = format!("a webhook of type `{}`", webhook.kind.as_str());
-        check(what, webhook::name(webhook), place(bundle, &webhook.place, ".generateName"));
+        check(what, webhook::name(webhook), &format!("{}.generateName", webhook.place));
     }
     for service in bundle.csv.served_versions() {
-        check("an owned APIService".to_owned(), &service.name(), bundle.csv.place(&service.place));
+        check("an owned APIService".to_owned(), &service.name(), &service.place);
     }
 }
 

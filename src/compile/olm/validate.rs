@@ -103,26 +103,21 @@ fn mismatches(bundle: &Bundle, diagnostics: &mut Diagnostics) {
 
 fn deployment_names(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let mut seen: IndexMap<&str, String> = IndexMap::new();
-    for (index, deployment) in bundle.csv.deployments.iter().enumerate() {
+    let csv = &bundle.csv;
+    for (index, deployment) in csv.deployments.iter().enumerate() {
         let path = format!(".spec.install.spec.deployments[{index}].name");
         let name = deployment.name.as_str();
         if let Err(why) = dns_subdomain(name) {
             let message = format!("invalid strategy deployment name `{name}`: {why}");
-            diagnostics.push(
-                Diagnostic::error(Code::InvalidName, message)
-                    .at(bundle.csv.place(&path))
-                    .hint("rename it: the API server would reject the Deployment"),
-            );
+            let hint = "rename it: the API server would reject the Deployment";
+            diagnostics.push(csv.error(Code::InvalidName, &path, message).hint(hint));
         }
 
         if let Some(first) = seen.insert(name, path.clone()) {
             let message = format!("the CSV has two strategy deployments named `{name}`");
-            diagnostics.push(
-                Diagnostic::error(Code::DuplicateObject, message)
-                    .at(bundle.csv.place(&path))
-                    .related(bundle.csv.place(&first), "first defined here")
-                    .hint("rename or remove one of them"),
-            );
+            let found = csv.error(Code::DuplicateObject, &path, message);
+            let found = found.related(csv.place(&first), "first defined here");
+            diagnostics.push(found.hint("rename or remove one of them"));
         }
     }
 }
@@ -133,12 +128,9 @@ fn unique_crds(bundle: &Bundle, diagnostics: &mut Diagnostics) {
         if let Some(first) = seen.insert(crd.name(), crd) {
             let message =
                 format!("bundle contains duplicate custom resource definition `{}`", crd.name());
-            diagnostics.push(
-                Diagnostic::error(Code::DuplicateObject, message)
-                    .at(crd.place())
-                    .related(first.place(), "first defined here")
-                    .hint("remove one of the files from the bundle"),
-            );
+            let found = crd.error(Code::DuplicateObject, message);
+            let found = found.related(first.place(), "first defined here");
+            diagnostics.push(found.hint("remove one of the files from the bundle"));
         }
     }
 }
@@ -147,17 +139,13 @@ fn owned_crds_exist(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     for owned in &bundle.csv.owned_crds {
         if !bundle.crds.iter().any(|crd| crd.name() == owned.name) {
             let message = format!(
-                "the CSV owns the custom resource definition `{}`, which is not in the \
-                        bundle",
+                "the CSV owns the custom resource definition `{}`, which is not in the bundle",
                 owned.name
             );
             let hint = "add the CRD to the manifests directory, or list it under `required` if \
                     another operator installs it";
-            diagnostics.push(
-                Diagnostic::error(Code::OwnedCrdMissing, message)
-                    .at(bundle.csv.place(&owned.path))
-                    .hint(hint),
-            );
+            let found = bundle.csv.error(Code::OwnedCrdMissing, &owned.path, message);
+            diagnostics.push(found.hint(hint));
         }
     }
 }
@@ -166,24 +154,21 @@ fn crd_versions(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     for crd in &bundle.crds {
         let version = crd.api_version();
         // OLM v1 decodes v1beta1 as v1, and installs a CRD without versions.
-        if version != "apiextensions.k8s.io/v1" {
+        let (path, message, hint) = if version != "apiextensions.k8s.io/v1" {
             let message = format!(
-                "CRD `{}` has unsupported apiVersion `{version}`: only \
-                        apiextensions.k8s.io/v1 can be installed",
+                "CRD `{}` has unsupported apiVersion `{version}`: only apiextensions.k8s.io/v1 can \
+                    be installed",
                 crd.name()
             );
-            diagnostics.push(
-                Diagnostic::error(Code::CrdApiVersion, message)
-                    .at(crd.place().path(".apiVersion"))
-                    .hint("use a newer version of this operator: Kubernetes 1.22 removed v1beta1"),
-            );
+            let hint = "use a newer version of this operator: Kubernetes 1.22 removed v1beta1";
+            (".apiVersion", message, hint)
         } else if list(crd.at(&["spec", "versions"])).is_empty() {
             let message = format!("the CRD `{}` has no versions", crd.name());
-            diagnostics.push(
-                Diagnostic::error(Code::CrdApiVersion, message)
-                    .at(crd.place().path(".spec.versions"))
-                    .hint("fix the CRD: the API server would reject it"),
-            );
-        }
+            (".spec.versions", message, "fix the CRD: the API server would reject it")
+        } else {
+            continue;
+        };
+        let found = Diagnostic::error(Code::CrdApiVersion, message);
+        diagnostics.push(found.at(crd.place().path(path)).hint(hint));
     }
 }

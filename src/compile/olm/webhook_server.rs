@@ -2,9 +2,12 @@
 //!
 //! OLM: operator-controller, generators for Services and certificates.
 
-use crate::bundle::{ApiServiceDescription, Bundle, StrategyDeployment, WebhookDescription};
-use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Expr, Map, Number, Object, Origin, Value, account, map, value, value_keys};
+use crate::bundle::{
+    ApiServiceDescription, Bundle, ClusterServiceVersion, StrategyDeployment, WebhookDescription,
+};
+use crate::diag::{Code, Diagnostics};
+use crate::fields::integer;
+use crate::ir::{Expr, Map, Object, Origin, Value, account, map, value, value_keys};
 
 /// Longest name of a Service and of a label's value (RFC 1035, section 2.3.1).
 const LONGEST_NAME: usize = 63;
@@ -74,16 +77,14 @@ pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> 
                 deployment.name
             );
             let hint = "rename the Deployment: the API server would reject the Service";
-            diagnostics.push(
-                Diagnostic::error(Code::InvalidName, message).at(csv.place(first.place)).hint(hint),
-            );
+            diagnostics.push(csv.error(Code::InvalidName, first.place, message).hint(hint));
         }
         servers.push(Server {
             deployment,
             value_key: keys.get(deployment.name.as_str()).cloned().unwrap_or_default(),
             secret: name_with_suffix(&service, "cert"),
             service,
-            ports: ports(bundle, &own, diagnostics),
+            ports: ports(csv, &own, diagnostics),
             origin: first.origin,
         });
     }
@@ -92,7 +93,7 @@ pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> 
 }
 
 fn ports(
-    bundle: &Bundle,
+    csv: &ClusterServiceVersion,
     endpoints: &[&Endpoint<'_>],
     diagnostics: &mut Diagnostics,
 ) -> Vec<(i64, Value)> {
@@ -101,21 +102,18 @@ fn ports(
         match ports.iter().find(|other| other.port == endpoint.port) {
             None => ports.push(endpoint),
             Some(other) if other.target == endpoint.target => {}
-            Some(other) => diagnostics.push(
-                Diagnostic::error(
-                    Code::PortConflict,
-                    format!(
-                        "port {} of the Service of `{}` has two target ports, {} and {}",
-                        endpoint.port,
-                        endpoint.deployment,
-                        spell(&other.target),
-                        spell(&endpoint.target)
-                    ),
-                )
-                .at(bundle.csv.place(endpoint.place))
-                .related(bundle.csv.place(other.place), "the other target port")
-                .hint("change the containerPort, which is the Service port, of one of them"),
-            ),
+            Some(other) => {
+                let message = format!(
+                    "port {} of the Service of `{}` has two target ports, {} and {}",
+                    endpoint.port,
+                    endpoint.deployment,
+                    spell(&other.target),
+                    spell(&endpoint.target)
+                );
+                let hint = "change the containerPort, which is the Service port, of one of them";
+                let found = csv.error(Code::PortConflict, endpoint.place, message).hint(hint);
+                diagnostics.push(found.related(csv.place(other.place), "the other target port"));
+            }
         }
     }
 
@@ -125,10 +123,8 @@ fn ports(
 }
 
 fn spell(target: &Value) -> String {
-    match target {
-        Value::Number(Number::Int(port)) => port.to_string(),
-        other => format!("`{}`", other.as_str().unwrap_or_default()),
-    }
+    let name = || format!("`{}`", target.as_str().unwrap_or_default());
+    integer(Some(target)).map_or_else(name, |port| port.to_string())
 }
 
 /// Returns the name of a Service, `BASE-service`, the base cut so that the whole has at most 63
@@ -192,10 +188,7 @@ impl Server<'_> {
     fn ports_without(&self, other: &Object) -> Vec<String> {
         let ports = other.at(&["spec", "ports"]).and_then(Value::as_seq).unwrap_or_default();
         let shown = |port: &Value| {
-            let number = match port.get("port") {
-                Some(Value::Number(Number::Int(number))) => *number,
-                _ => return None,
-            };
+            let number = integer(port.get("port"))?;
             if self.ports.iter().any(|(own, _)| *own == number) {
                 return None;
             }
@@ -207,11 +200,8 @@ impl Server<'_> {
 
     /// Returns the ServiceAccount of its pods.
     pub(super) fn account(&self) -> &str {
-        self.deployment
-            .spec
-            .at(&["template", "spec"])
-            .and_then(Value::as_map)
-            .map_or("default", account)
+        let pod = self.deployment.spec.at(&["template", "spec"]).and_then(Value::as_map);
+        pod.map_or("default", account)
     }
 }
 
@@ -233,14 +223,14 @@ pub(super) fn replace_shipped(
 
         let lost = server.ports_without(object);
         let found = if lost.is_empty() {
-            Diagnostic::note(Code::ShippedService, message)
+            object.note(Code::ShippedService, message)
         } else {
             let message = format!("{message} and lacks its ports: {}", lost.join(", "));
             let hint = "add the ports to the Service with a `[[bundle.patch]]`, or ship the Service \
                 under another name";
-            Diagnostic::warning(Code::ShippedService, message).hint(hint)
+            object.warning(Code::ShippedService, message).hint(hint)
         };
-        diagnostics.push(found.at(object.place()));
+        diagnostics.push(found);
         false
     });
 }

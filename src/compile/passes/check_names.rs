@@ -1,7 +1,7 @@
 //! Checks that objects are unique and names are valid.
 
 use super::Context;
-use super::check_types::remediation_hint;
+use super::check_types::rejected;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Condition, Identity, Object, Origin, Unit, Value, dns_subdomain, label_fault};
 use indexmap::IndexMap;
@@ -35,25 +35,16 @@ pub(super) fn check_names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
         if let Some((namespace, fault)) = namespace.and_then(|n| Some((n, label_fault(n, 63)?))) {
             let message =
                 format!("{} has invalid namespace `{namespace}`: the name {fault}", object.label());
-            diagnostics.push(
-                Diagnostic::error(Code::InvalidName, message)
-                    .at(object.place_at(".metadata.namespace"))
-                    .hint(remediation_hint(object)),
-            );
+            let error = Diagnostic::error(Code::InvalidName, message);
+            diagnostics.push(rejected(error, object, ".metadata.namespace"));
         }
 
         // Names with expressions are known only when Helm renders them.
-        let name = match object.metadata("name") {
-            Some(Value::Text(name)) => name,
-            _ => continue,
-        };
+        let Some(Value::Text(name)) = object.metadata("name") else { continue };
         if let Some(why) = refused(object, name) {
             let message = format!("invalid {} name `{name}`: {why}", object.kind());
-            diagnostics.push(
-                Diagnostic::error(Code::InvalidName, message)
-                    .at(object.place_at(".metadata.name"))
-                    .hint(remediation_hint(object)),
-            );
+            let error = Diagnostic::error(Code::InvalidName, message);
+            diagnostics.push(rejected(error, object, ".metadata.name"));
         }
     }
 

@@ -26,11 +26,8 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
                 object.label(),
                 object.api_version()
             );
-            diagnostics.push(
-                Diagnostic::warning(Code::ApiRefuses, message)
-                    .at(object.place_at(".apiVersion"))
-                    .hint(remediation_hint(object)),
-            );
+            let warning = Diagnostic::warning(Code::ApiRefuses, message);
+            diagnostics.push(rejected(warning, object, ".apiVersion"));
             continue;
         }
         let plain = take_plain_schemas(object);
@@ -44,11 +41,8 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
         }
         for missing in found.missing {
             let message = format!("{} {}", object.label(), missing.describe());
-            diagnostics.push(
-                Diagnostic::warning(Code::ApiRefuses, message)
-                    .at(object.place_at(&missing.path))
-                    .hint(remediation_hint(object)),
-            );
+            let warning = Diagnostic::warning(Code::ApiRefuses, message);
+            diagnostics.push(rejected(warning, object, &missing.path));
         }
         for mismatch in found.mismatches {
             let message = format!(
@@ -57,16 +51,14 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
                 object.label(),
                 mismatch.why
             );
-            diagnostics.push(
-                Diagnostic::error(Code::ObjectFieldType, message)
-                    .at(object.place_at(&mismatch.path))
-                    .hint(match mismatch.spelling() {
-                        Some(spelling) => {
-                            format!("{spelling}, in the source or with a `[[bundle.patch]]`")
-                        }
-                        None => remediation_hint(object).to_owned(),
-                    }),
-            );
+            let error = Diagnostic::error(Code::ObjectFieldType, message);
+            let error = rejected(error, object, &mismatch.path);
+            diagnostics.push(match mismatch.spelling() {
+                Some(spelling) => {
+                    error.hint(format!("{spelling}, in the source or with a `[[bundle.patch]]`"))
+                }
+                None => error,
+            });
         }
     }
 }
@@ -116,15 +108,13 @@ pub(super) fn is_given(object: &Object) -> bool {
     !matches!(object.origin, Origin::Stub | Origin::Added(_))
 }
 
-/// Returns the hint for an object that the API server rejects.
-pub(super) fn remediation_hint(object: &Object) -> &'static str {
-    match object.origin {
-        Origin::Overlay { .. } => "fix the manifest: the API server would reject it",
-        _ => {
-            "fix it with a `[[bundle.patch]]`, or remove it with `exclude`: the API server would \
-                reject it"
-        }
-    }
+/// Adds the path of an object that the API server rejects, and the remedy.
+pub(super) fn rejected(found: Diagnostic, object: &Object, path: &str) -> Diagnostic {
+    let remedy = match object.origin {
+        Origin::Overlay { .. } => "fix the manifest",
+        _ => "fix it with a `[[bundle.patch]]`, or remove it with `exclude`",
+    };
+    found.at(object.place_at(path)).hint(format!("{remedy}: the API server would reject it"))
 }
 
 #[cfg(test)]

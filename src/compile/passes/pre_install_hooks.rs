@@ -1,7 +1,7 @@
 //! Jobs that run before the operator is installed.
 
 use super::Context;
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostics};
 use crate::ir::{Object, Phase, Unit, Value};
 use std::collections::BTreeSet;
 
@@ -12,12 +12,8 @@ const HOOK: &str = "helm.sh/hook";
 /// accounts, settings and permissions exist before a Deployment; and a hook would be deleted and
 /// created again on every upgrade.
 pub(super) fn pre_install_hooks(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) {
-    let made_with: BTreeSet<String> = unit
-        .objects
-        .iter()
-        .filter(|object| object.kind() == "ServiceAccount" && !is_hook(object))
-        .map(|object| object.name().to_owned())
-        .collect();
+    let made_with = unit.of_kind("ServiceAccount").filter(|account| !is_hook(account));
+    let made_with: BTreeSet<String> = made_with.map(|account| account.name().to_owned()).collect();
 
     for object in &mut unit.objects {
         if object.phase != Phase::Before || !matches!(object.kind(), "Job" | "Pod") {
@@ -38,8 +34,7 @@ pub(super) fn pre_install_hooks(unit: &mut Unit, _: &Context, diagnostics: &mut 
             let hint = "give it its own ServiceAccount in an overlay, and annotate that and its \
                         permissions with `helm.sh/hook: pre-install,pre-upgrade` and a \
                         `helm.sh/hook-weight` below that of the Job; or set phase = \"with\"";
-            diagnostics
-                .push(Diagnostic::error(Code::OverlayPhase, message).at(object.place()).hint(hint));
+            diagnostics.push(object.error(Code::OverlayPhase, message).hint(hint));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Kubernetes objects with their provenance.
 
 use super::{Condition, Expr, Identity, Map, Step, Value};
-use crate::diag::Place;
+use crate::diag::{Code, Diagnostic, Place};
 
 /// The reason in [`Origin::Added`] for Secrets that pods pull images with.
 pub const PULL_SECRET: &str = "pull secret";
@@ -274,6 +274,21 @@ impl Object {
             Origin::Stub | Origin::Added(_) => Place::default(),
         };
         place.object(self.label())
+    }
+
+    /// Returns an error about the object.
+    pub fn error(&self, code: Code, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::error(code, message).at(self.place())
+    }
+
+    /// Returns a warning about the object.
+    pub fn warning(&self, code: Code, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::warning(code, message).at(self.place())
+    }
+
+    /// Returns a note about the object.
+    pub fn note(&self, code: Code, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::note(code, message).at(self.place())
     }
 
     /// Returns the place of this JSON path of the object, for diagnostics. Objects generated from

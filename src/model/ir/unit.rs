@@ -58,10 +58,21 @@ impl ValueSpec {
 }
 
 impl Unit {
+    /// Appends the objects, values and constraints of another unit.
+    pub fn append(&mut self, mut other: Unit) {
+        self.objects.append(&mut other.objects);
+        self.values.append(&mut other.values);
+        self.constraints.append(&mut other.constraints);
+    }
+
     /// Returns the names of all objects of this kind.
     pub fn names(&self, kind: &str) -> BTreeSet<String> {
-        let objects = self.objects.iter().filter(|object| object.kind() == kind);
-        objects.map(|object| object.name().to_owned()).collect()
+        self.of_kind(kind).map(|object| object.name().to_owned()).collect()
+    }
+
+    /// Returns the objects of this kind.
+    pub fn of_kind<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Object> {
+        self.objects.iter().filter(move |object| object.kind() == kind)
     }
 
     /// Returns the default values as Helm would have them.

@@ -16,25 +16,18 @@ fn roles(unit: &Unit) -> impl Iterator<Item = &Object> {
     unit.objects.iter().filter(|object| matches!(object.kind(), "Role" | "ClusterRole"))
 }
 
-fn deployments(unit: &Unit) -> impl Iterator<Item = &Object> {
-    unit.objects.iter().filter(|object| object.kind() == "Deployment")
-}
-
 /// Pods do not start without their account, and only `default` is there without being made.
 pub(super) fn accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
     let known = unit.names("ServiceAccount");
-    for deployment in deployments(unit) {
+    for deployment in unit.of_kind("Deployment") {
         let name = deployment.account();
         if name != "default" && !known.contains(name) {
             let message = format!(
                 "{} uses ServiceAccount/{name}, which is not in the chart",
                 deployment.label()
             );
-            diagnostics.push(
-                Diagnostic::warning(Code::AccountMissing, message)
-                    .at(deployment.place())
-                    .hint("create it before installing the chart: pods do not start without it"),
-            );
+            let hint = "create it before installing the chart: pods do not start without it";
+            diagnostics.push(deployment.warning(Code::AccountMissing, message).hint(hint));
         }
     }
 }
@@ -44,7 +37,7 @@ pub(super) fn accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
 pub(super) fn bound_accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
     let known = unit.names("ServiceAccount");
     // `accounts` has reported those of Deployments.
-    let used: BTreeSet<&str> = deployments(unit).map(Object::account).collect();
+    let used: BTreeSet<&str> = unit.of_kind("Deployment").map(Object::account).collect();
     let mut said = BTreeSet::new();
     for binding in &unit.objects {
         if !matches!(binding.kind(), "RoleBinding" | "ClusterRoleBinding") {
@@ -66,11 +59,9 @@ pub(super) fn bound_accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
                     "{} binds ServiceAccount/{name}, which is not in the chart",
                     binding.label()
                 );
-                diagnostics
-                    .push(Diagnostic::note(Code::AccountMissing, message).at(binding.place()).hint(
-                    "the permissions have no effect until something creates it; check its name, \
-                            or create it with `[bundle.service-accounts]`",
-                ));
+                let hint = "the permissions have no effect until something creates it; check its \
+                    name, or create it with `[bundle.service-accounts]`";
+                diagnostics.push(binding.note(Code::AccountMissing, message).hint(hint));
             }
         }
     }
@@ -82,7 +73,7 @@ fn bindings<'a>(
     kind: &'a str,
     account: &'a str,
 ) -> impl Iterator<Item = &'a Object> {
-    unit.objects.iter().filter(move |object| object.kind() == kind).filter(move |binding| {
+    unit.of_kind(kind).filter(move |binding| {
         list(binding.at(&["subjects"])).iter().any(|subject| {
             let text = |key| subject.get(key).and_then(Value::as_str);
             text("kind") == Some("ServiceAccount") && text("name") == Some(account)
@@ -108,16 +99,12 @@ fn allows(rules: &[&Value], group: &str, resource: &str, verb: &str) -> bool {
 /// Reports operators that use TokenReviews and SubjectAccessReviews, but cannot read the ConfigMap
 /// in kube-system that delegated authentication requires.
 pub(super) fn auth_reader(unit: &Unit, diagnostics: &mut Diagnostics) {
-    for deployment in deployments(unit) {
+    for deployment in unit.of_kind("Deployment") {
         let name = deployment.account();
         let bound: BTreeSet<&str> =
             bindings(unit, "ClusterRoleBinding", name).map(role_name).collect();
-        let rules: Vec<&Value> = unit
-            .objects
-            .iter()
-            .filter(|object| object.kind() == "ClusterRole" && bound.contains(object.name()))
-            .flat_map(rules_of)
-            .collect();
+        let roles = unit.of_kind("ClusterRole").filter(|role| bound.contains(role.name()));
+        let rules: Vec<&Value> = roles.flat_map(rules_of).collect();
         // Roles that every cluster has.
         let delegates = bound.contains("system:auth-delegator")
             || allows(&rules, "authentication.k8s.io", "tokenreviews", "create")
@@ -134,11 +121,8 @@ pub(super) fn auth_reader(unit: &Unit, diagnostics: &mut Diagnostics) {
                             kube-system/extension-apiserver-authentication, which everyone can \
                             read on OpenShift"
             );
-            diagnostics.push(
-                Diagnostic::note(Code::AuthReaderMissing, message).at(deployment.place()).hint(
-                    "write `auth-reader = true` if the operator uses delegated authentication",
-                ),
-            );
+            let hint = "write `auth-reader = true` if the operator uses delegated authentication";
+            diagnostics.push(deployment.note(Code::AuthReaderMissing, message).hint(hint));
         }
     }
 }
@@ -187,12 +171,8 @@ pub(super) fn rules(unit: &Unit, diagnostics: &mut Diagnostics) {
 
 /// Rules for APIs that only OpenShift has, and for its security context constraints.
 pub(super) fn openshift(unit: &Unit, diagnostics: &mut Diagnostics) {
-    let own: Vec<&str> = unit
-        .objects
-        .iter()
-        .filter(|object| object.kind() == "CustomResourceDefinition")
-        .filter_map(|crd| crd.at(&["spec", "group"]).and_then(Value::as_str))
-        .collect();
+    let crds = unit.of_kind("CustomResourceDefinition");
+    let own: Vec<&str> = crds.filter_map(|crd| crd.at(&["spec", "group"])?.as_str()).collect();
     let rules: Vec<&Value> = roles(unit).flat_map(rules_of).collect();
     let mut groups: Vec<&str> = rules
         .iter()
@@ -216,7 +196,7 @@ pub(super) fn openshift(unit: &Unit, diagnostics: &mut Diagnostics) {
     };
 
     let message = format!("the operator has RBAC for OpenShift-only APIs: {}{also}", few(&groups));
-    let mut found = Diagnostic::note(Code::OpenshiftOnly, message).at(first.place());
+    let mut found = first.note(Code::OpenshiftOnly, message);
     let stubs: Vec<String> =
         overlay::readable_stubs(unit).iter().map(|stub| format!("\"{stub}\"")).collect();
     if !stubs.is_empty() {

@@ -1,18 +1,13 @@
 //! Characters that do not survive server-side apply, by which Helm 4 installs.
 
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ir::{Expr, Object, Origin, Part, Unit, Value, push_key};
-
-/// A character that server-side apply rejects or changes, and its path.
-struct UnsafeCharacter {
-    path: String,
-    character: char,
-}
+use crate::fields::below;
+use crate::ir::{Expr, Map, Origin, Part, Unit, Value};
 
 /// Reports the first such character of every object.
 pub(super) fn characters(unit: &Unit, diagnostics: &mut Diagnostics) {
     for object in &unit.objects {
-        let Some(UnsafeCharacter { path, character }) = find(object) else { continue };
+        let Some((path, character)) = in_map(&object.root) else { continue };
         let code_point = u32::from(character);
         let fate = if is_line_break(character) {
             "server-side apply turns into a space"
@@ -41,26 +36,17 @@ fn is_line_break(character: char) -> bool {
     character == '\u{85}'
 }
 
-fn find(object: &Object) -> Option<UnsafeCharacter> {
-    object.root.iter().find_map(|(key, value)| in_entry(key, value))
+/// Returns the first such character below a map, and its path.
+fn in_map(map: &Map) -> Option<(String, char)> {
+    map.iter().find_map(|(key, value)| {
+        let in_key = in_text(key).map(|character| (String::new(), character));
+        let (path, character) = in_key.or_else(|| in_value(value))?;
+        Some((below("", key) + &path, character))
+    })
 }
 
-fn in_entry(key: &str, value: &Value) -> Option<UnsafeCharacter> {
-    let mut found = match in_text(key) {
-        Some(character) => UnsafeCharacter { path: String::new(), character },
-        None => in_value(value)?,
-    };
-    let mut path = String::new();
-    push_key(&mut path, key);
-    found.path.insert_str(0, &path);
-    Some(found)
-}
-
-fn in_value(value: &Value) -> Option<UnsafeCharacter> {
-    let text = |text: &str| {
-        let character = in_text(text)?;
-        Some(UnsafeCharacter { path: String::new(), character })
-    };
+fn in_value(value: &Value) -> Option<(String, char)> {
+    let text = |text: &str| Some((String::new(), in_text(text)?));
     match value {
         Value::Text(value) => text(value),
         Value::Expr(Expr::Concat(parts)) => parts.iter().find_map(|part| match part {
@@ -68,11 +54,10 @@ fn in_value(value: &Value) -> Option<UnsafeCharacter> {
             _ => None,
         }),
         Value::When(when) => in_value(&when.1),
-        Value::Map(map) => map.iter().find_map(|(key, value)| in_entry(key, value)),
+        Value::Map(map) => in_map(map),
         Value::Seq(items) => items.iter().enumerate().find_map(|(index, item)| {
-            let mut found = in_value(item)?;
-            found.path.insert_str(0, &format!("[{index}]"));
-            Some(found)
+            let (path, character) = in_value(item)?;
+            Some((format!("[{index}]{path}"), character))
         }),
         _ => None,
     }

@@ -19,25 +19,20 @@ const FOREIGN: [(&str, &str); 3] = [
 pub(super) fn foreign(unit: &Unit, diagnostics: &mut Diagnostics) {
     let own = Definitions::of(unit.objects.iter());
     for (group, filter) in FOREIGN {
-        let objects: Vec<&Object> = unit
-            .objects
-            .iter()
-            .filter(|o| o.group() == group && own.of_object(o).is_none())
-            .collect();
+        let is_foreign = |o: &&Object| o.group() == group && own.of_object(o).is_none();
+        let objects: Vec<&Object> = unit.objects.iter().filter(is_foreign).collect();
         let Some(first) = objects.first() else { continue };
 
         // One warning per group: a cluster either has the provider or none of its kinds.
         let who = provider(group).unwrap_or(group);
         let labels: Vec<String> = objects.iter().map(|object| object.label()).collect();
-        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
         let require = if labels.len() == 1 { "requires" } else { "require" };
         let message = format!("the chart has {}, which {require} {who}", few(&labels));
-        diagnostics.push(Diagnostic::warning(Code::ForeignKind, message).at(first.place()).hint(
-            format!(
-                "if the cluster does not have it, exclude the objects, or Helm cannot install \
-                        the chart: exclude = ['{filter}']"
-            ),
-        ));
+        let hint = format!(
+            "if the cluster does not have it, exclude the objects, or Helm cannot install the \
+                chart: exclude = ['{filter}']"
+        );
+        diagnostics.push(first.warning(Code::ForeignKind, message).hint(hint));
     }
 }
 
@@ -45,7 +40,7 @@ pub(super) fn foreign(unit: &Unit, diagnostics: &mut Diagnostics) {
 pub(super) fn conversion(unit: &Unit, diagnostics: &mut Diagnostics) {
     let services = unit.names("Service");
     let mut by_service: BTreeMap<(&str, &str), Vec<&Object>> = BTreeMap::new();
-    for object in unit.objects.iter().filter(|o| o.kind() == "CustomResourceDefinition") {
+    for object in unit.of_kind("CustomResourceDefinition") {
         let service = ["spec", "conversion", "webhook", "clientConfig", "service"];
         let Some(service) = object.at(&service) else { continue };
         let text = |key: &str| service.get(key).and_then(Value::as_str);
@@ -60,14 +55,13 @@ pub(super) fn conversion(unit: &Unit, diagnostics: &mut Diagnostics) {
         let names: Vec<&str> = crds.iter().map(|crd| crd.name()).collect();
         let message =
             format!("Service/{service} should convert {}, but is not in the chart", few(&names));
-        diagnostics.push(
-            Diagnostic::warning(Code::ConversionWebhook, message)
-                .at(crds[0].place().path(".spec.conversion"))
-                .hint(format!(
-                    "create the Service in namespace `{namespace}` to read objects of other \
-                versions than the storage version; the CSV has no conversion webhook for it, so \
-                OLM behaves the same"
-                )),
+        let hint = format!(
+            "create the Service in namespace `{namespace}` to read objects of other versions than \
+                the storage version; the CSV has no conversion webhook for it, so OLM behaves the \
+                same"
         );
+        let place = crds[0].place().path(".spec.conversion");
+        let found = Diagnostic::warning(Code::ConversionWebhook, message).at(place);
+        diagnostics.push(found.hint(hint));
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn lint(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) 
 }
 
 /// Returns a few of many names.
-fn few(names: &[&str]) -> String {
+fn few<S: AsRef<str>>(names: &[S]) -> String {
     crate::diag::listed(names, 4)
 }
 

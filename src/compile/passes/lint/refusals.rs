@@ -8,12 +8,10 @@
 //!
 //! Kubernetes: `pkg/apis/*/validation`, and apiextensions-apiserver for CRDs.
 
-use super::super::check_types::{is_given, remediation_hint};
+use super::super::check_types::{is_given, rejected};
 use crate::diag::{Code, Diagnostic, Diagnostics, suggest};
-use crate::fields::{below, list};
-use crate::ir::{
-    Map, Number, Object, Unit, Value, is_label, is_label_key, is_label_value, push_key,
-};
+use crate::fields::{below, integer, list, text};
+use crate::ir::{Map, Object, Unit, Value, is_label, is_label_key, is_label_value, push_key};
 use crate::overlay;
 use std::collections::BTreeSet;
 
@@ -76,17 +74,22 @@ pub fn refused(object: &Object) -> Vec<(String, String)> {
 pub(super) fn refusals(unit: &Unit, diagnostics: &mut Diagnostics) {
     for object in unit.objects.iter().filter(|object| is_given(object)) {
         for (path, what) in refused(object) {
-            diagnostics.push(
-                Diagnostic::warning(Code::ApiRefuses, format!("{} {what}", object.label()))
-                    .at(object.place_at(&path))
-                    .hint(remediation_hint(object)),
-            );
+            let message = format!("{} {what}", object.label());
+            let warning = Diagnostic::warning(Code::ApiRefuses, message);
+            diagnostics.push(rejected(warning, object, &path));
         }
     }
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
-    value.get(key).and_then(Value::as_str)
+/// Returns the items of the list at a key of `holder`, each with its path.
+fn items<'v>(
+    path: &str,
+    holder: &'v Value,
+    key: &str,
+) -> impl Iterator<Item = (String, &'v Value)> + use<'v> {
+    let path = format!("{path}.{key}");
+    let items = list(holder.get(key)).iter().enumerate();
+    items.map(move |(index, item)| (format!("{path}[{index}]"), item))
 }
 
 /// Returns true for valid port names: a label of at most 15 characters with a letter and no two
@@ -155,11 +158,10 @@ fn service(faults: &mut Faults<'_>) {
         faults.add(".spec", "has no ports");
     }
 
-    for (index, port) in ports.iter().enumerate() {
-        if let Some(Value::Number(Number::Int(number))) = port.get("port")
-            && !(1..=65_535).contains(number)
+    for (path, port) in items(".spec", spec, "ports") {
+        if let Some(number) = integer(port.get("port")).filter(|port| !(1..=65_535).contains(port))
         {
-            faults.add(format!(".spec.ports[{index}].port"), format!("has invalid port {number}"));
+            faults.add(format!("{path}.port"), format!("has invalid port {number}"));
         }
         if let Some(target) = text(port, "targetPort").filter(|target| !is_port_name(target)) {
             let why = if target.parse::<u16>().is_ok() {
@@ -167,11 +169,10 @@ fn service(faults: &mut Faults<'_>) {
             } else {
                 "which is not a valid port name"
             };
-            let path = format!(".spec.ports[{index}].targetPort");
+            let path = format!("{path}.targetPort");
             faults.add(path, format!("has target port \"{target}\", {why}"));
         }
         let name = text(port, "name").unwrap_or_default();
-        let path = format!(".spec.ports[{index}]");
         if name.is_empty() && ports.len() > 1 {
             faults.add(path, "has several ports, but not all have a name");
         } else if !name.is_empty() && !is_label(name) {
@@ -180,13 +181,11 @@ fn service(faults: &mut Faults<'_>) {
     }
 
     faults.twice(".spec.ports", "port name", ports.iter().filter_map(|port| text(port, "name")));
-    faults.twice(".spec.ports", "port", ports.iter().filter_map(|p| number(p, "port")));
-}
-
-/// Returns a port with its protocol.
-fn number(port: &Value, key: &str) -> Option<String> {
-    let Some(Value::Number(Number::Int(number))) = port.get(key) else { return None };
-    Some(format!("{number}/{}", text(port, "protocol").unwrap_or("TCP")))
+    let with_protocol = |port: &Value| {
+        let number = integer(port.get("port"))?;
+        Some(format!("{number}/{}", text(port, "protocol").unwrap_or("TCP")))
+    };
+    faults.twice(".spec.ports", "port", ports.iter().filter_map(with_protocol));
 }
 
 const DNS_POLICIES: &[&str] = &["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"];
@@ -214,8 +213,7 @@ fn selector(faults: &mut Faults<'_>) {
     if let Some((key, value)) = missing {
         let label = format!("{key}={}", value.as_str().unwrap_or_default());
         let what = format!(
-            "has a selector that does not match its pod template: label `{label}` is \
-                missing"
+            "has a selector that does not match its pod template: label `{label}` is missing"
         );
         faults.add(".spec.selector", what);
     }
@@ -257,10 +255,10 @@ fn deployment(faults: &mut Faults<'_>) {
     let strategy = faults.object.at(&["spec", "strategy"]).unwrap_or(&Value::Null);
     let rolling = strategy.get("rollingUpdate").filter(|rolling| !rolling.is_null());
     // Without a value, both are 25 %.
-    let is_zero = |key: &str| match rolling.and_then(|rolling| rolling.get(key)) {
-        Some(Value::Number(Number::Int(0))) => true,
-        Some(value) => matches!(value.as_str(), Some("0%")),
-        None => false,
+    let is_zero = |key: &str| {
+        rolling.is_some_and(|rolling| {
+            integer(rolling.get(key)) == Some(0) || text(rolling, key) == Some("0%")
+        })
     };
     if rolling.is_some() && text(strategy, "type") == Some("Recreate") {
         faults.add(".spec.strategy.rollingUpdate", "has strategy Recreate with `rollingUpdate`");
@@ -275,8 +273,7 @@ fn deployment(faults: &mut Faults<'_>) {
     faults.twice(".spec.template.spec.volumes", "volume", volumes.iter().copied());
     let choices = [("restartPolicy", &["Always"][..]), ("dnsPolicy", DNS_POLICIES)];
     faults.choices(".spec.template.spec", pod, &choices);
-    for (index, toleration) in list(pod.get("tolerations")).iter().enumerate() {
-        let path = format!(".spec.template.spec.tolerations[{index}]");
+    for (path, toleration) in items(".spec.template.spec", pod, "tolerations") {
         faults.choices(&path, toleration, TOLERATION);
         let is_exists = text(toleration, "operator") == Some("Exists");
         if is_exists && text(toleration, "value").is_some_and(|value| !value.is_empty()) {
@@ -287,8 +284,7 @@ fn deployment(faults: &mut Faults<'_>) {
     // Containers of both lists must have different names.
     let mut names = Vec::new();
     for kind in ["initContainers", "containers"] {
-        for (index, container) in list(pod.get(kind)).iter().enumerate() {
-            let path = format!(".spec.template.spec.{kind}[{index}]");
+        for (path, container) in items(".spec.template.spec", pod, kind) {
             names.extend(text(container, "name"));
             self::container(faults, &path, container, &volumes);
         }
@@ -302,23 +298,21 @@ fn deployment(faults: &mut Faults<'_>) {
 /// Server: `….matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or
 /// 'NotIn'`, `….values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'`.
 fn node_affinity(faults: &mut Faults<'_>, pod: &Value) {
-    let base = ["affinity", "nodeAffinity"];
     let (required, preferred) = (
         "requiredDuringSchedulingIgnoredDuringExecution",
         "preferredDuringSchedulingIgnoredDuringExecution",
     );
-    let terms = list(pod.at(&[&base[..], &[required, "nodeSelectorTerms"]].concat()));
-    let terms = terms
-        .iter()
-        .enumerate()
-        .map(|(index, term)| (format!("{required}.nodeSelectorTerms[{index}]"), Some(term)));
-    let preferences = list(pod.at(&[&base[..], &[preferred]].concat())).iter().enumerate();
-    let preferences = preferences
-        .map(|(index, one)| (format!("{preferred}[{index}].preference"), one.get("preference")));
+    let none = Value::Null;
+    let affinity = pod.at(&["affinity", "nodeAffinity"]).unwrap_or(&none);
+    let base = ".spec.template.spec.affinity.nodeAffinity";
+    let terms = affinity.get(required).unwrap_or(&none);
+    let terms = items(&format!("{base}.{required}"), terms, "nodeSelectorTerms");
+    let preferences = items(base, affinity, preferred).map(|(path, preferred)| {
+        (format!("{path}.preference"), preferred.get("preference").unwrap_or(&none))
+    });
 
     for (path, term) in terms.chain(preferences) {
-        let expressions = list(term.and_then(|term| term.get("matchExpressions")));
-        for (index, expression) in expressions.iter().enumerate() {
+        for (path, expression) in items(&path, term, "matchExpressions") {
             let has_values = !list(expression.get("values")).is_empty();
             let what = match text(expression, "operator").unwrap_or_default() {
                 operator @ ("In" | "NotIn") if !has_values => format!("{operator}` without values"),
@@ -327,9 +321,6 @@ fn node_affinity(faults: &mut Faults<'_>, pod: &Value) {
                 }
                 _ => continue,
             };
-            let path = format!(
-                ".spec.template.spec.affinity.nodeAffinity.{path}.matchExpressions[{index}]"
-            );
             faults.add(path, format!("has node affinity with operator `{what}"));
         }
     }
@@ -371,26 +362,23 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
     }
 
     faults.choices(path, container, &[("imagePullPolicy", PULL_POLICIES)]);
-    for (index, port) in list(container.get("ports")).iter().enumerate() {
-        faults.choices(&format!("{path}.ports[{index}]"), port, &[("protocol", PROTOCOLS)]);
+    for (path, port) in items(path, container, "ports") {
+        faults.choices(&path, port, &[("protocol", PROTOCOLS)]);
         if let Some(port) = text(port, "name").filter(|p| !p.is_empty() && !is_port_name(p)) {
-            let path = format!("{path}.ports[{index}].name");
-            faults.add(
-                path,
-                format!(
-                    "has invalid port name `{port}`: use at most 15 lower-case \
-                letters, digits and dashes, with at least one letter"
-                ),
+            let what = format!(
+                "has invalid port name `{port}`: use at most 15 lower-case letters, digits and \
+                    dashes, with at least one letter"
             );
+            faults.add(format!("{path}.name"), what);
         }
     }
 
-    for (index, variable) in list(container.get("env")).iter().enumerate() {
+    for (path, variable) in items(path, container, "env") {
         let value = text(variable, "value").filter(|value| !value.is_empty());
         let from = variable.get("valueFrom").filter(|from| !from.is_null());
         if let (Some(_), Some(_), Some(name)) = (value, from, text(variable, "name")) {
-            let path = format!("{path}.env[{index}]");
-            faults.add(path, format!("has env var {name} with both value and valueFrom"));
+            let what = format!("has env var {name} with both value and valueFrom");
+            faults.add(path.as_str(), what);
         }
         let field = variable.at(&["valueFrom", "fieldRef", "fieldPath"]).and_then(Value::as_str);
         let is_known =
@@ -398,10 +386,9 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
         if let Some(field) = field.filter(|field| !is_known(field)) {
             let near = suggest::nearest(field, FIELDS);
             let near = near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
-            let path = format!("{path}.env[{index}].valueFrom.fieldRef.fieldPath");
             let name = text(variable, "name").unwrap_or_default();
             let what = format!("has env var {name} with unsupported fieldPath `{field}`{near}");
-            faults.add(path, what);
+            faults.add(format!("{path}.valueFrom.fieldRef.fieldPath"), what);
         }
     }
 
@@ -411,9 +398,8 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
         ("startupProbe", "successThreshold", &[0, 1], "must be 1"),
         ("readinessProbe", "terminationGracePeriodSeconds", &[], "may not be set"),
     ] {
-        if let Some(Value::Number(Number::Int(value))) = container.at(&[probe, key])
-            && !known.contains(value)
-        {
+        let value = integer(container.at(&[probe, key]));
+        if let Some(value) = value.filter(|value| !known.contains(value)) {
             let what = format!("has {key} {value} of {probe}, which {rule}");
             faults.add(format!("{path}.{probe}.{key}"), what);
         }
@@ -423,14 +409,11 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
         for way in ["httpGet", "tcpSocket"] {
             let port = container.at(&[probe, way, "port"]).and_then(Value::as_str);
             if let Some(port) = port.filter(|port| !is_port_name(port)) {
-                let path = format!("{path}.{probe}.{way}.port");
-                faults.add(
-                    path,
-                    format!(
-                        "has a probe on port \"{port}\", which is not a valid \
-                    port name; write a number without quotes"
-                    ),
+                let what = format!(
+                    "has a probe on port \"{port}\", which is not a valid port name; write a \
+                        number without quotes"
                 );
+                faults.add(format!("{path}.{probe}.{way}.port"), what);
             }
         }
     }
@@ -444,9 +427,8 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
     faults.twice(&format!("{path}.ports"), "port name", of("ports", "name"));
     faults.twice(&format!("{path}.volumeMounts"), "mount path", of("volumeMounts", "mountPath"));
 
-    for (index, mount) in list(container.get("volumeMounts")).iter().enumerate() {
+    for (path, mount) in items(path, container, "volumeMounts") {
         if let Some(volume) = text(mount, "name").filter(|name| !volumes.contains(name)) {
-            let path = format!("{path}.volumeMounts[{index}]");
             faults.add(path, format!("mounts undefined volume `{volume}`"));
         }
     }
@@ -532,8 +514,7 @@ fn crd(faults: &mut Faults<'_>) {
     let approval = ["metadata", "annotations", "api-approved.kubernetes.io"];
     if kubernetes && object.at(&approval).is_none() {
         let what = format!(
-            "is in the Kubernetes group {group}, but lacks the annotation \
-                api-approved.kubernetes.io"
+            "is in the Kubernetes group {group}, but lacks the annotation api-approved.kubernetes.io"
         );
         faults.add(".metadata", what);
     }

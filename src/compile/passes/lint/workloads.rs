@@ -2,8 +2,8 @@
 
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::fields::list;
-use crate::ir::{LASTING_WORKLOADS, Map, Number, Object, Release, Unit, Value};
+use crate::fields::{integer, list};
+use crate::ir::{LASTING_WORKLOADS, Map, Object, Release, Unit, Value};
 use crate::source::Reference;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -34,8 +34,7 @@ pub(super) fn pods(unit: &Unit, diagnostics: &mut Diagnostics) {
                 workload.label(),
                 few(&without_user)
             );
-            diagnostics
-                .push(Diagnostic::note(Code::RunAsUserMissing, message).at(workload.place()));
+            diagnostics.push(workload.note(Code::RunAsUserMissing, message));
         }
 
         let mut parts = containers.into_iter().chain([pod]);
@@ -45,8 +44,7 @@ pub(super) fn pods(unit: &Unit, diagnostics: &mut Diagnostics) {
                     evicts its pods first",
                 workload.label()
             );
-            diagnostics
-                .push(Diagnostic::note(Code::ResourcesMissing, message).at(workload.place()));
+            diagnostics.push(workload.note(Code::ResourcesMissing, message));
         }
     }
 }
@@ -97,19 +95,14 @@ pub(super) fn images(unit: &Unit, diagnostics: &mut Diagnostics) {
         if !invalid.is_empty() {
             let message =
                 format!("{} has an invalid image reference: {}", workload.label(), few(&invalid));
-            diagnostics.push(
-                Diagnostic::warning(Code::InvalidReference, message)
-                    .at(workload.place())
-                    .hint("set `image` with a `[[bundle.patch]]`: pods fail with InvalidImageName"),
-            );
+            let hint = "set `image` with a `[[bundle.patch]]`: pods fail with InvalidImageName";
+            diagnostics.push(workload.warning(Code::InvalidReference, message).hint(hint));
         }
         if !latest.is_empty() {
             let message =
                 format!("{} uses an untagged or :latest image: {}", workload.label(), few(&latest));
             let hint = "use a bundle with digests: every pull can give another image";
-            diagnostics.push(
-                Diagnostic::warning(Code::ImageNotPinned, message).at(workload.place()).hint(hint),
-            );
+            diagnostics.push(workload.warning(Code::ImageNotPinned, message).hint(hint));
         }
         if !tagged.is_empty() {
             let message = format!(
@@ -117,7 +110,7 @@ pub(super) fn images(unit: &Unit, diagnostics: &mut Diagnostics) {
                 workload.label(),
                 few(&tagged)
             );
-            diagnostics.push(Diagnostic::note(Code::ImageNotPinned, message).at(workload.place()));
+            diagnostics.push(workload.note(Code::ImageNotPinned, message));
         }
     }
 }
@@ -144,17 +137,14 @@ fn targets(
         let Some(target) = port.get("targetPort").and_then(Value::as_str) else { continue };
         // Numbers in quotes are reported elsewhere.
         if !known.contains(&target) && target.parse::<u16>().is_err() {
-            diagnostics.push(
-                Diagnostic::warning(
-                    Code::SelectorMatchesNothing,
-                    format!(
-                        "{} has target port `{target}`, which no container of its pods has",
-                        service.label()
-                    ),
-                )
-                .at(service.place_at(&format!(".spec.ports[{index}].targetPort")))
-                .hint("use the name or number of a container port: connections to this port fail"),
+            let message = format!(
+                "{} has target port `{target}`, which no container of its pods has",
+                service.label()
             );
+            let place = service.place_at(&format!(".spec.ports[{index}].targetPort"));
+            let found = Diagnostic::warning(Code::SelectorMatchesNothing, message).at(place);
+            let hint = "use the name or number of a container port: connections to this port fail";
+            diagnostics.push(found.hint(hint));
         }
     }
 }
@@ -169,12 +159,8 @@ pub(super) fn twice(unit: &Unit, diagnostics: &mut Diagnostics) {
             let ports = list(container.get("ports")).iter().filter_map(|item| {
                 // One number may be used for TCP and for UDP.
                 let protocol = item.get("protocol").and_then(Value::as_str).unwrap_or("TCP");
-                match item.get("containerPort") {
-                    Some(Value::Number(Number::Int(port))) => {
-                        Some(format!("port {port}/{protocol}"))
-                    }
-                    _ => None,
-                }
+                let port = integer(item.get("containerPort"))?;
+                Some(format!("port {port}/{protocol}"))
             });
 
             let items: Vec<String> = variables.chain(ports).collect();
@@ -191,9 +177,7 @@ pub(super) fn twice(unit: &Unit, diagnostics: &mut Diagnostics) {
                 format!("container `{name}` of {} has duplicate {}", workload.label(), few(&twice));
             let hint = "remove one of them with a `[[bundle.patch]]`: the last one is used, but \
                     server-side apply (the default of Helm 4) rejects duplicates";
-            diagnostics.push(
-                Diagnostic::warning(Code::ApiRefuses, message).at(workload.place()).hint(hint),
-            );
+            diagnostics.push(workload.warning(Code::ApiRefuses, message).hint(hint));
         }
     }
 }
@@ -219,8 +203,7 @@ pub(super) fn selectors(unit: &Unit, diagnostics: &mut Diagnostics) {
             targets(unit, object, &selects, diagnostics);
         } else {
             let message = format!("{} selects no pods of the chart", object.label());
-            diagnostics
-                .push(Diagnostic::note(Code::SelectorMatchesNothing, message).at(object.place()));
+            diagnostics.push(object.note(Code::SelectorMatchesNothing, message));
         }
     }
 }
