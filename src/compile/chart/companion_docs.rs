@@ -1,23 +1,18 @@
 //! README.md and NOTES.txt of the charts NAME-crds and NAME-operands.
 
-use super::crds::Crds;
 use super::notes::INSTALLED;
 use super::readme::{contents, provenance, values};
 use super::{
-    AfterInstall, Description, Part, crd_docs, gates, steps, stub_names, switches, uninstall,
+    Description, DocumentedChart, Part, crd_docs, gates, steps, stub_names, switches, uninstall,
 };
 use crate::escape::markdown::{self, code};
-use crate::ir::{Object, Unit};
+use crate::ir::Object;
 use crate::yaml::{escape, in_text};
 use std::fmt::Write as _;
 
 /// Returns README.md and NOTES.txt of the chart NAME-crds.
-pub(super) fn crds(
-    unit: &Unit,
-    description: &Description<'_>,
-    crds: &Crds,
-    once: &str,
-) -> (String, String) {
+pub(super) fn crds(chart: &DocumentedChart<'_>) -> (String, String) {
+    let DocumentedChart { unit, description, crds, once, .. } = chart;
     let name = Part::Crds.name(description.config);
     let main = &description.config.name;
     let namespace = description.namespace;
@@ -81,12 +76,8 @@ fn stub_section(text: &mut String, stubs: &[String]) {
 }
 
 /// Returns README.md and NOTES.txt of the chart NAME-operands.
-pub(super) fn operands(
-    unit: &Unit,
-    description: &Description<'_>,
-    once: &str,
-    next: &AfterInstall,
-) -> (String, String) {
+pub(super) fn operands(chart: &DocumentedChart<'_>) -> (String, String) {
+    let DocumentedChart { unit, description, once, .. } = chart;
     let name = Part::Operands.name(description.config);
     let main = &description.config.name;
     let namespace = description.namespace;
@@ -98,10 +89,10 @@ pub(super) fn operands(
          ```sh\nhelm upgrade --install {name} . --namespace {namespace}\n```\n"
     );
     readme.push_str(once);
-    switches::section(&mut readme, description.config, namespace);
-    steps::section(&mut readme, &next.steps, namespace);
-    gates::section(&mut readme, &next.gates, namespace);
-    let has_crds = unit.objects.iter().any(|object| object.kind() == "CustomResourceDefinition");
+    switches::section(&mut readme, chart);
+    steps::section(&mut readme, chart);
+    gates::section(&mut readme, chart);
+    let has_crds = unit.of_kind("CustomResourceDefinition").next().is_some();
     uninstall::list(&mut readme, &uninstall::leftovers(unit, description, has_crds));
     contents(&mut readme, unit);
     values(&mut readme, unit);
@@ -124,21 +115,15 @@ pub(super) fn operands(
         if object.name().is_empty() || object.group().ends_with(".k8s.io") {
             continue;
         }
-        let _ = writeln!(
-            notes,
-            "  kubectl{namespace} get {}{} {} --output yaml",
-            escape(&object.kind().to_lowercase()),
-            match object.group() {
-                "" => String::new(),
-                group => escape(&format!(".{group}")),
-            },
-            escape(object.name())
-        );
+        let resource = escape(&format!("{}.{}", object.kind().to_lowercase(), object.group()));
+        let name = escape(object.name());
+        let _ = writeln!(notes, "  kubectl{namespace} get {resource} {name} --output yaml");
     }
     let _ = write!(
         notes,
         "\nUninstall this release before {main}: only the running operator cleans up.\n"
     );
+    switches::notes(&mut notes, chart);
     (readme, notes)
 }
 

@@ -3,22 +3,16 @@
 use super::companion_docs::STRIPPED;
 use super::crds::Crds;
 use super::notes::CLIENT_SIDE_LIMIT;
-use super::{Companions, Description, Part};
+use super::{DocumentedChart, Part};
 use crate::escape::markdown::code;
-use crate::ir::Unit;
 use crate::kubectl::adopt_crds;
 use std::fmt::Write as _;
 
 /// Appends the CRD section to the README of the operator chart.
-pub(super) fn section(
-    text: &mut String,
-    unit: &Unit,
-    description: &Description<'_>,
-    crds: &Crds,
-    companions: Companions<'_>,
-) {
-    let mut own = unit.objects.iter().filter(|object| object.kind() == "CustomResourceDefinition");
-    let some_are_own_templates = own.any(|crd| !crds.holds(crd));
+pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
+    let DocumentedChart { unit, description, crds, companions, .. } = chart;
+    let some_are_own_templates =
+        unit.of_kind("CustomResourceDefinition").any(|crd| !crds.holds(crd));
     let some_are_templates = crds.are_templates() || some_are_own_templates;
     if !(some_are_templates || companions.has_crds_chart() || crds.folder().is_some()) {
         return;
@@ -28,20 +22,18 @@ pub(super) fn section(
     if description.config.settings.strip_descriptions == Some(true) {
         text.push_str(STRIPPED);
     }
-    let chart = Part::Crds.name(description.config);
+    let crds_chart = Part::Crds.name(description.config);
     if companions.crds {
         let _ = write!(
             text,
-            "\nThe CRDs are in the chart `{chart}`. Before `helm upgrade` of this chart, upgrade `{chart}` to the same \
-             version.\n"
+            "\nThe CRDs are in the chart `{crds_chart}`. Before `helm upgrade` of this chart, upgrade `{crds_chart}` to \
+             the same version.\n"
         );
     }
     if some_are_templates {
         // The other CRDs are in NAME-crds or in a folder.
         let mixed = companions.crds || crds.folder().is_some();
         of_the_release(text, if mixed { "those in `templates/`" } else { "them" });
-    }
-    if some_are_templates {
         let (release, namespace) = (&description.config.name, description.namespace);
         // They need the namespace, values and certificates of the chart.
         let own = format!("{release} . --namespace {namespace} --show-only '{OWN_TEMPLATES}'");
@@ -62,8 +54,10 @@ pub(super) fn section(
     }
     list(text, crds);
     if companions.stubs {
-        let _ =
-            write!(text, "\nThe stub CRDs that the operator expects are in the chart `{chart}`.\n");
+        let _ = write!(
+            text,
+            "\nThe stub CRDs that the operator expects are in the chart `{crds_chart}`.\n"
+        );
     }
 }
 

@@ -7,6 +7,7 @@ pub mod artifact_hub;
 pub mod budget;
 mod chart_lock;
 mod cluster_scope;
+mod commands;
 mod companion_docs;
 mod crd_docs;
 mod crds;
@@ -38,10 +39,10 @@ use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SU
 use crate::ir::{Object, Origin, Phase, ReadPaths, Release, Scopes, Unit};
 use crate::kubectl::{Gate, Step};
 use crate::overlay;
+use crds::Crds;
 use required_apis::Providers;
 use required_apis::REQUIRED_APIS;
 use std::collections::BTreeMap;
-use steps::Steps;
 
 /// A Helm chart.
 #[derive(Clone, Debug)]
@@ -77,12 +78,6 @@ pub struct Install {
     pub steps: Vec<Step>,
     /// Most seconds that its Jobs wait for the gates of switches.
     pub gate_seconds: u64,
-}
-
-/// Steps and then gates after the installation of a chart.
-struct AfterInstall {
-    steps: Steps,
-    gates: Vec<Gate>,
 }
 
 /// Text that the source of a chart adds to its documents.
@@ -154,6 +149,29 @@ impl Part {
             Part::Operands => format!("{}{OPERANDS_SUFFIX}", config.name),
         }
     }
+
+    /// Returns the phase of the steps and gates after the chart; `None` if there are none.
+    fn phase(self) -> Option<Phase> {
+        match self {
+            Part::Crds => None,
+            Part::Operator => Some(Phase::With),
+            Part::Operands => Some(Phase::Operand),
+        }
+    }
+}
+
+/// A chart for its documents.
+struct DocumentedChart<'a> {
+    part: Part,
+    unit: &'a Unit,
+    description: &'a Description<'a>,
+    crds: &'a Crds,
+    companions: Companions<'a>,
+    /// The paragraph on cluster-scoped objects.
+    once: String,
+    /// Steps after the installation, and then gates.
+    steps: Vec<Step>,
+    gates: Vec<Gate>,
 }
 
 /// The other charts of the bundle.
@@ -188,12 +206,10 @@ fn stub_names(objects: &[Object]) -> Vec<String> {
 pub fn created_namespaces(unit: &Unit, release_namespace: &str) -> Vec<String> {
     let values = unit.default_values();
     let release = Release { namespace: release_namespace, values: &values };
-    let namespaces = unit.objects.iter().filter(|object| object.kind() == "Namespace");
-    let mut names: Vec<String> = namespaces
-        .filter_map(|object| {
-            release.object(object)?.pointer("/metadata/name")?.as_str().map(str::to_owned)
-        })
-        .collect();
+    let name = |object: &Object| {
+        release.object(object)?.pointer("/metadata/name")?.as_str().map(str::to_owned)
+    };
+    let mut names: Vec<String> = unit.of_kind("Namespace").filter_map(name).collect();
     names.sort_unstable();
     names
 }
@@ -207,9 +223,7 @@ pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
     let first = bundle.and_then(|bundle| FirstResource::of(&bundle.csv, &unit.objects));
     // Operands first: a CRD among them belongs to their chart.
     let mut operands = take(&mut unit, is_operand);
-    if let Some(operands) = &mut operands {
-        operands.constraints = overlay::switch_order(&description.config.switches);
-    }
+    operands.constraints = overlay::switch_order(&description.config.switches);
     let separate = description.crds == CrdPlacement::Separate;
     // CRDs with expressions need the namespace and values of the operator's release.
     let crds = take(&mut unit, |object| {
@@ -219,44 +233,38 @@ pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
 
     // What a cluster lacks can only come from a chart that is installed before the operands.
     let mut providers = Providers::new();
-    for (part, objects) in [
-        (Part::Crds, crds.as_ref().map(|unit| unit.objects.as_slice()).unwrap_or_default()),
-        (Part::Operator, unit.objects.as_slice()),
-    ] {
-        providers.extend(required_apis::provided(objects, &part.name(description.config)));
+    for (part, unit) in [(Part::Crds, &crds), (Part::Operator, &unit)] {
+        let chart = part.name(description.config);
+        providers.extend(required_apis::provided(&unit.objects, &chart));
     }
 
-    let stubs = crds.as_ref().map(|unit| stub_names(&unit.objects)).unwrap_or_default();
+    let stubs = stub_names(&crds.objects).len();
     let companions = Companions {
         first: first.as_ref(),
-        crds: crds.as_ref().is_some_and(|unit| unit.objects.len() > stubs.len()),
-        stubs: !stubs.is_empty(),
-        operands: operands.is_some(),
+        crds: crds.objects.len() > stubs,
+        stubs: stubs > 0,
+        operands: !operands.objects.is_empty(),
     };
 
     let read = ReadPaths::of(&unit.objects);
     // Values of objects that are in another chart now.
     unit.values.retain(|value| read.contains(&value.path));
-    let parts = [(Part::Crds, crds), (Part::Operator, Some(unit)), (Part::Operands, operands)];
+    let parts = [(Part::Crds, crds), (Part::Operator, unit), (Part::Operands, operands)];
     parts
         .into_iter()
-        .filter_map(|(part, unit)| {
-            Some(chart(unit?, description, part, companions, &providers, &scopes))
-        })
+        .filter(|(part, unit)| *part == Part::Operator || !unit.objects.is_empty())
+        .map(|(part, unit)| chart(unit, description, part, companions, &providers, &scopes))
         .collect()
 }
 
-/// Moves the matching objects, with the values that they use, to a new unit; `None` without matches.
-fn take(unit: &mut Unit, belongs: impl Fn(&Object) -> bool) -> Option<Unit> {
-    if !unit.objects.iter().any(&belongs) {
-        return None;
-    }
+/// Moves the matching objects, with the values that they use, to a new unit.
+fn take(unit: &mut Unit, belongs: impl Fn(&Object) -> bool) -> Unit {
     let (taken, left) = std::mem::take(&mut unit.objects).into_iter().partition(belongs);
     unit.objects = left;
     let objects: Vec<Object> = taken;
     let read = ReadPaths::of(&objects);
     let values = unit.values.iter().filter(|value| read.contains(&value.path)).cloned().collect();
-    Some(Unit { values, objects, ..Unit::default() })
+    Unit { values, objects, ..Unit::default() }
 }
 
 fn chart(
@@ -287,29 +295,27 @@ fn chart(
     files.insert("values.yaml".to_owned(), values::yaml(&unit.values));
     files.insert("values.schema.json".to_owned(), values::schema(unit, crds.are_in_subchart()));
 
+    let config = description.config;
+    let after = part
+        .phase()
+        .map(|phase| (overlay::steps(config, phase, scopes), gates::of_phase(config, phase, unit)));
+    let (steps, gates) = after.unwrap_or_default();
     let once = cluster_scope::paragraph(unit, &crds, scopes);
-    let next = AfterInstall {
-        steps: steps::of_part(description, part, scopes),
-        gates: gates::of_part(description.config, part, unit),
-    };
+    let contents =
+        DocumentedChart { part, unit, description, crds: &crds, companions, once, steps, gates };
     let (readme, mut notes) = match part {
-        Part::Operator => (
-            readme::readme(unit, description, &crds, companions, &once, &next),
-            notes::notes(unit, description, &crds, companions),
-        ),
-        Part::Crds => companion_docs::crds(unit, description, &crds, &once),
-        Part::Operands => companion_docs::operands(unit, description, &once, &next),
+        Part::Operator => (readme::readme(&contents), notes::notes(&contents)),
+        Part::Crds => companion_docs::crds(&contents),
+        Part::Operands => companion_docs::operands(&contents),
     };
-    if part == Part::Operands {
-        switches::notes(&mut notes, description.config);
-    }
-    steps::notes(&mut notes, &next.steps);
-    gates::notes(&mut notes, &next.gates);
+    steps::notes(&mut notes, &contents);
+    gates::notes(&mut notes, &contents);
+    let DocumentedChart { steps, gates, .. } = contents;
     files.insert("README.md".to_owned(), readme);
     files.insert("templates/NOTES.txt".to_owned(), notes);
     files.insert(".helmignore".to_owned(), HELMIGNORE.to_owned());
 
-    let switches = description.config.switches.iter().filter(|_| part == Part::Operands);
+    let switches = config.switches.iter().filter(|_| part == Part::Operands);
     // Helm runs hooks one after the other, so their times add up.
     let gate_seconds = switches.map(overlay::switch_job_seconds).sum();
     // Last, because it takes the files out of `crds`, whose sizes the documents name.
@@ -337,8 +343,8 @@ fn chart(
             crds_folder: crds.folder(),
             stubs: stub_names(&unit.objects),
             namespaces: created_namespaces(unit, description.namespace),
-            gates: next.gates,
-            steps: next.steps.list,
+            gates,
+            steps,
             gate_seconds,
         },
     }

@@ -1,8 +1,7 @@
 //! NOTES.txt, which `helm install` prints.
 
-use super::crds::Crds;
 use super::readme::watched;
-use super::{Companions, Description, Part, crd_docs, first_resource};
+use super::{DocumentedChart, Part, crd_docs, first_resource};
 use crate::config::Layout;
 use crate::ir::{Expr, LASTING_WORKLOADS, Origin, PULL_SECRET, Unit, Value};
 use crate::yaml::{escape, in_text};
@@ -17,12 +16,8 @@ pub(super) const INSTALLED: &str =
     "{{ .Chart.Name }} {{ .Chart.Version }} is installed in namespace {{ .Release.Namespace }}.\n";
 
 /// Returns NOTES.txt: commands to check the installation, the next steps, and upgrade instructions.
-pub(super) fn notes(
-    unit: &Unit,
-    description: &Description<'_>,
-    crds: &Crds,
-    companions: Companions<'_>,
-) -> String {
+pub(super) fn notes(chart: &DocumentedChart<'_>) -> String {
+    let DocumentedChart { unit, description, crds, companions, .. } = chart;
     let mut text = INSTALLED.to_owned();
     if let Some(watch) = description.watch {
         let _ = writeln!(text, "The operator watches {}.", escape(&watched(watch)));

@@ -1,9 +1,8 @@
 //! README.md of a chart.
 
-use super::crds::Crds;
 use super::notes::pull_namespaces;
 use super::{
-    AfterInstall, Companions, Description, Part, crd_docs, first_resource, gates, steps, uninstall,
+    Description, DocumentedChart, Part, crd_docs, first_resource, gates, steps, uninstall,
 };
 use crate::config::{CertificateProvider, Layout, Source, Watch};
 use crate::escape::markdown::{self, code, sentence};
@@ -12,16 +11,9 @@ use crate::permissions;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Returns README.md: install commands, values, CRDs, images and provenance. `once` is the paragraph
-/// on cluster-scoped objects.
-pub(super) fn readme(
-    unit: &Unit,
-    description: &Description<'_>,
-    crds: &Crds,
-    companions: Companions<'_>,
-    once: &str,
-    next: &AfterInstall,
-) -> String {
+/// Returns README.md: install commands, values, CRDs, images and provenance.
+pub(super) fn readme(chart: &DocumentedChart<'_>) -> String {
+    let DocumentedChart { unit, description, companions, once, .. } = chart;
     let name = &description.config.name;
     let mut text = format!("# {name}\n\n");
     let title =
@@ -40,7 +32,7 @@ pub(super) fn readme(
             description.config.depends_on.iter().map(|name| code(name)).collect();
         let _ = write!(text, "Install first: {}.\n\n", names.join(", "));
     }
-    install(&mut text, description, crds, companions);
+    install(&mut text, chart);
     text.push_str(once);
     pull_secret(&mut text, unit, description);
     text.push_str(&description.additions.readme);
@@ -61,13 +53,13 @@ pub(super) fn readme(
     }
     warnings(&mut text, description);
     certificate_section(&mut text, unit, description);
-    steps::section(&mut text, &next.steps, description.namespace);
-    gates::section(&mut text, &next.gates, description.namespace);
+    steps::section(&mut text, chart);
+    gates::section(&mut text, chart);
     contents(&mut text, unit);
     permission_section(&mut text, description);
     values(&mut text, unit);
-    crd_docs::section(&mut text, unit, description, crds, companions);
-    uninstall::section(&mut text, unit, description, companions);
+    crd_docs::section(&mut text, chart);
+    uninstall::section(&mut text, chart);
 
     if !description.images.is_empty() {
         text.push_str("\n## Images\n\n");
@@ -116,21 +108,17 @@ pub(super) fn watched(watch: &Watch) -> String {
 }
 
 /// Appends the install commands, in order.
-fn install(
-    text: &mut String,
-    description: &Description<'_>,
-    crds: &Crds,
-    companions: Companions<'_>,
-) {
+fn install(text: &mut String, chart: &DocumentedChart<'_>) {
+    let DocumentedChart { description, crds, companions, .. } = chart;
     let name = &description.config.name;
     let namespace = description.namespace;
     text.push_str("```sh\n");
     if companions.has_crds_chart() {
-        let chart = Part::Crds.name(description.config);
+        let crds = Part::Crds.name(description.config);
         let _ = writeln!(
             text,
-            "helm install {chart} {} --namespace {namespace} --create-namespace",
-            sibling_path(description, &chart)
+            "helm install {crds} {} --namespace {namespace} --create-namespace",
+            sibling_path(description, &crds)
         );
     }
     let skip = match crds.folder() {

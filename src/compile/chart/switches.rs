@@ -1,15 +1,17 @@
 //! Switches in README.md and NOTES.txt of the chart NAME-operands: the gates that the chart waits for,
 //! and the value to set.
 
-use super::gates::{RELEASE, in_notes};
-use crate::config::{BundleConfig, Switch};
+use super::DocumentedChart;
+use super::commands::{RELEASE, in_notes, in_readme};
+use crate::config::Switch;
 use crate::escape::markdown::code;
 use crate::kubectl::{Gate, Namespaces};
 use crate::overlay;
 use std::fmt::Write as _;
 
 /// Appends the README section.
-pub(super) fn section(text: &mut String, config: &BundleConfig, namespace: &str) {
+pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
+    let config = chart.description.config;
     let switches = &config.switches;
     if switches.is_empty() {
         return;
@@ -20,20 +22,17 @@ pub(super) fn section(text: &mut String, config: &BundleConfig, namespace: &str)
     );
     for (number, switch) in (1..).zip(switches) {
         let _ = write!(text, "\n{number}. {}", code(&format!("switches.{}: true", switch.name)));
-        let commands = commands(switch, namespace);
+        let commands = commands(switch, chart.description.namespace);
         if commands.is_empty() {
             text.push('\n');
             continue;
         }
         let _ = write!(
             text,
-            ", whose Job {} first waits for these gates (kubectl 1.31 or later):\n\n   ```sh\n",
+            ", whose Job {} first waits for these gates (kubectl 1.31 or later):\n\n",
             code(&overlay::switch_job_name(config, switch))
         );
-        for command in commands {
-            let _ = writeln!(text, "   {command}");
-        }
-        text.push_str("   ```\n");
+        in_readme(text, "   ", &commands);
     }
 
     let seconds: u64 = switches.iter().map(overlay::switch_job_seconds).sum();
@@ -49,8 +48,8 @@ pub(super) fn section(text: &mut String, config: &BundleConfig, namespace: &str)
 }
 
 /// Appends the paragraph of NOTES.txt: the next switch to turn on.
-pub(super) fn notes(text: &mut String, config: &BundleConfig) {
-    let switches = &config.switches;
+pub(super) fn notes(text: &mut String, chart: &DocumentedChart<'_>) {
+    let switches = &chart.description.config.switches;
     for (index, switch) in switches.iter().enumerate() {
         // Switches are turned on in their order, so only the first one that is off is named.
         let word = if index == 0 { "if" } else { "else if" };
@@ -66,9 +65,7 @@ pub(super) fn notes(text: &mut String, config: &BundleConfig) {
             continue;
         }
         text.push_str(". Its Job waits for these gates:\n");
-        for command in commands {
-            let _ = writeln!(text, "  {}", in_notes(&command));
-        }
+        in_notes(text, &commands);
     }
     if !switches.is_empty() {
         text.push_str("{{- end }}\n");

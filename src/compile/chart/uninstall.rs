@@ -1,6 +1,6 @@
 //! Uninstall section of a README.
 
-use super::{Companions, Description, Part};
+use super::{Description, DocumentedChart, Part};
 use crate::escape::markdown::code;
 use crate::escape::shell::in_quotes;
 use crate::ir::{Object, Release, Unit};
@@ -10,12 +10,8 @@ use std::fmt::Write as _;
 
 /// Appends the uninstall section to the README of the operator chart: the commands in reverse
 /// install order, and the objects that stay.
-pub(super) fn section(
-    text: &mut String,
-    unit: &Unit,
-    description: &Description<'_>,
-    companions: Companions<'_>,
-) {
+pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
+    let DocumentedChart { unit, description, companions, .. } = chart;
     let namespace = description.namespace;
     text.push_str("\n## Uninstall\n\n```sh\n");
     let parts = [
@@ -34,7 +30,7 @@ pub(super) fn section(
     }
     // Helm deletes ClusterRoles at once. The aggregation controller applies the rest of one that has
     // lost a part, from its cache, which creates it again without Helm's labels.
-    let roles = unit.objects.iter().filter(|object| object.kind() == "ClusterRole");
+    let roles = unit.of_kind("ClusterRole");
     let aggregated = roles.filter(|role| role.at(&["aggregationRule"]).is_some());
     let names: BTreeSet<&str> = aggregated.map(Object::name).collect();
     if !names.is_empty() {
@@ -47,7 +43,7 @@ pub(super) fn section(
     }
 
     text.push_str("```\n");
-    let crds = unit.objects.iter().any(|object| object.kind() == "CustomResourceDefinition");
+    let crds = unit.of_kind("CustomResourceDefinition").next().is_some();
     let mut left = leftovers(unit, description, crds || companions.has_crds_chart());
     // Helm creates it with `--create-namespace`, and never deletes it.
     left.push(format!("the Namespace {} of the release", code(namespace)));

@@ -1,7 +1,7 @@
 //! Gates as commands of kubectl.
 
 use super::Namespaces;
-use super::shell::{or_fail, shell};
+use super::shell::or_fail;
 use crate::config::{self, GateTest, Target};
 use std::collections::BTreeMap;
 
@@ -32,57 +32,42 @@ impl Gate {
         }
     }
 
-    /// Returns the arguments of the kubectl commands that wait for it, without the namespace.
+    /// Returns the commands that wait for it.
     ///
     /// The first one waits for the object: `kubectl wait` for a condition and `kubectl rollout
     /// status` fail at once without it.
-    pub fn waits(&self) -> Vec<Vec<String>> {
+    pub fn commands(&self, namespaces: Namespaces<'_>) -> Vec<String> {
         let timeout = format!("--timeout={}s", self.timeout);
-        let object = self.object();
+        let object = object(&self.target);
         let wait = |condition: String| {
-            let condition = format!("--for={condition}");
-            vec!["wait".to_owned(), condition, timeout.clone(), object.clone()]
+            self.kubectl(&["wait", &format!("--for={condition}"), &timeout, &object], namespaces)
         };
-        let create = wait("create".to_owned());
         let test = match &self.test {
             GateTest::Condition(condition) => wait(format!("condition={condition}")),
             GateTest::Field { path, value } => wait(format!("jsonpath={{{path}}}={value}")),
             GateTest::Rollout => {
-                vec!["rollout".to_owned(), "status".to_owned(), timeout.clone(), object.clone()]
+                self.kubectl(&["rollout", "status", &timeout, &object], namespaces)
             }
         };
-        vec![create, test]
+        vec![wait("create".to_owned()), test]
     }
 
-    /// Returns the arguments of the kubectl commands that show why it is closed, without the
-    /// namespace.
-    pub fn shows(&self) -> Vec<Vec<String>> {
-        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let object = self.object();
+    /// Returns the commands that show why it is closed.
+    pub fn shows(&self, namespaces: Namespaces<'_>) -> Vec<String> {
+        let object = object(&self.target);
+        let kubectl = |arguments: &[&str]| self.kubectl(arguments, namespaces);
+        let events = kubectl(&["get", "events", "--sort-by=.lastTimestamp"]);
         match (&self.test, self.target.is_crd()) {
-            (_, true) => vec![words(&format!("describe {object}"))],
-            (GateTest::Rollout, _) => vec![
-                words(&format!("describe {object}")),
-                words("get pods"),
-                words("get events --sort-by=.lastTimestamp"),
-            ],
-            _ => vec![
-                words(&format!("get {object} --output yaml")),
-                words("get events --sort-by=.lastTimestamp"),
-            ],
+            (_, true) => vec![kubectl(&["describe", &object])],
+            (GateTest::Rollout, _) => {
+                vec![kubectl(&["describe", &object]), kubectl(&["get", "pods"]), events]
+            }
+            _ => vec![kubectl(&["get", &object, "--output", "yaml"]), events],
         }
     }
 
-    /// Returns the command of kubectl with these arguments.
-    pub fn command(&self, arguments: &[String], namespaces: Namespaces<'_>) -> String {
-        let own = self.target.namespace.as_deref();
-        let flag = if self.target.is_crd() { String::new() } else { namespaces.flag(own) };
-        format!("kubectl {flag}{}", shell(arguments))
-    }
-
-    /// Returns the commands that wait for it.
-    pub fn commands(&self, namespaces: Namespaces<'_>) -> Vec<String> {
-        self.waits().iter().map(|wait| self.command(wait, namespaces)).collect()
+    fn kubectl(&self, arguments: &[&str], namespaces: Namespaces<'_>) -> String {
+        namespaces.kubectl(&self.target, self.target.is_crd(), arguments)
     }
 
     /// Returns a command that waits for it, and ends the script with a message if it stays closed:
@@ -96,16 +81,8 @@ impl Gate {
             format!("gate closed: {}{place} (time limit {}s)", self.describe(), self.timeout);
         // A name of a namespace is known on every machine, a variable only in the pod.
         let named = namespace.map_or_else(|| Namespaces::InPod(&NONE), Namespaces::Named);
-        for (number, show) in self.shows().iter().enumerate() {
-            let separator = if number == 0 { "; to see why: " } else { "; " };
-            message += &format!("{separator}{}", self.command(show, named));
-        }
+        message += &format!("; to see why: {}", self.shows(named).join("; "));
         format!("{} {}", waits.join(" && "), or_fail(&message))
-    }
-
-    /// Returns the object as kubectl expects it: `istio.sailoperator.io/default`.
-    pub fn object(&self) -> String {
-        object(&self.target)
     }
 
     /// Returns the namespace of the object in a release in `release`; `None` for CRDs.

@@ -1,5 +1,7 @@
 //! Names of namespaces in commands.
 
+use super::shell::shell;
+use crate::config::Target;
 use std::collections::BTreeMap;
 
 /// The place where commands run, which decides how they name namespaces.
@@ -13,9 +15,21 @@ pub enum Namespaces<'a> {
 }
 
 impl Namespaces<'_> {
+    /// Returns the command of kubectl with these arguments, for an object and its namespace.
+    pub(super) fn kubectl(
+        self,
+        target: &Target,
+        is_cluster_scoped: bool,
+        arguments: &[&str],
+    ) -> String {
+        let own = target.namespace.as_deref();
+        let flag = if is_cluster_scoped { String::new() } else { self.flag(own) };
+        format!("kubectl {flag}{}", shell(arguments))
+    }
+
     /// Returns the flag for the namespace of an object, with a space after it; empty for the
     /// default. `None` is the release namespace.
-    pub(super) fn flag(self, namespace: Option<&str>) -> String {
+    fn flag(self, namespace: Option<&str>) -> String {
         match self {
             Namespaces::Named(release) => {
                 format!("--namespace {} ", namespace.unwrap_or(release))

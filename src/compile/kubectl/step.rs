@@ -1,7 +1,7 @@
 //! Steps after the installation as commands of kubectl.
 
 use super::gate::object;
-use super::shell::{or_fail, shell};
+use super::shell::or_fail;
 use super::{Gate, Namespaces};
 use crate::config::{StepAfter, Target};
 use crate::escape::shell::quoted;
@@ -131,9 +131,7 @@ impl Step {
     }
 
     fn kubectl(&self, arguments: &[&str], namespaces: Namespaces<'_>) -> String {
-        let own = self.target.namespace.as_deref();
-        let flag = if self.cluster_scoped { String::new() } else { namespaces.flag(own) };
-        format!("kubectl {flag}{}", shell(arguments))
+        namespaces.kubectl(&self.target, self.cluster_scoped, arguments)
     }
 }
 
