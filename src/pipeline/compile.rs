@@ -6,11 +6,9 @@ use super::models;
 use crate::bundle::{self, Bundle};
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Filter, Manifests, Source, Watch};
 use crate::diag::{Code, Diagnostic, Diagnostics, Severity};
-use crate::ir::{
-    Expr, Object, Origin, ReadPaths, Release, Unit, UpgradeEdges, ValueSpec, label_fault,
-};
+use crate::ir::{Expr, Object, Origin, ReadPaths, Release, Unit, UpgradeEdges, label_fault};
 use crate::jq::{Purpose, Session};
-use crate::olm::{self, Lowered};
+use crate::olm;
 use crate::overlay;
 use crate::passes::{self, Context, Filtered};
 use crate::source::BundleFiles;
@@ -93,8 +91,7 @@ fn run_stages(
         return None;
     }
 
-    let options = olm::Options { config, namespace: &namespace };
-    let Lowered { objects, values } = olm::lower(&mut bundle, &options, diagnostics);
+    let unit = olm::lower(&mut bundle, config, &namespace, diagnostics);
     let mut namespaces = vec![namespace];
     // Bundles hard-code the suggested namespace; with another `namespace`, passes still have to
     // find it.
@@ -105,7 +102,7 @@ fn run_stages(
         ..Context::of(config, bundle.csv.version.clone(), namespaces)
     };
     let watch = config.watch().cloned().or_else(|| olm::default_watch(&bundle.csv));
-    let input = Input { objects, values, context, watch, bundle: Some(bundle) };
+    let input = Input { unit, context, watch, bundle: Some(bundle) };
     let compiled = adapt(input, files, config, diagnostics)?;
     // Without a watch no install mode fits, which `olm::lower` has reported.
     (compiled.watch.is_some() && !diagnostics.has_errors_since(start)).then_some(compiled)
@@ -135,15 +132,15 @@ fn compile_manifests(
     let version = config.chart_version.as_ref().map(ToString::to_string).unwrap_or_default();
     let context =
         Context { crd_version: version.clone(), ..Context::of(config, version, vec![namespace]) };
-    let input = Input { bundle: None, objects, values: Vec::new(), context, watch: None };
+    let unit = Unit { objects, ..Unit::default() };
+    let input = Input { bundle: None, unit, context, watch: None };
     adapt(input, files, config, diagnostics)
 }
 
 /// The objects of a bundle or `[[chart]]`, before the configuration changes them.
 struct Input {
     bundle: Option<Bundle>,
-    objects: Vec<Object>,
-    values: Vec<ValueSpec>,
+    unit: Unit,
     context: Context,
     watch: Option<Watch>,
 }
@@ -156,33 +153,28 @@ fn adapt(
     diagnostics: &mut Diagnostics,
 ) -> Option<Compiled> {
     let start = diagnostics.mark();
-    let Input { bundle, objects, mut values, mut context, watch } = input;
+    let Input { bundle, mut unit, mut context, watch } = input;
     let namespace = context.namespaces.first().cloned().unwrap_or_default();
     // Filters and patches are for objects of the bundle, so overlays and stubs come after them.
-    let (mut objects, hits, patched) = filter_and_patch(objects, config, &namespace, diagnostics)?;
-    let overlays = bundle::overlays(files, diagnostics);
-    let (stubs, stub_values) = overlay::stubs(&config.stub_crds);
-    objects.extend(stubs.into_iter().chain(overlays));
-    values.extend(stub_values);
+    let (objects, hits, patched) = filter_and_patch(unit.objects, config, &namespace, diagnostics)?;
+    unit.objects = objects;
+    unit.append(overlay::stubs(&config.stub_crds));
+    unit.objects.extend(bundle::overlays(files, diagnostics));
     // Switches are conditions on overlays, so these must be there.
-    values.extend(overlay::switches(&config.switches, &mut objects));
-    context.crds = placement(&objects, config, diagnostics);
+    unit.values.extend(overlay::switches(&config.switches, &mut unit.objects));
+    context.crds = placement(&unit.objects, config, diagnostics);
     // Custom resources of a bundle are of its operator's kinds; a `[[chart]]` may have any kind.
     let unknown_kinds = if bundle.is_some() { Severity::Warning } else { Severity::Note };
-    overlay::check(&objects, context.crds, &config.scopes, unknown_kinds, diagnostics);
+    overlay::check(&unit.objects, context.crds, &config.scopes, unknown_kinds, diagnostics);
     // The check before this is of what users write; these objects are generated from checked keys.
-    let (operands, operand_values) = overlay::operands(&config.operands);
-    objects.extend(operands);
-    values.extend(operand_values);
+    unit.append(overlay::operands(&config.operands));
     // Last, because a step must not change an object of the chart, wherever that comes from.
-    let (jobs, job_values) = overlay::hook_jobs(config, &context.namespaces, &objects, diagnostics);
-    objects.extend(jobs);
-    values.extend(job_values);
+    let namespaces = &context.namespaces;
+    unit.append(overlay::hook_jobs(config, namespaces, &unit.objects, diagnostics));
 
     // Values are declared for all Jobs, and a filter may have removed the objects that use a value.
-    let read = ReadPaths::of(&objects);
-    values.retain(|value| read.contains(&value.path));
-    let mut unit = Unit { objects, values, ..Unit::default() };
+    let read = ReadPaths::of(&unit.objects);
+    unit.values.retain(|value| read.contains(&value.path));
     passes::run(&mut unit, &context, diagnostics);
     gates::check(config, &unit, diagnostics);
     let compiled = Compiled { bundle, unit, namespace, watch, crds: context.crds, hits, patched };

@@ -5,22 +5,14 @@ use crate::diag::listed;
 use crate::escape::markdown::code;
 use crate::ir::{Object, Scope, Scopes, Unit};
 use crate::olm::supported_scope;
-use crate::overlay::{self, Definitions};
+use crate::overlay::scope_of;
 use std::collections::BTreeSet;
-
-/// Returns the scopes of kinds from the configuration and from the CRDs of all charts.
-pub(super) fn scopes(objects: &[Object], configured: &Scopes) -> Scopes {
-    let mut scopes = configured.clone();
-    scopes.extend(Definitions::of(objects.iter()).scopes());
-    scopes
-}
 
 /// Returns a paragraph saying that a second release is refused, for charts with cluster-scoped
 /// objects; empty for others.
 pub(super) fn paragraph(unit: &Unit, crds: &Crds, scopes: &Scopes) -> String {
-    let definitions = Definitions::of(unit.objects.iter());
     let is_cluster_scoped = |object: &&Object| {
-        let scope = overlay::scope(object, &definitions, scopes);
+        let scope = scope_of(object.group(), object.kind(), scopes);
         // OLM's table knows kinds that neither Kubernetes nor a CRD of the chart has.
         scope.or_else(|| supported_scope(object.kind())) == Some(Scope::Cluster)
     };

@@ -38,7 +38,7 @@ use crate::bundle::Bundle;
 use crate::config::{BundleConfig, CRDS_SUFFIX, CrdPlacement, Layout, OPERANDS_SUFFIX, Watch};
 use crate::ir::{Object, Origin, Phase, ReadPaths, Release, Scopes, Unit};
 use crate::kubectl::{Gate, Step};
-use crate::overlay;
+use crate::overlay::{self, Definitions};
 use crds::Crds;
 use required_apis::Providers;
 use required_apis::REQUIRED_APIS;
@@ -216,7 +216,7 @@ pub fn created_namespaces(unit: &Unit, release_namespace: &str) -> Vec<String> {
 
 /// Returns the charts of a unit in install order.
 pub fn charts(mut unit: Unit, description: &Description<'_>) -> Vec<Chart> {
-    let scopes = cluster_scope::scopes(&unit.objects, &description.config.scopes);
+    let scopes = Definitions::of(unit.objects.iter()).scopes(&description.config.scopes);
     let is_operand = |object: &Object| object.phase == Phase::Operand;
     // A chart of operands has the first custom resource: no example is shown.
     let bundle = description.bundle.filter(|_| !unit.objects.iter().any(is_operand));

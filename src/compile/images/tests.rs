@@ -31,10 +31,9 @@ spec:
     );
     let files = bundle::sample::files(&[("csv.yaml", &csv)], &[bundle::sample::ANNOTATIONS]);
     let config = BundleConfig::new("lamp", source::from_argument("lamp"));
-    let options = olm::Options { config: &config, namespace: "lamp" };
     let mut found = Diagnostics::new();
     let mut bundle = bundle::load(&files, &mut found).unwrap_or_else(|| panic!("{found:#?}"));
-    let lowered = olm::lower(&mut bundle, &options, &mut found);
+    let lowered = olm::lower(&mut bundle, &config, "lamp", &mut found);
     assert!(!found.has_errors(), "{found:#?}");
     let own = format!("quay.io/lamps/bundle@{}", digest(0));
     (collect(&lowered.objects, Some(&bundle), Some(&own)), bundle)

@@ -28,53 +28,40 @@ pub use targets::{Targets, default_watch};
 use crate::bundle::Bundle;
 use crate::config::BundleConfig;
 use crate::diag::Diagnostics;
-use crate::ir::{Object, ValueSpec};
+use crate::ir::Unit;
 use certificate::Certificates;
-
-/// Settings for the objects of a bundle.
-#[derive(Clone, Debug)]
-pub struct Options<'a> {
-    /// The configuration of the bundle.
-    pub config: &'a BundleConfig,
-    /// Namespace that the release is expected in, for comparing with watched namespaces.
-    pub namespace: &'a str,
-}
-
-/// The objects of a bundle.
-#[derive(Clone, Debug, Default)]
-pub struct Lowered {
-    /// The objects, in no particular order.
-    pub objects: Vec<Object>,
-    /// The values that they read.
-    pub values: Vec<ValueSpec>,
-}
 
 /// Returns the objects that OLM would create, and the shipped ones as they are. Every error of the
 /// bundle is reported; after one only shipped objects are returned, so that the passes can check
 /// them.
 ///
-/// CRDs are most of a bundle, so they and the other shipped objects are moved out of it.
-pub fn lower(bundle: &mut Bundle, options: &Options<'_>, diagnostics: &mut Diagnostics) -> Lowered {
+/// CRDs are most of a bundle, so they and the other shipped objects are moved out of it. `namespace` is
+/// that of the release, for comparing with watched namespaces.
+pub fn lower(
+    bundle: &mut Bundle,
+    config: &BundleConfig,
+    namespace: &str,
+    diagnostics: &mut Diagnostics,
+) -> Unit {
     let start = diagnostics.mark();
     validate::validate(bundle, diagnostics);
     definitions::validate(bundle, diagnostics);
-    let targets = Targets::choose(&bundle.csv, options, diagnostics);
+    let targets = Targets::choose(&bundle.csv, config, namespace, diagnostics);
     let (mut crds, mut shipped) =
         (std::mem::take(&mut bundle.crds), std::mem::take(&mut bundle.objects));
     // Before the check for errors, so that its findings are reported together with those above.
     let servers = webhook_server::servers(bundle, diagnostics);
     let Some(targets) = targets.filter(|_| !diagnostics.has_errors_since(start)) else {
         // Return the shipped objects, so that their problems are reported too.
-        return Lowered { objects: shipped, values: Vec::new() };
+        return Unit { objects: shipped, ..Unit::default() };
     };
 
-    let config = options.config;
     // Cluster-wide names derive from that of the chart.
     let chart = config.name.as_str();
     let certificates =
         Certificates { provider: config.certificates(), issuer: config.operator.issuer.as_ref() };
-    let mut lowered = Lowered::default();
-    let objects = &mut lowered.objects;
+    let mut unit = Unit::default();
+    let objects = &mut unit.objects;
     objects.extend(rbac::service_accounts(bundle, &shipped));
     objects.extend(rbac::permissions(bundle, &shipped, chart, &targets));
     objects.extend(rbac::cluster_permissions(bundle, &shipped, chart));
@@ -97,7 +84,7 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>, diagnostics: &mut Diagn
         certificates.annotate_service(server, &mut service);
         objects.push(service);
         objects.extend(certificates.objects(server));
-        lowered.values.extend(certificates.values(server));
+        unit.values.extend(certificates.values(server));
         certificates.report(server, diagnostics);
     }
     objects.extend(webhook::configurations(bundle, &servers, &targets, &certificates));
@@ -107,7 +94,7 @@ pub fn lower(bundle: &mut Bundle, options: &Options<'_>, diagnostics: &mut Diagn
 
     objects.append(&mut crds);
     objects.append(&mut shipped);
-    lowered
+    unit
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Install modes: which namespaces the operator watches.
 
-use super::Options;
 use crate::bundle::{ClusterServiceVersion, InstallMode};
-use crate::config::Watch;
+use crate::config::{BundleConfig, Watch};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Expr, Part, Value};
 
@@ -48,14 +47,15 @@ pub fn default_watch(csv: &ClusterServiceVersion) -> Option<Watch> {
 }
 
 impl Targets {
-    /// Selects the target namespaces and checks the install modes.
+    /// Selects the target namespaces and checks the install modes; `own` is the release namespace.
     ///
     /// OLM: AllNamespaces by default, if the CSV supports it; `OwnNamespace` is required for the
     /// operator's own namespace, `SingleNamespace` for one other, `MultiNamespace` for several.
     /// Without `watch`, [`default_watch`] decides.
     pub(super) fn choose(
         csv: &ClusterServiceVersion,
-        options: &Options<'_>,
+        config: &BundleConfig,
+        own: &str,
         diagnostics: &mut Diagnostics,
     ) -> Option<Targets> {
         let needs = |mode: InstallMode, wanted: &str, diagnostics: &mut Diagnostics| {
@@ -70,15 +70,14 @@ impl Targets {
             let error = Diagnostic::error(Code::InstallModeUnsupported, message).hint(hint(csv));
             let modes = csv.place(".spec.installModes");
             // The key is what can be changed; the command line has no place.
-            diagnostics.push(match options.config.watch_span() {
+            diagnostics.push(match config.watch_span() {
                 Some(span) => error.at(span).related(modes, "the bundle's install modes"),
                 None => error.at(modes),
             });
             false
         };
 
-        let own = options.namespace;
-        let names = match options.config.watch().cloned().or_else(|| default_watch(csv)) {
+        let names = match config.watch().cloned().or_else(|| default_watch(csv)) {
             None => {
                 let message = match csv.install_modes.as_slice() {
                     [] => "the operator supports no install mode".to_owned(),
@@ -150,34 +149,30 @@ impl Targets {
     }
 }
 
+/// A character that no name of a namespace has, in place of the release namespace.
+const RELEASE: &str = "=";
+
 /// Returns the comma-separated namespaces, as operators read them from `olm.targetNamespaces`.
 fn joined(targets: &[Target]) -> Value {
-    let mut parts: Vec<Part> = Vec::new();
-    let mut text = String::new();
-
-    for (index, target) in targets.iter().enumerate() {
-        if index > 0 {
-            text.push(',');
-        }
-        match target {
-            Target::Named(name) => text.push_str(name),
-            Target::Release => {
-                if !text.is_empty() {
-                    parts.push(Part::Text(std::mem::take(&mut text)));
-                }
-                parts.push(Part::ReleaseNamespace);
-            }
-        }
+    let names: Vec<&str> = targets
+        .iter()
+        .map(|target| match target {
+            Target::Release => RELEASE,
+            Target::Named(name) => name,
+        })
+        .collect();
+    let names = names.join(",");
+    let mut parts = Vec::new();
+    for (index, text) in names.split(RELEASE).enumerate() {
+        parts.extend((index > 0).then_some(Part::ReleaseNamespace));
+        parts.extend((!text.is_empty()).then(|| Part::Text(text.to_owned())));
     }
 
-    // Without the release namespace the list is known now, and stays plain text in the chart.
-    if parts.is_empty() {
-        return Value::Text(text);
+    match parts.as_slice() {
+        // Without the release namespace the list is known now, and stays plain text in the chart.
+        [] | [Part::Text(_)] => Value::Text(names),
+        _ => Value::Expr(Expr::Concat(parts)),
     }
-    if !text.is_empty() {
-        parts.push(Part::Text(text));
-    }
-    Value::Expr(Expr::Concat(parts))
 }
 
 fn supported(csv: &ClusterServiceVersion) -> String {

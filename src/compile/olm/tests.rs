@@ -51,10 +51,8 @@ fn config() -> BundleConfig {
     BundleConfig::new("widget-operator", source::from_argument("widget-operator"))
 }
 
-/// Returns the settings for a release in `widget-system`.
-fn options(config: &BundleConfig) -> Options<'_> {
-    Options { config, namespace: "widget-system" }
-}
+/// The namespace of the release.
+const NAMESPACE: &str = "widget-system";
 
 /// Returns the bundle with these manifests, and its files.
 fn bundle(manifests: &[&str]) -> (Bundle, BundleFiles) {
@@ -71,7 +69,7 @@ fn lowered(manifests: &[&str], config: &BundleConfig) -> (Vec<Json>, Vec<String>
     let (mut bundle, files) = bundle(manifests);
     let mut diagnostics = Diagnostics::new();
     let start = diagnostics.mark();
-    let objects = lower(&mut bundle, &options(config), &mut diagnostics).objects;
+    let objects = lower(&mut bundle, config, NAMESPACE, &mut diagnostics).objects;
     locate(diagnostics.since(start), &files);
 
     let given = json!({"secretName": "widget-tls", "caBundle": "the CA"});
@@ -101,7 +99,7 @@ fn target_namespaces(modes: &[&str], watch: &Watch) -> Result<Json, Vec<String>>
     let mut config = config();
     config.operator.watch = Some((watch.clone(), None));
     let mut diagnostics = Diagnostics::new();
-    let targets = Targets::choose(&bundle.csv, &options(&config), &mut diagnostics);
+    let targets = Targets::choose(&bundle.csv, &config, NAMESPACE, &mut diagnostics);
     let release = Release { namespace: "widget-system", values: &Json::Null };
     targets
         .map(|targets| release.value(&targets.annotation()))
@@ -558,7 +556,7 @@ fn faults(manifests: &[String], config: &BundleConfig) -> String {
     let (mut bundle, files) = bundle(&manifests);
     let mut diagnostics = Diagnostics::new();
     let start = diagnostics.mark();
-    lower(&mut bundle, &options(config), &mut diagnostics);
+    lower(&mut bundle, config, NAMESPACE, &mut diagnostics);
     locate(diagnostics.since(start), &files);
     let at = |place: &crate::diag::Place| {
         let (line, path) = (place.line.unwrap_or_default(), place.path.as_deref());
@@ -805,7 +803,7 @@ fn certificates_that_users_provide() {
         config.operator.certificates = Some(provider);
         let mut diagnostics = Diagnostics::new();
         let (mut bundle, _) = bundle(&[&manifest]);
-        let values = lower(&mut bundle, &options(&config), &mut diagnostics).values;
+        let values = lower(&mut bundle, &config, NAMESPACE, &mut diagnostics).values;
         shown += &format!("{provider:?}:\n");
         for value in values {
             shown += &format!(

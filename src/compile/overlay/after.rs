@@ -12,8 +12,13 @@ use crate::kubectl::{Namespaces, Step};
 const SUFFIX: &str = "-after";
 
 /// Returns the value that says whether a Job carries out the steps.
-fn by_hook() -> ValuesPath {
-    ValuesPath::new(["after", "hook"])
+pub(super) fn by_hook() -> ValueSpec {
+    ValueSpec::switch(
+        ValuesPath::new(["after", "hook"]),
+        true,
+        "Carry out the steps after the installation with a hook Job. Set to false if they are \
+                carried out otherwise, for example by helmfile.",
+    )
 }
 
 /// Returns the name of the Job of a phase.
@@ -58,16 +63,6 @@ pub(super) fn after(
         (!steps.is_empty()).then(|| context.objects(&job(&steps, phase, context)))
     };
     [Phase::With, Phase::Operand].into_iter().filter_map(of_phase).flatten().collect()
-}
-
-/// Returns the value that says whether a Job carries out the steps, with its description.
-pub(super) fn by_hook_value() -> ValueSpec {
-    ValueSpec::switch(
-        by_hook(),
-        true,
-        "Carry out the steps after the installation with a hook Job. Set to false if \
-                they are carried out otherwise, for example by helmfile.",
-    )
 }
 
 /// Reports what makes a step impossible.
@@ -129,7 +124,7 @@ fn job<'a>(steps: &[&'a StepAfter], phase: Phase, context: &Context<'_>) -> Hook
         name: job_name(context.config, phase),
         phase,
         event: Event::After,
-        when: Condition::Set(by_hook()),
+        when: Condition::Set(by_hook().path),
         reason: "steps after",
         containers,
         variables,

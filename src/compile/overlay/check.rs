@@ -2,8 +2,8 @@
 //! finds at build time what the API server would reject on installation.
 
 use super::definitions::{Definition, Definitions};
-use super::scope::is_built_in;
-use super::{schema, scope};
+use super::schema;
+use super::scope::{is_built_in, scope_of};
 use crate::config::CrdPlacement;
 use crate::diag::suggest;
 use crate::diag::{Code, Diagnostic, Diagnostics, Severity};
@@ -25,21 +25,19 @@ pub fn check(
     diagnostics: &mut Diagnostics,
 ) {
     let definitions = Definitions::of(objects.iter());
+    let scopes = definitions.scopes(scopes);
     let overlays = objects.iter().filter(|o| matches!(o.origin, Origin::Overlay { .. }));
     for object in overlays {
         match (object.group(), object.kind()) {
             ("apiextensions.k8s.io", "CustomResourceDefinition") => crd(object, diagnostics),
-            (OLM, _) => diagnostics.push(
-                Diagnostic::error(
-                    Code::OverlayInvalid,
-                    format!("{} is an OLM object, which charts do not use", object.label()),
-                )
-                .at(object.place())
-                .hint("remove it"),
-            ),
+            (OLM, _) => {
+                let message =
+                    format!("{} is an OLM object, which charts do not use", object.label());
+                diagnostics.push(invalid(object, "", message, "remove it".to_owned()));
+            }
             _ => {}
         }
-        if scope(object, &definitions, scopes) == Some(Scope::Cluster) {
+        if scope_of(object.group(), object.kind(), &scopes) == Some(Scope::Cluster) {
             no_namespace(object, diagnostics);
         }
         match definitions.of_object(object) {
@@ -157,7 +155,7 @@ fn custom(object: &Object, definition: &Definition<'_>, diagnostics: &mut Diagno
     // A wrong kind or version makes nearly every field a fault.
     let more = faults.len().saturating_sub(MOST_FINDINGS);
     for fault in faults.into_iter().take(MOST_FINDINGS) {
-        let message = format!("{}: `{}` {}", object.label(), fault.shown_path(), fault.message);
+        let message = format!("{}: {fault}", object.label());
         diagnostics.push(invalid(object, &fault.path, message, fault.hint));
     }
 
@@ -191,21 +189,17 @@ fn together(
         _ => !first,
     };
     if late {
-        diagnostics.push(
-            Diagnostic::error(
-                Code::OverlayPhase,
-                format!("{} would be installed in the same release as its CRD", object.label()),
-            )
-            .at(object.place())
-            .related(crd.place(), "the CRD, which is a template of the same chart or a later one")
-            .hint(if object.phase == Phase::Operand {
-                "use an earlier phase for the CRD: Helm looks up all kinds of a release before it \
-                    creates any object"
-            } else {
-                "set phase = \"operand\", or move the CRDs out of the templates with `crds`: Helm \
-                    looks up all kinds of a release before it creates any object"
-            }),
-        );
+        let message =
+            format!("{} would be installed in the same release as its CRD", object.label());
+        let remedy = if object.phase == Phase::Operand {
+            "use an earlier phase for the CRD"
+        } else {
+            "set phase = \"operand\", or move the CRDs out of the templates with `crds`"
+        };
+        let why = "Helm looks up all kinds of a release before it creates any object";
+        let found = object.error(Code::OverlayPhase, message).hint(format!("{remedy}: {why}"));
+        let related = "the CRD, which is a template of the same chart or a later one";
+        diagnostics.push(found.related(crd.place(), related));
     }
 }
 
@@ -225,15 +219,12 @@ fn unknown(
 
     let message = format!("{} is not validated: no CRD here defines its kind", object.label());
     let diagnostic = match (object.phase, severity) {
-        (Phase::Operand, _) | (_, Severity::Note) => {
-            Diagnostic::note(Code::OverlayUnchecked, message)
-        }
-        (Phase::Before | Phase::With, _) => Diagnostic::warning(Code::OverlayUnchecked, message)
-            .hint(
-                "if the operator installs the CRD, set phase = \"operand\": Helm rejects a release \
+        (Phase::Operand, _) | (_, Severity::Note) => object.note(Code::OverlayUnchecked, message),
+        (Phase::Before | Phase::With, _) => object.warning(Code::OverlayUnchecked, message).hint(
+            "if the operator installs the CRD, set phase = \"operand\": Helm rejects a release \
                 with an unknown kind",
-            ),
+        ),
     };
 
-    diagnostics.push(diagnostic.at(object.place()));
+    diagnostics.push(diagnostic);
 }

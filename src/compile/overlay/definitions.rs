@@ -36,7 +36,7 @@ impl<'o> Definition<'o> {
 }
 
 /// The CRDs of a chart.
-pub struct Definitions<'o>(Vec<Definition<'o>>);
+pub(crate) struct Definitions<'o>(Vec<Definition<'o>>);
 
 impl<'o> Definitions<'o> {
     /// Collects the CRDs among the objects.
@@ -63,9 +63,11 @@ impl<'o> Definitions<'o> {
         self.0.iter().find(fits)
     }
 
-    /// Returns the scope of each kind, by `GROUP/KIND`.
-    pub(crate) fn scopes(&self) -> Scopes {
-        self.0.iter().map(|d| (format!("{}/{}", d.group, d.kind), d.scope)).collect()
+    /// Returns the scopes of the configuration and of the kinds defined here, by `GROUP/KIND`.
+    pub(crate) fn scopes(&self, configured: &Scopes) -> Scopes {
+        let mut scopes = configured.clone();
+        scopes.extend(self.0.iter().map(|d| (format!("{}/{}", d.group, d.kind), d.scope)));
+        scopes
     }
 
     /// Returns the resource of a kind: its plural in lower case.

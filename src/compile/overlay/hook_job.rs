@@ -5,8 +5,8 @@ use super::{Definitions, after, operand_namespace, scope_of, switch_gates};
 use crate::config::{BundleConfig, Target};
 use crate::diag::{Code, Diagnostic, Diagnostics, Span};
 use crate::ir::{
-    Condition, Expr, Map, Object, Origin, Phase, Scope, Scopes, Value, ValueSpec, ValuesPath, map,
-    value,
+    Condition, Expr, Map, Object, Origin, Phase, Scope, Scopes, Unit, Value, ValueSpec, ValuesPath,
+    map, value,
 };
 use crate::kubectl::{USER, container_security, pod_security};
 use crate::olm;
@@ -16,16 +16,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Seconds that the pod may take besides its waiting: to be scheduled, and to pull its image.
 pub(super) const START: u64 = 300;
 
-/// Returns the path of the value with the user of the pods.
-fn user() -> ValuesPath {
-    ValuesPath::new(["kubectl", "runAsUser"])
-}
-
 /// Returns the value with the user of the pods. OpenShift refuses one that is not in the range of the
 /// namespace, and selects one if there is none.
-fn user_value() -> ValueSpec {
+fn user() -> ValueSpec {
     ValueSpec::new(
-        user(),
+        ValuesPath::new(["kubectl", "runAsUser"]),
         json!(USER),
         json!({"type": ["integer", "null"], "minimum": 1}),
         "User ID in the pods of hook Jobs, which run kubectl. Set to null on \
@@ -34,18 +29,19 @@ fn user_value() -> ValueSpec {
 }
 
 /// Returns the Jobs of steps after the installation and of gates of switches, with all that they
-/// need, and the values that some of them read. `objects` are all others of the chart, and
+/// need, and values of which they may read some. `objects` are all others of the chart, and
 /// `namespaces` those that mean the release namespace.
 pub fn hook_jobs(
     config: &BundleConfig,
     namespaces: &[String],
     objects: &[Object],
     diagnostics: &mut Diagnostics,
-) -> (Vec<Object>, [ValueSpec; 3]) {
+) -> Unit {
     let context = Context::new(config, namespaces, objects);
     let mut made = after::after(&context, objects, diagnostics);
     made.extend(switch_gates::switch_gates(&context, diagnostics));
-    (made, [after::by_hook_value(), switch_gates::by_hook_value(), user_value()])
+    let values = vec![after::by_hook(), switch_gates::by_hook(), user()];
+    Unit { objects: made, values, ..Unit::default() }
 }
 
 /// The time at which a hook Job runs.
@@ -116,7 +112,7 @@ pub(super) struct Context<'a> {
     scopes: Scopes,
 }
 
-/// The scope of permissions.
+/// The place of permissions, and of other objects of a Job.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RolePlace {
     /// The release namespace.
@@ -145,8 +141,7 @@ impl<'a> Context<'a> {
         objects: &'a [Object],
     ) -> Self {
         let definitions = Definitions::of(objects.iter());
-        let mut scopes = config.scopes.clone();
-        scopes.extend(definitions.scopes());
+        let scopes = definitions.scopes(&config.scopes);
         Context { config, namespaces, definitions, scopes }
     }
 
@@ -203,9 +198,8 @@ impl<'a> Context<'a> {
         self.scope(target) == Some(Scope::Cluster) || namespace == self.other_namespace(target)
     }
 
-    /// Returns the expression for a namespace; `None` is the release namespace.
-    fn namespace(&self, name: Option<&str>) -> Value {
-        let Some(name) = name else { return Value::Expr(Expr::ReleaseNamespace) };
+    /// Returns the expression for a namespace that is not the release namespace.
+    fn namespace(&self, name: &str) -> Value {
         let known = operand_namespace(&self.config.operands.namespaces, name);
         known.map_or_else(|| Value::text(name), Value::Expr)
     }
@@ -252,7 +246,7 @@ impl<'a> Context<'a> {
         let account = map! {
             "apiVersion": "v1",
             "kind": "ServiceAccount",
-            "metadata": self.metadata(job, Some(None)),
+            "metadata": self.metadata(job, &RolePlace::Release),
         };
         let mut objects = vec![object(job, account), self.job(job)];
         let places: BTreeSet<&RolePlace> = job.rules.keys().map(|(place, ..)| place).collect();
@@ -274,12 +268,8 @@ impl<'a> Context<'a> {
                 "verbs": Value::texts(verbs.iter().copied()),
             })
         });
-        let (kind, namespace) = match place {
-            RolePlace::Release => ("Role", Some(None)),
-            RolePlace::Cluster => ("ClusterRole", None),
-            RolePlace::Namespace(name) => ("Role", Some(Some(name.as_str()))),
-        };
-        let metadata = self.metadata(job, namespace);
+        let kind = if *place == RolePlace::Cluster { "ClusterRole" } else { "Role" };
+        let metadata = self.metadata(job, place);
         let role = olm::role(kind, metadata.clone(), Value::Seq(rules.collect()));
         [role, olm::binding(metadata, [kind, &job.name], &job.name)].map(|root| object(job, root))
     }
@@ -292,15 +282,15 @@ impl<'a> Context<'a> {
         let last: Vec<Value> = containers.pop().into_iter().collect();
         let mut security = Value::from(pod_security());
         if let Some(security) = security.as_map_mut() {
-            let value = Value::Expr(Expr::Integer(user()));
-            let value = Value::when(Condition::Set(user()), value);
-            security.insert("runAsUser".to_owned(), value);
+            let user = user().path;
+            let value = Value::Expr(Expr::Integer(user.clone()));
+            security.insert("runAsUser".to_owned(), Value::when(Condition::Set(user), value));
         }
 
         let root = map! {
             "apiVersion": "batch/v1",
             "kind": "Job",
-            "metadata": self.metadata(job, Some(None)),
+            "metadata": self.metadata(job, &RolePlace::Release),
             "spec": {
                 "activeDeadlineSeconds": job.seconds,
                 "backoffLimit": 2,
@@ -320,9 +310,9 @@ impl<'a> Context<'a> {
     }
 
     fn container(&self, container: &Container<'_>, variables: &BTreeMap<String, String>) -> Value {
-        let env = variables.iter().map(|(namespace, variable)| {
-            value!({"name": variable, "value": self.namespace(Some(namespace))})
-        });
+        let env = variables.iter().map(
+            |(namespace, variable)| value!({"name": variable, "value": self.namespace(namespace)}),
+        );
         let env: Vec<Value> = env.collect();
         value!({
             "name": &container.name,
@@ -337,10 +327,13 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Returns `metadata` of an object of a Job. `namespace` is `None` for cluster-scoped objects,
-    /// and `Some(None)` for the release namespace.
-    fn metadata(&self, job: &HookJob<'_>, namespace: Option<Option<&str>>) -> Value {
-        let namespace = namespace.map(|namespace| self.namespace(namespace));
+    /// Returns `metadata` of an object of a Job.
+    fn metadata(&self, job: &HookJob<'_>, place: &RolePlace) -> Value {
+        let namespace = match place {
+            RolePlace::Release => Some(Value::Expr(Expr::ReleaseNamespace)),
+            RolePlace::Cluster => None,
+            RolePlace::Namespace(name) => Some(self.namespace(name)),
+        };
         value!({"name": &job.name, "namespace": ?namespace})
     }
 }

@@ -27,7 +27,7 @@ pub use patch::patch;
 pub use pattern::pattern;
 pub(crate) use providers::provider;
 pub use schema::{faults, refused};
-pub use scope::{is_built_in, scope, scope_of};
+pub use scope::{is_built_in, scope_of};
 pub use stubs::readable_stubs;
 pub use stubs::stubs;
 pub use switch_gates::{switch_job_name, switch_job_seconds};

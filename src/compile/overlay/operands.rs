@@ -2,7 +2,7 @@
 
 use crate::config::{Account, Operands};
 use crate::ir::{
-    ClusterObject, Condition, Expr, Map, OPERANDS, Object, Origin, Phase, Value, ValueSpec,
+    ClusterObject, Condition, Expr, Map, OPERANDS, Object, Origin, Phase, Unit, Value, ValueSpec,
     ValuesPath, map, value,
 };
 use serde_json::json;
@@ -19,20 +19,24 @@ pub fn operand_namespace(operands: &BTreeMap<String, String>, namespace: &str) -
     Some(Expr::Text(namespace_value(name)))
 }
 
-/// Returns the value that says whether the chart makes them.
-pub(crate) fn create_namespaces() -> ValuesPath {
-    ValuesPath::new(["createNamespaces"])
+/// Returns the value that says whether the chart creates the namespaces.
+fn create_namespaces() -> ValueSpec {
+    ValueSpec::switch(
+        ValuesPath::new(["createNamespaces"]),
+        true,
+        "Create these namespaces. They are kept on uninstall, because they may contain other \
+                objects; set to false if they exist already.",
+    )
 }
 
-/// Returns the objects, and the values that they read.
-pub fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
-    let mut objects = Vec::new();
-    let mut values = Vec::new();
+/// Returns the namespaces and ServiceAccounts.
+pub fn operands(operands: &Operands) -> Unit {
+    let mut unit = Unit::default();
     for (name, namespace) in &operands.namespaces {
         let mut object = made(namespace_object(name));
-        object.when = Some(Condition::Set(create_namespaces()));
-        objects.push(object);
-        values.push(ValueSpec::new(
+        object.when = Some(Condition::Set(create_namespaces().path));
+        unit.objects.push(object);
+        unit.values.push(ValueSpec::new(
             namespace_value(name),
             json!(namespace),
             json!({
@@ -46,17 +50,12 @@ pub fn operands(operands: &Operands) -> (Vec<Object>, Vec<ValueSpec>) {
         ));
     }
 
-    if !objects.is_empty() {
-        values.push(ValueSpec::switch(
-            create_namespaces(),
-            true,
-            "Create these namespaces. They are kept on uninstall, because they may contain \
-                other objects; set to false if they exist already.",
-        ));
+    if !unit.objects.is_empty() {
+        unit.values.push(create_namespaces());
     }
 
-    objects.extend(operands.accounts.iter().map(account_object));
-    (objects, values)
+    unit.objects.extend(operands.accounts.iter().map(account_object));
+    unit
 }
 
 fn made(root: Map) -> Object {

@@ -9,6 +9,7 @@ use crate::fields::{below, list, texts};
 use crate::ir::{Map, Number, Release, Value};
 use regex::RegexBuilder;
 use serde_json::Value as Json;
+use std::fmt;
 
 /// Memory that a pattern may take when it is compiled; a larger one is not checked.
 const PATTERN_LIMIT: usize = 1 << 20;
@@ -30,10 +31,10 @@ pub struct Fault {
     pub dropped: bool,
 }
 
-impl Fault {
-    /// Returns the path, as a message names it.
-    pub(super) fn shown_path(&self) -> &str {
-        if self.path.is_empty() { "." } else { &self.path }
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = if self.path.is_empty() { "." } else { &self.path };
+        write!(f, "`{path}` {}", self.message)
     }
 }
 
@@ -41,7 +42,7 @@ impl Fault {
 pub(super) fn validate(schema: &Value, root: &Map) -> Vec<Fault> {
     let mut validator = Validator::default();
     let Some(schema) = schema.as_map() else { return validator.faults };
-    validator.object(schema, root, "", Root::Yes);
+    validator.object(schema, root, "", OF_OBJECTS);
     validator.combinations(schema, &Value::from(root.clone()), "");
     validator.faults
 }
@@ -56,16 +57,11 @@ pub fn faults(schema: &Value, value: &Value, path: &str) -> Vec<Fault> {
 /// Returns why the schema of a field refuses a value; the API server also refuses defaults with fields
 /// that it would drop.
 pub fn refused(schema: &Value, value: &Value) -> Vec<String> {
-    let faults = faults(schema, value, "").into_iter();
-    faults.map(|fault| format!("`{}` {}", fault.shown_path(), fault.message)).collect()
+    faults(schema, value, "").iter().map(ToString::to_string).collect()
 }
 
-/// Marks maps that are whole objects, with fields that the API server knows without the schema.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Root {
-    Yes,
-    No,
-}
+/// Fields of whole objects, which the API server knows and checks without the schema.
+const OF_OBJECTS: &[&str] = &["apiVersion", "kind", "metadata"];
 
 #[derive(Default)]
 struct Validator {
@@ -100,12 +96,8 @@ impl Validator {
         match value {
             Value::Map(map) if self.is_part => self.partial(schema, map, path),
             Value::Map(map) => {
-                let root = if is_true(schema, "x-kubernetes-embedded-resource") {
-                    Root::Yes
-                } else {
-                    Root::No
-                };
-                self.object(schema, map, path, root);
+                let is_object = is_true(schema, "x-kubernetes-embedded-resource");
+                self.object(schema, map, path, if is_object { OF_OBJECTS } else { &[] });
             }
             Value::Seq(items) => self.list(schema, items, path),
             Value::Text(text) => self.text(schema, text, path),
@@ -155,7 +147,8 @@ impl Validator {
         fits
     }
 
-    fn object(&mut self, schema: &Map, map: &Map, path: &str, root: Root) {
+    /// Checks a map; fields of `known` are in it without the schema.
+    fn object(&mut self, schema: &Map, map: &Map, path: &str, known: &[&str]) {
         let properties = schema.get("properties").and_then(Value::as_map);
         let property = |key: &str| properties.and_then(|properties| properties.get(key));
         let additional = schema.get("additionalProperties");
@@ -164,8 +157,7 @@ impl Validator {
             || additional == Some(&Value::Bool(true));
         for (key, value) in map {
             let path = below(path, key);
-            // Checked by the API server itself, whatever the schema says.
-            if root == Root::Yes && ["apiVersion", "kind", "metadata"].contains(&key.as_str()) {
+            if known.contains(&key.as_str()) {
                 continue;
             }
             if let Some(property) = property(key) {
@@ -173,9 +165,9 @@ impl Validator {
             } else if let Some(additional @ Value::Map(_)) = additional {
                 self.value(additional, value, &path);
             } else if !open {
-                let known = properties.into_iter().flat_map(Map::keys);
-                let known: Vec<&str> = known.map(String::as_str).collect();
-                let hint = unknown_hint(key, &known);
+                let fields = properties.into_iter().flat_map(Map::keys);
+                let fields: Vec<&str> = fields.map(String::as_str).collect();
+                let hint = unknown_hint(key, &fields);
                 self.fault(&path, "is not in the CRD; the API server would drop it", hint);
                 if let Some(fault) = self.faults.last_mut() {
                     fault.dropped = true;
@@ -184,7 +176,7 @@ impl Validator {
         }
         for key in texts(schema.get("required")) {
             let given = map.contains_key(key)
-                || root == Root::Yes && ["apiVersion", "kind", "metadata"].contains(&key)
+                || known.contains(&key)
                 // The API server fills it in before it looks.
                 || property(key)
                     .and_then(|property| property.get("default"))
@@ -265,11 +257,8 @@ impl Validator {
                 self.fault(path, message, format!("the {key} is {name}"));
             } else if excluded && value == bound {
                 let message = format!("is {shown}, which the CRD excludes");
-                self.fault(
-                    path,
-                    message,
-                    format!("use another value: the {key} {name} is exclusive"),
-                );
+                let hint = format!("use another value: the {key} {name} is exclusive");
+                self.fault(path, message, hint);
             }
         }
 
@@ -280,11 +269,8 @@ impl Validator {
             let is_large = ratio.abs() > MOST_EXACT;
             if ratio.is_finite() && (is_large || (ratio - ratio.round()).abs() > 1e-9) {
                 let hint = format!("write a multiple of {}", Json::from(*step));
-                self.fault(
-                    path,
-                    format!("is {shown}, which is not a multiple allowed by the CRD"),
-                    hint,
-                );
+                let message = format!("is {shown}, which is not a multiple allowed by the CRD");
+                self.fault(path, message, hint);
             }
         }
     }
@@ -315,13 +301,8 @@ impl Validator {
         let shown = Release::LITERAL.value(value);
         let words: Vec<&str> = allowed.iter().filter_map(Value::as_str).collect();
         let near = value.as_str().and_then(|value| suggest::nearest(value, &words));
-        let list: Vec<String> = allowed
-            .iter()
-            .take(MOST_VALUES)
-            .map(|v| Release::LITERAL.value(v).to_string())
-            .collect();
         let more = if allowed.len() > MOST_VALUES { ", …" } else { "" };
-        let mut hint = format!("use one of {}{more}", list.join(", "));
+        let mut hint = format!("use one of {}{more}", first_values(allowed));
         if let Some(near) = near {
             hint = format!("did you mean {near:?}? {hint}");
         }
@@ -343,39 +324,24 @@ impl Validator {
             // The branch with the fewest errors is most likely the intended one.
             let closest = schemas("anyOf").iter().map(|part| Self::inside(part, value, path));
             let closest = closest.min_by_key(Vec::len).unwrap_or_default();
-            let why =
-                closest.first().map(|fault| format!("`{}` {}", fault.shown_path(), fault.message));
-            let hint = format!(
-                "match at least one of the anyOf schemas; the closest fails: {}",
-                why.unwrap_or_default()
-            );
+            let why = closest.first().map(ToString::to_string).unwrap_or_default();
+            let hint = format!("match at least one of the anyOf schemas; the closest fails: {why}");
             self.fault(path, "matches none of the CRD's anyOf schemas", hint);
         }
 
-        if !schemas("oneOf").is_empty() {
-            match fitting("oneOf").count() {
-                1 => {}
-                0 => self.fault(
-                    path,
-                    "matches none of the CRD's oneOf schemas",
-                    format!("match exactly one of {}", forms(schemas("oneOf"))),
-                ),
-                count => self.fault(
-                    path,
-                    format!("matches {count} of the CRD's oneOf schemas"),
-                    format!("match exactly one of {}", forms(schemas("oneOf"))),
-                ),
-            }
+        let count = fitting("oneOf").count();
+        if !schemas("oneOf").is_empty() && count != 1 {
+            let count = if count == 0 { "none".to_owned() } else { count.to_string() };
+            let message = format!("matches {count} of the CRD's oneOf schemas");
+            let hint = format!("match exactly one of {}", first_values(schemas("oneOf")));
+            self.fault(path, message, hint);
         }
 
         if let Some(not) = schema.get("not")
             && Self::inside(not, value, path).is_empty()
         {
-            self.fault(
-                path,
-                "matches a schema that the CRD excludes with not",
-                format!("excluded: {}", Release::LITERAL.value(not)),
-            );
+            let hint = format!("excluded: {}", Release::LITERAL.value(not));
+            self.fault(path, "matches a schema that the CRD excludes with not", hint);
         }
     }
 
@@ -402,12 +368,11 @@ impl Validator {
     }
 }
 
-fn forms(parts: &[Value]) -> String {
-    let shown: Vec<String> = parts
-        .iter()
-        .take(MOST_VALUES)
-        .map(|part| Release::LITERAL.value(part).to_string())
-        .collect();
+/// Returns the first values of a list as JSON.
+fn first_values(values: &[Value]) -> String {
+    let values = values.iter().take(MOST_VALUES);
+    let shown: Vec<String> =
+        values.map(|value| Release::LITERAL.value(value).to_string()).collect();
     shown.join(", ")
 }
 

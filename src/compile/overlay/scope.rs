@@ -1,8 +1,6 @@
 //! The scope of kinds: namespaced or cluster-scoped.
 
-use super::definitions::Definitions;
-use crate::ir::Object;
-use crate::ir::{Scope, Scopes};
+use crate::ir::{Object, Scope, Scopes};
 
 /// API groups that are Kubernetes' own, besides the core group.
 const GROUPS: [&str; 21] = [
@@ -84,13 +82,4 @@ pub fn scope_of(group: &str, kind: &str, scopes: &Scopes) -> Option<Scope> {
         return Some(if cluster { Scope::Cluster } else { Scope::Namespaced });
     }
     scopes.get(&format!("{group}/{kind}")).copied()
-}
-
-/// Returns the scope of an object whose kind is built in, defined by one of these CRDs, or
-/// configured; else `None`.
-pub fn scope(object: &Object, definitions: &Definitions<'_>, configured: &Scopes) -> Option<Scope> {
-    let defined = definitions.of_object(object).map(|definition| definition.scope);
-    // A CRD cannot define a kind of Kubernetes' own groups.
-    let defined = defined.filter(|_| !is_built_in(object));
-    defined.or_else(|| scope_of(object.group(), object.kind(), configured))
 }

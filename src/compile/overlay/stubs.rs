@@ -11,93 +11,11 @@ use crate::ir::{
     ClusterObject, Condition, Object, Origin, Phase, Unit, Value, ValueSpec, ValuesPath, value,
 };
 
-/// OpenShift's cluster configuration. Operators read the platform from it; here its status is not a
-/// subresource, because users write it.
-const INFRASTRUCTURES: &str = "\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: infrastructures.config.openshift.io
-spec:
-  group: config.openshift.io
-  names:
-    kind: Infrastructure
-    listKind: InfrastructureList
-    plural: infrastructures
-    singular: infrastructure
-  scope: Cluster
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          apiVersion:
-            type: string
-          kind:
-            type: string
-          metadata:
-            type: object
-          spec:
-            type: object
-            x-kubernetes-preserve-unknown-fields: true
-          status:
-            type: object
-            x-kubernetes-preserve-unknown-fields: true
-";
-
-/// The scrape configuration of the Prometheus Operator. Operators create such objects, and without
-/// the Prometheus Operator they have no effect.
-const SERVICE_MONITORS: &str = "\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: servicemonitors.monitoring.coreos.com
-spec:
-  group: monitoring.coreos.com
-  names:
-    categories:
-    - prometheus-operator
-    kind: ServiceMonitor
-    listKind: ServiceMonitorList
-    plural: servicemonitors
-    shortNames:
-    - smon
-    singular: servicemonitor
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        required:
-        - spec
-        properties:
-          apiVersion:
-            type: string
-          kind:
-            type: string
-          metadata:
-            type: object
-          spec:
-            type: object
-            x-kubernetes-preserve-unknown-fields: true
-          status:
-            type: object
-            x-kubernetes-preserve-unknown-fields: true
-    subresources:
-      status: {}
-";
-
-/// Returns the stub CRDs of these names, with the values that they read.
-pub fn stubs(names: &[Text]) -> (Vec<Object>, Vec<ValueSpec>) {
-    let stubs: Vec<Object> = names.iter().filter_map(|name| stub(&name.text)).collect();
-    let values = if stubs.is_empty() { Vec::new() } else { values() };
-    (stubs, values)
+/// Returns the stub CRDs of these names.
+pub fn stubs(names: &[Text]) -> Unit {
+    let objects: Vec<Object> = names.iter().filter_map(|name| stub(&name.text)).collect();
+    let values = if objects.is_empty() { Vec::new() } else { vec![enabled(), hook()] };
+    Unit { objects, values, ..Unit::default() }
 }
 
 /// Returns the names of the stub CRDs of OpenShift's APIs that a unit has roles to read and does not
@@ -128,38 +46,40 @@ fn allows_reading(rule: &Value, group: &str, resource: &str) -> bool {
         && has("verbs", &["get", "list", "watch", "*"])
 }
 
-fn enabled() -> ValuesPath {
-    ValuesPath::new(["stubs", "enabled"])
+fn enabled() -> ValueSpec {
+    ValueSpec::switch(
+        ValuesPath::new(["stubs", "enabled"]),
+        true,
+        "Create the stub CRDs that are missing in the cluster",
+    )
 }
 
-fn hook() -> ValuesPath {
-    ValuesPath::new(["stubs", "hook"])
-}
-
-fn values() -> Vec<ValueSpec> {
-    let value = |path, description: &str| ValueSpec::switch(path, true, description);
-    vec![
-        value(enabled(), "Create the stub CRDs that are missing in the cluster"),
-        value(
-            hook(),
-            "Create them with a hook, which never changes existing CRDs. Set to false only for \
-                tools that render charts without cluster access, such as Argo CD, and ignore \
-                their `spec` when comparing",
-        ),
-    ]
+fn hook() -> ValueSpec {
+    ValueSpec::switch(
+        ValuesPath::new(["stubs", "hook"]),
+        true,
+        "Create them with a hook, which never changes existing CRDs. Set to false only for tools \
+                that render charts without cluster access, such as Argo CD, and ignore their `spec` \
+                when comparing",
+    )
 }
 
 fn stub(name: &str) -> Option<Object> {
     let text = match name {
-        "infrastructures.config.openshift.io" => INFRASTRUCTURES,
-        "servicemonitors.monitoring.coreos.com" => SERVICE_MONITORS,
+        "infrastructures.config.openshift.io" => {
+            include_str!("stubs/infrastructures.config.openshift.io.yaml")
+        }
+        "servicemonitors.monitoring.coreos.com" => {
+            include_str!("stubs/servicemonitors.monitoring.coreos.com.yaml")
+        }
         _ => return None,
     };
     let Some(Value::Map(root)) = crate::yaml::parse(text).ok()?.pop() else { return None };
     let mut object = Object::new(*root, Origin::Stub);
     object.phase = Phase::Before;
 
-    let only_as_hook = |text: &str| Value::when(Condition::Set(hook()), Value::text(text));
+    let hook = hook().path;
+    let only_as_hook = |text: &str| Value::when(Condition::Set(hook.clone()), Value::text(text));
     let annotations = value!({
         // If the hook is disabled, deleting or pruning might delete the real CRD with all its
         // objects.
@@ -176,8 +96,8 @@ fn stub(name: &str) -> Option<Object> {
         name: name.to_owned(),
     });
     object.when = Some(Condition::All(vec![
-        Condition::Set(enabled()),
-        Condition::Any(vec![Condition::Unset(hook()), missing]),
+        Condition::Set(enabled().path),
+        Condition::Any(vec![Condition::Unset(hook), missing]),
     ]));
     Some(object)
 }

@@ -9,8 +9,13 @@ use crate::ir::{Condition, Object, Phase, ValueSpec, ValuesPath};
 use crate::kubectl::{Gate, Namespaces};
 
 /// Returns the value that says whether Jobs wait for the gates of switches.
-fn by_hook() -> ValuesPath {
-    ValuesPath::new(["gates", "hook"])
+pub(super) fn by_hook() -> ValueSpec {
+    ValueSpec::switch(
+        ValuesPath::new(["gates", "hook"]),
+        true,
+        "Wait for the gates of switches that are on with hook Jobs, before their custom resources \
+                are applied.",
+    )
 }
 
 /// Returns the name of the Job that waits for the gates of a switch.
@@ -39,16 +44,6 @@ pub(super) fn switch_gates(context: &Context<'_>, diagnostics: &mut Diagnostics)
     switches().flat_map(|switch| context.objects(&job(switch, context))).collect()
 }
 
-/// Returns the value that says whether Jobs wait for the gates of switches, with its description.
-pub(super) fn by_hook_value() -> ValueSpec {
-    ValueSpec::switch(
-        by_hook(),
-        true,
-        "Wait for the gates of switches that are on with hook Jobs, before their \
-                custom resources are applied.",
-    )
-}
-
 /// Returns the Job of a switch, with a container for each gate.
 fn job<'a>(switch: &Switch, context: &Context<'_>) -> HookJob<'a> {
     let targets = || switch.gates.iter().map(|gate| &gate.target);
@@ -69,7 +64,7 @@ fn job<'a>(switch: &Switch, context: &Context<'_>) -> HookJob<'a> {
         name: switch_job_name(context.config, switch),
         phase: Phase::Operand,
         event: Event::Before,
-        when: Condition::All(vec![Condition::Set(by_hook()), is_on]),
+        when: Condition::All(vec![Condition::Set(by_hook().path), is_on]),
         reason: "gates of switches",
         containers,
         variables,

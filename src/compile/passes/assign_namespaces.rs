@@ -4,7 +4,7 @@ use super::Context;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Expr, Object, Origin, Scope, Unit, Value};
 use crate::olm::{supported_kinds, supported_scope};
-use crate::overlay::{self, Definitions};
+use crate::overlay::{Definitions, scope_of};
 
 /// Moves namespaced objects to the release namespace, except Roles and RoleBindings in
 /// `kube-system`, which are for objects there (such as the API server's authentication
@@ -16,10 +16,9 @@ use crate::overlay::{self, Definitions};
 /// OLM: operator-controller, additional resources generator, and its object support validator.
 pub(super) fn assign_namespaces(unit: &mut Unit, context: &Context, diagnostics: &mut Diagnostics) {
     // A kind of the bundle's own CRDs may be called like another.
-    let definitions = Definitions::of(unit.objects.iter());
-    let scope = |object: &Object| overlay::scope(object, &definitions, &context.scopes);
-    let scopes: Vec<Option<Scope>> = unit.objects.iter().map(scope).collect();
-    for (object, scope) in unit.objects.iter_mut().zip(scopes) {
+    let scopes = Definitions::of(unit.objects.iter()).scopes(&context.scopes);
+    for object in &mut unit.objects {
+        let scope = scope_of(object.group(), object.kind(), &scopes);
         match object.origin {
             Origin::Overlay { .. } => of_overlay(object, scope, context),
             Origin::File { .. } => match supported_scope(object.kind()) {
@@ -71,7 +70,7 @@ fn set(object: &mut Object, namespace: Expr) {
 fn unsupported(object: &Object) -> Diagnostic {
     let kinds: Vec<&str> = supported_kinds().collect();
     let message = format!("unsupported resource `{}` with kind `{}`", object.name(), object.kind());
-    Diagnostic::error(Code::UnsupportedKind, message).at(object.place()).hint(format!(
+    object.error(Code::UnsupportedKind, message).hint(format!(
         "set exclude = ['.kind == \"{}\"'] to build without this object; a registry+v1 bundle can \
             only ship {}",
         object.kind(),
