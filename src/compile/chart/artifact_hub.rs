@@ -2,7 +2,7 @@
 
 use crate::bundle::ClusterServiceVersion;
 use crate::fields::list;
-use crate::ir::{Map, Value};
+use crate::ir::{Map, Value, map};
 use crate::yaml;
 
 /// Values of the CSV's annotation `capabilities`, which Artifact Hub knows, too.
@@ -14,23 +14,19 @@ pub const CRDS_EXAMPLES: &str = "artifacthub.io/crdsExamples";
 
 /// Returns the annotations of an operator that uses these images.
 pub(super) fn annotations(csv: &ClusterServiceVersion, images: &[String]) -> Map {
-    let mut found = Map::from_iter([("artifacthub.io/operator".to_owned(), Value::text("true"))]);
-    if let Some(level) = csv.annotation("capabilities").filter(|level| CAPABILITIES.contains(level))
-    {
-        found.insert("artifacthub.io/operatorCapabilities".to_owned(), Value::text(level));
-    }
-    if let Some(license) = csv.annotation("license") {
-        found.insert("artifacthub.io/license".to_owned(), Value::text(license));
-    }
-
-    let mut list = |key: &str, items: Vec<Value>| {
-        found.extend(list_of(key, items));
+    let level = csv.annotation("capabilities").filter(|level| CAPABILITIES.contains(level));
+    let mut found = map! {
+        "artifacthub.io/operator": "true",
+        "artifacthub.io/operatorCapabilities": ?level,
+        "artifacthub.io/license": ?csv.annotation("license"),
     };
-    list("artifacthub.io/links", entries(csv, &["spec", "links"], &["name", "url"], &[]));
+
+    let links = entries(csv, &["spec", "links"], &["name", "url"], &[]);
     let owned = ["spec", "customresourcedefinitions", "owned"];
-    let required = ["kind", "version", "name", "displayName", "description"];
-    list("artifacthub.io/crds", entries(csv, &owned, &["kind", "version", "name"], &required[3..]));
-    list(CRDS_EXAMPLES, csv.examples().iter().map(Value::from).collect());
+    let crds = entries(csv, &owned, &["kind", "version", "name"], &["displayName", "description"]);
+    found.extend(list_of("artifacthub.io/links", links));
+    found.extend(list_of("artifacthub.io/crds", crds));
+    found.extend(list_of(CRDS_EXAMPLES, csv.examples().iter().map(Value::from).collect()));
     found.extend(images_of(images));
     found
 }

@@ -3,7 +3,7 @@
 use super::chart_lock::{CRDS_CONDITION, CRDS_SUBCHART};
 use super::crds::Crds;
 use super::{Description, Part, artifact_hub};
-use crate::bundle::{Bundle, ClusterServiceVersion};
+use crate::bundle::Bundle;
 use crate::config::Maintainer;
 use crate::fields::texts;
 use crate::ir::{Map, Object, Value, map, value};
@@ -18,17 +18,9 @@ pub(super) fn chart(
     with_examples: bool,
 ) -> String {
     let csv = description.bundle.map(|bundle| &bundle.csv);
-    let mut root = Map::new();
-    let mut set = |key: &str, value: Value| {
-        root.insert(key.to_owned(), value);
-    };
-    set("apiVersion", "v2".into());
-    set("name", Value::text(part.name(description.config)));
-    set("version", Value::text(description.version.to_string()));
-    set("appVersion", Value::text(description.app_version()));
-    let title = csv.map(|csv| csv.spec_text("displayName")).filter(|title| !title.is_empty());
+    let of_csv = |key: &str| csv.map(|csv| csv.spec_text(key)).filter(|text| !text.is_empty());
     let name = description.bundle.map_or(&description.config.name, |bundle| &bundle.package);
-    let title = title.unwrap_or(name);
+    let title = of_csv("displayName").unwrap_or(name);
     let what = match (part, csv) {
         (Part::Crds, _) => "CustomResourceDefinitions of ",
         (Part::Operator, _) => "",
@@ -36,79 +28,36 @@ pub(super) fn chart(
         (Part::Operands, None) => "Objects that follow ",
     };
     let made_from = description.made_from();
-    set("description", Value::text(format!("{what}{title}, {made_from}")));
-    set("type", "application".into());
+    // Chart viewers turn URLs into links, so only https.
+    let is_link = |url: &&str| url.starts_with("https://");
+    let home = csv.and_then(|csv| csv.object.at(&["spec", "provider", "url"])?.as_str());
+    let source = csv.and_then(|csv| csv.annotation("repository")).filter(is_link);
+    let keywords: Vec<&str> =
+        csv.into_iter().flat_map(|csv| texts(csv.object.at(&["spec", "keywords"]))).collect();
+    let maintained_by = description.config.maintainers();
+    let dependency = value!({
+        "name": CRDS_SUBCHART,
+        "version": description.version.to_string(),
+        "condition": ?crds.are_templates().then_some(CRDS_CONDITION),
+    });
 
-    csv.into_iter().flat_map(of_csv).for_each(|(key, value)| set(key, value));
-    if !description.config.maintainers().is_empty() {
-        set("maintainers", maintainers(description.config.maintainers()));
-    }
-
-    if crds.are_in_subchart() {
-        let dependency = value!({
-            "name": CRDS_SUBCHART,
-            "version": description.version.to_string(),
-            "condition": ?crds.are_templates().then_some(CRDS_CONDITION),
-        });
-        set("dependencies", vec![dependency].into());
-    }
-
-    let mut annotations = annotations(description);
-    // The next build reads both: moving CRDs breaks releases, and a change of `watch` is an error.
-    if part == Part::Operator {
-        let placement = Value::text(description.crds.as_str());
-        annotations.insert("bundle2chart/crds".to_owned(), placement);
-        if let Some(watch) = description.watch {
-            let watch = Value::text(watch.annotation());
-            annotations.insert("bundle2chart/watch".to_owned(), watch);
-        }
-        annotations.extend(description.bundle.map(upgrade_facts).unwrap_or_default());
-    }
-    if description.config.settings.strip_descriptions == Some(true) {
-        annotations.insert("bundle2chart/descriptions".to_owned(), Value::text("stripped"));
-    }
-    // Artifact Hub's annotations come last: they have texts of the bundle with several lines.
-    if let Some(csv) = csv.filter(|_| part == Part::Operator) {
-        let vendor = csv.object.at(&["spec", "provider", "name"]).and_then(Value::as_str);
-        if let Some(vendor) = vendor.filter(|vendor| !vendor.is_empty()) {
-            annotations.insert("bundle2chart/vendor".to_owned(), Value::text(vendor));
-        }
-        annotations.extend(artifact_hub::annotations(csv, description.images));
-    }
-    if !with_examples {
-        annotations.shift_remove(artifact_hub::CRDS_EXAMPLES);
-    }
-    set("annotations", Value::from(annotations));
-    plain(&root)
-}
-
-/// Returns the entries of Chart.yaml that describe the operator.
-fn of_csv(csv: &ClusterServiceVersion) -> Vec<(&'static str, Value)> {
-    let mut entries = Vec::new();
-    if let Some(minimum) = kube_version(csv.spec_text("minKubeVersion")) {
-        entries.push(("kubeVersion", Value::text(minimum)));
-    }
-    let provider = csv.object.at(&["spec", "provider", "url"]).and_then(Value::as_str);
-    if let Some(home) = provider.filter(|url| url.starts_with("https://")) {
-        entries.push(("home", Value::text(home)));
-    }
-    let keywords: Vec<&str> = texts(csv.object.at(&["spec", "keywords"])).collect();
-    if !keywords.is_empty() {
-        entries.push(("keywords", Value::texts(keywords)));
-    }
-
-    // Chart viewers turn it into a link, so only https.
-    if let Some(source) = csv.annotation("repository").filter(|url| url.starts_with("https://")) {
-        entries.push(("sources", Value::texts([source])));
-    }
-
-    if let Some(icon) = icon(&csv.object) {
-        entries.push(("icon", Value::Text(icon)));
-    }
-    if csv.spec_text("maturity") == "deprecated" {
-        entries.push(("deprecated", Value::Bool(true)));
-    }
-    entries
+    plain(&map! {
+        "apiVersion": "v2",
+        "name": part.name(description.config),
+        "version": description.version.to_string(),
+        "appVersion": description.app_version(),
+        "description": format!("{what}{title}, {made_from}"),
+        "type": "application",
+        "kubeVersion": ?of_csv("minKubeVersion").and_then(kube_version),
+        "home": ?home.filter(is_link),
+        "keywords": ?(!keywords.is_empty()).then(|| Value::texts(keywords)),
+        "sources": ?source.map(|source| Value::texts([source])),
+        "icon": ?csv.and_then(|csv| icon(&csv.object)),
+        "deprecated": ?(of_csv("maturity") == Some("deprecated")).then_some(true),
+        "maintainers": ?(!maintained_by.is_empty()).then(|| maintainers(maintained_by)),
+        "dependencies": ?crds.are_in_subchart().then(|| vec![dependency]),
+        "annotations": annotations(description, part, with_examples),
+    })
 }
 
 /// Largest icon, in characters of base64: a larger one would be most of Chart.yaml, which is read in
@@ -141,24 +90,46 @@ pub(super) fn crds_chart(description: &Description<'_>) -> String {
     })
 }
 
-fn annotations(description: &Description<'_>) -> Map {
+fn annotations(description: &Description<'_>, part: Part, with_examples: bool) -> Map {
+    let mut annotations = provenance(description);
+    // The next build reads both: moving CRDs breaks releases, and a change of `watch` is an error.
+    if part == Part::Operator {
+        annotations.extend(map! {
+            "bundle2chart/crds": description.crds.as_str(),
+            "bundle2chart/watch": ?description.watch.map(|watch| watch.annotation()),
+        });
+        annotations.extend(description.bundle.map(upgrade_facts).unwrap_or_default());
+    }
+    if description.config.settings.strip_descriptions == Some(true) {
+        annotations.insert("bundle2chart/descriptions".to_owned(), Value::text("stripped"));
+    }
+    // Artifact Hub's annotations come last: they have texts of the bundle with several lines.
+    if let Some(bundle) = description.bundle.filter(|_| part == Part::Operator) {
+        let vendor = bundle.csv.object.at(&["spec", "provider", "name"]).and_then(Value::as_str);
+        let vendor = vendor.filter(|vendor| !vendor.is_empty());
+        annotations.extend(map! {"bundle2chart/vendor": ?vendor});
+        annotations.extend(artifact_hub::annotations(&bundle.csv, description.images));
+    }
+    if !with_examples {
+        annotations.shift_remove(artifact_hub::CRDS_EXAMPLES);
+    }
+    annotations
+}
+
+/// Returns the annotations with the source of the chart.
+fn provenance(description: &Description<'_>) -> Map {
     let Some(bundle) = description.bundle else {
         return map! {"bundle2chart/manifests": description.origin};
     };
-    let mut annotations = map! {
+    let channels = bundle.channels().join(",");
+    map! {
         "bundle2chart/bundle": description.origin,
         "bundle2chart/package": &bundle.package,
         "bundle2chart/csv": bundle.csv.name(),
         "bundle2chart/digest": ?bundle.image.as_ref().map(|image| &image.digest),
-    };
-    if let Some(maximum) = &bundle.requirements.max_openshift {
-        annotations.insert("bundle2chart/max-openshift-version".to_owned(), Value::text(maximum));
+        "bundle2chart/max-openshift-version": ?&bundle.requirements.max_openshift,
+        "bundle2chart/channels": ?Some(channels).filter(|channels| !channels.is_empty()),
     }
-    let channels = bundle.channels().join(",");
-    if !channels.is_empty() {
-        annotations.insert("bundle2chart/channels".to_owned(), Value::text(channels));
-    }
-    annotations
 }
 
 /// Returns the facts of the bundle that `diff` compares: the vendor's upgrade path, install modes and
