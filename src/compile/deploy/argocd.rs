@@ -33,18 +33,15 @@ end
 return health
 ";
 
+/// API group of webhook configurations.
+const ADMISSION: &str = "admissionregistration.k8s.io";
+/// The CA bundles of their webhooks, as a jq path.
+const CA_BUNDLES: &str = ".webhooks[]?.clientConfig.caBundle";
+
 /// Fields that cert-manager, service-ca or operators fill in: group, kind, jq path.
 const WRITTEN_BY_OTHERS: &[(&str, &str, &str)] = &[
-    (
-        "admissionregistration.k8s.io",
-        "MutatingWebhookConfiguration",
-        ".webhooks[]?.clientConfig.caBundle",
-    ),
-    (
-        "admissionregistration.k8s.io",
-        "ValidatingWebhookConfiguration",
-        ".webhooks[]?.clientConfig.caBundle",
-    ),
+    (ADMISSION, "MutatingWebhookConfiguration", CA_BUNDLES),
+    (ADMISSION, "ValidatingWebhookConfiguration", CA_BUNDLES),
     (
         "apiextensions.k8s.io",
         "CustomResourceDefinition",
@@ -145,11 +142,13 @@ fn health_check(gates: &[&Gate]) -> String {
 
 fn applications(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> BTreeMap<String, String> {
     let folder = format!("{}/{APPLICATIONS}", argocd.dir);
-    let listed = plan.without(|release| {
-        argocd.discovery.as_ref().is_some_and(|found| found.charts.contains(&release.bundle))
-    });
+    let is_listed = |planned: &&Planned<'_>| match &argocd.discovery {
+        Some(found) => !found.charts.contains(&planned.release.bundle),
+        None => true,
+    };
+    let listed: Vec<&Planned<'_>> = plan.releases.iter().filter(is_listed).collect();
     let (own, in_set): (Vec<&Planned<'_>>, Vec<&Planned<'_>>) =
-        listed.releases.iter().partition(|planned| {
+        listed.iter().copied().partition(|planned| {
             let is_named = own_application(argocd, &planned.release.name).is_some();
             argocd.style == ArgoStyle::AppOfApps || is_named
         });
@@ -162,7 +161,7 @@ fn applications(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> BTreeMap<S
         .collect();
 
     // Models come after all charts that are listed.
-    let waves = listed.levels().last().map_or(0, |last| last + 1);
+    let wave = listed.last().map_or(0, |last| last.level + 1);
     match argocd.style {
         ArgoStyle::ApplicationSet => {
             let path = format!("{}/applicationset.yaml", argocd.dir);
@@ -175,7 +174,7 @@ fn applications(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> BTreeMap<S
     if let Some(found) = &argocd.discovery {
         files.insert(
             format!("{folder}/{DISCOVERY}"),
-            discovered_set(&listed, deploy, argocd, found, waves),
+            discovered_set(&listed, deploy, argocd, found, wave),
         );
     }
     files
@@ -189,14 +188,14 @@ fn own_application<'a>(argocd: &'a ArgoCd, chart: &str) -> Option<&'a OwnApplica
 /// Returns the ApplicationSet that finds the charts of models by their directories: all in the
 /// output directory except those that are listed elsewhere, so that it does not name any model.
 fn discovered_set(
-    listed: &Plan<'_>,
+    listed: &[&Planned<'_>],
     deploy: &Deploy,
     argocd: &ArgoCd,
     found: &Discovery,
     wave: usize,
 ) -> String {
     let flux = deploy.flux.iter().map(|flux| flux.dir.as_str());
-    let charts = listed.releases.iter().map(|planned| planned.release.dir.as_str());
+    let charts = listed.iter().map(|planned| planned.release.dir.as_str());
     let others: BTreeSet<&str> = charts
         .chain([argocd.dir.as_str()])
         .chain(flux)
@@ -222,54 +221,43 @@ fn discovered_set(
         own: None,
     };
     let waves = (argocd.style == ArgoStyle::AppOfApps).then_some(wave);
-    let name = format!("{}-models", argocd.name);
-    let set = ApplicationSet {
-        comments: [
-            "Discovers the charts of models: a new directory is a new Application. Charts that are not",
-            "models are excluded. Models are synced at once, and again until the platform is there.",
-        ],
-        metadata: metadata_of(&name, argocd, waves),
-        generator,
-        strategy: None,
-        applications: value!({"name": "{{.path.basename}}"}),
-        spec: chart.spec(deploy, argocd, true),
-    };
-    set.document()
+    let metadata = metadata_of(&format!("{}-models", argocd.name), argocd, waves);
+    let template = value!({
+        "metadata": {"name": "{{.path.basename}}"},
+        "spec": chart.spec(deploy, argocd, true),
+    });
+    let head = [
+        "Discovers the charts of models: a new directory is a new Application. Charts that are not",
+        "models are excluded. Models are synced at once, and again until the platform is there.",
+    ];
+    document(&head, &set_object(metadata, generator, None, template))
 }
 
-/// An ApplicationSet, whose generator finds or lists charts.
-struct ApplicationSet<'a> {
-    comments: [&'a str; 2],
+/// Returns an ApplicationSet, whose generator finds or lists charts; `template` is that of each
+/// Application.
+fn set_object(
     metadata: Value,
     generator: Value,
     strategy: Option<Value>,
-    /// The metadata of each Application.
-    applications: Value,
-    /// The `spec` of each Application.
-    spec: Value,
-}
-
-impl ApplicationSet<'_> {
-    fn document(self) -> String {
-        let body = value!({
-            "apiVersion": "argoproj.io/v1alpha1",
-            "kind": "ApplicationSet",
-            "metadata": self.metadata,
-            "spec": {
-                "goTemplate": true,
-                // Go's templates print `<no value>` for a missing parameter by default.
-                "goTemplateOptions": ["missingkey=error"],
-                "generators": [self.generator],
-                "strategy": ?self.strategy,
-                // As for Applications of an Application of Applications: the objects of a chart are
-                // kept when its entry or directory is removed, because the operator must be running
-                // while its objects are deleted.
-                "syncPolicy": {"preserveResourcesOnDeletion": true},
-                "template": {"metadata": self.applications, "spec": self.spec},
-            },
-        });
-        document(&self.comments, &body)
-    }
+    template: Value,
+) -> Value {
+    value!({
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "ApplicationSet",
+        "metadata": metadata,
+        "spec": {
+            "goTemplate": true,
+            // Go's templates print `<no value>` for a missing parameter by default.
+            "goTemplateOptions": ["missingkey=error"],
+            "generators": [generator],
+            "strategy": ?strategy,
+            // As for Applications of an Application of Applications: the objects of a chart are
+            // kept when its entry or directory is removed, because the operator must be running
+            // while its objects are deleted.
+            "syncPolicy": {"preserveResourcesOnDeletion": true},
+            "template": template,
+        },
+    })
 }
 
 fn application_set(releases: &[&Planned<'_>], deploy: &Deploy, argocd: &ArgoCd) -> String {
@@ -292,8 +280,6 @@ fn application_set(releases: &[&Planned<'_>], deploy: &Deploy, argocd: &ArgoCd) 
             {"key": WAVE_LABEL, "operator": "In", "values": [level.to_string()]},
         ]})
     });
-    // The controller of ApplicationSets reads these as Go templates.
-    let metadata = value!({"name": "{{.name}}", "labels": {WAVE_LABEL: "{{.wave}}"}});
     // The template is one for all Applications, so that each ignores the stubs of all charts.
     let stubs = releases.iter().flat_map(|planned| &planned.release.install.stubs);
     let chart = Chart {
@@ -312,19 +298,18 @@ fn application_set(releases: &[&Planned<'_>], deploy: &Deploy, argocd: &ArgoCd) 
         "without it, nothing is synced automatically."
     };
     let flag = format!("ApplicationSets support with --enable-progressive-syncs; {without}");
-    let set = ApplicationSet {
-        comments: [
-            "The steps follow `depends-on`. They require progressive syncs, which the controller of",
-            &flag,
-        ],
-        metadata: metadata_of(&argocd.name, argocd, None),
-        generator,
-        strategy: Some(strategy),
-        applications: metadata,
+    let template = value!({
+        // The controller of ApplicationSets reads these as Go templates.
+        "metadata": {"name": "{{.name}}", "labels": {WAVE_LABEL: "{{.wave}}"}},
         // Steps sync by themselves, and take from an automated policy only whether to prune.
-        spec: chart.spec(deploy, argocd, argocd.prune),
-    };
-    set.document()
+        "spec": chart.spec(deploy, argocd, argocd.prune),
+    });
+    let head = [
+        "The steps follow `depends-on`. They require progressive syncs, which the controller of",
+        &flag,
+    ];
+    let metadata = metadata_of(&argocd.name, argocd, None);
+    document(&head, &set_object(metadata, generator, Some(strategy), template))
 }
 
 fn application(planned: &Planned<'_>, deploy: &Deploy, argocd: &ArgoCd) -> String {

@@ -37,33 +37,24 @@ impl<'a> Plan<'a> {
     pub fn new(releases: &'a [Release]) -> Self {
         let needs: Vec<Vec<usize>> =
             releases.iter().map(|release| needs(releases, release)).collect();
-        let mut levels: Vec<Option<usize>> = vec![None; releases.len()];
-        for level in 0..releases.len() {
-            let ready: Vec<usize> = needs
-                .iter()
-                .enumerate()
-                .filter(|(index, needs)| {
-                    let known = |index: &usize| levels.get(*index).copied().flatten().is_some();
-                    !known(index) && needs.iter().all(known)
-                })
-                .map(|(index, _)| index)
-                .collect();
-            for index in ready {
-                if let Some(slot) = levels.get_mut(index) {
-                    *slot = Some(level);
-                }
+        // Each round moves releases to the level after those that they need.
+        let mut levels = vec![0; releases.len()];
+        for _ in 0..releases.len() {
+            for (index, needs) in needs.iter().enumerate() {
+                let after = needs.iter().map(|need| levels[*need] + 1).max();
+                levels[index] = after.unwrap_or(0).min(releases.len());
             }
         }
 
         let mut planned: Vec<Planned<'a>> = releases
             .iter()
             .zip(&needs)
-            .zip(&levels)
+            .zip(levels)
             .map(|((release, needs), level)| Planned {
                 release,
                 needs: needs.iter().filter_map(|index| releases.get(*index)).collect(),
                 creates_namespace: true,
-                level: level.unwrap_or(releases.len()),
+                level,
             })
             .collect();
 
@@ -84,20 +75,6 @@ impl<'a> Plan<'a> {
         }
 
         Plan { releases: planned }
-    }
-
-    /// Returns the plan without some releases; the others keep their level.
-    pub(super) fn without(&self, removed: impl Fn(&Release) -> bool) -> Plan<'a> {
-        let left = self.releases.iter().filter(|planned| !removed(planned.release));
-        Plan { releases: left.cloned().collect() }
-    }
-
-    /// Returns the levels that there are, lowest first.
-    pub fn levels(&self) -> Vec<usize> {
-        let mut levels: Vec<usize> = self.releases.iter().map(|planned| planned.level).collect();
-        // `new` has sorted by level, so equal ones are neighbours.
-        levels.dedup();
-        levels
     }
 }
 
