@@ -111,7 +111,7 @@ pub(super) fn place(unit: &mut Unit, part: Part, placement: CrdPlacement) -> Crd
         unit.values.push(enabled);
     }
     if crds.are_templates() || own {
-        unit.values.push(allow_downgrade_value());
+        unit.values.push(allow_downgrade());
     }
     crds
 }
@@ -120,14 +120,10 @@ fn is_crd(object: &Object) -> bool {
     object.kind() == "CustomResourceDefinition" && object.origin != Origin::Stub
 }
 
-/// Returns the path of the value `crds.allowDowngrade`.
-pub(super) fn allow_downgrade() -> ValuesPath {
-    ValuesPath::new(["crds", "allowDowngrade"])
-}
-
-fn allow_downgrade_value() -> ValueSpec {
+/// Returns the value that allows downgrades.
+pub(super) fn allow_downgrade() -> ValueSpec {
     ValueSpec::switch(
-        allow_downgrade(),
+        ValuesPath::new(["crds", "allowDowngrade"]),
         false,
         "Allow downgrades of CRDs that a newer version of the operator installed",
     )

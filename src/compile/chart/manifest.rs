@@ -25,7 +25,7 @@ pub fn templates<'a>(objects: impl Iterator<Item = &'a Object>) -> BTreeMap<Stri
             number += 1;
         }
         let text = match object.kind() {
-            "CustomResourceDefinition" => crd_template(object, &allow_downgrade()),
+            "CustomResourceDefinition" => crd_template(object, &allow_downgrade().path),
             _ => yaml::template(&object.root, object.when.as_ref()),
         };
         files.insert(path, text);

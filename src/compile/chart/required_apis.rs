@@ -43,8 +43,7 @@ pub fn template(unit: &Unit, name: &str, providers: &Providers) -> Option<String
             (api, sentence)
         })
         .collect();
-    let apis: Vec<(String, String)> = apis.into_iter().collect();
-    (!apis.is_empty()).then(|| template_text(&apis))
+    (!apis.is_empty()).then(|| template_text(apis))
 }
 
 fn remedy(object: &Object, providers: &Providers) -> String {
@@ -67,7 +66,7 @@ fn remedy(object: &Object, providers: &Providers) -> String {
 ///
 /// Without a cluster (`helm template`, `helm lint`), Helm only knows group versions and no kinds,
 /// so nothing fails (Helm: `chart/common`, default capabilities).
-fn template_text(apis: &[(String, String)]) -> String {
+fn template_text(apis: impl IntoIterator<Item = (String, String)>) -> String {
     let mut text = "\
 {{- /* Fails where the cluster lacks an API that this chart needs. Without a cluster (helm template, helm lint) it does \
 nothing. */ -}}
@@ -78,8 +77,8 @@ nothing. */ -}}
         let _ = writeln!(
             text,
             "{{{{- if not (.Capabilities.APIVersions.Has {}) -}}}}\n{{{{- fail {} -}}}}\n{{{{- end -}}}}",
-            quoted_argument(api),
-            quoted_argument(sentence)
+            quoted_argument(&api),
+            quoted_argument(&sentence)
         );
     }
     text.push_str("{{- end -}}\n");
@@ -98,8 +97,7 @@ pub(super) fn is_written(text: &str) -> bool {
         .lines()
         .filter_map(|line| argument(line, "{{- if not (.Capabilities.APIVersions.Has ", ") -}}"));
     let sentences = text.lines().filter_map(|line| argument(line, "{{- fail ", " -}}"));
-    let apis: Vec<(String, String)> = apis.zip(sentences).collect();
-    template_text(&apis) == text
+    template_text(apis.zip(sentences)) == text
 }
 
 #[cfg(test)]

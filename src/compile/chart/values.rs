@@ -10,30 +10,26 @@ use serde_json::{Value as Json, json};
 /// Width of comment lines.
 const COMMENT_WIDTH: usize = 96;
 
-/// A node of the tree of values, in declaration order.
-enum Node<'a> {
-    Leaf(&'a ValueSpec),
-    Tree(IndexMap<&'a str, Node<'a>>),
+/// The values below a key, in declaration order.
+type Tree<'a> = IndexMap<&'a str, Node<'a>>;
+
+/// A value, or a map of values.
+#[derive(Default)]
+struct Node<'a> {
+    spec: Option<&'a ValueSpec>,
+    children: Tree<'a>,
 }
 
-fn tree(specs: &[ValueSpec]) -> IndexMap<&str, Node<'_>> {
-    let mut root = IndexMap::new();
+fn tree(specs: &[ValueSpec]) -> Tree<'_> {
+    let mut root = Node::default();
     for spec in specs {
-        let Some((last, parents)) = spec.path.segments().split_last() else { continue };
-        let mut place = &mut root;
-        for parent in parents {
-            let node = place.entry(parent.as_str()).or_insert_with(|| Node::Tree(IndexMap::new()));
-            if let Node::Leaf(_) = node {
-                *node = Node::Tree(IndexMap::new());
-            }
-            match node {
-                Node::Tree(children) => place = children,
-                Node::Leaf(_) => unreachable!("made a tree above"),
-            }
+        let mut node = &mut root;
+        for segment in spec.path.segments() {
+            node = node.children.entry(segment).or_default();
         }
-        place.insert(last, Node::Leaf(spec));
+        node.spec = Some(spec);
     }
-    root
+    root.children
 }
 
 /// Returns values.yaml.
@@ -46,7 +42,7 @@ pub fn yaml(specs: &[ValueSpec]) -> String {
     out
 }
 
-fn write_yaml(nodes: &IndexMap<&str, Node<'_>>, indent: usize, out: &mut String) {
+fn write_yaml(nodes: &Tree<'_>, indent: usize, out: &mut String) {
     let margin = " ".repeat(indent);
     let width = COMMENT_WIDTH - indent;
     for (index, (name, node)) in nodes.iter().enumerate() {
@@ -54,8 +50,8 @@ fn write_yaml(nodes: &IndexMap<&str, Node<'_>>, indent: usize, out: &mut String)
             out.push('\n');
         }
 
-        match node {
-            Node::Leaf(spec) => {
+        match node.spec {
+            Some(spec) => {
                 for (index, line) in
                     // Descriptions have names of the bundle in them: a line break there would end
                     // the comment.
@@ -75,9 +71,9 @@ fn write_yaml(nodes: &IndexMap<&str, Node<'_>>, indent: usize, out: &mut String)
                     out.push_str(&format!("{margin}{line}\n"));
                 }
             }
-            Node::Tree(children) => {
+            None => {
                 out.push_str(&format!("{margin}{}:\n", yaml::spell(name)));
-                write_yaml(children, indent + 2, out);
+                write_yaml(&node.children, indent + 2, out);
             }
         }
     }
@@ -104,17 +100,17 @@ pub fn schema(unit: &Unit, with_crds_subchart: bool) -> String {
     text
 }
 
-fn schema_of(nodes: &IndexMap<&str, Node<'_>>) -> Json {
+fn schema_of(nodes: &Tree<'_>) -> Json {
     let mut properties = serde_json::Map::new();
     for (name, node) in nodes {
-        let schema = match node {
-            Node::Leaf(spec) => {
+        let schema = match node.spec {
+            Some(spec) => {
                 let mut schema = spec.schema.clone();
                 schema["description"] = json!(spec.description);
                 schema["default"] = spec.default.clone();
                 schema
             }
-            Node::Tree(children) => schema_of(children),
+            None => schema_of(&node.children),
         };
         properties.insert((*name).to_owned(), schema);
     }
