@@ -130,34 +130,26 @@ impl Settings {
         self.security_context(pod, &["podSecurityContext"], "Security context of the pods.");
         self.containers(pod);
         self.priority_class(pod);
-        self.replace(
-            pod,
-            "nodeSelector",
-            json!({"type": "object", "additionalProperties": {"type": "string"}}),
-            "Node selector for the pods.",
-        );
+        let schema = json!({"type": "object", "additionalProperties": {"type": "string"}});
+        let key = "nodeSelector";
+        self.replace(pod, key, &[key], schema, "Node selector for the pods.");
         let part = json!({"type": "object"});
-        self.replace(
-            pod,
-            "affinity",
-            json!({
-                "type": "object",
-                "properties": {"nodeAffinity": part, "podAffinity": part, "podAntiAffinity": part},
-                "additionalProperties": false,
-            }),
-            "Affinity for the pods.",
-        );
+        let schema = json!({
+            "type": "object",
+            "properties": {"nodeAffinity": part, "podAffinity": part, "podAntiAffinity": part},
+            "additionalProperties": false,
+        });
+        self.replace(pod, "affinity", &["affinity"], schema, "Affinity for the pods.");
 
         for (key, description) in [
             ("tolerations", "Additional tolerations for the pods."),
             ("topologySpreadConstraints", "Additional topology spread constraints for the pods."),
         ] {
-            let path = self.path(&[key]);
-            add(pod, key, &path);
-            let schema = json!({"type": "array", "items": {"type": "object"}});
-            self.declare(&path, json!([]), schema, description);
+            self.append([&mut *pod], key, &[key], json!({"type": "object"}), description);
         }
-        self.add_volumes(pod);
+        let volume = named(&names(pod.get("volumes")), &json!({}), true);
+        let description = "Additional volumes; the operator's own volumes keep their names.";
+        self.append([&mut *pod], "volumes", &["extraVolumes"], volume, description);
 
         self.add_to_containers(pod);
     }
@@ -169,24 +161,21 @@ impl Settings {
             let name = name.to_owned();
             let of = |what: &str| format!("{what} of the container `{name}`.");
 
-            let path = self.path(&["resources", &name]);
             let group = json!({"type": "object"});
             let schema = json!({
                 "type": "object",
                 "properties": {"limits": group, "requests": group, "claims": {"type": "array"}},
                 "additionalProperties": false,
             });
-            if let Some(default) = settable(container, "resources", &path) {
-                self.declare(&path, default, schema, &of("Resource requests and limits"));
-            }
+            let description = of("Resource requests and limits");
+            self.replace(container, "resources", &["resources", &name], schema, &description);
 
             let keys = ["securityContext", &name];
             self.security_context(container, &keys, &of("Security context"));
             self.pull_policy(container, &name, &of("Image pull policy"));
-            let path = self.path(&["extraArgs", &name]);
-            add(container, "args", &path);
-            let schema = json!({"type": "array", "items": {"type": "string"}});
-            self.declare(&path, json!([]), schema, &of("Additional arguments"));
+            let argument = json!({"type": "string"});
+            let description = of("Additional arguments");
+            self.append([container], "args", &["extraArgs", &name], argument, &description);
         }
     }
 
@@ -243,84 +232,92 @@ impl Settings {
         self.declare(&path, json!(own), schema, "Priority class of the pods.");
     }
 
-    fn replace(&mut self, pod: &mut Map, key: &str, schema: Json, description: &str) {
-        let path = self.path(&[key]);
-        if let Some(default) = settable(pod, key, &path) {
+    /// Makes the map at `key` a value.
+    fn replace(
+        &mut self,
+        holder: &mut Map,
+        key: &str,
+        value: &[&str],
+        schema: Json,
+        description: &str,
+    ) {
+        let path = self.path(value);
+        if let Some(default) = settable(holder, key, &path) {
             self.declare(&path, default, schema, description);
         }
     }
 
-    fn add_volumes(&mut self, pod: &mut Map) {
-        let path = self.path(&["extraVolumes"]);
-        let names = names(pod.get("volumes"));
-        add(pod, "volumes", &path);
-        let schema = named_items(&names, &json!({}), &json!(true));
-        let description = "Additional volumes; the operator's own volumes keep their names.";
-        self.declare(&path, json!([]), schema, description);
+    /// Appends the items of one value to the lists at `key`; `item` is the schema of an item.
+    fn append<'m>(
+        &mut self,
+        holders: impl IntoIterator<Item = &'m mut Map>,
+        key: &str,
+        value: &[&str],
+        item: Json,
+        description: &str,
+    ) {
+        let path = self.path(value);
+        for holder in holders {
+            holder.list_at(key).push(Expr::Values(path.clone()).into());
+        }
+        self.declare(&path, json!([]), json!({"type": "array", "items": item}), description);
     }
 
     /// Variables and mounts, the same for all containers.
     fn add_to_containers(&mut self, pod: &mut Map) {
-        let [env, env_from, mounts] =
-            ["extraEnv", "extraEnvFrom", "extraVolumeMounts"].map(|key| self.path(&[key]));
-        let mut variables = Vec::new();
+        let mut variables: Vec<String> =
+            PROXIES.iter().map(|proxy| proxy.variable.to_owned()).collect();
         for container in maps_mut(pod, "containers") {
             let own = names(container.get("env"));
             for proxy in PROXIES.iter().filter(|proxy| !own.iter().any(|o| o == proxy.variable)) {
-                push(container, "env", proxy.variable());
+                container.list_at("env").push(proxy.variable());
             }
             variables.extend(own);
-            add(container, "env", &env);
-            add(container, "envFrom", &env_from);
-            add(container, "volumeMounts", &mounts);
         }
-
-        variables.extend(PROXIES.iter().map(|proxy| proxy.variable.to_owned()));
         variables.sort_unstable();
         variables.dedup();
-        let fields = json!({"value": {"type": "string"}, "valueFrom": {"type": "object"}});
-        self.declare(
-            &env,
-            json!([]),
-            named_items(&variables, &fields, &json!(false)),
-            "Additional environment variables for all containers. Variables that the operator sets \
-                are changed in bundles.toml, in `[bundle.config]`; proxies are set with the value \
-                `proxy`.",
-        );
 
-        let schema = json!({"type": "array", "items": {"type": "object"}});
-        self.declare(
-            &env_from,
-            json!([]),
-            schema,
-            "Additional envFrom sources for all containers.",
-        );
-        let fields = json!({"mountPath": {"type": "string", "minLength": 1}});
-
-        self.declare(
-            &mounts,
-            json!([]),
-            named_items(&[], &fields, &json!(true)),
-            "Additional volume mounts for all containers.",
-        );
+        let variable = json!({"value": {"type": "string"}, "valueFrom": {"type": "object"}});
+        let mount = json!({"mountPath": {"type": "string", "minLength": 1}});
+        for (key, value, item, description) in [
+            (
+                "env",
+                "extraEnv",
+                named(&variables, &variable, false),
+                "Additional environment variables for all containers. Variables that the operator \
+                    sets are changed in bundles.toml, in `[bundle.config]`; proxies are set with \
+                    the value `proxy`.",
+            ),
+            (
+                "envFrom",
+                "extraEnvFrom",
+                json!({"type": "object"}),
+                "Additional envFrom sources for all containers.",
+            ),
+            (
+                "volumeMounts",
+                "extraVolumeMounts",
+                named(&[], &mount, true),
+                "Additional volume mounts for all containers.",
+            ),
+        ] {
+            self.append(maps_mut(pod, "containers"), key, &[value], item, description);
+        }
     }
 }
 
-/// Returns a list of maps with a name that is none of `taken`.
-fn named_items(taken: &[String], fields: &Json, others: &Json) -> Json {
+/// Returns the schema of a map with these fields and a name that is none of `taken`.
+fn named(taken: &[String], fields: &Json, has_others: bool) -> Json {
     let mut properties = fields.clone();
     properties["name"] = json!({"type": "string", "minLength": 1});
     if !taken.is_empty() {
         properties["name"]["not"] = json!({"enum": taken});
     }
     json!({
-        "type": "array",
-        "items": {
-            "type": "object",
-            "properties": properties,
-            "required": ["name"],
-            "additionalProperties": others,
-        },
+        "type": "object",
+        "properties": properties,
+        "required": ["name"],
+        "additionalProperties": has_others,
     })
 }
 
@@ -355,16 +352,6 @@ fn settable(map: &mut Map, key: &str, path: &ValuesPath) -> Option<Json> {
     let value = Value::when(Condition::Set(path.clone()), Expr::Values(path.clone()).into());
     map.insert(key.to_owned(), value);
     Some(default)
-}
-
-/// Adds the items of the value to the list at `key`.
-fn add(map: &mut Map, key: &str, path: &ValuesPath) {
-    push(map, key, Expr::Values(path.clone()).into());
-}
-
-/// Adds an item to the list at `key`.
-fn push(map: &mut Map, key: &str, item: Value) {
-    map.list_at(key).push(item);
 }
 
 #[cfg(test)]

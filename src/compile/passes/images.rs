@@ -108,8 +108,8 @@ fn names<'i>(images: &'i BTreeMap<String, Vec<Use>>, version: &str) -> BTreeMap<
             &stable(repository),
             &stable(place),
             &stable(object_and_place),
-            &stable(whole),
-            &|(reference, uses)| whole(reference, uses),
+            &stable(|reference, _| reference.to_owned()),
+            &|(reference, _)| (*reference).to_owned(),
         ],
     );
     items.into_iter().map(|(reference, _)| reference).zip(names).collect()
@@ -132,10 +132,6 @@ fn object_and_place(reference: &str, uses: &[Use]) -> String {
     let object = uses.first().map(|used| used.object.as_str()).unwrap_or_default();
     let object = object.split_once('/').map_or(object, |(_, name)| name);
     format!("{object}-{}", place(reference, uses))
-}
-
-fn whole(reference: &str, _: &[Use]) -> String {
-    reference.to_owned()
 }
 
 #[cfg(test)]
