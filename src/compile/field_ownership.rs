@@ -7,84 +7,67 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
 /// Immutable fields by kind. Source: the validation of each kind in kubernetes/pkg/apis.
-const IMMUTABLE_FIELDS: &[(&str, &[&[&str]])] = &[
-    ("Deployment", &[&["spec", "selector"]]),
-    ("DaemonSet", &[&["spec", "selector"]]),
-    ("ReplicaSet", &[&["spec", "selector"]]),
-    (
-        "StatefulSet",
-        &[
-            &["spec", "selector"],
-            &["spec", "serviceName"],
-            &["spec", "podManagementPolicy"],
-            &["spec", "volumeClaimTemplates"],
-        ],
-    ),
-    (
-        "Job",
-        &[
-            &["spec", "selector"],
-            &["spec", "template"],
-            &["spec", "completionMode"],
-            &["spec", "completions"],
-            &["spec", "podFailurePolicy"],
-            &["spec", "backoffLimitPerIndex"],
-            &["spec", "managedBy"],
-            &["spec", "successPolicy"],
-        ],
-    ),
-    ("IngressClass", &[&["spec", "controller"]]),
-    ("RuntimeClass", &[&["handler"]]),
-    ("RoleBinding", &[&["roleRef"]]),
-    ("ClusterRoleBinding", &[&["roleRef"]]),
-    ("CSIDriver", &[&["spec", "attachRequired"], &["spec", "volumeLifecycleModes"]]),
-    (
-        "PersistentVolume",
-        &[
-            &["spec", "volumeMode"],
-            // The volume itself.
-            &["spec", "csi"],
-            &["spec", "fc"],
-            &["spec", "hostPath"],
-            &["spec", "iscsi"],
-            &["spec", "local"],
-            &["spec", "nfs"],
-        ],
-    ),
-    ("PriorityClass", &[&["value"], &["preemptionPolicy"]]),
-    ("Secret", &[&["type"]]),
-    ("ResourceQuota", &[&["spec", "scopes"]]),
-    ("EndpointSlice", &[&["addressType"]]),
-    ("ResourceClaimTemplate", &[&["spec"]]),
-    ("VolumeAttributesClass", &[&["driverName"], &["parameters"]]),
-    (
-        "StorageClass",
-        &[&["provisioner"], &["parameters"], &["reclaimPolicy"], &["volumeBindingMode"]],
-    ),
-    (
-        "PersistentVolumeClaim",
-        &[
-            &["spec", "accessModes"],
-            &["spec", "storageClassName"],
-            &["spec", "volumeName"],
-            &["spec", "volumeMode"],
-            &["spec", "resources", "limits"],
-            &["spec", "selector"],
-            &["spec", "dataSource"],
-            &["spec", "dataSourceRef"],
-        ],
-    ),
+const IMMUTABLE_FIELDS: &[(&str, &[&str])] = &[
+    ("Deployment", &["spec", "selector"]),
+    ("DaemonSet", &["spec", "selector"]),
+    ("ReplicaSet", &["spec", "selector"]),
+    ("StatefulSet", &["spec", "selector"]),
+    ("StatefulSet", &["spec", "serviceName"]),
+    ("StatefulSet", &["spec", "podManagementPolicy"]),
+    ("StatefulSet", &["spec", "volumeClaimTemplates"]),
+    ("Job", &["spec", "selector"]),
+    ("Job", &["spec", "template"]),
+    ("Job", &["spec", "completionMode"]),
+    ("Job", &["spec", "completions"]),
+    ("Job", &["spec", "podFailurePolicy"]),
+    ("Job", &["spec", "backoffLimitPerIndex"]),
+    ("Job", &["spec", "managedBy"]),
+    ("Job", &["spec", "successPolicy"]),
+    ("IngressClass", &["spec", "controller"]),
+    ("RuntimeClass", &["handler"]),
+    ("RoleBinding", &["roleRef"]),
+    ("ClusterRoleBinding", &["roleRef"]),
+    ("CSIDriver", &["spec", "attachRequired"]),
+    ("CSIDriver", &["spec", "volumeLifecycleModes"]),
+    ("PersistentVolume", &["spec", "volumeMode"]),
+    // The volume itself.
+    ("PersistentVolume", &["spec", "csi"]),
+    ("PersistentVolume", &["spec", "fc"]),
+    ("PersistentVolume", &["spec", "hostPath"]),
+    ("PersistentVolume", &["spec", "iscsi"]),
+    ("PersistentVolume", &["spec", "local"]),
+    ("PersistentVolume", &["spec", "nfs"]),
+    ("PriorityClass", &["value"]),
+    ("PriorityClass", &["preemptionPolicy"]),
+    ("Secret", &["type"]),
+    ("ResourceQuota", &["spec", "scopes"]),
+    ("EndpointSlice", &["addressType"]),
+    ("ResourceClaimTemplate", &["spec"]),
+    ("VolumeAttributesClass", &["driverName"]),
+    ("VolumeAttributesClass", &["parameters"]),
+    ("StorageClass", &["provisioner"]),
+    ("StorageClass", &["parameters"]),
+    ("StorageClass", &["reclaimPolicy"]),
+    ("StorageClass", &["volumeBindingMode"]),
+    ("PersistentVolumeClaim", &["spec", "accessModes"]),
+    ("PersistentVolumeClaim", &["spec", "storageClassName"]),
+    ("PersistentVolumeClaim", &["spec", "volumeName"]),
+    ("PersistentVolumeClaim", &["spec", "volumeMode"]),
+    ("PersistentVolumeClaim", &["spec", "resources", "limits"]),
+    ("PersistentVolumeClaim", &["spec", "selector"]),
+    ("PersistentVolumeClaim", &["spec", "dataSource"]),
+    ("PersistentVolumeClaim", &["spec", "dataSourceRef"]),
 ];
 
 /// Returns the reason if the API server rejects an update of an object that changes a field at these
 /// keys, with `[]` for items of lists.
 pub fn immutable(kind: &str, old: &Json, new: &Json, shape: &[&str]) -> Option<String> {
-    let fields = IMMUTABLE_FIELDS.iter().find(|(of, _)| *of == kind).map_or(&[][..], |row| row.1);
     // The edit is in the field, or of a map around it.
-    let changed = |field: &&&[&str]| {
+    let is_changed = |field: &[&str]| {
         shape.starts_with(field) || field.starts_with(shape) && at(old, field) != at(new, field)
     };
-    if let Some(field) = fields.iter().find(changed) {
+    let fields = IMMUTABLE_FIELDS.iter().filter(|(of, _)| *of == kind);
+    if let Some(field) = fields.map(|(_, field)| field).find(|field| is_changed(field)) {
         return Some(format!("{}: immutable in a {kind}", field.join(".")));
     }
 
