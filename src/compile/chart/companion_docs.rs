@@ -8,7 +8,6 @@ use super::{
 use crate::escape::markdown::{self, code};
 use crate::ir::Object;
 use crate::yaml::{escape, in_text};
-use std::fmt::Write as _;
 
 /// Returns README.md and NOTES.txt of the chart NAME-crds.
 pub(super) fn crds(chart: &DocumentedChart<'_>) -> (String, String) {
@@ -27,8 +26,7 @@ pub(super) fn crds(chart: &DocumentedChart<'_>) -> (String, String) {
              {main}; uninstall it last"
         )
     };
-    let _ = write!(
-        readme,
+    readme += &format!(
         "{order}.\n\n\
          ```sh\nhelm upgrade --install {name} . --namespace {namespace} --create-namespace --wait\n```\n"
     );
@@ -48,14 +46,13 @@ pub(super) fn crds(chart: &DocumentedChart<'_>) -> (String, String) {
     let mut notes = INSTALLED.to_owned();
     if !crds.sizes().is_empty() {
         let names: Vec<&str> = crds.sizes().keys().map(String::as_str).collect();
-        let _ = write!(
-            notes,
+        notes += &format!(
             "\nWait until the API server serves them:\n  \
              kubectl wait --for=condition=Established crd {}\n",
             escape(&names.join(" "))
         );
     }
-    let _ = write!(notes, "\nThen install {main} in the same version.\n");
+    notes += &format!("\nThen install {main} in the same version.\n");
     (readme, notes)
 }
 
@@ -71,7 +68,7 @@ fn stub_section(text: &mut String, stubs: &[String]) {
          CRD, use `kubectl replace` or Helm's `--take-ownership`.\n\n",
     );
     for name in stubs {
-        let _ = writeln!(text, "- {}", code(name));
+        *text += &format!("- {}\n", code(name));
     }
 }
 
@@ -82,8 +79,7 @@ pub(super) fn operands(chart: &DocumentedChart<'_>) -> (String, String) {
     let main = &description.config.name;
     let namespace = description.namespace;
     let mut readme = head(&name, description);
-    let _ = write!(
-        readme,
+    readme += &format!(
         "Custom resources for the operator of {main}. Install this chart after the operator is ready, and uninstall it \
          before {main}: the operator removes the objects that it created only while it runs.\n\n\
          ```sh\nhelm upgrade --install {name} . --namespace {namespace}\n```\n"
@@ -117,12 +113,10 @@ pub(super) fn operands(chart: &DocumentedChart<'_>) -> (String, String) {
         }
         let resource = escape(&format!("{}.{}", object.kind().to_lowercase(), object.group()));
         let name = escape(object.name());
-        let _ = writeln!(notes, "  kubectl{namespace} get {resource} {name} --output yaml");
+        notes += &format!("  kubectl{namespace} get {resource} {name} --output yaml\n");
     }
-    let _ = write!(
-        notes,
-        "\nUninstall this release before {main}: only the running operator cleans up.\n"
-    );
+    notes +=
+        &format!("\nUninstall this release before {main}: only the running operator cleans up.\n");
     switches::notes(&mut notes, chart);
     (readme, notes)
 }

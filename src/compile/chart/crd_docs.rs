@@ -6,7 +6,6 @@ use super::notes::CLIENT_SIDE_LIMIT;
 use super::{DocumentedChart, Part};
 use crate::escape::markdown::code;
 use crate::kubectl::adopt_crds;
-use std::fmt::Write as _;
 
 /// Appends the CRD section to the README of the operator chart.
 pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
@@ -24,8 +23,7 @@ pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
     }
     let crds_chart = Part::Crds.name(description.config);
     if companions.crds {
-        let _ = write!(
-            text,
+        *text += &format!(
             "\nThe CRDs are in the chart `{crds_chart}`. Before `helm upgrade` of this chart, upgrade `{crds_chart}` to \
              the same version.\n"
         );
@@ -42,8 +40,7 @@ pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
         take_over(text, release, namespace, rendered);
     }
     if let Some(folder) = crds.folder() {
-        let _ = write!(
-            text,
+        *text += &format!(
             "\n`helm upgrade` and `helm uninstall` do not change the CRDs in `{folder}`. Before `helm upgrade`:\n\n\
              ```sh\n{}```\n\n\
              `kubectl create` reports AlreadyExists for existing CRDs; `kubectl replace` then updates them and removes \
@@ -54,8 +51,7 @@ pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
     }
     list(text, crds);
     if companions.stubs {
-        let _ = write!(
-            text,
+        *text += &format!(
             "\nThe stub CRDs that the operator expects are in the chart `{crds_chart}`.\n"
         );
     }
@@ -63,8 +59,7 @@ pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
 
 /// Appends the paragraph on CRDs that are templates: upgrade, uninstall, downgrade, rollback.
 fn of_the_release(text: &mut String, which: &str) {
-    let _ = write!(
-        text,
+    *text += &format!(
         "\n`helm upgrade` updates {which}, and `helm uninstall` keeps them with all their objects. The chart fails \
          instead of downgrading CRDs from a newer version of the operator, unless `--set crds.allowDowngrade=true` is \
          set (Helm reuses that value in upgrades without values, until one with `--reset-values`). \
@@ -93,10 +88,9 @@ fn take_over<'a>(
          ```sh\n",
     );
     for command in rendered.flat_map(adopt_crds) {
-        let _ = writeln!(text, "{command}");
+        *text += &format!("{command}\n");
     }
-    let _ = write!(
-        text,
+    *text += &format!(
         "helm upgrade --install {release} . --namespace {namespace} --take-ownership\n\
          ```\n\n\
          The patch makes Helm the only field manager of the CRDs: with Helm 4, fields with two managers fail the next \
@@ -127,6 +121,6 @@ fn list(text: &mut String, crds: &Crds) {
         } else {
             ""
         };
-        let _ = writeln!(text, "- {}, {bytes} bytes{note}", code(name));
+        *text += &format!("- {}, {bytes} bytes{note}\n", code(name));
     }
 }

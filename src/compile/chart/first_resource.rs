@@ -6,7 +6,6 @@ use crate::fields::list;
 use crate::ir::{Object, Origin, Value};
 use crate::{overlay, yaml};
 use serde_json::Value as Json;
-use std::fmt::Write as _;
 
 /// Maximum number of bytes of an example in NOTES.txt, which `helm install` prints, and in
 /// bundles.toml: 97 % of the examples of real bundles have less.
@@ -97,8 +96,7 @@ impl FirstResource {
 /// Appends the section of README.md.
 pub(super) fn section(text: &mut String, first: &FirstResource, namespace: &str) {
     let kind = first.a_kind(&markdown::code(&first.kind));
-    let _ = write!(
-        text,
+    *text += &format!(
         "\n## First custom resource\n\nWhen the operator is ready, create {kind}: `{}`. ",
         first.command(namespace, "FILE")
     );
@@ -115,34 +113,32 @@ pub(super) fn section(text: &mut String, first: &FirstResource, namespace: &str)
     } else {
         text.push_str(" is not valid:\n\n");
         for fault in &first.faults {
-            let _ = writeln!(text, "- {}", markdown::sentence(fault));
+            *text += &format!("- {}\n", markdown::sentence(fault));
         }
         text.push('\n');
     }
     let fence = markdown::fence(first.yaml.lines());
-    let _ = write!(text, "{fence}yaml\n{}{fence}\n", first.yaml);
+    *text += &format!("{fence}yaml\n{}{fence}\n", first.yaml);
 }
 
 /// Appends the paragraph of NOTES.txt.
 pub(super) fn notes(text: &mut String, first: &FirstResource) {
     let kind = first.a_kind(&yaml::escape(&first.kind));
-    let _ = write!(text, "\nWhen the operator is ready, create {kind}. ");
+    *text += &format!("\nWhen the operator is ready, create {kind}. ");
     if !first.is_short() {
         text.push_str("`helm show readme CHART` prints the example of the bundle.\n");
         return;
     }
 
-    let _ = match first.faults.as_slice() {
-        [] => writeln!(text, "The example of the bundle:"),
-        faults => writeln!(
-            text,
-            "The example of the bundle is not valid:\n  {}\nCorrected, it is created by:",
+    *text += &match first.faults.as_slice() {
+        [] => "The example of the bundle:\n".to_owned(),
+        faults => format!(
+            "The example of the bundle is not valid:\n  {}\nCorrected, it is created by:\n",
             yaml::escape(&faults.join("\n  "))
         ),
     };
     // No line of a map in YAML is a single word.
-    let _ = write!(
-        text,
+    *text += &format!(
         "{} <<'EOF'\n{}EOF\n",
         first.command("{{ .Release.Namespace }}", "-"),
         yaml::escape(&first.yaml)

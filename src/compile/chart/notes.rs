@@ -5,7 +5,6 @@ use super::{DocumentedChart, Part, crd_docs, first_resource};
 use crate::config::Layout;
 use crate::ir::{Expr, LASTING_WORKLOADS, Origin, PULL_SECRET, Unit, Value};
 use crate::yaml::{escape, in_text};
-use std::fmt::Write as _;
 
 /// Maximum size of a CRD for client-side `kubectl apply`, which stores the whole object in an
 /// annotation of at most 262,144 bytes.
@@ -20,7 +19,7 @@ pub(super) fn notes(chart: &DocumentedChart<'_>) -> String {
     let DocumentedChart { unit, description, crds, companions, .. } = chart;
     let mut text = INSTALLED.to_owned();
     if let Some(watch) = description.watch {
-        let _ = writeln!(text, "The operator watches {}.", escape(&watched(watch)));
+        text += &format!("The operator watches {}.\n", escape(&watched(watch)));
     }
     let workloads = unit.objects.iter().filter(|o| LASTING_WORKLOADS.contains(&o.kind()));
     let release_namespace = Value::Expr(Expr::ReleaseNamespace);
@@ -37,8 +36,7 @@ pub(super) fn notes(chart: &DocumentedChart<'_>) -> String {
         for (kind, name, namespace) in workloads {
             let kind = kind.to_lowercase();
             let name = escape(name);
-            let _ =
-                writeln!(text, "  kubectl --namespace {namespace} rollout status {kind}/{name}");
+            text += &format!("  kubectl --namespace {namespace} rollout status {kind}/{name}\n");
         }
     }
     pull_secret(&mut text, unit);
@@ -51,8 +49,7 @@ pub(super) fn notes(chart: &DocumentedChart<'_>) -> String {
             Layout::Versioned => format!("{operands}/{{{{ .Chart.Version }}}}"),
             Layout::Flat => operands.clone(),
         };
-        let _ = write!(
-            text,
+        text += &format!(
             "\nWhen the operator is ready, install its custom resources from the folder with the charts:\n  \
              helm upgrade --install {operands} {folder} --namespace {{{{ .Release.Namespace }}}}\n"
         );
@@ -61,16 +58,14 @@ pub(super) fn notes(chart: &DocumentedChart<'_>) -> String {
         first_resource::notes(&mut text, first);
     }
     if companions.crds {
-        let _ = write!(
-            text,
+        text += &format!(
             "\nThe CustomResourceDefinitions are in the chart {}. Upgrade it before `helm upgrade` of this chart, to \
              the same version.\n",
             Part::Crds.name(description.config)
         );
     }
     if let Some(folder) = crds.folder() {
-        let _ = write!(
-            text,
+        text += &format!(
             "\nHelm does not upgrade CRDs in `{folder}`. Before `helm upgrade`, in the folder of the new chart:\n\
              {}AlreadyExists is expected for existing CRDs, which `kubectl replace` then updates.\n",
             crd_docs::commands("  ", folder)
@@ -89,8 +84,7 @@ fn certificates(text: &mut String, unit: &Unit) {
         return;
     }
     names.sort_unstable();
-    let _ = write!(
-        text,
+    *text += &format!(
         "\ncert-manager issues the certificates. Until they are ready, the API server cannot call the operator:\n  \
          kubectl --namespace {{{{ .Release.Namespace }}}} wait --for=condition=Ready {}\n",
         names.join(" ")
@@ -108,9 +102,8 @@ fn pull_secret(text: &mut String, unit: &Unit) {
          Images are pulled with the secret {{ .Values.pullSecret.name }}, which must exist:\n",
     );
     for namespace in namespaces.into_iter().filter_map(in_text) {
-        let _ = writeln!(
-            text,
-            "  kubectl --namespace {namespace} get secret {{{{ .Values.pullSecret.name }}}}"
+        *text += &format!(
+            "  kubectl --namespace {namespace} get secret {{{{ .Values.pullSecret.name }}}}\n"
         );
     }
     text.push_str(

@@ -9,7 +9,6 @@ use crate::escape::markdown::{self, code, sentence};
 use crate::ir::{Expr, Identity, Unit, Value, ValuesPath};
 use crate::permissions;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 /// Returns README.md: install commands, values, CRDs, images and provenance.
 pub(super) fn readme(chart: &DocumentedChart<'_>) -> String {
@@ -19,8 +18,7 @@ pub(super) fn readme(chart: &DocumentedChart<'_>) -> String {
     let title =
         description.bundle.map(|bundle| markdown::text(bundle.csv.spec_text("displayName")));
     let title = title.filter(|title| !title.is_empty()).unwrap_or_else(|| name.clone());
-    let _ = write!(
-        text,
+    text += &format!(
         "{title} {}, {} by bundle2chart. Do not edit: change bundles.toml and build again.\n\n\
          ## Install\n\n",
         markdown::text(&description.app_version()),
@@ -30,7 +28,7 @@ pub(super) fn readme(chart: &DocumentedChart<'_>) -> String {
     if !description.config.depends_on.is_empty() {
         let names: Vec<String> =
             description.config.depends_on.iter().map(|name| code(name)).collect();
-        let _ = write!(text, "Install first: {}.\n\n", names.join(", "));
+        text += &format!("Install first: {}.\n\n", names.join(", "));
     }
     install(&mut text, chart);
     text.push_str(once);
@@ -38,14 +36,13 @@ pub(super) fn readme(chart: &DocumentedChart<'_>) -> String {
     text.push_str(&description.additions.readme);
     let requirements = description.bundle.map(|bundle| &bundle.requirements);
     if let Some(maximum) = requirements.and_then(|required| required.max_openshift.as_ref()) {
-        let _ = write!(
-            text,
+        text += &format!(
             "\nSupports OpenShift up to {}; upgrade the operator before you upgrade OpenShift further.\n",
             markdown::text(maximum)
         );
     }
     if let Some(watch) = description.watch {
-        let _ = write!(text, "\nThe operator watches {}.\n", watched(watch));
+        text += &format!("\nThe operator watches {}.\n", watched(watch));
     }
 
     if let Some(first) = companions.first {
@@ -67,7 +64,7 @@ pub(super) fn readme(chart: &DocumentedChart<'_>) -> String {
             text.push_str("To pull them from a mirror, set `imageRegistries`.\n\n");
         }
         for image in description.images {
-            let _ = writeln!(text, "- {}", code(image));
+            text += &format!("- {}\n", code(image));
         }
     }
     provenance(&mut text, description);
@@ -79,8 +76,7 @@ fn permission_section(text: &mut String, description: &Description<'_>) {
     let Some(bundle) = description.bundle else { return };
     let lines = permissions::of_csv(&bundle.csv);
     let fence = markdown::fence(lines.as_str().lines());
-    let _ = write!(
-        text,
+    *text += &format!(
         "\n## Permissions\n\nSensitive ones are marked with `!`.\n\n{fence}text\n{lines}{fence}\n"
     );
 }
@@ -92,7 +88,7 @@ fn warnings(text: &mut String, description: &Description<'_>) {
     }
     text.push_str("\n## Warnings\n\n`bundle2chart build` reports:\n\n");
     for warning in description.warnings {
-        let _ = writeln!(text, "- {}", markdown::text(warning));
+        *text += &format!("- {}\n", markdown::text(warning));
     }
 }
 
@@ -115,34 +111,30 @@ fn install(text: &mut String, chart: &DocumentedChart<'_>) {
     text.push_str("```sh\n");
     if companions.has_crds_chart() {
         let crds = Part::Crds.name(description.config);
-        let _ = writeln!(
-            text,
-            "helm install {crds} {} --namespace {namespace} --create-namespace",
+        *text += &format!(
+            "helm install {crds} {} --namespace {namespace} --create-namespace\n",
             sibling_path(description, &crds)
         );
     }
     let skip = match crds.folder() {
         Some(folder) => {
-            let _ = writeln!(text, "kubectl create -f {folder}");
+            *text += &format!("kubectl create -f {folder}\n");
             " --skip-crds"
         }
         None => "",
     };
-    let _ =
-        writeln!(text, "helm install {name} . --namespace {namespace} --create-namespace{skip}");
+    *text += &format!("helm install {name} . --namespace {namespace} --create-namespace{skip}\n");
     if companions.operands {
         let operands = Part::Operands.name(description.config);
         // `helm install --wait` of the operator shows that it is ready.
-        let _ = writeln!(
-            text,
-            "helm install {operands} {} --namespace {namespace}   # when the operator is ready",
+        *text += &format!(
+            "helm install {operands} {} --namespace {namespace}   # when the operator is ready\n",
             sibling_path(description, &operands)
         );
     }
     text.push_str("```\n");
     if companions.operands {
-        let _ = write!(
-            text,
+        *text += &format!(
             "\nThe order matters: the API server accepts custom resources only after their CRDs, and only the running \
              operator reconciles them. Install {name} with `--wait`.\n"
         );
@@ -169,13 +161,11 @@ fn pull_secret(text: &mut String, unit: &Unit, description: &Description<'_>) {
     }
 
     let namespaces = namespaces.join(" and ");
-    let _ = match default(&ValuesPath::new(["pullSecret", "name"])).unwrap_or_default() {
-        "" => write!(
-            text,
+    *text += &match default(&ValuesPath::new(["pullSecret", "name"])).unwrap_or_default() {
+        "" => format!(
             "\nIf the images need a pull secret, set its name with `--set pullSecret.name=NAME`; it must exist in {namespaces}. "
         ),
-        name => write!(
-            text,
+        name => format!(
             "\nImages are pulled with the secret {}, which must exist in {namespaces}. ",
             code(name)
         ),
@@ -200,23 +190,22 @@ pub(super) fn provenance(text: &mut String, description: &Description<'_>) {
     text.push_str("\n## Provenance\n\n| | |\n|---|---|\n");
     if let Source::Manifests(manifests) = &description.config.source {
         for path in &manifests.paths {
-            let _ = writeln!(text, "| manifests | {} |", code(&path.text));
+            *text += &format!("| manifests | {} |\n", code(&path.text));
         }
         for file in &manifests.vendored {
             let url = file.url.as_ref().map(|url| format!(" from {}", code(url)));
             let (path, digest) = (code(&file.path.text), code(&file.digest.text));
-            let _ = writeln!(text, "| vendored | {path} {digest}{} |", url.unwrap_or_default());
+            *text += &format!("| vendored | {path} {digest}{} |\n", url.unwrap_or_default());
         }
     }
 
     let Some(bundle) = description.bundle else { return };
     let csv = &bundle.csv;
-    let _ = writeln!(text, "| bundle | {} |", code(description.origin));
+    *text += &format!("| bundle | {} |\n", code(description.origin));
     if let Some(image) = &bundle.image {
-        let _ = writeln!(text, "| digest | {} |", code(&image.digest));
+        *text += &format!("| digest | {} |\n", code(&image.digest));
     }
-    let _ = write!(
-        text,
+    *text += &format!(
         "| package | {} |\n| ClusterServiceVersion | {} |\n",
         code(&bundle.package),
         code(csv.name())
@@ -268,7 +257,7 @@ fn certificate_section(text: &mut String, unit: &Unit, description: &Description
         .filter(|name| unit.names("Deployment").contains(*name))
         .collect();
     let deployments: Vec<String> = deployments.into_iter().map(code).collect();
-    let _ = writeln!(text, " ({}). {provider}", deployments.join(", "));
+    *text += &format!(" ({}). {provider}\n", deployments.join(", "));
 }
 
 /// Writes the table of the objects in the chart.
@@ -283,7 +272,7 @@ pub fn contents(text: &mut String, unit: &Unit) {
     }
     text.push_str("\n## Contents\n\n| Kind | Objects |\n|---|---|\n");
     for (kind, count) in kinds {
-        let _ = writeln!(text, "| {} | {count} |", markdown::text(kind));
+        *text += &format!("| {} | {count} |\n", markdown::text(kind));
     }
 }
 
@@ -299,6 +288,6 @@ pub fn values(text: &mut String, unit: &Unit) {
         let default = default.unwrap_or_else(|| spec.default.to_string());
         let (path, default) = (code(&spec.path.to_string()), code(&default));
         let description = sentence(&spec.description);
-        let _ = writeln!(text, "| {path} | {kind} | {default} | {description} |");
+        *text += &format!("| {path} | {kind} | {default} | {description} |\n");
     }
 }

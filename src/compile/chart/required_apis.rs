@@ -7,7 +7,6 @@ use crate::ir::{Object, Unit};
 use crate::overlay::{Definitions, is_built_in, provider};
 use crate::yaml::quoted_argument;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 /// Path in a chart. Helm evaluates `.tpl` files whose name has no leading underscore, and the
 /// rendered text is empty, so it adds nothing to the release.
@@ -74,9 +73,8 @@ nothing. */ -}}
 "
     .to_owned();
     for (api, sentence) in apis {
-        let _ = writeln!(
-            text,
-            "{{{{- if not (.Capabilities.APIVersions.Has {}) -}}}}\n{{{{- fail {} -}}}}\n{{{{- end -}}}}",
+        text += &format!(
+            "{{{{- if not (.Capabilities.APIVersions.Has {}) -}}}}\n{{{{- fail {} -}}}}\n{{{{- end -}}}}\n",
             quoted_argument(&api),
             quoted_argument(&sentence)
         );

@@ -6,7 +6,6 @@ use super::commands::{RELEASE, in_notes, in_readme};
 use crate::escape::markdown::code;
 use crate::kubectl::Namespaces;
 use crate::overlay;
-use std::fmt::Write as _;
 
 /// Appends the README section.
 pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
@@ -14,21 +13,18 @@ pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
         return;
     }
 
-    let _ = write!(
-        text,
+    text.push_str(
         "\n## Steps after the installation\n\n\
          These objects are created by an operator, and changed after each installation and upgrade:\n\n\
-         | Object | Merge patch |\n|---|---|\n"
+         | Object | Merge patch |\n|---|---|\n",
     );
     for step in &chart.steps {
         let patches: Vec<String> = step.patches().iter().map(|patch| code(patch)).collect();
         let once = if step.is_done_once() { ", once for each object" } else { "" };
-        let _ =
-            writeln!(text, "| {} | {}{once} |", code(&step.describe()), patches.join(", then "));
+        *text += &format!("| {} | {}{once} |\n", code(&step.describe()), patches.join(", then "));
     }
 
-    let _ = write!(
-        text,
+    *text += &format!(
         "\nThe Job {} does it, a hook of Helm, Argo CD and Flux, with permissions for these objects only; `helm` needs \
          `--timeout {}s` for it. A change that an object has already is not made again. `helm uninstall` does not undo \
          it. With `--set after.hook=false` there is no Job. By hand (kubectl 1.31 or later):\n\n",
@@ -44,8 +40,7 @@ pub(super) fn notes(text: &mut String, chart: &DocumentedChart<'_>) {
         return;
     }
     let job = job(chart);
-    let _ = write!(
-        text,
+    *text += &format!(
         "{{{{- if .Values.after.hook }}}}\n\nThe Job {job} has changed objects that the operator creates. If it fails:\n  \
          kubectl --namespace {{{{ .Release.Namespace }}}} logs job/{job} --all-containers\n\
          {{{{- else }}}}\n\nChange these objects when they exist (kubectl 1.31 or later):\n"

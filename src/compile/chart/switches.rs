@@ -7,7 +7,6 @@ use crate::config::Switch;
 use crate::escape::markdown::code;
 use crate::kubectl::{Gate, Namespaces};
 use crate::overlay;
-use std::fmt::Write as _;
 
 /// Appends the README section.
 pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
@@ -21,14 +20,13 @@ pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
          of the release: with Argo CD and Flux by a commit.\n",
     );
     for (number, switch) in (1..).zip(switches) {
-        let _ = write!(text, "\n{number}. {}", code(&format!("switches.{}: true", switch.name)));
+        *text += &format!("\n{number}. {}", code(&format!("switches.{}: true", switch.name)));
         let commands = commands(switch, chart.description.namespace);
         if commands.is_empty() {
             text.push('\n');
             continue;
         }
-        let _ = write!(
-            text,
+        *text += &format!(
             ", whose Job {} first waits for these gates (kubectl 1.31 or later):\n\n",
             code(&overlay::switch_job_name(config, switch))
         );
@@ -37,8 +35,7 @@ pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
 
     let seconds: u64 = switches.iter().map(overlay::switch_job_seconds).sum();
     if seconds > 0 {
-        let _ = write!(
-            text,
+        *text += &format!(
             "\nThe Jobs are hooks of Helm, Argo CD and Flux before the installation and each upgrade, with permissions \
              to read these objects only; `helm` needs `--timeout {seconds}s` for them. If a gate stays closed, the custom \
              resources are not changed, and the log of the Job names the gate. With `--set gates.hook=false` there are \
@@ -53,8 +50,7 @@ pub(super) fn notes(text: &mut String, chart: &DocumentedChart<'_>) {
     for (index, switch) in switches.iter().enumerate() {
         // Switches are turned on in their order, so only the first one that is off is named.
         let word = if index == 0 { "if" } else { "else if" };
-        let _ = write!(
-            text,
+        *text += &format!(
             "{{{{- {word} not (index .Values.switches \"{0}\") }}}}\n\nThe switch {0} is off. Turn it on with the value \
              switches.{0}=true",
             switch.name

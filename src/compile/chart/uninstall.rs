@@ -6,7 +6,6 @@ use crate::escape::shell::in_quotes;
 use crate::ir::{Object, Release, Unit};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 /// Appends the uninstall section to the README of the operator chart: the commands in reverse
 /// install order, and the objects that stay.
@@ -26,7 +25,7 @@ pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
             Part::Operands => " --wait   # first, while the operator runs and can clean up",
             _ => "",
         };
-        let _ = writeln!(text, "helm uninstall {name} --namespace {namespace}{wait}");
+        *text += &format!("helm uninstall {name} --namespace {namespace}{wait}\n");
     }
     // Helm deletes ClusterRoles at once. The aggregation controller applies the rest of one that has
     // lost a part, from its cache, which creates it again without Helm's labels.
@@ -35,9 +34,8 @@ pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
     let names: BTreeSet<&str> = aggregated.map(Object::name).collect();
     if !names.is_empty() {
         let names: Vec<String> = names.into_iter().map(in_quotes).collect();
-        let _ = writeln!(
-            text,
-            "kubectl delete clusterrole {} --ignore-not-found   # its controller may create it again",
+        *text += &format!(
+            "kubectl delete clusterrole {} --ignore-not-found   # its controller may create it again\n",
             names.join(" ")
         );
     }
@@ -53,7 +51,7 @@ pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
 /// Appends the list of objects that `helm uninstall` leaves in the cluster.
 pub(super) fn list(text: &mut String, left: &[String]) {
     if !left.is_empty() {
-        let _ = write!(text, "\nThese stay in the cluster: {}.\n", left.join("; "));
+        *text += &format!("\nThese stay in the cluster: {}.\n", left.join("; "));
     }
 }
 

@@ -4,7 +4,6 @@ use super::Member;
 use crate::bundle::{Api, Dependency, Requirement};
 use crate::config::Source;
 use crate::diag::{Code, Diagnostic, Place, listed, quoted};
-use std::fmt::Write as _;
 
 /// Most names in a message.
 const MOST_NAMES: usize = 8;
@@ -61,7 +60,7 @@ pub(super) fn missing(
 
     let words = one_line(&dependency.message);
     if !words.is_empty() {
-        let _ = write!(message, ": {words}");
+        message += &format!(": {words}");
     }
 
     Diagnostic::error(Code::DependencyMissing, message)
@@ -137,7 +136,7 @@ pub(super) fn unchecked(dependency: &Dependency) -> Diagnostic {
     let mut message = format!("not checked: requires {}", dependency.requirement);
     let words = one_line(&dependency.message);
     if !words.is_empty() {
-        let _ = write!(message, " ({words})");
+        message += &format!(" ({words})");
     }
     Diagnostic::note(Code::DependencyNotChecked, message)
         .at(dependency.place.clone())

@@ -6,7 +6,6 @@ use crate::config::{ArgoCd, ArgoStyle, Deploy, Discovery, IgnoreDifference, OwnA
 use crate::ir::{Value, value};
 use crate::kubectl::Gate;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 /// Label of an Application with its level.
 const WAVE_LABEL: &str = "bundle2chart/wave";
@@ -128,8 +127,7 @@ fn health_checks(plan: &Plan<'_>, argocd: &ArgoCd) -> Option<String> {
 fn health_check(gates: &[&Gate]) -> String {
     let mut text = "local health = {status = \"Healthy\", message = \"\"}\n".to_owned();
     for gate in gates {
-        let _ = write!(
-            text,
+        text += &format!(
             "if obj.metadata.name == \"{}\" then\n  local open = false\n{}  if not open then\n    \
              health = {{status = \"Progressing\", message = \"waiting for {}\"}}\n  end\nend\n",
             gate.target.name,
