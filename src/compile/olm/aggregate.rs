@@ -6,6 +6,7 @@
 use super::rbac;
 use crate::bundle::Bundle;
 use crate::ir::{Object, Origin, Value, value};
+use std::collections::BTreeSet;
 
 /// The aggregated roles with their verbs.
 const ROLES: [(&str, &[&str]); 3] = [
@@ -42,12 +43,8 @@ pub(super) fn roles(bundle: &Bundle, crds: &[Object]) -> Vec<Object> {
         objects.extend(api_roles(&prefix, &service.group, &service.plural, &service.origin));
     }
     // A CSV may describe a version of a CRD twice.
-    let mut names: Vec<String> = Vec::new();
-    objects.retain(|object| {
-        let new = !names.iter().any(|name| name == object.name());
-        names.push(object.name().to_owned());
-        new
-    });
+    let mut names = BTreeSet::new();
+    objects.retain(|object| names.insert(object.name().to_owned()));
     objects
 }
 

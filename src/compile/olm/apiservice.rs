@@ -3,19 +3,13 @@
 //! OLM v0: certificate resources of its installer, which v1 does not have. The bindings allow the
 //! API server behind the Service to authenticate and authorize its callers.
 
-use super::certificate::Certificates;
 use super::rbac::{self, role_base};
 use super::webhook_server::Server;
 use crate::bundle::Bundle;
 use crate::ir::{Object, Value, map, value};
 
 /// Returns the APIServices, and the RBAC of the Deployments behind them.
-pub(super) fn objects(
-    bundle: &Bundle,
-    chart: &str,
-    servers: &[Server<'_>],
-    certificates: &Certificates<'_>,
-) -> Vec<Object> {
+pub(super) fn objects(bundle: &Bundle, chart: &str, servers: &[Server<'_>]) -> Vec<Object> {
     let mut objects = Vec::new();
     for server in servers {
         let mut services = bundle
@@ -42,15 +36,15 @@ pub(super) fn objects(
                     "groupPriorityMinimum": 2000,
                     "versionPriority": 15,
                     "service": server.reference(None, service.port),
-                    "caBundle": ?certificates.ca_bundle(server),
+                    "caBundle": ?server.ca_bundle(),
                 },
             };
             let mut object = Object::new(root, service.origin.clone());
-            certificates.annotate_client(server, &mut object);
+            server.annotate_client(&mut object);
             objects.push(object);
         }
         objects.extend(delegation(chart, server));
-        if let Some(secret) = certificates.secret_name(server) {
+        if let Some(secret) = server.secret_name() {
             objects.extend(secret_reader(server, secret));
         }
     }

@@ -5,7 +5,7 @@
 //! paths and volume names).
 
 use super::webhook_server::{Server, name_with_suffix};
-use crate::config::{CertificateProvider, Issuer};
+use crate::config::CertificateProvider;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::fields::{list, maps_mut, text};
 use crate::ir::{
@@ -26,35 +26,27 @@ const VOLUMES: [(&str, &str, [&str; 2]); 2] = [
     ("apiservice-cert", "/apiserver.local.config/certificates", ["apiserver.crt", "apiserver.key"]),
 ];
 
-/// The certificate settings.
-pub(super) struct Certificates<'a> {
-    pub(super) provider: CertificateProvider,
-    /// The issuer of cert-manager to use instead of one of the release's own.
-    pub(super) issuer: Option<&'a Issuer>,
-}
-
-impl Certificates<'_> {
-    /// Returns the Certificate and Issuer of a webhook server, or its Secret; annotations go on the
-    /// objects that trust it.
-    pub(super) fn objects(&self, server: &Server<'_>) -> Vec<Object> {
+impl Server<'_> {
+    /// Returns its Certificate and Issuer, or its Secret; annotations go on the objects that trust it.
+    pub(super) fn certificate_objects(&self) -> Vec<Object> {
         match self.provider {
-            CertificateProvider::CertManager => self.cert_manager(server),
-            CertificateProvider::Helm => vec![secret(server)],
+            CertificateProvider::CertManager => self.cert_manager(),
+            CertificateProvider::Helm => vec![secret(self)],
             CertificateProvider::ServiceCa
             | CertificateProvider::ExistingSecret
             | CertificateProvider::None => Vec::new(),
         }
     }
 
-    fn cert_manager(&self, server: &Server<'_>) -> Vec<Object> {
+    fn cert_manager(&self) -> Vec<Object> {
         let object = |kind: &str, name: &str, spec: Value| {
             let root = map! {
                 "apiVersion": "cert-manager.io/v1",
                 "kind": kind,
-                "metadata": server.metadata(name),
+                "metadata": self.metadata(name),
                 "spec": spec,
             };
-            Object::new(root, server.origin.clone())
+            Object::new(root, self.origin.clone())
         };
 
         let mut objects = Vec::new();
@@ -64,18 +56,18 @@ impl Certificates<'_> {
             }
             None => {
                 // As OLM's generator, which creates a self-signed issuer for each certificate.
-                let name = name_with_suffix(&server.secret, "selfsigned-issuer");
+                let name = name_with_suffix(&self.secret, "selfsigned-issuer");
                 objects.push(object("Issuer", &name, value!({"selfSigned": {}})));
                 value!({"name": name})
             }
         };
 
         let names = ["", ".svc", ".svc.cluster.local"];
-        let names = names.map(|end| Value::Expr(Expr::Concat(host(server, end)))).to_vec();
+        let names = names.map(|end| Value::Expr(Expr::Concat(host(self, end)))).to_vec();
         let spec = value!({
-            "secretName": &server.secret,
+            "secretName": &self.secret,
             // Clients read the DNS names, which are complete.
-            "commonName": Expr::Truncated(host(server, ""), LONGEST_COMMON_NAME),
+            "commonName": Expr::Truncated(host(self, ""), LONGEST_COMMON_NAME),
             "dnsNames": names,
             "usages": ["server auth"],
             // As OLM's generator for cert-manager: 2 years, renewed a day before the end.
@@ -84,21 +76,21 @@ impl Certificates<'_> {
             "issuerRef": issuer,
         });
 
-        objects.push(object("Certificate", &server.secret, spec));
+        objects.push(object("Certificate", &self.secret, spec));
         objects
     }
 
     /// Annotates the Service, if the provider requires it.
-    pub(super) fn annotate_service(&self, server: &Server<'_>, service: &mut Object) {
+    pub(super) fn annotate_service(&self, service: &mut Object) {
         if self.provider == CertificateProvider::ServiceCa {
             let key = "service.beta.openshift.io/serving-cert-secret-name";
-            annotate(service, key, Value::text(&server.secret));
+            annotate(service, key, Value::text(&self.secret));
         }
     }
 
     /// Annotates an object with a CA bundle for the Service, so that the provider injects its CA.
     /// Existing injection annotations are removed, because they refer to another Certificate.
-    pub(super) fn annotate_client(&self, server: &Server<'_>, object: &mut Object) {
+    pub(super) fn annotate_client(&self, object: &mut Object) {
         let shipped = object.metadata_mut().get_mut("annotations").and_then(Value::as_map_mut);
         if let Some(annotations) = shipped {
             // The shipped one names a Certificate of the vendor's kustomization, which the chart
@@ -108,7 +100,7 @@ impl Certificates<'_> {
         match self.provider {
             CertificateProvider::CertManager => {
                 let certificate =
-                    vec![Part::ReleaseNamespace, Part::Text(format!("/{}", server.secret))];
+                    vec![Part::ReleaseNamespace, Part::Text(format!("/{}", self.secret))];
                 let value = Expr::Concat(certificate).into();
                 annotate(object, INJECT_CA_FROM, value);
             }
@@ -123,11 +115,11 @@ impl Certificates<'_> {
     }
 
     /// Returns the CA bundle for clients, if the chart knows it.
-    pub(super) fn ca_bundle(&self, server: &Server<'_>) -> Option<Value> {
+    pub(super) fn ca_bundle(&self) -> Option<Value> {
         match self.provider {
-            CertificateProvider::Helm => Some(generated(server, CertificateField::Authority)),
+            CertificateProvider::Helm => Some(generated(self, CertificateField::Authority)),
             CertificateProvider::ExistingSecret => {
-                let path = values_path(server, "caBundle");
+                let path = values_path(self, "caBundle");
                 Some(Value::when(Condition::Set(path.clone()), Expr::Base64(path).into()))
             }
             CertificateProvider::CertManager
@@ -137,28 +129,28 @@ impl Certificates<'_> {
     }
 
     /// Returns the name of the Secret with the certificate, if there is one.
-    pub(super) fn secret_name(&self, server: &Server<'_>) -> Option<Value> {
+    pub(super) fn secret_name(&self) -> Option<Value> {
         match self.provider {
             CertificateProvider::None => None,
             CertificateProvider::ExistingSecret => {
-                Some(Expr::Text(values_path(server, "secretName")).into())
+                Some(Expr::Text(values_path(self, "secretName")).into())
             }
             CertificateProvider::CertManager
             | CertificateProvider::ServiceCa
-            | CertificateProvider::Helm => Some(Value::text(&server.secret)),
+            | CertificateProvider::Helm => Some(Value::text(&self.secret)),
         }
     }
 
-    /// Returns the values that the objects of this server read.
-    pub(super) fn values(&self, server: &Server<'_>) -> Vec<ValueSpec> {
+    /// Returns the values that its objects read.
+    pub(super) fn certificate_values(&self) -> Vec<ValueSpec> {
         if self.provider != CertificateProvider::ExistingSecret {
             return Vec::new();
         }
 
         vec![
             ValueSpec::new(
-                values_path(server, "secretName"),
-                json!(server.secret),
+                values_path(self, "secretName"),
+                json!(self.secret),
                 json!({
                     "type": "string",
                     // Names of Secrets are DNS subdomains.
@@ -168,11 +160,11 @@ impl Certificates<'_> {
                 format!(
                     "Name of a Secret in the release namespace with `tls.crt` and `tls.key`: the \
                 certificate of Service/{}, for the DNS name SERVICE.NAMESPACE.svc.",
-                    server.service
+                    self.service
                 ),
             ),
             ValueSpec::text(
-                values_path(server, "caBundle"),
+                values_path(self, "caBundle"),
                 "",
                 "PEM of the CA that signed this certificate, injected as CA bundle for the API \
                 server; pass it with `--set-file`. Without it, inject the CA bundle by other \
@@ -182,17 +174,17 @@ impl Certificates<'_> {
     }
 
     /// Reports a server without a certificate.
-    pub(super) fn report(&self, server: &Server<'_>, diagnostics: &mut Diagnostics) {
+    pub(super) fn report_certificate(&self, diagnostics: &mut Diagnostics) {
         if self.provider == CertificateProvider::None {
             let message = format!(
                 "Service/{} has no certificate, and no CA bundle for the API server",
-                server.service
+                self.service
             );
             let hint = "set `certificates`, unless the operator creates its own certificate and \
                     injects the CA bundle";
             diagnostics.push(
                 Diagnostic::warning(Code::NoCertificate, message)
-                    .at(crate::diag::Place::default().object(format!("Service/{}", server.service)))
+                    .at(crate::diag::Place::default().object(format!("Service/{}", self.service)))
                     .hint(hint),
             );
         }
@@ -203,8 +195,8 @@ impl Certificates<'_> {
     /// mounts; init containers get the new volumes only if they mounted the old ones.
     ///
     /// OLM ignores init containers, and leaves them with mounts of removed volumes.
-    pub(super) fn mount(&self, server: &Server<'_>, template: &mut Map) {
-        let Some(secret) = self.secret_name(server) else { return };
+    pub(super) fn mount_certificate(&self, template: &mut Map) {
+        let Some(secret) = self.secret_name() else { return };
         let Some(pod) = template.get_mut("spec").and_then(Value::as_map_mut) else { return };
         // Before the mounts are removed, because they say which volumes are at our paths.
         let replaced = replaced_volumes(pod);

@@ -1,13 +1,12 @@
 //! Deployments of the install strategy.
 
 use super::Targets;
-use super::certificate::Certificates;
 use super::pod_annotations::copied_to_pods;
 use super::webhook_server::Server;
 use crate::bundle::{Bundle, Permission, StrategyDeployment};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::fields::{map_mut, maps_mut, texts};
-use crate::ir::{Expr, Map, Object, Origin, Value, map, value};
+use crate::ir::{Expr, Map, Object, Value, map, value};
 
 /// Returns the Deployment of a strategy entry.
 ///
@@ -19,7 +18,7 @@ pub(super) fn deployment(
     bundle: &Bundle,
     entry: &StrategyDeployment,
     targets: &Targets,
-    serves: Option<(&Server<'_>, &Certificates<'_>)>,
+    server: Option<&Server<'_>>,
 ) -> Object {
     let mut spec = entry.spec.as_map().cloned().unwrap_or_default();
     // As OLM: one replaced ReplicaSet is kept.
@@ -43,8 +42,8 @@ pub(super) fn deployment(
     if operator_condition_rule(bundle).is_some() {
         name_operator_condition(template, bundle.csv.name());
     }
-    if let Some((server, certificates)) = serves {
-        certificates.mount(server, template);
+    if let Some(server) = server {
+        server.mount_certificate(template);
     }
 
     let root = map! {
@@ -75,17 +74,15 @@ fn operator_condition_rule(bundle: &Bundle) -> Option<&Permission> {
 /// Reports RBAC for an OperatorCondition, which OLM creates together with its CRD.
 pub(super) fn report_operator_condition(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     let Some(permission) = operator_condition_rule(bundle) else { return };
-    let Origin::Csv { file, document, path } = &permission.origin else { return };
-    let place = Place { document: Some(*document), ..Place::file(file) }.path(path);
     let message = format!(
-        "the operator has RBAC for OperatorCondition/{}, which OLM creates and the chart \
-                    does not",
+        "the operator has RBAC for OperatorCondition/{}, which OLM creates and the chart does not",
         bundle.csv.name()
     );
     let hint = "if the operator does not start without it, add the CRD \
                 operatorconditions.operators.coreos.com and the object in an overlay with phase = \
                 \"before\"; its name is in OPERATOR_CONDITION_NAME";
-    diagnostics.push(Diagnostic::warning(Code::OperatorCondition, message).at(place).hint(hint));
+    let found = Diagnostic::warning(Code::OperatorCondition, message);
+    diagnostics.push(found.at(permission.origin.place()).hint(hint));
 }
 
 /// Sets OPERATOR_CONDITION_NAME in every container that does not set it itself.

@@ -29,7 +29,6 @@ use crate::bundle::Bundle;
 use crate::config::BundleConfig;
 use crate::diag::Diagnostics;
 use crate::ir::Unit;
-use certificate::Certificates;
 
 /// Returns the objects that OLM would create, and the shipped ones as they are. Every error of the
 /// bundle is reported; after one only shipped objects are returned, so that the passes can check
@@ -50,7 +49,7 @@ pub fn lower(
     let (mut crds, mut shipped) =
         (std::mem::take(&mut bundle.crds), std::mem::take(&mut bundle.objects));
     // Before the check for errors, so that its findings are reported together with those above.
-    let servers = webhook_server::servers(bundle, diagnostics);
+    let servers = webhook_server::servers(bundle, config, diagnostics);
     let Some(targets) = targets.filter(|_| !diagnostics.has_errors_since(start)) else {
         // Return the shipped objects, so that their problems are reported too.
         return Unit { objects: shipped, ..Unit::default() };
@@ -58,8 +57,6 @@ pub fn lower(
 
     // Cluster-wide names derive from that of the chart.
     let chart = config.name.as_str();
-    let certificates =
-        Certificates { provider: config.certificates(), issuer: config.operator.issuer.as_ref() };
     let mut unit = Unit::default();
     let objects = &mut unit.objects;
     objects.extend(rbac::service_accounts(bundle, &shipped));
@@ -72,24 +69,21 @@ pub fn lower(
     deployment::report_operator_condition(bundle, diagnostics);
     for entry in &bundle.csv.deployments {
         let server = servers.iter().find(|server| server.deployment.name == entry.name);
-        let mount = server.map(|server| (server, &certificates));
-        let mut deployment = deployment::deployment(bundle, entry, &targets, mount);
+        let mut deployment = deployment::deployment(bundle, entry, &targets, server);
         // After the certificates, as OLM: the user's volumes replace the generated ones.
         overrides::apply(&config.pods, &mut deployment);
         objects.push(deployment);
     }
 
     for server in &servers {
-        let mut service = server.service();
-        certificates.annotate_service(server, &mut service);
-        objects.push(service);
-        objects.extend(certificates.objects(server));
-        unit.values.extend(certificates.values(server));
-        certificates.report(server, diagnostics);
+        objects.push(server.service());
+        objects.extend(server.certificate_objects());
+        unit.values.extend(server.certificate_values());
+        server.report_certificate(diagnostics);
     }
-    objects.extend(webhook::configurations(bundle, &servers, &targets, &certificates));
-    objects.extend(apiservice::objects(bundle, chart, &servers, &certificates));
-    webhook::convert(&mut crds, &bundle.csv.webhooks, &servers, &certificates);
+    objects.extend(webhook::configurations(bundle, &servers, &targets));
+    objects.extend(apiservice::objects(bundle, chart, &servers));
+    webhook::convert(&mut crds, &bundle.csv.webhooks, &servers);
     webhook_server::replace_shipped(&servers, &mut shipped, diagnostics);
 
     objects.append(&mut crds);

@@ -63,10 +63,9 @@ pub(super) fn permissions(
             continue;
         }
 
-        for target in targets.role_namespaces() {
-            let namespace = Some(target.value());
+        for namespace in targets.role_namespaces() {
             let rules = permission.rules.clone();
-            objects.extend(bound("Role", &names, namespace, permission, rules));
+            objects.extend(bound("Role", &names, Some(namespace), permission, rules));
         }
     }
 

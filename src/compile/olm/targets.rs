@@ -6,31 +6,12 @@ use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Expr, Part, Value};
 
 /// The namespaces that an operator watches, checked against its install modes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Targets {
     /// All namespaces.
     All,
-    /// Namespaces, in the given order.
-    Namespaces(Vec<Target>),
-}
-
-/// A watched namespace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// The release namespace.
-    Release,
-    /// This one.
-    Named(String),
-}
-
-impl Target {
-    /// Returns the namespace as a value of an object.
-    pub(super) fn value(&self) -> Value {
-        match self {
-            Target::Release => Value::Expr(Expr::ReleaseNamespace),
-            Target::Named(name) => Value::text(name),
-        }
-    }
+    /// Namespaces, in the given order, as values of objects.
+    Namespaces(Vec<Value>),
 }
 
 /// Returns the default install mode if `watch` is not set: AllNamespaces if the CSV supports it,
@@ -109,8 +90,11 @@ impl Targets {
         } else if !has_own {
             fits &= needs(InstallMode::SingleNamespace, "one other namespace", diagnostics);
         }
-        let target = |name| if name == own { Target::Release } else { Target::Named(name) };
-        fits.then(|| Targets::Namespaces(names.into_iter().map(target).collect()))
+        let value = |name: String| match name == own {
+            true => Value::Expr(Expr::ReleaseNamespace),
+            false => Value::Text(name),
+        };
+        fits.then(|| Targets::Namespaces(names.into_iter().map(value).collect()))
     }
 
     /// Returns the value of the annotation `olm.targetNamespaces`: empty for all, else
@@ -120,32 +104,29 @@ impl Targets {
             // Operators treat an empty list of namespaces as all of them (controller-runtime's
             // cache).
             Targets::All => Value::text(""),
-            Targets::Namespaces(targets) => match targets.as_slice() {
-                [target] => target.value(),
-                _ => joined(targets),
+            Targets::Namespaces(namespaces) => match namespaces.as_slice() {
+                [namespace] => namespace.clone(),
+                _ => joined(namespaces),
             },
         }
     }
 
-    /// Returns the watched namespaces as values of objects; `None` for all namespaces.
+    /// Returns the watched namespaces; `None` for all namespaces.
     pub(super) fn watched(&self) -> Option<Vec<Value>> {
         match self {
             Targets::All => None,
-            Targets::Namespaces(targets) => Some(targets.iter().map(Target::value).collect()),
+            Targets::Namespaces(namespaces) => Some(namespaces.clone()),
         }
     }
 
     /// Returns the namespaces that get Roles: the operator's own one always (for leader election; OLM
     /// v0 does the same, v1 does not), then the others. Empty for all namespaces.
-    pub(super) fn role_namespaces(&self) -> Vec<Target> {
-        match self {
-            Targets::All => Vec::new(),
-            Targets::Namespaces(targets) => {
-                let mut namespaces = vec![Target::Release];
-                namespaces.extend(targets.iter().filter(|t| **t != Target::Release).cloned());
-                namespaces
-            }
-        }
+    pub(super) fn role_namespaces(&self) -> Vec<Value> {
+        let Some(mut namespaces) = self.watched() else { return Vec::new() };
+        let own = Value::Expr(Expr::ReleaseNamespace);
+        namespaces.retain(|namespace| *namespace != own);
+        namespaces.insert(0, own);
+        namespaces
     }
 }
 
@@ -153,15 +134,9 @@ impl Targets {
 const RELEASE: &str = "=";
 
 /// Returns the comma-separated namespaces, as operators read them from `olm.targetNamespaces`.
-fn joined(targets: &[Target]) -> Value {
-    let names: Vec<&str> = targets
-        .iter()
-        .map(|target| match target {
-            Target::Release => RELEASE,
-            Target::Named(name) => name,
-        })
-        .collect();
-    let names = names.join(",");
+fn joined(namespaces: &[Value]) -> Value {
+    let names = namespaces.iter().map(|namespace| namespace.as_str().unwrap_or(RELEASE));
+    let names = names.collect::<Vec<_>>().join(",");
     let mut parts = Vec::new();
     for (index, text) in names.split(RELEASE).enumerate() {
         parts.extend((index > 0).then_some(Part::ReleaseNamespace));

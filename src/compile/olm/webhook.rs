@@ -4,7 +4,6 @@
 //! `metadata.namespace`, which OLM sets and the API server ignores, and the port is never 0.
 
 use super::Targets;
-use super::certificate::Certificates;
 use super::webhook_server::Server;
 use crate::bundle::{Bundle, WebhookDescription, WebhookKind};
 use crate::ir::{Object, Value, map, value};
@@ -31,31 +30,25 @@ pub(super) fn configurations(
     bundle: &Bundle,
     servers: &[Server<'_>],
     targets: &Targets,
-    certificates: &Certificates<'_>,
 ) -> Vec<Object> {
     let webhooks = bundle.csv.webhooks.iter().filter(|w| w.kind != WebhookKind::Conversion);
     webhooks
         .filter_map(|webhook| {
             // A missing Deployment is an error of `definitions` already.
             let server = servers.iter().find(|s| s.deployment.name == webhook.deployment)?;
-            Some(configuration(webhook, server, targets, certificates))
+            Some(configuration(webhook, server, targets))
         })
         .collect()
 }
 
-fn configuration(
-    webhook: &WebhookDescription,
-    server: &Server<'_>,
-    targets: &Targets,
-    certificates: &Certificates<'_>,
-) -> Object {
+fn configuration(webhook: &WebhookDescription, server: &Server<'_>, targets: &Targets) -> Object {
     let kind = match webhook.kind {
         WebhookKind::Mutating => "MutatingWebhookConfiguration",
         _ => "ValidatingWebhookConfiguration",
     };
     let mut body = map! {
         "name": name(webhook),
-        "clientConfig": client_config(webhook, server, certificates),
+        "clientConfig": client_config(webhook, server),
     };
     let policy = ["reinvocationPolicy"];
     // Only mutating webhooks have this field.
@@ -82,15 +75,11 @@ fn configuration(
     };
     let mut object = Object::new(root, webhook.origin.clone());
 
-    certificates.annotate_client(server, &mut object);
+    server.annotate_client(&mut object);
     object
 }
 
-fn client_config(
-    webhook: &WebhookDescription,
-    server: &Server<'_>,
-    certificates: &Certificates<'_>,
-) -> Value {
+fn client_config(webhook: &WebhookDescription, server: &Server<'_>) -> Value {
     let path = match webhook.kind {
         // As OLM, for which a conversion webhook without a path is at the root.
         WebhookKind::Conversion => Some(webhook.path.as_deref().unwrap_or("/")),
@@ -98,7 +87,7 @@ fn client_config(
     };
     value!({
         "service": server.reference(path, webhook.port),
-        "caBundle": ?certificates.ca_bundle(server),
+        "caBundle": ?server.ca_bundle(),
     })
 }
 
@@ -107,7 +96,6 @@ pub(super) fn convert(
     crds: &mut [Object],
     webhooks: &[WebhookDescription],
     servers: &[Server<'_>],
-    certificates: &Certificates<'_>,
 ) {
     for webhook in webhooks.iter().filter(|w| w.kind == WebhookKind::Conversion) {
         let Some(server) = servers.iter().find(|s| s.deployment.name == webhook.deployment) else {
@@ -120,14 +108,14 @@ pub(super) fn convert(
             let conversion = value!({
                 "strategy": "Webhook",
                 "webhook": {
-                    "clientConfig": client_config(webhook, server, certificates),
+                    "clientConfig": client_config(webhook, server),
                     "conversionReviewVersions": versions.unwrap_or(value!([])),
                 },
             });
             if let Some(spec) = crd.root.get_mut("spec").and_then(Value::as_map_mut) {
                 spec.insert("conversion".to_owned(), conversion);
             }
-            certificates.annotate_client(server, crd);
+            server.annotate_client(crd);
         }
     }
 }

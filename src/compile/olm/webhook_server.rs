@@ -5,6 +5,7 @@
 use crate::bundle::{
     ApiServiceDescription, Bundle, ClusterServiceVersion, StrategyDeployment, WebhookDescription,
 };
+use crate::config::{BundleConfig, CertificateProvider, Issuer};
 use crate::diag::{Code, Diagnostics};
 use crate::fields::integer;
 use crate::ir::{Expr, Map, Object, Origin, Value, account, map, value, value_keys};
@@ -26,6 +27,10 @@ pub(super) struct Server<'a> {
     ports: Vec<(i64, Value)>,
     /// The first definition that uses the server.
     pub(super) origin: &'a Origin,
+    /// The source of its certificate.
+    pub(super) provider: CertificateProvider,
+    /// The issuer of cert-manager to use instead of one of the release's own.
+    pub(super) issuer: Option<&'a Issuer>,
 }
 
 /// A port that something is served on.
@@ -39,7 +44,11 @@ struct Endpoint<'a> {
 
 /// Returns every Deployment that serves anything, in the order of the CSV. A port with two targets
 /// is reported: a Service cannot have both.
-pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> Vec<Server<'a>> {
+pub(super) fn servers<'a>(
+    bundle: &'a Bundle,
+    config: &'a BundleConfig,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Server<'a>> {
     let csv = &bundle.csv;
     let of_webhook = |webhook: &'a WebhookDescription| Endpoint {
         deployment: &webhook.deployment,
@@ -86,6 +95,8 @@ pub(super) fn servers<'a>(bundle: &'a Bundle, diagnostics: &mut Diagnostics) -> 
             service,
             ports: ports(csv, &own, diagnostics),
             origin: first.origin,
+            provider: config.certificates(),
+            issuer: config.operator.issuer.as_ref(),
         });
     }
 
@@ -166,7 +177,9 @@ impl Server<'_> {
             "metadata": self.metadata(&self.service),
             "spec": {"ports": ports.collect::<Vec<_>>(), "selector": selector},
         };
-        Object::new(root, self.origin.clone())
+        let mut service = Object::new(root, self.origin.clone());
+        self.annotate_service(&mut service);
+        service
     }
 
     /// Returns the `metadata` of an object with this name in the release namespace.

@@ -69,6 +69,23 @@ pub enum Origin {
     Added(&'static str),
 }
 
+impl Origin {
+    /// Returns the place in the input; none for objects that are not in it.
+    pub fn place(&self) -> Place {
+        match self {
+            Origin::File { file, document, line, path }
+            | Origin::Overlay { file, document, line, path } => {
+                Place { document: Some(*document), line: Some(*line), ..Place::file(file) }
+                    .path(path)
+            }
+            Origin::Csv { file, document, path } => {
+                Place { document: Some(*document), ..Place::file(file) }.path(path)
+            }
+            Origin::Stub | Origin::Added(_) => Place::default(),
+        }
+    }
+}
+
 /// The installation phase of an object, in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
@@ -262,18 +279,7 @@ impl Object {
 
     /// Returns the place of the object, for diagnostics.
     pub fn place(&self) -> Place {
-        let place = match &self.origin {
-            Origin::File { file, document, line, path }
-            | Origin::Overlay { file, document, line, path } => {
-                Place { document: Some(*document), line: Some(*line), ..Place::file(file) }
-                    .path(path)
-            }
-            Origin::Csv { file, document, path } => {
-                Place { document: Some(*document), ..Place::file(file) }.path(path)
-            }
-            Origin::Stub | Origin::Added(_) => Place::default(),
-        };
-        place.object(self.label())
+        self.origin.place().object(self.label())
     }
 
     /// Returns an error about the object.
