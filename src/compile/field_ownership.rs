@@ -102,36 +102,24 @@ pub fn immutable(kind: &str, old: &Json, new: &Json, shape: &[&str]) -> Option<S
 /// empty; so only a field that the server added as a whole is left. Of all unions of built-in kinds
 /// (strategies, probes, hooks of containers, volumes, variables, Services, webhooks, conversions),
 /// these are the ones that the server fills.
-const STORED_DEFAULTS: &[StoredDefault] = &[
-    StoredDefault { kind: "Deployment", parent: &["spec", "strategy"] },
-    StoredDefault { kind: "StatefulSet", parent: &["spec", "updateStrategy"] },
-];
-
-/// A map with a `type`, whose default is `RollingUpdate`, and with `rollingUpdate`, which the server
-/// fills for that type and rejects for others.
-struct StoredDefault {
-    kind: &'static str,
-    parent: &'static [&'static str],
-}
-
-impl StoredDefault {
-    /// Returns true if the server has stored the field for `old`, and rejects it next to `new`.
-    fn refuses(&self, old: &Json, new: &Json) -> bool {
-        let rolling = |object: &Json| {
-            let strategy = at(object, self.parent).and_then(|map| map.get("type"));
-            strategy.and_then(Json::as_str).is_none_or(|kind| kind == "RollingUpdate")
-        };
-        let field = at(old, self.parent).and_then(|map| map.get("rollingUpdate"));
-        rolling(old) && !rolling(new) && field.is_none_or(Json::is_null)
-    }
-}
+///
+/// The rows are maps with a `type`, whose default is `RollingUpdate`, and with `rollingUpdate`, which the
+/// server fills for that type and rejects for others.
+const STORED_DEFAULTS: [(&str, [&str; 2]); 2] =
+    [("Deployment", ["spec", "strategy"]), ("StatefulSet", ["spec", "updateStrategy"])];
 
 /// Returns the field that the API server adds to `old` as a whole, and which it rejects next to what
 /// `new` changes at these keys. Server-side apply (Helm 4) keeps it.
 pub fn stored_default(kind: &str, old: &Json, new: &Json, shape: &[&str]) -> Option<String> {
-    let rows = STORED_DEFAULTS.iter().filter(|row| row.kind == kind && row.refuses(old, new));
-    let mut rows = rows.filter(|row| [row.parent, &["type"]].concat().starts_with(shape));
-    rows.next().map(|row| format!("{}.rollingUpdate", row.parent.join(".")))
+    let (_, parent) = STORED_DEFAULTS.iter().find(|(of, _)| *of == kind)?;
+    let rolling = |object: &Json| {
+        let strategy = at(object, parent).and_then(|map| map.get("type"));
+        strategy.and_then(Json::as_str).is_none_or(|kind| kind == "RollingUpdate")
+    };
+    let field = at(old, parent).and_then(|map| map.get("rollingUpdate"));
+    let is_refused = rolling(old) && !rolling(new) && field.is_none_or(Json::is_null);
+    let is_changed = [&parent[..], &["type"]].concat().starts_with(shape);
+    (is_refused && is_changed).then(|| format!("{}.rollingUpdate", parent.join(".")))
 }
 
 /// A field that a controller sets. Server-side apply (Helm 4) of another value conflicts with it in
@@ -156,10 +144,9 @@ enum Sets {
     Value(&'static [&'static str], &'static str),
     /// One of these annotations or labels is set.
     Marked(&'static [&'static str]),
-    /// A HorizontalPodAutoscaler or ScaledObject scales the object.
-    Scaled,
-    /// A Service of the same name selects pods.
-    Selected,
+    /// A HorizontalPodAutoscaler or ScaledObject scales the object, or a Service of the name of
+    /// Endpoints selects pods.
+    Targeted,
 }
 
 /// Annotations and labels by which a CA bundle is injected: by cert-manager's cainjector, and by
@@ -228,7 +215,7 @@ const CONTROLLER_FIELDS: &[ControllerField] = &[
         keys: &["spec", "replicas"],
         controller: "an autoscaler of the chart scales it",
         is_without_effect: false,
-        sets: Sets::Scaled,
+        sets: Sets::Targeted,
     },
     ControllerField {
         kinds: &["Secret"],
@@ -242,16 +229,13 @@ const CONTROLLER_FIELDS: &[ControllerField] = &[
         keys: &["subsets"],
         controller: "the Endpoints controller sets it by the selector of the Service",
         is_without_effect: false,
-        sets: Sets::Selected,
+        sets: Sets::Targeted,
     },
 ];
 
-/// Kinds, namespaces and names of a set of objects that others of the set scale or select.
+/// Kinds, namespaces and names of a set of objects that others of the set scale, or as Endpoints fill.
 #[derive(Default)]
-pub struct Targets {
-    scaled: BTreeSet<[String; 3]>,
-    selected: BTreeSet<[String; 3]>,
-}
+pub struct Targets(BTreeSet<[String; 3]>);
 
 impl Targets {
     /// Returns the targets of these objects.
@@ -264,11 +248,11 @@ impl Targets {
                     let target = |key| text(object, &["spec", "scaleTargetRef", key]);
                     let kind = Some(target("kind")).filter(|kind| !kind.is_empty());
                     let kind = kind.unwrap_or("Deployment");
-                    targets.scaled.insert(identity(object, kind, target("name")));
+                    targets.0.insert(identity(object, kind, target("name")));
                 }
                 "Service" if at(object, &["spec", "selector"]).is_some() => {
                     let name = text(object, &["metadata", "name"]);
-                    targets.selected.insert(identity(object, "Endpoints", name));
+                    targets.0.insert(identity(object, "Endpoints", name));
                 }
                 _ => {}
             }
@@ -276,9 +260,10 @@ impl Targets {
         targets
     }
 
-    /// Returns true if an autoscaler scales the object.
-    pub fn is_scaled(&self, object: &Json) -> bool {
-        self.scaled.contains(&own_identity(object))
+    /// Returns true if an autoscaler scales the object, or a Service fills it.
+    pub fn contains(&self, object: &Json) -> bool {
+        let (kind, name) = (text(object, &["kind"]), text(object, &["metadata", "name"]));
+        self.0.contains(&identity(object, kind, name))
     }
 
     /// Returns the places of an object that have a value and that a controller sets.
@@ -294,8 +279,7 @@ impl Targets {
                     .iter()
                     .any(|name| !["", "false"].contains(&text(object, &["metadata", list, name])))
             }),
-            Sets::Scaled => self.is_scaled(object),
-            Sets::Selected => self.selected.contains(&own_identity(object)),
+            Sets::Targeted => self.contains(object),
         });
         rows.flat_map(|row| places(object, row.keys).into_iter().map(move |place| (row, place)))
             .collect()
@@ -336,8 +320,4 @@ fn text<'j>(object: &'j Json, keys: &[&str]) -> &'j str {
 
 fn identity(object: &Json, kind: &str, name: &str) -> [String; 3] {
     [kind, text(object, &["metadata", "namespace"]), name].map(str::to_owned)
-}
-
-fn own_identity(object: &Json) -> [String; 3] {
-    identity(object, text(object, &["kind"]), text(object, &["metadata", "name"]))
 }

@@ -32,7 +32,7 @@ pub(super) fn deployment_values(unit: &mut Unit, context: &Context, _: &mut Diag
 
     for object in unit.objects.iter_mut().filter(|object| is_deployment(object)) {
         let key = keys.get(object.name()).cloned().unwrap_or_default();
-        let scaled = literal.object(object).is_some_and(|object| targets.is_scaled(&object));
+        let scaled = literal.object(object).is_some_and(|object| targets.contains(&object));
         let mut settings = Settings { deployment: key, scaled, values: Vec::new() };
         if let Some(spec) = map_mut(&mut object.root, &["spec"]) {
             settings.deployment(spec);

@@ -131,37 +131,31 @@ fn report_losses(
                 return None;
             }
 
-            let mut causes = Vec::new();
-            let mut place = None;
             // The filter that removes the most comes first.
-            let mut by_count: Vec<(&Fate, &usize)> = counts.iter().collect();
-            by_count.sort_by_key(|(fate, count)| (std::cmp::Reverse(**count), **fate));
-            for (fate, count) in by_count {
-                let (filter, cause) = match fate {
-                    Fate::Excluded(index) => {
-                        let filter = filters.get(*index);
-                        let text = filter.map(|filter| filter.text.as_str()).unwrap_or_default();
-                        (filter, format!("`exclude` filter `{text}` removes {count}"))
-                    }
-                    _ => (filters.first(), format!("no `include` filter matches {count}")),
-                };
-                place = place.or_else(|| filter.map(|filter| filter.place()));
-                causes.push(cause);
-            }
+            let mut by_count: Vec<(Fate, usize)> = counts.into_iter().collect();
+            by_count.sort_by_key(|(fate, count)| (std::cmp::Reverse(*count), *fate));
+            let cause = |(fate, count): &(Fate, usize)| match fate {
+                Fate::Excluded(index) => {
+                    format!("`exclude` filter `{}` removes {count}", filters[*index].text)
+                }
+                _ => format!("no `include` filter matches {count}"),
+            };
+            let causes: Vec<String> = by_count.iter().map(cause).collect();
+            let first = match by_count.first() {
+                Some((Fate::Excluded(index), _)) => filters[*index],
+                _ => filters[0],
+            };
+
             let what = match total {
                 1 => format!("the only {single}"),
                 _ => format!("all {total} {single}s"),
             };
             let message = format!("filters remove {what}: {}", causes.join(", "));
             let kinds = objects.iter().map(Object::kind).filter(|kind| meant(kind)).collect();
-            let mut diagnostic = severity(Code::FilteredOut, message);
             let programs = filters.iter().map(|filter| filter.text.as_str());
-            let misspelt = suggest::misspelt_text(&kinds, programs);
-            diagnostic.hint = Some(misspelt.unwrap_or_else(|| TO_KEEP_ONE.to_owned()));
-            Some(match place {
-                Some(place) => diagnostic.at(place),
-                None => diagnostic,
-            })
+            let hint = suggest::misspelt_text(&kinds, programs);
+            let hint = hint.unwrap_or_else(|| TO_KEEP_ONE.to_owned());
+            Some(severity(Code::FilteredOut, message).at(first.place()).hint(hint))
         };
 
     if let Some(nothing) = lost("object", Diagnostic::error, &|_| true) {
