@@ -18,6 +18,9 @@ pub struct Pair<'a> {
     pub new: Option<&'a Json>,
 }
 
+/// Renamed objects: the new identities by the old ones.
+pub type Renamed<'p> = BTreeMap<&'p Identity, &'p Identity>;
+
 /// All objects of two sides, paired.
 #[derive(Clone, Debug)]
 pub struct Pairs<'a> {
@@ -67,5 +70,11 @@ impl<'a> Pairs<'a> {
         // Renamed objects are at their new names, where readers of the new chart look for them.
         list.sort_by(|a, b| a.id.cmp(&b.id));
         Pairs { list }
+    }
+
+    /// Returns the new identities of renamed objects, by their old ones.
+    pub fn renamed(&self) -> Renamed<'_> {
+        let ids = self.list.iter().filter_map(|pair| Some((pair.old_id.as_ref()?, &pair.id)));
+        ids.filter(|(old, new)| old != new).collect()
     }
 }

@@ -133,8 +133,7 @@ impl Faults {
         permissions: [&EffectivePermissions<'_>; 2],
     ) -> Self {
         let [before, after] = permissions;
-        let renamed: BTreeMap<&Identity, &Identity> =
-            pairs.list.iter().filter_map(|pair| Some((pair.old_id.as_ref()?, &pair.id))).collect();
+        let renamed = pairs.renamed();
         let known: BTreeSet<(Identity, &str, String)> = of(old, before)
             .into_iter()
             .map(|fault| {
@@ -142,7 +141,8 @@ impl Faults {
                 (id, fault.rule.code, fault.reason)
             })
             .collect();
-        let existed: BTreeSet<&Identity> = renamed.values().copied().collect();
+        let existed: BTreeSet<&Identity> =
+            old.objects.keys().chain(renamed.values().copied()).collect();
 
         let mut faults = Faults::default();
         for mut fault in

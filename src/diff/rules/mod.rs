@@ -44,7 +44,7 @@ pub(super) use refused::has_immutable_field;
 pub(super) use crate::diag::listed;
 
 use super::harm::Harm;
-use super::identity::{Pair, Pairs};
+use super::identity::{Pair, Pairs, Renamed};
 use super::path::{Path, Step};
 use super::plan::StepKind;
 use super::read::{self, account, keys, pod_spec, pod_template, text};
@@ -54,7 +54,7 @@ use crate::diag::{Code, Explanation};
 use judgement::Judgement;
 use lookup::Lookup;
 use serde_json::Value as Json;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -172,16 +172,13 @@ pub(super) struct Sides<'a> {
     entries: Rc<rbac::Entries<'a>>,
     before: rbac::EffectivePermissions<'a>,
     after: rbac::EffectivePermissions<'a>,
-    old_bindings: rbac::Bindings<'a>,
-    bindings: rbac::Bindings<'a>,
     /// ServiceAccounts of the workloads of the new side, as subjects.
     used: HashSet<String>,
     faults: faults::Faults,
     gains: rbac::Gains,
     old_references: references::References,
     references: references::References,
-    /// Renamed objects, by their old identity.
-    renamed: HashMap<Identity, Identity>,
+    renamed: Renamed<'a>,
     /// Groups and kinds that the old side has objects of, or that a CRD of a side defines.
     known_kinds: HashSet<(&'a str, &'a str)>,
 }
@@ -224,11 +221,11 @@ impl<'s, 'a> Deref for RuleContext<'s, 'a> {
 }
 
 impl<'a> Sides<'a> {
-    pub(super) fn new(old: &'a Side, new: &'a Side, pairs: &Pairs<'a>) -> Self {
-        let (renamed, same) = (rbac::Renames::of(pairs), rbac::Renames::none());
+    pub(super) fn new(old: &'a Side, new: &'a Side, pairs: &'a Pairs<'a>) -> Self {
+        let renamed = pairs.renamed();
         let entries = Rc::new(rbac::entries([old, new]));
         let before = rbac::EffectivePermissions::of(old, &renamed, &entries);
-        let after = rbac::EffectivePermissions::of(new, &same, &entries);
+        let after = rbac::EffectivePermissions::of(new, &Renamed::new(), &entries);
         let faults = faults::Faults::between(old, new, pairs, [&before, &after]);
         Sides {
             old,
@@ -236,14 +233,12 @@ impl<'a> Sides<'a> {
             entries,
             before,
             after,
-            old_bindings: rbac::Bindings::of(old, &renamed),
-            bindings: rbac::Bindings::of(new, &same),
             used: used_accounts(new),
             faults,
             gains: rbac::Gains::default(),
             old_references: references::References::of(old),
             references: references::References::of(new),
-            renamed: renamed.identities(),
+            renamed,
             known_kinds: known_kinds(old, new),
         }
     }
@@ -255,7 +250,7 @@ impl<'a> Sides<'a> {
 
     /// Returns true if an object of the old side has another identity on the new side, and this one.
     fn is_renamed(&self, old: &Identity, new: &Identity) -> bool {
-        self.renamed.get(old) == Some(new)
+        self.renamed.get(old) == Some(&new)
     }
 
     /// Returns the objects with new faults and without edits of their own: the cause is in another

@@ -19,7 +19,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-pub(in crate::rules) use holdings::{Bindings, EffectivePermissions, Renames};
+pub(in crate::rules) use holdings::EffectivePermissions;
 use holdings::{Holder, Scope, bound, other_subjects, subject_name, subjects};
 
 rules! {
@@ -110,11 +110,11 @@ impl<'s> Access<'s> {
         if !["Role", "ClusterRole"].contains(&pair.id.kind.as_str()) {
             return None;
         }
-        let bindings = sides.bindings.to(&pair.id);
+        let bindings = sides.after.subjects_of(&pair.id);
         let held = |(subject, scope): &(&str, Scope<'s>)| (sides.before.holder(subject), *scope);
         // A renamed role was bound under its old name.
         let old_id = pair.old_id.as_ref().unwrap_or(&pair.id);
-        let old_bindings = sides.old_bindings.to(old_id);
+        let old_bindings = sides.before.subjects_of(old_id);
         let holds = |(subject, scope): &(&str, Scope<'s>)| {
             ((*subject).to_owned(), sides.after.holder(subject), *scope, sides.is_used(subject))
         };

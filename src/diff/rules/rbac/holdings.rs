@@ -1,10 +1,9 @@
 //! Effective permissions: the subjects of bindings and their roles.
 
 use super::grants::{Entries, Grant, Wildcards, role_grants};
-use crate::identity::{Pair, Pairs};
+use crate::identity::Renamed;
 use crate::read::{items, text};
 use crate::{Identity, Side};
-use indexmap::IndexSet;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -48,20 +47,23 @@ pub(super) fn bound<'a>(id: &'a Identity, binding: &'a Json) -> Option<(Identity
     Some((role, scope))
 }
 
-/// Returns the bindings of a side: the role and the scope, with the subjects. Renamed ServiceAccounts
-/// have their new name.
-fn bindings<'a>(
-    side: &'a Side,
-    renamed: &Renames<'_>,
-) -> impl Iterator<Item = (Identity, Scope<'a>, Vec<String>)> {
-    let accounts = renamed.subjects();
-    let bindings = side.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding"));
-    bindings.filter_map(move |(id, binding)| {
-        let (role, scope) = bound(id, binding)?;
+/// Subjects with the scopes of their bindings, by role.
+type Bindings<'a> = BTreeMap<Identity, BTreeSet<(String, Scope<'a>)>>;
+
+/// Returns the bindings of a side, also of roles that are not part of it. Renamed ServiceAccounts have
+/// their new name.
+fn bindings<'a>(side: &'a Side, renamed: &Renamed<'_>) -> Bindings<'a> {
+    let accounts = renamed.iter().filter(|(old, _)| old.kind == "ServiceAccount");
+    let accounts: BTreeMap<String, String> =
+        accounts.map(|(old, new)| (old.to_string(), new.to_string())).collect();
+    let mut roles = Bindings::new();
+    for (id, binding) in side.objects.iter().filter(|(id, _)| id.kind.ends_with("RoleBinding")) {
+        let Some((role, scope)) = bound(id, binding) else { continue };
         let new_name = |subject| accounts.get(&subject).cloned().unwrap_or(subject);
         let subjects = subjects(binding, &side.namespace).into_iter().map(new_name);
-        Some((role, scope, subjects.collect()))
-    })
+        roles.entry(role).or_default().extend(subjects.map(|subject| (subject, scope)));
+    }
+    roles
 }
 
 /// Role numbers by scope.
@@ -70,7 +72,7 @@ type RolesByScope<'a> = BTreeMap<Scope<'a>, BTreeSet<usize>>;
 /// Number of a group of subjects with the same roles in the same scopes; `None` without roles.
 pub(in crate::rules) type Holder = Option<usize>;
 
-/// Effective permissions of all subjects of the old side.
+/// Bindings and effective permissions of all subjects of a side.
 pub(in crate::rules) struct EffectivePermissions<'a> {
     /// Holder of each subject.
     subjects: HashMap<String, usize>,
@@ -80,7 +82,8 @@ pub(in crate::rules) struct EffectivePermissions<'a> {
     grants: HashMap<Grant<'a>, Vec<usize>>,
     wildcards: Wildcards,
     entries: Rc<Entries<'a>>,
-    /// Bound roles by subject and scope, including roles that are not part of the side.
+    bindings: Bindings<'a>,
+    /// Bound roles by subject and scope, under their new names.
     bound: BTreeSet<(String, Scope<'a>, Identity)>,
 }
 
@@ -88,19 +91,18 @@ impl<'a> EffectivePermissions<'a> {
     /// Returns the permissions of a side. Renamed roles and ServiceAccounts have their new name.
     pub(in crate::rules) fn of(
         side: &'a Side,
-        renamed: &Renames<'_>,
+        renamed: &Renamed<'_>,
         entries: &Rc<Entries<'a>>,
     ) -> Self {
-        let mut numbers: IndexSet<Identity> = IndexSet::new();
+        let bindings = bindings(side, renamed);
         let mut roles: BTreeMap<String, RolesByScope<'a>> = BTreeMap::new();
-        let mut bound_roles = BTreeSet::new();
-        for (role, scope, subjects) in bindings(side, renamed) {
-            let (number, _) = numbers.insert_full(role.clone());
-            let role = renamed.0.get(&role).map_or(role, |new| (*new).clone());
-            for subject in subjects {
+        let mut bound = BTreeSet::new();
+        for (number, (role, subjects)) in bindings.iter().enumerate() {
+            let role = renamed.get(role).copied().unwrap_or(role);
+            for (subject, scope) in subjects {
                 let scopes = roles.entry(subject.clone()).or_default();
-                scopes.entry(scope).or_default().insert(number);
-                bound_roles.insert((subject, scope, role.clone()));
+                scopes.entry(*scope).or_default().insert(number);
+                bound.insert((subject.clone(), *scope, role.clone()));
             }
         }
 
@@ -110,10 +112,11 @@ impl<'a> EffectivePermissions<'a> {
             grants: HashMap::new(),
             wildcards: Wildcards::default(),
             entries: Rc::clone(entries),
-            bound: bound_roles,
+            bindings,
+            bound,
         };
         permissions.add_subjects(roles);
-        permissions.add_roles(side, numbers);
+        permissions.add_grants(side);
         permissions
     }
 
@@ -129,9 +132,9 @@ impl<'a> EffectivePermissions<'a> {
         }
     }
 
-    fn add_roles(&mut self, side: &'a Side, roles: IndexSet<Identity>) {
-        for (number, role) in roles.into_iter().enumerate() {
-            let role = side.objects.get(&role);
+    fn add_grants(&mut self, side: &'a Side) {
+        for (number, role) in self.bindings.keys().enumerate() {
+            let role = side.objects.get(role);
             let grants = role.map(|role| role_grants(role, &self.entries)).unwrap_or_default();
             self.wildcards.add(&grants);
             for grant in grants {
@@ -147,6 +150,12 @@ impl<'a> EffectivePermissions<'a> {
     /// is looked up once for all of them.
     pub(in crate::rules) fn holder(&self, subject: &str) -> Holder {
         self.subjects.get(subject).copied()
+    }
+
+    /// Returns the subjects of a role with the scopes of their bindings.
+    pub(super) fn subjects_of(&self, role: &Identity) -> Vec<(&str, Scope<'a>)> {
+        let subjects = self.bindings.get(role).into_iter().flatten();
+        subjects.map(|(subject, scope)| (subject.as_str(), *scope)).collect()
     }
 
     /// Returns true if a role is bound to a subject in a scope.
@@ -193,54 +202,6 @@ impl<'a> EffectivePermissions<'a> {
     }
 }
 
-/// Subjects and scopes by role.
-pub(in crate::rules) struct Bindings<'a>(BTreeMap<Identity, BTreeSet<(String, Scope<'a>)>>);
-
-impl<'a> Bindings<'a> {
-    /// Returns the bindings of a side. Renamed ServiceAccounts have their new name.
-    pub(in crate::rules) fn of(side: &'a Side, renamed: &Renames<'_>) -> Self {
-        let mut roles: BTreeMap<Identity, BTreeSet<_>> = BTreeMap::new();
-        for (role, scope, subjects) in bindings(side, renamed) {
-            let subjects = subjects.into_iter().map(|subject| (subject, scope));
-            roles.entry(role).or_default().extend(subjects);
-        }
-        Bindings(roles)
-    }
-
-    /// Returns the subjects of a role with the scopes of their bindings.
-    pub(super) fn to(&self, role: &Identity) -> Vec<(&str, Scope<'a>)> {
-        let subjects = self.0.get(role).into_iter().flatten();
-        subjects.map(|(subject, scope)| (subject.as_str(), *scope)).collect()
-    }
-}
-
-/// Renamed objects of two sides, by their old identity.
-pub(in crate::rules) struct Renames<'p>(BTreeMap<&'p Identity, &'p Identity>);
-
-impl<'p> Renames<'p> {
-    /// Returns the renamed objects among the pairs.
-    pub(in crate::rules) fn of(pairs: &'p Pairs<'_>) -> Self {
-        let old = |pair: &'p Pair<'_>| pair.old_id.as_ref().map(|old| (old, &pair.id));
-        Renames(pairs.list.iter().filter_map(old).filter(|(old, new)| old != new).collect())
-    }
-
-    /// Returns no renames, for the new side.
-    pub(in crate::rules) fn none() -> Self {
-        Renames(BTreeMap::new())
-    }
-
-    /// Returns the new identities of renamed objects, by their old ones.
-    pub(in crate::rules) fn identities(&self) -> HashMap<Identity, Identity> {
-        self.0.iter().map(|(old, new)| ((*old).clone(), (*new).clone())).collect()
-    }
-
-    /// Returns the new names of ServiceAccounts as subjects, by their old ones.
-    fn subjects(&self) -> BTreeMap<String, String> {
-        let accounts = self.0.iter().filter(|(old, _)| old.kind == "ServiceAccount");
-        accounts.map(|(old, new)| (old.to_string(), new.to_string())).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -275,7 +236,7 @@ mod tests {
                 None,
             );
             let entries = Rc::new(entries([&side, &side]));
-            let permissions = EffectivePermissions::of(&side, &Renames::none(), &entries);
+            let permissions = EffectivePermissions::of(&side, &Renamed::new(), &entries);
             let holder = permissions.holder("User/u");
             for (group, resource, verb, is_held) in [
                 ("h", "ls", "v7", true),
