@@ -184,28 +184,22 @@ fn role<'a>(context: &RuleContext<'_, 'a>, findings: &mut Vec<Finding>) {
         // A new role without subjects grants nothing.
         if !(gained.is_empty() || context.pair.old.is_none() && holders.is_empty()) {
             has_gains = true;
-            gains(context.sides, access, &gained, findings);
+            findings.extend(gains(context.sides, access, &gained));
         }
     }
     if !lost.is_empty() {
-        losses(context, access, &lost, findings);
+        findings.push(losses(context, access, &lost));
     } else if context.pair.old.is_some() && context.pair.new.is_some() && !has_gains {
         findings.push(found(&SAME, "effective permissions unchanged"));
     }
 }
 
-/// Adds the finding for permissions that a role no longer has.
-fn losses(
-    context: &RuleContext<'_, '_>,
-    access: &Access<'_>,
-    lost: &[&Grant<'_>],
-    findings: &mut Vec<Finding>,
-) {
+/// Returns the finding for permissions that a role no longer has.
+fn losses(context: &RuleContext<'_, '_>, access: &Access<'_>, lost: &[&Grant<'_>]) -> Finding {
     // Roles for users, which they bind themselves.
     if access.after.is_empty() {
         let reason = format!("no longer grants: {}; the chart does not bind it", summary(lost));
-        findings.push(found(&UNBOUND, reason));
-        return;
+        return found(&UNBOUND, reason);
     }
     // The subjects may hold the permission through another role of the chart.
     let loses = |(_, holder, scope, _): &&Subject<'_>, grant: &Grant<'_>| {
@@ -214,8 +208,7 @@ fn losses(
     let any_lost = |subject: &&Subject<'_>| lost.iter().any(|grant| loses(subject, grant));
     let losers: Vec<&Subject<'_>> = access.after.iter().filter(any_lost).collect();
     if losers.is_empty() {
-        findings.push(found(&SAME, "permissions moved to other roles of the same subjects"));
-        return;
+        return found(&SAME, "permissions moved to other roles of the same subjects");
     }
 
     let is_gone = |grant: &&&Grant<'_>| losers.iter().any(|subject| loses(subject, grant));
@@ -224,7 +217,7 @@ fn losses(
     let names: Vec<&str> = names.into_iter().collect();
     let reason = format!("{} can no longer {}", listed(&names, 2), summary(&gone));
     let is_used = losers.iter().any(|(.., is_used)| *is_used);
-    findings.push(found(if is_used { &LOST } else { &NARROWED }, reason));
+    found(if is_used { &LOST } else { &NARROWED }, reason)
 }
 
 /// Prefix of the labels that aggregate a ClusterRole into another one.
@@ -264,13 +257,8 @@ fn aggregation(context: &RuleContext<'_, '_>, keys: &[&str], findings: &mut Vec<
     }
 }
 
-/// Adds one finding for each kind of gained permission.
-fn gains(
-    sides: &Sides<'_>,
-    access: &Access<'_>,
-    gained: &[&Grant<'_>],
-    findings: &mut Vec<Finding>,
-) {
+/// Returns one finding for each kind of gained permission.
+fn gains(sides: &Sides<'_>, access: &Access<'_>, gained: &[&Grant<'_>]) -> Vec<Finding> {
     let Access { before, everywhere, who, .. } = access;
     let mut sorted: BTreeMap<usize, Vec<&Grant<'_>>> = BTreeMap::new();
     for grant in gained {
@@ -278,12 +266,13 @@ fn gains(
             *everywhere && before.iter().all(|(holder, _)| sides.before.somewhere(*holder, grant));
         sorted.entry(kind_of(grant, wider)).or_default().push(grant);
     }
-    for (kind, grants) in sorted {
+    let finding = |(kind, grants): (usize, Vec<&Grant<'_>>)| {
         // URLs have no namespace.
         let place = *everywhere && grants.iter().any(|grant| !grant.url);
         let place = if place { " in all namespaces" } else { "" };
-        findings.push(found(KINDS[kind], format!("{who} can now {}{place}", summary(&grants))));
-    }
+        found(KINDS[kind], format!("{who} can now {}{place}", summary(&grants)))
+    };
+    sorted.into_iter().map(finding).collect()
 }
 
 const KINDS: [&Rule; 5] = [&ESCALATION, &SECRETS, &WILDCARD, &CLUSTER_SCOPE, &WIDENED];
