@@ -322,11 +322,13 @@ fn of_edit(context: &RuleContext<'_, '_>) -> Vec<Finding> {
 
 /// Returns the ServiceAccounts of the workloads of a side, as subjects of bindings.
 fn used_accounts(side: &Side) -> HashSet<String> {
-    let subject = |(id, object): (&Identity, &Json)| {
-        let name = account(pod_spec(&id.kind, object)?);
-        Some(Identity::new("ServiceAccount", "", &id.namespace, name).to_string())
-    };
-    side.objects.iter().filter_map(subject).collect()
+    let pods = side.objects.iter().filter_map(|(id, o)| Some((id, pod_spec(&id.kind, o)?)));
+    pods.map(|(id, spec)| account_subject(id, spec)).collect()
+}
+
+/// Returns the ServiceAccount of the pods of an object, as a subject of bindings.
+fn account_subject(id: &Identity, spec: &Json) -> String {
+    Identity::new("ServiceAccount", "", &id.namespace, account(spec)).to_string()
 }
 
 /// Returns the groups and kinds that the old side has objects of, or that a CRD of a side defines.

@@ -9,9 +9,9 @@ use crate::ir::{PodReference, pod_references, quantity};
 use crate::read::{
     account, at, containers, entries, is_custom_kind, items, keys, pod_spec, pod_template, text,
 };
-use crate::rules::is_hook;
 use crate::rules::rbac::EffectivePermissions;
 use crate::rules::settings::{Arguments, Setting, of_line};
+use crate::rules::{account_subject, is_hook};
 use crate::{Identity, Rule, Side};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashSet};
@@ -233,21 +233,9 @@ fn token(
     let projected = sources.any(|source| source.get("serviceAccountToken").is_some());
 
     // A ServiceAccount without permissions is no sign that the pod calls the API.
-    if !projected && permissions.holder(&subject(pod)).is_some() {
+    if !projected && permissions.holder(&account_subject(pod.id, pod.spec)).is_some() {
         let text = "automountServiceAccountToken: false, but the ServiceAccount has permissions";
         faults.push(pod.fault(&TOKEN, text, "automountServiceAccountToken"));
-    }
-}
-
-/// Returns the pod's ServiceAccount as a subject of bindings.
-fn subject(pod: &Pod<'_>) -> String {
-    subject_of(&pod.id.namespace, account(pod.spec))
-}
-
-fn subject_of(namespace: &str, account: &str) -> String {
-    match namespace {
-        "" => format!("ServiceAccount/{account}"),
-        namespace => format!("ServiceAccount/{namespace}/{account}"),
     }
 }
 
@@ -261,7 +249,7 @@ fn leases(
     if !elects_leader(side, &pod.id.namespace, pod.spec) {
         return;
     }
-    let holder = permissions.holder(&subject(pod));
+    let holder = permissions.holder(&account_subject(pod.id, pod.spec));
     // Older programs use ConfigMaps as locks.
     let allowed = [("coordination.k8s.io", "leases"), ("", "configmaps"), ("", "endpoints")]
         .iter()
@@ -382,9 +370,8 @@ pub(super) fn lost_apis(
     let mut known: BTreeMap<(String, String), Vec<&(&str, &str)>> = BTreeMap::new();
     let mut faults = Vec::new();
     for pair in &pairs.list {
-        let account = |id: &Identity, object| {
-            Some(subject_of(&id.namespace, account(pod_spec(&id.kind, object)?)))
-        };
+        let account =
+            |id: &Identity, object| Some(account_subject(id, pod_spec(&id.kind, object)?));
         let (Some(old_id), Some(old), Some(now)) = (&pair.old_id, pair.old, pair.new) else {
             continue;
         };
