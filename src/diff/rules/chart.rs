@@ -269,13 +269,11 @@ type StableKey<'e> = (&'e [Step], String, Discriminant<Json>);
 /// The values that a chart version adds, in the order of its edits.
 #[derive(Default)]
 pub(super) struct NewValues<'e> {
-    edits: Vec<&'e Edit>,
-    /// Indices of `edits` by the last key and the type of the value.
-    by_key: HashMap<(Option<&'e str>, Discriminant<Json>), Vec<usize>>,
-    /// Indices of `edits` by the content of the value.
-    by_content: HashMap<String, Vec<usize>>,
-    /// Indices of `edits` by [`StableKey`].
-    by_stable_key: HashMap<StableKey<'e>, Vec<usize>>,
+    /// By the last key and the type of the value.
+    by_key: HashMap<(Option<&'e str>, Discriminant<Json>), Vec<&'e Edit>>,
+    /// By the value, if it is distinctive.
+    by_content: HashMap<&'e Json, Vec<&'e Edit>>,
+    by_stable_key: HashMap<StableKey<'e>, Vec<&'e Edit>>,
 }
 
 impl<'e> NewValues<'e> {
@@ -287,15 +285,13 @@ impl<'e> NewValues<'e> {
             let Some(new) = edit.new.as_ref().filter(|_| below && edit.old.is_none()) else {
                 continue;
             };
-            let index = values.edits.len();
-            values.edits.push(edit);
-            values.by_key.entry((edit.path.last_key(), discriminant(new))).or_default().push(index);
+            values.by_key.entry((edit.path.last_key(), discriminant(new))).or_default().push(edit);
             if let Some((Step::Key(key), parents)) = edit.path.steps().split_last() {
                 let key = (parents, stable_key(key, ""), discriminant(new));
-                values.by_stable_key.entry(key).or_default().push(index);
+                values.by_stable_key.entry(key).or_default().push(edit);
             }
             if is_distinctive(new) {
-                values.by_content.entry(canonical(new)).or_default().push(index);
+                values.by_content.entry(new).or_default().push(edit);
             }
         }
         values
@@ -306,23 +302,18 @@ impl<'e> NewValues<'e> {
         let (Step::Key(key), parents) = edit.path.steps().split_last()? else { return None };
         let key = (parents, stable_key(key, ""), discriminant(old));
         // More than one candidate is ambiguous.
-        let [index] = self.by_stable_key.get(&key)?.as_slice() else { return None };
-        self.edits.get(*index).map(|edit| name(&edit.path))
+        let [edit] = self.by_stable_key.get(&key)?.as_slice() else { return None };
+        Some(name(&edit.path))
     }
 
     /// Returns the new name of a removed value: the only added value with the same last key or the
     /// same content.
     fn renamed(&self, old: &Json, edit: &Edit) -> Option<String> {
         let by_key = self.by_key.get(&(edit.path.last_key(), discriminant(old)));
-        let by_content =
-            is_distinctive(old).then(|| self.by_content.get(&canonical(old))).flatten();
-        let mut came = by_key.into_iter().chain(by_content).flatten();
+        let mut came = by_key.into_iter().chain(self.by_content.get(old)).flatten();
         let first = came.next()?;
         // More than one candidate is ambiguous.
-        came.all(|other| other == first)
-            .then(|| self.edits.get(*first))
-            .flatten()
-            .map(|e| name(&e.path))
+        came.all(|other| other == first).then(|| name(&first.path))
     }
 }
 
@@ -335,11 +326,4 @@ fn is_distinctive(value: &Json) -> bool {
         Json::Array(items) => !items.is_empty(),
         _ => false,
     }
-}
-
-/// Returns the JSON of a value with sorted keys, which is the same for equal values.
-fn canonical(value: &Json) -> String {
-    let mut value = value.clone();
-    value.sort_all_objects();
-    value.to_string()
 }
