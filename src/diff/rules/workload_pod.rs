@@ -169,63 +169,55 @@ fn claims(spec: &Json) -> Vec<&str> {
 
 /// A privilege that a pod or container has, or lacks a field against: the field of the pod, or of the
 /// container's `securityContext`, the predicate, [`Fact::usual`], and the condition.
-type Privilege = (&'static Rule, &'static str, &'static str, bool, fn(&Fields<'_>) -> bool);
+type Privilege = (&'static Rule, &'static str, &'static str, bool, fn(&Fields<'_>, &str) -> bool);
 
 /// Privileges of pods.
 static OF_PODS: &[Privilege] = &[
-    (&HOST, "hostNetwork", "pods use the network of their node", false, |pod| {
-        pod.is("hostNetwork", true)
-    }),
-    (&HOST, "hostPID", "pods see the processes of their node", false, |pod| {
-        pod.is("hostPID", true)
-    }),
-    (&HOST, "hostIPC", "pods share memory with their node", false, |pod| pod.is("hostIPC", true)),
-    (&HOST, "shareProcessNamespace", "containers see the processes of each other", false, |pod| {
-        pod.is("shareProcessNamespace", true)
-    }),
-    (&HARDENING, "hostUsers", "users of pods are users of their node", true, |pod| {
-        !pod.is("hostUsers", false)
-    }),
-    (&HARDENING, TOKEN, "pods get the token of their ServiceAccount", true, |pod| {
-        !pod.is(TOKEN, false)
-    }),
+    (&HOST, "hostNetwork", "pods use the network of their node", false, is_on),
+    (&HOST, "hostPID", "pods see the processes of their node", false, is_on),
+    (&HOST, "hostIPC", "pods share memory with their node", false, is_on),
+    (&HOST, "shareProcessNamespace", "containers see the processes of each other", false, is_on),
+    (&HARDENING, "hostUsers", "users of pods are users of their node", true, is_not_off),
+    (&HARDENING, TOKEN, "pods get the token of their ServiceAccount", true, is_not_off),
 ];
 
 const TOKEN: &str = "automountServiceAccountToken";
 
 /// Privileges of containers. Fields that both have are those of the container, else of its pod.
 static OF_CONTAINERS: &[Privilege] = &[
-    (&PRIVILEGED, "privileged", "is privileged", false, |context| context.is("privileged", true)),
-    (&PRIVILEGED, GAIN, "may gain privileges (allowPrivilegeEscalation)", false, |context| {
-        !context.is(GAIN, false)
-    }),
-    (&PRIVILEGED, "runAsUser", "may run as root", false, |context| {
+    (&PRIVILEGED, "privileged", "is privileged", false, is_on),
+    (&PRIVILEGED, GAIN, "may gain privileges (allowPrivilegeEscalation)", false, is_not_off),
+    (&PRIVILEGED, "runAsUser", "may run as root", false, |context, _| {
         context.user() == Some(0) && !context.is_not_root()
     }),
     // Without both, the image's USER decides, which is root unless it says otherwise.
-    (&PRIVILEGED, "runAsNonRoot", "may run as root", false, |context| {
+    (&PRIVILEGED, "runAsNonRoot", "may run as root", false, |context, _| {
         context.user().is_none() && !context.is_not_root()
     }),
-    (&HARDENING, READ_ONLY, "may write to its root file system", true, |context| {
-        !context.is(READ_ONLY, true)
+    (&HARDENING, READ_ONLY, "may write to its root file system", true, |context, field| {
+        !is_on(context, field)
     }),
-    (&HARDENING, "seccompProfile", "has no seccomp profile", true, |context| {
+    (&HARDENING, "seccompProfile", "has no seccomp profile", true, |context, _| {
         let profile = at(context.either("seccompProfile"), &["type"]);
         profile.is_none_or(|kind| kind == "Unconfined")
     }),
     // Without the field, the runtime has a profile.
-    (&HARDENING, "appArmorProfile", "has no AppArmor profile", false, |context| {
+    (&HARDENING, "appArmorProfile", "has no AppArmor profile", false, |context, _| {
         text(context.either("appArmorProfile"), &["type"]) == "Unconfined"
     }),
-    (&HARDENING, "procMount", "sees an unmasked /proc", false, |context| {
+    (&HARDENING, "procMount", "sees an unmasked /proc", false, |context, _| {
         text(context.own, &["procMount"]) == "Unmasked"
     }),
-    (&HOST, "windowsOptions", "is a process of its Windows node", false, |context| {
+    (&HOST, "windowsOptions", "is a process of its Windows node", false, |context, _| {
         is_true(context.either("windowsOptions"), &["hostProcess"])
     }),
-    (&NOT_ROOT, "runAsNonRoot", "must not run as root, and has no runAsUser", true, |context| {
-        context.user().is_none() && context.is_not_root()
-    }),
+    (
+        &NOT_ROOT,
+        "runAsNonRoot",
+        "must not run as root, and has no runAsUser",
+        true,
+        |context, _| context.user().is_none() && context.is_not_root(),
+    ),
 ];
 
 const GAIN: &str = "allowPrivilegeEscalation";
@@ -277,11 +269,6 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Returns true if the own field has this value.
-    fn is(&self, field: &str, value: bool) -> bool {
-        at(self.own, &[field]) == Some(&Json::Bool(value))
-    }
-
     fn either(&self, field: &str) -> Option<&'a Json> {
         let sides = [self.own, self.pod].into_iter();
         sides.filter_map(|side| side?.get(field)).find(|value| !value.is_null())
@@ -296,6 +283,14 @@ impl<'a> Fields<'a> {
     }
 }
 
+fn is_on(fields: &Fields<'_>, field: &str) -> bool {
+    is_true(fields.own, &[field])
+}
+
+fn is_not_off(fields: &Fields<'_>, field: &str) -> bool {
+    at(fields.own, &[field]) != Some(&Json::Bool(false))
+}
+
 /// Returns the privileges of a pod and its containers.
 fn facts(spec: &Json) -> Vec<Fact> {
     let mut facts = Vec::new();
@@ -303,8 +298,10 @@ fn facts(spec: &Json) -> Vec<Fact> {
         facts.push(Fact { rule, who: String::new(), what, usual, path });
     };
     let fields = Fields { own: Some(spec), pod: None };
-    for (rule, field, what, usual, _) in OF_PODS.iter().filter(|(.., has)| has(&fields)) {
-        of_pod(rule, (*what).to_owned(), *usual, keys(&[field]));
+    for (rule, field, what, usual, has) in OF_PODS {
+        if has(&fields, field) {
+            of_pod(rule, (*what).to_owned(), *usual, keys(&[field]));
+        }
     }
     for volume in items(spec, &["volumes"]) {
         if let Some(path) = at(volume, &["hostPath", "path"]).and_then(Json::as_str) {
@@ -335,8 +332,10 @@ fn of_container(spec: &Json, list: &str, container: &Json, facts: &mut Vec<Fact>
         let path = [keys(&[list]), vec![named(container)], keys(path)].concat();
         facts.push(Fact { rule, who: text(container, &["name"]).to_owned(), what, usual, path });
     };
-    for (rule, field, what, usual, _) in OF_CONTAINERS.iter().filter(|(.., has)| has(&context)) {
-        fact(rule, (*what).to_owned(), *usual, &["securityContext", field]);
+    for (rule, field, what, usual, has) in OF_CONTAINERS {
+        if has(&context, field) {
+            fact(rule, (*what).to_owned(), *usual, &["securityContext", field]);
+        }
     }
 
     for added in texts(context.own, &["capabilities", "add"]) {
