@@ -39,28 +39,20 @@ pub fn render(set: &ChangeSet) -> String {
 }
 
 /// Returns a page with this title and body. With findings, it has the script that filters them.
+///
+/// Style and script are inline, so that the report is one file; the policy allows them by digest, and
+/// nothing that a manifest could smuggle in.
 pub(super) fn page(title: &str, body: &str, has_findings: bool) -> String {
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; \
-         script-src '{}'; base-uri 'none'; form-action 'none'\">\n\
-         <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n",
-        digest(STYLE),
-        digest(SCRIPT),
-        text(title),
-    );
-
-    // Styles and the script are inline, so that the report is one file; the policy above allows
-    // them by digest, and nothing that a manifest could smuggle in.
-    page.push_str("<main>\n");
-    page.push_str(body);
-    page.push_str("</main>\n");
-    if has_findings {
-        let _ = writeln!(page, "<script>{SCRIPT}</script>");
-    }
-    page.push_str("</body>\n</html>\n");
-    page
+    let script = format!("<script>{SCRIPT}</script>\n");
+    format!(
+        include_str!("report.html"),
+        style_digest = digest(STYLE),
+        script_digest = digest(SCRIPT),
+        title = text(title),
+        style = STYLE,
+        body = body,
+        script = if has_findings { &script } else { "" },
+    )
 }
 
 fn kinds_of<'s>(group: &Group<'s>) -> BTreeSet<&'s str> {
