@@ -266,11 +266,7 @@ impl ChangeSet {
 
 /// Compares two sides and returns their differences with an upgrade plan.
 pub fn compare(mut old: Side, mut new: Side, options: &Options) -> ChangeSet {
-    if old.chart.is_some() && new.chart.is_some() {
-        old.add_chart();
-        new.add_chart();
-        values_schema::add(&mut old, &mut new);
-    }
+    side::add_charts(&mut old, &mut new);
     side::add_bundles(&mut old, &mut new);
     redact::redact(&mut old, &mut new);
 

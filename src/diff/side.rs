@@ -1,6 +1,6 @@
 //! One side of a comparison: the objects of a chart or a bundle.
 
-use super::Identity;
+use super::{Identity, values_schema};
 use crate::ir::UpgradeEdges;
 use serde_json::{Map, Value as Json, json};
 use std::collections::btree_map::Entry;
@@ -104,7 +104,7 @@ pub struct BundleFacts {
 pub struct Side {
     /// Label in reports.
     pub label: String,
-    /// Objects by identity, including the chart itself after [`Side::add_chart`].
+    /// Objects by identity; the comparison adds the chart itself.
     pub objects: BTreeMap<Identity, Json>,
     /// Metadata, if the side is a chart.
     pub chart: Option<ChartFacts>,
@@ -154,13 +154,19 @@ impl Side {
     pub(super) fn crds(&self) -> impl Iterator<Item = (&Identity, &Json)> {
         self.objects.iter().filter(|(id, _)| id.kind == "CustomResourceDefinition")
     }
+}
 
-    /// Adds the chart as a pseudo-object, so that its metadata is compared. Call it only if both sides
-    /// are charts: otherwise all metadata would be a difference.
-    pub fn add_chart(&mut self) {
-        let Some(chart) = &self.chart else { return };
-        let object = chart.object();
-        self.objects.insert(Identity::of(&object), object);
+/// Adds the charts as pseudo-objects, so that their metadata is compared; not if only one side is a
+/// chart, because then all metadata would be a difference.
+pub(super) fn add_charts(old: &mut Side, new: &mut Side) {
+    let (Some(before), Some(after)) = (&old.chart, &new.chart) else { return };
+    let mut objects = [before.object(), after.object()];
+    let schemas = values_schema::tightened(before, after);
+    for (object, schema) in objects.iter_mut().zip(schemas.into_iter().flatten()) {
+        object[values_schema::KEY] = schema;
+    }
+    for (side, object) in [old, new].into_iter().zip(objects) {
+        side.objects.insert(Identity::of(&object), object);
     }
 }
 

@@ -4,10 +4,10 @@
 //! Only tightenings become part of the pseudo-objects of both charts, so that a schema that allows
 //! more, or has other descriptions, is no difference.
 
+use super::ChartFacts;
 use super::path::{Path, Step};
 use super::read::{entries, texts};
 use super::values::{Next, next, resolved, types};
-use super::{CHART_KIND, ChartFacts, Side};
 use serde_json::{Value as Json, json};
 
 /// Key of the pseudo-object of a chart with the tightened values.
@@ -37,35 +37,30 @@ const BOUNDS: [(&str, bool); 10] = [
     ("maxProperties", false),
 ];
 
-/// Adds the tightened keywords to the pseudo-objects of both charts, by the path of the value.
-pub(super) fn add(old: &mut Side, new: &mut Side) {
-    let (Some(before), Some(after)) = (&old.chart, &new.chart) else { return };
+/// Returns the tightened keywords of both charts, by the path of the value; `None` without any.
+pub(super) fn tightened(before: &ChartFacts, after: &ChartFacts) -> Option<[Json; 2]> {
     if !after.schema.is_object() {
-        return;
+        return None;
     }
     let mut comparison = Comparison { before, after, found: Vec::new() };
     comparison.walk(&before.schema, &after.schema, &mut Vec::new());
-    let found = comparison.found;
-    if found.is_empty() {
-        return;
+    if comparison.found.is_empty() {
+        return None;
     }
 
-    for (side, is_new) in [(old, false), (new, true)] {
-        let charts = side.objects.iter_mut().filter(|(id, _)| id.kind == CHART_KIND);
-        for (_, object) in charts.filter(|(id, _)| super::is_description(id)) {
-            let mut schema = json!({});
-            for Tightening { path, keyword, old, new } in &found {
-                // A path on both sides, so that the keyword is what differs.
-                if schema.get(path).is_none() {
-                    schema[path] = json!({});
-                }
-                if let Some(value) = if is_new { new } else { old } {
-                    schema[path][keyword] = value.clone();
-                }
+    let mut schemas = [json!({}), json!({})];
+    for Tightening { path, keyword, old, new } in comparison.found {
+        for (schema, value) in schemas.iter_mut().zip([old, new]) {
+            // A path on both sides, so that the keyword is what differs.
+            if schema.get(&path).is_none() {
+                schema[&path] = json!({});
             }
-            object[KEY] = schema;
+            if let Some(value) = value {
+                schema[&path][keyword] = value;
+            }
         }
     }
+    Some(schemas)
 }
 
 /// A keyword that allows less than before.
