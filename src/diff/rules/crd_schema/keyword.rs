@@ -145,15 +145,15 @@ impl KeywordChange<'_> {
                 .all(|value| overlay::refused(&after.into(), &(*value).into()).is_empty())
     }
 
-    /// Returns the change of the value as text; `None` without values.
-    fn change(&self) -> Option<String> {
+    /// Returns the change of the value as text.
+    fn change(&self) -> String {
         let keyword = self.keyword;
-        Some(match (self.old.map(display_value), self.new.map(display_value)) {
+        match (self.old.map(display_value), self.new.map(display_value)) {
             (None, Some(new)) => format!("new {keyword} {new}"),
             (Some(old), Some(new)) => format!("{keyword} {old} → {new}"),
             (Some(old), None) => format!("{keyword} {old} removed"),
-            (None, None) => return None,
-        })
+            (None, None) => format!("{keyword} changed"),
+        }
     }
 
     fn unclassified(&self) -> Finding {
@@ -251,11 +251,7 @@ impl KeywordChange<'_> {
     /// With `lower`, larger bounds are narrower.
     fn of_bound(&self, lower: bool) -> Finding {
         let (field, keyword) = (self.field, self.keyword);
-        let reason = match self.change() {
-            Some(change) => format!("{field}: {change}"),
-            None => format!("{field}: {keyword} changed"),
-        };
-
+        let reason = format!("{field}: {}", self.change());
         let number = |value: Option<&Json>| value.and_then(Json::as_f64);
         let narrower = match (number(self.old), number(self.new)) {
             (_, None) => false,
@@ -342,8 +338,7 @@ impl KeywordChange<'_> {
     }
 
     fn of_default(&self) -> Finding {
-        let Some(change) = self.change() else { return self.unclassified() };
-        let reason = format!("{}: {change}", self.field);
+        let reason = format!("{}: {}", self.field, self.change());
         match (self.old, self.new) {
             (None, Some(new)) => {
                 // A missing Boolean is false to the program, so this turns something on.
