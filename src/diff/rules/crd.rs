@@ -149,7 +149,9 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
         {
             return crd_schema::add_findings(context, findings);
         }
-        (["spec", "versions", "[]", rest @ ..], _, _) => version(context, rest, findings),
+        (["spec", "versions", "[]", rest @ ..], _, _) => {
+            return findings.extend(version(context, rest));
+        }
         _ => None,
     };
     findings.extend(finding);
@@ -193,18 +195,14 @@ fn conversion(context: &RuleContext<'_, '_>) -> Finding {
     found(if is_lost { &CONVERSION_REMOVED } else { &CONVERSION }, reason)
 }
 
-/// Returns the finding for an edit of a version.
-fn version(
-    context: &RuleContext<'_, '_>,
-    rest: &[&str],
-    findings: &mut Vec<Finding>,
-) -> Option<Finding> {
+/// Returns the findings for an edit of a version.
+fn version(context: &RuleContext<'_, '_>, rest: &[&str]) -> Vec<Finding> {
     let edit = context.edit;
-    let Some(step @ Step::Item(_)) = context.steps().get(2) else { return None };
+    let Some(step @ Step::Item(_)) = context.steps().get(2) else { return Vec::new() };
     let name = display_value(&Json::String(step.label()));
     let stored = || found(&STORAGE_MOVED, format!("storage version is now {name}"));
 
-    Some(match (rest, &edit.old, &edit.new) {
+    let finding = match (rest, &edit.old, &edit.new) {
         // The API server rejects a CRD without a version that is in its `status.storedVersions`.
         ([], Some(old), None) if is_true(old, &["storage"]) => {
             found(&STORED_REMOVED, format!("{name} was the storage version"))
@@ -218,9 +216,10 @@ fn version(
         }
         ([], None, Some(new)) => {
             let served = if is_true(new, &["served"]) { "" } else { ", not served" };
-            findings.push(found(&VERSION_ADDED, format!("new version {name}{served}")));
+            let mut findings = vec![found(&VERSION_ADDED, format!("new version {name}{served}"))];
             findings.extend(crd_schema::refused_defaults(new));
-            return is_true(new, &["storage"]).then(stored);
+            findings.extend(is_true(new, &["storage"]).then(stored));
+            return findings;
         }
         (["served"], Some(Json::Bool(true)), _) => {
             found(&NOT_SERVED, format!("{name} is no longer served"))
@@ -249,6 +248,7 @@ fn version(
         (["selectableFields"] | ["selectableFields", "[]"], Some(_), None) => {
             found(&SELECTABLE, context.change())
         }
-        _ => return None,
-    })
+        _ => return Vec::new(),
+    };
+    vec![finding]
 }
