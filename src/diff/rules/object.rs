@@ -153,7 +153,7 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
         (["apiVersion"], Some(old), Some(new)) => findings
             .push(found(&API_VERSION, format!("apiVersion: {} → {}", plain(old), plain(new)))),
         ([], ..) => {}
-        (shape, ..) => refused::add_findings(context, shape, findings),
+        _ => findings.extend(refused::findings(context)),
     }
 }
 

@@ -34,27 +34,24 @@ pub(crate) fn has_immutable_field(findings: &[&Finding]) -> bool {
     findings.iter().any(|finding| finding.rule.code == IMMUTABLE.code)
 }
 
-pub(super) fn add_findings(
-    context: &RuleContext<'_, '_>,
-    shape: &[&str],
-    findings: &mut Vec<Finding>,
-) {
-    let (Some(old), Some(new)) = (context.pair.old, context.pair.new) else { return };
+pub(super) fn findings(context: &RuleContext<'_, '_>) -> Vec<Finding> {
+    let (Some(old), Some(new)) = (context.pair.old, context.pair.new) else { return Vec::new() };
     let id = &context.pair.id;
     // Renamed objects and most hooks are recreated.
     if object::is_recreated(new) || context.pair.old_id.as_ref() != Some(id) {
-        return;
+        return Vec::new();
     }
 
-    let forward = immutable(&id.kind, old, new, shape);
+    let shape = context.shape();
+    let forward = immutable(&id.kind, old, new, &shape);
     // An upgrade that is refused already needs no warning about its rollback.
-    let back = immutable(&id.kind, new, old, shape).filter(|_| forward.is_none());
+    let back = immutable(&id.kind, new, old, &shape).filter(|_| forward.is_none());
     let stored = |old, new, of: &str| {
-        let field = stored_default(&id.kind, old, new, shape)?;
+        let field = stored_default(&id.kind, old, new, &shape)?;
         Some(format!("{field}: stored by the API server for the {of} chart, and rejected"))
     };
     let next = stored(old, new, "old").map(|reason| format!("{reason} with the new type"));
     let last = stored(new, old, "new").map(|reason| format!("{reason} with the old type"));
     let reasons = [(&IMMUTABLE, forward), (&DEFAULT, next), (&ROLLBACK, last), (&ROLLBACK, back)];
-    findings.extend(reasons.into_iter().filter_map(|(rule, reason)| Some(found(rule, reason?))));
+    reasons.into_iter().filter_map(|(rule, reason)| Some(found(rule, reason?))).collect()
 }
