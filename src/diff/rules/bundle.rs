@@ -65,7 +65,7 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
             findings.push(found(&chart::KUBE, context.change()));
         }
         (["relatedImages", "[]", "image"], Some(Json::String(old)), Some(Json::String(new))) => {
-            image::add_findings(&context.label(), old, new, Use::Operand, findings);
+            findings.extend(image::changed(&context.label(), old, new, Use::Operand));
         }
         (["relatedImages", "[]"], None, Some(new)) => {
             findings.push(image::added(&context.label(), text(new, &["image"])));

@@ -115,22 +115,16 @@ pub(crate) fn is_image(text: &str) -> bool {
         && (image.tag.is_some() || image.digest.is_some())
 }
 
-/// Adds the findings for a changed image. `place` begins the reasons: `container manager: image`.
-pub(super) fn add_findings(
-    place: &str,
-    old: &str,
-    new: &str,
-    usage: Use,
-    findings: &mut Vec<Finding>,
-) {
+/// Returns the findings for a changed image. `place` begins the reasons: `container manager: image`.
+pub(super) fn changed(place: &str, old: &str, new: &str, usage: Use) -> Vec<Finding> {
     let (before, after) = (parse(old), parse(new));
     let [moved, changed]: [&'static Rule; 2] = match usage {
         Use::Runs => [&REGISTRY, &IMAGE],
         Use::Operand => [&OPERAND_REGISTRY, &OPERAND_IMAGE],
     };
-    if usual(before.repository) != usual(after.repository) {
+    let mut findings = if usual(before.repository) != usual(after.repository) {
         let reason = format!("{place}: {} → {}", before.repository, after.repository);
-        findings.push(found(moved, reason));
+        vec![found(moved, reason)]
     } else {
         // Show the digests if only they differ.
         let same_tag = before.tag == after.tag;
@@ -140,8 +134,8 @@ pub(super) fn add_findings(
         };
         let reason = format!("{place}: {} → {}", part(&before), part(&after));
         let older = is_older(before.tag, after.tag);
-        findings.push(found(if older { &OLDER } else { changed }, reason));
-    }
+        vec![found(if older { &OLDER } else { changed }, reason)]
+    };
 
     // Operands are started by the operator, which may add the digest itself.
     if usage == Use::Runs && before.digest.is_some() && after.digest.is_none() {
@@ -150,6 +144,7 @@ pub(super) fn add_findings(
         let tag = after.tag.unwrap_or("no tag");
         findings.push(found(&UNPINNED, format!("{place}: {tag} instead of a fixed tag")));
     }
+    findings
 }
 
 /// Returns true if both tags are versions and the new one is earlier.
@@ -173,16 +168,15 @@ fn version(tag: &str) -> Option<[u64; 3]> {
     }
 }
 
-/// Adds the findings for a changed list of images by version, such as `4.1.0=quay.io/…` lines.
-/// Returns false for other values.
-pub(super) fn judge_versions(
-    place: &str,
-    old: &str,
-    new: &str,
-    findings: &mut Vec<Finding>,
-) -> bool {
-    let (Some(before), Some(after)) = (versions(old), versions(new)) else { return false };
+/// Returns the findings for a changed image of operands, or list of images by version, such as
+/// `4.1.0=quay.io/…` lines; `None` for other values.
+pub(super) fn changed_operands(place: &str, old: &str, new: &str) -> Option<Vec<Finding>> {
+    if is_image(old) && is_image(new) {
+        return Some(changed(place, old, new, Use::Operand));
+    }
+    let (before, after) = (versions(old)?, versions(new)?);
 
+    let mut findings = Vec::new();
     let gone: Vec<&str> = before
         .iter()
         .map(|(key, _)| *key)
@@ -198,7 +192,7 @@ pub(super) fn judge_versions(
         let place = format!("{place}[{key}]");
         match known {
             Some(old) if old != image => {
-                add_findings(&place, old, image, Use::Operand, findings);
+                findings.extend(changed(&place, old, image, Use::Operand));
             }
             None => findings.push(found(&OPERAND_IMAGE, format!("{place}: new image"))),
             _ => {}
@@ -210,7 +204,7 @@ pub(super) fn judge_versions(
         findings
             .push(found(&OPERAND_IMAGE, format!("{place}: {}", display_value(&Json::from(new)))));
     }
-    true
+    Some(findings)
 }
 
 /// Returns the images by version, if a value is a list of them.

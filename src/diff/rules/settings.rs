@@ -110,19 +110,16 @@ fn without_versions(value: &str) -> String {
     text + rest
 }
 
-/// Adds the findings for a changed list of arguments.
+/// Returns the findings for a changed list of arguments.
 pub(super) fn arguments(
     place: &str,
     [old, new]: [&[Json]; 2],
     [changed, tuned, order]: [&'static Rule; 3],
     delta: &str,
-    findings: &mut Vec<Finding>,
-) {
+) -> Vec<Finding> {
     let (before, after) = (Arguments::of(old), Arguments::of(new));
     if before.positional == after.positional && before.by_name() == after.by_name() {
-        let reason = format!("{place}: the same flags in another order or form");
-        findings.push(found(order, reason));
-        return;
+        return vec![found(order, format!("{place}: the same flags in another order or form"))];
     }
     let (gone, came) = (missing(&before.flags, &after.flags), missing(&after.flags, &before.flags));
 
@@ -132,21 +129,22 @@ pub(super) fn arguments(
     let images = came.iter().filter_map(|new| Some((*renewed.get(new.name.as_str())?, *new)));
     let images = images.filter(|(old, new)| is_image(&old.value) && is_image(&new.value));
     let pairs: Vec<(&Setting, &Setting)> = images.collect();
-    for (old, new) in &pairs {
+    let of_image = |(old, new): &(&Setting, &Setting)| {
         let place = format!("{place}[{}]", new.name);
-        image::add_findings(&place, &old.value, &new.value, Use::Operand, findings);
-    }
+        image::changed(&place, &old.value, &new.value, Use::Operand)
+    };
+    let mut findings: Vec<Finding> = pairs.iter().flat_map(of_image).collect();
 
     let images: HashSet<&str> = pairs.iter().map(|(_, new)| new.name.as_str()).collect();
     let [gone, came] = [gone, came].map(|settings| -> Vec<&Setting> {
         settings.into_iter().filter(|setting| !images.contains(setting.name.as_str())).collect()
     });
     let same = before.positional == after.positional && gone.is_empty() && came.is_empty();
-    if same && !pairs.is_empty() {
-        return;
+    if !same || pairs.is_empty() {
+        let is_tuned = before.positional == after.positional && !same && is_tuning(gone, came);
+        findings.push(found(if is_tuned { tuned } else { changed }, format!("{place}: {delta}")));
     }
-    let is_tuned = before.positional == after.positional && !same && is_tuning(gone, came);
-    findings.push(found(if is_tuned { tuned } else { changed }, format!("{place}: {delta}")));
+    findings
 }
 
 /// Arguments as flags and the rest, whose order counts.

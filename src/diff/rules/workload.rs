@@ -110,20 +110,15 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
             Some(found(&CONTAINER_REMOVED, format!("{label}: removed images {}", images(old))))
         }
         (["containers" | "initContainers", "[]", rest @ ..], ..) => {
-            return container(context, rest, &label, findings);
+            return findings.extend(container(context, rest, &label));
         }
         _ => None,
     };
     findings.extend(finding);
 }
 
-/// Adds the findings for an edit inside of a container.
-fn container(
-    context: &RuleContext<'_, '_>,
-    rest: &[&str],
-    label: &str,
-    findings: &mut Vec<Finding>,
-) {
+/// Returns the findings for an edit inside of a container.
+fn container(context: &RuleContext<'_, '_>, rest: &[&str], label: &str) -> Vec<Finding> {
     let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
     let list = |value: Option<&Json>| value.cloned().unwrap_or(Json::Array(Vec::new()));
     let with_image = |container: &Json| {
@@ -138,7 +133,7 @@ fn container(
             Some(found(&CONTAINER_REMOVED, format!("{label} removed with {}", with_image(old))))
         }
         (["image"], Some(Json::String(old)), Some(Json::String(new))) => {
-            return image::add_findings(label, old, new, Use::Runs, findings);
+            return image::changed(label, old, new, Use::Runs);
         }
         (["command"], ..) => {
             Some(found(&COMMAND, format!("{label}: {}", delta(&list(old), &list(new)))))
@@ -147,19 +142,13 @@ fn container(
             let rules = [&ARGS, &ARGS_TUNED, &object::ORDER];
             let delta = delta(&list(old), &list(new));
             let sides = [items(old, &[]), items(new, &[])];
-            return settings::arguments(label, sides, rules, &delta, findings);
+            return settings::arguments(label, sides, rules, &delta);
         }
 
         // Operators start their operands from images in variables.
-        (["env", "[]", "value"], Some(Json::String(old)), Some(Json::String(new)))
-            if is_image(old) && is_image(new) =>
-        {
-            return image::add_findings(label, old, new, Use::Operand, findings);
-        }
-        (["env", "[]", "value"], Some(Json::String(old)), Some(Json::String(new)))
-            if image::judge_versions(label, old, new, findings) =>
-        {
-            None
+        (["env", "[]", "value"], Some(Json::String(old)), Some(Json::String(new))) => {
+            let operands = image::changed_operands(label, old, new);
+            return operands.unwrap_or_else(|| variable(context, label).into_iter().collect());
         }
         (["env", "[]"], None, Some(new)) if is_image(text(new, &["value"])) => {
             Some(image::added(label, text(new, &["value"])))
@@ -179,7 +168,7 @@ fn container(
         }
         _ => None,
     };
-    findings.extend(finding);
+    finding.into_iter().collect()
 }
 
 /// Returns true if the container with the edit has the same image on both sides.
