@@ -27,7 +27,7 @@ macro_rules! step_kinds {
             }
 
             /// Returns the instruction, in one sentence.
-            fn title(self) -> &'static str {
+            pub fn title(self) -> &'static str {
                 match self { $(StepKind::$kind => $title),* }
             }
         }
@@ -73,16 +73,6 @@ impl Step {
     /// Creates a step of items that are not findings, without commands.
     fn new(kind: StepKind, items: Vec<String>) -> Self {
         Step { kind, items, findings: Vec::new(), commands: Vec::new() }
-    }
-
-    /// Returns the stable identifier of the kind of step.
-    pub fn id(&self) -> &'static str {
-        self.kind.id()
-    }
-
-    /// Returns the instruction, in one sentence.
-    pub fn title(&self) -> &'static str {
-        self.kind.title()
     }
 }
 

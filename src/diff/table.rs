@@ -408,14 +408,18 @@ fn a_report_does_not_contradict_itself() {
             }
             let plain = said.replace("<code>", "`").replace("</code>", "`").replace('\\', "");
             for step in &set.plan {
-                assert!(plain.contains(step.title()), "{title}: {}: {plain}", step.title());
+                assert!(
+                    plain.contains(step.kind.title()),
+                    "{title}: {}: {plain}",
+                    step.kind.title()
+                );
             }
         }
     }
 }
 
 fn step<'s>(set: &'s ChangeSet, id: &str) -> Option<&'s super::plan::Step> {
-    set.plan.iter().find(|step| step.id() == id)
+    set.plan.iter().find(|step| step.kind.id() == id)
 }
 
 #[test]

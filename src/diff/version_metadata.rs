@@ -90,7 +90,7 @@ mod tests {
         let kinds: Vec<&str> = set.version_only.iter().map(|id| id.kind.as_str()).collect();
         assert_eq!(kinds, ["CustomResourceDefinition", "Service"]);
         assert_eq!(set.unchanged, 0);
-        let upgrade = set.plan.iter().find(|step| step.id() == "upgrade").expect("a step");
+        let upgrade = set.plan.iter().find(|step| step.kind.id() == "upgrade").expect("a step");
         let [objects, labels] = &upgrade.items[..] else { panic!("{upgrade:?}") };
         assert_eq!(objects, "0 created, 1 changed, 0 deleted");
         assert_eq!(labels, "labels or annotations of 2 objects follow the version");

@@ -226,7 +226,7 @@ fn all_renderers_say_the_same() {
         }
         for step in &set.plan {
             for report in [&text, &brief, &markdown, &page] {
-                assert!(said(report, step.title()), "{name}: {}", step.title());
+                assert!(said(report, step.kind.title()), "{name}: {}", step.kind.title());
             }
         }
         assert_eq!(document["plan"].as_array().expect("a plan").len(), set.plan.len());
@@ -905,7 +905,7 @@ fn facts(set: &ChangeSet) -> String {
     }
     text.push_str("\nplan\n");
     for step in &set.plan {
-        let _ = writeln!(text, "  {} × {}", step.id(), step.items.len());
+        let _ = writeln!(text, "  {} × {}", step.kind.id(), step.items.len());
     }
     text
 }

@@ -267,7 +267,7 @@ fn plan(set: &ChangeSet, prefix: &str, page: &mut String) {
 
     page.push_str("<section class=\"plan\">\n<h2>Plan</h2>\n<ol>\n");
     for step in &set.plan {
-        let _ = writeln!(page, "<li><b>{}</b>\n<ul>", with_code(step.title()));
+        let _ = writeln!(page, "<li><b>{}</b>\n<ul>", with_code(step.kind.title()));
         let item = |(position, item): (usize, &String)| match step.findings.get(position) {
             Some(index) => {
                 format!(

@@ -41,8 +41,8 @@ pub fn document(set: &ChangeSet) -> Json {
             "changes": ignored.changes,
         })).collect::<Vec<_>>(),
         "plan": set.plan.iter().map(|step| json!({
-            "id": step.id(),
-            "title": step.title(),
+            "id": step.kind.id(),
+            "title": step.kind.title(),
             "items": step.items,
             "commands": step.commands,
         })).collect::<Vec<_>>(),

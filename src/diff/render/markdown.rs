@@ -307,7 +307,7 @@ fn plan(steps: &[Step], most: usize) -> String {
     }
     let mut text = "## Plan\n\n".to_owned();
     for (number, step) in steps.iter().enumerate() {
-        let _ = writeln!(text, "{}. **{}**", number + 1, step.title());
+        let _ = writeln!(text, "{}. **{}**", number + 1, step.kind.title());
         for item in step.items.iter().take(most) {
             let _ = writeln!(text, "   - {}", sentence(&shortened(item, ITEM)));
         }

@@ -408,9 +408,9 @@ impl Writer {
         for (number, step) in set.plan.iter().enumerate() {
             let first = format!("{}.", number + 1);
             match self.paragraph(step, summary) {
-                Some(text) => self.words(2, &first, &format!("{}: {text}", step.title()), ""),
+                Some(text) => self.words(2, &first, &format!("{}: {text}", step.kind.title()), ""),
                 None => {
-                    self.words(2, &first, step.title(), "");
+                    self.words(2, &first, step.kind.title(), "");
                     self.items(step);
                 }
             }
@@ -442,7 +442,7 @@ impl Writer {
             more => format!("; {more} more (-v shows all)"),
         };
         let text = format!("{}{more}", shown.join("; "));
-        (step.title().chars().count() + text.chars().count() <= STEP).then_some(text)
+        (step.kind.title().chars().count() + text.chars().count() <= STEP).then_some(text)
     }
 
     /// Writes the items of a step as a list.
