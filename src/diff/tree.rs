@@ -22,16 +22,8 @@ pub struct Edit {
 }
 
 impl Edit {
-    fn changed(path: &Path, old: &Json, new: &Json) -> Self {
-        Edit { path: path.clone(), old: Some(old.clone()), new: Some(new.clone()), index: None }
-    }
-
-    fn removed(path: &Path, old: &Json) -> Self {
-        Edit { path: path.clone(), old: Some(old.clone()), new: None, index: None }
-    }
-
-    fn added(path: &Path, new: &Json, index: Option<usize>) -> Self {
-        Edit { path: path.clone(), old: None, new: Some(new.clone()), index }
+    fn of(path: &Path, old: Option<&Json>, new: Option<&Json>) -> Self {
+        Edit { path: path.clone(), old: old.cloned(), new: new.cloned(), index: None }
     }
 }
 
@@ -49,7 +41,7 @@ fn walk(old: &Json, new: &Json, path: &mut Path, found: &mut Vec<Edit>) {
                 path.0.push(Step::Key(key.clone()));
                 match after.get(key) {
                     Some(new) => walk(old, new, path, found),
-                    None => found.push(Edit::removed(path, old)),
+                    None => found.push(Edit::of(path, Some(old), None)),
                 }
 
                 path.0.pop();
@@ -57,7 +49,7 @@ fn walk(old: &Json, new: &Json, path: &mut Path, found: &mut Vec<Edit>) {
             // After the removals, so that a renamed key reads as removed, then added.
             for (key, new) in after.iter().filter(|(key, _)| !before.contains_key(*key)) {
                 path.0.push(Step::Key(key.clone()));
-                found.push(Edit::added(path, new, None));
+                found.push(Edit::of(path, None, Some(new)));
                 path.0.pop();
             }
         }
@@ -71,7 +63,7 @@ fn walk(old: &Json, new: &Json, path: &mut Path, found: &mut Vec<Edit>) {
             // whole.
             let maps = |items: &[Json]| items.iter().all(Json::is_object);
             if !maps(before) || !maps(after) {
-                found.push(Edit::changed(path, old, new));
+                found.push(Edit::of(path, Some(old), Some(new)));
             } else if let Some(fields) = merge_key(path.last_key(), before, after) {
                 walk_items(before, after, fields, path, found);
             } else if before.len() == after.len() {
@@ -81,11 +73,11 @@ fn walk(old: &Json, new: &Json, path: &mut Path, found: &mut Vec<Edit>) {
                     path.0.pop();
                 }
             } else {
-                found.push(Edit::changed(path, old, new));
+                found.push(Edit::of(path, Some(old), Some(new)));
             }
         }
         _ if old == new => {}
-        _ => found.push(Edit::changed(path, old, new)),
+        _ => found.push(Edit::of(path, Some(old), Some(new))),
     }
 }
 
@@ -113,14 +105,14 @@ fn walk_items(
                 kept.push(*index);
                 walk(old, new, path, found);
             }
-            None => found.push(Edit::removed(path, old)),
+            None => found.push(Edit::of(path, Some(old), None)),
         }
         path.0.pop();
     }
     for (index, (name, new)) in new_names.iter().zip(after).enumerate() {
         if !old_index.contains_key(name) {
             path.0.push(Step::Item(name.clone()));
-            found.push(Edit::added(path, new, Some(index)));
+            found.push(Edit { index: Some(index), ..Edit::of(path, None, Some(new)) });
             path.0.pop();
         }
     }
