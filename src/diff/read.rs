@@ -99,3 +99,9 @@ pub(super) fn account(spec: &Json) -> &str {
 pub(super) fn is_custom_kind(id: &Identity) -> bool {
     !ir::may_be_built_in_group(&id.group)
 }
+
+/// Returns a name without punctuation and in lower case, which is the same for `--log-level`,
+/// `LOG_LEVEL` and `logLevel`.
+pub(super) fn letters(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase()
+}

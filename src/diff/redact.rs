@@ -5,6 +5,7 @@
 //! embedded in another object), by their name (a key, an env var, a flag), and in text by
 //! `name=secret`, `name: secret` and `scheme://user:secret@host`. Schemas of CRDs contain no secrets.
 
+use super::read::letters;
 use super::{CHART_KIND, Side};
 use regex::{Captures, Regex};
 use serde_json::{Map, Value as Json};
@@ -339,10 +340,8 @@ fn looks_secret(name: &str) -> bool {
         if last.bytes().all(|b| !b.is_ascii_lowercase()) { last } else { &last[at..] }
     });
     let last = last.to_lowercase();
-    let name: String =
-        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     // Tokenizers of models are not tokens.
-    let name = name.replace("tokeniz", "");
+    let name = letters(name).replace("tokeniz", "");
     // Where a secret is, and what is said about it, is none: `passwordFile`, `tokenTTL`.
     let place = PLACES.iter().any(|end| name.ends_with(end));
     let secret = name.ends_with("secret") && !NAMING.iter().any(|word| name.contains(word));

@@ -7,7 +7,7 @@ use super::image::{self, Use, is_image};
 use super::{RuleContext, found, listed, rules};
 use crate::ir::Release;
 use crate::path::Step;
-use crate::read::{at, entries};
+use crate::read::{at, entries, letters};
 use crate::yaml;
 use crate::{Finding, Rule, tree};
 use serde_json::{Value as Json, json};
@@ -51,8 +51,7 @@ impl Setting {
     /// Returns true if it sets the level or format of logs, in any spelling: `--zap-log-level`,
     /// `LOG_LEVEL`, `logLevel`.
     fn is_log(&self) -> bool {
-        let letters = self.name.chars().filter(char::is_ascii_alphanumeric);
-        let name = letters.collect::<String>().to_ascii_lowercase();
+        let name = letters(&self.name);
         // `-v` is the verbosity of klog.
         name == "v" || LOGS.iter().any(|end| name.ends_with(end))
     }

@@ -7,7 +7,7 @@ use super::judgement::Judgement;
 use super::{found, listed, rules};
 use crate::Finding;
 use crate::identity::Pair;
-use crate::read::{at, items, keys, pod_template, text, texts};
+use crate::read::{at, items, keys, letters, pod_template, text, texts};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -75,10 +75,7 @@ fn watched(pod: &Json, release: &str) -> Option<Watched> {
     let annotation = at(pod, &["metadata", "annotations", "olm.targetNamespaces"]);
     let annotation = annotation.and_then(Json::as_str);
 
-    let is_name = |name: &str| {
-        let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-        NAMES.iter().any(|end| name.to_lowercase().ends_with(end))
-    };
+    let is_name = |name: &str| NAMES.iter().any(|end| letters(name).ends_with(end));
 
     // Init containers have ended when an operator watches anything.
     for container in items(pod, &["spec", "containers"]) {

@@ -7,7 +7,8 @@ use super::{
 use crate::identity::Pairs;
 use crate::ir::{PodReference, pod_references, quantity};
 use crate::read::{
-    account, at, containers, entries, is_custom_kind, items, keys, pod_spec, pod_template, text,
+    account, at, containers, entries, is_custom_kind, items, keys, letters, pod_spec, pod_template,
+    text,
 };
 use crate::rules::rbac::EffectivePermissions;
 use crate::rules::settings::{Arguments, Setting, of_line};
@@ -291,8 +292,7 @@ pub(in crate::rules) fn elects_leader(side: &Side, namespace: &str, spec: &Json)
 fn turns_election_on(setting: &Setting) -> bool {
     // Operators have `--leader-elect`, `--enable-leader-election` and variables such as
     // LEADER_ELECTION_ENABLED, with prefixes of their own.
-    let letters = setting.name.chars().filter(char::is_ascii_alphanumeric);
-    let name = letters.collect::<String>().to_lowercase();
+    let name = letters(&setting.name);
     let is_name =
         ["leaderelect", "leaderelection", "enableleaderelection", "leaderelectionenabled"]
             .iter()
