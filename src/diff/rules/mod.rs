@@ -47,7 +47,7 @@ use super::harm::Harm;
 use super::identity::{Pair, Pairs, Renamed};
 use super::path::{Path, Step};
 use super::plan::StepKind;
-use super::read::{self, account, keys, pod_spec, pod_template, text};
+use super::read::{self, account, items, keys, pod_spec, pod_template, text};
 use super::tree::Edit;
 use super::{CHART_KIND, Class, Finding, Identity, Side};
 use crate::diag::{Code, Explanation};
@@ -55,6 +55,7 @@ use judgement::Judgement;
 use lookup::Lookup;
 use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashSet};
+use std::hash::Hash;
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -392,10 +393,15 @@ fn found(rule: &'static Rule, reason: impl Into<String>) -> Finding {
     Finding { rule, reason: reason.into() }
 }
 
-/// Returns the values of `list` that are not in `other`.
+/// Returns the items of `list` that are not in `other`.
+fn missing<'s, T: Eq + Hash>(list: &'s [T], other: &[T]) -> Vec<&'s T> {
+    let other: HashSet<&T> = other.iter().collect();
+    list.iter().filter(|item| !other.contains(item)).collect()
+}
+
+/// Returns the values of `list` that are not in `other`; a value that is no list has none.
 fn not_in<'j>(list: &'j Json, other: &Json) -> Vec<&'j Json> {
-    let other: HashSet<&Json> = other.as_array().into_iter().flatten().collect();
-    list.as_array().into_iter().flatten().filter(|value| !other.contains(value)).collect()
+    missing(items(list, &[]), items(other, &[]))
 }
 
 /// Returns a value for a sentence: in backticks, truncated, strings without quotes.

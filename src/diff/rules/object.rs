@@ -1,13 +1,12 @@
 //! Rules for objects of every kind.
 
 use super::fields::{self, plain};
-use super::{RuleContext, display_value, found, listed, refused, rules};
+use super::{RuleContext, display_value, found, listed, missing, refused, rules};
 use crate::ir::Identity;
 use crate::path::Step;
 use crate::read::{at, is_custom_kind, text};
 use crate::{Finding, Rule, is_description};
 use serde_json::Value as Json;
-use std::collections::HashSet;
 
 rules! {
     /// Object removed that other objects still reference.
@@ -302,12 +301,6 @@ pub(super) fn is_recreated(object: &Json) -> bool {
             .is_none_or(|policy| policy.contains("before-hook-creation"))
 }
 
-/// Returns true if `list` contains all `items`.
-fn has_all(list: &[Json], items: &[Json]) -> bool {
-    let list: HashSet<&Json> = list.iter().collect();
-    items.iter().all(|item| list.contains(item))
-}
-
 /// Returns the finding for an edit without other findings.
 pub(super) fn fallback(context: &RuleContext<'_, '_>) -> Finding {
     let shape = context.shape();
@@ -315,15 +308,17 @@ pub(super) fn fallback(context: &RuleContext<'_, '_>) -> Finding {
     match (&edit.old, &edit.new) {
         (None, Some(_)) if shape.is_empty() => return found(&ADDED, "new object"),
         (Some(_), None) if shape.is_empty() => return found(&REMOVED, "object removed"),
-        (Some(Json::Array(old)), Some(Json::Array(new)))
-            if old.len() == new.len() && has_all(new, old) =>
-        {
-            return found(&ORDER, format!("{}: same items in another order", context.label()));
-        }
         _ => {}
     }
 
-    if matches!(context.steps().last(), Some(Step::Order(_))) {
+    let is_reordered = match (&edit.old, &edit.new) {
+        _ if matches!(context.steps().last(), Some(Step::Order(_))) => true,
+        (Some(Json::Array(old)), Some(Json::Array(new))) => {
+            old.len() == new.len() && missing(old, new).is_empty()
+        }
+        _ => false,
+    };
+    if is_reordered {
         return found(&ORDER, format!("{}: same items in another order", context.label()));
     }
     // Elsewhere `description` may be a field with a meaning.

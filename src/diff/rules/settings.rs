@@ -4,7 +4,7 @@
 
 use super::fields::plain;
 use super::image::{self, Use, is_image};
-use super::{RuleContext, found, listed, rules};
+use super::{RuleContext, found, listed, missing, rules};
 use crate::ir::Release;
 use crate::path::Step;
 use crate::read::{at, entries, letters};
@@ -12,7 +12,6 @@ use crate::yaml;
 use crate::{Finding, Rule, tree};
 use serde_json::{Value as Json, json};
 use std::collections::{HashMap, HashSet};
-use std::hash::Hash;
 
 rules! {
     /// Content of a ConfigMap or Secret changed.
@@ -184,12 +183,6 @@ impl Arguments {
 
 fn plain_text(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// Returns the settings or lines that another list does not have.
-fn missing<'s, T: Eq + Hash>(list: &'s [T], other: &[T]) -> Vec<&'s T> {
-    let other: HashSet<&T> = other.iter().collect();
-    list.iter().filter(|item| !other.contains(item)).collect()
 }
 
 /// Returns true if an added, removed or changed environment variable is no setting of the program:
