@@ -187,37 +187,33 @@ const TOKEN: &str = "automountServiceAccountToken";
 static OF_CONTAINERS: &[Privilege] = &[
     (&PRIVILEGED, "privileged", "is privileged", false, is_on),
     (&PRIVILEGED, GAIN, "may gain privileges (allowPrivilegeEscalation)", false, is_not_off),
-    (&PRIVILEGED, "runAsUser", "may run as root", false, |context, _| {
-        context.user() == Some(0) && !context.is_not_root()
+    (&PRIVILEGED, "runAsUser", "may run as root", false, |fields, _| {
+        fields.user() == Some(0) && !fields.is_not_root()
     }),
     // Without both, the image's USER decides, which is root unless it says otherwise.
-    (&PRIVILEGED, "runAsNonRoot", "may run as root", false, |context, _| {
-        context.user().is_none() && !context.is_not_root()
+    (&PRIVILEGED, "runAsNonRoot", "may run as root", false, |fields, _| {
+        fields.user().is_none() && !fields.is_not_root()
     }),
-    (&HARDENING, READ_ONLY, "may write to its root file system", true, |context, field| {
-        !is_on(context, field)
+    (&HARDENING, READ_ONLY, "may write to its root file system", true, |fields, field| {
+        !is_on(fields, field)
     }),
-    (&HARDENING, "seccompProfile", "has no seccomp profile", true, |context, _| {
-        let profile = at(context.either("seccompProfile"), &["type"]);
+    (&HARDENING, "seccompProfile", "has no seccomp profile", true, |fields, _| {
+        let profile = at(fields.either("seccompProfile"), &["type"]);
         profile.is_none_or(|kind| kind == "Unconfined")
     }),
     // Without the field, the runtime has a profile.
-    (&HARDENING, "appArmorProfile", "has no AppArmor profile", false, |context, _| {
-        text(context.either("appArmorProfile"), &["type"]) == "Unconfined"
+    (&HARDENING, "appArmorProfile", "has no AppArmor profile", false, |fields, _| {
+        text(fields.either("appArmorProfile"), &["type"]) == "Unconfined"
     }),
-    (&HARDENING, "procMount", "sees an unmasked /proc", false, |context, _| {
-        text(context.own, &["procMount"]) == "Unmasked"
+    (&HARDENING, "procMount", "sees an unmasked /proc", false, |fields, _| {
+        text(fields.own, &["procMount"]) == "Unmasked"
     }),
-    (&HOST, "windowsOptions", "is a process of its Windows node", false, |context, _| {
-        is_true(context.either("windowsOptions"), &["hostProcess"])
+    (&HOST, "windowsOptions", "is a process of its Windows node", false, |fields, _| {
+        is_true(fields.either("windowsOptions"), &["hostProcess"])
     }),
-    (
-        &NOT_ROOT,
-        "runAsNonRoot",
-        "must not run as root, and has no runAsUser",
-        true,
-        |context, _| context.user().is_none() && context.is_not_root(),
-    ),
+    (&NOT_ROOT, "runAsNonRoot", "must not run as root, and has no runAsUser", true, |fields, _| {
+        fields.user().is_none() && fields.is_not_root()
+    }),
 ];
 
 const GAIN: &str = "allowPrivilegeEscalation";
