@@ -167,25 +167,22 @@ fn role<'a>(context: &RuleContext<'_, 'a>, findings: &mut Vec<Finding>) {
     let (before, after) = (part(&context.old), part(&context.new));
     let Some(access) = &context.access else { return };
     let Access { held, holds, before: holders, .. } = access;
-    let gained: Vec<&Grant<'_>> = after.iter().filter(|grant| !held.cover(grant)).collect();
+    let is_gained = |grant: &&Grant<'_>| {
+        let lacks = |(holder, scope): &(Holder, Scope<'_>)| {
+            !context.sides.before.has(*holder, *scope, grant)
+        };
+        !held.cover(grant) && (holders.is_empty() || holders.iter().any(lacks))
+    };
+    let gained: Vec<&Grant<'_>> = after.iter().filter(is_gained).collect();
     // Covered by all rules of the role, not only by the one that was edited: rules are often
     // regrouped.
     let lost: Vec<&Grant<'_>> = before.iter().filter(|grant| !holds.cover(grant)).collect();
 
-    let mut has_gains = false;
-    if context.pair.new.is_some() {
-        let is_gained = |grant: &&&Grant<'_>| {
-            let lacks = |(holder, scope): &(Holder, Scope<'_>)| {
-                !context.sides.before.has(*holder, *scope, grant)
-            };
-            holders.is_empty() || holders.iter().any(lacks)
-        };
-        let gained: Vec<&Grant<'_>> = gained.iter().filter(is_gained).copied().collect();
-        // A new role without subjects grants nothing.
-        if !(gained.is_empty() || context.pair.old.is_none() && holders.is_empty()) {
-            has_gains = true;
-            findings.extend(gains(context.sides, access, &gained));
-        }
+    // A new role without subjects grants nothing.
+    let is_unused = context.pair.old.is_none() && holders.is_empty();
+    let has_gains = !gained.is_empty() && !is_unused;
+    if has_gains {
+        findings.extend(gains(context.sides, access, &gained));
     }
     if !lost.is_empty() {
         findings.push(losses(context, access, &lost));
