@@ -86,18 +86,18 @@ impl<'s> Group<'s> {
             _ => format!("in {} {noun}", objects.len()),
         };
 
-        let schemas: Vec<&SchemaField> =
-            self.places.iter().filter_map(|place| place.schema.as_ref()).collect();
-        if schemas.len() < self.places.len() {
+        if !self.is_schema() {
             let places = self.places.len();
             return match places > objects.len() {
                 true => format!("{places} changes {within}"),
                 false => within,
             };
         }
-        let places = self.places.iter().zip(&schemas);
-        let fields: IndexSet<(&Identity, &str)> =
-            places.map(|(place, schema)| (&place.object.id, schema.field.as_str())).collect();
+        let fields = self.places.iter().filter_map(|place| {
+            let schema = place.schema.as_ref()?;
+            Some((&place.object.id, schema.field.as_str()))
+        });
+        let fields: IndexSet<(&Identity, &str)> = fields.collect();
         let distinct: IndexSet<&str> = fields.iter().map(|(_, field)| *field).collect();
         if distinct.len() > 1 { format!("{} fields {within}", fields.len()) } else { within }
     }
