@@ -4,9 +4,9 @@
 use super::path::Path;
 use super::{
     Change, ChangeSet, Class, Finding, Identity, ObjectChange, Rule, is_description, rules, side,
+    summary,
 };
-use indexmap::IndexMap;
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use std::cmp::Reverse;
 
 /// A field of a CRD's schema.
@@ -40,6 +40,10 @@ pub struct Group<'s> {
     pub reason: &'s str,
     /// All places, in the order of the change set; never empty.
     pub places: Vec<Place<'s>>,
+    /// The number in reports: the groups that matter most come first, then the others in their order.
+    pub number: usize,
+    /// True if the group is one of those that matter most, which the first screen shows.
+    pub is_important: bool,
 }
 
 impl<'s> Group<'s> {
@@ -159,6 +163,8 @@ pub fn groups(set: &ChangeSet) -> Vec<Group<'_>> {
                 rule: finding.rule,
                 reason: &finding.reason,
                 places: Vec::new(),
+                number: 0,
+                is_important: false,
             });
             group.places.push(Place { object, change, finding, schema: schema.clone() });
         }
@@ -179,7 +185,19 @@ pub fn groups(set: &ChangeSet) -> Vec<Group<'_>> {
         let size = Reverse(group.size());
         (group.class(), group.rule.rank(), size, group.reason)
     });
+    number(&mut groups);
     groups
+}
+
+/// Numbers groups: first the most important ones, then the others.
+fn number(groups: &mut [Group<'_>]) {
+    let first = summary::most_important(groups);
+    for (number, index) in (1..).zip(&first) {
+        groups[*index].number = number;
+        groups[*index].is_important = true;
+    }
+    let rest = groups.iter_mut().filter(|group| !group.is_important);
+    rest.zip(first.len() + 1..).for_each(|(group, number)| group.number = number);
 }
 
 fn schema_field(object: &ObjectChange, path: &Path) -> Option<SchemaField> {

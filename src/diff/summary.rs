@@ -24,32 +24,22 @@ pub struct Summary<'s> {
     pub verdict: String,
     /// All groups, the worst first.
     pub groups: Vec<Group<'s>>,
-    /// Indices in `groups` of the findings that matter most.
-    pub most_important: Vec<usize>,
-    /// The number of each group in reports: the ones that matter most come first, then the others in
-    /// their order.
-    pub numbers: Vec<usize>,
 }
 
 impl<'s> Summary<'s> {
     /// Summarizes a change set.
     pub fn of(set: &'s ChangeSet) -> Self {
         let groups = groups(set);
-        let most_important = most_important(&groups);
-        let class = set.class();
         let counts =
             Class::ALL.map(|class| groups.iter().filter(|group| group.class() == class).count());
-        let numbers = numbers(groups.len(), &most_important);
-        let verdict = String::new();
-        let mut summary = Summary { class, counts, verdict, groups, most_important, numbers };
+        let mut summary = Summary { class: set.class(), counts, verdict: String::new(), groups };
         summary.verdict = summary.verdict(set);
         summary
     }
 
     /// Returns the number of distinct findings of a class.
     pub fn count(&self, class: Class) -> usize {
-        let counts = Class::ALL.into_iter().zip(self.counts);
-        counts.filter(|(other, _)| *other == class).map(|(_, count)| count).sum()
+        self.counts[class as usize]
     }
 
     /// Returns the advice about the upgrade, with its reason.
@@ -62,7 +52,7 @@ impl<'s> Summary<'s> {
             return format!("no differences in {} objects{relabelled}", set.unchanged);
         };
         let mut harms: Vec<Harm> =
-            self.of_class(class).filter_map(|(_, group)| group.rule.harm).collect();
+            self.of_class(class).filter_map(|group| group.rule.harm).collect();
         harms.sort_unstable();
         // In the order of harm, each once.
         let consequences: IndexSet<&str> = harms.into_iter().map(Harm::consequence).collect();
@@ -84,27 +74,26 @@ impl<'s> Summary<'s> {
     }
 
     /// Returns the findings that matter most, with their index in `groups`.
-    pub fn top(&self) -> impl Iterator<Item = (usize, &Group<'s>)> {
-        self.most_important.iter().filter_map(|index| Some((*index, self.groups.get(*index)?)))
+    pub fn top(&self) -> Vec<(usize, &Group<'s>)> {
+        let groups = self.groups.iter().enumerate();
+        let mut top: Vec<_> = groups.filter(|(_, group)| group.is_important).collect();
+        top.sort_by_key(|(_, group)| group.number);
+        top
     }
 
-    /// Returns the groups of a class, with their index in `groups`.
-    pub fn of_class(&self, class: Class) -> impl Iterator<Item = (usize, &Group<'s>)> {
-        self.groups.iter().enumerate().filter(move |(_, group)| group.class() == class)
+    /// Returns the groups of a class.
+    pub fn of_class(&self, class: Class) -> impl Iterator<Item = &Group<'s>> {
+        self.groups.iter().filter(move |group| group.class() == class)
     }
 
     /// Returns the number of further groups with the same rule as a finding that matters most,
     /// which are not among them.
-    pub fn more_like(&self, index: usize) -> usize {
-        let Some(group) = self.groups.get(index) else { return 0 };
-        let first = self.top().find(|(_, other)| other.rule.code == group.rule.code);
-        if first.is_none_or(|(first, _)| first != index) {
-            return 0;
-        }
-        let same = |(other, candidate): &(usize, &Group<'_>)| {
-            candidate.rule.code == group.rule.code && !self.most_important.contains(other)
-        };
-        self.groups.iter().enumerate().filter(same).count()
+    pub fn more_like(&self, group: &Group<'_>) -> usize {
+        let of_rule = || self.groups.iter().filter(|other| other.rule.code == group.rule.code);
+        let (top, more): (Vec<_>, Vec<_>) = of_rule().partition(|other| other.is_important);
+        // Counted at the first of them.
+        let is_first = top.iter().map(|other| other.number).min() == Some(group.number);
+        if is_first { more.len() } else { 0 }
     }
 }
 
@@ -123,19 +112,9 @@ pub(super) fn rounds(groups: &[Group<'_>]) -> Vec<(usize, usize)> {
     rounds
 }
 
-/// Returns the number of each of `count` groups, of which the first ones come first.
-fn numbers(count: usize, first: &[usize]) -> Vec<usize> {
-    let rest = (0..count).filter(|index| !first.contains(index));
-    let mut order: Vec<(usize, usize)> = first.iter().copied().chain(rest).zip(1..).collect();
-    // Back to the order of groups: the first screen is numbered first, wherever its findings are in
-    // it.
-    order.sort_unstable();
-    order.into_iter().map(|(_, number)| number).collect()
-}
-
 /// Returns the findings that matter most: those about the upgrade as a whole, then of every rule one,
 /// before any has a second one.
-fn most_important(groups: &[Group<'_>]) -> Vec<usize> {
+pub(super) fn most_important(groups: &[Group<'_>]) -> Vec<usize> {
     // Groups are sorted by class, informational ones last.
     let serious = groups.iter().take_while(|group| group.class() != Class::Info).count();
     let is_first = |index: &usize| groups.get(*index).is_some_and(Group::is_of_upgrade);
@@ -177,15 +156,15 @@ mod tests {
             &Options::default(),
         );
         let summary = Summary::of(&set);
-        let codes: Vec<&str> = summary.top().map(|(_, group)| group.rule.code).collect();
+        let codes: Vec<&str> = summary.top().iter().map(|(_, group)| group.rule.code).collect();
         assert_eq!(codes.len(), 5);
         assert!(codes.contains(&"crd-enum-narrowed"), "{codes:?}");
         assert_eq!(codes.first(), Some(&"crd-property-removed"));
-        assert_eq!(summary.more_like(0), 5);
+        assert_eq!(summary.more_like(&summary.groups[0]), 5);
         // The five are numbered first: two of the ten are among them.
-        let first: Vec<usize> = summary.top().map(|(index, _)| summary.numbers[index]).collect();
+        let first: Vec<usize> = summary.top().iter().map(|(_, group)| group.number).collect();
         assert_eq!(first, [1, 2, 3, 4, 5]);
-        let mut numbers = summary.numbers.clone();
+        let mut numbers: Vec<usize> = summary.groups.iter().map(|group| group.number).collect();
         numbers.sort_unstable();
         assert_eq!(numbers, (1..=summary.groups.len()).collect::<Vec<_>>());
         assert_eq!(

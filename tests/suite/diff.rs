@@ -215,8 +215,10 @@ fn all_renderers_say_the_same() {
         for report in [&text, &brief, &markdown, &page] {
             let mut last = 0;
             let verdict = summary.verdict.rsplit(": ").next().expect("a sentence");
-            let top =
-                summary.top().map(|(_, group)| group.reason.split('`').next_back().expect("text"));
+            let top = summary
+                .top()
+                .into_iter()
+                .map(|(_, group)| group.reason.split('`').next_back().expect("text"));
             for part in std::iter::once(verdict).chain(top) {
                 let part = visible(part.get(..40).unwrap_or(part));
                 let found =
@@ -245,7 +247,7 @@ fn what_is_no_upgrade_is_said_first() {
     ] {
         let set = compare(old, new);
         let (summary, groups) = (Summary::of(&set), group::groups(&set));
-        let first = summary.top().next().expect("a finding").1;
+        let first = summary.top().first().expect("a finding").1;
         assert_eq!((first.rule.code, first.class()), (code, class));
         assert!(set.class() <= Some(class));
         let style = text::Style { colour: false, width: 100_000, full: false, cut: true };

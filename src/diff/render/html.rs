@@ -101,11 +101,12 @@ pub(super) fn chart(
 }
 
 fn most_important(summary: &Summary<'_>, prefix: &str, page: &mut String) {
-    if summary.most_important.is_empty() {
+    let top = summary.top();
+    if top.is_empty() {
         return;
     }
     page.push_str("<section class=\"top\">\n<h2>What matters most</h2>\n<ol>\n");
-    for (index, group) in summary.top() {
+    for (index, group) in top {
         let class = group.class().as_str();
         let _ = writeln!(
             page,
@@ -114,7 +115,7 @@ fn most_important(summary: &Summary<'_>, prefix: &str, page: &mut String) {
             group.rule.code,
             with_code(group.reason),
             with_code(&group.extent()),
-            text(&more_like(summary, index, group)),
+            text(&more_like(summary, group)),
             index + 1,
         );
     }

@@ -3,15 +3,15 @@
 
 use crate::diag::listed;
 use crate::group::Group;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// One line of a report, for one or more findings of the same rule.
 #[derive(Clone, Debug)]
 pub(super) struct Line<'s> {
     /// The reason, with the fields of all findings.
     pub(super) reason: String,
-    /// The positions of the findings among those that were joined; ascending.
-    pub(super) members: Vec<usize>,
+    /// The numbers of the findings.
+    pub(super) numbers: Vec<usize>,
     /// The findings as one, for their places and their extent.
     pub(super) group: Group<'s>,
 }
@@ -34,10 +34,10 @@ pub(super) fn joined<'s>(alike: &[&Group<'s>], most: usize) -> Vec<Line<'s>> {
         }
     }
 
-    let mut taken = vec![false; alike.len()];
+    let mut taken = HashSet::new();
     let mut lines = Vec::new();
     for (index, (group, own)) in alike.iter().zip(&words).enumerate() {
-        if taken.get(index).is_none_or(|taken| *taken) {
+        if taken.contains(&index) {
             continue;
         }
         // Of several fields in a reason, the one in which most findings differ.
@@ -45,12 +45,9 @@ pub(super) fn joined<'s>(alike: &[&Group<'s>], most: usize) -> Vec<Line<'s>> {
         // Each list of sharers is used once: afterwards all of them are in a line.
         let sharers = shared.and_then(|frame| sharing.get_mut(&frame)).map(std::mem::take);
         let mut members = sharers.unwrap_or_default();
-        members.retain(|other| taken.get(*other) == Some(&false));
-        if members.is_empty() {
+        members.retain(|member| taken.insert(*member));
+        if taken.insert(index) {
             members.push(index);
-        }
-        for member in &members {
-            taken.iter_mut().skip(*member).take(1).for_each(|taken| *taken = true);
         }
 
         let reason = match shared {
@@ -63,10 +60,12 @@ pub(super) fn joined<'s>(alike: &[&Group<'s>], most: usize) -> Vec<Line<'s>> {
             }
             _ => group.reason.to_owned(),
         };
-        let places = members.iter().filter_map(|member| alike.get(*member));
-        let places = places.flat_map(|group| group.places.iter().cloned()).collect();
-        let group = Group { rule: group.rule, reason: group.reason, places };
-        lines.push(Line { reason, members, group });
+        let mut group = Group::clone(group);
+        for member in &members[1..] {
+            group.places.extend(alike[*member].places.iter().cloned());
+        }
+        let numbers = members.iter().map(|member| alike[*member].number).collect();
+        lines.push(Line { reason, numbers, group });
     }
     lines
 }
@@ -118,10 +117,16 @@ mod tests {
         };
         let set = compare(map("1"), map("2"), &Options::default());
         let rule = groups(&set)[0].rule;
-        let groups: Vec<Group<'_>> =
-            reasons.iter().map(|reason| Group { rule, reason, places: Vec::new() }).collect();
+        let group = |(number, reason)| Group {
+            rule,
+            reason,
+            places: Vec::new(),
+            number,
+            is_important: false,
+        };
+        let groups: Vec<Group<'_>> = reasons.iter().copied().enumerate().map(group).collect();
         let lines = joined(&groups.iter().collect::<Vec<_>>(), most);
-        lines.into_iter().map(|line| (line.reason, line.members)).collect()
+        lines.into_iter().map(|line| (line.reason, line.numbers)).collect()
     }
 
     #[test]

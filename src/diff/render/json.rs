@@ -21,8 +21,6 @@ pub fn document(set: &ChangeSet) -> Json {
         .iter()
         .map(|class| (class.as_str().to_owned(), json!(summary.count(*class))))
         .collect();
-    let findings = summary.groups.iter().enumerate();
-    let important = |index: usize| summary.most_important.contains(&index);
 
     json!({
         "format": FORMAT,
@@ -30,7 +28,7 @@ pub fn document(set: &ChangeSet) -> Json {
         "new": set.new,
         "values": set.values,
         "verdict": summary.verdict,
-        "findings": findings.map(|(index, found)| group(found, important(index))).collect::<Vec<_>>(),
+        "findings": summary.groups.iter().map(group).collect::<Vec<_>>(),
         "counts": counts,
         "unchanged": set.unchanged,
         "version_only": set.version_only.iter().map(identity).collect::<Vec<_>>(),
@@ -49,7 +47,7 @@ pub fn document(set: &ChangeSet) -> Json {
     })
 }
 
-fn group(group: &Group<'_>, is_important: bool) -> Json {
+fn group(group: &Group<'_>) -> Json {
     json!({
         "code": group.rule.code,
         "class": group.class().as_str(),
@@ -57,7 +55,7 @@ fn group(group: &Group<'_>, is_important: bool) -> Json {
         "extent": group.extent(),
         "places": group.places.len(),
         "objects": group.by_object().iter().map(|(object, _)| identity(&object.id)).collect::<Vec<_>>(),
-        "important": is_important,
+        "important": group.is_important,
     })
 }
 

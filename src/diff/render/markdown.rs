@@ -118,12 +118,13 @@ pub fn first_screen(set: &ChangeSet, summary: &Summary<'_>) -> String {
     let _ = writeln!(text, "**{class}**: {}.\n", sentence(rest));
     let _ = writeln!(text, "{}.\n", totals(set, summary));
     text.push_str(&ignored(set));
-    for (number, (index, group)) in summary.top().enumerate() {
-        let finding = format!("{}{}", headline(group), more_like(summary, index, group));
-        let (class, code) = (group.class().as_str(), group.rule.code);
-        let _ = writeln!(text, "{}. **{class}** `{code}`: {}", number + 1, cut_sentence(&finding));
+    let top = summary.top();
+    for (_, group) in &top {
+        let finding = format!("{}{}", headline(group), more_like(summary, group));
+        let (number, class, code) = (group.number, group.class().as_str(), group.rule.code);
+        let _ = writeln!(text, "{number}. **{class}** `{code}`: {}", cut_sentence(&finding));
     }
-    if !summary.most_important.is_empty() {
+    if !top.is_empty() {
         text.push('\n');
     }
     text

@@ -220,8 +220,8 @@ pub(super) fn headline(group: &Group<'_>) -> String {
 }
 
 /// Returns the note on further findings of the same rule: `; 5 more crd-enum-narrowed`.
-pub(super) fn more_like(summary: &Summary<'_>, index: usize, group: &Group<'_>) -> String {
-    match summary.more_like(index) {
+pub(super) fn more_like(summary: &Summary<'_>, group: &Group<'_>) -> String {
+    match summary.more_like(group) {
         0 => String::new(),
         more => format!("; {more} more {}", group.rule.code),
     }

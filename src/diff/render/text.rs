@@ -160,24 +160,22 @@ impl Writer {
 
     /// Writes the findings that matter most. They are complete, unless the details follow.
     fn most_important(&mut self, summary: &Summary<'_>) {
-        if summary.most_important.is_empty() {
+        let top = summary.top();
+        if top.is_empty() {
             return;
         }
         self.heading("what matters most", BOLD);
-        let top: Vec<(usize, &Group<'_>)> = summary.top().collect();
-        for (position, (index, group)) in top.iter().enumerate() {
+        for (position, (_, group)) in top.iter().enumerate() {
             let (class, rule) = (group.class(), group.rule);
-            let first = format!("{}. {}[{}]:", position + 1, class.as_str(), rule.code);
-            let more = more_like(summary, *index, group);
-            let extent = group.extent();
+            let first = format!("{}. {}[{}]:", group.number, class.as_str(), rule.code);
+            let (extent, more) = (group.extent(), more_like(summary, group));
+            let room = if self.style.full { HEADLINE } else { usize::MAX };
+            let reason = cut(group.reason, room.saturating_sub(extent.chars().count()));
+            self.words(2, &first, &format!("{reason} ({extent}){more}"), colour_of(class));
             if self.style.full {
-                let room = HEADLINE.saturating_sub(extent.chars().count());
-                let text = format!("{} ({extent}){more}", cut(group.reason, room));
-                self.words(2, &first, &text, colour_of(class));
                 continue;
             }
 
-            self.words(2, &first, &format!("{} ({extent}){more}", group.reason), colour_of(class));
             self.places(group);
             // What to do is the same for all findings of a rule, so it is written after the last one.
             let next = top.get(position + 1).map(|(_, next)| next.rule.code);
@@ -196,35 +194,29 @@ impl Writer {
 
     /// Writes the findings of a class by rule: all, or the ones that are not written above.
     fn class(&mut self, summary: &Summary<'_>, class: Class) {
-        let is_above = |index: usize| !self.style.full && summary.most_important.contains(&index);
-        let (above, groups): (Vec<_>, Vec<_>) =
-            summary.of_class(class).partition(|(index, _)| is_above(*index));
+        let is_above = |group: &&Group<'_>| !self.style.full && group.is_important;
+        let (above, groups): (Vec<_>, Vec<_>) = summary.of_class(class).partition(is_above);
         if groups.is_empty() {
             return;
         }
         let heading = counted(class, summary.count(class), above.len());
         self.heading(&heading, &format!("{BOLD};{}", colour_of(class)));
 
-        for alike in groups.chunk_by(|(_, one), (_, other)| one.rule.code == other.rule.code) {
-            let numbers: Vec<usize> = alike
-                .iter()
-                .map(|(index, _)| summary.numbers.get(*index).copied().unwrap_or_default())
-                .collect();
-            let alike: Vec<&Group<'_>> = alike.iter().map(|(_, group)| *group).collect();
+        for alike in groups.chunk_by(|one, other| one.rule.code == other.rule.code) {
             if self.style.full {
-                for (number, group) in numbers.iter().zip(&alike) {
-                    let first = format!("{number}. {}:", group.rule.code);
+                for group in alike {
+                    let first = format!("{}. {}:", group.number, group.rule.code);
                     self.words(2, &first, &headline(group), colour_of(class));
-                    self.all_places(group, *number);
+                    self.all_places(group);
                 }
             } else {
-                self.alike(&alike, &numbers, colour_of(class));
+                self.alike(alike, colour_of(class));
             }
 
             // Written above if a finding of the rule is there.
-            let first = alike.first().filter(|group| {
-                self.style.full || !summary.top().any(|(_, top)| top.rule.code == group.rule.code)
-            });
+            let is_above = |code| summary.top().iter().any(|(_, top)| top.rule.code == code);
+            let first = alike.first();
+            let first = first.filter(|group| self.style.full || !is_above(group.rule.code));
             if let Some(group) = first {
                 self.todo(group);
             }
@@ -232,45 +224,41 @@ impl Writer {
     }
 
     /// Writes findings of one rule, several in a line where they differ in a field only.
-    fn alike(&mut self, alike: &[&Group<'_>], numbers: &[usize], colour: &str) {
+    fn alike(&mut self, alike: &[&Group<'_>], colour: &str) {
         let is_schema = alike.iter().all(|group| group.is_schema());
         let lines = joined(alike, if is_schema { FIELDS } else { OBJECTS });
         let most = if is_schema { ALIKE } else { ALIKE_ELSEWHERE };
         let most = if lines.len() > most + 1 { most } else { lines.len() };
         let (shown, omitted) = lines.split_at(most);
-        let numbers = |members: &[usize]| {
-            let numbers = members.iter().filter_map(|member| numbers.get(*member).copied());
-            ranges(numbers.collect())
-        };
         for line in shown {
-            let first = format!("{}. {}:", numbers(&line.members), line.group.rule.code);
+            let first = format!("{}. {}:", ranges(line.numbers.clone()), line.group.rule.code);
             let extent = line.group.extent();
             self.words(2, &first, &format!("{} ({extent})", line.reason), colour);
             // A line of several findings names their fields.
-            if line.members.len() == 1 {
+            if line.numbers.len() == 1 {
                 self.places(&line.group);
             }
         }
 
         let omitted: Vec<usize> =
-            omitted.iter().flat_map(|line| line.members.iter().copied()).collect();
+            omitted.iter().flat_map(|line| line.numbers.iter().copied()).collect();
         if let Some(group) = alike.first().filter(|_| !omitted.is_empty()) {
             let (count, code) = (omitted.len(), group.rule.code);
-            let text = format!("… and {count} more {code} ({}; -v shows all)", numbers(&omitted));
+            let text = format!("… and {count} more {code} ({}; -v shows all)", ranges(omitted));
             self.line(4, &text, DIM);
         }
     }
 
     /// Writes all places of a finding. Values are written once, with the first finding of a change: a
     /// list of arguments is one change, and may have a finding for each argument.
-    fn all_places(&mut self, group: &Group<'_>, number: usize) {
+    fn all_places(&mut self, group: &Group<'_>) {
         for (object, places) in group.by_object() {
             self.words(4, "", &title(object), BOLD);
             for place in places {
                 let path = place.change.path.to_string();
                 self.line(4, &middle(&path, self.room(4)), DIM);
-                match *self.shown.entry(place.change).or_insert(number) {
-                    first if first == number => self.values(place.change),
+                match *self.shown.entry(place.change).or_insert(group.number) {
+                    first if first == group.number => self.values(place.change),
                     first => self.line(4, &format!("values: with {first}"), DIM),
                 }
             }
@@ -323,8 +311,7 @@ impl Writer {
             self.class(summary, Class::Info);
             return;
         }
-        let groups: Vec<&Group<'_>> =
-            summary.of_class(Class::Info).map(|(_, group)| group).collect();
+        let groups: Vec<&Group<'_>> = summary.of_class(Class::Info).collect();
         if groups.is_empty() {
             return;
         }
@@ -428,8 +415,9 @@ impl Writer {
             return None;
         }
         if !step.findings.is_empty() {
-            let number = |index: &usize| summary.numbers.get(*index).copied();
-            let numbers: Vec<usize> = step.findings.iter().filter_map(number).collect();
+            let group = |index: &usize| summary.groups.get(*index);
+            let groups = step.findings.iter().filter_map(group);
+            let numbers: Vec<usize> = groups.map(|group| group.number).collect();
             let noun = plural("finding", numbers.len());
             return Some(format!("{noun} {}", ranges(numbers)));
         }
