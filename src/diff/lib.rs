@@ -296,10 +296,14 @@ pub fn compare(mut old: Side, mut new: Side, options: &Options) -> ChangeSet {
     let of_upgrade = rules::subject::findings(&old, &new);
     let of_upgrade = of_upgrade.into_iter().map(|finding| (Path::default(), finding)).collect();
     let upgrade = side::upgrade();
-    for (id, judged) in sides.affected(&edited).into_iter().chain([(&upgrade, of_upgrade)]) {
-        let change =
-            |(path, finding)| Change { path, old: None, new: None, findings: vec![finding] };
-        let changes = judged.into_iter().map(change).collect();
+    for (id, judged) in sides.affected(&edited).chain([(&upgrade, &of_upgrade)]) {
+        let change = |(path, finding): &(Path, Finding)| Change {
+            path: path.clone(),
+            old: None,
+            new: None,
+            findings: vec![finding.clone()],
+        };
+        let changes = judged.iter().map(change).collect();
         objects.push(ObjectChange { id: id.clone(), action: Action::Affected, changes });
     }
 

@@ -107,22 +107,21 @@ pub(super) use pods::elects_leader;
 pub(super) struct Fault {
     /// The object with the fault.
     id: Identity,
-    rule: &'static Rule,
-    /// The fault, without the object.
-    reason: String,
+    /// The rule, and the fault without the object.
+    finding: Finding,
     /// The field that is wrong.
-    path: Vec<Step>,
+    path: Path,
 }
 
 impl Fault {
     fn new(id: &Identity, rule: &'static Rule, reason: String, path: Vec<Step>) -> Self {
-        Fault { id: id.clone(), rule, reason, path }
+        Fault { id: id.clone(), finding: found(rule, reason), path: Path(path) }
     }
 }
 
-/// The new faults by object.
+/// The findings on new faults with their paths, by object.
 #[derive(Default)]
-pub(super) struct Faults(BTreeMap<Identity, Vec<Fault>>);
+pub(super) struct Faults(pub(super) BTreeMap<Identity, Vec<Judged>>);
 
 impl Faults {
     /// Returns the faults that the new side has and the old one does not have.
@@ -136,57 +135,48 @@ impl Faults {
         let renamed = pairs.renamed();
         let known: BTreeSet<(Identity, &str, String)> = of(old, before)
             .into_iter()
-            .map(|fault| {
-                let id = renamed.get(&fault.id).map_or(fault.id, |id| (*id).clone());
-                (id, fault.rule.code, fault.reason)
+            .map(|Fault { id, finding, .. }| {
+                let id = renamed.get(&id).map_or(id, |id| (*id).clone());
+                (id, finding.rule.code, finding.reason)
             })
             .collect();
         let existed: BTreeSet<&Identity> =
             old.objects.keys().chain(renamed.values().copied()).collect();
 
         let mut faults = Faults::default();
-        for mut fault in
-            of(new, after).into_iter().chain(pods::lost_apis(new, pairs, before, after))
-        {
-            if known.contains(&(fault.id.clone(), fault.rule.code, fault.reason.clone())) {
+        let lost_apis = pods::lost_apis(new, pairs, before, after);
+        for Fault { id, mut finding, path } in of(new, after).into_iter().chain(lost_apis) {
+            if known.contains(&(id.clone(), finding.rule.code, finding.reason.clone())) {
                 continue;
             }
             // A Service that was there before had pods, because the fault is new.
-            if fault.rule == &SELECTS_NONE && existed.contains(&fault.id) {
-                fault.rule = &NO_PODS;
+            if finding.rule == &SELECTS_NONE && existed.contains(&id) {
+                finding.rule = &NO_PODS;
             }
-            faults.0.entry(fault.id.clone()).or_default().push(fault);
+            faults.0.entry(id).or_default().push((path, finding));
         }
         faults
     }
 
-    /// Returns the findings about an object, with their paths.
-    pub(super) fn of(&self, id: &Identity) -> impl Iterator<Item = (&[Step], Finding)> {
-        let faults = self.0.get(id).into_iter().flatten();
-        faults.map(|fault| (fault.path.as_slice(), found(fault.rule, fault.reason.clone())))
-    }
-
-    /// Returns the objects other than these, with their findings.
-    pub(super) fn elsewhere(&self, edited: &BTreeSet<&Identity>) -> Vec<(&Identity, Vec<Judged>)> {
-        let judged = |(path, finding): (&[Step], Finding)| (Path(path.to_vec()), finding);
-        let ids = self.0.keys().filter(|id| !edited.contains(id));
-        ids.map(|id| (id, self.of(id).map(judged).collect())).collect()
+    /// Returns the findings about an object.
+    pub(super) fn of(&self, id: &Identity) -> &[Judged] {
+        self.0.get(id).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
 /// Returns the faults of a side.
 fn of(side: &Side, permissions: &EffectivePermissions<'_>) -> Vec<Fault> {
     let pods = pods::Pod::all(side);
-    let mut faults = Vec::new();
-    pods::add_faults(side, &pods, permissions, &mut faults);
-    services::add_faults(side, &pods, &mut faults);
-    controlled(side, &mut faults);
+    let mut faults = pods::faults(side, &pods, permissions);
+    faults.extend(services::faults(side, &pods));
+    faults.extend(controlled(side));
     faults
 }
 
-/// Adds the fields that a controller sets.
-fn controlled(side: &Side, faults: &mut Vec<Fault>) {
+/// Returns the fields that a controller sets.
+fn controlled(side: &Side) -> Vec<Fault> {
     let targets = Targets::of(side.objects.values());
+    let mut faults = Vec::new();
     for (id, object) in &side.objects {
         for (field, place) in targets.controlled(object) {
             let reason =
@@ -195,4 +185,5 @@ fn controlled(side: &Side, faults: &mut Vec<Fault>) {
             faults.push(Fault::new(id, &CONTROLLED, reason, keys(path)));
         }
     }
+    faults
 }

@@ -256,8 +256,11 @@ impl<'a> Sides<'a> {
 
     /// Returns the objects with new faults and without edits of their own: the cause is in another
     /// object.
-    pub(super) fn affected(&self, edited: &BTreeSet<&Identity>) -> Vec<(&Identity, Vec<Judged>)> {
-        self.faults.elsewhere(edited)
+    pub(super) fn affected(
+        &self,
+        edited: &BTreeSet<&Identity>,
+    ) -> impl Iterator<Item = (&Identity, &Vec<Judged>)> {
+        self.faults.0.iter().filter(|(id, _)| !edited.contains(id))
     }
 
     /// Returns true if no side defines the kind, and the old side has no object of it.
@@ -277,7 +280,7 @@ impl<'a> Sides<'a> {
             watch::add_findings(pair, release, &mut judgement);
         }
         for (path, finding) in self.faults.of(&pair.id) {
-            judgement.add(path, finding);
+            judgement.add(path.steps(), finding.clone());
         }
         judgement.finish(|edit| object::fallback(&RuleContext { edit, of: &of }))
     }

@@ -80,25 +80,26 @@ fn collect_numbers(container: &Json, numbers: &mut HashSet<String>) {
     }
 }
 
-/// Adds the faults of all pods of a side.
-pub(super) fn add_faults(
+/// Returns the faults of all pods of a side.
+pub(super) fn faults(
     side: &Side,
     pods: &[Pod<'_>],
     permissions: &EffectivePermissions<'_>,
-    faults: &mut Vec<Fault>,
-) {
+) -> Vec<Fault> {
     let mentioned = Mentioned::of(side, pods);
+    let mut faults = Vec::new();
     for pod in pods {
-        references(side, pod, &mentioned, faults);
-        labels(side, pod, faults);
-        token(side, pod, permissions, faults);
-        leases(side, pod, permissions, faults);
+        references(side, pod, &mentioned, &mut faults);
+        faults.extend(labels(side, pod));
+        faults.extend(token(side, pod, permissions));
+        faults.extend(leases(side, pod, permissions));
         for container in containers(pod.spec) {
-            probes(pod, container, faults);
-            user(pod, container, faults);
-            resources(pod, container, faults);
+            probes(pod, container, &mut faults);
+            faults.extend(user(pod, container));
+            faults.extend(resources(pod, container));
         }
     }
+    faults
 }
 
 /// Words in custom resources, in arguments and in environment variables. A Secret or ConfigMap whose
@@ -199,33 +200,29 @@ fn references(side: &Side, pod: &Pod<'_>, mentioned: &Mentioned<'_>, faults: &mu
     }
 }
 
-/// Adds the fault of a selector that does not match the labels of its pods.
-fn labels(side: &Side, pod: &Pod<'_>, faults: &mut Vec<Fault>) {
+/// Returns the faults of a selector that does not match the labels of its pods.
+fn labels(side: &Side, pod: &Pod<'_>) -> Vec<Fault> {
     if !["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"].contains(&pod.id.kind.as_str()) {
-        return;
+        return Vec::new();
     }
     let labels = entries(side.objects.get(pod.id), &["spec", "selector", "matchLabels"]);
     let missing = labels.filter(|(key, value)| at(pod.labels, &[key]) != Some(value));
-    for (key, value) in missing {
+    let fault = |(key, value): (&String, &Json)| {
         let value = value.as_str().unwrap_or_default();
         let text = format!("spec.selector: pods have no label {key}={value}");
-        faults.push(Fault::new(pod.id, &LABELS, text, keys(&["spec"])));
-    }
+        Fault::new(pod.id, &LABELS, text, keys(&["spec"]))
+    };
+    missing.map(fault).collect()
 }
 
-/// Adds the fault of pods that need the API and have no token.
-fn token(
-    side: &Side,
-    pod: &Pod<'_>,
-    permissions: &EffectivePermissions<'_>,
-    faults: &mut Vec<Fault>,
-) {
+/// Returns the fault of pods that need the API and have no token.
+fn token(side: &Side, pod: &Pod<'_>, permissions: &EffectivePermissions<'_>) -> Option<Fault> {
     // The setting of the pod wins over that of its ServiceAccount.
     let mounts = |object: &Json| object.get("automountServiceAccountToken").and_then(Json::as_bool);
     let account = Identity::new("ServiceAccount", "", &pod.id.namespace, account(pod.spec));
     let of_account = || side.objects.get(&account).and_then(mounts);
     if mounts(pod.spec).or_else(of_account) != Some(false) {
-        return;
+        return None;
     }
 
     // A projected volume is another way to get a token.
@@ -234,21 +231,15 @@ fn token(
     let projected = sources.any(|source| source.get("serviceAccountToken").is_some());
 
     // A ServiceAccount without permissions is no sign that the pod calls the API.
-    if !projected && permissions.holder(&account_subject(pod.id, pod.spec)).is_some() {
-        let text = "automountServiceAccountToken: false, but the ServiceAccount has permissions";
-        faults.push(pod.fault(&TOKEN, text, "automountServiceAccountToken"));
-    }
+    let is_granted = permissions.holder(&account_subject(pod.id, pod.spec)).is_some();
+    let text = "automountServiceAccountToken: false, but the ServiceAccount has permissions";
+    (!projected && is_granted).then(|| pod.fault(&TOKEN, text, "automountServiceAccountToken"))
 }
 
-/// Adds the fault of leader election without permission for Leases.
-fn leases(
-    side: &Side,
-    pod: &Pod<'_>,
-    permissions: &EffectivePermissions<'_>,
-    faults: &mut Vec<Fault>,
-) {
+/// Returns the fault of leader election without permission for Leases.
+fn leases(side: &Side, pod: &Pod<'_>, permissions: &EffectivePermissions<'_>) -> Option<Fault> {
     if !elects_leader(side, &pod.id.namespace, pod.spec) {
-        return;
+        return None;
     }
     let holder = permissions.holder(&account_subject(pod.id, pod.spec));
     // Older programs use ConfigMaps as locks.
@@ -257,10 +248,8 @@ fn leases(
         .any(|(group, resource)| {
             ["update", "patch"].iter().any(|verb| permissions.may(holder, group, resource, verb))
         });
-    if !allowed {
-        let text = "leader election is on, but the ServiceAccount may not update Leases";
-        faults.push(pod.fault(&LEASE, text, "serviceAccountName"));
-    }
+    let text = "leader election is on, but the ServiceAccount may not update Leases";
+    (!allowed).then(|| pod.fault(&LEASE, text, "serviceAccountName"))
 }
 
 /// Returns true if an argument, an environment variable or a mounted ConfigMap of a pod turns leader
@@ -327,32 +316,29 @@ fn probes(pod: &Pod<'_>, container: &Json, faults: &mut Vec<Fault>) {
     }
 }
 
-/// Adds the fault of a container that runs as root and must not.
-fn user(pod: &Pod<'_>, container: &Json, faults: &mut Vec<Fault>) {
+/// Returns the fault of a container that runs as root and must not.
+fn user(pod: &Pod<'_>, container: &Json) -> Option<Fault> {
     let of = |field: &str| {
         let own = at(container, &["securityContext", field]);
         own.or_else(|| at(pod.spec, &["securityContext", field]))
     };
-    if of("runAsNonRoot") == Some(&Json::Bool(true))
-        && of("runAsUser").and_then(Json::as_i64) == Some(0)
-    {
-        let name = text(container, &["name"]);
-        let text = format!("container {name}: runAsUser 0 with runAsNonRoot");
-        faults.push(pod.fault(&ROOT, text, "containers"));
-    }
+    let is_root = of("runAsUser").and_then(Json::as_i64) == Some(0);
+    let must_not = of("runAsNonRoot") == Some(&Json::Bool(true));
+    let name = text(container, &["name"]);
+    let text = format!("container {name}: runAsUser 0 with runAsNonRoot");
+    (is_root && must_not).then(|| pod.fault(&ROOT, text, "containers"))
 }
 
-/// Adds the faults of requests above their limits.
-fn resources(pod: &Pod<'_>, container: &Json, faults: &mut Vec<Fault>) {
-    for (resource, limit) in entries(container, &["resources", "limits"]) {
-        let Some(request) = at(container, &["resources", "requests", resource]) else { continue };
-        if quantity(request).zip(quantity(limit)).is_some_and(|(request, limit)| request > limit) {
-            let name = text(container, &["name"]);
-            let text =
-                format!("container {name}: {resource}: request {request} above limit {limit}");
-            faults.push(pod.fault(&ABOVE_LIMIT, text, "containers"));
-        }
-    }
+/// Returns the faults of requests above their limits.
+fn resources(pod: &Pod<'_>, container: &Json) -> Vec<Fault> {
+    let fault = |(resource, limit): (&String, &Json)| {
+        let request = at(container, &["resources", "requests", resource])?;
+        let is_above = quantity(request)? > quantity(limit)?;
+        let name = text(container, &["name"]);
+        let text = format!("container {name}: {resource}: request {request} above limit {limit}");
+        is_above.then(|| pod.fault(&ABOVE_LIMIT, text, "containers"))
+    };
+    entries(container, &["resources", "limits"]).filter_map(fault).collect()
 }
 
 /// Returns the faults of workloads that could list custom resources of the chart and no longer can.

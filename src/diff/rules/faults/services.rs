@@ -7,32 +7,33 @@ use crate::{Identity, Side};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 
-/// Adds the faults of all Services of a side, and of the webhooks, conversions and APIs behind
+/// Returns the faults of all Services of a side, and of the webhooks, conversions and APIs behind
 /// them.
-pub(super) fn add_faults(side: &Side, pods: &[Pod<'_>], faults: &mut Vec<Fault>) {
+pub(super) fn faults(side: &Side, pods: &[Pod<'_>]) -> Vec<Fault> {
     let index = PodsByLabel::of(pods);
-
+    let mut faults = Vec::new();
     for (id, object) in &side.objects {
         match id.kind.as_str() {
-            "Service" => service(id, object, &index, faults),
+            "Service" => service(id, object, &index, &mut faults),
             "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
                 for webhook in items(object, &["webhooks"]) {
                     let what = format!("webhook {}", text(webhook, &["name"]));
                     let service = at(webhook, &["clientConfig", "service"]);
-                    backend(side, id, &what, service, faults);
+                    faults.extend(backend(side, id, &what, service));
                 }
             }
             "CustomResourceDefinition" => {
-                let service =
-                    at(object, &["spec", "conversion", "webhook", "clientConfig", "service"]);
-                backend(side, id, "conversion webhook", service, faults);
+                let client = &["spec", "conversion", "webhook", "clientConfig", "service"];
+                faults.extend(backend(side, id, "conversion webhook", at(object, client)));
             }
             "APIService" => {
-                backend(side, id, "aggregated API", at(object, &["spec", "service"]), faults)
+                let service = at(object, &["spec", "service"]);
+                faults.extend(backend(side, id, "aggregated API", service));
             }
             _ => {}
         }
     }
+    faults
 }
 
 /// Pods by one of their labels, so that thousands of Services do not look at all pods each.
@@ -104,34 +105,25 @@ fn service(id: &Identity, service: &Json, index: &PodsByLabel<'_, '_>, faults: &
     }
 }
 
-/// Adds the fault of a Service that the API server calls and that is missing, or has not the port.
-fn backend(
-    side: &Side,
-    id: &Identity,
-    what: &str,
-    service: Option<&Json>,
-    faults: &mut Vec<Fault>,
-) {
-    let Some(service) = service else { return };
+/// Returns the fault of a Service that the API server calls and that is missing, or has not the port.
+fn backend(side: &Side, id: &Identity, what: &str, service: Option<&Json>) -> Option<Fault> {
+    let service = service?;
     let (name, namespace) = (text(service, &["name"]), text(service, &["namespace"]));
     // Services of other namespaces are not part of the chart.
     let namespace = if namespace == side.namespace { "" } else { namespace };
     let known = side.objects.get(&Identity::new("Service", "", namespace, name));
     // 443 is the default in webhooks, conversions and APIServices.
     let port = service.get("port").and_then(Json::as_i64).unwrap_or(443);
+    let has_port = |service: &Json| {
+        let mut ports = items(service, &["spec", "ports"]).iter();
+        ports.any(|own| own.get("port").and_then(Json::as_i64) == Some(port))
+    };
     let reason = match known {
         None if namespace.is_empty() => {
             format!("{what}: Service {name} is not part of the chart")
         }
-        None => return,
-        Some(known) => {
-            let ports = items(known, &["spec", "ports"]).iter();
-            let mut numbers = ports.filter_map(|port| port.get("port")?.as_i64());
-            if numbers.any(|number| number == port) {
-                return;
-            }
-            format!("{what}: Service {name} has no port {port}")
-        }
+        Some(known) if !has_port(known) => format!("{what}: Service {name} has no port {port}"),
+        _ => return None,
     };
-    faults.push(Fault::new(id, &BACKEND, reason, Vec::new()));
+    Some(Fault::new(id, &BACKEND, reason, Vec::new()))
 }
