@@ -206,7 +206,7 @@ fn narrowed(context: &RuleContext<'_, '_>, path: &str, keyword: &str, findings: 
             (&VALUE_NARROWED, format!("`{path}`: unknown keys are rejected now"))
         }
         ("enum", Some(old)) => {
-            let gone = not_in(old, new.unwrap_or(&Json::Null));
+            let gone = not_in(old, new);
             (&VALUE_NARROWED, format!("`{path}`: {} no longer allowed", quoted(gone)))
         }
         ("enum", None) => {

@@ -113,7 +113,6 @@ rules! {
 
 pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let edit = context.edit;
-    let null = &Json::Null;
     let finding = match (context.shape().as_slice(), &edit.old, &edit.new) {
         ([], Some(old), None) => Some(found(&REMOVED, removed(context, old))),
         ([], None, Some(new)) => {
@@ -129,7 +128,7 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
             Some(found(&NAMES, context.change()))
         }
         (["spec", "names", "shortNames"], Some(old), new) => {
-            let gone = not_in(old, new.as_ref().unwrap_or(null));
+            let gone = not_in(old, new.as_ref());
             findings.extend(gone.into_iter().map(|name| {
                 found(&SHORT_NAME, format!("spec.names.shortNames[{}]: removed", plain(name)))
             }));

@@ -286,9 +286,7 @@ fn number(value: Option<&Json>) -> Option<f64> {
 /// Returns the items of a list, or the entries of a map, that another one does not have.
 fn missing(list: Option<&Json>, other: Option<&Json>) -> Option<String> {
     let missing: Vec<String> = match list? {
-        list @ Json::Array(_) => {
-            super::not_in(list, other.unwrap_or(&Json::Null)).into_iter().map(plain).collect()
-        }
+        list @ Json::Array(_) => super::not_in(list, other).into_iter().map(plain).collect(),
         Json::Object(map) => map
             .iter()
             .filter(|(key, value)| at(other, &[key]) != Some(value))

@@ -403,7 +403,10 @@ fn missing<'s, T: Eq + Hash>(list: &'s [T], other: &[T]) -> Vec<&'s T> {
 }
 
 /// Returns the values of `list` that are not in `other`; a value that is no list has none.
-fn not_in<'j>(list: &'j Json, other: &Json) -> Vec<&'j Json> {
+fn not_in<'j, 'o>(
+    list: impl Into<Option<&'j Json>>,
+    other: impl Into<Option<&'o Json>>,
+) -> Vec<&'j Json> {
     missing(items(list, &[]), items(other, &[]))
 }
 

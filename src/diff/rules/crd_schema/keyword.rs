@@ -225,8 +225,7 @@ impl KeywordChange<'_> {
 
     fn of_required(&self) -> Finding {
         let field = self.field;
-        let empty = Json::Array(Vec::new());
-        let came = not_in(self.new.unwrap_or(&empty), self.old.unwrap_or(&empty));
+        let came = not_in(self.new, self.old);
 
         // The API server applies defaults before it validates, so an object without the field is
         // accepted.
