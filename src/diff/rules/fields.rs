@@ -155,7 +155,7 @@ impl<'j> ComparedPart<'j> {
         for keys in self.paths(field) {
             let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
             let value = |part| at(part, &keys).filter(|value| !value.is_null());
-            let (old, new) = (value(self.old), value(self.new));
+            let sides @ [old, new] = [value(self.old), value(self.new)];
             if old == new {
                 continue;
             }
@@ -174,7 +174,7 @@ impl<'j> ComparedPart<'j> {
                 Some(MissingValue::Json(text)) => serde_json::from_str(text).ok(),
                 None => None,
             };
-            let Some(change) = field.when.change(old, new, default.as_ref()) else { continue };
+            let Some(change) = field.when.change(sides, default.as_ref()) else { continue };
             let Some(findings) = judgement.touching(&path) else { continue };
             // The first row of a field decides, and a row of a parent that is new or removed: the
             // fields of a new probe are no changes of their own.
@@ -220,12 +220,7 @@ impl<'j> ComparedPart<'j> {
 
 impl When {
     /// Returns the change as text if the condition is true.
-    fn change(
-        self,
-        old: Option<&Json>,
-        new: Option<&Json>,
-        default: Option<&Json>,
-    ) -> Option<String> {
+    fn change(self, [old, new]: [Option<&Json>; 2], default: Option<&Json>) -> Option<String> {
         let (before, after) = (old.or(default), new.or(default));
         if before == after {
             return None;
