@@ -4,12 +4,14 @@
 
 use super::fields::plain;
 use super::image::{self, Use, is_image};
+use super::object::ORDER;
+use super::workload::{ARGS, ARGS_TUNED, delta};
 use super::{RuleContext, found, listed, missing, rules};
 use crate::ir::Release;
 use crate::path::Step;
-use crate::read::{at, entries, letters};
+use crate::read::{at, entries, items, letters};
 use crate::yaml;
-use crate::{Finding, Rule, tree};
+use crate::{Finding, tree};
 use serde_json::{Value as Json, json};
 use std::collections::{HashMap, HashSet};
 
@@ -109,15 +111,11 @@ fn without_versions(value: &str) -> String {
 }
 
 /// Returns the findings for a changed list of arguments.
-pub(super) fn arguments(
-    place: &str,
-    [old, new]: [&[Json]; 2],
-    [changed, tuned, order]: [&'static Rule; 3],
-    delta: &str,
-) -> Vec<Finding> {
-    let (before, after) = (Arguments::of(old), Arguments::of(new));
+pub(super) fn arguments(place: &str, [old, new]: [Option<&Json>; 2]) -> Vec<Finding> {
+    let [before, after] = [old, new].map(|list| Arguments::of(items(list, &[])));
     if before.positional == after.positional && before.by_name() == after.by_name() {
-        return vec![found(order, format!("{place}: the same flags in another order or form"))];
+        let reason = format!("{place}: the same flags in another order or form");
+        return vec![found(&ORDER, reason)];
     }
     let (gone, came) = (missing(&before.flags, &after.flags), missing(&after.flags, &before.flags));
 
@@ -140,7 +138,8 @@ pub(super) fn arguments(
     let same = before.positional == after.positional && gone.is_empty() && came.is_empty();
     if !same || pairs.is_empty() {
         let is_tuned = before.positional == after.positional && !same && is_tuning(gone, came);
-        findings.push(found(if is_tuned { tuned } else { changed }, format!("{place}: {delta}")));
+        let rule = if is_tuned { &ARGS_TUNED } else { &ARGS };
+        findings.push(found(rule, format!("{place}: {}", delta(old, new))));
     }
     findings
 }

@@ -5,7 +5,7 @@ use super::faults::elects_leader;
 use super::fields::{self, plain};
 use super::image::{self, Use, is_image};
 use super::lookup::Lookup;
-use super::{RuleContext, found, listed, not_in, object, rules, settings};
+use super::{RuleContext, found, listed, not_in, rules, settings};
 use crate::ir::quantity;
 use crate::path::Step;
 use crate::read::{at, items, pod_spec, pod_template, text};
@@ -120,7 +120,6 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
 /// Returns the findings for an edit inside of a container.
 fn container(context: &RuleContext<'_, '_>, rest: &[&str], label: &str) -> Vec<Finding> {
     let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
-    let list = |value: Option<&Json>| value.cloned().unwrap_or(Json::Array(Vec::new()));
     let with_image = |container: &Json| {
         let image = container.get("image");
         image.map_or("no image".to_owned(), |image| format!("image {}", plain(image)))
@@ -135,15 +134,8 @@ fn container(context: &RuleContext<'_, '_>, rest: &[&str], label: &str) -> Vec<F
         (["image"], Some(Json::String(old)), Some(Json::String(new))) => {
             return image::changed(label, old, new, Use::Runs);
         }
-        (["command"], ..) => {
-            Some(found(&COMMAND, format!("{label}: {}", delta(&list(old), &list(new)))))
-        }
-        (["args"], ..) => {
-            let rules = [&ARGS, &ARGS_TUNED, &object::ORDER];
-            let delta = delta(&list(old), &list(new));
-            let sides = [items(old, &[]), items(new, &[])];
-            return settings::arguments(label, sides, rules, &delta);
-        }
+        (["command"], ..) => Some(found(&COMMAND, format!("{label}: {}", delta(old, new)))),
+        (["args"], ..) => return settings::arguments(label, [old, new]),
 
         // Operators start their operands from images in variables.
         (["env", "[]", "value"], Some(Json::String(old)), Some(Json::String(new))) => {
@@ -275,16 +267,12 @@ fn source(volume: &Json) -> Json {
 }
 
 /// Returns the difference of two lists: `added --a and --b; removed --c`.
-fn delta(old: &Json, new: &Json) -> String {
-    let missing = |list: &Json, other: &Json| -> Vec<String> {
-        not_in(list, other).into_iter().map(plain).collect()
-    };
-    let (gone, came) = (missing(old, new), missing(new, old));
-    let length = |list: &Json| list.as_array().map_or(0, Vec::len);
+pub(super) fn delta(old: Option<&Json>, new: Option<&Json>) -> String {
+    let [gone, came] = [not_in(old, new), not_in(new, old)]
+        .map(|list| list.into_iter().map(plain).collect::<Vec<String>>());
+    let [before, after] = [old, new].map(|list| items(list, &[]).len());
     match (came.is_empty(), gone.is_empty()) {
-        (true, true) if length(old) != length(new) => {
-            format!("same items, {} instead of {}", length(new), length(old))
-        }
+        (true, true) if before != after => format!("same items, {after} instead of {before}"),
         (true, true) => "same items in another order".to_owned(),
         (false, true) => format!("added {}", listed(&came, 5)),
         (true, false) => format!("removed {}", listed(&gone, 5)),
