@@ -382,16 +382,10 @@ fn delete(set: &ChangeSet) -> Step {
 
 /// Returns the step with the upgrade command and the number of changed objects.
 fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
-    let count = |action| {
-        set.objects
-            .iter()
-            .filter(|o| {
-                !is_description(&o.id)
-                    && !is_outside_release(&o.id, sides)
-                    && o.action.as_str() == action
-            })
-            .count()
-    };
+    let is_released =
+        |o: &&ObjectChange| !is_description(&o.id) && !is_outside_release(&o.id, sides);
+    let released = || set.objects.iter().filter(is_released);
+    let count = |action| released().filter(|o| o.action.as_str() == action).count();
 
     // Helm creates a renamed object and deletes the old one.
     let [added, removed, changed, renamed] = ["added", "removed", "changed", "renamed"].map(count);

@@ -269,15 +269,11 @@ fn plan(set: &ChangeSet, prefix: &str, page: &mut String) {
     page.push_str("<section class=\"plan\">\n<h2>Plan</h2>\n<ol>\n");
     for step in &set.plan {
         let _ = writeln!(page, "<li><b>{}</b>\n<ul>", with_code(step.kind.title()));
-        let item = |(position, item): (usize, &String)| match step.findings.get(position) {
-            Some(index) => {
-                format!(
-                    "<li><a href=\"#{prefix}finding-{}\">{}</a></li>\n",
-                    index + 1,
-                    with_code(item)
-                )
-            }
-            None => format!("<li>{}</li>\n", with_code(item)),
+        let item = |(position, item): (usize, &String)| {
+            let item = with_code(item);
+            let link = |index| format!("<a href=\"#{prefix}finding-{}\">{item}</a>", index + 1);
+            let linked = step.findings.get(position).map(link);
+            format!("<li>{}</li>\n", linked.as_ref().unwrap_or(&item))
         };
         let items: Vec<String> = step.items.iter().enumerate().map(item).collect();
         let (shown, folded) = items.split_at(items.len().min(ITEMS));

@@ -325,13 +325,10 @@ impl Writer {
         for alike in by_rule.chunk_by(|one, other| one.rule.code == other.rule.code) {
             let Some(group) = alike.first() else { continue };
             let changes: usize = alike.iter().map(|group| group.places.len()).sum();
-            let reasons: Vec<String> = match group.is_named() {
-                true => joined(alike, NAMED).into_iter().map(|line| line.reason).collect(),
-                false => Vec::new(),
-            };
-            let named = match reasons.is_empty() {
-                true => String::new(),
-                false => format!(": {}", listed(&reasons, NAMED)),
+            let reasons = || joined(alike, NAMED).into_iter().map(|line| line.reason);
+            let named = match group.is_named() {
+                true => format!(": {}", listed(&reasons().collect::<Vec<_>>(), NAMED)),
+                false => String::new(),
             };
             let code = group.rule.code;
             let noun = plural("change", changes);
