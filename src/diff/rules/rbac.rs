@@ -17,7 +17,6 @@ pub(in crate::rules) use grants::{Entries, entries};
 use indexmap::IndexMap;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::rc::Rc;
 
 pub(in crate::rules) use holdings::EffectivePermissions;
 use holdings::{Holder, Scope, bound, other_subjects, subject_name, subjects};
@@ -406,27 +405,10 @@ fn binding(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let holders: BTreeSet<Holder> =
         fresh.iter().map(|subject| sides.before.holder(subject)).collect();
     let gain = sides.gains.of(sides, &role, scope, holders);
-    let was_there = sides.old.objects.contains_key(&role);
-    let place = place(scope);
-    let who = listed(&fresh, 2);
-    match &*gain {
-        Gain::Unknown => {
-            let reason = format!(
-                "{who} is now bound to {}/{}{place}, which is not part of this chart",
-                role.kind, role.name
-            );
-            findings.push(found(&SUBJECT, reason));
-        }
-        Gain::Nothing => {
-            findings.push(found(&SAME, format!("{who} already had all of its permissions")))
-        }
-        // Permissions of a new role are reported at the role.
-        Gain::Some { wider, summary } if was_there => {
-            let rule = if *wider { &CLUSTER_SCOPE } else { &SUBJECT };
-            findings.push(found(rule, format!("{who} can now {summary}{place}")));
-        }
-        Gain::Some { .. } => {}
-    }
+    findings.extend(gain.map(|(rule, change)| {
+        let who = listed(&fresh, 2);
+        found(rule, format!("{who} {change}"))
+    }));
 }
 
 /// Returns the scope of a binding for the end of a sentence.
@@ -480,27 +462,16 @@ fn unbound(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     findings.push(found(if used { &LOST } else { &NARROWED }, reason));
 }
 
-/// Permissions that subjects gain from a binding.
-enum Gain {
-    /// The role is not part of the side.
-    Unknown,
-    /// They already had all permissions.
-    Nothing,
-    /// Permissions.
-    Some {
-        /// True if they had all of them in some namespaces and now have them in all.
-        wider: bool,
-        /// The permissions as text.
-        summary: String,
-    },
-}
+/// The rule for the permissions that subjects gain from a binding, and the gain as a predicate; `None`
+/// if it is reported elsewhere.
+type Gain = Option<(&'static Rule, String)>;
 
 /// A role, the scope of its binding, and the holders of old permissions that it is bound to.
 type Grantees = (Identity, Option<String>, BTreeSet<Holder>);
 
 /// Cache of gains by binding. Thousands of bindings may share a role and holder.
 #[derive(Default)]
-pub(super) struct Gains(RefCell<HashMap<Grantees, Rc<Gain>>>);
+pub(super) struct Gains(RefCell<HashMap<Grantees, Gain>>);
 
 impl Gains {
     fn of(
@@ -509,25 +480,38 @@ impl Gains {
         role: &Identity,
         scope: Scope<'_>,
         holders: BTreeSet<Holder>,
-    ) -> Rc<Gain> {
-        let gain = || {
-            let Some(known) = sides.new.objects.get(role) else { return Gain::Unknown };
-            let has =
-                |grant: &Grant<'_>| holders.iter().all(|h| sides.before.has(*h, scope, grant));
-            let somewhere =
-                |grant: &Grant<'_>| holders.iter().all(|h| sides.before.somewhere(*h, grant));
-
-            let grants = role_grants(known, &sides.entries);
-            let gained: Vec<&Grant<'_>> = grants.iter().filter(|grant| !has(grant)).collect();
-            if gained.is_empty() {
-                return Gain::Nothing;
-            }
-            let wider = scope.is_none() && gained.iter().all(|grant| somewhere(grant));
-            Gain::Some { wider, summary: summary(&gained) }
-        };
+    ) -> Gain {
         // Bindings with many subjects ask the same question for each of them.
-        let key = (role.clone(), scope.map(str::to_owned), holders.clone());
+        let key = (role.clone(), scope.map(str::to_owned), holders);
         let mut known = self.0.borrow_mut();
-        Rc::clone(known.entry(key).or_insert_with(|| Rc::new(gain())))
+        let gain = known.entry(key);
+        gain.or_insert_with_key(|(.., holders)| gain_of(sides, role, scope, holders)).clone()
     }
+}
+
+/// Returns what holders gain from a role that is bound in a scope.
+fn gain_of(
+    sides: &Sides<'_>,
+    role: &Identity,
+    scope: Scope<'_>,
+    holders: &BTreeSet<Holder>,
+) -> Gain {
+    let place = place(scope);
+    let Some(known) = sides.new.objects.get(role) else {
+        let name = format!("{}/{}", role.kind, role.name);
+        let change = format!("is now bound to {name}{place}, which is not part of this chart");
+        return Some((&SUBJECT, change));
+    };
+    let has = |grant: &Grant<'_>| holders.iter().all(|h| sides.before.has(*h, scope, grant));
+    let grants = role_grants(known, &sides.entries);
+    let gained: Vec<&Grant<'_>> = grants.iter().filter(|grant| !has(grant)).collect();
+    if gained.is_empty() {
+        return Some((&SAME, "already had all of its permissions".to_owned()));
+    }
+    // Permissions of a new role are reported at the role.
+    sides.old.objects.get(role)?;
+    let somewhere = |grant: &Grant<'_>| holders.iter().all(|h| sides.before.somewhere(*h, grant));
+    let wider = scope.is_none() && gained.iter().all(|grant| somewhere(grant));
+    let rule = if wider { &CLUSTER_SCOPE } else { &SUBJECT };
+    Some((rule, format!("can now {}{place}", summary(&gained))))
 }
