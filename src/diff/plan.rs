@@ -228,22 +228,23 @@ impl<'c> KeptVersion<'c> {
 /// Returns images of changed objects that the old side does not use.
 fn images(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
     let here: BTreeSet<&Identity> = set.objects.iter().map(|object| &object.id).collect();
-    let all = |side: &super::Side, here: Option<&BTreeSet<&Identity>>| {
-        let mut images = BTreeSet::new();
-        for (id, object) in
-            side.objects.iter().filter(|(id, _)| here.is_none_or(|h| h.contains(id)))
-        {
-            if let Some(spec) = pod_spec(&id.kind, object) {
-                collect(spec, &mut images);
-            } else if id.kind == "ConfigMap" {
-                let texts = entries(object, &["data"]).filter_map(|(_, text)| text.as_str());
-                texts.for_each(|text| images.extend(mentioned(text, false)));
-            }
-        }
-        images
-    };
+    let changed = sides.new.objects.iter().filter(|(id, _)| here.contains(id));
     // Of changed objects only: an image that the old chart has anywhere is mirrored already.
-    all(sides.new, Some(&here)).difference(&all(sides.old, None)).cloned().collect()
+    images_of(changed).difference(&images_of(&sides.old.objects)).cloned().collect()
+}
+
+/// Returns the images that objects mention.
+fn images_of<'o>(objects: impl IntoIterator<Item = (&'o Identity, &'o Json)>) -> BTreeSet<String> {
+    let mut images = BTreeSet::new();
+    for (id, object) in objects {
+        if let Some(spec) = pod_spec(&id.kind, object) {
+            collect(spec, &mut images);
+        } else if id.kind == "ConfigMap" {
+            let texts = entries(object, &["data"]).filter_map(|(_, text)| text.as_str());
+            texts.for_each(|text| images.extend(mentioned(text, false)));
+        }
+    }
+    images
 }
 
 /// Collects images of containers, and those that their programs start, from arguments and
@@ -346,37 +347,29 @@ fn take_over(set: &ChangeSet) -> Step {
 
 /// Returns the step for objects that the API server does not update to the new version.
 fn delete(set: &ChangeSet) -> Step {
-    let found = objects(set, StepKind::Delete);
-    let fixed = found.iter().filter(|(_, findings)| rules::has_immutable_field(findings));
-    let fixed: Vec<&Identity> = fixed.map(|(object, _)| &object.id).collect();
-    let found: Vec<&Identity> = found.iter().map(|(object, _)| &object.id).collect();
-    let holds_data =
-        |id: &&&Identity| ["PersistentVolumeClaim", "PersistentVolume"].contains(&id.kind.as_str());
-    let item = |id: &&Identity| match holds_data(&id) {
-        true => format!("{id}: deletes its data, copy it first"),
-        false => id.to_string(),
-    };
-    let mut step = Step::new(StepKind::Delete, found.iter().map(item).collect());
-    // No command for objects with data, so that a pasted command never deletes data.
-    step.commands = found
-        .iter()
-        .filter(|id| !holds_data(id))
-        .map(|id| {
-            // There is no cluster to ask; these are the kinds whose fields are immutable and that
-            // have no namespace.
-            let cluster = id.kind.starts_with("Cluster") || id.kind.ends_with("Class");
-            let namespace = match (cluster, id.namespace.as_str()) {
-                (true, _) => String::new(),
-                (_, "") => " --namespace NAMESPACE".to_owned(),
-                (_, namespace) => format!(" --namespace {}", quoted(namespace)),
-            };
-            // Keeps the pods running; the new object adopts them, unless its selector changes.
-            let adopts = id.kind == "StatefulSet" || !fixed.contains(id);
-            let orphan = if adopts { " --cascade=orphan" } else { "" };
-            let kind = id.kind.to_lowercase();
-            format!("kubectl{namespace} delete{orphan} {kind} {}", quoted(&id.name))
-        })
-        .collect();
+    let mut step = Step::new(StepKind::Delete, Vec::new());
+    for (ObjectChange { id, .. }, findings) in objects(set, StepKind::Delete) {
+        // No command for objects with data, so that a pasted command never deletes data.
+        if ["PersistentVolumeClaim", "PersistentVolume"].contains(&id.kind.as_str()) {
+            step.items.push(format!("{id}: deletes its data, copy it first"));
+            continue;
+        }
+        step.items.push(id.to_string());
+
+        // There is no cluster to ask; these are the kinds whose fields are immutable and that have no
+        // namespace.
+        let cluster = id.kind.starts_with("Cluster") || id.kind.ends_with("Class");
+        let namespace = match (cluster, id.namespace.as_str()) {
+            (true, _) => String::new(),
+            (_, "") => " --namespace NAMESPACE".to_owned(),
+            (_, namespace) => format!(" --namespace {}", quoted(namespace)),
+        };
+        // Keeps the pods running; the new object adopts them, unless its selector changes.
+        let adopts = id.kind == "StatefulSet" || !rules::has_immutable_field(&findings);
+        let orphan = if adopts { " --cascade=orphan" } else { "" };
+        let (kind, name) = (id.kind.to_lowercase(), quoted(&id.name));
+        step.commands.push(format!("kubectl{namespace} delete{orphan} {kind} {name}"));
+    }
     step
 }
 
