@@ -31,10 +31,9 @@ const ITEMS: usize = 5;
 
 /// Renders a change set as an HTML page.
 pub fn render(set: &ChangeSet) -> String {
-    let mut body = String::new();
     let summary = Summary::of(set);
     let filters = filters(&summary.groups, summary.counts);
-    chart(set, &summary, "", &filters, &mut body);
+    let body = chart(set, &summary, "", &filters);
     page(&title(set), &body, !summary.groups.is_empty())
 }
 
@@ -59,16 +58,10 @@ fn kinds_of<'s>(group: &Group<'s>) -> BTreeSet<&'s str> {
     group.places.iter().map(|place| place.object.id.kind.as_str()).collect()
 }
 
-/// Appends the report on one comparison: the first screen, the plan, the filters and all findings.
+/// Returns the report on one comparison: the first screen, the plan, the filters and all findings.
 /// `prefix` makes link targets unique among several comparisons.
-pub(super) fn chart(
-    set: &ChangeSet,
-    summary: &Summary<'_>,
-    prefix: &str,
-    filters: &str,
-    page: &mut String,
-) {
-    let _ = write!(page, "<header>\n<h1>{}</h1>\n", text(&title(set)));
+pub(super) fn chart(set: &ChangeSet, summary: &Summary<'_>, prefix: &str, filters: &str) -> String {
+    let mut page = format!("<header>\n<h1>{}</h1>\n", text(&title(set)));
     if !set.values.is_empty() {
         let _ = writeln!(page, "<p class=\"dim\">{}</p>", text(&values_of(set)));
     }
@@ -86,18 +79,19 @@ pub(super) fn chart(
     }
     page.push_str("</header>\n");
     if set.is_empty() {
-        return;
+        return page;
     }
 
-    most_important(summary, prefix, page);
-    plan(set, prefix, page);
+    most_important(summary, prefix, &mut page);
+    plan(set, prefix, &mut page);
     page.push_str("<section>\n<h2>Changes</h2>\n");
     page.push_str(filters);
     let mut rendered = Rendered::new();
     for (index, group) in summary.groups.iter().enumerate() {
-        finding(group, &format!("{prefix}finding-{}", index + 1), &mut rendered, page);
+        finding(group, &format!("{prefix}finding-{}", index + 1), &mut rendered, &mut page);
     }
     page.push_str("</section>\n");
+    page
 }
 
 fn most_important(summary: &Summary<'_>, prefix: &str, page: &mut String) {
@@ -129,39 +123,31 @@ fn digest(content: &str) -> String {
 
 /// Returns the form that filters findings; empty without any.
 pub(super) fn filters(groups: &[Group<'_>], classes: [usize; 3]) -> String {
-    let mut page = String::new();
     if groups.is_empty() {
-        return page;
+        return String::new();
     }
-    // The script shows the form: without scripts, which some viewers do not run, it filters
-    // nothing.
-    page.push_str("<form id=\"filters\" hidden>\n");
-    for (class, count) in Class::ALL.into_iter().zip(classes) {
+    let class = |(class, count): (Class, usize)| {
         let name = class.as_str();
-        let _ = writeln!(
-            page,
-            "<label class=\"{name}\"><input type=\"checkbox\" value=\"{name}\" checked><b>{count} {name}</b></label>",
-        );
-    }
-
-    page.push_str("<label>Kind <select name=\"kind\"><option value=\"\">all</option>\n");
+        format!(
+            "<label class=\"{name}\"><input type=\"checkbox\" value=\"{name}\" checked><b>{count} {name}</b></label>\n"
+        )
+    };
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for kind in groups.iter().flat_map(kinds_of) {
         *kinds.entry(kind).or_default() += 1;
     }
-    for (kind, count) in kinds {
+    let kind = |(kind, count): (&str, usize)| {
         let kind = text(kind);
-        let _ = writeln!(page, "<option value=\"{kind}\">{kind} ({count})</option>");
-    }
+        format!("<option value=\"{kind}\">{kind} ({count})</option>\n")
+    };
 
-    page.push_str(
-        "</select></label>\n\
-         <input type=\"search\" name=\"q\" placeholder=\"Search (/)\" aria-label=\"Search in findings\">\n\
-         <button type=\"button\" id=\"open\">Open all</button>\n\
-         <button type=\"button\" id=\"close\">Close all</button>\n\
-         <output id=\"shown\" class=\"dim\" title=\"Keys: j next, k previous, / search, 1 2 3 classes, o open all, c close all\"></output>\n</form>\n",
-    );
-    page
+    // The script shows the form: without scripts, which some viewers do not run, it filters
+    // nothing.
+    format!(
+        include_str!("filters.html"),
+        classes = Class::ALL.into_iter().zip(classes).map(class).collect::<String>(),
+        kinds = kinds.into_iter().map(kind).collect::<String>(),
+    )
 }
 
 /// Appends a finding, closed, with its places.

@@ -245,7 +245,7 @@ impl Report {
                 escape::html(&comparison.name)
             );
             let prefix = format!("chart-{number}-");
-            html::chart(&comparison.set, summary, &prefix, "", &mut body);
+            body.push_str(&html::chart(&comparison.set, summary, &prefix, ""));
             body.push_str("</section>\n");
         }
 
