@@ -145,13 +145,15 @@ impl Report {
                 }
                 continue;
             }
-            let frame = "<details><summary>Plan and all changes</summary>\n\n\n</details>\n\n";
-            let details = markdown::details(set, &summary, (share - frame.len()).into());
-            left = left.saturating_sub(details.len() + frame.len());
-            let _ = write!(
-                out,
-                "<details><summary>Plan and all changes</summary>\n\n{details}\n</details>\n\n"
-            );
+            let folded = |details: &str| {
+                format!(
+                    "<details><summary>Plan and all changes</summary>\n\n{details}\n</details>\n\n"
+                )
+            };
+            let most = share - folded("").len();
+            let details = folded(&markdown::details(set, &summary, most.into()));
+            left = left.saturating_sub(details.len());
+            out.push_str(&details);
         }
         if !omitted.is_empty() {
             let names = crate::diag::listed(&omitted, 10);
