@@ -99,7 +99,7 @@ pub(super) fn details(set: &ChangeSet, summary: &Summary<'_>, limit: Limit) -> S
         lines: limit.lines.saturating_sub(OMITTED_LINES),
     };
     let (texts, left) = fitting(&summary.groups, room);
-    format!("{plan}{title}{}{}", texts.concat(), omitted(&left))
+    format!("{plan}{title}{texts}{}", omitted(&left))
 }
 
 /// Returns the verdict, the counts and the findings that matter most.
@@ -136,12 +136,24 @@ pub fn first_screen(set: &ChangeSet, summary: &Summary<'_>) -> String {
 /// The first finding of each rule comes first, with some details, so that many findings of one rule
 /// do not hide another rule. Then as many findings as possible get a line, and the first ones, which
 /// are the worst, get more details.
-fn fitting<'g, 's>(groups: &'g [Group<'s>], room: Limit) -> (Vec<String>, Vec<&'g Group<'s>>) {
-    let mut texts: Vec<Option<String>> = vec![None; groups.len()];
+fn fitting<'g, 's>(groups: &'g [Group<'s>], room: Limit) -> (String, Vec<&'g Group<'s>>) {
+    // A finding of each rule before the second one of any.
+    let order = summary::rounds(groups);
+    let (first, more): (Vec<_>, Vec<_>) = order.iter().partition(|(round, _)| *round == 0);
+    let mut turns: Vec<(usize, Detail)> = Vec::new();
+    for detail in &DETAILS[..2] {
+        turns.extend(first.iter().map(|(_, index)| (*index, *detail)));
+    }
+    turns.extend(more.iter().map(|(_, index)| (*index, DETAILS[0])));
+    for detail in &DETAILS[1..] {
+        turns.extend((0..groups.len()).map(|index| (index, *detail)));
+    }
+
+    let mut texts: Vec<String> = vec![String::new(); groups.len()];
     let (mut used, mut lines) = (0, 0);
     let mut shown = Rendered::new();
-    let mut set = |index: usize, detail: Detail, texts: &mut Vec<Option<String>>| {
-        let (Some(group), Some(text)) = (groups.get(index), texts.get_mut(index)) else { return };
+    for (index, detail) in turns {
+        let (group, text) = (&groups[index], &mut texts[index]);
         // Skip folds that cannot fit.
         // Breaking findings may exceed the limit of lines, but not that of bytes, which GitHub
         // sets.
@@ -150,34 +162,20 @@ fn fitting<'g, 's>(groups: &'g [Group<'s>], room: Limit) -> (Vec<String>, Vec<&'
             || detail.places.min(group.places.len()) > room.bytes
             || (lines >= room.lines && !needed)
         {
-            return;
+            continue;
         }
         let longer = fold(group, detail, &mut shown);
-        let length = text.as_ref().map_or(0, String::len);
-        let before = text.as_ref().map_or(0, |text| text.lines().count());
-        let after = lines - before + longer.lines().count();
-        let fits = used - length + longer.len() <= room.bytes && (needed || after <= room.lines);
-        if longer.len() > length && fits {
-            used = used - length + longer.len();
-            lines = after;
-            *text = Some(longer);
+        let bytes = used - text.len() + longer.len();
+        let after = lines - text.lines().count() + longer.lines().count();
+        let fits = bytes <= room.bytes && (needed || after <= room.lines);
+        if longer.len() > text.len() && fits {
+            (used, lines) = (bytes, after);
+            *text = longer;
         }
-    };
-
-    // A finding of each rule before the second one of any.
-    let order = summary::rounds(groups);
-    let (first, more): (Vec<_>, Vec<_>) = order.iter().partition(|(round, _)| *round == 0);
-    for detail in &DETAILS[..2] {
-        first.iter().for_each(|(_, index)| set(*index, *detail, &mut texts));
-    }
-    more.iter().for_each(|(_, index)| set(*index, DETAILS[0], &mut texts));
-    for detail in &DETAILS[1..] {
-        (0..groups.len()).for_each(|index| set(index, *detail, &mut texts));
     }
 
-    let omitted = groups.iter().zip(&texts).filter(|(_, text)| text.is_none());
-    let omitted = omitted.map(|(group, _)| group).collect();
-    (texts.into_iter().flatten().collect(), omitted)
+    let omitted = groups.iter().zip(&texts).filter(|(_, text)| text.is_empty());
+    (texts.concat(), omitted.map(|(group, _)| group).collect())
 }
 
 /// Returns the paragraph on findings that did not fit.
@@ -268,13 +266,11 @@ fn fold(group: &Group<'_>, detail: Detail, shown: &mut Rendered) -> String {
 /// Returns the first `most` fields or paths of the places in an object.
 fn named(places: &[&Place<'_>], most: usize) -> String {
     let names: Vec<String> = names(places).iter().map(|name| code(name)).collect();
-    if names.is_empty() {
-        return String::new();
-    }
-    let shown: Vec<&str> = names.iter().take(most).map(String::as_str).collect();
-    match names.len() - shown.len() {
-        0 => format!(": {}", shown.join(", ")),
-        more => format!(": {} and {more} more", shown.join(", ")),
+    let shown = names.get(..most).unwrap_or(&names).join(", ");
+    match names.len().saturating_sub(most) {
+        _ if names.is_empty() => String::new(),
+        0 => format!(": {shown}"),
+        more => format!(": {shown} and {more} more"),
     }
 }
 
