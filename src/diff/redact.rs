@@ -109,13 +109,9 @@ fn in_map(map: &mut Map<String, Json>, marks: &mut Marks) {
             }
             // A map with `name` is a reference; other maps may contain the secret: `{user, pw}`.
             Json::Object(inner) if looks_secret(key) && !inner.contains_key("name") => {
-                for (_, value) in
-                    inner.iter_mut().filter(|(key, _)| HOLDERS.contains(&key.as_str()))
-                {
-                    if value.is_string() {
-                        marks.mark(value);
-                    }
-                }
+                let holds = |key: &str, value: &Json| HOLDERS.contains(&key) && value.is_string();
+                let secrets = inner.iter_mut().filter(|(key, value)| holds(key, value));
+                secrets.for_each(|(_, value)| marks.mark(value));
                 in_map(inner, marks);
             }
             value if is_secret(key, value) => marks.mark(value),

@@ -215,9 +215,9 @@ impl Writer {
 
             // Written above if a finding of the rule is there.
             let is_above = |code| summary.top().iter().any(|(_, top)| top.rule.code == code);
-            let first = alike.first();
-            let first = first.filter(|group| self.style.full || !is_above(group.rule.code));
-            if let Some(group) = first {
+            if let Some(group) = alike.first()
+                && (self.style.full || !is_above(group.rule.code))
+            {
                 self.todo(group);
             }
         }
@@ -387,8 +387,7 @@ impl Writer {
         if set.plan.is_empty() {
             return;
         }
-        let _ = writeln!(self.out);
-        self.line(0, "plan", BOLD);
+        self.heading("plan", BOLD);
         for (number, step) in set.plan.iter().enumerate() {
             let first = format!("{}.", number + 1);
             match self.paragraph(step, summary) {

@@ -65,9 +65,8 @@ fn path(old: &Side, new: &Side) -> Option<Finding> {
     } else {
         of_charts.into_iter().chain([of_operators]).find(is_earlier)
     };
-    let finding = |(old, new): (&str, &str)| found(&DOWNGRADE, format!("`{old}` → `{new}`"));
-    if let Some(earlier) = earlier {
-        return Some(finding(earlier));
+    if let Some((old, new)) = earlier {
+        return Some(found(&DOWNGRADE, format!("`{old}` → `{new}`")));
     }
     skipped(old, new).map(|reason| found(&SKIPPED, reason))
 }
