@@ -43,7 +43,7 @@ pub(super) fn tightened(before: &ChartFacts, after: &ChartFacts) -> Option<[Json
         return None;
     }
     let mut comparison = Comparison { before, after, found: Vec::new() };
-    comparison.walk(&before.schema, &after.schema, &mut Vec::new());
+    comparison.walk(&before.schema, &after.schema, &Path::default());
     if comparison.found.is_empty() {
         return None;
     }
@@ -79,70 +79,65 @@ struct Comparison<'c> {
 }
 
 impl Comparison<'_> {
-    /// Compares the schemas of the value at `keys`, and of all values below it.
-    fn walk(&mut self, old: &Json, new: &Json, keys: &mut Vec<Step>) {
+    /// Compares the schemas of the value at a path, and of all values below it.
+    fn walk(&mut self, old: &Json, new: &Json, path: &Path) {
         // References make schemas recursive.
-        if keys.len() > DEPTH {
+        if path.steps().len() > DEPTH {
             return;
         }
         let old = resolved(&self.before.schema, old);
         let new = resolved(&self.after.schema, new);
-        self.keywords(old, new, keys);
-        self.required(old, new, keys);
+        self.keywords(old, new, path);
+        self.required(old, new, path);
 
         let (open, closed) = (Json::Bool(true), Json::Bool(false));
         // JSON schema allows additional properties unless it says otherwise.
         let rest = |schema: &'_ Json| schema.get(CLOSED).cloned().unwrap_or_else(|| open.clone());
         if rest(old) != closed && rest(new) == closed {
-            self.push(keys, CLOSED, Some(rest(old)), Some(closed.clone()));
+            self.push(path, CLOSED, Some(rest(old)), Some(closed.clone()));
         }
         if rest(old).is_object() && rest(new).is_object() {
-            keys.push(key("*"));
-            self.walk(&rest(old), &rest(new), keys);
-            keys.pop();
+            self.walk(&rest(old), &rest(new), &path.with(key("*")));
         }
         if let (Some(before), Some(after)) = (old.get("items"), new.get("items")) {
-            keys.push(Step::Item(Vec::new()));
-            self.walk(before, after, keys);
-            keys.pop();
+            self.walk(before, after, &path.with(Step::Item(Vec::new())));
         }
 
         for (name, schema) in entries(old, &["properties"]) {
-            keys.push(key(name));
+            let path = &path.with(key(name));
             match next(new, name) {
-                Next::Schema(below) => self.walk(schema, below, keys),
+                Next::Schema(below) => self.walk(schema, below, path),
                 // A value with a default is found as an edit of the default.
                 Next::Unknown
-                    if rest(new) == closed && self.default(self.before, keys).is_none() =>
+                    if rest(new) == closed && self.default(self.before, path).is_none() =>
                 {
-                    self.push(keys, REMOVED, Some(Json::Bool(false)), Some(Json::Bool(true)));
+                    self.push(path, REMOVED, Some(Json::Bool(false)), Some(Json::Bool(true)));
                 }
                 Next::Any | Next::Unknown => {}
             }
-            keys.pop();
         }
     }
 
     /// Compares the keywords about the value itself.
-    fn keywords(&mut self, old: &Json, new: &Json, keys: &[Step]) {
+    fn keywords(&mut self, old: &Json, new: &Json, path: &Path) {
         let (before, after) = (old.get("type"), new.get("type"));
         // Another type of the default is an edit of the default.
-        let kind = |chart| self.default(chart, keys).map(std::mem::discriminant);
+        let kind = |chart| self.default(chart, path).map(std::mem::discriminant);
         let same_default = kind(self.before).zip(kind(self.after)).is_none_or(|(a, b)| a == b);
         if same_default && after.is_some_and(|after| !covers(after, before)) {
-            self.keyword("type", old, new, keys);
+            self.keyword("type", old, new, path);
         }
 
         if let Some(after) = new.get("enum").and_then(Json::as_array) {
             let before = old.get("enum").and_then(Json::as_array);
             if before.is_none_or(|before| before.iter().any(|value| !after.contains(value))) {
-                self.keyword("enum", old, new, keys);
+                self.keyword("enum", old, new, path);
             }
         }
         // Patterns are not compared, so that any other one counts as tighter.
         for keyword in ["pattern", "const"] {
             if new.get(keyword).is_some() && old.get(keyword) != new.get(keyword) {
-                self.keyword(keyword, old, new, keys);
+                self.keyword(keyword, old, new, path);
             }
         }
         for (keyword, higher_is_less) in BOUNDS {
@@ -151,44 +146,42 @@ impl Comparison<'_> {
             let tighter = number(old)
                 .is_none_or(|before| if higher_is_less { after > before } else { after < before });
             if tighter {
-                self.keyword(keyword, old, new, keys);
+                self.keyword(keyword, old, new, path);
             }
         }
     }
 
     /// Compares the required keys of a map. A default of the chart fulfils the requirement.
-    fn required(&mut self, old: &Json, new: &Json, keys: &mut Vec<Step>) {
+    fn required(&mut self, old: &Json, new: &Json, path: &Path) {
         let before = texts(old, &[REQUIRED]);
         for name in texts(new, &[REQUIRED]).into_iter().filter(|name| !before.contains(name)) {
-            keys.push(key(name));
+            let path = &path.with(key(name));
             // Helm validates values after it merged the defaults.
-            if self.default(self.after, keys).is_none() {
-                self.push(keys, REQUIRED, Some(Json::Bool(false)), Some(Json::Bool(true)));
+            if self.default(self.after, path).is_none() {
+                self.push(path, REQUIRED, Some(Json::Bool(false)), Some(Json::Bool(true)));
             }
-            keys.pop();
         }
     }
 
     /// Returns the default of a value.
-    fn default<'d>(&self, chart: &'d ChartFacts, keys: &[Step]) -> Option<&'d Json> {
-        keys.iter()
-            .try_fold(&chart.values, |value, step| match step {
-                Step::Key(key) => value.get(key),
-                _ => None,
-            })
-            .filter(|value| !value.is_null())
+    fn default<'d>(&self, chart: &'d ChartFacts, path: &Path) -> Option<&'d Json> {
+        let value = path.steps().iter().try_fold(&chart.values, |value, step| match step {
+            Step::Key(key) => value.get(key),
+            _ => None,
+        });
+        value.filter(|value| !value.is_null())
     }
 
-    fn keyword(&mut self, keyword: &'static str, old: &Json, new: &Json, keys: &[Step]) {
-        self.push(keys, keyword, old.get(keyword).cloned(), new.get(keyword).cloned());
+    fn keyword(&mut self, keyword: &'static str, old: &Json, new: &Json, path: &Path) {
+        self.push(path, keyword, old.get(keyword).cloned(), new.get(keyword).cloned());
     }
 
-    fn push(&mut self, keys: &[Step], keyword: &'static str, old: Option<Json>, new: Option<Json>) {
+    fn push(&mut self, path: &Path, keyword: &'static str, old: Option<Json>, new: Option<Json>) {
         let step = |step: &Step| match step {
             Step::Item(_) => "[]".to_owned(),
             step => Path(vec![step.clone()]).to_string(),
         };
-        let path: String = keys.iter().map(step).collect();
+        let path: String = path.steps().iter().map(step).collect();
         let path = path.trim_start_matches('.').to_owned();
         self.found.push(Tightening { path, keyword, old, new });
     }
