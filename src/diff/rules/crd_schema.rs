@@ -170,46 +170,43 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
         return;
     }
 
-    let location = locate(steps, START);
+    let location = locate(steps);
     // Also in unserved versions: the API server validates all of them.
     findings.extend(defaults::refused(context, &location));
-    // Findings of an unserved version or of `status` get another class below.
-    let mut own = Vec::new();
-    match &location.part {
+    let own = match (location.combination, &location.part) {
         // A change in one branch can be a restriction or a relaxation of the whole.
-        _ if let Some(at) = location.combination => {
+        (Some(at), _) => {
             let keyword = steps.get(at).map(Step::label).unwrap_or_default();
-            own.extend(keyword::finding(context, &location, &keyword, at));
+            keyword::finding(context, &location, &keyword, at)
         }
         // No effect on validation, pruning or defaults.
-        SchemaPart::Keyword(keyword, _)
+        (None, SchemaPart::Keyword(keyword, _))
             if ["description", "title", "example", "externalDocs"].contains(&keyword.as_str()) =>
         {
-            return;
+            None
         }
-        SchemaPart::Property => own.extend(property(context, &location)),
-        SchemaPart::Keyword(keyword, at) => {
-            own.extend(keyword::finding(context, &location, keyword, *at))
+        (None, SchemaPart::Property) => property(context, &location),
+        (None, SchemaPart::Keyword(keyword, at)) => {
+            keyword::finding(context, &location, keyword, *at)
         }
-        SchemaPart::Schema => {
-            own.push(found(&CHANGED, format!("{}: schema changed", location.field)));
+        (None, SchemaPart::Schema) => {
+            Some(found(&CHANGED, format!("{}: schema changed", location.field)))
         }
-    }
+    };
+    let Some(finding) = own else { return };
 
     // No client can use an unserved version, and `status` is written by the new operator itself.
     let unserved = lookup_version(context)
         .is_some_and(|version| version.get("served").and_then(Json::as_bool) == Some(false));
-    for finding in own {
-        findings.push(if unserved {
-            found(&UNSERVED, finding.reason)
-        } else if in_status(&location.field) && finding.rule.class != crate::Class::Info {
-            // These two are visible to clients that read the status; tightened validation is not.
-            let seen = [&PROPERTY_REMOVED, &TYPE].contains(&finding.rule);
-            found(if seen { &STATUS } else { &STATUS_CHECKED }, finding.reason)
-        } else {
-            finding
-        });
-    }
+    findings.push(if unserved {
+        found(&UNSERVED, finding.reason)
+    } else if in_status(&location.field) && finding.rule.class != crate::Class::Info {
+        // These two are visible to clients that read the status; tightened validation is not.
+        let seen = [&PROPERTY_REMOVED, &TYPE].contains(&finding.rule);
+        found(if seen { &STATUS } else { &STATUS_CHECKED }, finding.reason)
+    } else {
+        finding
+    });
 }
 
 fn in_status(field: &str) -> bool {

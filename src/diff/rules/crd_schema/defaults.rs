@@ -47,7 +47,7 @@ pub(super) fn refused(context: &RuleContext<'_, '_>, location: &SchemaLocation) 
 
 /// Returns the field of a path that ends at a schema that may have a default.
 fn schema_at(path: &[crate::path::Step]) -> Option<String> {
-    let location = locate(path, START);
+    let location = locate(path);
     match location.part {
         _ if location.combination.is_some() => None,
         SchemaPart::Property | SchemaPart::Schema => Some(location.field),

@@ -28,43 +28,37 @@ pub(super) enum SchemaPart {
     Schema,
 }
 
-/// Returns the location of a path in a schema. `start` is the step after `openAPIV3Schema`.
-pub(super) fn locate(steps: &[Step], start: usize) -> SchemaLocation {
+/// Returns the location of a path in a schema.
+pub(super) fn locate(steps: &[Step]) -> SchemaLocation {
     let mut location = SchemaLocation {
         field: String::new(),
-        schema: start,
+        schema: START,
         combination: None,
         part: SchemaPart::Schema,
     };
 
-    let mut at = start;
+    let mut at = START;
     while let Some(Step::Key(keyword)) = steps.get(at) {
         location.schema = at;
-        match keyword.as_str() {
+        match (keyword.as_str(), steps.get(at + 1)) {
             // Read from the start, because a property may have the name of a keyword.
-            "properties" | "patternProperties" => match steps.get(at + 1) {
-                Some(Step::Key(name)) => {
-                    if !location.field.is_empty() {
-                        location.field.push('.');
-                    }
-                    location.field.push_str(name);
-                    if steps.len() == at + 2 {
-                        location.part = SchemaPart::Property;
-                        return location;
-                    }
-                    at += 2;
+            ("properties" | "patternProperties", Some(Step::Key(name))) => {
+                if !location.field.is_empty() {
+                    location.field.push('.');
                 }
-                _ => {
-                    location.part = SchemaPart::Keyword(keyword.clone(), at);
+                location.field.push_str(name);
+                if steps.len() == at + 2 {
+                    location.part = SchemaPart::Property;
                     return location;
                 }
-            },
-            "items" | "additionalProperties" if steps.len() > at + 1 => {
+                at += 2;
+            }
+            ("items" | "additionalProperties", Some(_)) => {
                 location.field.push_str(if keyword == "items" { "[]" } else { ".*" });
                 at += 1;
             }
             // `not` has a schema, the others have a list of schemas, so they take an index, too.
-            "allOf" | "anyOf" | "oneOf" | "not" if steps.len() > at + 1 => {
+            ("allOf" | "anyOf" | "oneOf" | "not", Some(_)) => {
                 location.combination.get_or_insert(at);
                 at += if keyword == "not" { 1 } else { 2 };
             }
@@ -87,7 +81,7 @@ pub(crate) fn schema_field(path: &Path) -> Option<(String, String)> {
     if !(is_key(1, "versions") && is_key(3, "schema")) || steps.len() < START {
         return None;
     }
-    Some((steps.get(2)?.label(), locate(steps, START).field))
+    Some((steps.get(2)?.label(), locate(steps).field))
 }
 
 #[cfg(test)]
