@@ -133,7 +133,8 @@ impl<'s> Access<'s> {
 
 pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     if context.pair.id.kind.ends_with("Binding") {
-        binding(context, findings);
+        findings.extend(unbound(context));
+        findings.extend(binding(context));
     } else {
         role(context, findings);
     }
@@ -371,10 +372,9 @@ fn verb_phrase(verbs: &[&str]) -> String {
     listed(&words, 8)
 }
 
-/// Adds the findings for an edit of a binding.
-fn binding(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
-    unbound(context, findings);
-    let Some(new) = context.pair.new else { return };
+/// Returns the finding for subjects that a binding did not have, or did not bind to the role.
+fn binding(context: &RuleContext<'_, '_>) -> Option<Finding> {
+    let new = context.pair.new?;
     let steps = context.steps();
     let release = context.sides.new.namespace.as_str();
     let came: Vec<String> = match (context.shape().as_slice(), &context.edit.new) {
@@ -390,25 +390,22 @@ fn binding(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
             let subject = steps.get(..2).and_then(|path| context.new.at(path));
             subject.map(|subject| subject_name(subject, release)).into_iter().collect()
         }
-        _ => return,
+        _ => return None,
     };
-    let Some((role, scope)) = bound(&context.pair.id, new) else { return };
+    let (role, scope) = bound(&context.pair.id, new)?;
     let sides = context.sides;
     let is_bound = |subject: &str| {
         sides.before.is_bound(subject, scope, &role) || sides.before.is_bound(subject, None, &role)
     };
     let fresh: Vec<String> = came.into_iter().filter(|subject| !is_bound(subject)).collect();
     if fresh.is_empty() {
-        return;
+        return None;
     }
 
     let holders: BTreeSet<Holder> =
         fresh.iter().map(|subject| sides.before.holder(subject)).collect();
-    let gain = sides.gains.of(sides, &role, scope, holders);
-    findings.extend(gain.map(|(rule, change)| {
-        let who = listed(&fresh, 2);
-        found(rule, format!("{who} {change}"))
-    }));
+    let (rule, change) = sides.gains.of(sides, &role, scope, holders)?;
+    Some(found(rule, format!("{} {change}", listed(&fresh, 2))))
 }
 
 /// Returns the scope of a binding for the end of a sentence.
@@ -420,10 +417,10 @@ fn place(scope: Scope<'_>) -> String {
     }
 }
 
-/// Adds the finding for subjects that a binding no longer has. Permissions of a removed role are
+/// Returns the finding for subjects that a binding no longer has. Permissions of a removed role are
 /// reported at the role.
-fn unbound(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
-    let (Some(old), Some(old_id)) = (context.pair.old, &context.pair.old_id) else { return };
+fn unbound(context: &RuleContext<'_, '_>) -> Option<Finding> {
+    let (old, old_id) = (context.pair.old?, context.pair.old_id.as_ref()?);
     let sides = context.sides;
     let shape = context.shape();
     let gone: Vec<String> = match (shape.as_slice(), &context.edit.old) {
@@ -433,13 +430,11 @@ fn unbound(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
             other_subjects((list, &sides.old.namespace), new)
         }
         (["subjects", "[]"], Some(subject)) => vec![subject_name(subject, &sides.old.namespace)],
-        _ => return,
+        _ => return None,
     };
-    let Some((role, scope)) = bound(old_id, old) else { return };
-    let Some(role) = sides.old.objects.get(&role).filter(|_| sides.new.objects.contains_key(&role))
-    else {
-        return;
-    };
+    let (role, scope) = bound(old_id, old)?;
+    let is_kept = sides.new.objects.contains_key(&role);
+    let role = sides.old.objects.get(&role).filter(|_| is_kept)?;
 
     let grants = role_grants(role, &sides.entries);
     let (mut losers, mut used) = (Vec::new(), false);
@@ -455,11 +450,11 @@ fn unbound(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
         }
     }
     if lost.is_empty() {
-        return;
+        return None;
     }
     let lost: Vec<&Grant<'_>> = lost.into_iter().collect();
     let reason = format!("{} can no longer {}{}", listed(&losers, 2), summary(&lost), place(scope));
-    findings.push(found(if used { &LOST } else { &NARROWED }, reason));
+    Some(found(if used { &LOST } else { &NARROWED }, reason))
 }
 
 /// The rule for the permissions that subjects gain from a binding, and the gain as a predicate; `None`
