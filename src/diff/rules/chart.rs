@@ -111,8 +111,10 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
             };
             findings.push(found(rule, format!("`{name}`")));
         }
-        (["values", ..], ..) => value(context, findings),
-        ([values_schema::KEY, path, keyword], ..) => narrowed(context, path, keyword, findings),
+        (["values", ..], ..) => findings.extend(value(context)),
+        ([values_schema::KEY, path, keyword], ..) => {
+            findings.push(narrowed(context, path, keyword));
+        }
         _ => {}
     }
 }
@@ -141,14 +143,14 @@ fn is_of_image(path: &Path) -> bool {
     matches!(path.keys().as_slice(), ["values", "images", _])
 }
 
-/// Adds the findings for an edit of a value.
-fn value(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
+/// Returns the finding for an edit of a value.
+fn value(context: &RuleContext<'_, '_>) -> Option<Finding> {
     let edit = context.edit;
     let shown = name(&edit.path);
     // Names of values contain versions of Deployments, which change with each release.
     let new_key =
         edit.old.as_ref().and_then(|old| context.new_values.rename_by_stable_key(old, edit));
-    let finding = match (&edit.old, &edit.new) {
+    Some(match (&edit.old, &edit.new) {
         (Some(_), None) if is_still_accepted(context) => {
             found(&VALUE_DEFAULT, format!("default of `{shown}` removed"))
         }
@@ -182,13 +184,12 @@ fn value(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
                 _ => found(&VALUE_DEFAULT, format!("`{shown}`: default changed")),
             }
         }
-        (None, None) => return,
-    };
-    findings.push(finding);
+        (None, None) => return None,
+    })
 }
 
-/// Adds the finding for a keyword of values.schema.json that allows less than before.
-fn narrowed(context: &RuleContext<'_, '_>, path: &str, keyword: &str, findings: &mut Vec<Finding>) {
+/// Returns the finding for a keyword of values.schema.json that allows less than before.
+fn narrowed(context: &RuleContext<'_, '_>, path: &str, keyword: &str) -> Finding {
     let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
     let shown = |value: Option<&Json>| value.map_or("none".to_owned(), plain);
     let quoted = |list: Vec<&Json>| -> String {
@@ -229,10 +230,10 @@ fn narrowed(context: &RuleContext<'_, '_>, path: &str, keyword: &str, findings: 
         values_schema::CLOSED => values::refused(context.sides.new).is_empty(),
         _ => is_plain && at(given).is_none(),
     });
-    findings.push(match fits {
+    match fits {
         true => found(&VALUE_DEFAULT, format!("{change}; your values are not affected")),
         false => found(rule, change),
-    });
+    }
 }
 
 /// Returns the keys of the edit's value up to the first list, which a values file replaces as a
