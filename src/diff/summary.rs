@@ -4,8 +4,7 @@ use super::group::{Group, groups};
 use super::harm::Harm;
 use super::{ChangeSet, Class};
 use crate::diag::listed;
-use indexmap::IndexSet;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of findings on the first screen.
 const MOST_IMPORTANT: usize = 5;
@@ -51,12 +50,11 @@ impl<'s> Summary<'s> {
             };
             return format!("no differences in {} objects{relabelled}", set.unchanged);
         };
-        let mut harms: Vec<Harm> =
+        // The worst first.
+        let harms: BTreeSet<Harm> =
             self.of_class(class).filter_map(|group| group.rule.harm).collect();
-        harms.sort_unstable();
-        // In the order of harm, each once.
-        let consequences: IndexSet<&str> = harms.into_iter().map(Harm::consequence).collect();
-        let consequences: Vec<&str> = consequences.into_iter().take(CONSEQUENCES).collect();
+        let consequences = harms.into_iter().map(Harm::consequence).take(CONSEQUENCES);
+        let consequences: Vec<&str> = consequences.collect();
         let because = match consequences.is_empty() {
             true => String::new(),
             false => format!(", because {}", listed(&consequences, CONSEQUENCES)),
@@ -119,10 +117,9 @@ pub(super) fn most_important(groups: &[Group<'_>]) -> Vec<usize> {
     let serious = groups.iter().take_while(|group| group.class() != Class::Info).count();
     let is_first = |index: &usize| groups.get(*index).is_some_and(Group::is_of_upgrade);
     let rounds = rounds(groups.get(..serious).unwrap_or_default());
-    let (mut chosen, others): (Vec<usize>, Vec<usize>) =
+    let (mut chosen, mut others): (Vec<usize>, Vec<usize>) =
         rounds.into_iter().map(|(_, index)| index).partition(is_first);
-    let room = MOST_IMPORTANT.saturating_sub(chosen.len());
-    let mut others: Vec<usize> = others.into_iter().take(room).collect();
+    others.truncate(MOST_IMPORTANT.saturating_sub(chosen.len()));
     // Back to the order of groups, which is that of harm.
     chosen.sort_unstable();
     others.sort_unstable();
