@@ -8,7 +8,7 @@ use crate::config::Watch;
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::images;
-use crate::ir::{Map, Number, Object, Value};
+use crate::ir::{Object, Release, Value};
 use crate::olm;
 use bundle2chart_compile::{layout, permissions};
 use std::collections::BTreeMap;
@@ -169,9 +169,8 @@ fn custom_resources(text: &mut Lines, bundle: Option<&Bundle>, objects: &[Object
             .iter()
             .filter_map(|version| version.get("name").and_then(Value::as_str))
             .collect();
-        let bytes = map_bytes(&crd.root);
+        let size = size(json_bytes(crd) as u64);
         let scope = crd.at(&["spec", "scope"]).and_then(Value::as_str).unwrap_or("?");
-        let size = size(bytes as u64);
         let lead = format!("  {:<width$}  {scope:<10}  {size:>8}  ", crd.name());
         text.push(layout::cut(&lead, &versions));
     }
@@ -199,38 +198,11 @@ fn crds(objects: &[Object]) -> Vec<&Object> {
     objects.iter().filter(|object| object.kind() == "CustomResourceDefinition").collect()
 }
 
-/// Returns the size of a map as compact JSON, the format that the API server receives and stores.
-fn map_bytes(map: &Map) -> usize {
-    // Counted, because a CRD of megabytes would be serialized only to be measured.
-    let entries = map.iter().map(|(key, value)| text_bytes(key) + 1 + bytes(value));
-    2 + entries.sum::<usize>() + map.len().saturating_sub(1)
-}
-
-fn bytes(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(true) => 4,
-        Value::Bool(false) => 5,
-        Value::Number(Number::Int(number)) => number.to_string().len(),
-        Value::Number(Number::Uint(number)) => number.to_string().len(),
-        Value::Number(Number::Float(number)) => number.to_string().len(),
-        Value::Text(text) => text_bytes(text),
-        Value::Seq(items) => {
-            2 + items.iter().map(bytes).sum::<usize>() + items.len().saturating_sub(1)
-        }
-        Value::Map(map) => map_bytes(map),
-        // A bundle has none.
-        Value::Expr(_) | Value::When(_) => 0,
-    }
-}
-
-fn text_bytes(text: &str) -> usize {
-    let byte = |byte: u8| match byte {
-        b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
-        // `\u00XX`; the short forms of backspace and form feed are too rare to count.
-        0..0x20 => 6,
-        _ => 1,
-    };
-    2 + text.bytes().map(byte).sum::<usize>()
+/// Returns the size of an object as compact JSON, the format that the API server receives and stores.
+fn json_bytes(object: &Object) -> usize {
+    let entry = |(key, value): (&String, &Value)| (key.clone(), Release::LITERAL.value(value));
+    let json: serde_json::Map<_, _> = object.root.iter().map(entry).collect();
+    serde_json::Value::from(json).to_string().len()
 }
 
 fn image_list(text: &mut Lines, bundle: Option<&Bundle>, objects: &[Object]) {
