@@ -66,6 +66,7 @@ pub use bundle2chart_source as source;
 pub mod lock;
 pub mod output;
 pub mod pipeline;
+mod replace_file;
 
 // Those that are public are so for the program and the tests, and change without notice.
 #[doc(hidden)]

@@ -3,8 +3,9 @@
 use super::place;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::regular_file;
+use crate::replace_file::{permissions_of, replace_file};
 use std::fs;
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 /// Largest configuration, in bytes, as for a build.
@@ -30,28 +31,15 @@ pub(crate) fn read(path: &Path, diagnostics: &mut Diagnostics) -> Option<String>
     }
 }
 
-/// Writes the file at `path` atomically, with the permissions that it has; a link stays a link.
-pub(super) fn write(path: &Path, text: &str, diagnostics: &mut Diagnostics) -> bool {
-    let replace = || -> io::Result<()> {
-        // A rename onto a link would replace the link, not the file.
-        let path = fs::canonicalize(path)?;
-        let permissions = fs::metadata(&path)?.permissions();
-        let folder = path.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::Builder::new()
-            .prefix(".bundle2chart-")
-            .permissions(permissions)
-            .tempfile_in(folder)?;
-        file.write_all(text.as_bytes())?;
-        file.persist(&path).map_err(|error| error.error)?;
-        Ok(())
-    };
-    match replace() {
-        Ok(()) => true,
-        Err(error) => {
-            let message = format!("cannot write the configuration: {error}");
-            let diagnostic = Diagnostic::error(Code::OutputFailed, message).at(place(path));
-            diagnostics.push(diagnostic.hint("make the file and its directory writable"));
-            false
-        }
-    }
+/// Writes the file at `path` atomically, with the permissions that it has; a link stays a link. `None` if
+/// this fails, which is reported.
+pub(crate) fn write(path: &Path, text: &str, diagnostics: &mut Diagnostics) -> Option<()> {
+    // A rename onto a link would replace the link, not the file.
+    let written = fs::canonicalize(path)
+        .and_then(|path| replace_file(&path, text.as_bytes(), permissions_of(&path)));
+    diagnostics.report(written.map_err(|error| {
+        let message = format!("cannot write the configuration: {error}");
+        let diagnostic = Diagnostic::error(Code::OutputFailed, message).at(place(path));
+        diagnostic.hint("make the file and its directory writable").into()
+    }))
 }

@@ -7,7 +7,7 @@ mod remove;
 mod table;
 mod tag;
 
-pub(crate) use file::read;
+pub(crate) use file::{read, write};
 pub(crate) use remove::remove;
 pub(crate) use table::{list, quoted};
 pub(crate) use tag::set_tag;
@@ -139,11 +139,6 @@ pub(crate) fn add(
     let table = table.to_text();
     let text = with_tables(path, text, &table, diagnostics)?;
     Some(Added { name: chosen.name, table, text })
-}
-
-/// Writes the text of a configuration; `false` if this fails, which is reported.
-pub(crate) fn write(path: &Path, text: &str, diagnostics: &mut Diagnostics) -> bool {
-    file::write(path, text, diagnostics)
 }
 
 /// The explicit settings of a new bundle.

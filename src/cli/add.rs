@@ -71,9 +71,7 @@ impl Add {
         if self.dry_run {
             return Some(Exit::Clean);
         }
-        if !add::write(&global.config, &added.text, diagnostics) {
-            return None;
-        }
+        add::write(&global.config, &added.text, diagnostics)?;
         let path = global.config.display();
         let line = format!("{path}: `{}` added; run `bundle2chart build`", added.name);
         output.note(&Lines::from_iter([line]));

@@ -78,7 +78,8 @@ impl LockCommand {
             let mut failed = Diagnostics::new();
             // bundles.toml first: an entry for the old tag is then another source's, and written
             // again by the next `lock` or `build`.
-            let written = edited.is_none_or(|(path, text)| add::write(&path, &text, &mut failed))
+            let written = edited
+                .is_none_or(|(path, text)| add::write(&path, &text, &mut failed).is_some())
                 && failed.report(lock::write(&path, &new)).is_some();
             if !written {
                 output.diagnostics(&failed);

@@ -58,9 +58,7 @@ impl Migrate {
         if self.dry_run {
             return Some(Exit::Clean);
         }
-        if !add::write(&global.config, &migrated.text, diagnostics) {
-            return None;
-        }
+        add::write(&global.config, &migrated.text, diagnostics)?;
         let path = global.config.display();
         let names = migrated.names.join("`, `");
         let line = format!("{path}: `{names}` added; run `bundle2chart build`");

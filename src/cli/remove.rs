@@ -19,9 +19,7 @@ impl Remove {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         let Invocation { global, output, diagnostics } = invocation;
         let text = add::remove(&global.config, &self.name, diagnostics)?;
-        if !add::write(&global.config, &text, diagnostics) {
-            return None;
-        }
+        add::write(&global.config, &text, diagnostics)?;
         output.diagnostics(diagnostics);
         let (path, name) = (global.config.display(), &self.name);
         let line = format!(

@@ -4,8 +4,8 @@ use super::Lock;
 use super::format;
 use crate::diag::{Code, Diagnostic, Fatal, Place, SourceText, Span};
 use crate::regular_file;
-use std::fs;
-use std::io::{self, ErrorKind, Read as _, Write as _};
+use crate::replace_file::{permissions_of, replace_file};
+use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -62,8 +62,8 @@ fn content(path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
 }
 
-/// Writes the lock file atomically, unless its content is unchanged; returns true if it was
-/// written.
+/// Writes the lock file atomically, with the permissions that it has, unless its content is
+/// unchanged; returns true if it was written.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -74,19 +74,8 @@ pub fn write(path: &Path, lock: &Lock) -> Result<bool, Fatal> {
     if content(path).is_ok_and(|old| old == text) {
         return Ok(false);
     }
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // In the same directory, because a rename is atomic on one file system only.
-    let written = tempfile::Builder::new()
-        .prefix(".bundles.lock.bundle2chart-")
-        // tempfile creates files that only their owner may read.
-        .permissions(permissions(path))
-        .tempfile_in(folder)
-        .and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.persist(path).map_err(|error| error.error)
-        });
-    match written {
-        Ok(_) => Ok(true),
+    match replace_file(path, text.as_bytes(), permissions_of(path)) {
+        Ok(()) => Ok(true),
         Err(error) => {
             Err(Diagnostic::error(Code::OutputFailed, format!("cannot write `{name}`: {error}"))
                 .at(Place::file(name))
@@ -94,13 +83,6 @@ pub fn write(path: &Path, lock: &Lock) -> Result<bool, Fatal> {
                 .into())
         }
     }
-}
-
-/// Keeps the permissions of the existing file, else makes the file readable for others.
-#[cfg(unix)]
-fn permissions(path: &Path) -> fs::Permissions {
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::metadata(path).map_or_else(|_| fs::Permissions::from_mode(0o644), |m| m.permissions())
 }
 
 fn invalid(why: &str) -> Diagnostic {

@@ -4,6 +4,7 @@ use crate::config::{CRDS_SUFFIX, Config, OPERANDS_SUFFIX};
 use crate::diag::{Diagnostics, Fatal, SourceText};
 use crate::lock::{self, Lock};
 use crate::output::chart_versions::{versions_in_paths, versions_on_disk};
+use crate::replace_file::folder_of;
 use crate::source::chart as charts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -107,11 +108,6 @@ pub(super) fn lock_at(lock: &Path, revision: &str) -> Result<Option<Lock>, Fatal
     let Some(text) = tree.get(file) else { return Ok(None) };
     let text = String::from_utf8_lossy(text).into_owned();
     lock::parse(format!("{file} at {revision}"), text).map(Some)
-}
-
-fn folder_of(file: &Path) -> &Path {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
 }
 
 /// Returns the chart version of each bundle that the configuration or the lock file names.

@@ -1,0 +1,42 @@
+//! Replaces files atomically.
+
+use std::fs::{self, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+/// Replaces the file at `path`, or creates it, with these permissions.
+///
+/// # Errors
+/// If it cannot be written; it is then as it was.
+pub(crate) fn replace_file(
+    path: &Path,
+    content: &[u8],
+    permissions: Permissions,
+) -> io::Result<()> {
+    let mut file = tempfile::Builder::new()
+        .prefix(".bundle2chart-")
+        // tempfile creates files that only their owner may read.
+        .permissions(permissions)
+        // In the same directory, because a rename is atomic on one file system only.
+        .tempfile_in(folder_of(path))?;
+    file.write_all(content)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Returns the permissions of the file at `path`; if there is none, those of a file that others can read.
+pub(crate) fn permissions_of(path: &Path) -> Permissions {
+    fs::metadata(path).map_or_else(|_| readable(), |found| found.permissions())
+}
+
+/// Returns the permissions of a file that others can read.
+pub(crate) fn readable() -> Permissions {
+    Permissions::from_mode(0o644)
+}
+
+/// Returns the directory of a file; `.` for a bare file name.
+pub(crate) fn folder_of(file: &Path) -> &Path {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
