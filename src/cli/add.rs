@@ -5,7 +5,6 @@ use super::inspect::watch;
 use super::{Exit, Invocation};
 use crate::add::{self, NewSource, Request};
 use crate::config::Watch;
-use crate::escape::Lines;
 use crate::lock;
 
 /// Add a bundle to bundles.toml.
@@ -73,8 +72,7 @@ impl Add {
         }
         add::write(&global.config, &added.text, diagnostics)?;
         let path = global.config.display();
-        let line = format!("{path}: `{}` added; run `bundle2chart build`", added.name);
-        output.note(&Lines::from_iter([line]));
+        output.note_line(format!("{path}: `{}` added; run `bundle2chart build`", added.name));
         Some(Exit::Clean)
     }
 }

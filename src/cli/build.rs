@@ -69,7 +69,7 @@ impl Build {
         let lock_path = lock::path_of(&global.config);
         let lock: Lock = diagnostics.report(lock::read(&lock_path)).unwrap_or_default();
         if self.locked {
-            not_locked(&lock, &config, &self.names, &lock_path, diagnostics);
+            check_locked(&lock, &config, &self.names, &lock_path, diagnostics);
         }
         if diagnostics.has_errors() {
             return None;
@@ -303,14 +303,16 @@ fn in_order(releases: &[Release]) -> Vec<&Release> {
     ordered
 }
 
-/// Reports each bundle that is not in the lock file, or, if there is none, each unused entry.
-pub(super) fn not_locked(
+/// Reports each bundle that is not in the lock file, or, if there is none, each unused entry; `None` if
+/// there are any.
+pub(super) fn check_locked(
     lock: &Lock,
     config: &Config,
     names: &[String],
     path: &Path,
     diagnostics: &mut Diagnostics,
-) {
+) -> Option<()> {
+    let before = diagnostics.mark();
     let path = path.display();
     let stale = |message: String| {
         Diagnostic::error(Code::LockStale, message)
@@ -339,6 +341,7 @@ pub(super) fn not_locked(
             diagnostics.push(stale(message).at(Place::file(path.to_string())));
         }
     }
+    (!diagnostics.has_errors_since(before)).then_some(())
 }
 
 /// Returns the next steps after a first build: the commands of the deployment tools that the

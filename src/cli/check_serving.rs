@@ -3,7 +3,7 @@
 use super::Exit;
 use super::output::Output;
 use crate::config::serving::profile::NAMES;
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostics, counted};
 use crate::escape::Lines;
 use crate::serving::{self, Checked};
 use clap::builder::PossibleValuesParser;
@@ -36,15 +36,12 @@ impl CheckServing {
         output.diagnostics(&diagnostics);
         let Some(Checked { objects, errors, warnings }) = checked else { return Exit::Error };
 
-        let counted = |count: usize, what: &str| {
-            format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-        };
-        output.note(&Lines::from_iter([format!(
+        output.note_line(format!(
             "{}: {}, {}",
             counted(objects, "object"),
             counted(errors, "error"),
             counted(warnings, "warning")
-        )]));
+        ));
 
         if errors + warnings > 0 { Exit::Findings } else { Exit::Clean }
     }

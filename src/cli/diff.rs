@@ -6,11 +6,11 @@ use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::diff::render::report::{Comparison, Report};
 use crate::diff::render::{json, markdown, text};
 use crate::diff::{self, ChangeSet, Class, Ignore, Ignored, Options, Pattern, Side, values};
-use crate::escape::Lines;
 use crate::lock;
 use crate::pipeline::operand::{self, Operands};
 use crate::pipeline::revision::{ChartPair, Project};
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
 
 /// Show the changes of an upgrade.
@@ -40,8 +40,8 @@ pub(super) struct Diff {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Exit with 1 if there is a change of this class or a more severe one.
-    #[arg(long, value_name = "CLASS", value_enum)]
-    fail_on: Option<FailOn>,
+    #[arg(long, value_name = "CLASS", value_parser = failing_class())]
+    fail_on: Option<Class>,
     /// Exit with 1 if there is any difference.
     #[arg(long)]
     exit_code: bool,
@@ -66,19 +66,11 @@ enum Format {
     Html,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum FailOn {
-    Breaking,
-    Risky,
-}
-
-impl FailOn {
-    fn class(self) -> Class {
-        match self {
-            FailOn::Breaking => Class::Breaking,
-            FailOn::Risky => Class::Risky,
-        }
-    }
+/// Returns the parser of `--fail-on`. Informational changes are no reason to fail.
+fn failing_class() -> impl TypedValueParser<Value = Class> {
+    let classes = [Class::Breaking, Class::Risky];
+    PossibleValuesParser::new(classes.map(Class::as_str))
+        .map(move |name| if name == classes[0].as_str() { classes[0] } else { classes[1] })
 }
 
 impl Diff {
@@ -109,17 +101,17 @@ impl Diff {
             None => output.document(&text),
             Some(file) => {
                 if let Err(error) = write(file, &text) {
-                    output.error(&Lines::from_iter([
-                        format!("error: cannot write `{}`: {error}", file.display()),
-                        "hint: use a path in an existing directory".to_owned(),
-                    ]));
+                    output.error([
+                        &*format!("error: cannot write `{}`: {error}", file.display()),
+                        "hint: use a path in an existing directory",
+                    ]);
                     return None;
                 }
             }
         }
         // The worst class is the lowest.
         let worst = report.class();
-        let failed = self.fail_on.zip(worst).is_some_and(|(limit, worst)| worst <= limit.class());
+        let failed = self.fail_on.zip(worst).is_some_and(|(limit, worst)| worst <= limit);
         let found = failed || (self.exit_code && !report.is_empty());
         Some(if found { Exit::Findings } else { Exit::Clean })
     }

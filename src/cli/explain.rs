@@ -36,8 +36,7 @@ impl Explain {
             [] => "run `bundle2chart explain` to list all codes".to_owned(),
             near => format!("did you mean {}?", near.join(" or ")),
         };
-        let lines = [format!("error: unknown code `{name}`"), format!("hint: {hint}")];
-        output.error(&lines.into_iter().collect());
+        output.error([format!("error: unknown code `{name}`"), format!("hint: {hint}")]);
         Exit::Error
     }
 }

@@ -2,7 +2,6 @@
 
 use super::output::Output;
 use super::{Cli, Exit};
-use crate::escape::Lines;
 use clap::CommandFactory as _;
 use std::path::Path;
 
@@ -28,7 +27,7 @@ pub(super) fn man(out: Option<&Path>, output: &mut Output) -> Exit {
             Ok(()) => Exit::Clean,
             Err(error) => {
                 let text = format!("error: cannot write man pages to {}: {error}", out.display());
-                output.error(&Lines::from_iter([text]));
+                output.error([text]);
                 Exit::Error
             }
         };

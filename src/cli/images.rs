@@ -3,7 +3,6 @@
 use super::access::access;
 use super::output::Output;
 use super::{Exit, Invocation};
-use crate::escape::Lines;
 use crate::lock::{self, Lock};
 use crate::pipeline::VerifiedImages;
 use crate::source::{Reference, SourceResolver};
@@ -56,8 +55,7 @@ impl Images {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         // clap can require an option for a value of another one, but not forbid it for the rest.
         if self.mirror.is_some() && self.format != Format::Idms {
-            let text = "error: `--mirror` can only be used with `--format idms`";
-            invocation.output.error(&Lines::from_iter([text]));
+            invocation.output.error(["error: `--mirror` can only be used with `--format idms`"]);
             return None;
         }
 
@@ -105,7 +103,6 @@ impl Images {
 /// Prints the counts of `--verify`.
 fn note(verified: Option<VerifiedImages>, output: &mut Output) {
     if let Some(VerifiedImages { signed, not_required }) = verified {
-        let line = format!("signatures: {signed} valid, {not_required} not required");
-        output.note(&Lines::from_iter([line]));
+        output.note_line(format!("signatures: {signed} valid, {not_required} not required"));
     }
 }

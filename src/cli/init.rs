@@ -2,7 +2,6 @@
 
 use super::Exit;
 use super::output::Output;
-use crate::escape::Lines;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -33,14 +32,14 @@ pub(super) fn run(config: &Path, output: &mut Output) -> Exit {
     match created {
         Ok(()) => {
             let text = "created: add a bundle with `bundle2chart add REFERENCE`";
-            output.note(&Lines::from_iter([format!("{} {text}", config.display())]));
+            output.note_line(format!("{} {text}", config.display()));
             Exit::Clean
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            output.error(&Lines::from_iter([
-                format!("error: {} exists and was not changed", config.display()),
-                "hint: edit it, or use another file with `-c FILE`".to_owned(),
-            ]));
+            output.error([
+                &*format!("error: {} exists and was not changed", config.display()),
+                "hint: edit it, or use another file with `-c FILE`",
+            ]);
             Exit::Error
         }
         Err(error) => {
@@ -50,7 +49,7 @@ pub(super) fn run(config: &Path, output: &mut Output) -> Exit {
                 .parent()
                 .filter(|_| is_missing)
                 .map(|folder| format!("hint: create the directory `{}`", folder.display()));
-            output.error(&[Some(text), hint].into_iter().flatten().collect());
+            output.error([Some(text), hint].into_iter().flatten());
             Exit::Error
         }
     }

@@ -5,7 +5,6 @@ use super::output::Output;
 use super::{Exit, Global, Invocation};
 use crate::add;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
-use crate::escape::Lines;
 use crate::escape::shell::in_quotes;
 use crate::migrate::{self, HandMade, Installed, Migrated};
 use crate::pipeline::operand;
@@ -61,8 +60,7 @@ impl Migrate {
         add::write(&global.config, &migrated.text, diagnostics)?;
         let path = global.config.display();
         let names = migrated.names.join("`, `");
-        let line = format!("{path}: `{names}` added; run `bundle2chart build`");
-        output.note(&Lines::from_iter([line]));
+        output.note_line(format!("{path}: `{names}` added; run `bundle2chart build`"));
         Some(Exit::Clean)
     }
 

@@ -2,7 +2,6 @@
 
 use super::access::access;
 use super::{Exit, Format, Invocation};
-use crate::escape::Lines;
 use crate::outdated::{Status, json, text};
 use crate::pipeline;
 use crate::source::SourceResolver;
@@ -39,8 +38,7 @@ impl Outdated {
             Format::Json => output.document(&json::report(&statuses)),
         }
         let count = statuses.iter().filter(|status| status.is_outdated()).count();
-        let line = format!("{count} of {} outdated", statuses.len());
-        output.note(&Lines::from_iter([line]));
+        output.note_line(format!("{count} of {} outdated", statuses.len()));
         // A bundle that could not be looked up is neither.
         if diagnostics.has_errors() {
             return None;

@@ -130,10 +130,15 @@ impl Output {
         }
     }
 
+    /// Prints one such line.
+    pub(super) fn note_line(&mut self, line: impl AsRef<str>) {
+        self.note(&Lines::from_iter([line]));
+    }
+
     /// Prints an error to stderr that is not a diagnostic, and takes the place of all of them.
-    pub(super) fn error(&mut self, lines: &Lines) {
+    pub(super) fn error(&mut self, lines: impl IntoIterator<Item = impl AsRef<str>>) {
         self.is_reported = true;
-        self.write_stderr(lines.as_str());
+        self.write_stderr(Lines::from_iter(lines).as_str());
     }
 
     /// Prints a list: a result, unless diagnostics for programs are on stdout.

@@ -1,7 +1,7 @@
 //! `bundle2chart package`
 
 use super::access::access;
-use super::build::not_locked;
+use super::build::check_locked;
 use super::output::Output;
 use super::{Exit, Global, Invocation};
 use crate::attest::{self, Attestations, Inputs, PROVENANCE_FILE, SBOM_FILE, helm_provenance};
@@ -113,13 +113,9 @@ pub(super) fn attestations(
     let lock_path = lock::path_of(&global.config);
     let tables = packages.iter().filter_map(|package| config.table_of_chart(&package.name));
     let tables: Vec<String> = tables.map(str::to_owned).collect();
-    let before = diagnostics.mark();
     // No name would mean all bundles.
     if !tables.is_empty() {
-        not_locked(lock, config, &tables, &lock_path, diagnostics);
-    }
-    if diagnostics.has_errors_since(before) {
-        return None;
+        check_locked(lock, config, &tables, &lock_path, diagnostics)?;
     }
     let jobs = std::thread::available_parallelism().map_or(1, Into::into);
     let config_path = &global.config;
@@ -137,7 +133,7 @@ fn check_record(packages: &Packages, out: &Path, output: &mut Output) -> Exit {
         (Exit::Findings, "is out of date: run `bundle2chart package`")
     };
     output.list(&differences.into_iter().collect());
-    output.note(&Lines::from_iter([format!("{} {state}", path.display())]));
+    output.note_line(format!("{} {state}", path.display()));
     exit
 }
 
@@ -151,8 +147,7 @@ pub(super) fn write_record(
     let path = record::path_of(out);
     let changed = packages.record.differences(&path).len();
     if packages.record.write(&path, diagnostics)? {
-        let line = format!("{}: {changed} changed; commit it", path.display());
-        output.note(&Lines::from_iter([line]));
+        output.note_line(format!("{}: {changed} changed; commit it", path.display()));
     }
     Some(())
 }

@@ -5,7 +5,7 @@ use super::output::Output;
 use super::package::{attestations, write_record};
 use super::{Exit, Invocation};
 use crate::attest::{self, KEY_VARIABLE, Signer};
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostics, counted};
 use crate::escape::Lines;
 use crate::lock;
 use crate::package;
@@ -94,10 +94,9 @@ impl Push {
         let unchanged = remotes.len() - pushed;
         let mut line = format!("{}: {pushed} pushed, {unchanged} unchanged", self.registry);
         if attached > 0 {
-            let documents = if attached == 1 { "attestation" } else { "attestations" };
-            line.push_str(&format!(", {attached} {documents}"));
+            line.push_str(&format!(", {}", counted(attached, "attestation")));
         }
-        output.note(&Lines::from_iter([line]));
+        output.note_line(line);
         write_record(&packages, &out, output, diagnostics)?;
         Some(Exit::Clean)
     }

@@ -2,7 +2,6 @@
 
 use super::{Exit, Invocation};
 use crate::add;
-use crate::escape::Lines;
 
 /// Remove a bundle from bundles.toml.
 ///
@@ -22,11 +21,10 @@ impl Remove {
         add::write(&global.config, &text, diagnostics)?;
         output.diagnostics(diagnostics);
         let (path, name) = (global.config.display(), &self.name);
-        let line = format!(
+        output.note_line(format!(
             "{path}: `{name}` removed; uninstall its releases, delete its charts, and run \
                 `bundle2chart lock`"
-        );
-        output.note(&Lines::from_iter([line]));
+        ));
         Some(Exit::Clean)
     }
 }

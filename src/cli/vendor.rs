@@ -1,9 +1,10 @@
 //! `bundle2chart vendor`
 
 use super::access::access;
-use super::build::not_locked;
+use super::build::check_locked;
 use super::{Exit, Invocation};
 use crate::config::{Config, MirrorTarget};
+use crate::diag::counted;
 use crate::escape::Lines;
 use crate::lock::{self, Lock, Locked};
 use crate::source::{Pin, SourceResolver, Vendored};
@@ -29,18 +30,14 @@ impl Vendor {
         let (config, lock) = invocation.configuration_and_lock()?;
         let Invocation { global, output, diagnostics } = invocation;
         // Else the copy would be incomplete, without a warning.
-        not_locked(&lock, &config, &[], &lock::path_of(&global.config), diagnostics);
-        if diagnostics.has_errors() {
-            return None;
-        }
+        check_locked(&lock, &config, &[], &lock::path_of(&global.config), diagnostics)?;
         let sources = SourceResolver::of(&config, access(global));
         // Bundles embedded in a catalog need no image. Several bundles can have the same image.
         let mut images: Vec<Pin<'_>> = lock.bundles.iter().filter_map(Locked::pin).collect();
         images.sort_unstable_by_key(|pin| (pin.reference, pin.digest));
         images.dedup_by_key(|pin| (pin.reference, pin.digest));
         if images.is_empty() {
-            let line = "no bundle is an image, so there is nothing to copy";
-            output.note(&Lines::from_iter([line]));
+            output.note_line("no bundle is an image, so there is nothing to copy");
             return Some(Exit::Clean);
         }
         let (copied, target) = match (&self.dir, &self.to) {
@@ -55,11 +52,11 @@ impl Vendor {
         };
         let Vendored { images, copied, bytes } = diagnostics.report(copied)?;
         output.diagnostics(diagnostics);
-        output.note(&Lines::from_iter([format!(
-            "{target}: {images} image{}, {copied} blobs copied ({} KiB)",
-            if images == 1 { "" } else { "s" },
+        output.note_line(format!(
+            "{target}: {}, {copied} blobs copied ({} KiB)",
+            counted(images, "image"),
             bytes.div_ceil(1024)
-        )]));
+        ));
         output.note(&advice(&config, &lock, &target));
         Some(Exit::Clean)
     }

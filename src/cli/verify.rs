@@ -1,9 +1,9 @@
 //! `bundle2chart verify`
 
 use super::access::access;
-use super::build::not_locked;
+use super::build::check_locked;
 use super::{Exit, Format, Invocation};
-use crate::escape::Lines;
+use crate::diag::counted;
 use crate::lock;
 use crate::source::SourceResolver;
 use crate::verify::{self, Subject, json, text};
@@ -39,12 +39,8 @@ impl Verify {
 
         // Without a lock entry, a tag would be resolved now, which proves nothing.
         let table = subject.table(&config, diagnostics)?.to_owned();
-        let before = diagnostics.mark();
         let lock_path = lock::path_of(&global.config);
-        not_locked(&lock, &config, std::slice::from_ref(&table), &lock_path, diagnostics);
-        if diagnostics.has_errors_since(before) {
-            return None;
-        }
+        check_locked(&lock, &config, std::slice::from_ref(&table), &lock_path, diagnostics)?;
 
         let verification = verify::verify(subject, &config, &sources, &lock, &table, diagnostics)?;
         match self.format {
@@ -54,9 +50,8 @@ impl Verify {
         if verification.is_same() {
             return Some(Exit::Clean);
         }
-        let count = verification.differences.len();
-        let differences = if count == 1 { "difference" } else { "differences" };
-        output.note(&Lines::from_iter([format!("{}: {count} {differences}", verification.chart)]));
+        let differences = counted(verification.differences.len(), "difference");
+        output.note_line(format!("{}: {differences}", verification.chart));
         Some(Exit::Findings)
     }
 }

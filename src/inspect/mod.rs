@@ -5,7 +5,7 @@ mod gates;
 
 use crate::bundle::{Bundle, Requirement};
 use crate::config::Watch;
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostics, counted};
 use crate::escape::Lines;
 use crate::images;
 use crate::ir::{Object, Release, Value};
@@ -105,7 +105,7 @@ fn head(text: &mut Lines, bundle: &Bundle, watch: Option<&Watch>) {
     if let Some(image) = &bundle.image {
         let bytes: u64 = image.layers.iter().map(|(_, size)| size).sum();
         row("Digest", &image.digest);
-        row("Image", &format!("{} in {}", size(bytes), count(image.layers.len(), "layer")));
+        row("Image", &format!("{} in {}", size(bytes), counted(image.layers.len(), "layer")));
     }
 
     let files = size(bundle.manifest_bytes as u64);
@@ -229,10 +229,6 @@ fn image_list(text: &mut Lines, bundle: Option<&Bundle>, objects: &[Object]) {
             }
         }
     }
-}
-
-fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Returns a number of bytes in the unit that reads best, in powers of 1,000.

@@ -11,7 +11,7 @@ use crate::bundle::{self, Api, Positions};
 use crate::config::{BundleConfig, Config, Filter, Layout, ServingConfig};
 use crate::dependencies::{self, Member};
 use crate::deploy::Release;
-use crate::diag::{Diagnostic, Diagnostics, LintLevel, Place};
+use crate::diag::{Diagnostic, Diagnostics, LintLevel, Place, counted};
 use crate::ir::{Origin, Unit};
 use crate::lock::{Lock, Locked};
 use crate::output::ChartFiles;
@@ -238,8 +238,8 @@ impl BundlePart<'_> {
     fn counts(&self) -> Vec<String> {
         let name = &self.member.config.name;
         let line = |what: &str, (filter, count): &(Filter, usize)| {
-            let objects = if *count == 1 { "object" } else { "objects" };
-            format!("{name}: the {what} `{}` matches {count} {objects}", filter.text)
+            let objects = counted(*count, "object");
+            format!("{name}: the {what} `{}` matches {objects}", filter.text)
         };
         let filters = self.hits.iter().map(|hit| line("filter", hit));
         filters.chain(self.patched.iter().map(|hit| line("patch for", hit))).collect()

@@ -15,6 +15,11 @@ pub fn quoted<S: AsRef<str>>(names: &[S]) -> Vec<String> {
     names.iter().map(|name| format!("`{}`", name.as_ref().escape_debug())).collect()
 }
 
+/// Returns a number and its noun: `1 chart`, `2 charts`.
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
