@@ -1,6 +1,5 @@
 //! `bundle2chart build`
 
-use super::access::access;
 use super::output::Output;
 use super::{Exit, Invocation};
 use crate::chart;
@@ -13,7 +12,6 @@ use crate::output::ownership::BUILD_REPORT;
 use crate::output::{Changes, ChartFiles, Comparison, Mode, OutputDirectory, Staged};
 use crate::pipeline;
 use crate::pipeline::upgrade::{self, BuiltChart, Upgrades};
-use crate::source::SourceResolver;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -65,6 +63,7 @@ impl Build {
     /// Builds, and returns the lines to print last; `None` after an error.
     fn build(&self, invocation: &mut Invocation<'_>) -> Option<(Exit, Lines)> {
         let config = invocation.configuration()?;
+        let sources = invocation.sources(&config);
         let Invocation { global, output, diagnostics } = invocation;
         let lock_path = lock::path_of(&global.config);
         let lock: Lock = diagnostics.report(lock::read(&lock_path)).unwrap_or_default();
@@ -75,7 +74,6 @@ impl Build {
             return None;
         }
 
-        let sources = SourceResolver::of(&config, access(global));
         let out = self.out.clone().unwrap_or_else(|| config.out());
         not_in_source(&out, &config, diagnostics);
         if diagnostics.has_errors() {

@@ -1,12 +1,10 @@
 //! `bundle2chart lock`
 
-use super::access::access;
 use super::{Exit, Invocation};
 use crate::config::{BundleConfig, Source};
 use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::lock::change::{Change, changes};
-use crate::source::SourceResolver;
 use crate::{add, lock, pipeline};
 
 /// Resolve tags to digests and write bundles.lock.
@@ -36,6 +34,7 @@ pub(super) struct LockCommand {
 impl LockCommand {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         let (mut config, old) = invocation.configuration_and_lock()?;
+        let sources = invocation.sources(&config);
         let Invocation { global, output, diagnostics } = invocation;
         let names = self.upgrade.as_deref();
         let edited = match &self.to {
@@ -55,7 +54,6 @@ impl LockCommand {
             upgraded.iter().chain(&missing).any(|other| other.name == bundle.name)
         };
         let needed: Vec<&BundleConfig> = config.bundles.iter().filter(is_needed).collect();
-        let sources = SourceResolver::of(&config, access(global));
         let jobs = self.jobs.map_or(pipeline::REGISTRY_JOBS, Into::into);
         let entries = pipeline::lock(&sources, &old, &needed, self.latest, jobs, diagnostics);
         config.set_levels(diagnostics);

@@ -93,6 +93,11 @@ impl Invocation<'_> {
         Some(config)
     }
 
+    /// Returns the sources of a configuration, with the environment of this process.
+    fn sources(&self, config: &Config) -> SourceResolver {
+        SourceResolver::of(config, access::access(self.global))
+    }
+
     /// Reads the configuration and bundles.lock; `None` after an error.
     fn configuration_and_lock(&mut self) -> Option<(Config, Lock)> {
         let config = self.configuration()?;
@@ -103,15 +108,14 @@ impl Invocation<'_> {
     /// Reads the configuration if its file exists, and returns the sources with its mirrors and
     /// registries, else with the defaults; `None` after an error.
     fn configuration_if_any(&mut self) -> Option<(Option<Config>, SourceResolver)> {
-        let access = access::access(self.global);
         // `inspect` and `diff` can do without it.
         if !self.global.config.exists() {
             let (network, limits) = (Network::default(), Limits::default());
-            let base = Path::new("");
+            let (base, access) = (Path::new(""), access::access(self.global));
             return Some((None, SourceResolver::new(base, &[], &[], &network, &limits, access)));
         }
         let config = self.configuration()?;
-        let sources = SourceResolver::of(&config, access);
+        let sources = self.sources(&config);
         Some((Some(config), sources))
     }
 }

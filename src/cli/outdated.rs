@@ -1,10 +1,8 @@
 //! `bundle2chart outdated`
 
-use super::access::access;
 use super::{Exit, Format, Invocation};
 use crate::outdated::{Status, json, text};
 use crate::pipeline;
-use crate::source::SourceResolver;
 
 /// Show which locked bundles have newer versions.
 ///
@@ -28,9 +26,9 @@ impl Outdated {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         invocation.output.keep_stdout_for(self.format);
         let (config, lock) = invocation.configuration_and_lock()?;
-        let Invocation { global, output, diagnostics } = invocation;
+        let sources = invocation.sources(&config);
+        let Invocation { output, diagnostics, .. } = invocation;
         let bundles = pipeline::select_bundles(&config, &self.names, diagnostics)?;
-        let sources = SourceResolver::of(&config, access(global));
         let statuses = pipeline::outdated(&bundles, &lock, &sources, diagnostics);
 
         match self.format {

@@ -1,6 +1,5 @@
 //! `bundle2chart push`
 
-use super::access::access;
 use super::output::Output;
 use super::package::{attestations, write_record};
 use super::{Exit, Invocation};
@@ -10,7 +9,6 @@ use crate::escape::Lines;
 use crate::lock;
 use crate::package;
 use crate::package::push::{self, ChartRegistry, Remote, TagState};
-use crate::source::SourceResolver;
 use std::path::PathBuf;
 
 /// Push charts to an OCI registry, and write charts.lock.
@@ -53,10 +51,10 @@ impl Push {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         let registry = ChartRegistry::parse(&self.registry, &mut invocation.diagnostics)?;
         let config = invocation.configuration()?;
+        let resolver = invocation.sources(&config);
         let Invocation { global, output, diagnostics } = invocation;
         let out = self.out.clone().unwrap_or_else(|| config.out());
         let packages = package::packages(&out, &self.charts, diagnostics)?;
-        let resolver = SourceResolver::of(&config, access(global));
 
         let remotes = registry.look_up(&packages.selected, &resolver, diagnostics);
         // Before the first push: with a registry that does not answer, some charts would be there

@@ -1,13 +1,12 @@
 //! `bundle2chart vendor`
 
-use super::access::access;
 use super::build::check_locked;
 use super::{Exit, Invocation};
 use crate::config::{Config, MirrorTarget};
 use crate::diag::counted;
 use crate::escape::Lines;
 use crate::lock::{self, Lock, Locked};
-use crate::source::{Pin, SourceResolver, Vendored};
+use crate::source::{Pin, Vendored};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -28,10 +27,10 @@ pub(super) struct Vendor {
 impl Vendor {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         let (config, lock) = invocation.configuration_and_lock()?;
+        let sources = invocation.sources(&config);
         let Invocation { global, output, diagnostics } = invocation;
         // Else the copy would be incomplete, without a warning.
         check_locked(&lock, &config, &[], &lock::path_of(&global.config), diagnostics)?;
-        let sources = SourceResolver::of(&config, access(global));
         // Bundles embedded in a catalog need no image. Several bundles can have the same image.
         let mut images: Vec<Pin<'_>> = lock.bundles.iter().filter_map(Locked::pin).collect();
         images.sort_unstable_by_key(|pin| (pin.reference, pin.digest));

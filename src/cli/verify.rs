@@ -1,11 +1,9 @@
 //! `bundle2chart verify`
 
-use super::access::access;
 use super::build::check_locked;
 use super::{Exit, Format, Invocation};
 use crate::diag::counted;
 use crate::lock;
-use crate::source::SourceResolver;
 use crate::verify::{self, Subject, json, text};
 use std::path::PathBuf;
 
@@ -32,8 +30,8 @@ impl Verify {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         invocation.output.keep_stdout_for(self.format);
         let (config, lock) = invocation.configuration_and_lock()?;
+        let sources = invocation.sources(&config);
         let Invocation { global, output, diagnostics } = invocation;
-        let sources = SourceResolver::of(&config, access(global));
         let out = self.out.clone().unwrap_or_else(|| config.out());
         let subject = Subject::read(&self.chart, &out, &sources, diagnostics)?;
 
