@@ -32,7 +32,7 @@ pub enum Kind {
     /// A string, or such a table.
     TextOrObject,
     /// A table.
-    Table(&'static Table),
+    Table(fn() -> &'static Table),
     /// A list of such values; one of tables is written `[[name]]`.
     List(&'static Kind),
     /// A table with user-defined keys and such values.
@@ -91,20 +91,20 @@ impl Kind {
     }
 
     /// Returns the table that the value is, or that each item of it is.
-    pub const fn table(self) -> Option<&'static Table> {
+    pub fn table(self) -> Option<&'static Table> {
         match self {
-            Kind::Table(table) => Some(table),
-            Kind::List(Kind::Table(table)) => Some(*table),
+            Kind::Table(table) => Some(table()),
+            Kind::List(Kind::Table(table)) => Some(table()),
             _ => None,
         }
     }
 }
 
 /// A key of a table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Key {
     /// The name.
-    pub name: &'static str,
+    pub name: String,
     /// The type of the value.
     pub kind: Kind,
     /// True if the table is invalid without the key.
@@ -141,7 +141,7 @@ impl Key {
             Kind::Filters => "['.kind == \"KIND\"']".to_owned(),
             Kind::Watch => "\"all\"".to_owned(),
             Kind::String(_) | Kind::StringOrFalse(_) | Kind::TextOrObject => text(),
-            Kind::Table(table) => match table.keys.iter().find(|key| key.required) {
+            Kind::Table(table) => match table().keys.iter().find(|key| key.required) {
                 Some(key) => format!("{{ {} = {} }}", key.name, key.example_of(key.kind)),
                 None => "{ … }".to_owned(),
             },
@@ -153,21 +153,21 @@ impl Key {
 }
 
 /// A table of the file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Table {
     /// The header as written in the file, for example `[[bundle]]`; empty for the top level.
     pub header: &'static str,
     /// The description.
     pub doc: &'static str,
     /// The keys, in the order of the documentation.
-    pub keys: &'static [Key],
+    pub keys: Vec<Key>,
     /// Keys of which there must be exactly one.
     pub exactly_one_of: &'static [&'static str],
 }
 
 impl Table {
     /// Returns the key of this name.
-    pub fn key(&self, name: &str) -> Option<&'static Key> {
+    pub fn key(&self, name: &str) -> Option<&Key> {
         self.keys.iter().find(|key| key.name == name)
     }
 
@@ -210,8 +210,11 @@ pub trait Form {
     const LIST: Kind = Kind::List(&Self::KIND);
     /// False if there is a value without the key.
     const REQUIRED: bool = true;
-    /// The keys in place of the field's, if it is not one key.
-    const KEYS: Option<&'static [Key]> = None;
+
+    /// Returns the keys in place of the field's, if it is not one key.
+    fn keys() -> Option<&'static [Key]> {
+        None
+    }
 
     /// Returns the value in the file, which has the type [`Form::KIND`]; reports a wrong one. Forms
     /// that are not one key have none.
@@ -236,10 +239,14 @@ pub trait Form {
 pub trait Declared: Sized {
     /// The type that it becomes when it is checked.
     type Value;
-    /// The keys.
-    const TABLE: &'static Table;
-    /// The same, as a table of `[[chart]]`.
-    const IN_CHARTS: &'static Table = Self::TABLE;
+
+    /// Returns the table with its keys.
+    fn table() -> &'static Table;
+
+    /// Returns the same, as a table of `[[chart]]`.
+    fn in_charts() -> &'static Table {
+        Self::table()
+    }
 
     /// Returns the values of the keys of a table; `None` if one that it needs is missing or wrong,
     /// which is reported.
@@ -306,8 +313,11 @@ pub struct Flat<T>(T);
 
 impl<T: Declared> Form for Flat<T> {
     type Value = T::Value;
-    const KIND: Kind = Kind::Table(T::TABLE);
-    const KEYS: Option<&'static [Key]> = Some(T::TABLE.keys);
+    const KIND: Kind = Kind::Table(T::table);
+
+    fn keys() -> Option<&'static [Key]> {
+        Some(&T::table().keys)
+    }
 
     fn find(reader: &mut Reader<'_>, fields: &Fields<'_>, _: &str) -> Option<Self::Value> {
         T::of(reader, fields)
@@ -319,7 +329,7 @@ pub struct InChart<T>(T);
 
 impl<T: Declared> Form for InChart<T> {
     type Value = T::Value;
-    const KIND: Kind = Kind::Table(T::IN_CHARTS);
+    const KIND: Kind = Kind::Table(T::in_charts);
 
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         read_table::<T>(reader, key, value)
@@ -348,9 +358,12 @@ pub struct Header;
 
 impl Form for Header {
     type Value = crate::diag::Span;
-    // Never asked for: with `KEYS`, the keys are those of the inner table.
+    // Never asked for: there is no key.
     const KIND: Kind = Kind::Boolean;
-    const KEYS: Option<&'static [Key]> = Some(&[]);
+
+    fn keys() -> Option<&'static [Key]> {
+        Some(&[])
+    }
 
     fn find(reader: &mut Reader<'_>, fields: &Fields<'_>, _: &str) -> Option<Self::Value> {
         Some(reader.span(fields.header.clone()))
@@ -363,7 +376,10 @@ pub struct Derived<T>(T);
 impl<T: Default> Form for Derived<T> {
     type Value = T;
     const KIND: Kind = Kind::Boolean;
-    const KEYS: Option<&'static [Key]> = Some(&[]);
+
+    fn keys() -> Option<&'static [Key]> {
+        Some(&[])
+    }
 
     fn find(_: &mut Reader<'_>, _: &Fields<'_>, _: &str) -> Option<T> {
         Some(T::default())
@@ -392,7 +408,7 @@ pub struct OrEmpty<T>(T);
 
 impl<T: Declared> Form for OrEmpty<T> {
     type Value = T::Value;
-    const KIND: Kind = Kind::Table(T::TABLE);
+    const KIND: Kind = Kind::Table(T::table);
     const REQUIRED: bool = false;
 
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
@@ -421,77 +437,26 @@ pub(crate) fn read_table<T: Declared>(
     T::of(reader, &fields)
 }
 
-/// Returns the number of keys of a table whose fields have these keys, or groups of keys.
-pub(crate) const fn count(groups: &[Option<&'static [Key]>]) -> usize {
-    let (mut sum, mut field) = (0, 0);
-    // Constant functions have no iterators.
-    while field < groups.len() {
-        sum += match groups[field] {
-            Some(group) => group.len(),
-            None => 1,
-        };
-        field += 1;
-    }
-    sum
-}
-
-/// Returns the keys of a table whose fields have these keys, or groups of keys.
-pub(crate) const fn join<const N: usize>(
-    own: &[Key],
-    groups: &[Option<&'static [Key]>],
-) -> [Key; N] {
-    let mut joined =
-        [Key { name: "", kind: Kind::Boolean, required: false, doc: "", needs: &[] }; N];
-    // By the compiler, because tables are statics, which other tables refer to.
-    let (mut field, mut filled) = (0, 0);
-    while field < own.len() {
-        let keys = match groups[field] {
-            Some(group) => group,
-            None => std::slice::from_ref(&own[field]),
-        };
-        let mut index = 0;
-        while index < keys.len() {
-            // The number of keys is that of `count`, so a wrong index is an error of the compiler.
-            joined[filled] = keys[index];
-            (filled, index) = (filled + 1, index + 1);
+/// Returns the key of a field, or the keys in its place.
+pub(crate) fn keys_of_field<F: Form>(key: Key) -> Vec<Key> {
+    match F::keys() {
+        Some(group) => group.to_vec(),
+        None => {
+            // A key that is a table has its documentation.
+            let table = key.kind.table().filter(|_| key.doc.is_empty());
+            vec![Key { doc: table.map_or(key.doc, |table| table.doc), ..key }]
         }
-        field += 1;
     }
-    joined
-}
-
-/// Returns the documentation of a key: its own, or that of the table that it is.
-pub(crate) const fn doc(own: &'static str, kind: Kind) -> &'static str {
-    match kind.table() {
-        Some(table) if own.is_empty() => table.doc,
-        _ => own,
-    }
-}
-
-/// Returns the name of a key in the file: that of its field, with dashes.
-pub(crate) const fn dashed<const N: usize>(field: &str) -> [u8; N] {
-    let mut name = [0; N];
-    let (bytes, mut index) = (field.as_bytes(), 0);
-    while index < N {
-        name[index] = if bytes[index] == b'_' { b'-' } else { bytes[index] };
-        index += 1;
-    }
-    name
 }
 
 /// The name of a field's key.
 macro_rules! key_name {
     ($field:ident $key:literal) => {
-        $key
+        $key.to_owned()
     };
-    ($field:ident) => {{
-        const NAME: &[u8; stringify!($field).len()] = &$crate::declare::dashed(stringify!($field));
-        match std::str::from_utf8(NAME) {
-            Ok(name) => name,
-            // Names are constants, so this is an error of the compiler.
-            Err(_) => panic!("names of fields are ASCII"),
-        }
-    }};
+    ($field:ident) => {
+        stringify!($field).replace('_', "-")
+    };
 }
 
 // A declarative macro: serde would stop at the first error, and a derive macro would be a crate
@@ -534,65 +499,46 @@ macro_rules! table {
             $($(#[doc = $doc])* pub $field: <$form as $crate::declare::Form>::Value,)*
         }
 
-        impl $name {
-            /// The keys of its fields.
-            const OWN_KEYS: &'static [$crate::declare::Key] = &[$($crate::declare::Key {
-                name: $crate::declare::key_name!($field $($key)?),
-                kind: <$form as $crate::declare::Form>::KIND,
-                required: <$form as $crate::declare::Form>::REQUIRED
-                    $(&& $crate::declare::none!($default))?,
-                doc: $crate::declare::doc(
-                    // Each line of a doc comment begins with a space, which also joins the lines.
-                    concat!("" $(, $doc)*).trim_ascii_start(),
-                    <$form as $crate::declare::Form>::KIND,
-                ),
-                needs: &[$($($needed),+)?],
-            }),*];
-            /// The keys of the table.
-            const KEYS: &'static [$crate::declare::Key] = {
-                const GROUPS: &[Option<&[$crate::declare::Key]>] =
-                    &[$(<$form as $crate::declare::Form>::KEYS),*];
-                const COUNT: usize = $crate::declare::count(GROUPS);
-                static KEYS: [$crate::declare::Key; COUNT] =
-                    $crate::declare::join($name::OWN_KEYS, GROUPS);
-                &KEYS
-            };
-            /// The documentation of the table.
-            const DOC: &'static str = concat!($($about),+).trim_ascii_start();
-            /// Keys of which there must be exactly one.
-            const ONE_OF: &'static [&'static str] = &[$($($choice),+)?];
-        }
-
         impl $crate::declare::Declared for $name {
             type Value = $crate::declare::value!($name $(, $value)?);
-            const TABLE: &'static $crate::declare::Table = {
+
+            fn table() -> &'static $crate::declare::Table {
                 // A static has one address, by which `Reader::unknown` knows the table of included
                 // files.
-                static TABLE: $crate::declare::Table = $crate::declare::Table {
-                    header: $header,
-                    doc: $name::DOC,
-                    keys: $name::KEYS,
-                    exactly_one_of: $name::ONE_OF,
-                };
+                static TABLE: std::sync::LazyLock<$crate::declare::Table> =
+                    std::sync::LazyLock::new(|| $crate::declare::Table {
+                        header: $header,
+                        // Each line of a doc comment begins with a space, which also joins the lines.
+                        doc: concat!($($about),+).trim_ascii_start(),
+                        keys: [$($crate::declare::keys_of_field::<$form>($crate::declare::Key {
+                            name: $crate::declare::key_name!($field $($key)?),
+                            kind: <$form as $crate::declare::Form>::KIND,
+                            required: <$form as $crate::declare::Form>::REQUIRED
+                                $(&& $crate::declare::none!($default))?,
+                            doc: concat!("" $(, $doc)*).trim_ascii_start(),
+                            needs: &[$($($needed),+)?],
+                        })),*].concat(),
+                        exactly_one_of: &[$($($choice),+)?],
+                    });
                 &TABLE
-            };
-            $(const IN_CHARTS: &'static $crate::declare::Table = {
-                static TABLE: $crate::declare::Table = $crate::declare::Table {
-                    header: $in_charts,
-                    doc: $name::DOC,
-                    keys: $name::KEYS,
-                    exactly_one_of: $name::ONE_OF,
-                };
+            }
+
+            $(fn in_charts() -> &'static $crate::declare::Table {
+                static TABLE: std::sync::LazyLock<$crate::declare::Table> =
+                    std::sync::LazyLock::new(|| $crate::declare::Table {
+                        header: $in_charts,
+                        ..$name::table().clone()
+                    });
                 &TABLE
-            };)?
+            })?
 
             fn of(
                 reader: &mut $crate::reader::Reader<'_>,
                 fields: &$crate::reader::Fields<'_>,
             ) -> Option<Self::Value> {
                 $(let $field = {
-                    let name = const { $crate::declare::key_name!($field $($key)?) };
-                    let found = <$form as $crate::declare::Form>::find(reader, fields, name);
+                    let name = $crate::declare::key_name!($field $($key)?);
+                    let found = <$form as $crate::declare::Form>::find(reader, fields, &name);
                     // Also for a wrong value, which is reported: other keys of the table are still
                     // checked.
                     $(let found = found.or_else(|| Some($default));)?
@@ -608,7 +554,7 @@ macro_rules! table {
         impl $crate::declare::Form for $name {
             type Value = <$name as $crate::declare::Declared>::Value;
             const KIND: $crate::declare::Kind =
-                $crate::declare::Kind::Table(<$name as $crate::declare::Declared>::TABLE);
+                $crate::declare::Kind::Table(<$name as $crate::declare::Declared>::table);
 
             fn read(
                 reader: &mut $crate::reader::Reader<'_>,

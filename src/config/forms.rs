@@ -38,7 +38,7 @@ pub trait Rule {
         if Self::fits(text) {
             return None;
         }
-        let message = Self::MESSAGE.replace("{key}", key.name);
+        let message = Self::MESSAGE.replace("{key}", &key.name);
         // Apostrophes are shown as they are: no message puts single quotes around the text.
         let shown = text.escape_debug().to_string().replace("\\'", "'");
         let message = message.replace("{text}", &shown);
@@ -258,7 +258,7 @@ impl Rule for Reference {
     const PATTERN: Option<&'static str> = Some("^[^\\s:/][^\\s]*$");
 
     fn fault(key: &Key, text: &str) -> Option<(String, String)> {
-        let name = key.name;
+        let name = &key.name;
         if let Some((scheme, rest)) = text.split_once("://") {
             let message =
                 format!("`{name}` starts with `{scheme}://`, which image references do not have");

@@ -92,7 +92,7 @@ fn typed<T: DeserializeOwned>(
     value: &Node<'_>,
 ) -> Option<Json> {
     let hint = "see the Kubernetes API reference of pods and containers for the fields";
-    let (name, range, json) = (key.name, value.span(), as_json(value.get_ref()));
+    let (name, range, json) = (&key.name, value.span(), as_json(value.get_ref()));
     match read_as::<T>(&json) {
         Err(wrong) => {
             let place = path_of(&wrong.path);

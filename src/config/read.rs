@@ -155,7 +155,7 @@ type File<'t> = (&'t Arc<SourceText>, &'t DeTable<'t>);
 fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>]) -> Option<Config> {
     let (main, included) = files.split_first()?;
     let (main_source, tree) = *main;
-    let root = reader.fields(Root::TABLE, first_line(main_source), tree);
+    let root = reader.fields(Root::table(), first_line(main_source), tree);
     let table = Root::of(reader, &root);
     if let Some(wanted) = table.as_ref().and_then(|table| table.required_version.as_ref()) {
         required_version(reader, wanted);
@@ -173,7 +173,7 @@ fn config<'a>(reader: &mut Reader<'a>, files: &[File<'a>]) -> Option<Config> {
     let mut parts = vec![(main_source, root)];
     for (source, tree) in included {
         reader.source = source;
-        parts.push((source, reader.fields(Included::TABLE, first_line(source), tree)));
+        parts.push((source, reader.fields(Included::table(), first_line(source), tree)));
     }
     let mut read = tables(reader, &parts);
     if let Some(tables) = &mut read {
@@ -255,19 +255,19 @@ fn tables<'a>(
     let mut read = Tables::default();
     for (source, table, header) in all("bundle") {
         reader.source = source;
-        let fields = reader.fields(BundleConfig::TABLE, header, table);
+        let fields = reader.fields(BundleConfig::table(), header, table);
         read.drafts.push(draft(reader, &fields));
         read.bundles.extend(BundleConfig::of(reader, &fields));
     }
     for (source, table, header) in all("chart") {
         reader.source = source;
-        let fields = reader.fields(ChartTable::TABLE, header, table);
+        let fields = reader.fields(ChartTable::table(), header, table);
         read.drafts.push(draft(reader, &fields));
         read.bundles.extend(ChartTable::of(reader, &fields));
     }
     for (source, table, header) in all("serving") {
         reader.source = source;
-        let fields = reader.fields(ServingConfig::TABLE, header, table);
+        let fields = reader.fields(ServingConfig::table(), header, table);
         read.drafts.push(draft(reader, &fields));
         read.servings.extend(ServingConfig::of(reader, &fields));
     }

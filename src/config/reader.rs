@@ -130,7 +130,7 @@ impl Reader<'_> {
         for key in table.keys.iter().filter(|key| key.required) {
             // In the tree, not among `values`: a key of a wrong type has been reported, and is not
             // missing, too.
-            if !tree.contains_key(key.name) {
+            if !tree.contains_key(key.name.as_str()) {
                 let message = format!("`{}` is missing {}", key.name, table.place());
                 self.error(Code::MissingKey, &header, message, key.hint());
             }
@@ -180,14 +180,14 @@ impl Reader<'_> {
 
     fn unknown(&mut self, table: &Table, name: &str, range: &Range<usize>) {
         // By address: both tables have the same header, an empty one.
-        if std::ptr::eq(table, Included::TABLE) && Root::TABLE.key(name).is_some() {
+        if std::ptr::eq(table, Included::table()) && Root::table().key(name).is_some() {
             let message = format!("`{name}` is not allowed in an included file");
             let hint = "move it to bundles.toml: included files have `[[bundle]]`, `[[chart]]` and \
                 `[[serving]]` tables only";
             self.error(Code::UnknownKey, range, message, hint);
             return;
         }
-        let known: Vec<&str> = table.keys.iter().map(|key| key.name).collect();
+        let known: Vec<&str> = table.keys.iter().map(|key| key.name.as_str()).collect();
         let message = format!("unknown key `{name}` {}", table.place());
         let same = OTHER_WORDS.iter().find(|(word, key)| *word == name && known.contains(key));
         let hint = match same {
@@ -296,12 +296,12 @@ impl Reader<'_> {
 
     /// Returns the message and the hint about a value of another type than the key has.
     fn mismatch(&self, key: &Key, value: &Node<'_>) -> (String, String) {
-        let (name, found) = (key.name, value.get_ref());
+        let (name, found) = (&key.name, value.get_ref());
         let message =
             format!("`{name}` must be {}, but this is {}", key.kind.expected(), type_name(found));
         let hint = match (key.kind, found) {
             (Kind::List(Kind::Table(table)), DeValue::Table(_)) => {
-                format!("write `{}`, with double brackets", table.header)
+                format!("write `{}`, with double brackets", table().header)
             }
             // A name and a value, as in a container of Kubernetes.
             (Kind::List(Kind::Object), DeValue::Table(table)) if name == "env" => {
@@ -403,12 +403,13 @@ fn similar_key(name: &str, known: &[&str]) -> String {
     if let Some(near) = suggest::nearest(name, known) {
         return format!("did you mean `{near}`?");
     }
-    let tables = Root::TABLE.all();
-    let all: Vec<&str> = tables.iter().flat_map(|table| table.keys).map(|key| key.name).collect();
+    let tables = Root::table().all();
+    let all: Vec<&str> =
+        tables.iter().flat_map(|table| &table.keys).map(|key| key.name.as_str()).collect();
     // A table with few keys is best shown as a whole.
     let near = suggest::nearest(name, &all);
     let near = near.filter(|near| *near == name || known.len() > MOST_KEYS);
-    let tables = near.map(|near| Root::TABLE.with_key(near)).unwrap_or_default();
+    let tables = near.map(|near| Root::table().with_key(near)).unwrap_or_default();
     let places: Vec<String> = tables.iter().map(|table| table.place()).collect();
     match near {
         // A key such as `name` is in nearly all tables.

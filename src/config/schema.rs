@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 /// It is a little looser than the reader: rules across tables, filters and `chart-version` in
 /// full are checked only there.
 pub fn json_schema() -> Value {
-    let mut schema = table(Root::TABLE);
+    let mut schema = table(Root::table());
     let head = json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "bundles.toml of bundle2chart",
@@ -26,16 +26,16 @@ pub fn json_schema() -> Value {
 
 fn table(table: &Table) -> Value {
     let mut properties = Map::new();
-    for key in table.keys {
+    for key in &table.keys {
         let mut property = kind(key.kind);
         if let Value::Object(property) = &mut property {
             // Tables have their own descriptions.
             property.entry("description").or_insert_with(|| key.doc.into());
         }
-        properties.insert(key.name.to_owned(), property);
+        properties.insert(key.name.clone(), property);
     }
     let required: Vec<&str> =
-        table.keys.iter().filter(|key| key.required).map(|key| key.name).collect();
+        table.keys.iter().filter(|key| key.required).map(|key| key.name.as_str()).collect();
     let mut schema = json!({
         "description": table.doc,
         "type": "object",
@@ -49,7 +49,7 @@ fn table(table: &Table) -> Value {
         .keys
         .iter()
         .filter(|key| !key.needs.is_empty())
-        .map(|key| (key.name.to_owned(), json!(key.needs)))
+        .map(|key| (key.name.clone(), json!(key.needs)))
         .collect();
     if !needs.is_empty() {
         // The keyword of draft-07; `dependentRequired` came with draft 2019-09.
@@ -97,9 +97,9 @@ fn kind(kind: Kind) -> Value {
         }),
         Kind::Object => json!({ "type": "object" }),
         Kind::TextOrObject => json!({ "anyOf": [string(None), { "type": "object" }] }),
-        Kind::Table(inner) => table(inner),
+        Kind::Table(inner) => table(inner()),
         Kind::List(Kind::Table(inner)) => {
-            json!({ "type": "array", "items": table(inner), "minItems": 1 })
+            json!({ "type": "array", "items": table(inner()), "minItems": 1 })
         }
         Kind::List(item) => json!({ "type": "array", "items": self::kind(*item) }),
         Kind::Map(item) => {
@@ -116,15 +116,15 @@ mod tests {
     fn covered(table: &Table, schema: &Value) {
         let properties = schema["properties"].as_object().unwrap();
         let names: Vec<&str> = properties.keys().map(String::as_str).collect();
-        let keys: Vec<&str> = table.keys.iter().map(|key| key.name).collect();
+        let keys: Vec<&str> = table.keys.iter().map(|key| key.name.as_str()).collect();
         assert_eq!(names, keys);
         assert_eq!(schema["additionalProperties"], false);
-        for key in table.keys {
-            let property = &properties[key.name];
+        for key in &table.keys {
+            let property = &properties[&key.name];
             assert!(property["description"].as_str().is_some_and(|text| text.len() > 10));
             match key.kind {
-                Kind::Table(inner) => covered(inner, property),
-                Kind::List(Kind::Table(inner)) => covered(inner, &property["items"]),
+                Kind::Table(inner) => covered(inner(), property),
+                Kind::List(Kind::Table(inner)) => covered(inner(), &property["items"]),
                 _ => {}
             }
         }
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn the_schema_follows_the_tables() {
         let schema = json_schema();
-        covered(Root::TABLE, &schema);
+        covered(Root::table(), &schema);
         assert_eq!(schema["$schema"], "http://json-schema.org/draft-07/schema#");
         let bundle = &schema["properties"]["bundle"]["items"];
         assert_eq!(bundle["required"], json!(["name"]));
@@ -145,8 +145,8 @@ mod tests {
     #[test]
     fn defaults_are_keys_of_bundles_too() {
         use super::super::tables::{bundle::BundleConfig, settings::Defaults};
-        for key in Defaults::TABLE.keys {
-            let own = BundleConfig::TABLE.key(key.name).unwrap();
+        for key in &Defaults::table().keys {
+            let own = BundleConfig::table().key(&key.name).unwrap();
             assert_eq!(kind(own.kind), kind(key.kind), "{}", key.name);
         }
     }
@@ -160,7 +160,7 @@ mod tests {
 
         let accepts = |key: &str, value: &str| {
             let pattern =
-                super::super::BundleConfig::TABLE.key(key).and_then(|key| match key.kind {
+                super::super::BundleConfig::table().key(key).and_then(|key| match key.kind {
                     Kind::String(pattern) => pattern,
                     Kind::StringOrFalse(pattern) => Some(pattern),
                     _ => None,

@@ -279,7 +279,7 @@ mod tests {
         for (_, server) in &ALL {
             for limit in server.limits {
                 let first = limit.key.split('.').next().unwrap_or_default();
-                assert!(ServingConfig::TABLE.key(first).is_some(), "{}", limit.key);
+                assert!(ServingConfig::table().key(first).is_some(), "{}", limit.key);
                 assert!(limit.message.contains(server.name), "{}", limit.message);
             }
         }

@@ -298,12 +298,15 @@ pub struct KeySpans;
 impl Form for KeySpans {
     type Value = BTreeMap<String, Span>;
     const KIND: Kind = Kind::Boolean;
-    const KEYS: Option<&'static [Key]> = Some(&[]);
+
+    fn keys() -> Option<&'static [Key]> {
+        Some(&[])
+    }
 
     fn find(reader: &mut Reader<'_>, fields: &Fields<'_>, _: &str) -> Option<Self::Value> {
         let mut spans = BTreeMap::new();
         for (key, value) in fields.all() {
-            note(reader, key.name, (key, value), &mut spans);
+            note(reader, &key.name, (key, value), &mut spans);
         }
         Some(spans)
     }

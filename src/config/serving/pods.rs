@@ -53,7 +53,7 @@ pub struct PodFields(pub BTreeMap<&'static str, Json>);
 
 /// Returns the keys that are set; the table has checked them.
 fn pod_fields(_: PodTable, _: &mut Reader<'_>, fields: &Fields<'_>) -> Option<PodFields> {
-    let set = fields.all().iter().map(|(key, value)| (key.name, as_json(value.get_ref())));
+    let set = fields.all().iter().map(|(key, value)| (key.name.as_str(), as_json(value.get_ref())));
     Some(PodFields(set.collect()))
 }
 

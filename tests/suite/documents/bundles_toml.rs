@@ -26,12 +26,12 @@ struct Found {
 /// Returns all tables below the top of the file, each once, in the order of the keys.
 fn tables() -> Vec<Found> {
     let mut found = Vec::new();
-    collect(Root::TABLE, None, &mut found);
+    collect(Root::table(), None, &mut found);
     found
 }
 
 fn collect(table: &'static Table, parent: Option<(&str, &str)>, found: &mut Vec<Found>) {
-    for key in table.keys {
+    for key in &table.keys {
         let Some(inner) = key.kind.table() else { continue };
         let up = parent.map(|(title, page)| (title.to_owned(), page.to_owned()));
         if let Some(known) = found.iter_mut().find(|known| std::ptr::eq(known.table, inner)) {
@@ -78,9 +78,9 @@ fn type_of(key: &Key, found: &[Found], prefix: &str) -> String {
         Kind::Watch => format!("{} or list of namespaces", values(&["all", "own"])),
         Kind::Object => "table".to_owned(),
         Kind::TextOrObject => "YAML string or table".to_owned(),
-        Kind::Table(inner) => format!("[table]({prefix}{}.md)", page_of(inner, found)),
+        Kind::Table(inner) => format!("[table]({prefix}{}.md)", page_of(inner(), found)),
         Kind::List(Kind::Table(inner)) => {
-            format!("[list of tables]({prefix}{}.md)", page_of(inner, found))
+            format!("[list of tables]({prefix}{}.md)", page_of(inner(), found))
         }
         Kind::List(_) | Kind::Map(_) => key.kind.expected().trim_start_matches("a ").to_owned(),
     }
@@ -94,7 +94,7 @@ fn up(prefix: &str) -> &'static str {
 /// Returns the keys of a table as a Markdown table.
 fn keys(table: &Table, found: &[Found], prefix: &str) -> String {
     let mut text = "| key | type | description |\n|---|---|---|\n".to_owned();
-    for key in table.keys {
+    for key in &table.keys {
         let required = if key.required { ", required" } else { "" };
         let needs: Vec<String> = key.needs.iter().map(|needed| format!("`{needed}`")).collect();
         let needs = match needs.as_slice() {
@@ -130,7 +130,7 @@ fn reference_of_bundles_toml() {
          [schema/]({REPOSITORY}schema/bundles.schema.json).\n[bundles.toml]({REPOSITORY}bundles.toml) \
          of this repository is an example with comments.\n\n{SOURCE}\n"
     );
-    index.push_str(&keys(Root::TABLE, &found, "bundles-toml/"));
+    index.push_str(&keys(Root::table(), &found, "bundles-toml/"));
     up_to_date("docs/reference/bundles-toml.md", &index);
 
     for Found { table, page, title, parents } in &found {
