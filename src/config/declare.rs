@@ -386,23 +386,6 @@ impl<T: Default> Form for Derived<T> {
     }
 }
 
-/// A value that is empty without its key.
-pub struct OrDefault<T>(T);
-
-impl<T: Form<Value: Default>> Form for OrDefault<T> {
-    type Value = T::Value;
-    const KIND: Kind = T::KIND;
-    const REQUIRED: bool = false;
-
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
-        T::read(reader, key, value)
-    }
-
-    fn missing() -> Option<Self::Value> {
-        Some(T::Value::default())
-    }
-}
-
 /// A table that is like an empty one if it is missing.
 pub struct OrEmpty<T>(T);
 

@@ -15,7 +15,7 @@ pub use pods::{AccessMode, Adapter, AdapterSource, Cache, PodFields, PodTable, T
 pub use traffic::{Autoscaling, GatewayProvider, Monitoring, NetworkPolicy, RouteConfig};
 
 use crate::PatchConfig;
-use crate::declare::{Flat, Form, Header, Key, Kind, OrDefault, OrEmpty, table, words};
+use crate::declare::{Flat, Form, Header, Key, Kind, OrEmpty, table, words};
 use crate::diag::{Code, Span};
 use crate::forms::{ChartVersion, Integer, Listed, Name, Namespace, PullSecret, Rule};
 use crate::reader::{Fields, Reader, items};
@@ -64,9 +64,9 @@ table! {
         engine: EngineConfig;
         pod: OrEmpty<PodTable>;
         /// Additional labels of all objects.
-        labels: OrDefault<Labels>;
+        labels: Labels = Default::default();
         /// Annotations of the engine's ServiceAccount, for cloud identities. A value of the chart.
-        service_account_annotations: OrDefault<Annotations>;
+        service_account_annotations: Annotations = Default::default();
         /// LocalQueue of Kueue that admits the engine pods. Default: none.
         queue: Option<Namespace>;
         cache: Option<CacheTable>;
@@ -87,7 +87,7 @@ table! {
         route: Option<RouteConfig>;
         maas: Option<MaasModel>;
         /// InferenceObjectives: name and priority (an integer).
-        objectives: OrDefault<Objectives>;
+        objectives: Objectives = Default::default();
         /// Model aliases: `{ model = "…", targets = [{ model = "…", weight = 1 }] }`.
         rewrites: Vec<Rewrite>;
         monitoring: Option<Monitoring>;

@@ -1,7 +1,7 @@
 //! `epp`, `objectives` and `rewrites`: the endpoint picker.
 
 use super::pods::{PodTable, check_entries};
-use crate::declare::{Form, Key, Kind, OrDefault, OrEmpty, choices, table};
+use crate::declare::{Form, Key, Kind, OrEmpty, choices, table};
 use crate::diag::Code;
 use crate::forms::{Integer, NAMESPACE_LIMIT, Object, Reference};
 use crate::ir::label_fault;
@@ -33,7 +33,7 @@ table! {
         /// `FailClose`: requests fail.
         failure_mode: FailureMode;
         /// Additional flags: names without leading dashes, and strings, numbers or booleans.
-        flags: OrDefault<Flags>;
+        flags: Flags = Default::default();
         /// Resource requests and limits of the picker. A value of the chart.
         resources: Option<Api<ResourceRequirements>>;
         /// Image of the tokenizer of preset `precise-prefix`, with vLLM for CPUs. A value of the

@@ -1,6 +1,6 @@
 //! `pod`, `cache`, `adapters`, `tracing`, labels and annotations: additions of a model to its pods.
 
-use crate::declare::{Form, Key, Kind, OrDefault, choices, table};
+use crate::declare::{Form, Key, Kind, choices, table};
 use crate::diag::Code;
 use crate::forms::{Integer, NAMESPACE_LIMIT, ObjectName, patterns};
 use crate::ir::{is_label_key, is_label_value, label_fault};
@@ -19,7 +19,7 @@ table! {
     /// Additional fields of the engine pods, as in the Kubernetes API.
     pub struct PodTable at "pod", checked by pod_fields as PodFields {
         /// Additional labels of the pods.
-        labels: OrDefault<Labels>;
+        labels: Labels = Default::default();
         /// Additional volumes.
         volumes: ApiList<Volume>;
         /// Additional volume mounts of the main container.

@@ -1,7 +1,7 @@
 //! `route`, `monitoring`, `network-policy` and `autoscaling`: a model in its cluster.
 
 use super::pods::Labels;
-use crate::declare::{OrDefault, choices, table, words};
+use crate::declare::{choices, table, words};
 use crate::diag::Code;
 use crate::forms::{Integer, Namespace, ObjectName, patterns};
 use crate::reader::{Fields, Reader};
@@ -100,7 +100,7 @@ table! {
         /// Scrape interval. Default: `10s`.
         interval: ScrapeInterval = "10s".to_owned();
         /// Labels that your Prometheus selects. Default: none.
-        labels: OrDefault<Labels>;
+        labels: Labels = Default::default();
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::overlay::Overlay;
 use super::ready::{ChartPhase, Gate, StepGate, Target, TimeLimit, has_phase};
-use crate::declare::{Form, Key, Kind, OrDefault, table, words};
+use crate::declare::{Form, Key, Kind, table, words};
 use crate::diag::{Code, Span};
 use crate::forms::{Namespace, Reference, patterns};
 use crate::ir::{Phase, Release, is_label_key, is_label_value};
@@ -22,9 +22,9 @@ table! {
         /// release namespace.
         namespace: Option<Namespace>;
         /// Annotations to set.
-        annotations: OrDefault<Pairs>;
+        annotations: Pairs = Default::default();
         /// Labels to set.
-        labels: OrDefault<Pairs>;
+        labels: Pairs = Default::default();
         /// A JSON merge patch: a table, or a string of YAML or JSON, in which `null` removes a
         /// field.
         patch: MergePatch;

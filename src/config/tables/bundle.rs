@@ -11,7 +11,7 @@ use super::pods::PodConfig;
 use super::ready::{ChartGate, Gate, has_phase};
 use super::settings::{CrdPlacement, OperatorSettings, Settings, Watch};
 use super::switch::{self, SwitchTable};
-use crate::declare::{Flat, Form, Header, Key, Kind, OrDefault, table};
+use crate::declare::{Flat, Form, Header, Key, Kind, table};
 use crate::diag::{Code, Span};
 use crate::forms::{Any, ChartVersion, Filled, Listed, Name, Namespace, Placed, Reference, Word};
 use crate::ir::{Phase, Scopes};
@@ -51,7 +51,7 @@ table! {
         patches as "patch": Vec<PatchConfig>;
         /// Scope of kinds, as `"GROUP/KIND" = "Namespaced"` or `"Cluster"`, for overlays with kinds
         /// that are neither built into Kubernetes nor defined by a CRD of the bundle.
-        scopes: OrDefault<ScopeMap>;
+        scopes: ScopeMap = Default::default();
         /// Namespaces and ServiceAccounts of the operator's operands.
         operands: Flat<OperandTable>;
         /// Stub CRDs of other projects that the operator expects, by name. The chart NAME-crds,
@@ -60,7 +60,7 @@ table! {
         stub_crds: Vec<Placed<Stub>>;
         /// Levels of diagnostics about this chart by code, instead of those of `[lints]`: `allow` or
         /// `deny`.
-        lints: OrDefault<Levels>;
+        lints: Levels = Default::default();
         /// The header of the table in the file.
         span: Header;
     }

@@ -9,7 +9,7 @@ use super::ready::ChartGate;
 use super::settings::Settings;
 use super::switch::SwitchTable;
 use crate::Text;
-use crate::declare::{Flat, Header, InChart, OrDefault, table};
+use crate::declare::{Flat, Header, InChart, table};
 use crate::diag::{Code, Span};
 use crate::forms::{ChartVersion, Filled, Listed, Name, Namespace, Placed, patterns};
 use crate::reader::{Fields, Reader};
@@ -46,13 +46,13 @@ table! {
         patch: Vec<InChart<PatchConfig>>;
         /// Scope of kinds, as `"GROUP/KIND" = "Namespaced"` or `"Cluster"`, for manifests with kinds
         /// that are neither built into Kubernetes nor defined by a CRD of the chart.
-        scopes: OrDefault<ScopeMap>;
+        scopes: ScopeMap = Default::default();
         /// Further namespaces of the manifests, by a key of your choice: each becomes a value
         /// `namespaces.KEY`, is created by the chart, and gets the pull secret if values create it.
-        namespaces: OrDefault<Namespaces>;
+        namespaces: Namespaces = Default::default();
         /// Levels of diagnostics about this chart by code, instead of those of `[lints]`: `allow` or
         /// `deny`.
-        lints: OrDefault<Levels>;
+        lints: Levels = Default::default();
         /// The header of the table in the file.
         span: Header;
     }

@@ -1,7 +1,7 @@
 //! `[bundle.namespaces]`, `[bundle.service-accounts]` and `[[bundle.adopt]]`: the objects that
 //! operands need before the operator creates them.
 
-use crate::declare::{Form, Key, Kind, OrDefault, table};
+use crate::declare::{Form, Key, Kind, table};
 use crate::diag::{Code, Span, suggest};
 use crate::forms::{Namespace, ObjectName, Placed, Rule, SUBDOMAIN};
 use crate::ir::{Scope, Scopes, dns_subdomain};
@@ -17,10 +17,10 @@ table! {
     pub struct OperandTable at "operands", checked by operands as Operands {
         /// Namespaces of the operator's operands, by a key of your choice: each becomes a value
         /// `namespaces.KEY`, is created by the chart, and gets the pull secret if values create it.
-        namespaces: OrDefault<Namespaces>;
+        namespaces: Namespaces = Default::default();
         /// ServiceAccounts that are pre-created for the operator's operands, with the pull secret:
         /// lists by key of `[bundle.namespaces]`, or `release` for the release namespace.
-        service_accounts: OrDefault<ServiceAccounts>;
+        service_accounts: ServiceAccounts = Default::default();
         adopt: Vec<AdoptTable>;
     }
 }

@@ -1,6 +1,6 @@
 //! `[bundle.config]`: overrides for an operator's pods, as in `spec.config` of an OLM Subscription.
 
-use crate::declare::{OrDefault, table};
+use crate::declare::table;
 use crate::diag::Code;
 use crate::forms::Any;
 use crate::kubernetes::{Api, ApiList, Resources, Strings, TextMap};
@@ -33,7 +33,7 @@ table! {
         /// an empty table removes the whole affinity.
         affinity: Option<Api<Affinity>>;
         /// Annotations for Deployments and pods; existing annotations are kept.
-        annotations: OrDefault<TextMap>;
+        annotations: TextMap = Default::default();
         proxy: Option<Proxy>;
     }
 }

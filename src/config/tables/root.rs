@@ -11,7 +11,7 @@ use super::output::Output;
 use super::registry::Registry;
 use super::settings::Defaults;
 use super::verify::VerifyTable;
-use crate::declare::{Later, OrDefault, table};
+use crate::declare::{Later, table};
 use crate::forms::{Any, Placed};
 use crate::serving::ServingConfig;
 
@@ -34,7 +34,7 @@ table! {
         /// Levels of diagnostics by code, for `build` and `lock`, for example
         /// `run-as-user-missing = "allow"`. `allow`: do not report warnings and notes with this
         /// code. `deny`: report them as errors, so that nothing is written. Errors stay errors.
-        lints: OrDefault<Levels>;
+        lints: Levels = Default::default();
         ignore: Vec<IgnoreTable>;
         // Read after all charts, which it names.
         deploy: Later<Option<DeployTable>>;
