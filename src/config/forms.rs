@@ -316,17 +316,14 @@ impl Form for ChartVersion {
 
     fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<semver::Version> {
         let text = value.get_ref().as_str()?;
-        let error = match semver::Version::parse(text) {
-            Ok(version) => return Some(version),
-            Err(error) => error,
-        };
-        let message = format!("`chart-version` is not a semantic version: {error}");
-        let hint = match text.strip_prefix('v').map(semver::Version::parse) {
-            Some(Ok(version)) => format!("write `chart-version = \"{version}\"`"),
-            _ => "write three numbers, for example `1.2.3` or `1.2.3-rc.1`".to_owned(),
-        };
-        reader.error(Code::InvalidValue, &value.span(), message, hint);
-        None
+        let parsed = semver::Version::parse(text).map_err(|error| {
+            let hint = match text.strip_prefix('v').map(semver::Version::parse) {
+                Some(Ok(version)) => format!("write `chart-version = \"{version}\"`"),
+                _ => "write three numbers, for example `1.2.3` or `1.2.3-rc.1`".to_owned(),
+            };
+            (format!("`chart-version` is not a semantic version: {error}"), hint)
+        });
+        reader.valid(value, parsed)
     }
 }
 

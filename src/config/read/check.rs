@@ -18,22 +18,14 @@ pub(crate) struct Draft {
 ///
 /// Names are lower-case, so they do not collide on case-insensitive file systems either.
 pub(super) fn names(reader: &mut Reader<'_>, drafts: &[Draft]) {
-    let mut first: BTreeMap<&str, &Span> = BTreeMap::new();
-    for (name, span) in drafts.iter().filter_map(|draft| draft.name.as_ref()) {
-        match first.get(name.as_str()) {
-            None => {
-                first.insert(name, span);
-            }
-            Some(earlier) => {
-                let message = format!("two charts have the name `{name}`");
-                let diagnostic = Diagnostic::error(Code::DuplicateName, message)
-                    .at(span)
-                    .related(*earlier, "first defined here")
-                    .hint("rename one of them: the name is used for the chart and its directory");
-                reader.found.push(diagnostic);
-            }
-        }
-    }
+    let names: Vec<&(String, Span)> =
+        drafts.iter().filter_map(|draft| draft.name.as_ref()).collect();
+    let same = |one: &&(String, Span), other: &&(String, Span)| one.0 == other.0;
+    let describe = |named: &&(String, Span)| {
+        let hint = "rename one of them: the name is used for the chart and its directory";
+        (format!("two charts have the name `{}`", named.0), hint.to_owned())
+    };
+    reader.unique(Code::DuplicateName, names, same, |named| &named.1, describe);
 }
 
 /// Checks that the names of companion charts are valid and not used by another bundle.

@@ -290,32 +290,31 @@ impl Form for WantedVersion {
     const KIND: Kind = Any::KIND;
 
     fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Self> {
-        let (text, span) = (value.get_ref().as_str()?, reader.span(value.span()));
+        let text = value.get_ref().as_str()?;
         // First: as a range, `1.2.3-rc.1` would match later versions as well.
-        if let Ok(version) = semver::Version::parse(text) {
-            return Some(WantedVersion { request: VersionRequest::Exact(version), span });
-        }
-        let error = match version_range(text) {
-            Ok(range) => {
-                return Some(WantedVersion { request: VersionRequest::Range(range), span });
-            }
-            Err(error) => error,
-        };
+        let exact = semver::Version::parse(text).map(VersionRequest::Exact);
+        let request = exact.or_else(|_| version_range(text).map(VersionRequest::Range));
+        let request = request.map_err(|error| {
+            let message = format!("`version` is neither a version nor a version range: {error}");
+            (message, version_hint(text))
+        });
+        Some(WantedVersion {
+            request: reader.valid(value, request)?,
+            span: reader.span(value.span()),
+        })
+    }
+}
 
-        let message = format!("`version` is neither a version nor a version range: {error}");
-        let bare = text.trim_start_matches('v');
-        let with_commas = text.split_whitespace().collect::<Vec<_>>().join(", ");
-        let hint = if bare != text && version_range(bare).is_ok() {
-            format!("write `version = \"{bare}\"`")
-        } else if version_range(&with_commas).is_ok() {
-            format!("write `version = \"{with_commas}\"`")
-        } else {
-            "write one version, such as `1.2.3`, or comparisons separated by commas, such as \
-                `>=1.2, <2`"
-                .to_owned()
-        };
-        reader.error(Code::InvalidValue, &value.span(), message, hint);
-        None
+fn version_hint(text: &str) -> String {
+    let bare = text.trim_start_matches('v');
+    let with_commas = text.split_whitespace().collect::<Vec<_>>().join(", ");
+    if bare != text && version_range(bare).is_ok() {
+        format!("write `version = \"{bare}\"`")
+    } else if version_range(&with_commas).is_ok() {
+        format!("write `version = \"{with_commas}\"`")
+    } else {
+        "write one version, such as `1.2.3`, or comparisons separated by commas, such as `>=1.2, <2`"
+            .to_owned()
     }
 }
 
