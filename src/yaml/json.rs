@@ -1,5 +1,6 @@
 //! Parses one JSON value into events, by the rules of Go's encoding/json.
 
+use super::scalar::{is_digits, number_parts};
 use super::{Error, Event, MAX_DEPTH, Mark, Style};
 use std::borrow::Cow;
 
@@ -284,18 +285,7 @@ fn scalar(text: Cow<'_, str>, style: Style) -> Event<'_> {
 
 /// Returns true for `-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?`.
 fn is_number(text: &str) -> bool {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let unsigned = text.strip_prefix('-').unwrap_or(text);
-    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
-        None => (unsigned, None),
-    };
-    let (whole, fraction) = match mantissa.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (mantissa, None),
-    };
-    let whole_ok = digits(whole) && (whole == "0" || !whole.starts_with('0'));
-    let exponent_ok = exponent
-        .is_none_or(|exponent| digits(exponent.strip_prefix(['-', '+']).unwrap_or(exponent)));
-    whole_ok && fraction.is_none_or(digits) && exponent_ok
+    let (whole, fraction, exponent) = number_parts(text.strip_prefix('-').unwrap_or(text));
+    let all_there = [Some(whole), fraction, exponent].into_iter().flatten().all(is_digits);
+    all_there && (whole == "0" || !whole.starts_with('0'))
 }

@@ -73,11 +73,16 @@ impl<'t> Parser<'t> {
             State::BlockKey => Some(self.block_key()),
             State::BlockValue => Some(self.block_value()),
             State::FlowEntry { first } => Some(self.flow_entry(first)),
-            State::PairKey => Some(self.pair_key()),
-            State::PairValue => Some(self.pair_value()),
+            State::PairKey => Some(self.key_in_flow(&TokenKind::FlowSequenceEnd, State::PairValue)),
+            State::PairValue => {
+                Some(self.value_in_flow(&TokenKind::FlowSequenceEnd, State::PairEnd))
+            }
             State::PairEnd => Some(self.pair_end()),
             State::FlowKey { first } => Some(self.flow_key(first)),
-            State::FlowValue => Some(self.flow_value()),
+            State::FlowValue => {
+                let next_key = State::FlowKey { first: false };
+                Some(self.value_in_flow(&TokenKind::FlowMappingEnd, next_key))
+            }
             State::MissingFlowValue => {
                 self.state = State::FlowKey { first: false };
                 Some(self.empty_here())
@@ -349,29 +354,26 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn pair_key(&mut self) -> Next<'t> {
+    /// Parses a key in a flow collection that ends with `end`; the value follows as `then`.
+    fn key_in_flow(&mut self, end: &TokenKind<'_>, then: State) -> Next<'t> {
         let token = self.scanner.peek()?;
-        let mark = token.mark;
-        match token.kind {
-            TokenKind::Value | TokenKind::FlowEntry | TokenKind::FlowSequenceEnd => {
-                self.empty(State::PairValue, mark)
-            }
-            _ => self.nested(State::PairValue, false, false),
+        if matches!(token.kind, TokenKind::Value) || token.kind.ends_entry(end) {
+            let mark = token.mark;
+            return self.empty(then, mark);
         }
+        self.nested(then, false, false)
     }
 
-    fn pair_value(&mut self) -> Next<'t> {
+    /// Parses a value in a flow collection that ends with `end`, with its `:` if there is one.
+    fn value_in_flow(&mut self, end: &TokenKind<'_>, then: State) -> Next<'t> {
         if matches!(self.scanner.peek()?.kind, TokenKind::Value) {
             self.scanner.take()?;
-            if !matches!(
-                self.scanner.peek()?.kind,
-                TokenKind::FlowEntry | TokenKind::FlowSequenceEnd
-            ) {
-                return self.nested(State::PairEnd, false, false);
+            if !self.scanner.peek()?.kind.ends_entry(end) {
+                return self.nested(then, false, false);
             }
         }
         let mark = self.scanner.peek()?.mark;
-        self.empty(State::PairEnd, mark)
+        self.empty(then, mark)
     }
 
     fn pair_end(&mut self) -> Next<'t> {
@@ -392,31 +394,10 @@ impl<'t> Parser<'t> {
             }
             TokenKind::Key => {
                 self.scanner.take()?;
-                let token = self.scanner.peek()?;
-                let mark = token.mark;
-                match token.kind {
-                    TokenKind::Value | TokenKind::FlowEntry | TokenKind::FlowMappingEnd => {
-                        self.empty(State::FlowValue, mark)
-                    }
-                    _ => self.nested(State::FlowValue, false, false),
-                }
+                self.key_in_flow(&TokenKind::FlowMappingEnd, State::FlowValue)
             }
             _ => self.nested(State::MissingFlowValue, false, false),
         }
-    }
-
-    fn flow_value(&mut self) -> Next<'t> {
-        if matches!(self.scanner.peek()?.kind, TokenKind::Value) {
-            self.scanner.take()?;
-            if !matches!(
-                self.scanner.peek()?.kind,
-                TokenKind::FlowEntry | TokenKind::FlowMappingEnd
-            ) {
-                return self.nested(State::FlowKey { first: false }, false, false);
-            }
-        }
-        let mark = self.scanner.peek()?.mark;
-        self.empty(State::FlowKey { first: false }, mark)
     }
 
     /// Reads the comma between two entries of a flow collection; a leading comma is an error.
@@ -427,7 +408,7 @@ impl<'t> Parser<'t> {
         expected: &str,
     ) -> Result<(), Error> {
         let token = self.scanner.peek()?;
-        if first || std::mem::discriminant(&token.kind) == std::mem::discriminant(end) {
+        if first || token.kind.is(end) {
             return Ok(());
         }
         let Token { kind, mark } = self.scanner.take()?;
@@ -462,6 +443,16 @@ impl<'t> Parser<'t> {
 }
 
 impl TokenKind<'_> {
+    /// Returns true if both are the same token, whatever their texts.
+    fn is(&self, other: &TokenKind<'_>) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+
+    /// Returns true at the end of an entry of a flow collection that ends with `end`.
+    fn ends_entry(&self, end: &TokenKind<'_>) -> bool {
+        matches!(self, TokenKind::FlowEntry) || self.is(end)
+    }
+
     fn ends_document(&self) -> bool {
         matches!(self, TokenKind::StreamEnd | TokenKind::DocumentStart | TokenKind::DocumentEnd)
     }

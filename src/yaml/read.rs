@@ -78,7 +78,7 @@ pub struct Documents {
 
 /// Reads all documents of `text`.
 pub fn read(text: &str) -> Result<Documents, Box<Problem>> {
-    let mut builder = Builder::new(text);
+    let mut builder = Builder { text, document: 1, ..Builder::default() };
     let mut events = Events::new(text);
     while let Some(next) = events.next() {
         builder.document = events.document();
@@ -115,6 +115,7 @@ enum Name {
     Merge,
 }
 
+#[derive(Default)]
 struct Builder<'t> {
     text: &'t str,
     done: Documents,
@@ -128,22 +129,7 @@ struct Builder<'t> {
     copied: usize,
 }
 
-impl<'t> Builder<'t> {
-    fn new(text: &'t str) -> Self {
-        Builder {
-            text,
-            done: Documents::default(),
-            stack: Vec::new(),
-            small: SmallMaps::default(),
-            anchors: HashMap::new(),
-            document: 1,
-            line: 0,
-            item_lines: Vec::new(),
-            nodes: 0,
-            copied: 0,
-        }
-    }
-
+impl Builder<'_> {
     fn event(&mut self, event: Event<'_>, mark: Mark) -> Result<(), Box<Problem>> {
         match event {
             Event::DocumentStart(_) => {

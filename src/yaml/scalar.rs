@@ -100,22 +100,32 @@ fn point_float(text: &str) -> Option<Number> {
 
 /// `^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`
 fn is_yaml_float(text: &str) -> bool {
-    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (whole, fraction, exponent) = number_parts(text.strip_prefix(['-', '+']).unwrap_or(text));
+    // A point may be first or last.
+    let mantissa_ok = match (whole, fraction) {
+        ("", fraction) => fraction.is_some_and(is_digits),
+        (whole, Some("")) => is_digits(whole),
+        (whole, fraction) => is_digits(whole) && fraction.is_none_or(is_digits),
+    };
+    mantissa_ok && exponent.is_none_or(is_digits)
+}
+
+/// Returns the whole part of a number without a sign, its fraction, and its exponent without a sign.
+pub(super) fn number_parts(unsigned: &str) -> (&str, Option<&str>, Option<&str>) {
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
         None => (unsigned, None),
     };
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let mantissa_ok = match mantissa.split_once('.') {
-        Some(("", fraction)) => !fraction.is_empty() && digits(fraction),
-        Some((whole, fraction)) => digits(whole) && digits(fraction),
-        None => !mantissa.is_empty() && digits(mantissa),
-    };
-    let exponent_ok = exponent.is_none_or(|exponent| {
-        let unsigned = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
-        !unsigned.is_empty() && digits(unsigned)
-    });
-    mantissa_ok && exponent_ok
+    let exponent = exponent.map(|text| text.strip_prefix(['-', '+']).unwrap_or(text));
+    match mantissa.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction), exponent),
+        None => (mantissa, None, exponent),
+    }
+}
+
+/// Returns true for one or more digits.
+pub(super) fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn parse_float(text: &str) -> Option<Number> {

@@ -60,6 +60,14 @@ struct SimpleKey {
     mark: Mark,
 }
 
+impl SimpleKey {
+    /// Returns the state of a nesting level in which no key has started.
+    fn none(token: usize, mark: Mark) -> Self {
+        let (possible, required, collection, awaited) = (false, false, false, false);
+        SimpleKey { possible, required, collection, awaited, token, mark }
+    }
+}
+
 /// Maximum distance between a `:` and the start of its key, in characters.
 const MAX_KEY: usize = 1024;
 
@@ -89,15 +97,6 @@ pub(super) struct Scanner<'t> {
 impl<'t> Scanner<'t> {
     /// Starts at `start`; `text` ends at the end of the document.
     pub(super) fn new(text: &'t str, start: Mark) -> Self {
-        let no_key = SimpleKey {
-            possible: false,
-            required: false,
-            collection: false,
-            awaited: false,
-            token: 0,
-            mark: start,
-        };
-
         Scanner {
             text,
             pos: start.offset,
@@ -111,7 +110,7 @@ impl<'t> Scanner<'t> {
             indent: -1,
             flow: 0,
             simple_key_allowed: true,
-            simple_keys: vec![no_key],
+            simple_keys: vec![SimpleKey::none(0, start)],
         }
     }
 
@@ -307,15 +306,7 @@ impl<'t> Scanner<'t> {
         self.save_simple_key(true)?;
         let mark = self.mark();
         let token = self.taken + self.queue.len();
-        let no_key = SimpleKey {
-            possible: false,
-            required: false,
-            collection: false,
-            awaited: false,
-            token,
-            mark,
-        };
-        self.simple_keys.push(no_key);
+        self.simple_keys.push(SimpleKey::none(token, mark));
         self.flow += 1;
         self.simple_key_allowed = true;
         self.push(kind, mark);
