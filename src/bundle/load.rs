@@ -6,7 +6,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Map, Number, Object, Origin, Release, Value};
 use crate::source::BundleFiles;
 use crate::yaml::Cause;
-use crate::yaml::read::Documents;
+use crate::yaml::read::{Document, Documents};
 use indexmap::IndexMap;
 
 const PACKAGE: &str = "operators.operatorframework.io.bundle.package.v1";
@@ -99,19 +99,23 @@ pub(super) fn read_manifests(
 ) {
     // A map by name: OLM walks the directory in lexical order, too.
     for (name, bytes) in &files.manifests {
-        let file = files.manifest_name(name);
-        if let Some(documents) = documents(&file, bytes, files, diagnostics) {
-            for document in documents.documents {
-                let origin = Position {
-                    file: &file,
-                    document: document.number,
-                    line: document.line,
-                    path: String::new(),
-                    own,
-                };
-                flatten(document.value, &origin, &document.item_lines, objects, diagnostics);
-            }
-        }
+        read_file(&files.manifest_name(name), bytes, files, own, objects, diagnostics);
+    }
+}
+
+/// Reads the objects of one file.
+pub(super) fn read_file(
+    file: &str,
+    bytes: &[u8],
+    files: &BundleFiles,
+    own: bool,
+    objects: &mut Vec<Object>,
+    diagnostics: &mut Diagnostics,
+) {
+    let read = documents(file, bytes, files, diagnostics);
+    for document in read.into_iter().flat_map(|read| read.documents) {
+        let position = Position::of(file, &document, own);
+        flatten(document.value, &position, &document.item_lines, objects, diagnostics);
     }
 }
 
@@ -322,30 +326,29 @@ pub fn manifests(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec
             }
             continue;
         }
-        let position = Position {
-            file,
-            document: document.number,
-            line: document.line,
-            path: String::new(),
-            own: false,
-        };
+        let position = Position::of(file, &document, false);
         let lines = &document.item_lines;
         flatten(document.value, &position, lines, &mut objects, diagnostics);
     }
     objects
 }
 
-/// The place of a document.
-pub(super) struct Position<'a> {
-    pub(super) file: &'a str,
-    pub(super) document: usize,
-    pub(super) line: usize,
-    pub(super) path: String,
+/// The place of a document, or of an item in it.
+struct Position<'a> {
+    file: &'a str,
+    document: usize,
+    line: usize,
+    path: String,
     /// True for the user's own documents: overlays, and manifests of a `[[chart]]`.
-    pub(super) own: bool,
+    own: bool,
 }
 
-impl Position<'_> {
+impl<'a> Position<'a> {
+    fn of(file: &'a str, document: &Document, own: bool) -> Self {
+        let Document { number, line, .. } = *document;
+        Position { file, document: number, line, path: String::new(), own }
+    }
+
     fn hint(&self, hint: &'static str) -> &'static str {
         if self.own {
             "every document must be an object with apiVersion, kind and metadata.name"
@@ -356,7 +359,7 @@ impl Position<'_> {
 }
 
 /// Converts a document to objects; the items of a List become separate objects.
-pub(super) fn flatten(
+fn flatten(
     value: Value,
     position: &Position<'_>,
     item_lines: &[usize],
@@ -392,12 +395,10 @@ pub(super) fn flatten(
                 fill_list_item(item, item_kind, api_version.as_ref());
             }
             let position = Position {
-                file: position.file,
-                document: position.document,
                 // Lists in lists have no lines of their own.
                 line: item_lines.get(index).copied().unwrap_or(position.line),
                 path: format!("{}.items[{index}]", position.path),
-                own: position.own,
+                ..*position
             };
             flatten(item, &position, &[], objects, diagnostics);
         }

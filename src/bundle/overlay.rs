@@ -1,6 +1,6 @@
 //! Objects of overlays, parsed like the bundle's own objects.
 
-use super::load::{Position, documents, drop_server_fields, flatten};
+use super::load::{drop_server_fields, read_file};
 use crate::config::Switch;
 use crate::config::text::{locate, value_at};
 use crate::diag::{Diagnostics, Place, Span};
@@ -11,22 +11,9 @@ use crate::source::{BundleFiles, OverlayFile};
 pub fn overlays(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Vec<Object> {
     let mut objects = Vec::new();
     for file in &files.overlays {
-        let Some(read) = documents(&file.name, &file.content, files, diagnostics) else {
-            continue;
-        };
         // Phase and switch are for the objects of this file only.
         let first = objects.len();
-        for document in read.documents {
-            let position = Position {
-                file: &file.name,
-                document: document.number,
-                line: document.line,
-                path: String::new(),
-                own: true,
-            };
-            let lines = &document.item_lines;
-            flatten(document.value, &position, lines, &mut objects, diagnostics);
-        }
+        read_file(&file.name, &file.content, files, true, &mut objects, diagnostics);
         for object in objects.iter_mut().skip(first) {
             object.phase = file.phase;
             let switch = file.switch.as_ref().map(|name| Switch::value(name));
