@@ -28,32 +28,21 @@ const DRAFT: &str = "bundle2chart-add";
 /// A bundle to add.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// The source.
-    pub source: NewSource,
+    /// The source: an image reference or a path relative to the working directory, with a package that of
+    /// a catalog.
+    pub source: String,
+    /// The package of the catalog.
+    pub package: Option<String>,
+    /// The channel; default: the package's.
+    pub channel: Option<String>,
+    /// A version or a range.
+    pub version: Option<String>,
     /// Name of the bundle; default: its package.
     pub name: Option<String>,
     /// Namespace of the operator; default: the bundle's suggestion, or the name.
     pub namespace: Option<String>,
     /// Namespaces to watch; default: the bundle's default install mode.
     pub watch: Option<Watch>,
-}
-
-/// The source of a bundle to add.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum NewSource {
-    /// An image reference, or a path relative to the working directory.
-    Argument(String),
-    /// A package of a catalog.
-    Catalog {
-        /// The catalog: an image reference or a path relative to the working directory.
-        catalog: String,
-        /// The package.
-        package: String,
-        /// The channel; default: the package's.
-        channel: Option<String>,
-        /// A version or a range.
-        version: Option<String>,
-    },
 }
 
 /// The result of [`add`].
@@ -79,7 +68,7 @@ pub(crate) fn add(
     diagnostics: &mut Diagnostics,
 ) -> Option<Added> {
     let text = file::read(path, diagnostics)?;
-    let source = request.source.keys(path);
+    let source = request.source_keys(path);
     // As a table of the configuration, so that its mirrors, registries and defaults apply.
     let draft = Table::new(DRAFT, &source).to_text();
     let config = parse(path, text.clone(), &draft, diagnostics)?;
@@ -172,28 +161,17 @@ impl Chosen {
     }
 }
 
-impl NewSource {
+impl Request {
     /// Returns the keys of the source, with paths relative to the configuration at `path`.
-    fn keys(&self, path: &Path) -> Vec<(&'static str, String)> {
-        match self {
-            NewSource::Argument(argument) => match source::from_argument(argument) {
-                Source::Path { path: found, .. } => vec![("path", relative(&found, path))],
-                _ => vec![("image", argument.clone())],
-            },
-            NewSource::Catalog { catalog, package, channel, version } => {
-                let catalog = match source::from_argument(catalog) {
-                    Source::Path { path: found, .. } => relative(&found, path),
-                    _ => catalog.clone(),
-                };
-                let keys = [
-                    ("catalog", Some(catalog)),
-                    ("package", Some(package.clone())),
-                    ("channel", channel.clone()),
-                    ("version", version.clone()),
-                ];
-                keys.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
-            }
-        }
+    fn source_keys(&self, path: &Path) -> Vec<(&'static str, String)> {
+        let (key, source) = source_key(&self.source, path);
+        let keys = [
+            (if self.package.is_some() { "catalog" } else { key }, Some(source)),
+            ("package", self.package.clone()),
+            ("channel", self.channel.clone()),
+            ("version", self.version.clone()),
+        ];
+        keys.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
     }
 }
 
@@ -250,10 +228,13 @@ fn only_errors(start: Mark, diagnostics: &mut Diagnostics) {
     diagnostics.retain_since(start, |found| found.severity == Severity::Error);
 }
 
-/// Returns the keys of the source that an argument names, with paths relative to the configuration at
-/// `path`.
-pub(crate) fn source_keys(argument: &str, path: &Path) -> Vec<(&'static str, String)> {
-    NewSource::Argument(argument.to_owned()).keys(path)
+/// Returns the key of the source that an argument names, and its value: a path is relative to the
+/// configuration at `path`.
+pub(crate) fn source_key(argument: &str, path: &Path) -> (&'static str, String) {
+    match source::from_argument(argument) {
+        Source::Path { path: found, .. } => ("path", relative(&found, path)),
+        _ => ("image", argument.to_owned()),
+    }
 }
 
 /// Returns a `[[bundle]]` table with a name and the keys of a source.

@@ -3,7 +3,7 @@
 use super::access::access;
 use super::inspect::watch;
 use super::{Exit, Invocation};
-use crate::add::{self, NewSource, Request};
+use crate::add::{self, Request};
 use crate::config::Watch;
 use crate::lock;
 
@@ -46,17 +46,11 @@ pub(super) struct Add {
 impl Add {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         let Invocation { global, output, diagnostics } = invocation;
-        let source = match &self.package {
-            None => NewSource::Argument(self.source.clone()),
-            Some(package) => NewSource::Catalog {
-                catalog: self.source.clone(),
-                package: package.clone(),
-                channel: self.channel.clone(),
-                version: self.version.clone(),
-            },
-        };
         let request = Request {
-            source,
+            source: self.source.clone(),
+            package: self.package.clone(),
+            channel: self.channel.clone(),
+            version: self.version.clone(),
             name: self.name.clone(),
             namespace: self.namespace.clone(),
             watch: self.watch.clone(),

@@ -8,7 +8,7 @@ use crate::diff::render::{json, markdown, text};
 use crate::diff::{self, ChangeSet, Class, Ignore, Ignored, Options, Pattern, Side, values};
 use crate::lock;
 use crate::pipeline::operand::{self, Operands};
-use crate::pipeline::revision::{ChartPair, Project};
+use crate::pipeline::revision::{self, ChartPair};
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
@@ -123,13 +123,7 @@ impl Diff {
         let configured = config.as_ref().map(Config::out);
         let out = self.out.clone().or(configured).unwrap_or_else(|| PathBuf::from("out"));
         let lock_path = lock::path_of(&global.config);
-        let project = Project {
-            config: config.as_ref(),
-            config_path: &global.config,
-            lock_path: &lock_path,
-            out: &out,
-        };
-        let pairs = self.pairs(&project, diagnostics)?;
+        let pairs = self.pairs(config.as_ref(), &global.config, &out, diagnostics)?;
         let options = self.options(config.as_ref(), diagnostics);
         let environments = diagnostics.report(environments::read(&self.values))?;
 
@@ -216,7 +210,9 @@ impl Diff {
     /// Returns what is compared: two operands, or with `--rev` alone all charts.
     fn pairs(
         &self,
-        project: &Project<'_>,
+        config: Option<&Config>,
+        config_path: &Path,
+        out: &Path,
         diagnostics: &mut Diagnostics,
     ) -> Option<Vec<ChartPair>> {
         let pair = |old: &str, new: &str| ChartPair {
@@ -228,11 +224,12 @@ impl Diff {
             ([old, new], _) => Some(vec![pair(old, new)]),
             // Use the chart name without its version: the old revision may have another version.
             ([new], Some(_)) => Some(vec![pair(new.split('@').next().unwrap_or(new), new)]),
-            ([], Some(revision)) => {
-                let pairs = diagnostics.report(project.chart_pairs(revision))?;
+            ([], Some(rev)) => {
+                let pairs = revision::chart_pairs(config, config_path, out, rev);
+                let pairs = diagnostics.report(pairs)?;
                 // Otherwise a missing output directory would read as charts that were removed.
                 if pairs.iter().all(|pair| pair.new.is_none()) {
-                    let message = format!("no charts in `{}`", project.out.display());
+                    let message = format!("no charts in `{}`", out.display());
                     let hint =
                         "run `bundle2chart build`, or pass the output directory with `--out`";
                     diagnostics.push(Diagnostic::error(Code::ChartNotFound, message).hint(hint));

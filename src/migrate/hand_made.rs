@@ -43,7 +43,7 @@ pub(crate) fn hand_made(
     access: Access,
     diagnostics: &mut Diagnostics,
 ) -> Option<Migrated> {
-    let source = add::source_keys(request.bundle, path);
+    let source = [add::source_key(request.bundle, path)];
     let text = add::read(path, diagnostics)?;
     let config = add::parse(path, text, &add::table(DRAFT, &source), diagnostics)?;
     let settings = config.bundles.iter().find(|bundle| bundle.name == DRAFT)?.clone();

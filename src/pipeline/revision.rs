@@ -21,81 +21,71 @@ pub struct ChartPair {
     pub new: Option<String>,
 }
 
-/// The files of a project that determine its charts.
-#[derive(Clone, Copy, Debug)]
-pub struct Project<'a> {
-    /// The configuration now.
-    pub config: Option<&'a Config>,
-    /// Path of the configuration.
-    pub config_path: &'a Path,
-    /// Path of the lock file.
-    pub lock_path: &'a Path,
-    /// The output directory.
-    pub out: &'a Path,
+/// Pairs all charts in the output directory now with those at the Git revision. If several
+/// versions are in the output directory, the one that bundles.toml or bundles.lock names was
+/// built, else the highest. If the output directory is not committed, the old charts are the
+/// bundles in bundles.lock at the revision.
+///
+/// # Errors
+/// Fails if the revision cannot be read.
+pub fn chart_pairs(
+    config: Option<&Config>,
+    config_path: &Path,
+    out: &Path,
+    revision: &str,
+) -> Result<Vec<ChartPair>, Fatal> {
+    let lock_path = lock::path_of(config_path);
+    let paths = charts::list_revision(out, revision).or_else(|problems| {
+        // There may be no output directory now, or none at the revision.
+        let folder = folder_of(config_path);
+        charts::list_revision(folder, revision).map(|_| Vec::new()).map_err(|_| problems)
+    })?;
+    let old_lock = lock_at(&lock_path, revision)?.unwrap_or_default();
+    let old_config = config_at(config_path, revision);
+    let new_lock = lock::read(&lock_path).unwrap_or_default();
+
+    let chart_names: BTreeSet<&str> = paths
+        .iter()
+        .filter_map(|path| path.strip_suffix("/Chart.yaml")?.split('/').next())
+        .collect();
+    let mut old = BTreeMap::new();
+    let built = built_versions(old_config.as_ref(), &old_lock);
+    for name in chart_names {
+        old.insert(name.to_owned(), operand(name, &versions_in_paths(&paths, name), &built));
+    }
+    if old.is_empty() {
+        let locked = old_lock.bundles.iter().map(|entry| entry.name.clone());
+        old.extend(locked.map(|name| (name.clone(), name)));
+    }
+
+    let mut new = BTreeMap::new();
+    let built = built_versions(config, &new_lock);
+    for name in charts::folders(out)? {
+        let versions = versions_on_disk(out, &name)?;
+        if !versions.is_empty() {
+            let versions: Vec<String> = versions.into_iter().map(|(_, version)| version).collect();
+            new.insert(name.clone(), operand(&name, &versions, &built));
+        }
+    }
+
+    let names: BTreeSet<String> = old.keys().chain(new.keys()).cloned().collect();
+    let pair = |name: String| {
+        let (old, new) = (old.get(&name).cloned(), new.get(&name).cloned());
+        ChartPair { name, old, new }
+    };
+    Ok(names.into_iter().map(pair).collect())
 }
 
-impl Project<'_> {
-    /// Pairs all charts in the output directory now with those at the Git revision. If several
-    /// versions are in the output directory, the one that bundles.toml or bundles.lock names was
-    /// built, else the highest. If the output directory is not committed, the old charts are the
-    /// bundles in bundles.lock at the revision.
-    ///
-    /// # Errors
-    /// Fails if the revision cannot be read.
-    pub fn chart_pairs(&self, revision: &str) -> Result<Vec<ChartPair>, Fatal> {
-        let paths = charts::list_revision(self.out, revision).or_else(|problems| {
-            // There may be no output directory now, or none at the revision.
-            let folder = folder_of(self.config_path);
-            charts::list_revision(folder, revision).map(|_| Vec::new()).map_err(|_| problems)
-        })?;
-        let old_lock = lock_at(self.lock_path, revision)?.unwrap_or_default();
-        let old_config = self.config_at(revision);
-        let new_lock = lock::read(self.lock_path).unwrap_or_default();
-
-        let chart_names: BTreeSet<&str> = paths
-            .iter()
-            .filter_map(|path| path.strip_suffix("/Chart.yaml")?.split('/').next())
-            .collect();
-        let mut old = BTreeMap::new();
-        let built = built_versions(old_config.as_ref(), &old_lock);
-        for name in chart_names {
-            old.insert(name.to_owned(), operand(name, &versions_in_paths(&paths, name), &built));
-        }
-        if old.is_empty() {
-            let locked = old_lock.bundles.iter().map(|entry| entry.name.clone());
-            old.extend(locked.map(|name| (name.clone(), name)));
-        }
-
-        let mut new = BTreeMap::new();
-        let built = built_versions(self.config, &new_lock);
-        for name in charts::folders(self.out)? {
-            let versions = versions_on_disk(self.out, &name)?;
-            if !versions.is_empty() {
-                let versions: Vec<String> =
-                    versions.into_iter().map(|(_, version)| version).collect();
-                new.insert(name.clone(), operand(&name, &versions, &built));
-            }
-        }
-
-        let names: BTreeSet<String> = old.keys().chain(new.keys()).cloned().collect();
-        let pair = |name: String| {
-            let (old, new) = (old.get(&name).cloned(), new.get(&name).cloned());
-            ChartPair { name, old, new }
-        };
-        Ok(names.into_iter().map(pair).collect())
-    }
-
-    /// Returns the configuration at the revision, if it was committed and is valid.
-    fn config_at(&self, revision: &str) -> Option<Config> {
-        let name = self.config_path.file_name()?.to_str()?;
-        let folder = folder_of(self.config_path);
-        let tree = charts::read_revision(folder, revision, name).ok()?;
-        // Errors are ignored: the old file only tells which version was built, and cannot be
-        // mended.
-        let text = String::from_utf8(tree.get(name)?.clone()).ok()?;
-        let source = SourceText { name: format!("{name} at {revision}"), text };
-        Config::parse(&Arc::new(source), folder, &mut Diagnostics::new())
-    }
+/// Returns the configuration at the revision, if it was committed and is valid.
+fn config_at(config_path: &Path, revision: &str) -> Option<Config> {
+    let name = config_path.file_name()?.to_str()?;
+    let folder = folder_of(config_path);
+    let tree = charts::read_revision(folder, revision, name).ok()?;
+    // Errors are ignored: the old file only tells which version was built, and cannot be
+    // mended.
+    let text = String::from_utf8(tree.get(name)?.clone()).ok()?;
+    let source = SourceText { name: format!("{name} at {revision}"), text };
+    Config::parse(&Arc::new(source), folder, &mut Diagnostics::new())
 }
 
 /// Returns the lock file at a revision; `None` if it was not committed.
