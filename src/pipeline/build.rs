@@ -35,33 +35,35 @@ pub struct Build<C = ChartFiles> {
     pub counts: Vec<String>,
 }
 
+impl<C> Build<C> {
+    /// Returns what belongs to the charts of a bundle or model.
+    fn of(charts: impl IntoIterator<Item = LaidOut>, finish: impl Fn(ChartFiles) -> C) -> Self {
+        let mut build = Build {
+            charts: Vec::new(),
+            releases: Vec::new(),
+            locked: Vec::new(),
+            release_bytes: BTreeMap::new(),
+            counts: Vec::new(),
+        };
+        for chart in charts {
+            build.release_bytes.insert(chart.files.dir.clone(), chart.release_bytes);
+            build.releases.push(chart.release);
+            build.charts.push(finish(chart.files));
+        }
+        build
+    }
+}
+
 /// A bundle or model that was built.
 struct Built<'c, C> {
-    /// The charts in the order of their installation, as `finish` returned them.
-    charts: Vec<C>,
-    /// Their releases.
-    releases: Vec<Release>,
-    /// Upper bound of the release Secret's size for each chart, by directory.
-    release_bytes: Vec<(PathBuf, usize)>,
-    /// The part that only one of the two has.
-    part: BundleOrModel<'c>,
-}
-
-enum BundleOrModel<'c> {
-    Bundle(Box<BundlePart<'c>>),
-    /// The objects of a model, to find conflicts with other models.
-    Model(&'c ServingConfig, Unit),
-}
-
-struct BundlePart<'c> {
+    /// Its charts, in the order of their installation.
+    build: Build<C>,
     /// Number of matches of each filter.
     hits: Hits,
-    /// Number of matches of each patch.
-    patched: Hits,
-    /// The dependencies of the bundle and what it provides.
-    member: Member<'c>,
-    /// The lock entry, if it is new or has changed.
-    locked: Option<Locked>,
+    /// The dependencies of a bundle and what it provides.
+    member: Option<Member<'c>>,
+    /// The objects of a model, to find conflicts with other models.
+    model: Option<(&'c ServingConfig, Unit)>,
 }
 
 /// Compiles the named bundles of a configuration (all when none is named) on up to `jobs` threads.
@@ -104,27 +106,18 @@ pub fn build_with<C: Send>(
         },
     );
 
-    let mut build = Build {
-        charts: Vec::new(),
-        releases: Vec::new(),
-        locked: Vec::new(),
-        release_bytes: BTreeMap::new(),
-        counts: Vec::new(),
-    };
+    let mut build = Build::of([], &finish);
     let (mut hits, mut members, mut models) = (Hits::new(), Vec::new(), Vec::new());
     for built in all {
-        build.charts.extend(built.charts);
-        build.releases.extend(built.releases);
-        build.release_bytes.extend(built.release_bytes);
-        match built.part {
-            BundleOrModel::Bundle(bundle) => {
-                build.counts.extend(bundle.counts());
-                build.locked.extend(bundle.locked);
-                hits.extend(bundle.hits);
-                members.push(bundle.member);
-            }
-            BundleOrModel::Model(model, unit) => models.push((model, unit)),
-        }
+        let Build { charts, releases, locked, release_bytes, counts } = built.build;
+        build.charts.extend(charts);
+        build.releases.extend(releases);
+        build.locked.extend(locked);
+        build.release_bytes.extend(release_bytes);
+        build.counts.extend(counts);
+        hits.extend(built.hits);
+        members.extend(built.member);
+        models.extend(built.model);
     }
 
     if let Some(compiler) = MODELS {
@@ -192,8 +185,12 @@ fn build_bundle<'c, C>(
 
     let lay_out =
         |chart| layout::lay_out(chart, &bundle.name, &namespace, &bundle.depends_on, layout);
-    let part = BundleOrModel::Bundle(Box::new(BundlePart { hits, patched, member, locked }));
-    Some(Built::new(charts.into_iter().map(lay_out), part, finish))
+    let build = Build {
+        locked: locked.into_iter().collect(),
+        counts: counts(&bundle.name, &hits, &patched),
+        ..Build::of(charts.into_iter().map(lay_out), finish)
+    };
+    Some(Built { build, hits, member: Some(member), model: None })
 }
 
 /// Returns the warnings about a bundle as texts, except those that its lint levels allow.
@@ -213,37 +210,18 @@ fn build_model<'c, C>(
     let compiler = models::compiler("[[serving]]", &config.span, diagnostics)?;
     let (unit, chart) = (compiler.chart)(config, diagnostics)?;
     let chart = layout::lay_out(chart, &config.name, &config.namespace, &config.depends_on, layout);
-    Some(Built::new([chart], BundleOrModel::Model(config, unit), finish))
+    let build = Build::of([chart], finish);
+    Some(Built { build, hits: Hits::new(), member: None, model: Some((config, unit)) })
 }
 
-impl<'c, C> Built<'c, C> {
-    fn new(
-        charts: impl IntoIterator<Item = LaidOut>,
-        part: BundleOrModel<'c>,
-        finish: impl Fn(ChartFiles) -> C,
-    ) -> Self {
-        let mut built =
-            Built { charts: Vec::new(), releases: Vec::new(), release_bytes: Vec::new(), part };
-        for chart in charts {
-            built.release_bytes.push((chart.files.dir.clone(), chart.release_bytes));
-            built.releases.push(chart.release);
-            built.charts.push(finish(chart.files));
-        }
-        built
-    }
-}
-
-impl BundlePart<'_> {
-    /// Returns a line for each filter and each patch.
-    fn counts(&self) -> Vec<String> {
-        let name = &self.member.config.name;
-        let line = |what: &str, (filter, count): &(Filter, usize)| {
-            let objects = counted(*count, "object");
-            format!("{name}: the {what} `{}` matches {objects}", filter.text)
-        };
-        let filters = self.hits.iter().map(|hit| line("filter", hit));
-        filters.chain(self.patched.iter().map(|hit| line("patch for", hit))).collect()
-    }
+/// Returns a line for each filter and each patch of a bundle, with the number of its matches.
+fn counts(name: &str, hits: &[(Filter, usize)], patched: &[(Filter, usize)]) -> Vec<String> {
+    let line = |what: &str, (filter, count): &(Filter, usize)| {
+        let objects = counted(*count, "object");
+        format!("{name}: the {what} `{}` matches {objects}", filter.text)
+    };
+    let filters = hits.iter().map(|hit| line("filter", hit));
+    filters.chain(patched.iter().map(|hit| line("patch for", hit))).collect()
 }
 
 /// Returns a bundle or `[[chart]]` as far as others depend on it.
