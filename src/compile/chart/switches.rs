@@ -20,7 +20,7 @@ pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
          of the release: with Argo CD and Flux by a commit.\n",
     );
     for (number, switch) in (1..).zip(switches) {
-        *text += &format!("\n{number}. {}", code(&format!("switches.{}: true", switch.name)));
+        *text += &format!("\n{number}. {}", code(&format!("switches.{}: true", switch.name.text)));
         let commands = commands(switch, chart.description.namespace);
         if commands.is_empty() {
             text.push('\n');
@@ -53,7 +53,7 @@ pub(super) fn notes(text: &mut String, chart: &DocumentedChart<'_>) {
         *text += &format!(
             "{{{{- {word} not (index .Values.switches \"{0}\") }}}}\n\nThe switch {0} is off. Turn it on with the value \
              switches.{0}=true",
-            switch.name
+            switch.name.text
         );
         let commands = commands(switch, RELEASE);
         if commands.is_empty() {

@@ -20,7 +20,7 @@ pub(super) fn by_hook() -> ValueSpec {
 
 /// Returns the name of the Job that waits for the gates of a switch.
 pub fn switch_job_name(config: &BundleConfig, switch: &Switch) -> String {
-    format!("{}{OPERANDS_SUFFIX}-{}-gates", config.name, switch.name)
+    format!("{}{OPERANDS_SUFFIX}-{}-gates", config.name, switch.name.text)
 }
 
 /// Returns the most seconds that the Job of a switch may take; 0 without gates.
@@ -59,7 +59,7 @@ fn job<'a>(switch: &Switch, context: &Context<'_>) -> HookJob<'a> {
     });
     let containers = containers.collect();
 
-    let is_on = Condition::Set(Switch::value(&switch.name));
+    let is_on = Condition::Set(Switch::value(&switch.name.text));
     HookJob {
         name: switch_job_name(context.config, switch),
         phase: Phase::Operand,

@@ -16,7 +16,7 @@ pub fn switches(switches: &[Switch], objects: &mut [Object]) -> Vec<ValueSpec> {
     }
     let number = |object: &Object| {
         let Some(Condition::Set(path)) = &object.when else { return None };
-        switches.iter().position(|switch| Switch::value(&switch.name) == *path)
+        switches.iter().position(|switch| Switch::value(&switch.name.text) == *path)
     };
     let mut variants: BTreeMap<Identity, Vec<usize>> = BTreeMap::new();
     for object in objects.iter() {
@@ -33,7 +33,7 @@ pub fn switches(switches: &[Switch], objects: &mut [Object]) -> Vec<ValueSpec> {
         later.sort_unstable();
         later.dedup();
         let later = later.into_iter().filter_map(|number| switches.get(number));
-        let off = later.map(|switch| Condition::Unset(Switch::value(&switch.name)));
+        let off = later.map(|switch| Condition::Unset(Switch::value(&switch.name.text)));
         let mut conditions: Vec<Condition> = object.when.take().into_iter().chain(off).collect();
         object.when = match conditions.len() {
             0 | 1 => conditions.pop(),
@@ -43,14 +43,16 @@ pub fn switches(switches: &[Switch], objects: &mut [Object]) -> Vec<ValueSpec> {
 
     let value = |(index, switch): (usize, &Switch)| {
         ValueSpec::switch(
-            Switch::value(&switch.name),
+            Switch::value(&switch.name.text),
             false,
             match index.checked_sub(1).and_then(|before| switches.get(before)) {
                 Some(before) => format!(
                     "Turn on the switch `{}`; `{}` must be on. README.md has the gates.",
-                    switch.name, before.name
+                    switch.name.text, before.name.text
                 ),
-                None => format!("Turn on the switch `{}`. README.md has the gates.", switch.name),
+                None => {
+                    format!("Turn on the switch `{}`. README.md has the gates.", switch.name.text)
+                }
             },
         )
     };
@@ -60,7 +62,7 @@ pub fn switches(switches: &[Switch], objects: &mut [Object]) -> Vec<ValueSpec> {
 /// Returns the constraints on values that keep switches in order, as JSON schemas.
 pub fn switch_order(switches: &[Switch]) -> Vec<Json> {
     let on = |switch: &Switch| {
-        let name = &switch.name;
+        let name = &switch.name.text;
         let switches = json!({"properties": {name: {"const": true}}, "required": [name]});
         json!({"properties": {"switches": switches}, "required": ["switches"]})
     };

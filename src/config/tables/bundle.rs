@@ -10,7 +10,7 @@ use super::overlay::{OverlayTable, PatchConfig};
 use super::pods::PodConfig;
 use super::ready::{ChartGate, Gate, has_phase};
 use super::settings::{CrdPlacement, OperatorSettings, Settings, Watch};
-use super::switch::{self, SwitchTable};
+use super::switch::{self, Switch};
 use crate::declare::{Flat, Form, Header, Key, Kind, table};
 use crate::diag::{Code, Span};
 use crate::forms::{Any, ChartVersion, Filled, Listed, Name, Namespace, Placed, Reference, Word};
@@ -47,7 +47,7 @@ table! {
         after: Vec<StepTable>;
         pods as "config": PodConfig = PodConfig::default();
         overlays as "overlay": Vec<OverlayTable>;
-        switches as "switch": Vec<SwitchTable>;
+        switches as "switch": Vec<Switch>;
         patches as "patch": Vec<PatchConfig>;
         /// Scope of kinds, as `"GROUP/KIND" = "Namespaced"` or `"Cluster"`, for overlays with kinds
         /// that are neither built into Kubernetes nor defined by a CRD of the bundle.

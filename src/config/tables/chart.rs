@@ -7,7 +7,7 @@ use super::operands::{Namespaces, Operands, ScopeMap};
 use super::overlay::{OverlayTable, PatchConfig};
 use super::ready::ChartGate;
 use super::settings::Settings;
-use super::switch::SwitchTable;
+use super::switch::Switch;
 use crate::Text;
 use crate::declare::{Flat, Header, InChart, table};
 use crate::diag::{Code, Span};
@@ -42,7 +42,7 @@ table! {
         ready: Vec<InChart<ChartGate>>;
         after: Vec<InChart<StepTable>>;
         overlay: Vec<InChart<OverlayTable>>;
-        switch: Vec<InChart<SwitchTable>>;
+        switch: Vec<InChart<Switch>>;
         patch: Vec<InChart<PatchConfig>>;
         /// Scope of kinds, as `"GROUP/KIND" = "Namespaced"` or `"Cluster"`, for manifests with kinds
         /// that are neither built into Kubernetes nor defined by a CRD of the chart.

@@ -21,14 +21,14 @@ table! {
         /// ServiceAccounts that are pre-created for the operator's operands, with the pull secret:
         /// lists by key of `[bundle.namespaces]`, or `release` for the release namespace.
         service_accounts: ServiceAccounts = Default::default();
-        adopt: Vec<AdoptTable>;
+        adopt: Vec<Adoption>;
     }
 }
 
 table! {
     /// A ServiceAccount of `[bundle.service-accounts]` that another Helm release adopts, for example
     /// one that the operator installs itself.
-    pub struct AdoptTable at "[[bundle.adopt]]" {
+    pub struct Adoption at "[[bundle.adopt]]" {
         /// Name of the ServiceAccount, from the list `release`.
         service_account: Placed<ObjectName>;
         /// Name of the release that adopts it.
@@ -58,15 +58,6 @@ pub struct Account {
     pub adopted_by: Option<Adoption>,
     /// The span of its name in the file.
     pub span: Span,
-}
-
-/// `[[bundle.adopt]]`
-#[derive(Clone, Debug)]
-pub struct Adoption {
-    /// Name of the release.
-    pub release: String,
-    /// Namespace of the release; `None` for the namespace of this chart's release.
-    pub namespace: Option<String>,
 }
 
 /// CRDs for which there are stubs.
@@ -115,15 +106,14 @@ fn operands(table: OperandTable, reader: &mut Reader<'_>, _: &Fields<'_>) -> Opt
 }
 
 /// Marks the ServiceAccount of an adoption.
-fn adopt(reader: &mut Reader<'_>, adoption: AdoptTable, operands: &mut Operands) {
-    let name = adoption.service_account.text;
+fn adopt(reader: &mut Reader<'_>, adoption: Adoption, operands: &mut Operands) {
+    let name = adoption.service_account.text.clone();
     let named = |account: &&mut Account| account.name == name;
     let mut accounts: Vec<&mut Account> = operands.accounts.iter_mut().filter(named).collect();
 
     // Only ServiceAccounts that exist before the chart creates namespaces can be adopted.
     if let Some(account) = accounts.iter_mut().find(|account| account.namespace.is_none()) {
-        let (release, namespace) = (adoption.release, adoption.namespace);
-        account.adopted_by = Some(Adoption { release, namespace });
+        account.adopted_by = Some(adoption);
         return;
     }
     let (message, hint) = match accounts.first() {

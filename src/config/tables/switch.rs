@@ -1,37 +1,25 @@
 //! `[[bundle.switch]]` and `[[chart.switch]]`: custom resources that change later.
 
 use super::overlay::Overlay;
-use super::ready::{Gate, StepGate};
+use super::ready::StepGate;
 use crate::declare::{Key, table};
-use crate::diag::{Code, Span, suggest};
+use crate::diag::{Code, suggest};
 use crate::forms::{Name, Placed, Rule};
 use crate::ir::{Phase, ValuesPath, label_fault};
-use crate::reader::{Fields, Reader};
+use crate::reader::Reader;
 
 table! {
     /// Switches of the chart NAME-operands, in order: values that replace or add custom resources
     /// later. Overlays with the phase `operand` name theirs.
-    pub struct SwitchTable at "[[bundle.switch]]" or "[[chart.switch]]",
-        checked by switch as Switch
-    {
+    #[derive(PartialEq, Eq)]
+    pub struct Switch at "[[bundle.switch]]" or "[[chart.switch]]" {
         /// Name of the switch and of its value, `switches.NAME`: false by default, and true only if
         /// the switches before it are.
         name: Placed<OwnName>;
         /// Gates: conditions that must hold before the custom resources of the switch are applied.
         /// When the switch is on, a hook Job of the chart waits for them.
-        ready: Vec<StepGate>;
+        gates as "ready": Vec<StepGate>;
     }
-}
-
-/// `[[bundle.switch]]`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Switch {
-    /// The name, which overlays and the value have.
-    pub name: String,
-    /// The gates that are open before it is turned on.
-    pub gates: Vec<Gate>,
-    /// The name in the file.
-    pub span: Span,
 }
 
 impl Switch {
@@ -39,10 +27,6 @@ impl Switch {
     pub fn value(name: &str) -> ValuesPath {
         ValuesPath::new(["switches", name])
     }
-}
-
-fn switch(table: SwitchTable, _: &mut Reader<'_>, _: &Fields<'_>) -> Option<Switch> {
-    Some(Switch { name: table.name.text, gates: table.ready, span: table.name.span })
 }
 
 /// The name of a switch.
@@ -67,15 +51,15 @@ pub(crate) fn used(
     switches: Vec<Switch>,
     overlays: &[Overlay],
 ) -> Vec<Switch> {
-    let same = |one: &Switch, other: &Switch| one.name == other.name;
+    let same = |one: &Switch, other: &Switch| one.name.text == other.name.text;
     let describe = |switch: &Switch| {
-        (format!("duplicate switch `{}`", switch.name), "rename one of them".to_owned())
+        (format!("duplicate switch `{}`", switch.name.text), "rename one of them".to_owned())
     };
     let switches =
-        reader.unique(Code::DuplicateName, switches, same, |switch| &switch.span, describe);
+        reader.unique(Code::DuplicateName, switches, same, |switch| &switch.name.span, describe);
 
     // Both ways: a switch that no overlay has would be a value without effect.
-    let names: Vec<&str> = switches.iter().map(|switch| switch.name.as_str()).collect();
+    let names: Vec<&str> = switches.iter().map(|switch| switch.name.text.as_str()).collect();
     for (overlay, name) in
         overlays.iter().filter_map(|overlay| Some((overlay, overlay.switch.as_ref()?)))
     {
@@ -95,15 +79,15 @@ pub(crate) fn used(
 
     for switch in &switches {
         let uses = |overlay: &Overlay| {
-            overlay.switch.as_ref().is_some_and(|name| name.text == switch.name)
+            overlay.switch.as_ref().is_some_and(|name| name.text == switch.name.text)
         };
         if !overlays.iter().any(uses) {
-            let message = format!("no overlay has the switch `{}`", switch.name);
+            let message = format!("no overlay has the switch `{}`", switch.name.text);
             let hint = format!(
                 "add an overlay with `phase = \"operand\"` and `switch = {:?}`, or remove the switch",
-                switch.name
+                switch.name.text
             );
-            reader.error_at(Code::InvalidValue, &switch.span, message, hint);
+            reader.error_at(Code::InvalidValue, &switch.name.span, message, hint);
         }
     }
     switches
