@@ -15,20 +15,16 @@ const SIZE_LIMIT: u64 = 1 << 20;
 pub(crate) fn read(path: &Path, diagnostics: &mut Diagnostics) -> Option<String> {
     let text = regular_file::read(path, SIZE_LIMIT)
         .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
-    match text {
-        Ok(text) => Some(text),
-        Err(error) => {
-            let hint = if error.kind() == ErrorKind::NotFound {
+    diagnostics.report(text.map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::NotFound => {
                 "create one with `bundle2chart init`, or set the file with `-c FILE`"
-            } else {
-                "check the file and its permissions"
-            };
-            let message = format!("cannot read the configuration: {error}");
-            let diagnostic = Diagnostic::error(Code::ConfigUnreadable, message);
-            diagnostics.push(diagnostic.at(place(path)).hint(hint));
-            None
-        }
-    }
+            }
+            _ => "check the file and its permissions",
+        };
+        let message = format!("cannot read the configuration: {error}");
+        Diagnostic::error(Code::ConfigUnreadable, message).at(place(path)).hint(hint).into()
+    }))
 }
 
 /// Writes the file at `path` atomically, with the permissions that it has; a link stays a link. `None` if
@@ -39,7 +35,7 @@ pub(crate) fn write(path: &Path, text: &str, diagnostics: &mut Diagnostics) -> O
         .and_then(|path| replace_file(&path, text.as_bytes(), permissions_of(&path)));
     diagnostics.report(written.map_err(|error| {
         let message = format!("cannot write the configuration: {error}");
-        let diagnostic = Diagnostic::error(Code::OutputFailed, message).at(place(path));
-        diagnostic.hint("make the file and its directory writable").into()
+        let hint = "make the file and its directory writable";
+        Diagnostic::error(Code::OutputFailed, message).at(place(path)).hint(hint).into()
     }))
 }

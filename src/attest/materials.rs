@@ -3,7 +3,7 @@
 use super::{Inputs, purl};
 use crate::config::{BundleConfig, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::lock::Bytes;
+use crate::lock::{self, Bytes};
 use crate::regular_file;
 use crate::source::sha256;
 use serde_json::{Value as Json, json};
@@ -18,7 +18,7 @@ pub(super) fn of(
     inputs: &Inputs<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Vec<Json>> {
-    let Inputs { config, config_path, lock_path, .. } = *inputs;
+    let Inputs { config, config_path, .. } = *inputs;
     let mut materials = vec![file(config_path, diagnostics)?];
     let bundle = config.bundles.iter().find(|bundle| bundle.name == table);
     let span = config.tables().find(|(name, _)| *name == table).map(|(_, span)| span);
@@ -32,8 +32,9 @@ pub(super) fn of(
         materials.push(content(&name, source.text.as_bytes()));
     }
     if let Some(bundle) = bundle {
+        let lock_path = lock::path_of(config_path);
         if lock_path.is_file() {
-            materials.push(file(lock_path, diagnostics)?);
+            materials.push(file(&lock_path, diagnostics)?);
         }
         // Models have no bundle, and no entry in the lock.
         of_bundle(bundle, inputs, &mut materials, diagnostics)?;
@@ -110,7 +111,7 @@ fn file(path: &Path, diagnostics: &mut Diagnostics) -> Option<Json> {
         Diagnostic::error(Code::SourceUnreadable, format!("cannot read `{shown}`: {error}"))
             .at(Place::file(&shown))
             .hint("check the path and its permissions")
+            .into()
     });
-    let bytes = read.map_err(|diagnostic| diagnostics.push(diagnostic)).ok()?;
-    Some(content(&name, &bytes))
+    Some(content(&name, &diagnostics.report(read)?))
 }

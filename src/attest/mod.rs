@@ -48,8 +48,6 @@ pub(crate) struct Inputs<'a> {
     pub config_path: &'a Path,
     /// The lock.
     pub lock: &'a Lock,
-    /// Path of bundles.lock.
-    pub lock_path: &'a Path,
     /// Reads bundles and overlays.
     pub sources: &'a SourceResolver,
     /// Threads that compile.

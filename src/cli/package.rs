@@ -90,13 +90,14 @@ impl Package {
     fn write(&self, name: &str, content: &[u8], diagnostics: &mut Diagnostics) -> Option<String> {
         let path = self.destination.join(name);
         let shown = path.display().to_string();
-        let failed = |error| {
+        let written = package::write(&path, content).map_err(|error| {
             let message = format!("cannot write `{shown}`: {error}");
             Diagnostic::error(Code::OutputFailed, message)
                 .at(Place::file(&shown))
                 .hint("make the directory writable, or set another `--destination`")
-        };
-        package::write(&path, content).map_err(|error| diagnostics.push(failed(error))).ok()?;
+                .into()
+        });
+        diagnostics.report(written)?;
         Some(shown)
     }
 }
@@ -119,7 +120,7 @@ pub(super) fn attestations(
     }
     let jobs = std::thread::available_parallelism().map_or(1, Into::into);
     let config_path = &global.config;
-    let inputs = Inputs { config, config_path, lock, lock_path: &lock_path, sources, jobs };
+    let inputs = Inputs { config, config_path, lock, sources, jobs };
     attest::attestations(packages, &inputs, diagnostics)
 }
 

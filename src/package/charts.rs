@@ -227,18 +227,13 @@ pub(crate) fn package(
     diagnostics: &mut Diagnostics,
 ) -> Option<Package> {
     let metadata = metadata(version, folder, files, diagnostics)?;
-    let archive = match archive::tgz(name, files) {
-        Ok(archive) => archive,
-        Err(error) => {
-            let message = format!("cannot package `{}`: {error}", folder.display());
-            diagnostics.push(
-                Diagnostic::error(Code::ChartUnreadable, message)
-                    .at(Place::file(folder.display().to_string()))
-                    .hint("delete the chart's directory and build again"),
-            );
-            return None;
-        }
-    };
+    let archive = diagnostics.report(archive::tgz(name, files).map_err(|error| {
+        let message = format!("cannot package `{}`: {error}", folder.display());
+        Diagnostic::error(Code::ChartUnreadable, message)
+            .at(Place::file(folder.display().to_string()))
+            .hint("delete the chart's directory and build again")
+            .into()
+    }))?;
 
     Some(Package {
         name: name.to_owned(),
@@ -261,10 +256,10 @@ fn metadata(
             true => Ok(metadata),
             false => Err(format!("it does not have version {version}")),
         });
-    let invalid = |why: String| {
+    diagnostics.report(metadata.map_err(|why| {
         Diagnostic::error(Code::ChartUnreadable, format!("cannot use `{path}`: {why}"))
             .at(Place::file(&path))
             .hint("delete the chart's directory and build again")
-    };
-    metadata.map_err(|why| diagnostics.push(invalid(why))).ok()
+            .into()
+    }))
 }

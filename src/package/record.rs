@@ -122,13 +122,13 @@ impl Record {
     /// Writes the record; returns false if it is unchanged, `None` if it cannot be written.
     pub(crate) fn write(&self, path: &Path, diagnostics: &mut Diagnostics) -> Option<bool> {
         let name = path.display().to_string();
-        let failed = |error: std::io::Error| {
+        let written = file::write(path, self.to_text().as_bytes());
+        diagnostics.report(written.map_err(|error| {
             Diagnostic::error(Code::OutputFailed, format!("cannot write `{name}`: {error}"))
                 .at(Place::file(&name))
                 .hint("make the output directory writable")
-        };
-        let written = file::write(path, self.to_text().as_bytes());
-        written.map_err(|error| diagnostics.push(failed(error))).ok()
+                .into()
+        }))
     }
 }
 

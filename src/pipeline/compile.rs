@@ -232,14 +232,10 @@ fn filter_and_patch(
     // All programs are in one session, so that a bundle starts one worker process.
     let programs = filters().map(|filter| (Purpose::Filter, filter)).chain(patches);
     let programs = programs.map(|(purpose, filter)| (purpose, filter.text.clone())).collect();
-    let mut session = match Session::start(programs) {
-        Ok(session) => session,
-        Err(error) => {
-            let message = format!("cannot start a process for jq: {error}");
-            diagnostics.push(Diagnostic::error(Code::FilterFailed, message));
-            return None;
-        }
-    };
+    let mut session = diagnostics.report(Session::start(programs).map_err(|error| {
+        let message = format!("cannot start a process for jq: {error}");
+        Diagnostic::error(Code::FilterFailed, message).into()
+    }))?;
     let values = serde_json::Value::Null;
     let release = Release { namespace, values: &values };
 

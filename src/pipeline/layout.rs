@@ -64,24 +64,15 @@ pub(super) fn chart_version(
         return Some(version.clone());
     }
 
-    let bundle = bundle?;
-    match semver::Version::parse(&bundle.csv.version) {
-        Ok(version) => Some(version),
-        Err(why) => {
-            diagnostics.push(
-                Diagnostic::error(
-                    Code::InvalidVersion,
-                    format!(
-                        "the CSV version `{}` is not a valid chart version: {why}",
-                        bundle.csv.version
-                    ),
-                )
-                .at(bundle.csv.place(".spec.version"))
-                .hint("set a version for the chart, for example chart-version = \"1.0.0\""),
-            );
-            None
-        }
-    }
+    let csv = &bundle?.csv;
+    diagnostics.report(semver::Version::parse(&csv.version).map_err(|why| {
+        let message =
+            format!("the CSV version `{}` is not a valid chart version: {why}", csv.version);
+        Diagnostic::error(Code::InvalidVersion, message)
+            .at(csv.place(".spec.version"))
+            .hint("set a version for the chart, for example chart-version = \"1.0.0\"")
+            .into()
+    }))
 }
 
 /// Lays out a chart of the bundle or model `name`, whose release is in `namespace`.

@@ -38,10 +38,8 @@ pub(crate) struct Subject {
 enum Form {
     /// A directory, with its ownership file if it has one.
     Directory(Option<Ownership>),
-    /// A `.tgz`.
-    Archive { archive: Vec<u8> },
-    /// An artifact in a registry: the `.tgz`, and the digest of the manifest.
-    Artifact { archive: Vec<u8>, manifest: String },
+    /// A `.tgz`, and the digest of the manifest if it is an artifact in a registry.
+    Archive { archive: Vec<u8>, manifest: Option<String> },
 }
 
 impl Subject {
@@ -73,9 +71,9 @@ impl Subject {
             Diagnostic::error(Code::ChartUnreadable, message)
                 .at(Place::file(argument))
                 .hint("pass a chart that bundle2chart built")
+                .into()
         });
-        let Identity { name, version } =
-            identity.map_err(|diagnostic| diagnostics.push(diagnostic)).ok()?;
+        let Identity { name, version } = diagnostics.report(identity)?;
         let built_by = form.built_by(argument, sources);
         Some(Subject { shown: argument.to_owned(), name, version, files, form, built_by })
     }
@@ -100,30 +98,20 @@ impl Subject {
         found
     }
 
-    /// Returns the differences of the archive and the manifest as a whole. `same_files` says that no
+    /// Returns the difference of the archive, or else of the manifest, as a whole. `same_files` says that no
     /// file differs, else other bytes have a reason already.
-    pub(super) fn other_bytes(&self, package: &Package, same_files: bool) -> Vec<Difference> {
-        let (archive, manifest) = match &self.form {
-            Form::Directory(_) => return Vec::new(),
-            Form::Archive { archive } => (archive, None),
-            Form::Artifact { archive, manifest } => (archive, Some(manifest)),
-        };
-        let mut differences = Vec::new();
-        if *archive != package.archive && same_files {
-            differences.push(Difference::whole(
-                Change::Archive,
-                package.artifact.layer_digest(),
-                &digest_of(archive),
-            ));
+    pub(super) fn other_bytes(&self, package: &Package, same_files: bool) -> Option<Difference> {
+        let Form::Archive { archive, manifest } = &self.form else { return None };
+        if !same_files {
+            return None;
         }
-        if let Some(manifest) = manifest.filter(|digest| **digest != package.artifact.digest)
-            && same_files
-            && differences.is_empty()
-        {
-            let built = &package.artifact.digest;
-            differences.push(Difference::whole(Change::Manifest, built, manifest));
+        let artifact = &package.artifact;
+        if *archive != package.archive {
+            let found = digest_of(archive);
+            return Some(Difference::whole(Change::Archive, artifact.layer_digest(), &found));
         }
-        differences
+        let manifest = manifest.as_ref().filter(|digest| **digest != artifact.digest)?;
+        Some(Difference::whole(Change::Manifest, &artifact.digest, manifest))
     }
 
     /// Returns likely reasons of the differences, as far as the chart shows them.
@@ -187,13 +175,13 @@ impl Form {
     fn built_by(&self, argument: &str, sources: &SourceResolver) -> Option<String> {
         match self {
             Form::Directory(_) => None,
-            Form::Archive { archive } => {
+            Form::Archive { archive, manifest: None } => {
                 let stem = argument.strip_suffix(".tgz")?;
                 let file = format!("{stem}.{}", attest::PROVENANCE_FILE);
                 let statement = regular_file::read(Path::new(&file), PROVENANCE_BYTES).ok()?;
                 attest::built_by(&statement, &sha256(archive))
             }
-            Form::Artifact { manifest, .. } => {
+            Form::Archive { manifest: Some(manifest), .. } => {
                 let reference = argument.strip_prefix(SCHEME)?;
                 // A registry without attachments is no reason to fail.
                 let mut ignored = Diagnostics::new();
@@ -238,7 +226,7 @@ fn in_archive(file: &Path, argument: &str) -> Result<(ChartTree, Form), Fatal> {
         found.hint("pass a readable package of a chart")
     })?;
     let files = files_in(&archive, argument)?;
-    Ok((files, Form::Archive { archive }))
+    Ok((files, Form::Archive { archive, manifest: None }))
 }
 
 fn in_registry(
@@ -257,7 +245,7 @@ fn in_registry(
     }
     let pulled = sources.pull_artifact(reference, LAYER_TYPE, CHART_BYTES, diagnostics)?;
     let files = diagnostics.report(files_in(&pulled.layer, argument))?;
-    Some((files, Form::Artifact { archive: pulled.layer, manifest: pulled.digest }))
+    Some((files, Form::Archive { archive: pulled.layer, manifest: Some(pulled.digest) }))
 }
 
 fn files_in(archive: &[u8], argument: &str) -> Result<ChartTree, Fatal> {

@@ -258,7 +258,7 @@ fn artifacts_differ_as_a_whole() {
     let mut found = Diagnostics::new();
     let path = project.path("settings.tgz").display().to_string();
     let package = project.read(&path, &mut found).unwrap();
-    let Form::Archive { archive } = package.form.clone() else { panic!("a package") };
+    let Form::Archive { archive, .. } = package.form.clone() else { panic!("a package") };
     let identity = package.clone();
     let built = package::packages(&project.out(), &[], &mut found).unwrap().selected.remove(0);
     let mut all = String::new();
@@ -270,8 +270,8 @@ fn artifacts_differ_as_a_whole() {
         ("another file in the same archive", archive, digest_of(b"a"), true),
     ] {
         let shown = format!("oci://registry.example.com/settings@{}", digest_of(b"a"));
-        let mut subject =
-            Subject { shown, form: Form::Artifact { archive, manifest }, ..identity.clone() };
+        let form = Form::Archive { archive, manifest: Some(manifest) };
+        let mut subject = Subject { shown, form, ..identity.clone() };
         if edited {
             subject.files.insert("values.yaml".to_owned(), b"a: 1\n".to_vec());
         }
