@@ -14,13 +14,10 @@ use toml_edit::{Document, Item, Table};
 /// bundle depends on it.
 pub(crate) fn remove(path: &Path, name: &str, diagnostics: &mut Diagnostics) -> Option<String> {
     let text = file::read(path, diagnostics)?;
-    let document = match Document::parse(text.as_str()) {
-        Ok(document) => document,
-        Err(_) => {
-            // The parser of builds reports it with an excerpt.
-            parse(path, text, "", diagnostics)?;
-            return None;
-        }
+    let Ok(document) = Document::parse(text.as_str()) else {
+        // The parser of builds reports it with an excerpt.
+        parse(path, text, "", diagnostics)?;
+        return None;
     };
     let bundles = document.get("bundle").and_then(Item::as_array_of_tables);
     let bundles: Vec<&Table> = bundles.into_iter().flat_map(|list| list.iter()).collect();

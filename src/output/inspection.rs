@@ -22,12 +22,8 @@ pub(super) enum State {
     /// No directory, or an empty one.
     #[default]
     Absent,
-    /// A directory written by bundle2chart.
-    Ours(Ownership),
-    /// A directory whose ownership file has an error in this 1-based line.
-    Damaged(usize),
-    /// A directory with files but without an ownership file.
-    Unmarked,
+    /// A directory with files, and its ownership file.
+    There(Recorded),
     /// This path is not a directory.
     InTheWay(PathBuf),
     /// This parent directory is itself a chart written by bundle2chart.
@@ -65,7 +61,11 @@ impl Inspection {
                 Some(_) => {
                     // Git does not keep empty directories, so one that is left over means nothing.
                     entries = files_below(&folder)?;
-                    if entries.is_empty() { State::Absent } else { State::read(&folder)? }
+                    if entries.is_empty() {
+                        State::Absent
+                    } else {
+                        State::There(Ownership::read(&folder)?)
+                    }
                 }
             },
         };
@@ -73,7 +73,9 @@ impl Inspection {
         // Only the file of the deployment files has no version.
         let state = match state {
             // A chart without a version could be replaced by any other.
-            State::Ours(Ownership { version: None, .. }) => State::Damaged(1),
+            State::There(Recorded::Files(Ownership { version: None, .. })) => {
+                State::There(Recorded::Damaged(1))
+            }
             state => state,
         };
         Inspection::new(state).compare(&folder, chart, entries)
@@ -82,7 +84,7 @@ impl Inspection {
     /// Inspects the output directory `out` for deployment files. Only they and the files listed in
     /// the ownership file count.
     pub(super) fn of_deployment(out: &Path, files: &OwnedFiles<'_>) -> Result<Self, Fatal> {
-        let mut found = Inspection::new(State::read(out)?);
+        let mut found = Inspection::new(State::There(Ownership::read(out)?));
         let mut entries = BTreeMap::new();
         let mut add = |path: &str| -> Result<Option<PathBuf>, Fatal> {
             match obstacle(out, Path::new(path))? {
@@ -99,7 +101,7 @@ impl Inspection {
         for (path, _) in files.iter() {
             found.foreign.extend(add(path)?);
         }
-        if let State::Ours(owned) = &found.state {
+        if let State::There(Recorded::Files(owned)) = &found.state {
             for path in owned.sums.keys() {
                 // What is in the way of a file that is no longer wanted stays there.
                 add(path)?;
@@ -129,7 +131,7 @@ impl Inspection {
     ) -> Result<Self, Fatal> {
         let owned = match &self.state {
             // Without a readable ownership file everything is foreign.
-            State::Ours(ownership) => ownership.sums.clone(),
+            State::There(Recorded::Files(ownership)) => ownership.sums.clone(),
             _ => BTreeMap::new(),
         };
         for (path, content) in wanted.iter() {
@@ -188,16 +190,6 @@ impl Inspection {
                 Ok(false)
             }
         }
-    }
-}
-
-impl State {
-    fn read(folder: &Path) -> Result<Self, Fatal> {
-        Ok(match Ownership::read(folder)? {
-            Recorded::Missing => State::Unmarked,
-            Recorded::Damaged(line) => State::Damaged(line),
-            Recorded::Files(ownership) => State::Ours(ownership),
-        })
     }
 }
 

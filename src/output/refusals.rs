@@ -2,7 +2,7 @@
 
 use super::chart_files::{ChartFiles, OwnedFiles};
 use super::inspection::{Inspection, State};
-use super::ownership;
+use super::ownership::{self, Recorded};
 use super::release::is_unreleased;
 use crate::diag::{self, Code, Diagnostic, Diagnostics, Fatal, Place};
 use crate::regular_file;
@@ -39,7 +39,7 @@ pub(super) fn of_chart(
     }
     // The order matters: an error in the place of the chart explains all errors of its files.
     let recorded = match &found.state {
-        State::Ours(recorded) => recorded,
+        State::There(Recorded::Files(recorded)) => recorded,
         State::Absent => return,
         _ => {
             let message = format!(
@@ -131,7 +131,7 @@ pub(super) fn of_deployment(
 
 /// Returns an error if the ownership file of `folder` is invalid.
 pub(super) fn damage(folder: &Path, found: &Inspection) -> Result<(), Fatal> {
-    let State::Damaged(line) = found.state else { return Ok(()) };
+    let State::There(Recorded::Damaged(line)) = found.state else { return Ok(()) };
     let file = folder.join(ownership::FILE_NAME).display().to_string();
     let message = format!("cannot parse `{file}`, which lists the files that bundle2chart owns");
     Err(Box::new(

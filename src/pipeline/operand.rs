@@ -9,7 +9,7 @@ mod values;
 
 pub use values::{merge, read_values};
 
-use crate::config::{BundleConfig, CRDS_SUFFIX, Config, OPERANDS_SUFFIX, Source};
+use crate::config::{CRDS_SUFFIX, Config, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, quoted, suggest};
 use crate::diff::{Placement, Side};
 use crate::ir::Identity;
@@ -99,11 +99,9 @@ impl<'a> Operands<'a> {
 
     /// Returns the release namespace of a chart or package in the configuration.
     pub fn release_namespace(&self, name: &str) -> Option<String> {
-        let stems = [CRDS_SUFFIX, OPERANDS_SUFFIX].map(|suffix| name.strip_suffix(suffix));
-        let is_named = |bundle: &BundleConfig| {
-            bundle.name == name || stems.into_iter().flatten().any(|stem| bundle.name == stem)
-        };
-        let bundle = self.config?.bundles.iter().find(|bundle| is_named(bundle))?;
+        let config = self.config?;
+        let table = config.table_of_chart(name)?;
+        let bundle = config.bundles.iter().find(|bundle| bundle.name == table)?;
         Some(bundle.namespace.clone().unwrap_or_else(|| bundle.name.clone()))
     }
 

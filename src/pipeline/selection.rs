@@ -12,13 +12,9 @@ pub(super) enum Selected<'c> {
 impl<'c> Selected<'c> {
     /// Returns its name, which findings about it carry.
     pub(super) fn name(&self) -> &'c str {
-        self.key().0
-    }
-
-    fn key(&self) -> (&'c str, &'c Span) {
         match self {
-            Selected::Bundle(bundle) => (&bundle.name, &bundle.span),
-            Selected::Model(model) => (&model.name, &model.span),
+            Selected::Bundle(bundle) => &bundle.name,
+            Selected::Model(model) => &model.name,
         }
     }
 }
@@ -30,15 +26,13 @@ pub(super) fn select<'c>(
     names: &[String],
     diagnostics: &mut Diagnostics,
 ) -> Vec<Selected<'c>> {
-    let bundles = config.bundles.iter().map(Selected::Bundle);
-    let mut all: Vec<Selected<'c>> =
-        bundles.chain(config.servings.iter().map(Selected::Model)).collect();
-    let known: Vec<_> = all.iter().map(Selected::key).collect();
-    if !check(names, &known, diagnostics) {
+    if !check(names, &config.tables().collect::<Vec<_>>(), diagnostics) {
         return Vec::new();
     }
-    all.retain(|one| names.is_empty() || names.iter().any(|name| name == one.name()));
-    all
+    let bundles = config.bundles.iter().map(Selected::Bundle);
+    let all = bundles.chain(config.servings.iter().map(Selected::Model));
+    let is_named = |one: &Selected<'_>| names.iter().any(|name| name == one.name());
+    all.filter(|one| names.is_empty() || is_named(one)).collect()
 }
 
 /// Returns the named bundles in the order of the configuration, all when nothing is named, and

@@ -84,12 +84,9 @@ impl Operands<'_> {
 
         let objects = self.objects(&compiled);
         let label = format!("{} {}", loaded.package, loaded.csv.version);
-        let mut values = compiled.unit.default_values();
-        merge(&mut values, &self.values);
-        let release = Release { namespace: self.namespace, values: &values };
-
         let csv = &loaded.csv;
-        let related = csv.object.at(&["spec", "relatedImages"]).map(|images| release.value(images));
+        let related = csv.object.at(&["spec", "relatedImages"]);
+        let related = related.map(|images| Release::LITERAL.value(images));
         let bundle = BundleFacts {
             csv: csv.name().to_owned(),
             edges: loaded.edges.clone(),

@@ -9,7 +9,6 @@ use crate::diff::{BundleFacts, ChartFacts, Placement, Side};
 use crate::ir::UpgradeEdges;
 use crate::source::chart::{self as charts, ChartTree, Form, documents};
 use serde_json::{Map, Value as Json};
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Most values in the objects of a chart, so that two charts fit into 1 GB. The largest that are
@@ -64,11 +63,8 @@ impl Operands<'_> {
             values: defaults,
             schema: file("values.schema.json")?,
             given: self.values.clone(),
-            crds: BTreeMap::new(),
-            crds_folder: String::new(),
-            crd_files: BTreeMap::new(),
-            separate_crds: BTreeSet::new(),
             name,
+            ..ChartFacts::default()
         };
 
         let mut objects = Vec::new();
@@ -140,8 +136,7 @@ fn bundle_facts(annotation: impl Fn(&str) -> Option<String>) -> BundleFacts {
         // Both annotations came with the same version, and dependencies are optional.
         requires: modes.as_ref().map(|_| list("requires", ";")),
         install_modes: modes,
-        min_kube_version: None,
-        related_images: None,
+        ..BundleFacts::default()
     }
 }
 
