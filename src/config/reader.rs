@@ -233,14 +233,10 @@ impl Reader<'_> {
                 for other in others {
                     let (what, _) = subject(table);
                     let message = format!("{what} must have exactly one of {names}");
-                    let diagnostic = Diagnostic::error(Code::InvalidValue, message)
-                        .at(self.place(other.span()))
-                        .related(self.place(first.span()), "the other one")
-                        .hint(format!(
-                            "remove one of them, or split them into two `{}`",
-                            table.header
-                        ));
-                    self.found.push(diagnostic);
+                    let hint =
+                        format!("remove one of them, or split them into two `{}`", table.header);
+                    let spans = (&self.span(other.span()), &self.span(first.span()));
+                    self.twice(Code::InvalidValue, spans, message, "the other one", hint);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Rules for several bundles together: names, dependencies and output directories.
 
 use crate::diag::suggest;
-use crate::diag::{Code, Diagnostic, Span};
+use crate::diag::{Code, Span};
 use crate::forms::{NAME_LIMIT, plain};
 use crate::reader::Reader;
 use crate::{BundleConfig, Mirror, MirrorTarget, Output, OverlaySource, Source};
@@ -51,18 +51,20 @@ pub(super) fn companions(
                     "use a shorter name: Helm release names have at most \
                     {NAME_LIMIT} characters"
                 );
-                let diagnostic = Diagnostic::error(Code::InvalidValue, message);
-                reader.found.push(diagnostic.at(place).hint(hint));
+                reader.error_at(Code::InvalidValue, place, message, hint);
             } else if let Some(other) = charts.get(name.as_str()) {
                 let message = format!(
                     "{why} creates a chart `{name}`, which is also the name of another \
                     chart"
                 );
-                let diagnostic = Diagnostic::error(Code::DuplicateName, message)
-                    .at(place)
-                    .related(*other, "the other chart")
-                    .hint("rename one of them");
-                reader.found.push(diagnostic);
+                let spans = (place, *other);
+                reader.twice(
+                    Code::DuplicateName,
+                    spans,
+                    message,
+                    "the other chart",
+                    "rename one of them",
+                );
             }
         }
     }
@@ -182,11 +184,9 @@ pub(super) fn outputs(
                     configuration",
                 output.dir.join(chart).display(),
             );
-            let diagnostic = Diagnostic::error(Code::OverlappingOutput, message)
-                .at(span)
-                .related(chart_span, "the table of the chart")
-                .hint("move one of them, or change `dir` in `[output]`");
-            reader.found.push(diagnostic);
+            let (related, hint) =
+                ("the table of the chart", "move one of them, or change `dir` in `[output]`");
+            reader.twice(Code::OverlappingOutput, (span, chart_span), message, related, hint);
         }
     }
 }

@@ -122,11 +122,9 @@ pub(crate) fn check(
         };
         let name = &bundle.name;
         let message = format!("`[deploy.{key}]` would write into the directory of chart `{name}`");
-        let diagnostic = Diagnostic::error(Code::OverlappingOutput, message)
-            .at(reader.place(header.clone()))
-            .related(&bundle.span, "the table of the chart")
-            .hint(format!("set another directory with `dir` in `[deploy.{key}]`"));
-        reader.found.push(diagnostic);
+        let spans = (&reader.span(header.clone()), &bundle.span);
+        let hint = format!("set another directory with `dir` in `[deploy.{key}]`");
+        reader.twice(Code::OverlappingOutput, spans, message, "the table of the chart", hint);
     }
     let Some(argocd) = &deploy.argocd else { return };
 
@@ -145,11 +143,9 @@ pub(crate) fn check(
     let apps = bundles.iter().filter(|_| argocd.style == ArgoStyle::AppOfApps);
     for bundle in apps.filter(|bundle| bundle.name == argocd.name) {
         let message = format!("two Applications would have the name `{}`", argocd.name);
-        let diagnostic = Diagnostic::error(Code::DuplicateName, message)
-            .at(reader.place(header.clone()))
-            .related(&bundle.span, "the bundle of this name")
-            .hint("set another `name` in `[deploy.argocd]`");
-        reader.found.push(diagnostic);
+        let spans = (&reader.span(header.clone()), &bundle.span);
+        let hint = "set another `name` in `[deploy.argocd]`";
+        reader.twice(Code::DuplicateName, spans, message, "the bundle of this name", hint);
     }
 }
 

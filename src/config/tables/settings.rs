@@ -4,7 +4,7 @@ use super::certificates::{CertificateProvider, Issuer};
 use super::maintainer::Maintainer;
 use super::overlay::FilterProgram;
 use crate::declare::{Flat, Form, Key, Kind, choices, table};
-use crate::diag::{Code, Diagnostic, Span, suggest};
+use crate::diag::{Code, Span, suggest};
 use crate::forms::{Namespace, Placed, PullSecret, patterns};
 use crate::reader::{Node, Reader, items};
 
@@ -244,11 +244,9 @@ fn watched(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Vec<S
         let Some(text) = item.get_ref().as_str() else { continue };
         if let Some((_, first)) = seen.iter().find(|(earlier, _)| *earlier == text) {
             let message = format!("duplicate namespace `{text}` in `watch`");
-            let diagnostic = Diagnostic::error(Code::InvalidValue, message)
-                .at(reader.place(item.span()))
-                .related(reader.place(first.span()), "first listed here")
-                .hint("remove one of them");
-            reader.found.push(diagnostic);
+            let spans = (&reader.span(item.span()), &reader.span(first.span()));
+            let (related, hint) = ("first listed here", "remove one of them");
+            reader.twice(Code::InvalidValue, spans, message, related, hint);
             continue;
         }
         seen.push((text, item));
