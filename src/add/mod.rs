@@ -45,13 +45,13 @@ pub(crate) struct Request {
     pub watch: Option<Watch>,
 }
 
-/// The result of [`add`].
+/// Bundles that are added to a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Added {
-    /// Name of the new bundle.
-    pub name: String,
-    /// The new table.
-    pub table: String,
+    /// Names of the new bundles.
+    pub names: Vec<String>,
+    /// The new tables.
+    pub tables: String,
     /// The whole new text of the configuration.
     pub text: String,
 }
@@ -86,20 +86,22 @@ pub(crate) fn add(
     only_errors(start, diagnostics);
     let (files, bundle) = (files?, bundle?);
 
-    let chosen = Chosen::new(request, &bundle, &settings, diagnostics)?;
-    if let Some(existing) = config.bundles.iter().find(|bundle| bundle.name == chosen.name) {
-        let name = &chosen.name;
+    let name = request.name.clone().unwrap_or_else(|| bundle.package.clone());
+    let watch = watch(&name, request, &bundle, &settings, diagnostics)?;
+    let namespace = request.namespace.as_deref().or(bundle.suggested_namespace());
+    let namespace = namespace.unwrap_or(&name).to_owned();
+    if let Some(existing) = config.bundles.iter().find(|bundle| bundle.name == name) {
         let message = format!("`{name}` is already in {}", path.display());
         diagnostics.push(Diagnostic::error(Code::DuplicateName, message).at(&existing.span).hint(
             format!("set another name with `--name`, or run `bundle2chart remove {name}` first"),
         ));
         return None;
     }
-    settings.name.clone_from(&chosen.name);
-    settings.namespace = Some(chosen.namespace.clone());
+    settings.name.clone_from(&name);
+    settings.namespace = Some(namespace.clone());
     // That of the command line has no place in the file.
     let place = settings.watch_span().filter(|_| request.watch.is_none()).cloned();
-    settings.operator.watch = Some((chosen.watch.clone(), place));
+    settings.operator.watch = Some((watch.clone(), place));
     // The name is new, so no other package can have it.
     settings.package = None;
 
@@ -108,12 +110,12 @@ pub(crate) fn add(
     let compiled = pipeline::compile_loaded(bundle.clone(), &files, &settings, diagnostics);
     let noticed: Vec<Code> = diagnostics.since(start).iter().map(|found| found.code).collect();
     only_errors(start, diagnostics);
-    diagnostics.name_bundle(start, &chosen.name);
+    diagnostics.name_bundle(start, &name);
     let compiled = compiled?;
 
-    let mut table = Table::new(&chosen.name, &source);
-    table.set("namespace", &chosen.namespace);
-    table.set_toml("watch", &chosen.watch.to_toml(), &table::install_modes(&bundle));
+    let mut table = Table::new(&name, &source);
+    table.set("namespace", &namespace);
+    table.set_toml("watch", &watch.to_toml(), &table::install_modes(&bundle));
     let subject = proposals::Subject {
         bundle: &bundle,
         unit: &compiled.unit,
@@ -125,40 +127,29 @@ pub(crate) fn add(
     proposals::propose(&subject, &mut table);
 
     // The names are checked against the other bundles, and every proposed value is valid.
-    let table = table.to_text();
-    let text = with_tables(path, text, &table, diagnostics)?;
-    Some(Added { name: chosen.name, table, text })
+    with_tables(path, text, vec![name], table.to_text(), diagnostics)
 }
 
-/// The explicit settings of a new bundle.
-struct Chosen {
-    name: String,
-    namespace: String,
-    watch: Watch,
-}
-
-impl Chosen {
-    fn new(
-        request: &Request,
-        bundle: &Bundle,
-        settings: &BundleConfig,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Self> {
-        let name = request.name.clone().unwrap_or_else(|| bundle.package.clone());
-        let namespace = request.namespace.as_deref().or(bundle.suggested_namespace());
-        let default = settings.watch().cloned().or_else(|| olm::default_watch(&bundle.csv));
-        let Some(watch) = request.watch.clone().or(default) else {
-            let message = format!("`{name}` has no default install mode");
-            diagnostics.push(
-                Diagnostic::error(Code::InstallModeUnsupported, message)
-                    .at(bundle.csv.place(".spec.installModes"))
-                    .hint("set the namespaces to watch with `--watch NAMESPACE`"),
-            );
-            return None;
-        };
-        let namespace = namespace.unwrap_or(&name).to_owned();
-        Some(Chosen { name, namespace, watch })
+/// Returns the namespaces to watch: those of the request, else of `[defaults]`, else of the bundle's default
+/// install mode.
+fn watch(
+    name: &str,
+    request: &Request,
+    bundle: &Bundle,
+    settings: &BundleConfig,
+    diagnostics: &mut Diagnostics,
+) -> Option<Watch> {
+    let default = settings.watch().cloned().or_else(|| olm::default_watch(&bundle.csv));
+    let watch = request.watch.clone().or(default);
+    if watch.is_none() {
+        let message = format!("`{name}` has no default install mode");
+        diagnostics.push(
+            Diagnostic::error(Code::InstallModeUnsupported, message)
+                .at(bundle.csv.place(".spec.installModes"))
+                .hint("set the namespaces to watch with `--watch NAMESPACE`"),
+        );
     }
+    watch
 }
 
 impl Request {
@@ -195,18 +186,19 @@ fn relative(found: &str, config: &Path) -> String {
     up.join(found).display().to_string()
 }
 
-/// Returns the configuration at `path` with more tables; `None` if it is invalid.
+/// Returns the configuration at `path` with the tables of more bundles; `None` if it is invalid.
 pub(crate) fn with_tables(
     path: &Path,
     text: String,
-    tables: &str,
+    names: Vec<String>,
+    tables: String,
     diagnostics: &mut Diagnostics,
-) -> Option<String> {
+) -> Option<Added> {
     // First as a text of their own: places in the file would be lines that it does not have.
-    parse(path, text.clone(), tables, diagnostics)?;
-    let text = appended(&text, tables);
+    parse(path, text.clone(), &tables, diagnostics)?;
+    let text = appended(&text, &tables);
     parse(path, text.clone(), "", diagnostics)?;
-    Some(text)
+    Some(Added { names, tables, text })
 }
 
 /// Parses the configuration at `path` with more tables; only problems are reported.

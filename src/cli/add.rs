@@ -3,7 +3,7 @@
 use super::access::access;
 use super::inspect::watch;
 use super::{Exit, Invocation};
-use crate::add::{self, Request};
+use crate::add::{self, Added, Request};
 use crate::config::Watch;
 use crate::lock;
 
@@ -58,15 +58,20 @@ impl Add {
         output.inspected(&self.source);
         let lock = diagnostics.report(lock::read(&lock::path_of(&global.config)))?;
         let added = add::add(&request, &global.config, &lock, access(global), diagnostics)?;
-
-        // Printed before it is written, so that --dry-run prints the same.
-        output.list(&added.table.lines().collect());
-        if self.dry_run {
-            return Some(Exit::Clean);
-        }
-        add::write(&global.config, &added.text, diagnostics)?;
-        let path = global.config.display();
-        output.note_line(format!("{path}: `{}` added; run `bundle2chart build`", added.name));
-        Some(Exit::Clean)
+        write(&added, self.dry_run, invocation)
     }
+}
+
+/// Prints the tables of new bundles, and writes the configuration with them.
+pub(super) fn write(added: &Added, dry_run: bool, invocation: &mut Invocation<'_>) -> Option<Exit> {
+    let Invocation { global, output, diagnostics } = invocation;
+    // Printed before they are written, so that --dry-run prints the same.
+    output.list(&added.tables.lines().collect());
+    if dry_run {
+        return Some(Exit::Clean);
+    }
+    add::write(&global.config, &added.text, diagnostics)?;
+    let (path, names) = (global.config.display(), added.names.join("`, `"));
+    output.note_line(format!("{path}: `{names}` added; run `bundle2chart build`"));
+    Some(Exit::Clean)
 }

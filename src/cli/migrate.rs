@@ -1,12 +1,13 @@
 //! `bundle2chart migrate`
 
 use super::access::access;
+use super::add::write;
 use super::output::Output;
 use super::{Exit, Global, Invocation};
-use crate::add;
+use crate::add::Added;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
 use crate::escape::shell::in_quotes;
-use crate::migrate::{self, HandMade, Installed, Migrated};
+use crate::migrate::{self, HandMade, Installed};
 use crate::pipeline::operand;
 use crate::source::chart as charts;
 use crate::source::{self, Limits};
@@ -53,15 +54,7 @@ impl Migrate {
             Some(bundle) => self.hand_made(bundle, global, output, diagnostics)?,
             None => self.subscriptions(global, diagnostics)?,
         };
-        output.list(&migrated.tables.lines().collect());
-        if self.dry_run {
-            return Some(Exit::Clean);
-        }
-        add::write(&global.config, &migrated.text, diagnostics)?;
-        let path = global.config.display();
-        let names = migrated.names.join("`, `");
-        output.note_line(format!("{path}: `{names}` added; run `bundle2chart build`"));
-        Some(Exit::Clean)
+        write(&migrated, self.dry_run, invocation)
     }
 
     /// Checks that a chart comes first, and its bundle after it.
@@ -100,14 +93,14 @@ impl Migrate {
         global: &Global,
         output: &mut Output,
         diagnostics: &mut Diagnostics,
-    ) -> Option<Migrated> {
+    ) -> Option<Added> {
         let values = diagnostics.report(operand::read_values(&self.values))?;
         output.inspected(bundle);
         let request = HandMade { chart: &self.source, bundle, values };
         migrate::hand_made(&request, &global.config, access(global), diagnostics)
     }
 
-    fn subscriptions(&self, global: &Global, diagnostics: &mut Diagnostics) -> Option<Migrated> {
+    fn subscriptions(&self, global: &Global, diagnostics: &mut Diagnostics) -> Option<Added> {
         let start = diagnostics.mark();
         let files = source::manifests(&self.source, &Limits::default(), diagnostics);
         if diagnostics.has_errors_since(start) {

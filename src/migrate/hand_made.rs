@@ -5,8 +5,8 @@
 
 use super::changes::Changes;
 use super::operands::Operands;
-use super::{Migrated, appended, inline, left_out};
-use crate::add::{self, quoted};
+use super::{inline, left_out};
+use crate::add::{self, Added, quoted};
 use crate::config::{BundleConfig, Config, STUBS, Watch};
 use crate::diag::{Diagnostics, Severity, listed};
 use crate::diff::{Identity, Placement, Side};
@@ -42,10 +42,10 @@ pub(crate) fn hand_made(
     path: &Path,
     access: Access,
     diagnostics: &mut Diagnostics,
-) -> Option<Migrated> {
+) -> Option<Added> {
     let source = [add::source_key(request.bundle, path)];
     let text = add::read(path, diagnostics)?;
-    let config = add::parse(path, text, &add::table(DRAFT, &source), diagnostics)?;
+    let config = add::parse(path, text.clone(), &add::table(DRAFT, &source), diagnostics)?;
     let settings = config.bundles.iter().find(|bundle| bundle.name == DRAFT)?.clone();
     let sources = SourceResolver::of(&config, access);
 
@@ -68,7 +68,7 @@ pub(crate) fn hand_made(
     migration.compare(&compiled);
 
     let Migration { name, table, .. } = migration;
-    appended(path, vec![name], table, diagnostics)
+    add::with_tables(path, text, vec![name], table, diagnostics)
 }
 
 /// Renders the chart for its own default namespaces.

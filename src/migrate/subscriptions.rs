@@ -1,7 +1,7 @@
 //! From OLM: `kubectl get subscriptions,csvs,operatorgroups,catalogsources -o yaml`.
 
-use super::{Migrated, appended, inline, left_out};
-use crate::add::{self, quoted};
+use super::{inline, left_out};
+use crate::add::{self, Added, quoted};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::Release;
 use crate::yaml;
@@ -39,7 +39,7 @@ pub(crate) fn subscriptions(
     installed: &Installed<'_>,
     path: &Path,
     diagnostics: &mut Diagnostics,
-) -> Option<Migrated> {
+) -> Option<Added> {
     let start = diagnostics.mark();
     let objects = objects(installed, diagnostics)?;
     let of_kind = |kind: &'static str| objects.iter().filter(move |object| object["kind"] == kind);
@@ -74,7 +74,8 @@ pub(crate) fn subscriptions(
     if diagnostics.has_errors_since(start) {
         return None;
     }
-    appended(path, names.into_iter().collect(), tables.join("\n"), diagnostics)
+    let text = add::read(path, diagnostics)?;
+    add::with_tables(path, text, names.into_iter().collect(), tables.join("\n"), diagnostics)
 }
 
 /// Returns the objects of all documents, and those of lists.
