@@ -136,10 +136,14 @@ impl Subject<'_> {
     /// others.
     fn dependencies(&self, table: &mut Table) {
         let (mut before, mut reasons, mut missing) = (Vec::new(), Vec::new(), Vec::new());
-        let mut packages: Vec<String> = Vec::new();
+        // What is required, why, and the bundle that provides it.
+        let mut required: Vec<(String, String, Option<String>)> = Vec::new();
         for dependency in &self.bundle.requirements.dependencies {
             match &dependency.requirement {
-                Requirement::Package { name, .. } => packages.push(name.clone()),
+                Requirement::Package { name, .. } => {
+                    let provider = self.provider(|package| package == name);
+                    required.push((name.clone(), format!("requires the package {name}"), provider));
+                }
                 Requirement::Api(api) if !self.is_provided(&api.to_string()) => {
                     missing.push((api.to_string(), format!("requires the API {api}")));
                 }
@@ -147,26 +151,19 @@ impl Subject<'_> {
                 other => missing.push((String::new(), format!("requires {other}"))),
             }
         }
-        for package in packages {
-            match self.provider(|candidate| candidate == package) {
-                Some(name) => {
-                    reasons.push(format!("requires the package {package}"));
-                    before.push(name);
-                }
-                None if self.is_provided(&package) => {}
-                None => missing.push((package.clone(), format!("requires the package {package}"))),
-            }
-        }
         if self.cert_manager() && !self.is_provided(CERTIFICATE) {
-            match self.provider(|package| package.contains("cert-manager")) {
+            let why = "cert-manager issues its certificates".to_owned();
+            let provider = self.provider(|package| package.contains("cert-manager"));
+            required.push((CERTIFICATE.to_owned(), why, provider));
+        }
+        for (what, why, provider) in required {
+            match provider {
                 Some(name) => {
-                    reasons.push("cert-manager issues its certificates".to_owned());
+                    reasons.push(why);
                     before.push(name);
                 }
-                None => missing.push((
-                    CERTIFICATE.to_owned(),
-                    "cert-manager issues its certificates".to_owned(),
-                )),
+                None if self.is_provided(&what) => {}
+                None => missing.push((what, why)),
             }
         }
 

@@ -4,16 +4,10 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Span};
 use bundle2chart_compile::models::ModelCompiler;
 
 /// The compiler of `[[serving]]` and `[chart.maas]`.
-pub(super) const MODELS: Option<&ModelCompiler> = {
-    #[cfg(feature = "serving")]
-    {
-        Some(&bundle2chart_serving::MODELS)
-    }
-    #[cfg(not(feature = "serving"))]
-    {
-        None
-    }
-};
+#[cfg(feature = "serving")]
+pub(super) const MODELS: Option<&ModelCompiler> = Some(&bundle2chart_serving::MODELS);
+#[cfg(not(feature = "serving"))]
+pub(super) const MODELS: Option<&ModelCompiler> = None;
 
 /// Returns the compiler for a table; without one the table is an error, so that no model is left out
 /// silently.
