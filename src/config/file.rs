@@ -3,7 +3,7 @@
 use super::{Config, include};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText};
 use crate::regular_file;
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -57,8 +57,12 @@ impl Config {
 
 /// Returns the text of the file, or the reason why there is none and a hint.
 pub(super) fn content(path: &Path) -> Result<String, (String, &'static str)> {
-    let unreadable = |error: std::io::Error| {
+    let bytes = regular_file::read(path, SIZE_LIMIT).map_err(|error| {
         let hint = match error.kind() {
+            ErrorKind::FileTooLarge => {
+                let why = format!("it is larger than {} MiB", SIZE_LIMIT >> 20);
+                return (why, "is this the right file?");
+            }
             ErrorKind::NotFound => {
                 "run in the directory of bundles.toml, set the file with `-c FILE`, or create one \
                     with `bundle2chart init`"
@@ -67,16 +71,7 @@ pub(super) fn content(path: &Path) -> Result<String, (String, &'static str)> {
             _ => "check the file permissions",
         };
         (error.to_string(), hint)
-    };
-
-    let mut bytes = Vec::new();
-    let file = regular_file::open(path).map_err(unreadable)?;
-    // One byte more tells a file of exactly the limit from a longer one.
-    file.take(SIZE_LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > SIZE_LIMIT {
-        let why = format!("it is larger than {} MiB", SIZE_LIMIT >> 20);
-        return Err((why, "is this the right file?"));
-    }
+    })?;
 
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();

@@ -11,14 +11,12 @@ use serde_json::{Map, Value, json};
 /// It is a little looser than the reader: rules across tables, filters and `chart-version` in
 /// full are checked only there.
 pub fn json_schema() -> Value {
-    let mut schema = table(Root::table());
-    let head = json!({
+    // With `$schema` first, as readers of schemas expect it.
+    let mut schema = json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "bundles.toml of bundle2chart",
     });
-    // With `$schema` first, as readers of schemas expect it.
-    if let (Value::Object(schema), Value::Object(head)) = (&mut schema, head) {
-        let rest = std::mem::replace(schema, head);
+    if let (Value::Object(schema), Value::Object(rest)) = (&mut schema, table(Root::table())) {
         schema.extend(rest);
     }
     schema

@@ -10,7 +10,7 @@ use crate::source::chart as charts;
 use crate::source::sha256_from;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Bytes of a Chart.lock that are read; Helm's with one dependency has about 200.
@@ -244,9 +244,7 @@ fn has_content(file: &Path, metadata: &Metadata, content: &[u8]) -> io::Result<b
     if !metadata.is_file() || metadata.len() != content.len() as u64 {
         return Ok(false);
     }
-    let mut found = Vec::with_capacity(content.len());
-    regular_file::open(file)?.take(metadata.len() + 1).read_to_end(&mut found)?;
-    Ok(found == content)
+    Ok(regular_file::read(file, metadata.len())? == content)
 }
 
 /// Hashes a file of any size.
