@@ -14,8 +14,6 @@ mod layout;
 mod lock;
 mod models;
 pub mod operand;
-#[cfg(feature = "cli")]
-mod outdated;
 mod release_size;
 pub mod revision;
 mod selection;
@@ -29,10 +27,8 @@ pub use build::{Build, build, build_with};
 pub use compile::{Compiled, Hits, compile, compile_loaded};
 pub use images::images;
 pub use lock::lock;
-#[cfg(feature = "cli")]
-pub(crate) use outdated::outdated;
 pub use selection::select_bundles;
 pub use settings_changed::{crds_moved, watch_changed};
 #[cfg(feature = "cli")]
-pub(crate) use threads::{COMPILER_STACK, REGISTRY_JOBS};
+pub(crate) use threads::{COMPILER_STACK, REGISTRY_JOBS, for_each};
 pub use verify_images::{VerifiedImages, verify_images};

@@ -1,7 +1,7 @@
 //! `bundle2chart outdated`
 
 use super::{Exit, Format, Invocation};
-use crate::outdated::{Status, json, text};
+use crate::outdated::{self, Status, json, text};
 use crate::pipeline;
 
 /// Show which locked bundles have newer versions.
@@ -29,7 +29,7 @@ impl Outdated {
         let sources = invocation.sources(&config);
         let Invocation { output, diagnostics, .. } = invocation;
         let bundles = pipeline::select_bundles(&config, &self.names, diagnostics)?;
-        let statuses = pipeline::outdated(&bundles, &lock, &sources, diagnostics);
+        let statuses = outdated::statuses(&bundles, &lock, &sources, diagnostics);
 
         match self.format {
             Format::Text => output.list(&text::report(&statuses)),

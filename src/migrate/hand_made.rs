@@ -89,9 +89,7 @@ fn chart(
 
 /// Returns the objects of a file if all are ServiceAccounts.
 fn service_accounts(content: &[u8]) -> Option<Vec<Json>> {
-    let documents = yaml::parse(std::str::from_utf8(content).ok()?).ok()?;
-    let objects: Vec<Json> =
-        documents.iter().map(|document| Release::LITERAL.value(document)).collect();
+    let objects = charts::documents("", content).ok()?;
     let is_account = |object: &Json| object["kind"] == "ServiceAccount";
     (!objects.is_empty() && objects.iter().all(is_account)).then_some(objects)
 }

@@ -6,7 +6,8 @@ pub(crate) mod text;
 
 use crate::config::{BundleConfig, Source};
 use crate::diag::Diagnostics;
-use crate::lock::{Bytes, Locked};
+use crate::lock::{Bytes, Lock, Locked};
+use crate::pipeline::{REGISTRY_JOBS, for_each};
 use crate::source::catalog::{self, Deprecated, Installed, Step};
 use crate::source::{Reference, SourceResolver};
 use semver::Version;
@@ -102,9 +103,22 @@ impl Status {
     }
 }
 
+/// Returns the state of each of the bundles.
+pub(crate) fn statuses(
+    bundles: &[&BundleConfig],
+    lock: &Lock,
+    sources: &SourceResolver,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Status> {
+    let status_of = |bundle: &&BundleConfig, diagnostics: &mut Diagnostics| {
+        Some(status(bundle, lock.entry(bundle), sources, diagnostics))
+    };
+    for_each(bundles, REGISTRY_JOBS, |bundle| bundle.name.as_str(), diagnostics, status_of)
+}
+
 /// Returns the state of a bundle with its locked `entry`. What cannot be looked up is reported, and
 /// missing in the state.
-pub(crate) fn status(
+fn status(
     bundle: &BundleConfig,
     entry: Option<&Locked>,
     sources: &SourceResolver,

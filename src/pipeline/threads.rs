@@ -15,7 +15,7 @@ pub(crate) const REGISTRY_JOBS: usize = 16;
 
 /// Applies `work` to every item on up to `jobs` threads. Returns the results in the order of the
 /// items, and adds the findings in this order, with the item's name as the bundle.
-pub(super) fn for_each<T: Sync, R: Send>(
+pub(crate) fn for_each<T: Sync, R: Send>(
     items: &[T],
     jobs: usize,
     name: impl Fn(&T) -> &str,
