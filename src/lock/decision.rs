@@ -102,8 +102,10 @@ fn in_rbac(now: &Watch, permissions: &[Permission]) -> String {
         );
     }
 
+    let of_secrets =
+        |rule: &&Value| texts(rule, "resources").any(|it| it == "secrets" || it == "*");
     let mut secrets: Vec<&str> =
-        rules().filter(|rule| lists(rule, "resources", "secrets")).flat_map(verbs).collect();
+        rules().filter(of_secrets).flat_map(|rule| texts(rule, "verbs")).collect();
     secrets.sort_unstable();
     secrets.dedup();
     let of_secrets = match secrets.as_slice() {
@@ -113,13 +115,8 @@ fn in_rbac(now: &Watch, permissions: &[Permission]) -> String {
     format!("RBAC: these {count} rules become ClusterRoles for all namespaces{of_secrets}")
 }
 
-/// Returns true if the list `key` of a rule contains `wanted` or a wildcard.
-fn lists(rule: &Value, key: &str, wanted: &str) -> bool {
+/// Returns the texts in a list of a rule.
+fn texts<'r>(rule: &'r Value, key: &str) -> impl Iterator<Item = &'r str> {
     let items = rule.get(key).and_then(Value::as_seq).unwrap_or_default();
-    items.iter().filter_map(Value::as_str).any(|item| item == wanted || item == "*")
-}
-
-fn verbs(rule: &Value) -> Vec<&str> {
-    let verbs = rule.get("verbs").and_then(Value::as_seq).unwrap_or_default();
-    verbs.iter().filter_map(Value::as_str).collect()
+    items.iter().filter_map(Value::as_str)
 }
