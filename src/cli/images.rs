@@ -1,7 +1,6 @@
 //! `bundle2chart images`
 
 use super::access::access;
-use super::output::Output;
 use super::{Exit, Invocation};
 use crate::lock::{self, Lock};
 use crate::pipeline::VerifiedImages;
@@ -75,34 +74,28 @@ impl Images {
 
         // The list is for people and may have diagnostics next to it; all other formats are for
         // programs.
-        let text = match (self.format, &self.mirror) {
-            (Format::List, _) => {
-                output.list(&images::list(&bundles));
-                output.diagnostics(diagnostics);
-                note(verified, output);
-                return Some(Exit::Clean);
-            }
-            (Format::Json, _) => images::json(&bundles),
-            (Format::Skopeo, _) => images::skopeo(&bundles, diagnostics),
-            (Format::Imageset, _) => images::image_set(&bundles, diagnostics),
+        let document = match (self.format, &self.mirror) {
+            (Format::List, _) => None,
+            (Format::Json, _) => Some(images::json(&bundles)),
+            (Format::Skopeo, _) => Some(images::skopeo(&bundles, diagnostics)),
+            (Format::Imageset, _) => Some(images::image_set(&bundles, diagnostics)),
             (Format::Idms, mirror) => {
                 let mirror = mirror.as_deref().unwrap_or_default();
-                images::mirror_set(&bundles, mirror, diagnostics)
+                Some(images::mirror_set(&bundles, mirror, diagnostics))
             }
         };
-
-        output.keep_stdout_for_result();
-        output.document(&text);
+        match document {
+            None => output.list(&images::list(&bundles)),
+            Some(document) => {
+                output.keep_stdout_for_result();
+                output.document(&document);
+            }
+        }
         output.diagnostics(diagnostics);
-        note(verified, output);
+        if let Some(VerifiedImages { signed, not_required }) = verified {
+            output.note_line(format!("signatures: {signed} valid, {not_required} not required"));
+        }
 
         Some(Exit::Clean)
-    }
-}
-
-/// Prints the counts of `--verify`.
-fn note(verified: Option<VerifiedImages>, output: &mut Output) {
-    if let Some(VerifiedImages { signed, not_required }) = verified {
-        output.note_line(format!("signatures: {signed} valid, {not_required} not required"));
     }
 }
