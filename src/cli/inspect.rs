@@ -8,6 +8,7 @@ use crate::ir::Release;
 use crate::source;
 use crate::{bundle, inspect, pipeline};
 use clap::builder::PossibleValuesParser;
+use serde_json::Value as Json;
 
 /// Show the contents of a bundle.
 #[derive(Debug, clap::Args)]
@@ -93,22 +94,11 @@ impl Inspect {
 
 /// Returns the objects as a JSON array, as the API server would receive them.
 fn objects(unit: &crate::ir::Unit, release: &Release<'_>) -> String {
-    let mut objects: Vec<(String, serde_json::Value)> = unit
-        .objects
-        .iter()
-        .filter_map(|object| release.object(object))
-        .map(|object| {
-            let text = |pointer: &str| {
-                object.pointer(pointer).and_then(|v| v.as_str()).unwrap_or_default()
-            };
-            // NUL comes before all characters of names, so that this is the order of the three
-            // parts.
-            let key =
-                [text("/kind"), text("/metadata/namespace"), text("/metadata/name")].join("\0");
-            (key, object)
-        })
-        .collect();
-    objects.sort_by(|a, b| a.0.cmp(&b.0));
-    let objects: Vec<serde_json::Value> = objects.into_iter().map(|(_, object)| object).collect();
-    escape::json(&format!("{:#}\n", serde_json::Value::Array(objects))).into_owned()
+    let mut objects: Vec<Json> =
+        unit.objects.iter().filter_map(|object| release.object(object)).collect();
+    objects.sort_by_cached_key(|object| {
+        let text = |pointer| object.pointer(pointer).and_then(Json::as_str).map(str::to_owned);
+        ["/kind", "/metadata/namespace", "/metadata/name"].map(text)
+    });
+    escape::json(&format!("{:#}\n", Json::Array(objects))).into_owned()
 }

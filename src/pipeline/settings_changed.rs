@@ -19,7 +19,7 @@ const WATCH: &str = "bundle2chart/watch: ";
 /// directory, or with the version that is replaced. Charts that cannot be read are ignored.
 pub fn crds_moved(out: &Path, chart: &ChartFiles) -> Option<Diagnostic> {
     let now = chart.files.get("Chart.yaml").and_then(|text| placement(text))?;
-    let (dir, before) = previous(out, chart, placement_in)?;
+    let (dir, before) = previous(out, chart, |folder| placement(&chart_yaml(folder)?))?;
     (before != now).then(|| warning(out, chart, &dir, before, now))
 }
 
@@ -129,11 +129,6 @@ fn previous<T>(
     let older = chart_versions::older(root, chart).ok()?.into_iter();
     let mut dirs = older.map(|(dir, _)| PathBuf::from(dir)).chain([chart.dir.clone()]);
     dirs.find_map(|dir| Some((dir.clone(), read(&root.join(dir))?)))
-}
-
-/// Returns the placement of the CRDs in a generated chart.
-fn placement_in(folder: &Path) -> Option<CrdPlacement> {
-    placement(&chart_yaml(folder)?)
 }
 
 /// Returns Chart.yaml of a generated chart.
