@@ -80,24 +80,16 @@ impl Repository {
     /// `[[bundle]]` line.
     pub(super) fn locate(&self, place: &Place) -> Location {
         let mut location = Location::from(place);
-        let origin = self.origin(place);
-        let file = match (&place.span, &place.file, origin) {
-            (None, Some(file), Some(origin)) => match origin.file(file) {
-                Some(file) => Some(file),
-                None => {
-                    let inside = location.text();
-                    location = origin.span.as_ref().map(Location::from).unwrap_or_default();
-                    location.inside = inside;
-                    location.file.as_deref().map(PathBuf::from)
-                }
-            },
-            (None, None, Some(origin)) => {
-                location = origin.span.as_ref().map(Location::from).unwrap_or_default();
-                location.file.as_deref().map(PathBuf::from)
+        if let (None, Some(origin)) = (&place.span, self.origin(place)) {
+            if let Some(file) = place.file.as_ref().and_then(|file| origin.file(file)) {
+                location.file = Some(self.relative(&file));
+                return location;
             }
-            _ => location.file.as_deref().map(PathBuf::from),
-        };
-        location.file = file.map(|file| self.relative(&file));
+            let inside = place.file.as_ref().map(|_| location.text());
+            location = origin.span.as_ref().map(Location::from).unwrap_or_default();
+            location.inside = inside.unwrap_or_default();
+        }
+        location.file = location.file.map(|file| self.relative(Path::new(&file)));
         location
     }
 

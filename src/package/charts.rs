@@ -34,7 +34,7 @@ pub(crate) struct ChartDirectory {
 /// `None` if there is no chart, or if an ownership file is invalid.
 pub(crate) fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec<ChartDirectory>> {
     let mut found = Vec::new();
-    let mut complete = true;
+    let start = diagnostics.mark();
     for name in diagnostics.report(charts::folders(out))? {
         let folder = out.join(&name);
         let dirs: Vec<String> = if charts::is_chart(&folder) {
@@ -48,17 +48,15 @@ pub(crate) fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec
             if !path.join(FILE_NAME).is_file() {
                 continue;
             }
-            match ownership(&path, diagnostics) {
-                Some((version, ownership)) => {
-                    let (name, out) = (name.clone(), out.to_owned());
-                    found.push(ChartDirectory { name, version, out, dir, path, ownership });
-                }
-                // All faults are reported before the command fails.
-                None => complete = false,
+            // All faults are reported before the command fails.
+            if let Some((version, ownership)) = ownership(&path, diagnostics) {
+                let (name, out) = (name.clone(), out.to_owned());
+                found.push(ChartDirectory { name, version, out, dir, path, ownership });
             }
         }
     }
 
+    let complete = !diagnostics.has_errors_since(start);
     if complete && found.is_empty() {
         diagnostics.push(
             Diagnostic::error(Code::ChartNotFound, format!("no charts in `{}`", out.display()))
@@ -105,8 +103,7 @@ pub(super) fn select(
         return Some(charts.iter().filter_map(|chart| newest(&chart.name)).collect());
     }
     let mut selected = BTreeSet::new();
-    let mut complete = true;
-
+    let start = diagnostics.mark();
     for argument in names {
         let ChartName { name, version } = ChartName::parse(argument, out);
         let found = match version {
@@ -115,18 +112,13 @@ pub(super) fn select(
             }
             None => newest(name),
         };
-        match found {
-            Some(index) => {
-                selected.insert(index);
-            }
-            None => {
-                diagnostics.push(not_found(charts, argument, name, out));
-                complete = false;
-            }
+        if found.is_none() {
+            diagnostics.push(not_found(charts, argument, name, out));
         }
+        selected.extend(found);
     }
 
-    complete.then_some(selected)
+    (!diagnostics.has_errors_since(start)).then_some(selected)
 }
 
 /// Returns the directory of one chart, `NAME` or `NAME@VERSION` as in [`super::packages`].
@@ -182,12 +174,7 @@ impl ChartDirectory {
         let mut files = diagnostics.report(self.read())?;
         files.remove(FILE_NAME);
         let place = |file: &str| Place::file(self.path.join(file).display().to_string());
-        let mut complete = true;
-        let mut report = |diagnostic| {
-            diagnostics.push(diagnostic);
-            complete = false;
-        };
-
+        let start = diagnostics.mark();
         for (path, sum) in &self.ownership.sums {
             let what = match files.get(path) {
                 None => "is missing",
@@ -196,7 +183,7 @@ impl ChartDirectory {
                 Some(_) => continue,
             };
             let message = format!("`{}` {what}", self.path.join(path).display());
-            report(
+            diagnostics.push(
                 Diagnostic::error(Code::ChartEdited, message)
                     .at(place(path))
                     .hint("restore it with `bundle2chart build --replace`"),
@@ -205,7 +192,7 @@ impl ChartDirectory {
         for path in files.keys().filter(|path| !self.ownership.sums.contains_key(*path)) {
             let message =
                 format!("`{}` was not written by bundle2chart", self.path.join(path).display());
-            report(
+            diagnostics.push(
                 Diagnostic::error(Code::ForeignFile, message)
                     .at(place(path))
                     .hint("move the file out of the chart, or declare it as an overlay"),
@@ -214,7 +201,7 @@ impl ChartDirectory {
 
         // After the checks, in which it is a file of the chart like others.
         files.remove(UPGRADE_REPORT);
-        complete.then_some(files)
+        (!diagnostics.has_errors_since(start)).then_some(files)
     }
 }
 

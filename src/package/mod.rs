@@ -86,14 +86,11 @@ pub(crate) fn packages(
     let charts = charts_in(out, diagnostics)?;
     let selected = charts::select(&charts, names, out, diagnostics)?;
     let mut packages = Packages { selected: Vec::new(), record: Record::default() };
-    let mut complete = true;
+    let start = diagnostics.mark();
 
     for (index, chart) in charts.iter().enumerate() {
         // A faulty chart does not hide the faults of the next one.
-        let Some(package) = chart.package(diagnostics) else {
-            complete = false;
-            continue;
-        };
+        let Some(package) = chart.package(diagnostics) else { continue };
         // Also charts that are not selected: the record would lose them.
         packages.record.charts.push(package.recorded());
         if selected.contains(&index) {
@@ -101,5 +98,5 @@ pub(crate) fn packages(
         }
     }
 
-    complete.then_some(packages)
+    (!diagnostics.has_errors_since(start)).then_some(packages)
 }

@@ -101,13 +101,12 @@ pub(crate) fn push(
     diagnostics: &mut Diagnostics,
 ) -> Option<()> {
     // All tags are checked before the first push, so that a refusal changes nothing.
-    let mut refused = false;
+    let start = diagnostics.mark();
     for Remote { package, reference, state } in remotes {
         let TagState::Other(digest) = state else { continue };
         if replace {
             continue;
         }
-        refused = true;
         let message = format!(
             "`{reference}` exists with digest {digest}, the chart in the output directory has {}",
             package.artifact.digest
@@ -117,7 +116,7 @@ pub(crate) fn push(
                 .hint("raise `chart-version`, or move the tag with `push --replace`"),
         );
     }
-    if refused {
+    if diagnostics.has_errors_since(start) {
         return None;
     }
 
