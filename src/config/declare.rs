@@ -208,12 +208,15 @@ pub trait Form {
     const KIND: Kind;
     /// The type of a list of them in the file.
     const LIST: Kind = Kind::List(&Self::KIND);
-    /// False if there is a value without the key.
-    const REQUIRED: bool = true;
 
     /// Returns the keys in place of the field's, if it is not one key.
     fn keys() -> Option<&'static [Key]> {
         None
+    }
+
+    /// Returns true if the table is invalid without the key.
+    fn is_required() -> bool {
+        Self::missing().is_none()
     }
 
     /// Returns the value in the file, which has the type [`Form::KIND`]; reports a wrong one. Forms
@@ -256,7 +259,6 @@ pub trait Declared: Sized {
 impl Form for bool {
     type Value = bool;
     const KIND: Kind = Kind::Boolean;
-    const REQUIRED: bool = false;
 
     fn read(_: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<bool> {
         value.get_ref().as_bool()
@@ -270,7 +272,6 @@ impl Form for bool {
 impl<T: Form> Form for Option<T> {
     type Value = Option<T::Value>;
     const KIND: Kind = T::KIND;
-    const REQUIRED: bool = false;
 
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         Some(T::read(reader, key, value))
@@ -285,7 +286,6 @@ impl<T: Form> Form for Option<T> {
 impl<T: Form> Form for Vec<T> {
     type Value = Vec<T::Value>;
     const KIND: Kind = T::LIST;
-    const REQUIRED: bool = false;
 
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         Some(items(value).filter_map(|item| T::read(reader, key, item)).collect())
@@ -342,7 +342,6 @@ pub struct Later<T>(T);
 impl<T: Form> Form for Later<T> {
     type Value = ();
     const KIND: Kind = T::KIND;
-    const REQUIRED: bool = T::REQUIRED;
 
     fn read(_: &mut Reader<'_>, _: &Key, _: &Node<'_>) -> Option<()> {
         Some(())
@@ -392,7 +391,10 @@ pub struct OrEmpty<T>(T);
 impl<T: Declared> Form for OrEmpty<T> {
     type Value = T::Value;
     const KIND: Kind = Kind::Table(T::table);
-    const REQUIRED: bool = false;
+
+    fn is_required() -> bool {
+        false
+    }
 
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         read_table::<T>(reader, key, value)
@@ -496,7 +498,7 @@ macro_rules! table {
                         keys: [$($crate::declare::keys_of_field::<$form>($crate::declare::Key {
                             name: $crate::declare::key_name!($field $($key)?),
                             kind: <$form as $crate::declare::Form>::KIND,
-                            required: <$form as $crate::declare::Form>::REQUIRED
+                            required: <$form as $crate::declare::Form>::is_required()
                                 $(&& $crate::declare::none!($default))?,
                             doc: concat!("" $(, $doc)*).trim_ascii_start(),
                             needs: &[$($($needed),+)?],
@@ -621,7 +623,6 @@ macro_rules! choices {
         impl $crate::declare::Form for $name {
             type Value = $name;
             const KIND: $crate::declare::Kind = $crate::declare::Kind::OneOf($name::NAMES);
-            const REQUIRED: bool = false;
 
             fn read(
                 _: &mut $crate::reader::Reader<'_>,
@@ -651,7 +652,6 @@ macro_rules! words {
             type Value = $type;
             const KIND: $crate::declare::Kind =
                 $crate::declare::Kind::OneOf(&[$first, $($text),+]);
-            const REQUIRED: bool = false;
 
             fn read(
                 _: &mut $crate::reader::Reader<'_>,

@@ -51,7 +51,6 @@ pub struct ApiList<T>(PhantomData<T>);
 impl<T: DeserializeOwned> Form for ApiList<T> {
     type Value = Vec<Json>;
     const KIND: Kind = Kind::List(&Kind::Object);
-    const REQUIRED: bool = false;
 
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Vec<Json>> {
         match typed::<Vec<T>>(reader, key, value)? {

@@ -104,7 +104,6 @@ pub struct ProfileName;
 impl Form for ProfileName {
     type Value = &'static Profile;
     const KIND: Kind = Kind::OneOf(NAMES);
-    const REQUIRED: bool = false;
 
     fn read(_: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<&'static Profile> {
         named(value.get_ref().as_str()?)

@@ -183,7 +183,6 @@ pub struct MergePatch;
 impl Form for MergePatch {
     type Value = Json;
     const KIND: Kind = Kind::TextOrObject;
-    const REQUIRED: bool = false;
 
     fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Json> {
         let patch = match value.get_ref().as_str() {

@@ -383,7 +383,6 @@ pub struct TimeLimit;
 impl Form for TimeLimit {
     type Value = u32;
     const KIND: Kind = Kind::String(Some("^[1-9][0-9]{0,4}[smh]$"));
-    const REQUIRED: bool = false;
 
     fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<u32> {
         let text = value.get_ref().as_str()?;
