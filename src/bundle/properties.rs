@@ -6,7 +6,6 @@ use crate::diag::Diagnostics;
 use crate::ir::{Object, Release, Value};
 use crate::source::BundleFiles;
 use serde_json::{Value as Json, json};
-use std::collections::BTreeMap;
 
 const FILE: &str = "properties.yaml";
 const ANNOTATION: &str = "olm.properties";
@@ -28,8 +27,10 @@ pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
     for item in listed.unwrap_or_default() {
         if let Some(kind) = item.get("type").and_then(Value::as_str) {
             let release = Release::LITERAL;
-            let value = item.get("value").map_or(Json::Null, |value| release.value(value));
-            added.push(json!({"type": kind, "value": sorted(value)}));
+            let mut value = item.get("value").map_or(Json::Null, |value| release.value(value));
+            // As Kubernetes' reader has them.
+            value.sort_all_objects();
+            added.push(json!({"type": kind, "value": value}));
         }
     }
 
@@ -65,18 +66,6 @@ fn spelled_by_go(properties: Vec<Json>) -> String {
         text = text.replace(character, escape);
     }
     text
-}
-
-/// Returns the keys in alphabetical order, as Kubernetes' reader has them.
-fn sorted(value: Json) -> Json {
-    match value {
-        Json::Array(items) => items.into_iter().map(sorted).collect(),
-        Json::Object(map) => {
-            let map: BTreeMap<String, Json> = map.into_iter().collect();
-            map.into_iter().map(|(key, value)| (key, sorted(value))).collect()
-        }
-        other => other,
-    }
 }
 
 #[cfg(test)]
