@@ -102,10 +102,8 @@ impl Requirements {
             Requirement::Api(api) => api.to_string(),
             other => other.to_string(),
         };
-        let mut texts: Vec<String> = self.dependencies.iter().map(text).collect();
-        texts.sort();
-        texts.dedup();
-        texts
+        let texts: BTreeSet<String> = self.dependencies.iter().map(text).collect();
+        texts.into_iter().collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::diag::Fatal;
 use crate::pipeline::operand;
+use indexmap::IndexSet;
 use serde_json::Value as Json;
 use std::path::PathBuf;
 
@@ -24,14 +25,9 @@ pub(super) struct Environment {
 pub(super) fn read(arguments: &[String]) -> Result<Vec<Environment>, Fatal> {
     let parsed: Vec<(Option<&str>, &str)> = arguments.iter().map(|text| parse(text)).collect();
     // In the order of the command line, which is that of the reports.
-    let mut names: Vec<&str> = Vec::new();
-    for name in parsed.iter().filter_map(|(name, _)| *name) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let mut names: IndexSet<&str> = parsed.iter().filter_map(|(name, _)| *name).collect();
     if names.is_empty() {
-        names.push("");
+        names.insert("");
     }
 
     let environment = |name: &str| {

@@ -3,6 +3,7 @@
 use super::{Bytes, Lock, Locked};
 use crate::config::Watch;
 use crate::escape::Lines;
+use std::collections::BTreeSet;
 
 /// A difference between two locks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,10 +19,8 @@ pub enum Change<'l> {
 /// Returns the differences, by name.
 pub fn changes<'l>(old: &'l Lock, new: &'l Lock) -> Vec<Change<'l>> {
     let find = |lock: &'l Lock, name: &str| lock.bundles.iter().find(|entry| entry.name == name);
-    let mut names: Vec<&str> =
+    let names: BTreeSet<&str> =
         old.bundles.iter().chain(&new.bundles).map(|entry| entry.name.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
     names
         .into_iter()
         .filter_map(|name| match (find(old, name), find(new, name)) {

@@ -6,6 +6,7 @@ use crate::config::{BundleConfig, Watch};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::Value;
 use crate::olm;
+use std::collections::BTreeSet;
 
 impl Decisions {
     /// Returns the effective decisions of a bundle: those of bundles.toml, else the bundle's own.
@@ -104,11 +105,9 @@ fn in_rbac(now: &Watch, permissions: &[Permission]) -> String {
 
     let of_secrets =
         |rule: &&Value| texts(rule, "resources").any(|it| it == "secrets" || it == "*");
-    let mut secrets: Vec<&str> =
+    let verbs: BTreeSet<&str> =
         rules().filter(of_secrets).flat_map(|rule| texts(rule, "verbs")).collect();
-    secrets.sort_unstable();
-    secrets.dedup();
-    let of_secrets = match secrets.as_slice() {
+    let of_secrets = match verbs.into_iter().collect::<Vec<_>>().as_slice() {
         [] => String::new(),
         verbs => format!(", including {} on Secrets", verbs.join(", ")),
     };
