@@ -92,24 +92,22 @@ fn typed<T: DeserializeOwned>(
 ) -> Option<Json> {
     let hint = "see the Kubernetes API reference of pods and containers for the fields";
     let (name, range, json) = (&key.name, value.span(), as_json(value.get_ref()));
-    match read_as::<T>(&json) {
+    let fault = match read_as::<T>(&json) {
         Err(wrong) => {
-            let place = path_of(&wrong.path);
-            let message =
-                format!("`{name}{place}` does not match the Kubernetes API: {}", wrong.why);
-            reader.error(Code::WrongType, &range, message, hint);
-            None
+            let (place, why) = (path_of(&wrong.path), wrong.why);
+            let message = format!("`{name}{place}` does not match the Kubernetes API: {why}");
+            Some((Code::WrongType, message))
         }
         // One is enough: all of them would be reported at the same place.
-        Ok(read) => match read.unknown.first() {
-            Some(path) => {
-                let message = format!("unknown field `{name}{}`", path_of(path));
-                reader.error(Code::UnknownKey, &range, message, hint);
-                None
-            }
-            // As written: serializing `T` would add the required fields that are missing, with zero
-            // values.
-            None => Some(json),
-        },
+        Ok(read) => read
+            .unknown
+            .first()
+            .map(|path| (Code::UnknownKey, format!("unknown field `{name}{}`", path_of(path)))),
+    };
+    if let Some((code, message)) = fault {
+        reader.error(code, &range, message, hint);
+        return None;
     }
+    // As written: serializing `T` would add the required fields that are missing, with zero values.
+    Some(json)
 }

@@ -10,7 +10,7 @@ use super::comparison::{Comparison, orphans};
 use super::inspection::{Inspection, State};
 use super::lock::{LOCK, Lock};
 use super::ownership;
-use super::stage::{Stage, check_directory};
+use super::stage::{CHARTS, DEPLOYMENT, Stage, check_directory};
 use super::{paths, refusals};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Severity};
 use crate::regular_file;
@@ -119,9 +119,7 @@ impl OutputDirectory {
     /// Reports all reasons for which the chart cannot be written: the codes of the section "the
     /// output directory" of [`Code`].
     pub fn stage(&self, chart: &ChartFiles, diagnostics: &mut Diagnostics) -> Option<Staged> {
-        if !paths::check_chart(chart, diagnostics) {
-            return None;
-        }
+        paths::check_chart(chart, diagnostics)?;
         let files = OwnedFiles::of_chart(chart);
         let mut found = self.inspect(chart, &files, diagnostics)?;
         if !found.is_current() && self.mode != Mode::Check {
@@ -144,7 +142,7 @@ impl OutputDirectory {
             if self.failed.load(Ordering::Relaxed) {
                 return None;
             }
-            let staged = self.stage.chart(&files, &found);
+            let staged = self.stage.write(CHARTS, &files, &found);
             // A full disk fails for every chart that follows.
             self.failed.fetch_or(staged.is_err(), Ordering::Relaxed);
             diagnostics.report(staged)?;
@@ -168,9 +166,7 @@ impl OutputDirectory {
         diagnostics: &mut Diagnostics,
     ) -> Option<Changes> {
         let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
-        if !paths::check_dirs(&dirs, diagnostics) {
-            return None;
-        }
+        paths::check_dirs(&dirs, diagnostics)?;
         let with = |change| charts.iter().filter(move |chart| chart.change == change);
         let dirs_with = |change| with(change).map(|chart| chart.dir.clone()).collect();
         let mut changes = Changes {
@@ -249,9 +245,7 @@ impl OutputDirectory {
         changes: &mut Changes,
         diagnostics: &mut Diagnostics,
     ) -> Option<()> {
-        if !paths::check_deployment(files, dirs, diagnostics) {
-            return None;
-        }
+        paths::check_deployment(files, dirs, diagnostics)?;
         let files = OwnedFiles::of_deployment(files);
         let inspect = |diagnostics: &mut Diagnostics| {
             let before = diagnostics.mark();
@@ -276,7 +270,7 @@ impl OutputDirectory {
         }
         diagnostics.report(self.lock())?;
         found = inspect(diagnostics)?;
-        diagnostics.report(self.stage.deployment(&files, &found))?;
+        diagnostics.report(self.stage.write(DEPLOYMENT, &files, &found))?;
 
         // The ownership file changes with every other one, and says nothing to a person.
         let mut changed = &(&found.missing | &found.stale) | &found.extra;
@@ -365,9 +359,7 @@ fn build(
 ) -> Option<Changes> {
     let before = diagnostics.mark();
     let dirs: Vec<&Path> = charts.iter().map(|chart| chart.dir.as_path()).collect();
-    if !paths::check_dirs(&dirs, diagnostics) {
-        return None;
-    }
+    paths::check_dirs(&dirs, diagnostics)?;
     let directory = OutputDirectory::open(out, mode, diagnostics)?;
     let stage = |chart| directory.stage(chart, diagnostics);
     let staged: Vec<Staged> = charts.iter().filter_map(stage).collect();

@@ -6,8 +6,8 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Checks the paths in a chart; returns false if there is an error.
-pub(super) fn check_chart(chart: &ChartFiles, diagnostics: &mut Diagnostics) -> bool {
+/// Checks the paths in a chart; `None` if there is an error.
+pub(super) fn check_chart(chart: &ChartFiles, diagnostics: &mut Diagnostics) -> Option<()> {
     let before = diagnostics.mark();
     let (dir, shown) = (&chart.dir, chart.dir.display());
     if !dir.to_str().is_some_and(is_chart_path) {
@@ -17,11 +17,11 @@ pub(super) fn check_chart(chart: &ChartFiles, diagnostics: &mut Diagnostics) -> 
         refuse(dir, format!("the version of chart `{shown}` has control characters"), diagnostics);
     }
     check_files(&chart.files, Some(dir), diagnostics);
-    !diagnostics.has_errors_since(before)
+    (!diagnostics.has_errors_since(before)).then_some(())
 }
 
-/// Checks that no chart's directory is in another chart's; returns false if there is an error.
-pub(super) fn check_dirs(dirs: &[&Path], diagnostics: &mut Diagnostics) -> bool {
+/// Checks that no chart's directory is in another chart's; `None` if there is an error.
+pub(super) fn check_dirs(dirs: &[&Path], diagnostics: &mut Diagnostics) -> Option<()> {
     let before = diagnostics.mark();
     let mut known = BTreeSet::new();
     for dir in dirs {
@@ -37,16 +37,16 @@ pub(super) fn check_dirs(dirs: &[&Path], diagnostics: &mut Diagnostics) -> bool 
             refuse(dir, message, diagnostics);
         }
     }
-    !diagnostics.has_errors_since(before)
+    (!diagnostics.has_errors_since(before)).then_some(())
 }
 
-/// Checks the paths of deployment files next to the charts in `dirs`; returns false if there is an
+/// Checks the paths of deployment files next to the charts in `dirs`; `None` if there is an
 /// error.
 pub(super) fn check_deployment(
     files: &DeploymentFiles,
     dirs: &[&Path],
     diagnostics: &mut Diagnostics,
-) -> bool {
+) -> Option<()> {
     let before = diagnostics.mark();
     check_files(files, None, diagnostics);
     let charts: BTreeSet<&Path> = dirs.iter().copied().collect();
@@ -59,7 +59,7 @@ pub(super) fn check_deployment(
             refuse(file, format!("`{path}` conflicts with the chart `{dir}`"), diagnostics);
         }
     }
-    !diagnostics.has_errors_since(before)
+    (!diagnostics.has_errors_since(before)).then_some(())
 }
 
 /// Checks the paths of files that have one directory. Errors have the place `place`, or the file.

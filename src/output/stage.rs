@@ -29,6 +29,11 @@ use walkdir::WalkDir;
 /// Name of the directory with staged files of a build.
 pub(super) const STAGE: &str = ".bundle2chart-stage";
 
+/// The part of it with staged charts.
+pub(super) const CHARTS: &str = "new";
+/// The part of it with staged deployment files.
+pub(super) const DEPLOYMENT: &str = "deployment";
+
 /// Exchanges two directories atomically, or returns false if that is not supported.
 type Exchange = fn(&Path, &Path) -> io::Result<bool>;
 
@@ -51,30 +56,16 @@ impl Stage {
         exists(&self.dir)
     }
 
-    /// Stages a chart.
-    pub(super) fn chart(&self, files: &OwnedFiles<'_>, found: &Inspection) -> Result<(), Fatal> {
-        self.write(&self.dir.join("new").join(files.dir), files, found)
-    }
-
-    /// Stages deployment files.
-    pub(super) fn deployment(
+    /// Stages files in a part of the staging directory. Those that stay the same are linked from the
+    /// output directory, so that they are the same files afterwards.
+    pub(super) fn write(
         &self,
-        files: &OwnedFiles<'_>,
-        found: &Inspection,
-    ) -> Result<(), Fatal> {
-        self.write(&self.dir.join("deployment"), files, found)
-    }
-
-    /// Files that stay the same are linked from the output directory, so that they are the same
-    /// files afterwards.
-    fn write(
-        &self,
-        target: &Path,
+        part: &str,
         files: &OwnedFiles<'_>,
         found: &Inspection,
     ) -> Result<(), Fatal> {
         for (path, content) in files.iter() {
-            let staged = target.join(path);
+            let staged = self.dir.join(part).join(files.dir).join(path);
             make_parents(&staged)?;
             let current = self.out.join(files.dir).join(path);
             // File systems without hard links get a copy, which has the same content.
@@ -101,7 +92,7 @@ impl Stage {
         }
         // The rename marks the point of no return: from here on, an interrupted build is completed
         // and not undone.
-        let (staged, ready) = (self.dir.join("deployment"), self.dir.join("ready"));
+        let (staged, ready) = (self.dir.join(DEPLOYMENT), self.dir.join("ready"));
         make_directories(&staged)?;
         fs::rename(&staged, &ready).map_err(|e| failed("rename", &staged, &e))?;
         self.complete()
@@ -110,7 +101,7 @@ impl Stage {
     /// Swaps a staged chart with the one in the output directory, which may be missing. A second
     /// call undoes the first. A chart that is not staged is moved away.
     fn swap(&self, chart: &Path) -> Result<(), Fatal> {
-        let (new, old) = (self.dir.join("new").join(chart), self.dir.join("old").join(chart));
+        let (new, old) = (self.dir.join(CHARTS).join(chart), self.dir.join("old").join(chart));
         let place = self.out.join(chart);
         let refused = |e: io::Error| failed("replace", &place, &e);
         if !exists(&place) {
@@ -183,7 +174,7 @@ impl Stage {
     /// its inspection to the new one.
     pub(super) fn clean_up(&self) -> Result<(), Fatal> {
         // Before they are ready, `new/` may have a chart whose ownership file is incomplete.
-        let replaced = if exists(&self.dir.join("ready")) { "new" } else { "old" };
+        let replaced = if exists(&self.dir.join("ready")) { CHARTS } else { "old" };
         let replaced = self.dir.join(replaced);
         for chart in charts_in(&replaced) {
             let Recorded::Files(ours) = Ownership::read(&replaced.join(&chart))? else { continue };
