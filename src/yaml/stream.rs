@@ -48,19 +48,15 @@ impl<'t> Iterator for Events<'t> {
                 None => None,
             };
 
-            match event {
-                Some(Ok((Event::DocumentStart(number), mark))) => {
-                    self.begun = number;
+            if let Some(event) = event {
+                if let Ok((Event::DocumentStart(number), _)) = &event {
+                    self.begun = *number;
                     self.separated = false;
-                    return Some(Ok((Event::DocumentStart(number), mark)));
                 }
-                Some(event) => {
-                    // After an error the scanner is somewhere inside of a token; further events
-                    // would be invented.
-                    self.failed = event.is_err();
-                    return Some(event);
-                }
-                None => {}
+                // After an error the scanner is somewhere inside of a token; further events would be
+                // invented.
+                self.failed = event.is_err();
+                return Some(event);
             }
 
             // The document is read to its end, and the next one begins.
