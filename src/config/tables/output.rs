@@ -46,30 +46,24 @@ impl Form for Directory {
     const KIND: Kind = Kind::String(None);
 
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<PathBuf> {
-        let (text, range) = (value.get_ref().as_str()?, value.span());
-        if let Some((message, hint)) = Filled::fault(key, text) {
-            reader.error(Code::InvalidValue, &range, message, hint);
-            return None;
-        }
+        let text = value.get_ref().as_str()?;
         let path = Path::new(text);
         // No shell expands `~` here: it would be a directory of this name.
-        if path.is_absolute() || path.has_root() || text.starts_with('~') {
-            reader.error(
-                Code::InvalidValue,
-                &range,
-                "`dir` is not a relative path, so it differs between machines",
-                "write a relative path such as `out`, or use `--out` on the command line",
-            );
-            return None;
-        }
+        let is_absolute = path.is_absolute() || path.has_root() || text.starts_with('~');
+        let absolute = || {
+            let message = "`dir` is not a relative path, so it differs between machines";
+            let hint = "write a relative path such as `out`, or use `--out` on the command line";
+            is_absolute.then(|| (message.to_owned(), hint.to_owned()))
+        };
+        let fault = Filled::fault(key, text).or_else(absolute);
+        let dir = reader.valid(value, fault.map_or_else(|| Ok(plain(path)), Err))?;
 
-        let dir = plain(path);
         // Also true for `.`, of which no component is left.
         let upwards = dir.components().all(|component| component == Component::ParentDir);
         if upwards || plain(reader.base).starts_with(plain(&reader.base.join(&dir))) {
             reader.error(
                 Code::OverlappingOutput,
-                &range,
+                &value.span(),
                 "the output directory contains this configuration",
                 "use a separate directory, such as `out`: charts in the output directory are \
                     written, replaced and deleted",

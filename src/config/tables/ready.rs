@@ -201,16 +201,14 @@ impl Form for Workload {
         let (kind, name) = text.split_once('/').unwrap_or((text, ""));
         // As kubectl, which accepts kinds in any case.
         let known = LASTING_WORKLOADS.into_iter().find(|known| known.eq_ignore_ascii_case(kind));
-        let Some(kind) = known.filter(|_| !name.is_empty()) else {
-            reader.error(
-                Code::InvalidValue,
-                &value.span(),
-                format!("`rollout` is not a Deployment, StatefulSet or DaemonSet: {text:?}"),
-                "write `deployment/NAME`, `statefulset/NAME` or `daemonset/NAME`; for other kinds \
-                    use `condition` or `jsonpath` with `object`",
-            );
-            return None;
-        };
+        let kind = known.filter(|_| !name.is_empty()).ok_or_else(|| {
+            let message =
+                format!("`rollout` is not a Deployment, StatefulSet or DaemonSet: {text:?}");
+            let hint = "write `deployment/NAME`, `statefulset/NAME` or `daemonset/NAME`; for other \
+                kinds use `condition` or `jsonpath` with `object`";
+            (message, hint)
+        });
+        let kind = reader.valid(value, kind)?;
         if let Some((message, hint)) = ObjectName::fault(key, name) {
             reader.error(Code::InvalidValue, &value.span(), message, hint);
         }
@@ -315,18 +313,15 @@ impl Form for FieldPath {
             Some(rest) => rest.strip_suffix('}'),
             None => Some(text),
         };
-        let fault = match plain {
-            None => Some("the closing brace is missing".to_owned()),
-            Some(path) => path_fault(path),
+        let path = match plain.map(|path| (path, path_fault(path))) {
+            Some((path, None)) => Ok(path.to_owned()),
+            Some((_, Some(fault))) => Err(fault),
+            None => Err("the closing brace is missing".to_owned()),
         };
-        if let Some(fault) = fault {
-            let message = format!("invalid `jsonpath` {text:?}: {fault}");
-            let hint = "write names and list indices, such as `.status.state` or \
-                `.status.items[0].phase`, and the expected value as `value`";
-            reader.error(Code::InvalidValue, &value.span(), message, hint);
-            return None;
-        }
-        plain.map(str::to_owned)
+        let hint = "write names and list indices, such as `.status.state` or \
+            `.status.items[0].phase`, and the expected value as `value`";
+        let message = |fault| format!("invalid `jsonpath` {text:?}: {fault}");
+        reader.valid(value, path.map_err(|fault| (message(fault), hint)))
     }
 }
 
@@ -395,12 +390,9 @@ impl Form for TimeLimit {
             let number: u32 = digits.parse::<u32>().ok().filter(|number| plain && *number > 0)?;
             (!digits.starts_with('0')).then(|| number * unit)
         });
-        if number.is_none() {
-            let message = format!("`timeout` is not a time limit: {text:?}");
-            let hint = "write it as `90s`, `15m` or `1h`";
-            reader.error(Code::InvalidValue, &value.span(), message, hint);
-        }
-        number
+        let message = || format!("`timeout` is not a time limit: {text:?}");
+        let hint = "write it as `90s`, `15m` or `1h`";
+        reader.valid(value, number.ok_or_else(|| (message(), hint)))
     }
 
     fn missing() -> Option<u32> {
