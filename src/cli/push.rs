@@ -4,7 +4,7 @@ use super::output::Output;
 use super::package::{attestations, write_record};
 use super::{Exit, Invocation};
 use crate::attest::{self, KEY_VARIABLE, Signer};
-use crate::diag::{Diagnostics, counted};
+use crate::diag::{Fatal, counted};
 use crate::escape::Lines;
 use crate::lock;
 use crate::package;
@@ -66,7 +66,7 @@ impl Push {
             return Some(check(&remotes, output));
         }
         // Before anything is pushed: a key that is not usable leaves the registry as it is.
-        let signer = self.signer(diagnostics)?;
+        let signer = diagnostics.report(self.signer())?;
         let attestations = if self.no_attest {
             Vec::new()
         } else {
@@ -99,17 +99,12 @@ impl Push {
         Some(Exit::Clean)
     }
 
-    /// Returns the signer, if the user wants signatures; `None` after an error.
-    fn signer(&self, diagnostics: &mut Diagnostics) -> Option<Option<Signer>> {
-        if self.no_attest {
-            return Some(None);
-        }
-        if let Some(command) = &self.sign_command {
-            return Some(Some(Signer::Command(command.clone())));
-        }
-        match signing_key() {
-            None => Some(None),
-            Some(pem) => diagnostics.report(Signer::from_pem(&pem)).map(Some),
+    /// Returns the signer, if the user wants signatures.
+    fn signer(&self) -> Result<Option<Signer>, Fatal> {
+        match (&self.sign_command, signing_key()) {
+            _ if self.no_attest => Ok(None),
+            (Some(command), _) => Ok(Some(Signer::Command(command.clone()))),
+            (None, key) => key.map(|pem| Signer::from_pem(&pem)).transpose(),
         }
     }
 }

@@ -74,15 +74,12 @@ pub fn write(path: &Path, lock: &Lock) -> Result<bool, Fatal> {
     if content(path).is_ok_and(|old| old == text) {
         return Ok(false);
     }
-    match replace_file(path, text.as_bytes(), permissions_of(path)) {
-        Ok(()) => Ok(true),
-        Err(error) => {
-            Err(Diagnostic::error(Code::OutputFailed, format!("cannot write `{name}`: {error}"))
-                .at(Place::file(name))
-                .hint("make the lock file and its directory writable")
-                .into())
-        }
-    }
+    replace_file(path, text.as_bytes(), permissions_of(path)).map_err(|error| {
+        Diagnostic::error(Code::OutputFailed, format!("cannot write `{name}`: {error}"))
+            .at(Place::file(name))
+            .hint("make the lock file and its directory writable")
+    })?;
+    Ok(true)
 }
 
 fn invalid(why: &str) -> Diagnostic {

@@ -44,28 +44,19 @@ pub fn outdated(
     for (_, dir) in earlier.into_iter().skip(kept) {
         let folder = out.join(&dir);
         let shown = folder.display().to_string();
-        match foreign_file(&folder) {
-            Ok(None) => outdated.push(dir),
+        let (code, why, hint) = match foreign_file(&folder) {
+            Ok(None) => {
+                outdated.push(dir);
+                continue;
+            }
             Ok(Some(file)) => {
-                let file = file.display();
-                let message = format!(
-                    "`{shown}` is not removed: `{file}` in it was not written by bundle2chart"
-                );
-                diagnostics.push(
-                    Diagnostic::warning(Code::ForeignFile, message)
-                        .at(Place::file(shown))
-                        .hint("move the file away, or delete the directory"),
-                );
+                let why = format!("`{}` in it was not written by bundle2chart", file.display());
+                (Code::ForeignFile, why, "move the file away, or delete the directory")
             }
-            Err(error) => {
-                let message = format!("`{shown}` is not removed: {error}");
-                diagnostics.push(
-                    Diagnostic::warning(Code::OutputFailed, message)
-                        .at(Place::file(shown))
-                        .hint("make the directory readable"),
-                );
-            }
-        }
+            Err(error) => (Code::OutputFailed, error.to_string(), "make the directory readable"),
+        };
+        let message = format!("`{shown}` is not removed: {why}");
+        diagnostics.push(Diagnostic::warning(code, message).at(Place::file(shown)).hint(hint));
     }
     outdated
 }
