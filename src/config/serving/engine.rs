@@ -5,11 +5,9 @@ use crate::declare::{Derived, Flat, Form, Key, Kind, choices, table};
 use crate::diag::Code;
 use crate::forms::{Any, Integer, ObjectName, Reference, patterns};
 use crate::kubernetes::{Api, ApiList, Strings};
-use crate::reader::{Fields, Reader};
+use crate::reader::{Fields, Node, Reader};
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, Toleration};
 use serde_json::Value as Json;
-use toml::Spanned;
-use toml::de::DeValue;
 
 table! {
     /// The model server.
@@ -89,7 +87,7 @@ impl Form for Gibibytes {
     type Value = u32;
     const KIND: Kind = GibibytesText::KIND;
 
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Spanned<DeValue<'_>>) -> Option<u32> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<u32> {
         GibibytesText::read(reader, key, value)?.strip_suffix("Gi")?.parse().ok()
     }
 }
@@ -277,7 +275,7 @@ impl Form for TpuName {
     type Value = &'static Tpu;
     const KIND: Kind = Kind::OneOf(TPU_NAMES);
 
-    fn read(_: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<&'static Tpu> {
+    fn read(_: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<&'static Tpu> {
         let name = value.get_ref().as_str()?;
         TPUS.iter().find(|tpu| tpu.name == name)
     }
@@ -290,7 +288,7 @@ impl Form for RdmaName {
     type Value = &'static Rdma;
     const KIND: Kind = Kind::OneOf(RDMA_NAMES);
 
-    fn read(_: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<&'static Rdma> {
+    fn read(_: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<&'static Rdma> {
         let name = value.get_ref().as_str()?;
         RDMA.iter().find(|rdma| rdma.name == name)
     }

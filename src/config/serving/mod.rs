@@ -18,7 +18,7 @@ use crate::PatchConfig;
 use crate::declare::{Flat, Form, Header, Key, Kind, OrEmpty, table, words};
 use crate::diag::{Code, Span};
 use crate::forms::{ChartVersion, Integer, Listed, Name, Namespace, PullSecret, Rule};
-use crate::reader::{Fields, Reader, items};
+use crate::reader::{Fields, Node, Reader, items};
 use crate::tables::maintainer::Maintainer;
 use crate::tables::overlay::{FilterProgram, PatchProgram};
 use engine::{AcceleratorTable, PrefillTable};
@@ -27,8 +27,7 @@ use picker::{Objectives, Rewrite};
 use pods::{Annotations, CacheTable, Labels};
 use profile::ProfileName;
 use std::collections::BTreeMap;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 use traffic::MetricName;
 
 table! {
@@ -258,7 +257,7 @@ impl Form for Model {
     type Value = Model;
     const KIND: Kind = Kind::String(Some("^(hf|oci|pvc|s3)://[^\\s]+$"));
 
-    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Model> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Model> {
         let text = value.get_ref().as_str()?;
         let found = source(text);
         if found.is_none() {
@@ -316,7 +315,7 @@ impl Form for KeySpans {
 fn note(
     reader: &Reader<'_>,
     path: &str,
-    (key, value): (&Key, &Spanned<DeValue<'_>>),
+    (key, value): (&Key, &Node<'_>),
     spans: &mut BTreeMap<String, Span>,
 ) {
     spans.insert(path.to_owned(), reader.span(value.span()));

@@ -6,12 +6,10 @@ use crate::diag::Code;
 use crate::forms::{Integer, NAMESPACE_LIMIT, Object, Reference};
 use crate::ir::label_fault;
 use crate::kubernetes::Api;
-use crate::reader::{Fields, Reader, as_json};
+use crate::reader::{Fields, Node, Reader, as_json};
 use k8s_openapi::api::core::v1::ResourceRequirements;
 use serde_json::{Map as JsonMap, Value as Json};
 use std::collections::BTreeMap;
-use toml::Spanned;
-use toml::de::DeValue;
 
 table! {
     /// The endpoint picker, which selects a pod for each request.
@@ -92,7 +90,7 @@ impl Form for Flags {
     type Value = JsonMap<String, Json>;
     const KIND: Kind = Kind::Object;
 
-    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Self::Value> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Self::Value> {
         let Json::Object(given) = as_json(value.get_ref()) else { return None };
         check_entries(reader, value, &given, |name, flag| {
             let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
@@ -112,7 +110,7 @@ impl Form for Objectives {
     type Value = BTreeMap<String, i64>;
     const KIND: Kind = Kind::Object;
 
-    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Self::Value> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Self::Value> {
         let Json::Object(given) = as_json(value.get_ref()) else { return None };
         // The CRD's `priority` is an int32.
         let number = |priority: &Json| priority.as_i64().filter(|n| i32::try_from(*n).is_ok());
@@ -141,7 +139,7 @@ impl Form for Rewrite {
     type Value = (String, Vec<(String, u32)>);
     const KIND: Kind = Kind::Object;
 
-    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Self::Value> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Self::Value> {
         let rewrite = as_json(value.get_ref());
         let target = |target: &Json| {
             // Each target gets a weight: the CRD demands one of all targets or of none.

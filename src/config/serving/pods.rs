@@ -5,15 +5,13 @@ use crate::diag::Code;
 use crate::forms::{Integer, NAMESPACE_LIMIT, ObjectName, patterns};
 use crate::ir::{is_label_key, is_label_value, label_fault};
 use crate::kubernetes::{Api, ApiList, Strings};
-use crate::reader::{Fields, Reader, as_json};
+use crate::reader::{Fields, Node, Reader, as_json};
 use k8s_openapi::api::core::v1::{
     Container, EnvFromSource, HostAlias, PodDNSConfig, PodSecurityContext,
     TopologySpreadConstraint, Volume, VolumeMount,
 };
 use serde_json::{Map as JsonMap, Value as Json};
 use std::collections::BTreeMap;
-use toml::Spanned;
-use toml::de::DeValue;
 
 table! {
     /// Additional fields of the engine pods, as in the Kubernetes API.
@@ -129,7 +127,7 @@ table! {
 /// Reports the entries of a table that have faults: messages and hints.
 pub(super) fn check_entries<F: IntoIterator<Item = (String, &'static str)>>(
     reader: &mut Reader<'_>,
-    table: &Spanned<DeValue<'_>>,
+    table: &Node<'_>,
     entries: &JsonMap<String, Json>,
     faults: impl Fn(&str, &Json) -> F,
 ) {
@@ -146,11 +144,7 @@ impl Form for Labels {
     type Value = JsonMap<String, Json>;
     const KIND: Kind = Kind::Object;
 
-    fn read(
-        reader: &mut Reader<'_>,
-        key: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<Self::Value> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         let labels = Annotations::read(reader, key, value)?;
         check_entries(reader, value, &labels, |name, text| {
             let text = text.as_str().unwrap_or_default();
@@ -169,11 +163,7 @@ impl Form for Annotations {
     type Value = JsonMap<String, Json>;
     const KIND: Kind = Kind::Object;
 
-    fn read(
-        reader: &mut Reader<'_>,
-        key: &Key,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<JsonMap<String, Json>> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<JsonMap<String, Json>> {
         match Strings::read(reader, key, value)? {
             Json::Object(map) => Some(map),
             _ => None,
@@ -203,7 +193,7 @@ impl Form for Adapter {
     type Value = Adapter;
     const KIND: Kind = Kind::Object;
 
-    fn read(reader: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<Adapter> {
+    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Adapter> {
         let item = as_json(value.get_ref());
         let text = |key: &str| item.get(key).and_then(Json::as_str).unwrap_or_default();
         let only = item.as_object().is_some_and(|map| {

@@ -4,9 +4,7 @@
 //! llm-d-router after 1.4), llm-d-router and lws.
 
 use crate::declare::{Form, Key, Kind};
-use crate::reader::Reader;
-use toml::Spanned;
-use toml::de::DeValue;
+use crate::reader::{Node, Reader};
 
 /// A set of compatible versions.
 #[derive(Debug, PartialEq, Eq)]
@@ -105,7 +103,7 @@ impl Form for ProfileName {
     type Value = &'static Profile;
     const KIND: Kind = Kind::OneOf(NAMES);
 
-    fn read(_: &mut Reader<'_>, _: &Key, value: &Spanned<DeValue<'_>>) -> Option<&'static Profile> {
+    fn read(_: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<&'static Profile> {
         named(value.get_ref().as_str()?)
     }
 
