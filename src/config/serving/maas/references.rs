@@ -4,7 +4,7 @@
 //! every name that two tables share is checked here.
 
 use super::{MaasGateway, MaasModel, MaasPlatform, MaasTenant};
-use crate::diag::{Code, Diagnostic, Place, Span, suggest};
+use crate::diag::{Code, Span, suggest};
 use crate::read::Tables;
 use crate::reader::Reader;
 use crate::serving::{RouteConfig, ServingConfig};
@@ -84,32 +84,22 @@ fn platform_mut(bundle: &mut BundleConfig) -> Option<&mut MaasPlatform> {
 
 /// Reports Gateways and tenants that two charts create.
 fn duplicates(reader: &mut Reader<'_>, platform: &Platform) {
+    let (code, related) = (Code::DuplicateName, "first defined here");
     for (index, (_, gateway)) in platform.gateways.iter().enumerate() {
         let earlier = platform.gateways.iter().take(index);
         let same = earlier.map(|(_, other)| other).find(|other| other.name == gateway.name);
         if let Some(other) = same {
+            let spans = (&gateway.span, &other.span);
             let message = format!("two charts have a Gateway `{}` for models", gateway.name);
-            reader.twice(
-                Code::DuplicateName,
-                (&gateway.span, &other.span),
-                message,
-                "first defined here",
-                "rename one of them",
-            );
+            reader.twice(code, spans, message, related, "rename one of them");
         }
     }
 
-    for (index, (_, tenant)) in platform.tenants.iter().enumerate() {
-        if let Some((_, other)) = platform.tenants.iter().take(index).next() {
-            let message = "two charts have a tenant, but the controller has one";
-            reader.twice(
-                Code::DuplicateName,
-                (&tenant.span, &other.span),
-                message,
-                "first defined here",
-                "remove one of them",
-            );
-        }
+    let mut tenants = platform.tenants.iter().map(|(_, tenant)| &tenant.span);
+    let Some(first) = tenants.next() else { return };
+    for span in tenants {
+        let message = "two charts have a tenant, but the controller has one";
+        reader.twice(code, (span, first), message, related, "remove one of them");
     }
 }
 
@@ -193,11 +183,9 @@ fn model(
             "the Gateway `{}` does not allow routes of namespace `{}`",
             gateway.name, serving.namespace
         );
-        let diagnostic = Diagnostic::error(Code::MaasReference, message)
-            .at(Place::span(serving.place("namespace").clone()))
-            .related(&gateway.span, "the Gateway")
-            .hint("add it to `namespaces` of the Gateway, or move the model");
-        reader.found.push(diagnostic);
+        let spans = (serving.place("namespace"), &gateway.span);
+        let hint = "add it to `namespaces` of the Gateway, or move the model";
+        reader.twice(Code::MaasReference, spans, message, "the Gateway", hint);
     }
     route(reader, serving, gateway);
 
@@ -210,11 +198,9 @@ fn model(
                 "the model is on the Gateway `{}`, but its tenant on `{}`",
                 gateway.name, tenant.gateway
             );
-            let diagnostic = Diagnostic::error(Code::MaasReference, message)
-                .at(Place::span(span))
-                .related(&tenant.span, "the tenant")
-                .hint("use the Gateway of the tenant: the controller ignores models on others");
-            reader.found.push(diagnostic);
+            let hint = "use the Gateway of the tenant: the controller ignores models on others";
+            let spans = (&span, &tenant.span);
+            reader.twice(Code::MaasReference, spans, message, "the tenant", hint);
         }
         if !needed.contains(chart) {
             needed.push(chart.clone());
@@ -260,9 +246,7 @@ fn same_name(reader: &mut Reader<'_>, serving: &ServingConfig, before: &[Serving
         "the models `{}` and `{}` are both called `{}` in namespace `{}`",
         other.name, serving.name, serving.served_name, serving.namespace
     );
-    let diagnostic = Diagnostic::error(Code::MaasReference, message)
-        .at(Place::span(serving.place("served-name").clone()))
-        .related(Place::span(other.place("served-name").clone()), "the other model")
-        .hint("set `served-name`: requests select the model by it");
-    reader.found.push(diagnostic);
+    let spans = (serving.place("served-name"), other.place("served-name"));
+    let hint = "set `served-name`: requests select the model by it";
+    reader.twice(Code::MaasReference, spans, message, "the other model", hint);
 }
