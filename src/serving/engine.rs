@@ -5,6 +5,7 @@ use super::build::{Values, engine_labels, field_variable, http_probe};
 use super::model_server::{self, mounted};
 use super::topology::{SUPERVISOR_PORT, Servers, Workload};
 use super::{pod_fields, presets, wide_ep};
+use crate::config::serving::accelerators::RDMA_CAPABILITIES;
 use crate::config::serving::{Model, ServingConfig, Topology, Tracing};
 use crate::ir::{Map, Value, map, value};
 use serde_json::{Value as Json, json};
@@ -193,7 +194,7 @@ fn container(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
         container.extend(probes(workload));
     }
 
-    let of_network = config.accelerator.rdma.map_or(&[][..], |rdma| rdma.capabilities);
+    let of_network = config.accelerator.rdma.map_or(&[][..], |_| RDMA_CAPABILITIES);
     let of_preset = if wide_ep::is_used(config) { wide_ep::CAPABILITIES } else { &[] };
     let own = config.engine.capabilities.iter().map(String::as_str);
     let more = of_network.iter().chain(of_preset).copied();

@@ -2,11 +2,11 @@
 //! picker, pool and route.
 
 use super::build::{Values, field_variable, part_of, with_spec};
-use super::model_server::{self, model_argument};
+use super::model_server;
 use super::topology::{Role, SERVING_PORT, Workload};
 use super::{engine, presets, route};
 use crate::config::serving::{
-    Adapter, AdapterSource, Autoscaling, EngineKind, Model, RouteConfig, ServingConfig, Topology,
+    Adapter, Autoscaling, EngineKind, Model, RouteConfig, ServingConfig, Topology,
 };
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Map, Object, Value, map, value};
@@ -21,18 +21,11 @@ pub(super) fn service(
     workloads: &[Workload<'_>],
     values: &mut Values,
 ) -> Object {
-    let uri = match &config.model {
-        Model::HuggingFace(repository) => format!("hf://{repository}"),
-        Model::Image(image) => format!("oci://{image}"),
-        Model::Claim(claim, folder) => format!("pvc://{claim}/{folder}"),
-        model @ Model::Bucket(_) => model_argument(model),
-    };
-
-    let mut model = json!({"uri": uri, "name": config.served_name});
-    if !config.adapters.is_empty() {
-        model["lora"] = adapters(config);
-    }
-    let mut spec = map! {"model": model};
+    let mut spec = map! {"model": {
+        "uri": uri(&config.model),
+        "name": &config.served_name,
+        "lora": ?(!config.adapters.is_empty()).then(|| adapters(config)),
+    }};
     for workload in workloads {
         let shape = part(workload, values);
         match workload.role {
@@ -53,20 +46,21 @@ pub(super) fn service(
     with_spec((API, "LLMInferenceService"), &config.name, &part_of(config), spec)
 }
 
-/// Returns the adapters, which the controller downloads or mounts.
-fn adapters(config: &ServingConfig) -> Json {
-    let adapter = |adapter: &Adapter| {
-        let uri = match &adapter.source {
-            AdapterSource::HuggingFace(repository) => format!("hf://{repository}"),
-            AdapterSource::Claim(claim, folder) => format!("pvc://{claim}/{folder}"),
-        };
-        json!({"name": adapter.name, "uri": uri})
-    };
-    let mut lora = json!({"adapters": config.adapters.iter().map(adapter).collect::<Vec<_>>()});
-    if let Some(rank) = config.adapter_rank {
-        lora["maxRank"] = json!(rank);
+/// Returns the URI from which KServe fetches a model.
+fn uri(model: &Model) -> String {
+    match model {
+        Model::HuggingFace(repository) => format!("hf://{repository}"),
+        Model::Image(image) => format!("oci://{image}"),
+        Model::Claim(claim, folder) => format!("pvc://{claim}/{folder}"),
+        Model::Bucket(uri) => uri.clone(),
     }
-    lora
+}
+
+/// Returns the adapters, which the controller downloads or mounts.
+fn adapters(config: &ServingConfig) -> Value {
+    let adapter = |one: &Adapter| value!({"name": &one.name, "uri": uri(&one.source)});
+    let adapters: Vec<Value> = config.adapters.iter().map(adapter).collect();
+    value!({"adapters": adapters, "maxRank": ?config.adapter_rank})
 }
 
 /// Returns gateway, route and picker.

@@ -183,8 +183,16 @@ pub(super) fn mounted(model: &Model) -> Option<String> {
         Model::HuggingFace(_) | Model::Bucket(_) => None,
         // Images of models have their files in /models, as KServe's modelcars do.
         Model::Image(_) => Some("/mnt/model/models".to_owned()),
-        Model::Claim(_, folder) if folder.is_empty() => Some("/mnt/model".to_owned()),
-        Model::Claim(_, folder) => Some(format!("/mnt/model/{}", folder.trim_matches('/'))),
+        Model::Claim(_, folder) => Some(inside("/mnt/model", folder)),
+    }
+}
+
+/// Returns the path of a folder on a volume (empty for its root), given the path of the mount.
+pub(super) fn inside(mount: &str, folder: &str) -> String {
+    if folder.is_empty() {
+        mount.to_owned()
+    } else {
+        format!("{mount}/{}", folder.trim_matches('/'))
     }
 }
 

@@ -42,11 +42,10 @@ fn monitors(
 ) -> Vec<Object> {
     let mut own = picker::labels(config);
     let mut engine = part_of(config);
-    for labels in [&mut own, &mut engine] {
-        if let Json::Object(labels) = labels {
-            // A Prometheus selects its monitors by labels, which differ between installations.
-            labels.extend(monitoring.labels.clone());
-        }
+    // A Prometheus selects its monitors by labels, which differ between installations.
+    for (key, value) in &monitoring.labels {
+        own[key] = json!(value);
+        engine[key] = json!(value);
     }
     let api = "monitoring.coreos.com/v1";
     let name = picker::name(config);

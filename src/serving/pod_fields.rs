@@ -2,8 +2,9 @@
 //! volumes of `cache` and `adapters` and the claim of `accelerator` are added by it, too.
 
 use super::build::Values;
+use super::model_server;
 use super::topology::{Role, Workload};
-use crate::config::serving::{Adapter, AdapterSource, Cache, PodFields, ServingConfig};
+use crate::config::serving::{Adapter, Model, PodFields, ServingConfig};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Map, Object, Value};
 use serde_json::{Value as Json, json};
@@ -101,7 +102,7 @@ fn of_other_keys(config: &ServingConfig) -> Vec<Addition> {
         add("cache", "volume-mounts", json!([{"name": "models", "mountPath": MODELS}]));
     }
     for adapter in &config.adapters {
-        let AdapterSource::Claim(claim, _) = &adapter.source else { continue };
+        let Some(claim) = adapter.claim() else { continue };
         let mount = json!([{"name": format!("adapters-{claim}"), "mountPath": folder(claim), "readOnly": true}]);
         let claim = json!({"claimName": claim, "readOnly": true});
         let name = mount[0]["name"].clone();
@@ -121,11 +122,7 @@ fn of_other_keys(config: &ServingConfig) -> Vec<Addition> {
 
 /// Returns true if no adapter before this one is on its volume.
 fn is_first_on_volume(adapters: &[Adapter], adapter: &Adapter) -> bool {
-    let claim = |adapter: &Adapter| match &adapter.source {
-        AdapterSource::Claim(claim, _) => Some(claim.clone()),
-        AdapterSource::HuggingFace(_) => None,
-    };
-    let first = adapters.iter().find(|other| claim(other) == claim(adapter));
+    let first = adapters.iter().find(|other| other.claim() == adapter.claim());
     first.is_some_and(|first| std::ptr::eq(first, adapter))
 }
 
@@ -137,20 +134,15 @@ fn folder(claim: &str) -> String {
 /// Returns the path or the repository from which the engine loads an adapter.
 pub(super) fn adapter_path(adapter: &Adapter) -> String {
     match &adapter.source {
-        AdapterSource::HuggingFace(repository) => repository.clone(),
-        AdapterSource::Claim(claim, inner) if inner.is_empty() => folder(claim),
-        AdapterSource::Claim(claim, inner) => {
-            format!("{}/{}", folder(claim), inner.trim_matches('/'))
-        }
+        Model::Claim(claim, inner) => model_server::inside(&folder(claim), inner),
+        source => model_server::model_argument(source),
     }
 }
 
 /// Returns the name of the claim for downloaded models.
 pub(super) fn cache_claim(config: &ServingConfig) -> Option<String> {
-    Some(match config.cache.as_ref()? {
-        Cache::Claim(claim) => claim.clone(),
-        Cache::Created { .. } => format!("{}-cache", config.name),
-    })
+    let existing = config.cache.as_ref()?.claim.clone();
+    Some(existing.unwrap_or_else(|| format!("{}-cache", config.name)))
 }
 
 /// Adds the fields to all pods of the objects. Reports fields that the chart sets itself.

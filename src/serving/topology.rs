@@ -2,7 +2,7 @@
 
 use super::view::can_be_several;
 use super::{model_server, presets};
-use crate::config::serving::{AccessMode, Cache, Model, ServingConfig, Shape, Topology};
+use crate::config::serving::{AccessMode, Model, ServingConfig, Shape, Topology};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use serde_json::Value as Json;
 
@@ -207,11 +207,11 @@ fn check_additions(
         let hint = "remove it: models of `oci`, `pvc` and `s3` are not downloaded to a cache";
         report("cache", "`cache` has no effect on this `model`", hint);
     }
-    if let Some(Cache::Created { access_mode, .. }) = &config.cache {
+    if let Some(cache) = config.cache.as_ref().filter(|cache| cache.size.is_some()) {
         let is_one = workloads.len() == 1
             && workloads.iter().all(|one| !one.is_group() && one.shape.replicas <= 1)
             && config.autoscaling.is_none();
-        if *access_mode == AccessMode::ReadWriteOnce && !is_one {
+        if cache.access_mode == AccessMode::ReadWriteOnce && !is_one {
             let hint = "use a StorageClass with `access-mode = \"ReadWriteMany\"`";
             report("cache", "`ReadWriteOnce` is for one node, but the model has more pods", hint);
         }

@@ -4,7 +4,7 @@ use super::build::{Values, engine_labels, object, part_of, with, with_spec};
 use super::engine::{self, Pod};
 use super::pod_fields;
 use super::topology::{Role, Workload};
-use crate::config::serving::{Cache, ServingConfig};
+use crate::config::serving::ServingConfig;
 use crate::ir::{Object, Value, map, value};
 use serde_json::{Value as Json, json};
 
@@ -16,7 +16,7 @@ pub(super) fn objects(workloads: &[Workload<'_>], values: &mut Values) -> Vec<Ob
     let mut account = object("v1", "ServiceAccount", &config.name, &labels);
     let annotations = values.annotations(
         &["serviceAccount", "annotations"],
-        Json::Object(config.service_account_annotations.clone()),
+        json!(config.service_account_annotations),
         "Annotations of the ServiceAccount of the engine pods.",
     );
     account.metadata_mut().insert("annotations".to_owned(), annotations);
@@ -49,16 +49,14 @@ fn labels_of(workload: &Workload<'_>) -> Json {
 
 /// Returns the claim for downloaded models, if the chart creates it.
 fn cache(config: &ServingConfig, labels: &Json, values: &mut Values) -> Option<Object> {
-    let Some(Cache::Created { size, storage_class, access_mode }) = &config.cache else {
-        return None;
-    };
+    let cache = config.cache.as_ref()?;
     let description = "Size of the volume for downloaded models.";
-    let size = values.text(&["cache", "size"], size, description);
+    let size = values.text(&["cache", "size"], cache.size.as_deref()?, description);
     let description = "StorageClass of the volume for downloaded models; empty for the default.";
-    let class = storage_class.as_deref().unwrap_or_default();
+    let class = cache.storage_class.as_deref().unwrap_or_default();
     let class = values.optional_text(&["cache", "storageClass"], class, description);
     let spec = value!({
-        "accessModes": [access_mode.as_str()],
+        "accessModes": [cache.access_mode.as_str()],
         "storageClassName": class,
         "resources": {"requests": {"storage": size}},
     });

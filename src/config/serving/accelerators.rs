@@ -1,7 +1,6 @@
 //! Settings of pods that follow from their network and TPU generation.
 
-/// Names of [`RDMA`].
-pub const RDMA_NAMES: &[&str] = &["ib", "roce", "efa"];
+use crate::declare::words;
 
 /// A network for transfers between the devices of pods.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,30 +11,21 @@ pub struct Rdma {
     pub resource: &'static str,
     /// Environment variables of the engine.
     pub env: &'static [(&'static str, &'static str)],
-    /// Linux capabilities: registered memory must stay in RAM.
-    pub capabilities: &'static [&'static str],
 }
 
-/// The networks. Sources: the device plugins of NVIDIA's network operator and of AWS, and the
-/// documentation of NCCL (index 3 is RoCE v2) and libfabric.
-pub static RDMA: [Rdma; 3] = [
-    Rdma { name: "ib", resource: "rdma/ib", env: &[], capabilities: &["IPC_LOCK"] },
-    Rdma {
-        name: "roce",
-        resource: "rdma/roce_gdr",
-        env: &[("NCCL_IB_GID_INDEX", "3")],
-        capabilities: &["IPC_LOCK"],
-    },
-    Rdma {
-        name: "efa",
-        resource: "vpc.amazonaws.com/efa",
-        env: &[("FI_PROVIDER", "efa"), ("FI_EFA_USE_DEVICE_RDMA", "1")],
-        capabilities: &["IPC_LOCK"],
-    },
-];
+// Sources of the networks: the device plugins of NVIDIA's network operator and of AWS, and the
+// documentation of NCCL (index 3 is RoCE v2) and libfabric.
+static IB: Rdma = Rdma { name: "ib", resource: "rdma/ib", env: &[] };
+static ROCE: Rdma =
+    Rdma { name: "roce", resource: "rdma/roce_gdr", env: &[("NCCL_IB_GID_INDEX", "3")] };
+static EFA: Rdma = Rdma {
+    name: "efa",
+    resource: "vpc.amazonaws.com/efa",
+    env: &[("FI_PROVIDER", "efa"), ("FI_EFA_USE_DEVICE_RDMA", "1")],
+};
 
-/// Names of [`TPUS`].
-pub const TPU_NAMES: &[&str] = &["v5e", "v6e", "v7"];
+/// Linux capabilities for all networks: registered memory must stay in RAM.
+pub const RDMA_CAPABILITIES: &[&str] = &["IPC_LOCK"];
 
 /// A TPU generation in GKE.
 #[derive(Debug, PartialEq, Eq)]
@@ -50,30 +40,20 @@ pub struct Tpu {
     pub topologies: &'static [(u32, &'static str)],
 }
 
-/// The TPU generations. Source: GKE's documentation of TPU node pools.
-pub static TPUS: [Tpu; 3] = [
-    Tpu {
-        name: "v5e",
-        accelerator: "tpu-v5-lite-podslice",
-        devices_per_unit: 1,
-        topologies: &[(1, "1x1"), (4, "2x2"), (8, "2x4")],
-    },
-    Tpu {
-        name: "v6e",
-        accelerator: "tpu-v6e-slice",
-        devices_per_unit: 1,
-        topologies: &[(1, "1x1"), (4, "2x2"), (8, "2x4")],
-    },
-    Tpu { name: "v7", accelerator: "tpu7x", devices_per_unit: 2, topologies: &[(4, "2x2x1")] },
-];
+// Source of the TPU generations: GKE's documentation of TPU node pools.
+static V5E: Tpu = Tpu {
+    name: "v5e",
+    accelerator: "tpu-v5-lite-podslice",
+    devices_per_unit: 1,
+    topologies: &[(1, "1x1"), (4, "2x2"), (8, "2x4")],
+};
+static V6E: Tpu = Tpu { name: "v6e", accelerator: "tpu-v6e-slice", ..V5E };
+static V7: Tpu =
+    Tpu { name: "v7", accelerator: "tpu7x", devices_per_unit: 2, topologies: &[(4, "2x2x1")] };
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_those_of_the_tables() {
-        assert_eq!(RDMA.iter().map(|rdma| rdma.name).collect::<Vec<_>>(), RDMA_NAMES);
-        assert_eq!(TPUS.iter().map(|tpu| tpu.name).collect::<Vec<_>>(), TPU_NAMES);
-    }
+words! {
+    /// The name of a network for transfers.
+    RdmaName: &'static Rdma = "ib" => &IB, "roce" => &ROCE, "efa" => &EFA;
+    /// The name of a TPU generation.
+    TpuName: &'static Tpu = "v5e" => &V5E, "v6e" => &V6E, "v7" => &V7;
 }

@@ -1,7 +1,7 @@
 //! `engine`, `accelerator`, `prefill`, and the keys of topologies.
 
-use super::accelerators::{RDMA, RDMA_NAMES, Rdma, TPU_NAMES, TPUS, Tpu};
-use crate::declare::{Derived, Flat, Form, Key, Kind, choices, table};
+use super::accelerators::{RdmaName, TpuName};
+use crate::declare::{Derived, Flat, Form, Key, Kind, choices, table, words};
 use crate::diag::Code;
 use crate::forms::{Any, Integer, ObjectName, Reference, patterns};
 use crate::kubernetes::{Api, ApiList, Strings};
@@ -167,14 +167,15 @@ fn prefill(table: PrefillTable, _: &mut Reader<'_>, _: &Fields<'_>) -> Option<Sh
 
 table! {
     /// Accelerators of the engine.
-    pub struct AcceleratorTable at "accelerator", checked by accelerator as Accelerator {
+    #[derive(PartialEq, Eq)]
+    pub struct Accelerator at "accelerator", checked by accelerator as Accelerator {
         /// Vendor of the device resource: `nvidia` (default), `amd`, `intel`, `gaudi`, `tpu`, or
         /// `none` for CPUs.
-        vendor: Vendor;
+        resource as "vendor": Vendor;
         /// Number of devices that a pod requests. Default: the number that its ranks need.
         per_node: Option<Integer<1, 64>>;
         /// Devices per unit of the resource: 2 for TPU v7. Default: 1.
-        devices_per_unit: Option<Integer<1, 8>>;
+        devices_per_unit: Integer<1, 8> = 1;
         /// TPU generation of `vendor = "tpu"`: sets `devices-per-unit` and the node selector, by the
         /// number of chips per pod.
         tpu: Option<TpuName>;
@@ -191,105 +192,41 @@ table! {
     }
 }
 
-/// `accelerator`
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Accelerator {
-    /// Name of the resource; none for CPUs.
-    pub resource: Option<&'static str>,
-    /// Units of the device resource per pod; default: the number that its ranks need.
-    pub per_node: Option<u32>,
-    /// Devices in a unit.
-    pub devices_per_unit: u32,
-    /// The TPU generation, for node selectors.
-    pub tpu: Option<&'static Tpu>,
-    /// The network for transfers between pods.
-    pub rdma: Option<&'static Rdma>,
-    /// Devices of the network per pod; default: one per accelerator.
-    pub rdma_devices: Option<u32>,
-    /// A ResourceClaimTemplate in place of the device resource.
-    pub claim_template: Option<String>,
-}
-
-choices! {
-    /// The vendor of accelerators.
-    pub enum Vendor {
-        /// NVIDIA.
-        Nvidia = "nvidia",
-        /// AMD.
-        Amd = "amd",
-        /// Intel's GPUs.
-        Intel = "intel",
-        /// Intel's Gaudi.
-        Gaudi = "gaudi",
-        /// Google's TPUs.
-        Tpu = "tpu",
-        /// CPUs only.
-        None = "none",
-    }
+words! {
+    /// The name of the device resource of a vendor; `None` for CPUs.
+    Vendor: Option<&'static str> =
+        "nvidia" => Some("nvidia.com/gpu"),
+        "amd" => Some("amd.com/gpu"),
+        "intel" => Some("gpu.intel.com/xe"),
+        "gaudi" => Some("habana.ai/gaudi"),
+        "tpu" => Some("google.com/tpu"),
+        "none" => None;
 }
 
 fn accelerator(
-    table: AcceleratorTable,
+    mut table: Accelerator,
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
 ) -> Option<Accelerator> {
     // Every other key describes devices.
     let others = fields.all().iter().filter(|(key, _)| key.name != "vendor");
-    for (key, value) in others.filter(|_| table.vendor == Vendor::None) {
+    for (key, value) in others.filter(|_| table.resource.is_none()) {
         let message = format!("`{}` requires an accelerator, but `vendor` is \"none\"", key.name);
         let hint = "remove it, or set a `vendor`";
         reader.error(Code::InvalidValue, &value.span(), message, hint);
     }
-    if let Some(tpu) = table.tpu.filter(|_| table.vendor != Vendor::Tpu) {
-        let message = format!("`tpu = \"{}\"` requires `vendor = \"tpu\"`", tpu.name);
-        let hint = "add `vendor = \"tpu\"`, or remove it";
-        reader.error(Code::InvalidValue, &fields.place("tpu"), message, hint);
+    if let Some(tpu) = table.tpu {
+        if table.resource != Some("google.com/tpu") {
+            let message = format!("`tpu = \"{}\"` requires `vendor = \"tpu\"`", tpu.name);
+            let hint = "add `vendor = \"tpu\"`, or remove it";
+            reader.error(Code::InvalidValue, &fields.place("tpu"), message, hint);
+        }
+        if !fields.has("devices-per-unit") {
+            table.devices_per_unit = tpu.devices_per_unit;
+        }
     }
 
     // A ResourceClaim allocates the devices, so pods request no extended resource.
-    let resource = match table.vendor {
-        _ if table.claim_template.is_some() => None,
-        Vendor::Nvidia => Some("nvidia.com/gpu"),
-        Vendor::Amd => Some("amd.com/gpu"),
-        Vendor::Intel => Some("gpu.intel.com/xe"),
-        Vendor::Gaudi => Some("habana.ai/gaudi"),
-        Vendor::Tpu => Some("google.com/tpu"),
-        Vendor::None => None,
-    };
-    let by_generation = table.tpu.map(|tpu| tpu.devices_per_unit);
-    Some(Accelerator {
-        resource,
-        per_node: table.per_node,
-        devices_per_unit: table.devices_per_unit.or(by_generation).unwrap_or(1),
-        tpu: table.tpu,
-        rdma: table.rdma,
-        rdma_devices: table.rdma_devices,
-        claim_template: table.claim_template,
-    })
-}
-
-/// The name of a TPU generation.
-pub struct TpuName;
-
-impl Form for TpuName {
-    type Value = &'static Tpu;
-    const KIND: Kind = Kind::OneOf(TPU_NAMES);
-
-    fn read(_: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<&'static Tpu> {
-        let name = value.get_ref().as_str()?;
-        TPUS.iter().find(|tpu| tpu.name == name)
-    }
-}
-
-/// The name of a network for transfers.
-pub struct RdmaName;
-
-impl Form for RdmaName {
-    type Value = &'static Rdma;
-    const KIND: Kind = Kind::OneOf(RDMA_NAMES);
-
-    fn read(_: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<&'static Rdma> {
-        let name = value.get_ref().as_str()?;
-        RDMA.iter().find(|rdma| rdma.name == name)
-    }
+    table.resource = table.resource.filter(|_| table.claim_template.is_none());
+    Some(table)
 }

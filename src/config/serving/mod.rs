@@ -8,23 +8,23 @@ pub mod pods;
 pub mod profile;
 pub mod traffic;
 
-pub use engine::{Accelerator, EngineConfig, EngineKind, EnginePreset, Shape, Topology, Vendor};
+pub use engine::{Accelerator, EngineConfig, EngineKind, EnginePreset, Shape, Topology};
 pub(crate) use maas::references::resolve;
 pub use picker::{FailureMode, PickerConfig, Preset};
-pub use pods::{AccessMode, Adapter, AdapterSource, Cache, PodFields, PodTable, Tracing};
+pub use pods::{AccessMode, Adapter, Cache, PodFields, PodTable, Tracing};
 pub use traffic::{Autoscaling, GatewayProvider, Monitoring, NetworkPolicy, RouteConfig};
 
 use crate::PatchConfig;
 use crate::declare::{Flat, Form, Header, Key, Kind, OrEmpty, table, words};
 use crate::diag::{Code, Span};
 use crate::forms::{ChartVersion, Integer, Listed, Name, Namespace, PullSecret, Rule};
+use crate::kubernetes::TextMap;
 use crate::reader::{Fields, Node, Reader, items};
 use crate::tables::maintainer::Maintainer;
-use crate::tables::overlay::{FilterProgram, PatchProgram};
-use engine::{AcceleratorTable, PrefillTable};
+use engine::PrefillTable;
 use maas::MaasModel;
 use picker::{Objectives, Rewrite};
-use pods::{Annotations, CacheTable, Labels};
+use pods::Labels;
 use profile::ProfileName;
 use std::collections::BTreeMap;
 use toml::de::DeTable;
@@ -65,17 +65,17 @@ table! {
         /// Additional labels of all objects.
         labels: Labels = Default::default();
         /// Annotations of the engine's ServiceAccount, for cloud identities. A value of the chart.
-        service_account_annotations: Annotations = Default::default();
+        service_account_annotations: TextMap = Default::default();
         /// LocalQueue of Kueue that admits the engine pods. Default: none.
         queue: Option<Namespace>;
-        cache: Option<CacheTable>;
+        cache: Option<Cache>;
         /// LoRA adapters: `{ name = "…", source = "hf://ORGANISATION/NAME" }`, or a source
         /// `pvc://CLAIM/FOLDER`. Requests select them by name; with SGLang by `MODEL:NAME`.
         adapters: Vec<Adapter>;
         /// Maximum rank of the adapters. Default: the engine's, 16.
         adapter_rank: Option<Integer<1, 512>>, needs ["adapters"];
         tracing: Option<Tracing>;
-        accelerator: OrEmpty<AcceleratorTable>;
+        accelerator: OrEmpty<Accelerator>;
         /// The pods that answer.
         decode: Flat<Shape>;
         prefill: Option<PrefillTable>;
@@ -105,11 +105,8 @@ table! {
 table! {
     /// A change to the objects of the chart. The changed objects are checked like all others.
     pub struct ServingPatch at "[[serving.patch]]", checked by serving_patch as PatchConfig {
-        /// A jq filter: objects that match it are patched.
-        matches as "match": FilterProgram;
-        /// A jq program that returns the changed object, for example
-        /// `.spec.template.spec.priorityClassName = "system-cluster-critical"`.
-        patch: PatchProgram;
+        /// Its keys.
+        keys: Flat<PatchConfig>;
     }
 }
 
@@ -132,7 +129,7 @@ pub enum Model {
 }
 
 fn serving_patch(table: ServingPatch, _: &mut Reader<'_>, _: &Fields<'_>) -> Option<PatchConfig> {
-    Some(PatchConfig { matches: table.matches, patch: table.patch })
+    Some(table.keys)
 }
 
 /// Completes a model from its other keys and `[defaults]`, and checks its keys together.

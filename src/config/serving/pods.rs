@@ -1,16 +1,17 @@
 //! `pod`, `cache`, `adapters`, `tracing`, labels and annotations: additions of a model to its pods.
 
+use super::Model;
 use crate::declare::{Form, Key, Kind, choices, table};
 use crate::diag::Code;
 use crate::forms::{Integer, NAMESPACE_LIMIT, ObjectName, patterns};
 use crate::ir::{is_label_key, is_label_value, label_fault};
-use crate::kubernetes::{Api, ApiList, Strings};
+use crate::kubernetes::{Api, ApiList, TextMap};
 use crate::reader::{Fields, Node, Reader, as_json};
 use k8s_openapi::api::core::v1::{
     Container, EnvFromSource, HostAlias, PodDNSConfig, PodSecurityContext,
     TopologySpreadConstraint, Volume, VolumeMount,
 };
-use serde_json::{Map as JsonMap, Value as Json};
+use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
 table! {
@@ -57,7 +58,8 @@ fn pod_fields(_: PodTable, _: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Po
 
 table! {
     /// A volume for downloaded models, so that new pods do not download them again.
-    pub struct CacheTable at "cache", one of ["claim", "size"], checked by cache as Cache {
+    #[derive(PartialEq, Eq)]
+    pub struct Cache at "cache", one of ["claim", "size"] {
         /// Name of an existing PersistentVolumeClaim. A value of the chart.
         claim: Option<ObjectName>;
         /// Size of a PersistentVolumeClaim that the chart creates. A value of the chart.
@@ -68,22 +70,6 @@ table! {
         /// `ReadWriteOnce` for one pod.
         access_mode: AccessMode, needs ["size"];
     }
-}
-
-/// `cache`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cache {
-    /// An existing claim.
-    Claim(String),
-    /// A claim that the chart creates.
-    Created {
-        /// Requested storage.
-        size: String,
-        /// Storage class; the cluster's default if missing.
-        storage_class: Option<String>,
-        /// Access mode.
-        access_mode: AccessMode,
-    },
 }
 
 choices! {
@@ -103,16 +89,6 @@ patterns! {
     Collector = "^https?://[^\\s/]+:[0-9]+$";
 }
 
-fn cache(table: CacheTable, _: &mut Reader<'_>, _: &Fields<'_>) -> Option<Cache> {
-    match (table.claim, table.size) {
-        (Some(claim), _) => Some(Cache::Claim(claim)),
-        (None, size) => {
-            let (storage_class, access_mode) = (table.storage_class, table.access_mode);
-            Some(Cache::Created { size: size?, storage_class, access_mode })
-        }
-    }
-}
-
 table! {
     /// OpenTelemetry traces of engine, routing sidecar and picker.
     #[derive(PartialEq, Eq)]
@@ -125,13 +101,13 @@ table! {
 }
 
 /// Reports the entries of a table that have faults: messages and hints.
-pub(super) fn check_entries<F: IntoIterator<Item = (String, &'static str)>>(
+pub(super) fn check_entries<'e, T: 'e, F: IntoIterator<Item = (String, &'static str)>>(
     reader: &mut Reader<'_>,
     table: &Node<'_>,
-    entries: &JsonMap<String, Json>,
-    faults: impl Fn(&str, &Json) -> F,
+    entries: impl IntoIterator<Item = (&'e String, &'e T)>,
+    faults: impl Fn(&str, &T) -> F,
 ) {
-    for (message, hint) in entries.iter().flat_map(|(name, entry)| faults(name, entry)) {
+    for (message, hint) in entries.into_iter().flat_map(|(name, entry)| faults(name, entry)) {
         // At the whole table: the JSON of its entries has no places.
         reader.error(Code::InvalidValue, &table.span(), message, hint);
     }
@@ -141,13 +117,12 @@ pub(super) fn check_entries<F: IntoIterator<Item = (String, &'static str)>>(
 pub struct Labels;
 
 impl Form for Labels {
-    type Value = JsonMap<String, Json>;
-    const KIND: Kind = Kind::Object;
+    type Value = BTreeMap<String, String>;
+    const KIND: Kind = TextMap::KIND;
 
     fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
-        let labels = Annotations::read(reader, key, value)?;
+        let labels = TextMap::read(reader, key, value)?;
         check_entries(reader, value, &labels, |name, text| {
-            let text = text.as_str().unwrap_or_default();
             let is_label = is_label_key(name) && is_label_value(text);
             let hint = "use at most 63 letters, digits, dashes, dots and underscores";
             (!is_label).then(|| (format!("invalid label `{name}: {text}`"), hint))
@@ -156,37 +131,23 @@ impl Form for Labels {
     }
 }
 
-/// A table of strings.
-pub struct Annotations;
-
-impl Form for Annotations {
-    type Value = JsonMap<String, Json>;
-    const KIND: Kind = Kind::Object;
-
-    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<JsonMap<String, Json>> {
-        match Strings::read(reader, key, value)? {
-            Json::Object(map) => Some(map),
-            _ => None,
-        }
-    }
-}
-
 /// An item of `adapters`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adapter {
     /// The model name in requests.
     pub name: String,
-    /// Its source.
-    pub source: AdapterSource,
+    /// Its source: Hugging Face or a PersistentVolumeClaim.
+    pub source: Model,
 }
 
-/// The source of a LoRA adapter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AdapterSource {
-    /// Hugging Face: `ORGANISATION/NAME`.
-    HuggingFace(String),
-    /// A PersistentVolumeClaim, and a directory in it (may be empty).
-    Claim(String, String),
+impl Adapter {
+    /// Returns the claim with its files, if it is on one.
+    pub fn claim(&self) -> Option<&str> {
+        match &self.source {
+            Model::Claim(claim, _) => Some(claim),
+            _ => None,
+        }
+    }
 }
 
 impl Form for Adapter {
@@ -214,20 +175,13 @@ impl Form for Adapter {
     }
 }
 
-fn source(text: &str) -> Option<AdapterSource> {
-    let (scheme, rest) = text.split_once("://")?;
-    let parts: Vec<&str> = rest.split('/').collect();
+fn source(text: &str) -> Option<Model> {
     // With a comma, vLLM reads an item of `--lora-modules` as JSON (`LoRAParserAction`).
-    let is_safe = !parts.contains(&"..") && !rest.contains([' ', '=', ',', '\'']);
-    match (scheme, parts.as_slice()) {
-        ("hf", [organisation, name]) if is_safe && !organisation.is_empty() && !name.is_empty() => {
-            Some(AdapterSource::HuggingFace(rest.to_owned()))
-        }
-        ("pvc", [claim, folder @ ..])
-            if is_safe && label_fault(claim, NAMESPACE_LIMIT).is_none() =>
-        {
-            Some(AdapterSource::Claim((*claim).to_owned(), folder.join("/")))
-        }
-        _ => None,
-    }
+    let is_unsafe =
+        text.split('/').any(|part| part == "..") || text.contains([' ', '=', ',', '\'']);
+    super::source(text).filter(|source| match source {
+        _ if is_unsafe => false,
+        Model::Claim(claim, _) => label_fault(claim, NAMESPACE_LIMIT).is_none(),
+        source => matches!(source, Model::HuggingFace(_)),
+    })
 }

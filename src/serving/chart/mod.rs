@@ -6,9 +6,7 @@ mod request;
 use super::monitoring_and_scaling::{pod_metric, waiting_metric};
 use super::topology::{Role, Servers, Workload};
 use super::{images_of, picker};
-use crate::config::serving::{
-    AdapterSource, Cache, GatewayProvider, Model, ServingConfig, Topology,
-};
+use crate::config::serving::{Adapter, GatewayProvider, Model, ServingConfig, Topology};
 use crate::images;
 use crate::ir::{Unit, map};
 use crate::yaml::{self, escape};
@@ -334,14 +332,10 @@ fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
     if let Some(template) = &config.accelerator.claim_template {
         here("ResourceClaimTemplate", template, "");
     }
-    let adapters = config.adapters.iter().filter_map(|adapter| match &adapter.source {
-        AdapterSource::Claim(claim, _) => Some(claim),
-        AdapterSource::HuggingFace(_) => None,
-    });
-    for claim in adapters.collect::<BTreeSet<_>>() {
+    for claim in config.adapters.iter().filter_map(Adapter::claim).collect::<BTreeSet<_>>() {
         here("PersistentVolumeClaim", claim, " with adapters");
     }
-    if let Some(Cache::Claim(claim)) = &config.cache {
+    if let Some(claim) = config.cache.as_ref().and_then(|cache| cache.claim.as_ref()) {
         here("PersistentVolumeClaim", claim, " for downloads");
     }
     if let Some(secret) = &config.engine.token_secret {
