@@ -3,7 +3,7 @@
 
 use super::build::{Values, engine_labels, field_variable, http_probe};
 use super::model_server::{self, mounted};
-use super::topology::{SUPERVISOR_PORT, Servers, Workload};
+use super::topology::{SUPERVISOR_PORT, Workload};
 use super::{pod_fields, presets, wide_ep};
 use crate::config::serving::accelerators::RDMA_CAPABILITIES;
 use crate::config::serving::{Model, ServingConfig, Topology, Tracing};
@@ -408,8 +408,5 @@ fn sidecar(workload: &Workload<'_>, values: &mut Values) -> Value {
 
 /// Returns the templates of a group.
 pub(super) fn templates(workload: &Workload<'_>) -> &'static [Pod] {
-    match workload.servers() {
-        Servers::All => &[Pod::Every],
-        Servers::Leader => &[Pod::Leader, Pod::Headless],
-    }
+    if workload.workers_serve() { &[Pod::Every] } else { &[Pod::Leader, Pod::Headless] }
 }

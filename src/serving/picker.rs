@@ -3,7 +3,7 @@
 use super::build::{
     Values, cluster_object, field_variable, http_probe, object, with, with_namespace, with_spec,
 };
-use super::releases::{VLLM, image};
+use super::releases::VLLM;
 use super::view::group_of;
 use super::{engine, model_server, presets};
 use crate::config::serving::ServingConfig;
@@ -211,8 +211,8 @@ fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Va
 /// tokens of a prompt, or the newest if it is unknown or has no `vllm launch render` (vllm#36166).
 fn tokenizer_release(image: &str) -> &'static str {
     let releases = &VLLM.releases;
-    let (own, first) = (image::release(image, VLLM.key, releases), releases.find("0.18.0"));
-    let own = releases.index(own).filter(|own| Some(*own) >= releases.index(first));
+    let first = releases.index(releases.find("0.18.0"));
+    let own = VLLM.index(image).filter(|own| Some(*own) >= first);
     own.map_or(releases.newest(), |own| releases.name(own))
 }
 

@@ -34,15 +34,6 @@ impl Role {
     }
 }
 
-/// Pods of a group that have a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Servers {
-    /// Only the leader; workers are headless.
-    Leader,
-    /// All pods.
-    All,
-}
-
 /// Pods of one role.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Workload<'a> {
@@ -88,14 +79,11 @@ impl<'a> Workload<'a> {
         format!("{}-{}", self.config.name, self.role.as_str())
     }
 
-    /// Returns the pods of a group that have a server.
-    pub(super) fn servers(&self) -> Servers {
-        match self.shape.topology {
-            // Hybrid and external balancing have an API server in each pod (vLLM, data parallel
-            // deployment).
-            Topology::Mp | Topology::Ray | Topology::DpInternal => Servers::Leader,
-            Topology::Single | Topology::DpHybrid | Topology::DpExternal => Servers::All,
-        }
+    /// Returns true if all pods of a group have a server, not only the leader.
+    pub(super) fn workers_serve(&self) -> bool {
+        // Hybrid and external balancing have an API server in each pod (vLLM, data parallel deployment).
+        let topology = self.shape.topology;
+        matches!(topology, Topology::Single | Topology::DpHybrid | Topology::DpExternal)
     }
 
     /// Returns true if the engine has a routing sidecar.

@@ -4,7 +4,8 @@ mod maas;
 mod request;
 
 use super::monitoring_and_scaling::{pod_metric, waiting_metric};
-use super::topology::{Role, Servers, Workload};
+use super::releases::image;
+use super::topology::{Role, Workload};
 use super::{images_of, picker};
 use crate::config::serving::{Adapter, GatewayProvider, Model, ServingConfig, Topology};
 use crate::images;
@@ -47,16 +48,8 @@ pub(super) fn chart(unit: &Unit, config: &ServingConfig) -> Chart {
     }
 }
 
-/// Returns the tag of an image reference; empty without a tag.
-fn engine_version(image: &str) -> &str {
-    let name = image.split('@').next().unwrap_or(image);
-    // The host of a registry may have a port, whose colon begins no tag.
-    let last = name.rsplit('/').next().unwrap_or(name);
-    last.split_once(':').map_or("", |(_, tag)| tag)
-}
-
 fn metadata(unit: &Unit, config: &ServingConfig) -> String {
-    let version = engine_version(&config.engine.image);
+    let (_, version) = image::parts(&config.engine.image);
     // 1.30 for native sidecars and `sleep` in preStop, 1.35 for image volumes.
     let minimum = if matches!(config.model, Model::Image(_)) { "1.35" } else { "1.30" };
     let mut annotations = map! {
@@ -108,11 +101,10 @@ fn describe(workload: &Workload<'_>) -> String {
             "each replica is a group of {} pods on {} nodes, and {}",
             shape.nodes,
             shape.nodes,
-            match workload.servers() {
-                Servers::Leader => "only the leader serves requests",
-                Servers::All if workload.port_count() > 1 =>
-                    "each rank serves requests on its own port",
-                Servers::All => "each pod serves requests",
+            match workload.workers_serve() {
+                false => "only the leader serves requests",
+                true if workload.port_count() > 1 => "each rank serves requests on its own port",
+                true => "each pod serves requests",
             }
         ),
     };
@@ -156,11 +148,11 @@ fn diagram(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
                 workload.shape.nodes
             );
 
-            let leader = if workload.servers() == Servers::All { "pod 0" } else { "leader" };
+            let leader = if workload.workers_serve() { "pod 0" } else { "leader" };
             let _ = writeln!(text, "    {role}[\"{leader}<br>{ports}\"]");
             // A few pods show how a group is connected; a box for each of many would be unreadable.
             for node in 1..workload.shape.nodes.min(4) {
-                let what = if workload.servers() == Servers::All {
+                let what = if workload.workers_serve() {
                     format!("pod {node}<br>{ports}")
                 } else {
                     format!("worker {node}<br>no server")

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::config::serving::Topology;
 use crate::engine::Pod;
-use crate::releases::{SGLANG, image};
+use crate::releases::SGLANG;
 use crate::topology::{Role, Workload};
 use crate::wide_ep;
 use serde_json::json;
@@ -166,8 +166,7 @@ fn topology(workload: &Workload<'_>, _: Pod) -> Vec<String> {
     let shape = workload.shape;
     let mut args = Vec::new();
     if is_attention_parallel(workload) {
-        let release = image::release(&workload.config.engine.image, "sglang", &SGLANG.releases);
-        let index = SGLANG.releases.index(release);
+        let index = SGLANG.index(&workload.config.engine.image);
         // Of releases that are not known the newest is the most likely one.
         let newest = SGLANG.releases.len().checked_sub(1);
         if SGLANG.flags.has("attn-dp-size", index.or(newest)) {

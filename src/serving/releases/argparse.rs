@@ -7,27 +7,28 @@
 use super::json_flag::JsonFlag;
 use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
-use super::{Engine, Flag, instead, json_flag};
+use super::{Flag, ProgramTable, instead, json_flag};
 use crate::diag::suggest;
 use crate::view::pods::is_placeholder;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
+use std::iter::Peekable;
 
 /// Judges the arguments of an engine at a release; with plugins, registered values are not judged.
 pub(crate) fn judge(
-    table: &Engine,
+    table: &ProgramTable,
     release: Release,
     words: &[String],
     has_plugins: bool,
 ) -> Vec<Verdict> {
-    let judge = Judge::new(table.program, &table.releases, release);
+    let judge = table.judge(release);
     // A plugin registers parsers of its own.
     let plugin = |word: &String| word.replace('_', "-").contains("-parser-plugin");
     let has_plugins = has_plugins || words.iter().any(plugin);
     let accepted = table.accepted(judge.index());
     let mut line = Line { table, judge, accepted, has_plugins };
 
-    let mut words = Words { all: words, at: 0 };
+    let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
         if word == "--" {
             break;
@@ -59,24 +60,11 @@ fn is_flag(word: &str) -> bool {
 }
 
 /// The words of a command line.
-struct Words<'w> {
-    all: &'w [String],
-    at: usize,
-}
+type Words<'w> = Peekable<std::slice::Iter<'w, String>>;
 
-impl<'w> Words<'w> {
-    fn next(&mut self) -> Option<&'w str> {
-        let word = self.all.get(self.at)?;
-        self.at += 1;
-        Some(word)
-    }
-
-    /// Returns the next word if it is the value of a flag.
-    fn value(&mut self) -> Option<&'w str> {
-        let word = self.all.get(self.at).filter(|word| !is_flag(word))?;
-        self.at += 1;
-        Some(word)
-    }
+/// Returns the next word if it is the value of a flag.
+fn value_in<'w>(words: &mut Words<'w>) -> Option<&'w str> {
+    words.next_if(|word| !is_flag(word)).map(String::as_str)
 }
 
 /// An accepted name of a flag: its name in the table, and true if it is a negated form.
@@ -86,7 +74,7 @@ pub(super) struct Accepted {
     is_negated: bool,
 }
 
-impl Engine {
+impl ProgramTable {
     /// Returns the names of flags that a release accepts, with dashes; those of all releases if it is
     /// unknown.
     fn accepted(&self, index: Option<usize>) -> &BTreeMap<String, Accepted> {
@@ -150,7 +138,7 @@ fn find<'t>(accepted: &'t BTreeMap<String, Accepted>, name: &str) -> FlagMatch<'
 /// The names of flags that one release of an engine accepts.
 #[derive(Clone, Copy)]
 pub(crate) struct Names {
-    table: &'static Engine,
+    table: &'static ProgramTable,
     index: Option<usize>,
 }
 
@@ -163,9 +151,8 @@ impl std::fmt::Debug for Names {
 impl Names {
     /// Returns the names that the engine in an image accepts; those of all releases if the image does
     /// not name its release.
-    pub(crate) fn of(table: &'static Engine, image: &str) -> Names {
-        let release = super::image::release(image, table.key, &table.releases);
-        Names { table, index: table.releases.index(release) }
+    pub(crate) fn of(table: &'static ProgramTable, image: &str) -> Names {
+        Names { table, index: table.index(image) }
     }
 
     /// Returns the long name that a long name stands for, both without leading dashes: itself, or the
@@ -184,7 +171,7 @@ impl Names {
 }
 
 struct Line<'t> {
-    table: &'t Engine,
+    table: &'t ProgramTable,
     judge: Judge<'t>,
     /// The names that the release accepts, with dashes; those of all releases if it is unknown.
     accepted: &'t BTreeMap<String, Accepted>,
@@ -202,7 +189,7 @@ impl<'t> Line<'t> {
         // `-O3`, `-O 3`, `-O.mode=3`.
         if is_vllm && written.starts_with("-O") {
             if written == "-O" && value.is_none() {
-                words.value();
+                value_in(words);
             }
             return;
         }
@@ -213,7 +200,7 @@ impl<'t> Line<'t> {
         let (name, field) = self.normalized(written);
         let Some((accepted, name)) = self.resolved(&name, written) else {
             // The values of an unknown flag are unknown, too.
-            while value.is_none() && words.value().is_some() {}
+            while value.is_none() && value_in(words).is_some() {}
             return;
         };
 
@@ -222,7 +209,7 @@ impl<'t> Line<'t> {
         let specs = self.table.flags.find(flag).map(|s| s.candidates(index)).unwrap_or_default();
         self.deprecated(flag, &name);
         if let Some(field) = field {
-            let value = value.or_else(|| words.value());
+            let value = value.or_else(|| value_in(words));
             self.json(&specs, &name).field(field, value);
             return;
         }
@@ -357,16 +344,8 @@ impl<'t> Line<'t> {
         let is_boolean = |text: &str| is_true(text) || is_false(text);
 
         // To argparse, the word after the flag is a separate argument.
-        let given = match value {
-            Some(value) => Some(value),
-            None => {
-                let next = words.all.get(words.at).map(String::as_str);
-                let next = next.filter(|word| is_boolean(&word.to_ascii_lowercase()));
-                words.at += usize::from(next.is_some());
-                next
-            }
-        };
-
+        let next = |word: &&String| is_boolean(&word.to_ascii_lowercase());
+        let given = value.or_else(|| words.next_if(next).map(String::as_str));
         if let Some(given) = given.filter(|given| !is_placeholder(given)) {
             let hint = match is_false(&given.to_ascii_lowercase()) {
                 true => "remove the flag and its value".to_owned(),
@@ -390,8 +369,8 @@ impl<'t> Line<'t> {
         let may_lack = specs.iter().any(|spec| matches!(spec.nargs.as_str(), "?" | "*"));
         let values: Vec<&str> = match value {
             Some(value) => vec![value],
-            None if is_list => std::iter::from_fn(|| words.value()).collect(),
-            None => words.value().into_iter().collect(),
+            None if is_list => std::iter::from_fn(|| value_in(words)).collect(),
+            None => value_in(words).into_iter().collect(),
         };
 
         if values.is_empty() && !may_lack {

@@ -5,13 +5,13 @@
 
 use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
-use super::{GoFlag, GoProgram, instead};
+use super::{Flag, ProgramTable, instead};
 use crate::diag::suggest;
 use crate::view::pods::is_placeholder;
 
 /// Judges the arguments of a Go program at a release. Words before the first flag are its command.
-pub(crate) fn judge(program: &GoProgram, release: Release, words: &[String]) -> Vec<Verdict> {
-    let judge = Judge::new(program.name, &program.releases, release);
+pub(crate) fn judge(program: &ProgramTable, release: Release, words: &[String]) -> Vec<Verdict> {
+    let judge = program.judge(release);
     let start = words.iter().position(|word| word.starts_with('-')).unwrap_or(words.len());
     let mut line = Line { program, judge };
 
@@ -36,7 +36,7 @@ pub(crate) fn judge(program: &GoProgram, release: Release, words: &[String]) -> 
 }
 
 struct Line<'t> {
-    program: &'t GoProgram,
+    program: &'t ProgramTable,
     judge: Judge<'t>,
 }
 
@@ -117,7 +117,7 @@ impl<'t> Line<'t> {
     }
 
     /// Judges the existence of a flag, and returns the facts about it.
-    fn exists(&mut self, name: &str, written: &str) -> Vec<&'t GoFlag> {
+    fn exists(&mut self, name: &str, written: &str) -> Vec<&'t Flag> {
         let before = self.judge.verdicts.len();
         let flags = &self.program.flags;
         let found = self.judge.exists(flags, name, written, "flag", "", Kind::Refused);
@@ -158,8 +158,8 @@ impl<'t> Line<'t> {
     }
 
     /// Judges the value of a flag.
-    fn value(&mut self, name: &str, written: &str, specs: &[&GoFlag], value: &str) {
-        let fits = |spec: &&GoFlag| match spec.kind.as_str() {
+    fn value(&mut self, name: &str, written: &str, specs: &[&Flag], value: &str) {
+        let fits = |spec: &&Flag| match spec.kind.as_str() {
             "int" => integer(value.strip_prefix(['+', '-']).unwrap_or(value)).is_some(),
             "uint" => integer(value).is_some(),
             "float" => value.parse::<f64>().is_ok(),

@@ -19,25 +19,16 @@ struct Images {
 static IMAGES: LazyLock<Images> =
     LazyLock::new(|| serde_json::from_str(include_str!("data/images.json")).unwrap_or_default());
 
-/// The parts of a reference that name a release.
-struct Reference<'r> {
-    repository: &'r str,
-    tag: &'r str,
-}
-
-fn parse(image: &str) -> Reference<'_> {
+/// Returns the repository and the tag of a reference; the tag is empty if it has none.
+pub(crate) fn parts(image: &str) -> (&str, &str) {
     let image = image.split('@').next().unwrap_or(image);
     // A colon before the last slash is that of a registry's port.
-    let last = image.rfind('/').map_or(0, |slash| slash + 1);
-    match image[last..].rsplit_once(':') {
-        Some((name, tag)) => Reference { repository: &image[..last + name.len()], tag },
-        None => Reference { repository: image, tag: "" },
-    }
+    image.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')).unwrap_or((image, ""))
 }
 
 /// Returns true if the repository has letters that registries do not allow.
 pub(crate) fn has_capitals(image: &str) -> bool {
-    parse(image).repository.contains(char::is_uppercase)
+    parts(image).0.contains(char::is_uppercase)
 }
 
 fn is_named(repository: &str, name: &str) -> bool {
@@ -46,7 +37,7 @@ fn is_named(repository: &str, name: &str) -> bool {
 
 /// Returns true if the image is one of the program (a key of data/images.json), at any release.
 pub(crate) fn is_of(image: &str, program: &str) -> bool {
-    let repository = parse(image).repository;
+    let (repository, _) = parts(image);
     let named = IMAGES.named.get(program).into_iter().flatten();
     let vendors = IMAGES.vendors.get(program).into_iter().flat_map(BTreeMap::keys);
     named.chain(vendors).any(|name| is_named(repository, name))
@@ -56,7 +47,7 @@ pub(crate) fn is_of(image: &str, program: &str) -> bool {
 /// or a bare name that another tool replaces. Forks and images of others may have other flags, ports and
 /// files under the same command; their tags name what they add: `v0.10.0-cu128-nixl-v0.4.1`.
 pub(crate) fn is_judged(image: &str, program: &str) -> bool {
-    let Reference { repository, tag } = parse(image);
+    let (repository, tag) = parts(image);
     let is_name = !image.contains(['/', ':', '@']);
     let organization = repository.rsplit('/').nth(1).unwrap_or_default();
     let is_own = ["", program, "vllm-project", "ascend"].contains(&organization);
@@ -75,7 +66,7 @@ pub(crate) fn is_judged(image: &str, program: &str) -> bool {
 
 /// Returns the release of a program that the image names.
 pub(crate) fn release(image: &str, program: &str, releases: &Releases) -> Release {
-    let Reference { repository, tag } = parse(image);
+    let (repository, tag) = parts(image);
 
     let mut vendors = IMAGES.vendors.get(program).into_iter().flatten();
     if let Some((_, tags)) = vendors.find(|(name, _)| is_named(repository, name)) {

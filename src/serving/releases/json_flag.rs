@@ -1,7 +1,7 @@
 //! JSON values of vLLM's flags: fields, values of fields, and connectors.
 
 use super::verdict::{Judge, Kind};
-use super::{Engine, Flag, JsonField, argparse};
+use super::{Flag, JsonField, ProgramTable, argparse};
 use crate::diag::suggest;
 use crate::view::pods::is_placeholder;
 use serde_json::{Map, Value as Json};
@@ -35,7 +35,7 @@ fn without_units(text: &str) -> String {
 /// A flag with a JSON value, at a release of its engine.
 pub(super) struct JsonFlag<'j, 't> {
     pub(super) judge: &'j mut Judge<'t>,
-    pub(super) table: &'j Engine,
+    pub(super) table: &'j ProgramTable,
     /// The facts about the flag that may apply.
     pub(super) specs: &'j [&'j Flag],
     /// Its name with dashes.

@@ -25,15 +25,17 @@ use relations::Relation;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
-use spans::{Named, Releases};
+use spans::{Named, Release, Releases};
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
+use verdict::Judge;
 
-/// A flag of a program that parses its command line with argparse.
+/// A flag of a program.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 pub(super) struct Flag {
-    /// `int`, `float`, `str`, `json`, `json|str`, `hint` (an integer such as `32k`), `fold` (a choice
-    /// in any case), `flag` (no value), `bool` (also `--no-NAME`), `truefalse`.
+    /// Of argparse `int`, `float`, `str`, `json`, `json|str`, `hint` (an integer such as `32k`), `fold` (a
+    /// choice in any case), `flag` (no value), `bool` (also `--no-NAME`), `truefalse`; of Go `bool`, `int`,
+    /// `uint`, `float`, `duration`, `list` or `str`.
     #[serde(rename = "type")]
     pub(super) kind: String,
     /// `+`, `*`, `?` or `append`.
@@ -48,9 +50,15 @@ pub(super) struct Flag {
     /// Other names, with dashes.
     #[serde(default)]
     pub(super) alias: Vec<String>,
+    /// One letter, for Go's `pflag`; empty if none.
+    #[serde(default)]
+    pub(super) short: String,
     /// True if a later release removes it.
     #[serde(default)]
     pub(super) deprecated: bool,
+    /// True if the program knows it, but does not start with it.
+    #[serde(default)]
+    pub(super) rejected: bool,
     /// Its replacement, with dashes; empty if none is known.
     #[serde(default, rename = "use")]
     pub(super) instead: String,
@@ -68,23 +76,6 @@ pub(super) struct JsonField {
     /// Values of the types `choice` and `fold`; names of the type `member`, of enumerations.
     #[serde(default)]
     pub(super) choices: Vec<Json>,
-}
-
-/// A flag of a Go program.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-pub(super) struct GoFlag {
-    /// `bool`, `int`, `uint`, `float`, `duration`, `list` or `str`.
-    #[serde(rename = "type")]
-    pub(super) kind: String,
-    /// One letter; empty if none.
-    #[serde(default)]
-    pub(super) short: String,
-    /// True if a later release removes it.
-    #[serde(default)]
-    pub(super) deprecated: bool,
-    /// True if the program knows it, but does not start with it.
-    #[serde(default)]
-    pub(super) rejected: bool,
 }
 
 /// A plugin of an endpoint picker.
@@ -108,22 +99,20 @@ pub(super) struct Plugin {
     pub(super) parameters: BTreeMap<String, Field>,
 }
 
-/// Facts about an engine.
+/// Facts about a program, by release.
 #[derive(Debug)]
-pub(super) struct Engine {
+pub(super) struct ProgramTable {
     /// Name in messages.
-    pub(super) program: &'static str,
+    pub(super) name: &'static str,
     /// Key in data/images.json and data/replacements.json.
     pub(super) key: &'static str,
-    /// Prefixes of its environment variables.
-    pub(super) prefixes: &'static [&'static str],
     pub(super) releases: Releases,
     pub(super) flags: Named<Flag>,
     /// Flags by their aliases, with dashes.
     aliases: BTreeMap<String, Vec<String>>,
     /// Accepted names of flags by release, and last those of all releases.
     accepted: Vec<OnceLock<BTreeMap<String, argparse::Accepted>>>,
-    /// Fields by `CLASS.FIELD`.
+    /// Fields of JSON values of flags, by `CLASS.FIELD`.
     pub(super) fields: Named<JsonField>,
     pub(super) env: Named<()>,
     /// Registered names that are values of flags and variables, by their names, and connectors; in lower case, after
@@ -131,33 +120,33 @@ pub(super) struct Engine {
     pub(super) values: BTreeMap<String, Named<()>>,
     /// Paths that answer GET requests of its server.
     pub(super) paths: Named<()>,
-    /// Abilities of its parser.
+    /// Abilities of its parser: of Go programs `pflag`; of pickers also `strict_parameters` and `gate_assign`.
     pub(super) behaviors: Named<()>,
     /// Relations between its flags.
     pub(super) relations: Named<Relation>,
 }
 
-/// Facts about a program that parses its command line with Go's `flag` or `pflag`.
-#[derive(Debug)]
-pub(super) struct GoProgram {
-    /// Name in messages.
-    pub(super) name: &'static str,
-    /// Key in data/images.json and data/replacements.json.
-    pub(super) key: &'static str,
-    pub(super) releases: Releases,
-    pub(super) flags: Named<GoFlag>,
-    /// `pflag`; of pickers also `strict_parameters` and `gate_assign`.
-    pub(super) behaviors: Named<()>,
-    /// Registered names that are values of flags, by flag.
-    values: BTreeMap<String, Named<()>>,
-    /// Relations between its flags.
-    pub(super) relations: Named<Relation>,
+impl ProgramTable {
+    /// Returns the release that an image names.
+    pub(super) fn release(&self, image: &str) -> Release {
+        image::release(image, self.key, &self.releases)
+    }
+
+    /// Returns the index of the release whose facts apply to an image; `None` if unknown.
+    pub(super) fn index(&self, image: &str) -> Option<usize> {
+        self.releases.index(self.release(image))
+    }
+
+    /// Returns a judge of its settings at a release.
+    pub(super) fn judge(&self, release: Release) -> Judge<'_> {
+        Judge::new(self.name, &self.releases, release)
+    }
 }
 
 /// Facts about an endpoint picker.
 #[derive(Debug)]
 pub(super) struct Picker {
-    pub(super) program: GoProgram,
+    pub(super) program: ProgramTable,
     pub(super) plugins: Named<Plugin>,
     /// Keys of its configuration.
     pub(super) config: Named<Field>,
@@ -202,15 +191,8 @@ fn json(text: &str) -> Json {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-fn engine(
-    program: &'static str,
-    key: &'static str,
-    prefixes: &'static [&'static str],
-    text: &str,
-) -> Engine {
-    let table = Table::parse(text);
+fn program(name: &'static str, key: &'static str, table: Table) -> ProgramTable {
     let flags: Named<Flag> = table.names("flags");
-
     let mut aliases: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (flag, spans) in flags.iter() {
         for alias in spans.all().flat_map(|spec| &spec.alias) {
@@ -221,10 +203,9 @@ fn engine(
         }
     }
 
-    Engine {
-        program,
+    ProgramTable {
+        name,
         key,
-        prefixes,
         values: table.values(),
         flags,
         aliases,
@@ -239,18 +220,6 @@ fn engine(
     }
 }
 
-fn go_program(name: &'static str, key: &'static str, table: Table) -> GoProgram {
-    GoProgram {
-        name,
-        key,
-        flags: table.names("flags"),
-        behaviors: table.names("behaviors"),
-        values: table.values(),
-        relations: table.names("relations"),
-        releases: table.releases,
-    }
-}
-
 fn picker(name: &'static str, key: &'static str, text: &str) -> Picker {
     let table = Table::parse(text);
     let built_on = table.json.get("built_on").and_then(|all| BTreeMap::deserialize(all).ok());
@@ -260,7 +229,7 @@ fn picker(name: &'static str, key: &'static str, text: &str) -> Picker {
         gates: table.names("feature_gates"),
         api_versions: table.names("config_api_versions"),
         built_on: built_on.unwrap_or_default(),
-        program: go_program(name, key, table),
+        program: program(name, key, table),
     }
 }
 
@@ -294,13 +263,12 @@ pub(super) fn full_name(name: &str) -> Option<&'static str> {
 }
 
 /// vLLM.
-pub(super) static VLLM: LazyLock<Engine> =
-    LazyLock::new(|| engine("vLLM", "vllm", &["VLLM_"], include_str!("data/vllm.json")));
+pub(super) static VLLM: LazyLock<ProgramTable> =
+    LazyLock::new(|| program("vLLM", "vllm", Table::parse(include_str!("data/vllm.json"))));
 
 /// SGLang.
-pub(super) static SGLANG: LazyLock<Engine> = LazyLock::new(|| {
-    engine("SGLang", "sglang", &["SGLANG_", "SGL_"], include_str!("data/sglang.json"))
-});
+pub(super) static SGLANG: LazyLock<ProgramTable> =
+    LazyLock::new(|| program("SGLang", "sglang", Table::parse(include_str!("data/sglang.json"))));
 
 /// The endpoint picker of llm-d.
 pub(super) static LLM_D: LazyLock<Picker> = LazyLock::new(|| {
@@ -313,9 +281,9 @@ pub(super) static GIE: LazyLock<Picker> = LazyLock::new(|| {
 });
 
 /// The routing sidecar of llm-d.
-pub(super) static SIDECAR: LazyLock<GoProgram> = LazyLock::new(|| {
+pub(super) static SIDECAR: LazyLock<ProgramTable> = LazyLock::new(|| {
     let table = Table::parse(include_str!("data/sidecar.json"));
-    go_program("llm-d's routing sidecar", "sidecar", table)
+    program("llm-d's routing sidecar", "sidecar", table)
 });
 
 /// Replacements of settings, by program and setting.

@@ -16,7 +16,7 @@ pub(crate) fn judge(
     config: &Json,
     allows_experimental: bool,
 ) -> Vec<Verdict> {
-    let judge = Judge::new(table.program.name, &table.program.releases, release);
+    let judge = table.program.judge(release);
     let mut judged = Config { judge, table, allows_experimental };
     // Without the release, only names are judged that no release has.
     judged.api_version(config);

@@ -4,8 +4,9 @@
 //! number or another flag. Further words tell relations of the same flags apart; messages end with them. A
 //! flag with a dot is a field of a JSON value, as vLLM writes it.
 
-use super::spans::{Named, Release};
-use super::verdict::{CHECK_VERSION, Judge, Kind, Verdict};
+use super::ProgramTable;
+use super::spans::Release;
+use super::verdict::{CHECK_VERSION, Kind, Verdict};
 use crate::view::flags::Flags;
 use crate::view::pods::{Variable, is_placeholder, variable};
 use serde::Deserialize;
@@ -27,15 +28,16 @@ pub(crate) struct Relation {
     is_uncertain: bool,
 }
 
-/// Judges the flags and variables of a program in this container, at the release of the judge.
+/// Judges the flags and variables of a program in this container, at a release.
 pub(crate) fn judge(
-    relations: &Named<Relation>,
-    mut judge: Judge<'_>,
+    table: &ProgramTable,
+    release: Release,
     flags: &Flags,
     container: &Json,
 ) -> Vec<Verdict> {
+    let mut judge = table.judge(release);
     let given = Given { flags, container };
-    for (name, spans) in relations.iter() {
+    for (name, spans) in table.relations.iter() {
         let words: Vec<&str> = name.splitn(4, ' ').collect();
         let [flag, relation, other, ref rest @ ..] = words[..] else { continue };
         let fault = |facts: &Relation| given.fault([flag, relation, other], facts);

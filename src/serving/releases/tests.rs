@@ -1,7 +1,7 @@
 //! The tables are whole, and judge known lines as the programs do.
 
 use super::spans::Release;
-use super::verdict::{Judge, Kind, Verdict};
+use super::verdict::{Kind, Verdict};
 use super::*;
 use crate::view::flags::Flags;
 use serde_json::json;
@@ -25,16 +25,15 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-fn engine_line(table: &Engine, image: &str, line: &str) -> Vec<Verdict> {
-    let release = image::release(image, table.key, &table.releases);
+fn engine_line(table: &ProgramTable, image: &str, line: &str) -> Vec<Verdict> {
+    let release = table.release(image);
     argparse::judge(table, release, &words(line), false)
 }
 
-fn related(table: &'static Engine, image: &str, line: &str) -> Vec<Verdict> {
-    let release = image::release(image, table.key, &table.releases);
+fn related(table: &'static ProgramTable, image: &str, line: &str) -> Vec<Verdict> {
+    let release = table.release(image);
     let flags = Flags::of_engine(&words(line), argparse::Names::of(table, image));
-    let judge = Judge::new(table.program, &table.releases, release);
-    relations::judge(&table.relations, judge, &flags, &Json::Null)
+    relations::judge(table, release, &flags, &Json::Null)
 }
 
 fn vllm(tag: &str, line: &str) -> Vec<Verdict> {
@@ -49,8 +48,8 @@ fn sidecar(image: &str, line: &str) -> Vec<Verdict> {
     go_line(&SIDECAR, image, line)
 }
 
-fn go_line(program: &GoProgram, image: &str, line: &str) -> Vec<Verdict> {
-    let release = image::release(image, program.key, &program.releases);
+fn go_line(program: &ProgramTable, image: &str, line: &str) -> Vec<Verdict> {
+    let release = program.release(image);
     go_flags::judge(program, release, &words(line))
 }
 
@@ -67,7 +66,7 @@ fn config(tag: &str, extra: Json) -> Vec<Verdict> {
     if let (Json::Object(config), Json::Object(extra)) = (&mut config, extra) {
         config.extend(extra);
     }
-    let release = image::release(&image, LLM_D.program.key, &LLM_D.program.releases);
+    let release = LLM_D.program.release(&image);
     super::picker::judge(&LLM_D, release, &config, false)
 }
 

@@ -1,20 +1,25 @@
 //! Environment variables of engines.
 
 use super::spans::Release;
-use super::verdict::{Judge, Kind, Verdict};
-use super::{Engine, replacement};
+use super::verdict::{Kind, Verdict};
+use super::{ProgramTable, replacement};
 use crate::diag::suggest;
 use crate::view::pods::is_placeholder;
 
 /// Variables with the prefix of an engine that the launch scripts of KServe's presets read.
 const OF_PRESETS: [&str; 2] = ["VLLM_ADDITIONAL_ARGS", "VLLM_API_SERVER_COUNT"];
 
+/// Returns the prefixes of the environment variables of an engine.
+fn prefixes(table: &ProgramTable) -> &'static [&'static str] {
+    if table.key == "sglang" { &["SGLANG_", "SGL_"] } else { &["VLLM_"] }
+}
+
 /// Judges variables with a prefix of the engine, by their names and texts. The path of a verdict is the name.
-pub(crate) fn judge(table: &Engine, release: Release, all: &[(&str, &str)]) -> Vec<Verdict> {
-    let mut judge = Judge::new(table.program, &table.releases, release);
+pub(crate) fn judge(table: &ProgramTable, release: Release, all: &[(&str, &str)]) -> Vec<Verdict> {
+    let mut judge = table.judge(release);
     let index = judge.index();
     let is_own =
-        |(name, _): &&(&str, &str)| table.prefixes.iter().any(|prefix| name.starts_with(prefix));
+        |(name, _): &&(&str, &str)| prefixes(table).iter().any(|prefix| name.starts_with(prefix));
 
     // Releases before the first with a list of variables are not known.
     let is_listed = !table.env.names(index).is_empty();
@@ -52,11 +57,11 @@ pub(crate) fn judge(table: &Engine, release: Release, all: &[(&str, &str)]) -> V
 }
 
 /// Returns a hint to the flag that replaces a variable: it has the same name.
-fn flag_for(table: &Engine, index: Option<usize>, name: &str) -> Option<String> {
+fn flag_for(table: &ProgramTable, index: Option<usize>, name: &str) -> Option<String> {
     if let Some(instead) = replacement(table.key, name) {
         return Some(format!("use `{instead}`"));
     }
-    let rest = table.prefixes.iter().find_map(|prefix| name.strip_prefix(prefix))?;
+    let rest = prefixes(table).iter().find_map(|prefix| name.strip_prefix(prefix))?;
     let flag = rest.to_lowercase().replace('_', "-");
     table.flags.has(&flag, index).then(|| format!("use `--{flag}`"))
 }

@@ -1,10 +1,10 @@
 //! Flags, variables, configurations and kinds, judged by the release that the image names.
 
 use super::super::invariants::{Found, Reporter};
-use super::super::releases::spans::{Release, Releases};
-use super::super::releases::verdict::{Judge, Kind, Verdict};
+use super::super::releases::spans::Release;
+use super::super::releases::verdict::{Kind, Verdict};
 use super::super::releases::{
-    self, GIE, GoProgram, LLM_D, SIDECAR, argparse, go_flags, image, kinds, relations, variables,
+    self, GIE, LLM_D, ProgramTable, SIDECAR, argparse, go_flags, image, kinds, relations, variables,
 };
 use super::super::view::flags::Flags;
 use super::super::view::pods::{Engine, Template, is_omni, is_placeholder, list, text, words};
@@ -111,8 +111,8 @@ fn judged(view: &View<'_>) -> Vec<Judged> {
 
 /// Reports images that name no release of the tables, and the release that judges them instead.
 pub(super) fn other_releases(view: &View<'_>, found: &mut Found) {
-    let check = |mut found: Reporter<'_>, image: &str, of: (&str, &Releases), release| {
-        let (program, newest) = (of.0, of.1.newest());
+    let check = |mut found: Reporter<'_>, image: &str, of: &ProgramTable, release| {
+        let (program, newest) = (of.name, of.releases.newest());
         let message = match release {
             _ if !image.contains([':', '@']) || is_placeholder(image) => return,
             Release::Listed(_) => return,
@@ -131,15 +131,13 @@ pub(super) fn other_releases(view: &View<'_>, found: &mut Found) {
             && let Some(table) = engine.program.table()
         {
             let image = text(engine.container, "image");
-            let release = image::release(image, table.key, &table.releases);
             let found = found.at(template.owner, &engine.path).field("engine.image");
-            check(found, image, (table.program, &table.releases), release);
+            check(found, image, table, table.release(image));
         }
         if let Some(sidecar) = &template.sidecar {
             let image = text(sidecar.container, "image");
             let found = found.at(template.owner, &sidecar.path).field("prefill.sidecar-image");
-            let of = (SIDECAR.name, &SIDECAR.releases);
-            check(found, image, of, release_of(view, &SIDECAR, image));
+            check(found, image, &SIDECAR, release_of(view, &SIDECAR, image));
         }
     }
     for picker in &view.pickers {
@@ -147,7 +145,7 @@ pub(super) fn other_releases(view: &View<'_>, found: &mut Found) {
         let (table, release) = picker_table(view, picker);
         if image::is_of(image, table.program.key) {
             let found = found.at(picker.owner, &picker.path).field("epp.image");
-            check(found, image, (table.program.name, &table.program.releases), release);
+            check(found, image, &table.program, release);
         }
     }
 }
@@ -161,7 +159,7 @@ fn engine_of(template: &Template<'_>, engine: &Engine<'_>) -> Vec<Judged> {
         return Vec::new();
     }
 
-    let release = image::release(image, table.key, &table.releases);
+    let release = table.release(image);
     let code = Code::ServingEngineFlags;
     // Plugins come as packages, which the script installs or the image has (vLLM docs, plugin system).
     let installs = words(engine.container).iter().any(|word| word.contains("pip install"));
@@ -175,8 +173,7 @@ fn engine_of(template: &Template<'_>, engine: &Engine<'_>) -> Vec<Judged> {
     }
 
     if let Some(flags) = engine.known_flags().filter(|flags| !flags.is_on("grpc")) {
-        let judge = Judge::new(table.program, &table.releases, release);
-        of_flags.extend(relations::judge(&table.relations, judge, flags, engine.container));
+        of_flags.extend(relations::judge(table, release, flags, engine.container));
     }
 
     let script = flags.raw.join(" ");
@@ -239,14 +236,13 @@ fn flags_of(view: &View<'_>, picker: &Picker<'_>) -> Vec<Verdict> {
 
 /// Judges the flags of a Go program, each by itself and by its relations to others.
 fn of_program(
-    program: &GoProgram,
+    program: &ProgramTable,
     release: Release,
     flags: &Flags,
     container: &Json,
 ) -> Vec<Verdict> {
-    let judge = Judge::new(program.name, &program.releases, release);
     let mut verdicts = go_flags::judge(program, release, &flags.raw);
-    verdicts.extend(relations::judge(&program.relations, judge, flags, container));
+    verdicts.extend(relations::judge(program, release, flags, container));
     verdicts
 }
 
@@ -274,8 +270,8 @@ fn told_release(view: &View<'_>, project: &str) -> Option<String> {
 
 /// Returns the release of a program that an image names; for a generated chart, that of its profile if
 /// the image names none.
-fn release_of(view: &View<'_>, program: &GoProgram, image: &str) -> Release {
-    match image::release(image, program.key, &program.releases) {
+fn release_of(view: &View<'_>, program: &ProgramTable, image: &str) -> Release {
+    match program.release(image) {
         Release::Unknown if view.is_generated => program.releases.find(view.profile.version),
         known => known,
     }

@@ -4,7 +4,7 @@ use super::super::invariants::Found;
 use super::super::releases::image::has_capitals;
 use super::super::view::pods::{
     Engine, Part, Program, Sidecar, Template, accelerators, all_containers, commands, declared,
-    is_placeholder, list, port_number, text,
+    is_placeholder, list, port_number, text, volume_of,
 };
 use super::super::view::{Manifest, View};
 use super::ranges;
@@ -351,15 +351,10 @@ pub(crate) fn shared_memory(view: &View<'_>, found: &mut Found) {
         let mount = list(engine.container, "volumeMounts")
             .iter()
             .find(|mount| text(mount, "mountPath") == "/dev/shm");
-        let in_memory = mount.is_some_and(|mount| {
-            list(template.spec, "volumes").iter().any(|volume| {
-                text(volume, "name") == text(mount, "name")
-                    && volume.pointer("/emptyDir/medium").and_then(Json::as_str) == Some("Memory")
-            })
-        });
-
+        let volume = mount.and_then(|mount| volume_of(template.spec, mount));
+        let medium = volume.and_then(|volume| volume.pointer("/emptyDir/medium")?.as_str());
         let host = template.spec.get("hostIPC").and_then(Json::as_bool) == Some(true);
-        if !in_memory && !host {
+        if medium != Some("Memory") && !host {
             let message = format!("{units} × {resource} share only 64 MiB of shared memory");
             let hint = "mount an `emptyDir` with `medium: Memory` at /dev/shm";
             found.push(template.owner, &engine.path, message, hint);

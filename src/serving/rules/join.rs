@@ -1,7 +1,7 @@
 //! Invariants of engines that span a group of pods, and of vLLM's flags.
 
 use super::super::invariants::Found;
-use super::super::releases::{VLLM, image};
+use super::super::releases::VLLM;
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
@@ -158,8 +158,7 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
         // vLLM, VllmConfig: only these send while the GPU computes, NIXL since 0.24; on ROCm there are
         // others.
         let image = text(engine.container, "image");
-        let index = VLLM.releases.index(image::release(image, VLLM.key, &VLLM.releases));
-        let has_nixl = VLLM.behaviors.has("dbo_nixl", index);
+        let has_nixl = VLLM.behaviors.has("dbo_nixl", VLLM.index(image));
         let backend = flags.text("all2all-backend");
         let overlaps = backend
             .is_none_or(|one| one.starts_with("deepep") || one == "nixl_ep" && has_nixl)
@@ -191,7 +190,7 @@ pub(crate) fn ray(view: &View<'_>, found: &mut Found) {
     for template in &view.templates {
         for (container, path) in template.containers().filter(|(one, _)| starts_ray(one)) {
             let image = text(container, "image");
-            let index = VLLM.releases.index(image::release(image, VLLM.key, &VLLM.releases));
+            let index = VLLM.index(image);
             let name = image.split([':', '@']).next().unwrap_or_default();
             // Whether other images of vLLM contain Ray is not known.
             if name.ends_with("vllm/vllm-openai") && index.is_some_and(|index| Some(index) >= since)

@@ -6,7 +6,7 @@ use super::super::releases::{SGLANG, VLLM};
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, accelerators, is_placeholder, list, text,
+    Engine, Program, Sidecar, Template, accelerators, is_placeholder, list, text, volume_of,
 };
 use super::join::is_loopback;
 use serde_json::Value as Json;
@@ -125,11 +125,9 @@ fn gigabytes_per_second(template: &Template<'_>, engine: &Engine<'_>) -> f64 {
         .is_some_and(|model| model.split('/').count() == 2 && !model.starts_with(['/', '.']));
     let lost = ["emptyDir", "configMap", "secret", "downwardAPI", "projected"];
     let has_lasting = list(engine.container, "volumeMounts").iter().any(|mount| {
-        let volumes = list(template.spec, "volumes").iter();
-        let mut of_mount = volumes.filter(|volume| text(volume, "name") == text(mount, "name"));
         // Claims of a workload's own templates are not among the pod's volumes.
-        of_mount.clone().next().is_none()
-            || of_mount.any(|volume| !lost.iter().any(|kind| volume.get(kind).is_some()))
+        volume_of(template.spec, mount)
+            .is_none_or(|volume| !lost.iter().any(|kind| volume.get(kind).is_some()))
     });
     if is_name && !has_lasting && !template.completed {
         DOWNLOAD_GB_PER_SECOND
@@ -211,7 +209,7 @@ fn answers(
     let has_others = is_supervised || adds_paths.iter().any(|flag| flags.has(flag));
     if !has_others && !is_placeholder(path) && !table.paths.has(path, None) {
         let right = if name == "readinessProbe" { "/v1/models" } else { "/health" };
-        let message = format!("{name} uses path `{path}`, which {} does not serve", table.program);
+        let message = format!("{name} uses path `{path}`, which {} does not serve", table.name);
         found.push(message, format!("write `path: {right}`"));
         return;
     }

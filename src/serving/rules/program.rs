@@ -64,7 +64,7 @@ pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
         if let (Some(own), Some(other)) = (engine.program.table(), others.next())
             && !image::is_of(image, own.key)
         {
-            let (own, other) = (own.program, other.program);
+            let (own, other) = (own.name, other.name);
             let message = format!("the command starts {own}, but `{image}` is an image of {other}");
             found.push(message, "use the image of the program");
         }

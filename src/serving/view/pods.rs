@@ -1,7 +1,7 @@
 //! Pod templates with their engines and sidecars.
 
 use super::super::releases::argparse::Names;
-use super::super::releases::{self, SGLANG, VLLM, image};
+use super::super::releases::{ProgramTable, SGLANG, VLLM, image};
 use super::flags::Flags;
 use super::shell::{self, Budget, Variables};
 use super::{Manifest, labels_at};
@@ -65,7 +65,7 @@ pub(crate) enum Program {
 
 impl Program {
     /// Returns the facts about its releases.
-    pub(crate) fn table(self) -> Option<&'static releases::Engine> {
+    pub(crate) fn table(self) -> Option<&'static ProgramTable> {
         match self {
             Program::Vllm => Some(&VLLM),
             Program::Sglang => Some(&SGLANG),
@@ -126,6 +126,11 @@ pub(crate) fn all_containers<'v>(spec: &'v Json, path: &str) -> Vec<(&'v Json, S
 /// Returns the string at a key; empty without one.
 pub(crate) fn text<'a>(json: &'a Json, key: &str) -> &'a str {
     json.get(key).and_then(Json::as_str).unwrap_or_default()
+}
+
+/// Returns the volume of a container's mount.
+pub(crate) fn volume_of<'a>(spec: &'a Json, mount: &Json) -> Option<&'a Json> {
+    list(spec, "volumes").iter().find(|volume| text(volume, "name") == text(mount, "name"))
 }
 
 /// Returns the words of a container's command and arguments.
@@ -250,7 +255,7 @@ fn unjudged(program: Program, image: &str, flags: Option<&Flags>) -> Option<Stri
     // An image of the other program is a mistake, not a fork.
     let is_of_other = [&*VLLM, &*SGLANG].iter().any(|one| image::is_judged(image, one.key));
     let holds = image.is_empty() || is_of_other;
-    (!holds).then(|| format!("its image `{image}` is not one of {}'s", table.program))
+    (!holds).then(|| format!("its image `{image}` is not one of {}'s", table.name))
 }
 
 impl<'a> Engine<'a> {
