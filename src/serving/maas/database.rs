@@ -1,9 +1,9 @@
 //! The embedded database of API keys. Its Secret is the user's, so that charts contain no secret.
 
-use super::PlatformObject;
 use crate::config::serving::maas::{
     DATABASE, DATABASE_NAME, DATABASE_PASSWORD, DATABASE_SECRET, EmbeddedDatabase, MaasDatabase,
 };
+use crate::ir::Object;
 use serde_json::{Value as Json, json};
 
 /// Port of PostgreSQL.
@@ -12,10 +12,10 @@ const PORT: u16 = 5432;
 const USER: u16 = 26;
 
 /// Returns a Deployment with its volume and Service; nothing for an existing database.
-pub(super) fn objects(database: &MaasDatabase) -> Vec<PlatformObject> {
+pub(super) fn objects(database: &MaasDatabase) -> Vec<Object> {
     let Some(embedded) = &database.embedded else { return Vec::new() };
     let part = |api_version, kind, spec| {
-        PlatformObject::new((api_version, kind), DATABASE, &database.namespace, spec)
+        super::object((api_version, kind), DATABASE, &database.namespace, spec)
     };
     let claim = json!({
         "accessModes": ["ReadWriteOnce"],

@@ -1,7 +1,7 @@
 //! The Gateway of governed models.
 
-use super::PlatformObject;
 use crate::config::serving::maas::MaasGateway;
+use crate::ir::Object;
 use serde_json::json;
 
 /// Lets MaaS' controller, instead of the platform's operator, attach policies to the Gateway.
@@ -13,7 +13,7 @@ const CLUSTER_ISSUER: &str = "cert-manager.io/cluster-issuer";
 
 /// Returns the Gateway. Namespaces are selected by the label that Kubernetes sets, so that none has
 /// to be labelled by hand.
-pub(super) fn object(gateway: &MaasGateway) -> PlatformObject {
+pub(super) fn object(gateway: &MaasGateway) -> Object {
     let mut annotations = json!({MANAGED: "false", AUTHORINO_TLS: "true"});
     if let Some(issuer) = &gateway.cluster_issuer {
         annotations[CLUSTER_ISSUER] = json!(issuer);
@@ -39,6 +39,7 @@ pub(super) fn object(gateway: &MaasGateway) -> PlatformObject {
 
     let kind = ("gateway.networking.k8s.io/v1", "Gateway");
     let spec = json!({"gatewayClassName": gateway.class, "listeners": [listener]});
-    let object = PlatformObject::new(kind, &gateway.name, &gateway.namespace, spec);
-    PlatformObject { annotations, ..object }
+    let mut object = super::object(kind, &gateway.name, &gateway.namespace, spec);
+    object.metadata_mut().insert("annotations".to_owned(), annotations.into());
+    object
 }

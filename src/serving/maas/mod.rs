@@ -11,9 +11,9 @@ mod model;
 mod tenant;
 
 use crate::config::serving::maas::MaasPlatform;
-use crate::ir::{Expr, Object, Origin, Value, map};
+use crate::ir::{Object, Origin, Value, map};
 use bundle2chart_compile::models::Namespaces;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 pub use additions::additions;
 pub(super) use model::{annotate, objects};
@@ -27,53 +27,27 @@ pub fn platform(platform: &MaasPlatform, namespace: &Namespaces<'_>) -> Vec<Obje
     let gateway = platform.gateway.iter().map(gateway::object);
     let database = platform.database.iter().flat_map(database::objects);
     let tenant = platform.tenant.iter().flat_map(|one| tenant::objects(one, platform.release));
-    gateway
-        .chain(database)
-        .chain(tenant)
-        .map(|part| {
-            let namespace = namespace(&part.namespace);
-            part.object(namespace, &json!({"app.kubernetes.io/part-of": "maas"}))
-        })
-        .collect()
+    let mut objects: Vec<Object> = gateway.chain(database).chain(tenant).collect();
+    for object in &mut objects {
+        let written = object.metadata("namespace").and_then(Value::as_str);
+        if let Some(expression) = written.and_then(namespace) {
+            object.metadata_mut().insert("namespace".to_owned(), expression.into());
+        }
+    }
+    objects
 }
 
-/// An object of the platform, before it is placed in a chart.
-struct PlatformObject {
-    api_version: &'static str,
-    kind: &'static str,
-    name: String,
-    namespace: String,
-    annotations: Json,
-    spec: Json,
-}
-
-impl PlatformObject {
-    /// Creates an object without annotations.
-    fn new(
-        (api_version, kind): (&'static str, &'static str),
-        name: &str,
-        namespace: &str,
-        spec: Json,
-    ) -> Self {
-        let (name, namespace) = (name.to_owned(), namespace.to_owned());
-        PlatformObject { api_version, kind, name, namespace, annotations: Json::Null, spec }
-    }
-
-    /// Returns the object, with an expression for its namespace if there is one.
-    fn object(self, namespace: Option<Expr>, labels: &Json) -> Object {
-        let namespace = namespace.map_or_else(|| Value::from(self.namespace), Value::from);
-        let annotations = Some(self.annotations).filter(|annotations| !annotations.is_null());
-        let root = map! {
-            "apiVersion": self.api_version,
-            "kind": self.kind,
-            "metadata": {
-                "name": self.name,
-                "namespace": namespace,
-                "labels": labels,
-                "annotations": ?annotations,
-            },
-            "spec": self.spec,
-        };
-        Object::new(root, Origin::Added("maas"))
-    }
+/// Creates an object of the platform, in this namespace.
+fn object((api_version, kind): (&str, &str), name: &str, namespace: &str, spec: Json) -> Object {
+    let root = map! {
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": {"app.kubernetes.io/part-of": "maas"},
+        },
+        "spec": spec,
+    };
+    Object::new(root, Origin::Added("maas"))
 }

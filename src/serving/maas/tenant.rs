@@ -1,7 +1,8 @@
 //! The tenant.
 
-use super::{API, PlatformObject};
+use super::API;
 use crate::config::serving::maas::{MaasRelease, MaasTenant, TENANT, TENANT_NAMESPACE};
+use crate::ir::Object;
 use serde_json::{Value as Json, json};
 
 /// Namespace of AITenants, and the name of the default one: defaults of the controller.
@@ -10,13 +11,13 @@ const AI_TENANT: &str = TENANT_NAMESPACE;
 
 /// Returns a Tenant, or from release 3.5 on the AITenant with the Gateway and the MaasTenantConfig
 /// with the other settings.
-pub(super) fn objects(tenant: &MaasTenant, release: MaasRelease) -> Vec<PlatformObject> {
+pub(super) fn objects(tenant: &MaasTenant, release: MaasRelease) -> Vec<Object> {
     let mut settings = json!({});
     if let Some(days) = tenant.max_key_days {
         settings["apiKeys"] = json!({"maxExpirationDays": days});
     }
     let part = |kind, name: &str, namespace: &str, spec: Json| {
-        PlatformObject::new((API, kind), name, namespace, spec)
+        super::object((API, kind), name, namespace, spec)
     };
 
     match release {
