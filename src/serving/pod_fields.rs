@@ -156,13 +156,14 @@ pub(super) fn add(
     let mut engine = of_table(&config.pod, "pod.");
     engine.extend(of_other_keys(config));
     let picker = of_table(&config.epp.pod, "epp.pod.");
-    each_pod(objects, workloads, &mut |role, mut pod| {
+    each_pod(objects, workloads, &mut |role, holder, key| {
         let additions = if role == "epp" { &picker } else { &engine };
         let mut pods = Pods { role, values: &mut *values, config, diagnostics: &mut *diagnostics };
-        if let PodMap::Template(template) = &mut pod {
-            pods.add_labels(template.map_at("metadata").map_at("labels"), additions);
+        // Otherwise there is no template with labels.
+        if key == "spec" {
+            pods.add_labels(holder.map_at("metadata").map_at("labels"), additions);
         }
-        pods.add_to_spec(pod.spec(), additions);
+        pods.add_to_spec(holder.map_at(key), additions);
     });
 }
 
@@ -180,12 +181,12 @@ fn role(object: &Object, workloads: &[Workload<'_>]) -> Option<&'static str> {
     }
 }
 
-/// Calls `change` for each pod template below a map, with the role of its pods: those at `template`,
+/// Calls `change` for each pod template below a map, as [`each_pod`] does: those at `template`,
 /// `leaderTemplate` and `workerTemplate` that have a spec with containers.
 fn each_template(
     map: &mut Map,
     role: &'static str,
-    change: &mut impl FnMut(&'static str, PodMap<'_>),
+    change: &mut impl FnMut(&'static str, &mut Map, &'static str),
 ) {
     // Roles of a DisaggregatedSet are the only maps above a template that have a name.
     let is_prefill = map.get("name").and_then(Value::as_str) == Some(Role::Prefill.as_str());
@@ -199,7 +200,7 @@ fn each_template(
             }
         } else if let Some(inner) = value.as_map_mut() {
             match is_template && has_pods {
-                true => change(role, PodMap::Template(inner)),
+                true => change(role, inner, "spec"),
                 false => each_template(inner, role, change),
             }
         }
@@ -304,29 +305,12 @@ impl Pods<'_> {
     }
 }
 
-/// The pods of a workload in an object.
-pub(super) enum PodMap<'m> {
-    /// A pod template.
-    Template(&'m mut Map),
-    /// A pod spec without a template around it.
-    Spec(&'m mut Map),
-}
-
-impl PodMap<'_> {
-    /// Returns the pod spec.
-    pub(super) fn spec(&mut self) -> &mut Map {
-        match self {
-            PodMap::Template(template) => template.map_at("spec"),
-            PodMap::Spec(spec) => spec,
-        }
-    }
-}
-
-/// Calls `change` for all pods of the objects, with their role.
+/// Calls `change` for all pods of the objects, with their role, the map that has their spec, and its key
+/// there: `spec` of a template, or another one.
 pub(super) fn each_pod(
     objects: &mut [Object],
     workloads: &[Workload<'_>],
-    change: &mut impl FnMut(&'static str, PodMap<'_>),
+    change: &mut impl FnMut(&'static str, &mut Map, &'static str),
 ) {
     for object in objects {
         let Some(role) = role(object, workloads) else { continue };
@@ -338,8 +322,8 @@ pub(super) fn each_pod(
         // The pods of an LLMInferenceService have no template around their spec.
         let mut of_role = |part: &mut Map, role: Role| {
             for key in ["template", "worker"] {
-                if let Some(pod) = part.get_mut(key).and_then(Value::as_map_mut) {
-                    change(role.as_str(), PodMap::Spec(pod));
+                if part.get(key).and_then(Value::as_map).is_some() {
+                    change(role.as_str(), part, key);
                 }
             }
         };

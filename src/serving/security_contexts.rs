@@ -10,7 +10,9 @@ use serde_json::{Value as Json, json};
 /// operators have: `ROLE.podSecurityContext` and `ROLE.securityContext.CONTAINER`. The defaults are what
 /// the chart sets. Pods of one role share their values, such as a leader and its workers.
 pub(super) fn add(objects: &mut [Object], workloads: &[Workload<'_>], values: &mut Values) {
-    each_pod(objects, workloads, &mut |role, mut pod| of_pod(pod.spec(), role, values));
+    each_pod(objects, workloads, &mut |role, holder, key| {
+        of_pod(holder.map_at(key), role, values);
+    });
 }
 
 fn of_pod(pod: &mut Map, role: &str, values: &mut Values) {
