@@ -10,7 +10,7 @@ use crate::config::serving::{
 };
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Map, Object, Value, map, value};
-use serde_json::{Map as JsonMap, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 /// `apiVersion` of LLMInferenceServices.
 const API: &str = "serving.kserve.io/v1alpha2";
@@ -87,7 +87,7 @@ fn router(config: &ServingConfig, values: &mut Values) -> Value {
         value!({"refs": [{"name": &route.gateway, "namespace": ?&route.gateway_namespace}]})
     });
     value!({
-        "route": route.map_or(json!({}), |route| http_route(config, route)),
+        "route": route.map_or(value!({}), |route| http_route(config, route)),
         "scheduler": {"replicas": ?replicas, "template": ?template, "config": ?inline},
         "gateway": ?gateway,
     })
@@ -98,24 +98,19 @@ const RULES: &[&str] = &["route.paths", "route.model-header", "route.request-tim
 
 /// Returns the changes of KServe's route, which keeps its rules unless a key replaces them. The
 /// controller sets the references to the Gateway.
-fn http_route(config: &ServingConfig, route: &RouteConfig) -> Json {
-    let mut spec = json!({});
-    if !route.hosts.is_empty() {
-        spec["hostnames"] = json!(route.hosts);
-    }
-    if RULES.iter().any(|key| config.written(key).is_some()) {
-        let backend = json!({
-            "group": "inference.networking.k8s.io",
-            "kind": "InferencePool",
-            "name": format!("{}-inference-pool", config.name),
-            "port": SERVING_PORT,
-        });
-        spec["rules"] = json!(route::rules(config, route, &backend));
-    }
-    match spec.as_object().is_some_and(JsonMap::is_empty) {
-        true => json!({}),
-        false => json!({"http": {"spec": spec}}),
-    }
+fn http_route(config: &ServingConfig, route: &RouteConfig) -> Value {
+    let backend = json!({
+        "group": "inference.networking.k8s.io",
+        "kind": "InferencePool",
+        "name": format!("{}-inference-pool", config.name),
+        "port": SERVING_PORT,
+    });
+    let has_rules = RULES.iter().any(|key| config.written(key).is_some());
+    let spec = map! {
+        "hostnames": ?(!route.hosts.is_empty()).then(|| Value::texts(&route.hosts)),
+        "rules": ?has_rules.then(|| route::rules(config, route, &backend)),
+    };
+    if spec.is_empty() { value!({}) } else { value!({"http": {"spec": spec}}) }
 }
 
 /// Returns the autoscaling of the decode pods: KServe's controller scales by its own metrics.
@@ -142,26 +137,20 @@ fn part(workload: &Workload<'_>, values: &mut Values) -> Map {
     // With prefill the pods' connector combines both.
     let offloaded = config.engine.kv_offload.filter(|_| !workload.disaggregated);
 
-    let mut parallelism = json!({"tensor": shape.tp});
-    if shape.pp > 1 {
-        parallelism["pipeline"] = json!(shape.pp);
-    }
-
-    if shape.dp > 1 {
-        parallelism["data"] = json!(shape.dp);
-        // KServe's webhook demands both or none of `data` and `dataLocal`.
-        parallelism["dataLocal"] = json!(workload.local_ranks);
-    }
-
-    if shape.expert_parallel {
-        parallelism["expert"] = json!(true);
-    }
+    let has_data = shape.dp > 1;
     map! {
         "scaling": ?autoscaling.map(scaling),
         "replicas": ?replicas,
         "labels": ?config.pod.0.get("labels"),
         "kvCacheOffloading": ?offloaded.map(|size| json!({"cpu": format!("{size}Gi")})),
-        "parallelism": parallelism,
+        "parallelism": {
+            "tensor": shape.tp,
+            "pipeline": ?(shape.pp > 1).then_some(shape.pp),
+            // KServe's webhook demands both or none of `data` and `dataLocal`.
+            "data": ?has_data.then_some(shape.dp),
+            "dataLocal": ?has_data.then_some(workload.local_ranks),
+            "expert": ?shape.expert_parallel.then_some(true),
+        },
         "template": pod(workload, values),
         // With a worker KServe creates a LeaderWorkerSet instead of a Deployment.
         "worker": ?(shape.topology != Topology::Single).then(|| pod(workload, values)),

@@ -4,7 +4,7 @@ use super::build::{part_of, with_spec};
 use super::topology::{Role, Workload};
 use super::{model_server, picker, route};
 use crate::config::serving::{Autoscaling, Monitoring, NetworkPolicy, ServingConfig, Topology};
-use crate::ir::{Expr, Object, Part, Value, value};
+use crate::ir::{Expr, Object, Part, value};
 use serde_json::{Value as Json, json};
 
 /// Returns the optional objects: monitors, network policies, disruption budgets, autoscalers.
@@ -98,12 +98,10 @@ fn policies(
     policy: &NetworkPolicy,
     workloads: &[Workload<'_>],
 ) -> Vec<Object> {
-    let ports = |numbers: &[u16]| -> Value {
-        let ports: Vec<Json> =
-            numbers.iter().map(|port| json!({"protocol": "TCP", "port": port})).collect();
-        (&Json::Array(ports)).into()
+    let ports = |numbers: &[u16]| -> Json {
+        numbers.iter().map(|port| json!({"protocol": "TCP", "port": port})).collect()
     };
-    let rule = |from: Vec<Value>, to: Value| value!({"from": from, "ports": to});
+    let rule = |from: Json, to: Json| json!({"from": from, "ports": to});
     let mut serving: Vec<u16> = Vec::new();
     for workload in workloads {
         serving.extend(workload.ports());
@@ -119,7 +117,7 @@ fn policies(
     let same = json!({"podSelector": {"matchLabels": {"app.kubernetes.io/part-of": config.name}}});
     let mut engine = vec![
         // Pods of a group use dynamic ports, and the picker scrapes metrics.
-        value!({"from": [same]}),
+        json!({"from": [same]}),
         rule(route::peers(&policy.gateways), ports(&serving)),
     ];
     let mut picking = vec![rule(route::peers(&policy.gateways), ports(&[picker::PICKER_PORT]))];
@@ -128,8 +126,8 @@ fn policies(
         picking.push(rule(route::peers(&policy.monitoring), ports(&[picker::METRICS_PORT])));
     }
     let api = "networking.k8s.io/v1";
-    let spec = |selector: Json, ingress: Vec<Value>| {
-        value!({
+    let spec = |selector: Json, ingress: Vec<Json>| {
+        json!({
             "podSelector": {"matchLabels": selector},
             // Egress stays open: engines download models, and pickers call the API server.
             "policyTypes": ["Ingress"],

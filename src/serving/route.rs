@@ -25,25 +25,22 @@ pub(super) fn objects(config: &ServingConfig, route: &RouteConfig) -> Vec<Object
 }
 
 fn http_route(config: &ServingConfig, route: &RouteConfig) -> Object {
-    let mut parent = json!({
-        "group": "gateway.networking.k8s.io",
-        "kind": "Gateway",
-        "name": route.gateway,
+    let spec = value!({
+        "parentRefs": [{
+            "group": "gateway.networking.k8s.io",
+            "kind": "Gateway",
+            "name": &route.gateway,
+            "namespace": ?&route.gateway_namespace,
+        }],
+        "hostnames": ?(!route.hosts.is_empty()).then(|| Value::texts(&route.hosts)),
+        "rules": rules(config, route, &pool::backend(config)),
     });
-    if let Some(namespace) = &route.gateway_namespace {
-        parent["namespace"] = json!(namespace);
-    }
-    let mut spec = json!({"parentRefs": [parent]});
-    if !route.hosts.is_empty() {
-        spec["hostnames"] = json!(route.hosts);
-    }
-    spec["rules"] = json!(rules(config, route, &pool::backend(config)));
     let kind = ("gateway.networking.k8s.io/v1", "HTTPRoute");
-    with_spec(kind, &config.name, &part_of(config), &spec)
+    with_spec(kind, &config.name, &part_of(config), spec)
 }
 
 /// Returns the rules from paths to a backend.
-pub(super) fn rules(config: &ServingConfig, route: &RouteConfig, backend: &Json) -> Vec<Json> {
+pub(super) fn rules(config: &ServingConfig, route: &RouteConfig, backend: &Json) -> Json {
     let condition = |path: &String| {
         let mut condition = json!({"path": {"type": "PathPrefix", "value": path}});
         if let Some(header) = &route.model_header {
@@ -72,7 +69,7 @@ pub(super) fn rules(config: &ServingConfig, route: &RouteConfig, backend: &Json)
         rule["filters"] = json!([{"type": "URLRewrite", "urlRewrite": rewrite}]);
         rules.push(rule);
     }
-    rules
+    Json::Array(rules)
 }
 
 /// Returns true if the engine serves paths with this prefix; the route strips other prefixes.
@@ -167,17 +164,15 @@ fn auth_policy(config: &ServingConfig) -> Object {
 }
 
 /// Returns peers in these namespaces; without any, all pods of the release namespace.
-pub(super) fn peers(namespaces: &[String]) -> Vec<Value> {
+pub(super) fn peers(namespaces: &[String]) -> Json {
     if namespaces.is_empty() {
-        return vec![(&json!({"podSelector": {}})).into()];
+        return json!([{"podSelector": {}}]);
     }
-    namespaces
-        .iter()
-        .map(|namespace| {
-            let labels = json!({"kubernetes.io/metadata.name": namespace});
-            value!({"namespaceSelector": {"matchLabels": labels}})
-        })
-        .collect()
+    let peer = |namespace: &String| {
+        let labels = json!({"kubernetes.io/metadata.name": namespace});
+        json!({"namespaceSelector": {"matchLabels": labels}})
+    };
+    namespaces.iter().map(peer).collect()
 }
 
 #[cfg(test)]
