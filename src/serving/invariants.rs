@@ -9,6 +9,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use std::collections::BTreeSet;
 
 /// A rule for a set of manifests.
+#[derive(Debug)]
 pub struct Invariant {
     /// Code of its findings.
     pub code: Code,
@@ -22,12 +23,6 @@ pub struct Invariant {
     pub reason: &'static str,
     /// Reports violations.
     pub(super) check: fn(&View<'_>, &mut Found),
-}
-
-impl std::fmt::Debug for Invariant {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_tuple("Invariant").field(&self.code.as_str()).finish()
-    }
 }
 
 /// A violation of an invariant.

@@ -117,13 +117,14 @@ pub(super) struct Limit {
     hint: &'static str,
 }
 
-static ALL: [(EngineKind, &ModelServer); 2] =
-    [(EngineKind::Vllm, &vllm::SERVER), (EngineKind::Sglang, &sglang::SERVER)];
+static ALL: [&ModelServer; 2] = [&vllm::SERVER, &sglang::SERVER];
 
 /// Returns the model server of a configuration.
 pub(super) fn of(config: &ServingConfig) -> &'static ModelServer {
-    let found = ALL.iter().find(|(kind, _)| *kind == config.engine.kind);
-    found.map_or(&vllm::SERVER, |(_, server)| server)
+    match config.engine.kind {
+        EngineKind::Vllm => &vllm::SERVER,
+        EngineKind::Sglang => &sglang::SERVER,
+    }
 }
 
 impl ModelServer {
@@ -158,7 +159,7 @@ pub(super) fn check(
     }
 
     let image = &config.engine.image;
-    let other = ALL.iter().map(|(_, other)| *other).find(|other| {
+    let other = ALL.into_iter().find(|other| {
         other.key != server.key
             && image::is_of(image, other.key)
             && !image::is_of(image, server.key)
@@ -276,15 +277,15 @@ mod tests {
     fn tables_have_the_same_keys_in_the_same_order() {
         let keys: Vec<Vec<&str>> = ALL
             .iter()
-            .map(|(_, server)| server.arguments.iter().map(|(key, _)| *key).collect())
+            .map(|server| server.arguments.iter().map(|(key, _)| *key).collect())
             .collect();
         assert_eq!(keys[0], keys[1]);
-        assert_eq!(ALL.iter().map(|(_, server)| server.key).collect::<Vec<_>>(), EngineKind::NAMES);
+        assert_eq!(ALL.iter().map(|server| server.key).collect::<Vec<_>>(), EngineKind::NAMES);
     }
 
     #[test]
     fn limits_are_at_keys() {
-        for (_, server) in &ALL {
+        for server in &ALL {
             for limit in server.limits {
                 let first = limit.key.split('.').next().unwrap_or_default();
                 assert!(ServingConfig::table().key(first).is_some(), "{}", limit.key);

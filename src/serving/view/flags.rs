@@ -13,8 +13,6 @@ pub(crate) struct Flags {
     list: Vec<(String, Option<String>)>,
     /// Further values of flags that may have several (`nargs='+'`), with the name of the flag.
     more: Vec<(String, String)>,
-    /// Positional arguments.
-    pub(crate) words: Vec<String>,
     /// The words from which they were parsed.
     pub(crate) raw: Vec<String>,
     /// The names that the program accepts; `None` if it takes no abbreviations.
@@ -46,7 +44,6 @@ impl Flags {
                     // those that do.
                     flags.more.push((name.clone(), word.clone()));
                 }
-                flags.words.push(word.clone());
                 continue;
             };
             let (name, value) = match name.split_once('=') {
