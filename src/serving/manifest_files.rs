@@ -74,12 +74,9 @@ fn read(paths: &[String], diagnostics: &mut Diagnostics) -> Vec<Manifest> {
             if name.contains("templates") || String::from_utf8_lossy(&bytes).contains("{{") {
                 diagnostics.since(start).iter_mut().for_each(add_template_hint);
             }
-            // These objects have no expressions: the release only makes JSON of them.
-            let values = serde_json::Value::Null;
-            let release = Release { namespace: "", values: &values };
             manifests.extend(objects.iter().filter_map(|object| {
                 let place = Place { object: None, ..object.place() };
-                let json = placeholders::restore(release.object(object)?);
+                let json = placeholders::restore(Release::LITERAL.object(object)?);
                 Some(Manifest { json, place })
             }));
         }

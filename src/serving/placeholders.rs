@@ -53,12 +53,17 @@ fn is_placeholder(inner: &str) -> bool {
 
 /// Returns an object with its placeholders as they were written.
 pub fn restore(json: Json) -> Json {
-    let text = |text: &str| text.replace(OPEN, "${").replace(CLOSE, "}");
+    map_texts(json, &|text| text.replace(OPEN, "${").replace(CLOSE, "}"))
+}
+
+/// Changes the texts in a JSON tree, keys too.
+pub(crate) fn map_texts(json: Json, change: &dyn Fn(&str) -> String) -> Json {
+    let inner = |json| map_texts(json, change);
     match json {
-        Json::String(value) => Json::String(text(&value)),
-        Json::Array(items) => items.into_iter().map(restore).collect(),
+        Json::String(text) => Json::String(change(&text)),
+        Json::Array(items) => items.into_iter().map(inner).collect(),
         Json::Object(map) => {
-            map.into_iter().map(|(key, value)| (text(&key), restore(value))).collect()
+            map.into_iter().map(|(key, value)| (change(&key), inner(value))).collect()
         }
         other => other,
     }

@@ -3,11 +3,11 @@
 
 use super::super::invariants::Found;
 use super::super::releases::{VLLM, kinds};
-use super::super::view::View;
 use super::super::view::pods::{
     ACCELERATORS, Engine, Program, Template, Variable, all_containers, is_placeholder, list, text,
     variable,
 };
+use super::super::view::{View, maps};
 use crate::bundle::{self, MissingField, TypeCheck};
 use crate::diag::{Code, Severity, suggest};
 use crate::ir::{Object, Origin, Value, dns_subdomain, path_of, quantity, steps, value_at};
@@ -157,27 +157,17 @@ fn is_completed(view: &View<'_>, owner: usize) -> bool {
     view.templates_of(owner).any(|template| template.completed)
 }
 
-/// Adds the names of volumes that a workload claims for each pod.
-fn claims<'v>(json: &'v Json, names: &mut Vec<&'v str>) {
-    match json {
-        Json::Object(map) => {
-            let templates = list(json, "volumeClaimTemplates");
-            let name = |claim: &'v Json| claim.pointer("/metadata/name")?.as_str();
-            names.extend(templates.iter().filter_map(name));
-            map.values().for_each(|value| claims(value, names));
-        }
-        Json::Array(items) => items.iter().for_each(|item| claims(item, names)),
-        _ => {}
-    }
-}
-
 /// Checks that mounts have volumes.
 pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
     for (owner, path, spec) in pods(view) {
         let manifest = &view.manifests[owner];
         let mut volumes: Vec<&str> =
             list(spec, "volumes").iter().map(|volume| text(volume, "name")).collect();
-        claims(&manifest.json, &mut volumes);
+        // A workload claims these for each pod.
+        let templates =
+            maps(&manifest.json).into_iter().flat_map(|map| map.get("volumeClaimTemplates"));
+        let claims = templates.filter_map(Json::as_array).flatten();
+        volumes.extend(claims.filter_map(|claim| claim.pointer("/metadata/name")?.as_str()));
 
         for (container, path) in all_containers(spec, &path) {
             let name = text(container, "name");

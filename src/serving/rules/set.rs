@@ -6,7 +6,7 @@ use super::super::view::pods::{
     Engine, Part, Template, accelerators, commands, list, text, text_or,
 };
 use super::super::view::shell::{Budget, CONTAINER_LIMIT};
-use super::super::view::{Manifest, View};
+use super::super::view::{Manifest, View, maps};
 use super::by_release::other_releases;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -156,36 +156,21 @@ pub(super) fn is_of_unknown_kind(manifest: &Manifest) -> bool {
     let is_of_kubernetes =
         !group.contains('.') || group.ends_with(".k8s.io") && !group.ends_with(".x-k8s.io");
     let is_known = is_of_kubernetes || KNOWN_GROUPS.contains(&group) || kinds::has_group(group);
-    !is_known && !names_no_image(&manifest.json)
+    let names = |key: &&str| maps(&manifest.json).iter().any(|map| map.contains_key(*key));
+    !is_known && OF_PODS.iter().any(names)
 }
 
-/// Returns true if no field of an object is an image, a model or a command, so that no pods come from
-/// it.
-fn names_no_image(json: &Json) -> bool {
-    const KEYS: [&str; 8] =
-        ["image", "model", "modelId", "modelName", "args", "command", "engine", "engineConfig"];
-    match json {
-        Json::Object(map) => {
-            map.iter().all(|(key, value)| !KEYS.contains(&key.as_str()) && names_no_image(value))
-        }
-        Json::Array(items) => items.iter().all(names_no_image),
-        _ => true,
-    }
-}
+/// Fields for images, models and commands, one of which an object has that pods come from.
+const OF_PODS: [&str; 8] =
+    ["image", "model", "modelId", "modelName", "args", "command", "engine", "engineConfig"];
 
 fn has_engine(json: &Json, budget: &Budget) -> bool {
-    match json {
-        Json::Object(map) => map.iter().any(|(key, value)| {
-            let containers = value.as_array().filter(|_| key == "containers");
-            containers.into_iter().flatten().any(|container| {
-                let commands = || commands(container, Part::Single, 1, budget);
-                accelerators(container).is_some()
-                    || Engine::of(container, commands().as_deref()).is_some()
-            }) || has_engine(value, budget)
-        }),
-        Json::Array(list) => list.iter().any(|item| has_engine(item, budget)),
-        _ => false,
-    }
+    let runs = |container: &Json| {
+        let commands = || commands(container, Part::Single, 1, budget);
+        accelerators(container).is_some() || Engine::of(container, commands().as_deref()).is_some()
+    };
+    let lists = maps(json).into_iter().filter_map(|map| map.get("containers")?.as_array());
+    lists.flatten().any(runs)
 }
 
 /// Returns the items at a key; `usual` if there are none.

@@ -1,7 +1,8 @@
 //! Files that containers read from ConfigMaps.
 
-use super::pods::{list, text};
+use super::pods::{list, text, volume_of};
 use super::{Manifest, View};
+use crate::ir::Release;
 use serde_json::Value as Json;
 
 /// The source of a file in a container.
@@ -40,9 +41,7 @@ impl<'a> View<'a> {
             (false, false) => format!("{sub_path}/{inner}"),
         };
 
-        let volume =
-            list(spec, "volumes").iter().find(|volume| text(volume, "name") == text(mount, "name"));
-        let Some(source) = volume.and_then(|volume| volume.get("configMap")) else {
+        let Some(source) = volume_of(spec, mount).and_then(|volume| volume.get("configMap")) else {
             return File::Unknown;
         };
         let items = list(source, "items");
@@ -86,7 +85,7 @@ pub(crate) fn document(
 pub(crate) fn parse(text: &str) -> Result<Json, String> {
     let mut documents = crate::yaml::parse(text)?;
     match documents.pop() {
-        Some(document) if documents.is_empty() => Ok(super::as_json(&document)),
+        Some(document) if documents.is_empty() => Ok(Release::LITERAL.value(&document)),
         _ => Err("it is not one YAML document".to_owned()),
     }
 }

@@ -6,6 +6,7 @@
 use super::Manifest;
 use super::merge::merged;
 use super::pods::{Part, list, text, text_or};
+use crate::placeholders::map_texts;
 use serde_json::{Value as Json, json};
 
 /// Pods that a controller creates from one or several objects.
@@ -268,7 +269,9 @@ impl Derived {
                 model["name"] = container["name"].clone();
                 let mut whole = merged(container.clone(), &model);
                 whole["args"] = Json::Array(args);
-                *container = with_name(whole, service.name());
+                // The template variable of runtimes.
+                let named = |text: &str| text.replace("{{.Name}}", service.name());
+                *container = map_texts(whole, &named);
             }
             pod = merged(runtime, &without(predictor, "model"));
             spec_path = format!("{path}.model");
@@ -307,18 +310,6 @@ fn without(json: &Json, key: &str) -> Json {
         map.remove(key);
     }
     json
-}
-
-/// Replaces the template variable of runtimes by the name of the service.
-fn with_name(json: Json, name: &str) -> Json {
-    match json {
-        Json::String(text) => json!(text.replace("{{.Name}}", name)),
-        Json::Array(items) => items.into_iter().map(|item| with_name(item, name)).collect(),
-        Json::Object(map) => {
-            map.into_iter().map(|(key, value)| (key, with_name(value, name))).collect()
-        }
-        other => other,
-    }
 }
 
 /// Returns KServe's own runtime for a model without a runtime in the manifests.

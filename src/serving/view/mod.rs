@@ -157,6 +157,15 @@ impl Picker<'_> {
     }
 }
 
+/// Returns the maps in a JSON tree, those around others first.
+pub(super) fn maps(json: &Json) -> Vec<&serde_json::Map<String, Json>> {
+    match json {
+        Json::Object(map) => std::iter::once(map).chain(map.values().flat_map(maps)).collect(),
+        Json::Array(items) => items.iter().flat_map(maps).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Returns true if labels have all those of a selector.
 pub(super) fn has_labels(labels: Option<&Json>, wanted: &serde_json::Map<String, Json>) -> bool {
     let has = |(key, value): (&String, &Json)| labels.and_then(|all| all.get(key)) == Some(value);
@@ -542,9 +551,4 @@ impl<'a> View<'a> {
         };
         Some(content)
     }
-}
-
-/// Returns a value without expressions as JSON.
-pub(super) fn as_json(value: &crate::ir::Value) -> Json {
-    crate::ir::Release { namespace: "", values: &Json::Null }.value(value)
 }
