@@ -155,17 +155,16 @@ fn complete(
     // Charts read both roles as shapes, so that they need not know which one is in `engine`.
     model.decode.args.clone_from(&model.engine.args);
     model.decode.resources.clone_from(&model.engine.resources);
-    // By their spans: a default cannot be told from the same value in the file.
-    let written = |key: &str| model.spans.contains_key(key);
-    let has = ["topology", "args", "resources"].map(|key| written(&format!("prefill.{key}")));
-    if let (Some(prefill), [topology, args, resources]) = (&mut model.prefill, has) {
-        if !topology {
+    if let Some(prefill) = &mut model.prefill {
+        // By their spans: a default cannot be told from the same value in the file.
+        let written = |key: &str| model.spans.contains_key(&format!("prefill.{key}"));
+        if !written("topology") {
             prefill.topology = model.decode.topology;
         }
-        if !args {
+        if !written("args") {
             prefill.args.clone_from(&model.decode.args);
         }
-        if !resources {
+        if !written("resources") {
             prefill.resources.clone_from(&model.decode.resources);
         }
     }

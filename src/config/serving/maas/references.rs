@@ -23,15 +23,17 @@ struct Platform {
 pub(crate) fn resolve(reader: &mut Reader<'_>, tables: &mut Tables) {
     let mut platform = Platform::default();
     let mut databases: Vec<String> = Vec::new();
-    for (name, maas) in tables.bundles.iter().filter_map(platform_of) {
+    for bundle in &mut tables.bundles {
+        let name = bundle.name.clone();
+        let Some(maas) = platform_of(bundle) else { continue };
         platform.is_there = true;
-        platform.gateways.extend(maas.gateway.clone().map(|gateway| (name.to_owned(), gateway)));
-        platform.tenants.extend(maas.tenant.clone().map(|tenant| (name.to_owned(), tenant)));
+        platform.gateways.extend(maas.gateway.clone().map(|gateway| (name.clone(), gateway)));
+        platform.tenants.extend(maas.tenant.clone().map(|tenant| (name, tenant)));
         databases.extend(maas.database.iter().map(|database| database.namespace.clone()));
     }
     duplicates(reader, &platform);
     for bundle in &mut tables.bundles {
-        let Some(maas) = platform_mut(bundle) else { continue };
+        let Some(maas) = platform_of(bundle) else { continue };
         if let Some(gateway) = &mut maas.gateway {
             // The namespace of the database is that of MaaS' API server, which the Gateway must
             // allow, too.
@@ -68,14 +70,7 @@ pub(crate) fn resolve(reader: &mut Reader<'_>, tables: &mut Tables) {
     }
 }
 
-fn platform_of(bundle: &BundleConfig) -> Option<(&str, &MaasPlatform)> {
-    match &bundle.source {
-        Source::Manifests(manifests) => Some((bundle.name.as_str(), manifests.maas.as_ref()?)),
-        _ => None,
-    }
-}
-
-fn platform_mut(bundle: &mut BundleConfig) -> Option<&mut MaasPlatform> {
+fn platform_of(bundle: &mut BundleConfig) -> Option<&mut MaasPlatform> {
     match &mut bundle.source {
         Source::Manifests(manifests) => manifests.maas.as_mut(),
         _ => None,
