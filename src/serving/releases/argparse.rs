@@ -7,7 +7,7 @@
 use super::json_flag::JsonFlag;
 use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
-use super::{Flag, ProgramTable, instead, json_flag};
+use super::{Flag, ProgramTable, json_flag};
 use crate::diag::suggest;
 use crate::view::pods::is_placeholder;
 use serde_json::Value as Json;
@@ -294,7 +294,7 @@ impl<'t> Line<'t> {
         // A name that is an alias in other releases is judged as the flag.
         let by_alias = || self.table.owners(name).first().copied();
         let known = self.table.flags.find(bare).map(|_| bare).or_else(by_alias);
-        let instead = known.and_then(|known| self.instead(known));
+        let instead = known.and_then(|known| self.table.instead(known, self.judge.index()));
 
         let before = self.judge.verdicts.len();
         match known {
@@ -320,21 +320,12 @@ impl<'t> Line<'t> {
         }
     }
 
-    /// Returns what to write for a flag that the release does not have or will lose.
-    fn instead(&self, flag: &str) -> Option<String> {
-        let index = self.judge.index();
-        let of_table = self.table.flags.find(flag).and_then(|spans| {
-            spans.all().rev().map(|spec| spec.instead.as_str()).find(|text| !text.is_empty())
-        });
-        instead(self.table.key, flag, of_table, |flag| self.table.flags.has(flag, index))
-    }
-
     fn deprecated(&mut self, flag: &str, name: &str) {
         let spec = self.table.flags.find(flag).and_then(|spans| self.judge.current(spans));
-        if !spec.is_some_and(|spec| spec.deprecated) {
-            return;
+        if spec.is_some_and(|spec| spec.deprecated) {
+            let instead = self.table.instead(flag, self.judge.index());
+            self.judge.deprecated("", &format!("flag `{name}`"), "", instead);
         }
-        self.judge.deprecated("", &format!("flag `{name}`"), "", self.instead(flag));
     }
 
     /// Judges a flag that takes no value.

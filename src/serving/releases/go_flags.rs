@@ -5,31 +5,21 @@
 
 use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
-use super::{Flag, ProgramTable, instead};
+use super::{Flag, ProgramTable};
 use crate::diag::suggest;
 use crate::view::pods::is_placeholder;
 
 /// Judges the arguments of a Go program at a release. Words before the first flag are its command.
 pub(crate) fn judge(program: &ProgramTable, release: Release, words: &[String]) -> Vec<Verdict> {
     let judge = program.judge(release);
-    let start = words.iter().position(|word| word.starts_with('-')).unwrap_or(words.len());
     let mut line = Line { program, judge };
-
-    let mut at = start;
-    while let Some(word) = words.get(at) {
-        at += 1;
-        if word == "--" {
-            break;
-        }
-        let next = words.get(at).map(String::as_str);
-        if is_placeholder(word.split('=').next().unwrap_or(word)) {
-            continue;
-        }
-        if !word.starts_with('-') || word == "-" {
-            continue;
-        }
-        if line.flag(word, next) {
-            at += 1;
+    let mut words = words.iter().skip_while(|word| !word.starts_with('-')).peekable();
+    while let Some(word) = words.next().filter(|word| *word != "--") {
+        let is_open = is_placeholder(word.split('=').next().unwrap_or(word));
+        let is_flag = word.starts_with('-') && word != "-";
+        let next = words.peek().map(|next| next.as_str());
+        if !is_open && is_flag && line.flag(word, next) {
+            words.next();
         }
     }
     line.judge.verdicts()
@@ -65,10 +55,11 @@ impl<'t> Line<'t> {
 
         if index.is_some() && spec.rejected {
             let message = format!("{} does not start with `{written}`", self.judge.title());
-            let hint = self.instead(name).unwrap_or_else(|| "remove it".to_owned());
+            let hint = self.program.instead(name, index).unwrap_or_else(|| "remove it".to_owned());
             self.judge.push(Kind::Refused, "", message, hint);
         } else if self.is_deprecated(name) {
-            self.judge.deprecated("", &format!("flag `{written}`"), "", self.instead(name));
+            let instead = self.program.instead(name, index);
+            self.judge.deprecated("", &format!("flag `{written}`"), "", instead);
         }
 
         if specs.iter().all(|spec| spec.kind == "bool") {
@@ -121,18 +112,12 @@ impl<'t> Line<'t> {
         let before = self.judge.verdicts.len();
         let flags = &self.program.flags;
         let found = self.judge.exists(flags, name, written, "flag", "", Kind::Refused);
-        if let Some(instead) = self.instead(name) {
+        if let Some(instead) = self.program.instead(name, self.judge.index()) {
             for verdict in &mut self.judge.verdicts[before..] {
                 verdict.hint.clone_from(&instead);
             }
         }
         found
-    }
-
-    /// Returns what to write for a flag that the release does not have or will lose.
-    fn instead(&self, name: &str) -> Option<String> {
-        let index = self.judge.index();
-        instead(self.program.key, name, None, |flag| self.program.flags.has(flag, index))
     }
 
     fn boolean(&mut self, written: &str, value: Option<&str>, next: Option<&str>) {

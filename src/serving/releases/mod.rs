@@ -137,6 +137,33 @@ impl ProgramTable {
         self.releases.index(self.release(image))
     }
 
+    /// Returns what to write for a flag that a release does not have or will lose, if the release has that.
+    pub(super) fn instead(&self, flag: &str, index: Option<usize>) -> Option<String> {
+        let has = |flag: &str| self.flags.has(flag, index);
+        let name = |text: &str| {
+            let name = text.strip_prefix("--")?;
+            let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+            Some(name[..end.unwrap_or(name.len())].to_owned())
+        };
+        // Its own description in the table is that of the program.
+        let of_table = self.flags.find(flag).and_then(|spans| {
+            spans.all().rev().map(|spec| spec.instead.as_str()).find(|text| !text.is_empty())
+        });
+        if let Some(text) = replacement(self.key, flag).or(of_table) {
+            let hint = match text.strip_prefix("--") {
+                Some(words) if words.contains(' ') => format!("see {text}"),
+                Some(_) => format!("write `{text}`"),
+                None => text.to_owned(),
+            };
+            return name(text).is_none_or(|name| has(&name)).then_some(hint);
+        }
+
+        // The release may be older than the flag: then the setting that it replaced is the right one.
+        let mut all = REPLACEMENTS.get(self.key).into_iter().flatten();
+        let (old, _) = all.find(|(old, new)| name(new).as_deref() == Some(flag) && has(old))?;
+        Some(format!("write `--{old}`"))
+    }
+
     /// Returns a judge of its settings at a release.
     pub(super) fn judge(&self, release: Release) -> Judge<'_> {
         Judge::new(self.name, &self.releases, release)
@@ -294,34 +321,6 @@ static REPLACEMENTS: LazyLock<BTreeMap<String, BTreeMap<String, String>>> = Lazy
 /// Returns what replaces a setting of a program, such as `--kv-connector` or a sentence.
 pub(super) fn replacement(key: &str, name: &str) -> Option<&'static str> {
     REPLACEMENTS.get(key)?.get(name).map(String::as_str)
-}
-
-/// Returns what to write for a flag that a release does not have or will lose, if `has` says that the
-/// release has that. `of_table` is what the flag's own description says.
-pub(super) fn instead(
-    key: &str,
-    flag: &str,
-    of_table: Option<&str>,
-    has: impl Fn(&str) -> bool,
-) -> Option<String> {
-    let name = |text: &str| {
-        let name = text.strip_prefix("--")?;
-        let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
-        Some(name[..end.unwrap_or(name.len())].to_owned())
-    };
-    if let Some(text) = replacement(key, flag).or(of_table) {
-        let hint = match text.strip_prefix("--") {
-            Some(words) if words.contains(' ') => format!("see {text}"),
-            Some(_) => format!("write `{text}`"),
-            None => text.to_owned(),
-        };
-        return name(text).is_none_or(|name| has(&name)).then_some(hint);
-    }
-
-    // The release may be older than the flag: then the setting that it replaced is the right one.
-    let mut all = REPLACEMENTS.get(key).into_iter().flatten();
-    let (old, _) = all.find(|(old, new)| name(new).as_deref() == Some(flag) && has(old))?;
-    Some(format!("write `--{old}`"))
 }
 
 #[cfg(test)]

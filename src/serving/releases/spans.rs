@@ -143,16 +143,12 @@ impl<T: DeserializeOwned> Named<T> {
     pub(super) fn read(section: Option<&Json>, releases: &Releases) -> Named<T> {
         let mut names = BTreeMap::new();
         for (name, ranges) in section.and_then(Json::as_object).into_iter().flatten() {
-            let spans = match ranges {
-                Json::Array(list) => list
-                    .iter()
-                    .filter_map(|range| span(range.as_str()?, &Json::Null, releases))
-                    .collect(),
-                Json::Object(map) => {
-                    map.iter().filter_map(|(range, spec)| span(range, spec, releases)).collect()
-                }
-                _ => Vec::new(),
-            };
+            let list = ranges.as_array().into_iter().flatten().filter_map(Json::as_str);
+            let map = ranges.as_object().into_iter().flatten();
+            let all = list
+                .map(|range| (range, &Json::Null))
+                .chain(map.map(|(range, spec)| (range.as_str(), spec)));
+            let spans = all.filter_map(|(range, spec)| span(range, spec, releases)).collect();
             names.insert(name.clone(), Spans(spans));
         }
         Named(names)
