@@ -1,6 +1,7 @@
 //! Invariants of LeaderWorkerSets and DisaggregatedSets.
 
 use super::super::invariants::Found;
+use super::super::view::discovery::{Group, groups};
 use super::super::view::pods::{Engine, Part, Template, accelerators, commands, list, text, words};
 use super::super::view::{Manifest, View};
 use super::engine::{devices_of, ranks};
@@ -10,24 +11,16 @@ use crate::diag::suggest;
 use crate::ir::is_label;
 use serde_json::Value as Json;
 
-/// Returns the specs of groups with their manifest index and path.
-fn specs<'a>(view: &View<'a>) -> Vec<(usize, String, &'a Json)> {
-    let sets = view.of_kind("LeaderWorkerSet");
-    let mut specs: Vec<(usize, String, &Json)> = sets
-        .filter_map(|(owner, set)| Some((owner, ".spec".to_owned(), set.json.get("spec")?)))
-        .collect();
-    for (owner, set) in view.of_kind("DisaggregatedSet") {
-        for (index, role) in list(set.spec(), "roles").iter().enumerate() {
-            let path = format!(".spec.roles[{index}].spec");
-            specs.extend(role.get("spec").map(|spec| (owner, path, spec)));
-        }
-    }
-    specs
+/// Returns the groups, with the index of their manifests.
+fn specs<'a>(view: &View<'a>) -> impl Iterator<Item = (usize, Group<'a>)> {
+    let sets =
+        ["LeaderWorkerSet", "DisaggregatedSet"].into_iter().flat_map(|kind| view.of_kind(kind));
+    sets.flat_map(|(owner, set)| groups(set).into_iter().map(move |group| (owner, group)))
 }
 
 /// Checks that the startup policy does not deadlock.
 pub(crate) fn startup(view: &View<'_>, found: &mut Found) {
-    for (owner, path, spec) in specs(view) {
+    for (owner, Group { path, spec, .. }) in specs(view) {
         let size = spec.pointer("/leaderWorkerTemplate/size").and_then(Json::as_u64).unwrap_or(1);
         if text(spec, "startupPolicy") == "LeaderReady" && size > 1 {
             let message =
@@ -51,7 +44,7 @@ pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
             found.push(owner, ".metadata.name", message, hint).field("name");
         }
     }
-    for (owner, path, spec) in specs(view) {
+    for (owner, Group { path, spec, .. }) in specs(view) {
         rollout(owner, &path, spec, found);
         sizes(owner, &path, spec, found);
     }

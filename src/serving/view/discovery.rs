@@ -23,33 +23,11 @@ pub(super) fn templates<'a>(
     manifest: &'a Manifest,
     budget: &Budget,
 ) -> Vec<Template<'a>> {
-    let spec = manifest.json.get("spec").unwrap_or(&Json::Null);
-
     let found = match manifest.kind() {
         kind if NOT_SEARCHED.contains(&kind) => Vec::new(),
-        "LeaderWorkerSet" => {
-            let mut group = group(owner, manifest, ".spec", spec);
-            for template in &mut group {
-                // LeaderWorkerSet's controller adds it, and selectors of Services use it.
-                template.labels.insert("leaderworkerset.sigs.k8s.io/name", manifest.name());
-            }
-            group
+        "LeaderWorkerSet" | "DisaggregatedSet" => {
+            groups(manifest).into_iter().flat_map(|one| group(owner, manifest, &one)).collect()
         }
-        "DisaggregatedSet" => list(spec, "roles")
-            .iter()
-            .enumerate()
-            .flat_map(|(index, role)| {
-                let path = format!(".spec.roles[{index}].spec");
-                let spec = role.get("spec").unwrap_or(&Json::Null);
-                let mut group = group(owner, manifest, &path, spec);
-                // LWS, lws_manager.go: labels of the pod templates of each role.
-                for template in &mut group {
-                    template.labels.insert("disaggregatedset.x-k8s.io/name", manifest.name());
-                    template.labels.insert("disaggregatedset.x-k8s.io/role", text(role, "name"));
-                }
-                group
-            })
-            .collect(),
         "Pod" => {
             let pod = |spec| Template {
                 replicas: Some(1),
@@ -59,7 +37,7 @@ pub(super) fn templates<'a>(
         }
         _ => {
             let mut found = Vec::new();
-            search(owner, manifest, spec, ".spec", &mut Vec::new(), &mut found);
+            search(owner, manifest, manifest.spec(), ".spec", &mut Vec::new(), &mut found);
             found
         }
     };
@@ -129,13 +107,37 @@ fn is_completed(manifest: &Manifest) -> bool {
         || matches!(manifest.kind(), "ServingRuntime" | "ClusterServingRuntime" | "RayClusterFleet")
 }
 
+/// A group of pods.
+pub(crate) struct Group<'a> {
+    /// JSON path of its spec.
+    pub(crate) path: String,
+    /// The spec of a LeaderWorkerSet.
+    pub(crate) spec: &'a Json,
+    /// The labels that controllers add to its pods, by which Services select them.
+    labels: Vec<(&'static str, &'a str)>,
+}
+
+/// Returns the groups of a LeaderWorkerSet, or those of the roles of a DisaggregatedSet.
+pub(crate) fn groups<'a>(manifest: &'a Manifest) -> Vec<Group<'a>> {
+    let (spec, name) = (manifest.spec(), manifest.name());
+    if manifest.kind() == "LeaderWorkerSet" {
+        let labels = vec![("leaderworkerset.sigs.k8s.io/name", name)];
+        return vec![Group { path: ".spec".to_owned(), spec, labels }];
+    }
+    let group = |(index, role): (usize, &'a Json)| {
+        // LWS, lws_manager.go: labels of the pod templates of each role.
+        let labels = vec![
+            ("disaggregatedset.x-k8s.io/name", name),
+            ("disaggregatedset.x-k8s.io/role", text(role, "name")),
+        ];
+        Some(Group { path: format!(".spec.roles[{index}].spec"), spec: role.get("spec")?, labels })
+    };
+    list(spec, "roles").iter().enumerate().filter_map(group).collect()
+}
+
 /// Returns the templates of a group; a leader without a template uses that of the workers.
-fn group<'a>(
-    owner: usize,
-    manifest: &'a Manifest,
-    path: &str,
-    spec: &'a Json,
-) -> Vec<Template<'a>> {
+fn group<'a>(owner: usize, manifest: &'a Manifest, group: &Group<'a>) -> Vec<Template<'a>> {
+    let Group { path, spec, labels } = group;
     let Some(parts) = spec.get("leaderWorkerTemplate") else { return Vec::new() };
     let size = parts.get("size").and_then(Json::as_u64).unwrap_or(1);
     let size = u32::try_from(size).unwrap_or(u32::MAX);
@@ -148,7 +150,9 @@ fn group<'a>(
         .filter_map(|(template, part)| {
             let (template, key) = template?;
             let path = format!("{path}.leaderWorkerTemplate.{key}.spec");
-            let pods = Template::of(owner, manifest, &path, template.get("spec")?, Some(template));
+            let spec = template.get("spec")?;
+            let mut pods = Template::of(owner, manifest, &path, spec, Some(template));
+            pods.labels.extend(labels.iter().copied());
             Some(Template { part, size, replicas, ..pods })
         })
         .collect()

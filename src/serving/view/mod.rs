@@ -1,7 +1,7 @@
 //! Typed view of manifests: pods with engines, pools, pickers.
 
 pub(super) mod config_map;
-mod discovery;
+pub(super) mod discovery;
 pub(super) mod flags;
 mod index;
 pub(super) mod kserve;
