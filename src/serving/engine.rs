@@ -6,7 +6,7 @@ use super::model_server::{self, mounted};
 use super::topology::{SUPERVISOR_PORT, Workload};
 use super::{pod_fields, presets, wide_ep};
 use crate::config::serving::accelerators::RDMA_CAPABILITIES;
-use crate::config::serving::{Model, ServingConfig, Topology, Tracing};
+use crate::config::serving::{Model, Topology, Tracing};
 use crate::ir::{Map, Value, map, value};
 use serde_json::{Value as Json, json};
 
@@ -76,7 +76,7 @@ pub(super) fn labels(workload: &Workload<'_>, serving: bool) -> Json {
 
 fn spec(workload: &Workload<'_>, pod: Pod, values: &mut Values) -> Value {
     let config = workload.config;
-    let has_sidecar = workload.has_sidecar() && pod != Pod::Headless;
+    let has_sidecar = workload.only_decodes() && pod != Pod::Headless;
     let mut spec = map! {
         "serviceAccountName": &config.name,
         "automountServiceAccountToken": false,
@@ -328,9 +328,8 @@ fn command(workload: &Workload<'_>, pod: Pod) -> (Vec<String>, Vec<String>) {
     let args = if joins_ray {
         Vec::new()
     } else {
-        let mut args = server.arguments_of(workload, pod);
-        args.extend(workload.shape.args.iter().cloned());
-        args
+        let of_keys = server.arguments.iter().flat_map(|(_, arguments)| arguments(workload, pod));
+        of_keys.chain(workload.shape.args.iter().cloned()).collect()
     };
 
     let texts = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
@@ -341,11 +340,6 @@ fn command(workload: &Workload<'_>, pod: Pod) -> (Vec<String>, Vec<String>) {
     let script = format!("{leader}{script}");
     // The arguments after the script start with `$0`.
     (texts(&["/bin/bash", "-c", &script, server.key]), args)
-}
-
-/// Returns the block size of the KV cache with preset `precise-prefix`.
-pub(super) fn events_block_size(config: &ServingConfig) -> u32 {
-    presets::block_size(config).unwrap_or(BLOCK_SIZE)
 }
 
 /// Returns the routing sidecar of decode pods: an init container with restartPolicy Always.

@@ -127,13 +127,6 @@ pub(super) fn of(config: &ServingConfig) -> &'static ModelServer {
     }
 }
 
-impl ModelServer {
-    /// Returns the arguments of a pod, without those of the user.
-    pub(super) fn arguments_of(&self, workload: &Workload<'_>, pod: Pod) -> Vec<String> {
-        self.arguments.iter().flat_map(|(_, arguments)| arguments(workload, pod)).collect()
-    }
-}
-
 /// Reports settings that the model server does not support, and an image of another one.
 pub(super) fn check(
     workloads: &[Workload<'_>],

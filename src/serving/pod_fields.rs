@@ -8,6 +8,7 @@ use crate::config::serving::{Adapter, Model, PodFields, ServingConfig};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Map, Object, Value};
 use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
 
 /// Directory for downloaded models on the volume of `cache`.
 pub(super) const MODELS: &str = "/var/cache/models";
@@ -101,16 +102,17 @@ fn of_other_keys(config: &ServingConfig) -> Vec<Addition> {
         add("cache", "volumes", volume);
         add("cache", "volume-mounts", json!([{"name": "models", "mountPath": MODELS}]));
     }
-    for adapter in &config.adapters {
-        let Some(claim) = adapter.claim() else { continue };
-        let mount = json!([{"name": format!("adapters-{claim}"), "mountPath": folder(claim), "readOnly": true}]);
-        let claim = json!({"claimName": claim, "readOnly": true});
-        let name = mount[0]["name"].clone();
+    let mut seen = BTreeSet::new();
+    for claim in config.adapters.iter().filter_map(Adapter::claim) {
         // Several adapters may be on one volume.
-        if is_first_on_volume(&config.adapters, adapter) {
-            add("adapters", "volumes", json!([{"name": name, "persistentVolumeClaim": claim}]));
-            add("adapters", "volume-mounts", mount);
+        if !seen.insert(claim) {
+            continue;
         }
+        let name = format!("adapters-{claim}");
+        let mount = json!([{"name": name, "mountPath": folder(claim), "readOnly": true}]);
+        let claim = json!({"claimName": claim, "readOnly": true});
+        add("adapters", "volumes", json!([{"name": name, "persistentVolumeClaim": claim}]));
+        add("adapters", "volume-mounts", mount);
     }
     if let Some(template) = &config.accelerator.claim_template {
         let claim = json!([{"name": "accelerator", "resourceClaimTemplateName": template}]);
@@ -118,12 +120,6 @@ fn of_other_keys(config: &ServingConfig) -> Vec<Addition> {
         add("accelerator.claim-template", "claims", json!([{"name": "accelerator"}]));
     }
     all
-}
-
-/// Returns true if no adapter before this one is on its volume.
-fn is_first_on_volume(adapters: &[Adapter], adapter: &Adapter) -> bool {
-    let first = adapters.iter().find(|other| other.claim() == adapter.claim());
-    first.is_some_and(|first| std::ptr::eq(first, adapter))
 }
 
 /// Returns the directory of a claim with adapters.

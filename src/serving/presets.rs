@@ -56,7 +56,7 @@ fn precise(config: &ServingConfig) -> Json {
     });
     let index = json!({
         "tokenProcessorConfig": {
-            "blockSize": engine::events_block_size(config),
+            "blockSize": block_size(config).unwrap_or(engine::BLOCK_SIZE),
             "hashSeed": hash_seed(config),
         },
         "kvEventsConfig": events,

@@ -86,8 +86,8 @@ impl<'a> Workload<'a> {
         matches!(topology, Topology::Single | Topology::DpHybrid | Topology::DpExternal)
     }
 
-    /// Returns true if the engine has a routing sidecar.
-    pub(super) fn has_sidecar(&self) -> bool {
+    /// Returns true for decode pods next to prefill pods, whose engines have a routing sidecar.
+    pub(super) fn only_decodes(&self) -> bool {
         self.disaggregated && self.role == Role::Decode
     }
 
@@ -113,7 +113,7 @@ impl<'a> Workload<'a> {
 
     /// Returns the engine's first port.
     pub(super) fn engine_port(&self) -> u16 {
-        if self.has_sidecar() { BEHIND_SIDECAR_PORT } else { SERVING_PORT }
+        if self.only_decodes() { BEHIND_SIDECAR_PORT } else { SERVING_PORT }
     }
 
     /// Returns the devices that the ranks of a pod use.

@@ -3,7 +3,7 @@
 //! Source: the manifests of llm-d's guide wide-ep-lws for DeepSeek-R1 (llm-d 0.8), except for what is the
 //! chart's (ports, ranks, caches), and paths in its image.
 
-use super::topology::{Role, Workload};
+use super::topology::Workload;
 use super::view::flags::Flags;
 use crate::config::serving::{EnginePreset, ServingConfig};
 
@@ -49,10 +49,6 @@ pub(super) fn has_network(workload: &Workload<'_>) -> bool {
         && matches!(accelerator.resource, None | Some("nvidia.com/gpu"))
 }
 
-fn only_decodes(workload: &Workload<'_>) -> bool {
-    workload.disaggregated && workload.role == Role::Decode
-}
-
 /// Returns the arguments of a pod, without those that the user sets.
 pub(super) fn arguments(workload: &Workload<'_>) -> Vec<String> {
     if !is_used(workload.config) {
@@ -60,7 +56,7 @@ pub(super) fn arguments(workload: &Workload<'_>) -> Vec<String> {
     }
     // A flag twice would work, since the last one counts, but the chart would contradict itself.
     let own = Flags::parse(&workload.shape.args);
-    let of_role = if only_decodes(workload) { OF_DECODE } else { OF_PROMPTS };
+    let of_role = if workload.only_decodes() { OF_DECODE } else { OF_PROMPTS };
     let all = ARGUMENTS.iter().chain(of_role).filter(|(name, _)| !own.has(name));
     let written = all.map(|(name, value)| match *value {
         "" => format!("--{name}"),
@@ -72,7 +68,7 @@ pub(super) fn arguments(workload: &Workload<'_>) -> Vec<String> {
 /// Returns the environment variables of a pod.
 pub(super) fn variables(workload: &Workload<'_>) -> Vec<(&'static str, &'static str)> {
     let mut all = if is_used(workload.config) { VARIABLES.to_vec() } else { Vec::new() };
-    if !all.is_empty() && only_decodes(workload) {
+    if !all.is_empty() && workload.only_decodes() {
         all.push(BUFFERS);
     }
     all

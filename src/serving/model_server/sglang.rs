@@ -191,9 +191,8 @@ fn gigabytes_per_rank(workload: &Workload<'_>) -> u64 {
 }
 
 fn offloading(workload: &Workload<'_>, _: Pod) -> Vec<String> {
-    let has_cache = !workload.disaggregated || workload.role == Role::Prefill;
     // Decode pods keep no caches of earlier requests that could be offloaded.
-    if workload.config.engine.kv_offload.is_none() || !has_cache {
+    if workload.config.engine.kv_offload.is_none() || workload.only_decodes() {
         return Vec::new();
     }
     [flag_if(true, "enable-hierarchical-cache"), flag("hicache-size", gigabytes_per_rank(workload))]
