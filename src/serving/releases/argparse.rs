@@ -115,37 +115,22 @@ impl ProgramTable {
     }
 }
 
-/// The flags that a name may stand for.
-enum FlagMatch<'t> {
-    /// It is the name of a flag.
-    Exact(&'t Accepted),
-    /// The long names that start with it.
-    Longer(Vec<(&'t String, &'t Accepted)>),
-}
-
-/// Finds the flags of a name, with dashes, as argparse does: by the name, else by long names that
-/// start with it.
-fn find<'t>(accepted: &'t BTreeMap<String, Accepted>, name: &str) -> FlagMatch<'t> {
-    if let Some(accepted) = accepted.get(name) {
-        return FlagMatch::Exact(accepted);
-    }
+/// Returns the long names that start with a name, with dashes: to argparse, it abbreviates them.
+fn longer<'t>(
+    accepted: &'t BTreeMap<String, Accepted>,
+    name: &str,
+) -> Vec<(&'t String, &'t Accepted)> {
     // Names are sorted, so those with the prefix follow it.
     let is_long = name.starts_with("--") && name.len() > 2;
     let after = accepted.range(name.to_owned()..).take_while(|(long, _)| long.starts_with(name));
-    FlagMatch::Longer(after.filter(|_| is_long).collect())
+    after.filter(|_| is_long).collect()
 }
 
 /// The names of flags that one release of an engine accepts.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Names {
     table: &'static ProgramTable,
     index: Option<usize>,
-}
-
-impl std::fmt::Debug for Names {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_tuple("Names").field(&self.table.key).field(&self.index).finish()
-    }
 }
 
 impl Names {
@@ -158,11 +143,9 @@ impl Names {
     /// Returns the long name that a long name stands for, both without leading dashes: itself, or the
     /// only flag that it abbreviates.
     pub(crate) fn long_name(self, name: &str) -> Option<String> {
-        let FlagMatch::Longer(longer) = find(self.table.accepted(self.index), &format!("--{name}"))
-        else {
-            return None;
-        };
-        let (long, first) = longer.first()?;
+        let (accepted, name) = (self.table.accepted(self.index), format!("--{name}"));
+        let longer = longer(accepted, &name);
+        let (long, first) = longer.first().filter(|_| !accepted.contains_key(&name))?;
         let is_one = longer
             .iter()
             .all(|(_, one)| one.flag == first.flag && one.is_negated == first.is_negated);
@@ -238,14 +221,12 @@ impl<'t> Line<'t> {
 
     /// Returns the flag of a name, or of the only flag that it abbreviates; judges unknown names.
     fn resolved(&mut self, name: &str, written: &str) -> Option<(&'t Accepted, String)> {
-        let longer = match find(self.accepted, name) {
-            FlagMatch::Exact(accepted) => {
-                self.note_release(&accepted.flag, written, name);
-                return Some((accepted, name.to_owned()));
-            }
-            FlagMatch::Longer(longer) => longer,
-        };
+        if let Some(accepted) = self.accepted.get(name) {
+            self.note_release(&accepted.flag, written, name);
+            return Some((accepted, name.to_owned()));
+        }
 
+        let longer = longer(self.accepted, name);
         match longer[..] {
             [] => self.unknown(name, written),
             [(long, accepted)] => {

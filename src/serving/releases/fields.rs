@@ -1,4 +1,4 @@
-//! Values with named fields: configurations and parameters of pickers.
+//! Values with named fields: configurations and parameters of pickers, and JSON values of flags.
 
 use super::go_flags::nanoseconds;
 use super::verdict::{Judge, Kind};
@@ -12,10 +12,13 @@ use std::collections::BTreeMap;
 /// A field.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Field {
-    /// `str`, `int`, `float`, `bool`, `duration`, `quantity`, `object`, `any`; `[TYPE]` for a list,
-    /// `map[TYPE]` for a map.
+    /// Of pickers `str`, `int`, `float`, `bool`, `duration`, `quantity`, `object`, `any`; `[TYPE]` for a
+    /// list, `map[TYPE]` for a map. Of flags types of Python, separated by `|`.
     #[serde(rename = "type")]
     pub(crate) kind: String,
+    /// Values of the types `choice` and `fold`; names of the type `member`, of enumerations.
+    #[serde(default)]
+    pub(crate) choices: Vec<Json>,
     /// True if not all fields of the object are known.
     #[serde(default)]
     pub(crate) open: bool,

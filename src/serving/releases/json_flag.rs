@@ -1,7 +1,8 @@
 //! JSON values of vLLM's flags: fields, values of fields, and connectors.
 
+use super::fields::Field;
 use super::verdict::{Judge, Kind};
-use super::{Flag, JsonField, ProgramTable, argparse};
+use super::{Flag, ProgramTable, argparse};
 use crate::diag::suggest;
 use crate::view::pods::is_placeholder;
 use serde_json::{Map, Value as Json};
@@ -167,7 +168,7 @@ impl JsonFlag<'_, '_> {
 
 /// Returns true if the value is none of those of a field. Members of enumerations are read by their names
 /// in any case, or by their values; `auto` is for the engine to choose.
-fn is_no_choice(spec: &JsonField, value: &Json) -> bool {
+fn is_no_choice(spec: &Field, value: &Json) -> bool {
     let is_none = |text: &str| !spec.choices.iter().any(|choice| choice == text);
     match (spec.kind.trim_end_matches("|null"), value.as_str()) {
         ("choice", _) => !spec.choices.contains(value),

@@ -67,17 +67,6 @@ pub(super) struct Flag {
     pub(super) class: String,
 }
 
-/// A field of a JSON value of a flag.
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct JsonField {
-    /// Types, separated by `|`.
-    #[serde(rename = "type")]
-    pub(super) kind: String,
-    /// Values of the types `choice` and `fold`; names of the type `member`, of enumerations.
-    #[serde(default)]
-    pub(super) choices: Vec<Json>,
-}
-
 /// A plugin of an endpoint picker.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -113,7 +102,7 @@ pub(super) struct ProgramTable {
     /// Accepted names of flags by release, and last those of all releases.
     accepted: Vec<OnceLock<BTreeMap<String, argparse::Accepted>>>,
     /// Fields of JSON values of flags, by `CLASS.FIELD`.
-    pub(super) fields: Named<JsonField>,
+    pub(super) fields: Named<Field>,
     pub(super) env: Named<()>,
     /// Registered names that are values of flags and variables, by their names, and connectors; in lower case, after
     /// `fold `, if a variable is read in any case.

@@ -131,12 +131,6 @@ impl<T> Spans<T> {
 #[derive(Clone, Debug)]
 pub(crate) struct Named<T>(BTreeMap<String, Spans<T>>);
 
-impl<T> Default for Named<T> {
-    fn default() -> Self {
-        Named(BTreeMap::new())
-    }
-}
-
 impl<T: DeserializeOwned> Named<T> {
     /// Reads a section of a table: names with a list of ranges (`FIRST..LAST`, either may be empty),
     /// or with a map from ranges to facts. Malformed entries are left out; a test reads every table.

@@ -139,7 +139,8 @@ impl<'t> Judge<'t> {
         kind: Kind,
     ) -> Vec<&'n T> {
         let Some(spans) = names.find(name) else {
-            self.nowhere(names, name, shown, noun, path, kind);
+            let (message, hint) = self.nowhere(names, name, shown, noun);
+            self.push(kind, path, message, hint);
             return Vec::new();
         };
 
@@ -172,16 +173,14 @@ impl<'t> Judge<'t> {
         found
     }
 
-    /// Judges a name that no release has.
+    /// Returns the message and the hint about a name that no release has.
     fn nowhere<T>(
-        &mut self,
+        &self,
         names: &Named<T>,
         name: &str,
         shown: &str,
         noun: &str,
-        path: &str,
-        kind: Kind,
-    ) {
+    ) -> (String, String) {
         let newest = self.releases.newest();
         let message = match self.release {
             Release::Listed(_) => format!("{} has no {noun} `{shown}`", self.title()),
@@ -195,7 +194,7 @@ impl<'t> Judge<'t> {
             Some(near) => format!("did you mean `{}{near}`?", "-".repeat(dashes)),
             None => "remove it".to_owned(),
         };
-        self.push(kind, path, message, hint);
+        (message, hint)
     }
 
     /// Records a name that only these releases have, for an unknown release.
