@@ -132,7 +132,18 @@ impl Reporter<'_> {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) -> &mut Finding {
-        let finding = self.found.push(self.owner, &self.path, message, hint);
+        self.below("", message, hint)
+    }
+
+    /// Adds a finding at a path below the place and returns it, for overrides.
+    pub(super) fn below(
+        &mut self,
+        path: &str,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> &mut Finding {
+        let path = format!("{}{path}", self.path);
+        let finding = self.found.push(self.owner, path, message, hint);
         finding.field = self.field;
         finding
     }

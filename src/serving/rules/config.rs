@@ -4,7 +4,7 @@ use super::super::invariants::{Found, Reporter};
 use super::super::plugins;
 use super::super::view::View;
 use super::super::view::pods::{Part, Template, is_placeholder, list, text, text_or};
-use super::keys::{self, Report};
+use super::keys;
 use crate::diag::suggest;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,61 +19,58 @@ fn types(config: &Json) -> BTreeMap<&str, &str> {
 pub(crate) fn valid(view: &View<'_>, found: &mut Found) {
     for picker in view.all_pickers() {
         let Some((owner, path, config)) = &picker.config else { continue };
-        let owner = *owner;
+        let mut found = found.at(*owner, path);
         let config = match config {
             Ok(config) => config,
             Err(why) => {
                 let message = format!("cannot read the configuration of the picker: {why}");
-                found.push(owner, path, message, "fix the file");
+                found.push(message, "fix the file");
                 continue;
             }
         };
-        let mut report = |inner: &str, message: String, hint: String| {
-            found.push(owner, format!("{path}{inner}"), message, hint);
-        };
         if text(config, "kind") != "EndpointPickerConfig" {
-            let hint = "write `kind: EndpointPickerConfig`".to_owned();
-            report(".kind", "not an EndpointPickerConfig".to_owned(), hint);
+            let hint = "write `kind: EndpointPickerConfig`";
+            found.below(".kind", "not an EndpointPickerConfig", hint);
         }
-        plugin_names(config, &mut report);
-        references(config, &mut report);
+        plugin_names(config, &mut found);
+        references(config, &mut found);
     }
 }
 
 /// Checks that plugins have types and unique names.
-fn plugin_names(config: &Json, report: &mut Report<'_>) {
+fn plugin_names(config: &Json, found: &mut Reporter<'_>) {
     let mut names = BTreeSet::new();
     for (index, plugin) in list(config, "plugins").iter().enumerate() {
         let place = format!(".plugins[{index}]");
         let kind = text(plugin, "type");
         if kind.is_empty() {
-            report(&place, "plugin has no `type`".to_owned(), "set `type`".to_owned());
+            found.below(&place, "plugin has no `type`", "set `type`");
             continue;
         }
 
         let name = plugin.get("name").and_then(Json::as_str).unwrap_or(kind);
         if !names.insert(name) {
-            let hint = "give each plugin a unique `name`".to_owned();
-            report(&place, format!("duplicate plugin name `{name}`"), hint);
+            let hint = "give each plugin a unique `name`";
+            found.below(&place, format!("duplicate plugin name `{name}`"), hint);
         }
     }
 }
 
 /// Checks references to plugins, and that a plugin selects one of several profiles.
-fn references(config: &Json, report: &mut Report<'_>) {
+fn references(config: &Json, found: &mut Reporter<'_>) {
     let types = types(config);
     let names: Vec<&str> = types.keys().copied().collect();
-    keys::check(config, &names, report);
+    keys::check(config, &names, found);
     let profiles = list(config, "schedulingProfiles");
     let mut seen = BTreeSet::new();
     for (index, profile) in profiles.iter().enumerate() {
         let name = text(profile, "name");
         let place = format!(".schedulingProfiles[{index}]");
         if name.is_empty() {
-            report(&place, "profile has no `name`".to_owned(), "set `name`".to_owned());
+            found.below(&place, "profile has no `name`", "set `name`");
         } else if !seen.insert(name) {
-            let hint = "give each profile a unique name".to_owned();
-            report(&place, format!("duplicate profile name `{name}`"), hint);
+            let hint = "give each profile a unique name";
+            found.below(&place, format!("duplicate profile name `{name}`"), hint);
         }
         // llm-d-router, SchedulerProfile.AddPlugins.
         let is_picker = |name: &&str| types.get(name).is_some_and(|kind| kind.ends_with("-picker"));
@@ -81,7 +78,7 @@ fn references(config: &Json, report: &mut Report<'_>) {
         let pickers: Vec<&str> = used.filter(is_picker).collect();
         if let [one, other, ..] = pickers[..] {
             let message = format!("profile `{name}` has pickers `{one}` and `{other}`");
-            report(&place, message, "keep one of them".to_owned());
+            found.below(&place, message, "keep one of them");
         }
     }
 
@@ -89,10 +86,10 @@ fn references(config: &Json, report: &mut Report<'_>) {
     let handles = |kind: &&str| *kind != "single-profile-handler" && may_handle(kind);
     if profiles.len() > 1 && !types.values().any(handles) {
         let message = format!("no plugin selects one of the {} profiles", profiles.len());
-        let hint = "add a plugin such as `disagg-profile-handler`".to_owned();
-        report(".schedulingProfiles", message, hint);
+        let hint = "add a plugin such as `disagg-profile-handler`";
+        found.below(".schedulingProfiles", message, hint);
     }
-    unused_profiles(config, report);
+    unused_profiles(config, found);
     for plugin in list(config, "plugins") {
         let name = name_of(plugin);
         let values = |pointer: &str| plugin.pointer(pointer).and_then(Json::as_object);
@@ -109,7 +106,7 @@ fn references(config: &Json, report: &mut Report<'_>) {
                 Some(_) => continue,
             };
             let message = format!("`{name}` references decider `{decider}`, {what}");
-            report(".plugins", message, suggest::hint(decider, &names, "plugins"));
+            found.below(".plugins", message, suggest::hint(decider, &names, "plugins"));
         }
     }
 }
@@ -119,7 +116,7 @@ const ROLES: [&str; 3] = ["encode", "prefill", "decode"];
 
 /// Reports profiles that the only handler of profiles, that of disaggregation, does not run, or runs for
 /// another role than that of their filter.
-fn unused_profiles(config: &Json, report: &mut Report<'_>) {
+fn unused_profiles(config: &Json, found: &mut Reporter<'_>) {
     let is_handler = |plugin: &&Json| may_handle(text(plugin, "type"));
     let handlers: Vec<&Json> = list(config, "plugins").iter().filter(is_handler).collect();
     // With a second handler, maybe a custom one, any profile may be run.
@@ -142,7 +139,7 @@ fn unused_profiles(config: &Json, report: &mut Report<'_>) {
         let Some(role) = own.first() else {
             if !name.is_empty() {
                 let message = format!("profile `{name}` is not one that `{kind}` runs");
-                report(&place, message, suggest::hint(name, &used, "profiles"));
+                found.below(&place, message, suggest::hint(name, &used, "profiles"));
             }
             continue;
         };
@@ -153,7 +150,7 @@ fn unused_profiles(config: &Json, report: &mut Report<'_>) {
             plugins.filter_map(|one| types.get(text(one, "pluginRef"))?.strip_suffix("-filter"));
         for other in roles.filter(|other| !own.contains(other) && ROLES.contains(other)) {
             let message = format!("profile `{name}` is for {role}, but has `{other}-filter`");
-            report(&place, message, format!("use `{role}-filter`"));
+            found.below(&place, message, format!("use `{role}-filter`"));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Invariants of HTTPRoutes and their Gateways.
 
-use super::super::invariants::Found;
+use super::super::invariants::{Found, Reporter};
 use super::super::releases::go_flags::nanoseconds;
 use super::super::view::pods::{is_placeholder, list, text, text_or};
 use super::super::view::{Manifest, View};
@@ -20,8 +20,8 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
         let mut strangers = Vec::new();
         for (index, parent) in parents.iter().enumerate() {
             if matches!(text(parent, "kind"), "" | "Gateway") {
-                let path = format!(".spec.parentRefs[{index}]");
-                strangers.extend(parent_of(view, route, owner, parent, &path, found));
+                let found = found.at(owner, format!(".spec.parentRefs[{index}]"));
+                strangers.extend(parent_of(view, route, parent, found));
             }
         }
         // A route with several parents has an effect with one that matches.
@@ -31,28 +31,28 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
         }
         for (at, rule) in list(route.spec(), "rules").iter().enumerate() {
             let path = format!(".spec.rules[{at}]");
-            self::rule(route, owner, rule, &path, found);
+            self::rule(route, rule, found.at(owner, path.as_str()));
             for (index, backend) in list(rule, "backendRefs").iter().enumerate() {
-                let path = format!("{path}.backendRefs[{index}]");
-                backend_of((view, &grants), route, owner, backend, &path, found);
+                let found = found.at(owner, format!("{path}.backendRefs[{index}]"));
+                backend_of(view, &grants, route, backend, found);
             }
         }
     }
 }
 
 /// Checks the backends, filters, timeouts and paths of a rule against each other.
-fn rule(route: &Manifest, owner: usize, rule: &Json, path: &str, found: &mut Found) {
+fn rule(route: &Manifest, rule: &Json, mut found: Reporter<'_>) {
     let backends = list(rule, "backendRefs");
-    let mut of_backends = found.at(owner, format!("{path}.backendRefs"));
     if !backends.is_empty() && backends.iter().all(|one| number(one, "weight") == Some(0)) {
         let message = format!("all backends of a rule of {route} have weight 0");
-        of_backends.push(message, "give a backend a weight of 1 or more");
+        found.below(".backendRefs", message, "give a backend a weight of 1 or more");
     }
     // CEL: "RequestRedirect filter must not be used together with backendRefs".
     let is_redirect = |one: &Json| text(one, "type") == "RequestRedirect";
     if !backends.is_empty() && list(rule, "filters").iter().any(is_redirect) {
         let message = format!("a rule of {route} redirects requests, but has backends");
-        of_backends.push(message, "remove the backends, or the filter").rejected();
+        let hint = "remove the backends, or the filter";
+        found.below(".backendRefs", message, hint).rejected();
     }
 
     // CEL: "backendRequest timeout cannot be longer than request timeout"; 0 is no timeout.
@@ -60,8 +60,7 @@ fn rule(route: &Manifest, owner: usize, rule: &Json, path: &str, found: &mut Fou
     let timeouts = timeout("request").zip(timeout("backendRequest"));
     if timeouts.is_some_and(|(all, each)| all > 0 && each > all) {
         let message = format!("timeout `backendRequest` of {route} exceeds `request`");
-        let hint = "lower it, or raise `request`";
-        found.push(owner, format!("{path}.timeouts"), message, hint).rejected();
+        found.below(".timeouts", message, "lower it, or raise `request`").rejected();
     }
     // CEL: "when using … path.replacePrefixMatch, exactly one PathPrefix match must be specified"; a rule
     // without matches gets one.
@@ -78,7 +77,7 @@ fn rule(route: &Manifest, owner: usize, rule: &Json, path: &str, found: &mut Fou
         let message = format!(
             "a rule of {route} uses ReplacePrefixMatch without exactly one PathPrefix match"
         );
-        found.push(owner, path, message, "match by one path of type PathPrefix").rejected();
+        found.push(message, "match by one path of type PathPrefix").rejected();
     }
     for (index, one) in matches.iter().enumerate() {
         let asked = one.get("path").unwrap_or(&Json::Null);
@@ -86,8 +85,8 @@ fn rule(route: &Manifest, owner: usize, rule: &Json, path: &str, found: &mut Fou
         let is_pattern = text(asked, "type") == "RegularExpression";
         if !value.starts_with('/') && !is_pattern && !is_placeholder(value) {
             let message = format!("path `{value}` of {route} does not begin with `/`");
-            let path = format!("{path}.matches[{index}].path.value");
-            found.push(owner, path, message, format!("write `/{value}`")).rejected();
+            let path = format!(".matches[{index}].path.value");
+            found.below(&path, message, format!("write `/{value}`")).rejected();
         }
     }
 }
@@ -139,10 +138,8 @@ fn listeners(owner: usize, gateway: &Manifest, found: &mut Found) {
 fn parent_of<'a>(
     view: &View<'a>,
     route: &Manifest,
-    owner: usize,
     parent: &Json,
-    path: &str,
-    found: &mut Found,
+    mut found: Reporter<'_>,
 ) -> Option<&'a Manifest> {
     let (name, namespace) = (text(parent, "name"), text_or(parent, "namespace", route.namespace()));
     let mut gateways = view.of_kind("Gateway").map(|(_, gateway)| gateway.name()).peekable();
@@ -157,7 +154,7 @@ fn parent_of<'a>(
         }
         let message = format!("{route} references Gateway/{name}, which is not in the manifests");
         let hint = suggest::hint(name, &names, "Gateways");
-        let finding = found.push(owner, path, message, hint);
+        let finding = found.push(message, hint);
         // The Gateway may be in the cluster, unless the name is nearly that of another one.
         let is_near = names.contains(&name) || suggest::nearest(name, &names).is_some();
         finding.severity = (!is_near).then_some(Severity::Warning);
@@ -174,15 +171,14 @@ fn parent_of<'a>(
         let names: Vec<&str> = listeners.iter().map(|listener| text(listener, "name")).collect();
         let message =
             format!("{route} references listener `{section}`, which {gateway} does not have");
-        let hint = suggest::hint(section, &names, "listeners");
-        found.push(owner, format!("{path}.sectionName"), message, hint);
+        found.below(".sectionName", message, suggest::hint(section, &names, "listeners"));
         return None;
     }
     let has_port = |port: u64| named.iter().any(|one| number(one, "port") == Some(port));
     let port = number(parent, "port").filter(|port| !named.is_empty() && !has_port(*port));
     if let Some(port) = port {
         let message = format!("{route} references port {port}, which {gateway} does not have");
-        found.push(owner, format!("{path}.port"), message, "use the port of a listener");
+        found.below(".port", message, "use the port of a listener");
         return None;
     }
 
@@ -194,8 +190,7 @@ fn parent_of<'a>(
     };
     if !route.may_share_namespace(gateway) && !named.is_empty() && !named.iter().any(allows) {
         let message = format!("{gateway} does not accept {route}, which is in another namespace");
-        let hint = "set `allowedRoutes: {namespaces: {from: All}}` in the listener";
-        found.push(owner, path, message, hint);
+        found.push(message, "set `allowedRoutes: {namespaces: {from: All}}` in the listener");
     }
 
     // Gateway API, Hostname: `*.a` is for all names below a.
@@ -214,12 +209,11 @@ fn parent_of<'a>(
 }
 
 fn backend_of(
-    (view, grants): (&View<'_>, &BTreeSet<Grant<'_>>),
+    view: &View<'_>,
+    grants: &BTreeSet<Grant<'_>>,
     route: &Manifest,
-    owner: usize,
     backend: &Json,
-    path: &str,
-    found: &mut Found,
+    mut found: Reporter<'_>,
 ) {
     let (group, kind) = (text(backend, "group"), text_or(backend, "kind", "Service"));
     // A backend of an unknown kind only shows in the status of the route (ResolvedRefs).
@@ -227,7 +221,7 @@ fn backend_of(
     if group == "inference.networking.k8s.io" && !is_pool {
         let message =
             format!("{route} references kind `{kind}` of `{group}`, which has no such kind");
-        found.push(owner, format!("{path}.kind"), message, "write `kind: InferencePool`");
+        found.below(".kind", message, "write `kind: InferencePool`");
     }
     let (name, own) = (text(backend, "name"), route.namespace());
     let namespace = text_or(backend, "namespace", own);
@@ -239,7 +233,7 @@ fn backend_of(
             format!("no ReferenceGrant lets {route} use {kind}/{name} of namespace `{namespace}`");
         let hint = "add a ReferenceGrant in that namespace, or move the route there";
         // It may be in other manifests.
-        found.push(owner, path, message, hint).warning();
+        found.push(message, hint).warning();
     }
     if kind != "Service" || !group.is_empty() {
         return;
@@ -254,10 +248,10 @@ fn backend_of(
         if let Some((_, pool)) = view.named("InferencePool", name, route) {
             let message = format!("{route} references Service/{name}, but {pool} exists");
             let hint = "add `group: inference.networking.k8s.io` and `kind: InferencePool`";
-            found.push(owner, path, message, hint);
+            found.push(message, hint);
         } else if let Some(near) = names.find(|other| super::pod::is_typo(name, other)) {
             let message = format!("{route} references Service/{name}, which does not exist");
-            found.push(owner, path, message, format!("write `name: {near}`"));
+            found.push(message, format!("write `name: {near}`"));
         }
         return;
     };
@@ -267,12 +261,12 @@ fn backend_of(
     match number(backend, "port") {
         None if backend.get("port").is_none() => {
             let message = format!("backend Service/{name} of {route} has no port");
-            found.push(owner, path, message, "add `port`, which Services require").rejected();
+            found.push(message, "add `port`, which Services require").rejected();
         }
         Some(port) if !has(port) && !ports.is_empty() => {
             let message =
                 format!("{route} references port {port} of Service/{name}, which it does not have");
-            found.push(owner, format!("{path}.port"), message, "use a port of the Service");
+            found.below(".port", message, "use a port of the Service");
         }
         _ => {}
     }

@@ -1,6 +1,6 @@
 //! Invariants of LeaderWorkerSets and DisaggregatedSets.
 
-use super::super::invariants::Found;
+use super::super::invariants::{Found, Reporter};
 use super::super::view::discovery::{Group, groups};
 use super::super::view::pods::{Engine, Part, Template, accelerators, commands, list, text, words};
 use super::super::view::{Manifest, View};
@@ -45,8 +45,9 @@ pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
         }
     }
     for (owner, Group { path, spec, .. }) in specs(view) {
-        rollout(owner, &path, spec, found);
-        sizes(owner, &path, spec, found);
+        let mut found = found.at(owner, path);
+        rollout(spec, &mut found);
+        sizes(spec, &mut found);
     }
     for (owner, set) in view.of_kind("DisaggregatedSet") {
         roles(owner, set, found);
@@ -116,7 +117,7 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
 }
 
 /// Checks that a rollout can replace pods of a group.
-fn rollout(owner: usize, path: &str, spec: &Json, found: &mut Found) {
+fn rollout(spec: &Json, found: &mut Reporter<'_>) {
     let rollout = spec.pointer("/rolloutStrategy/rollingUpdateConfiguration");
     let is_zero = |key: &str, usual: bool| {
         rollout.and_then(|rollout| rollout.get(key)).map_or(usual, |value| {
@@ -126,13 +127,12 @@ fn rollout(owner: usize, path: &str, spec: &Json, found: &mut Found) {
     // Their defaults are 1 and 0.
     if is_zero("maxUnavailable", false) && is_zero("maxSurge", true) {
         let message = "`maxUnavailable` and `maxSurge` are both 0";
-        let hint = "set `maxUnavailable` or `maxSurge` to 1";
-        found.push(owner, format!("{path}.rolloutStrategy"), message, hint);
+        found.below(".rolloutStrategy", message, "set `maxUnavailable` or `maxSurge` to 1");
     }
 }
 
 /// Checks the numbers of pods in a group and its subgroups.
-fn sizes(owner: usize, path: &str, spec: &Json, found: &mut Found) {
+fn sizes(spec: &Json, found: &mut Reporter<'_>) {
     let group = spec.get("leaderWorkerTemplate").unwrap_or(&Json::Null);
     let size = group.get("size").and_then(Json::as_u64).unwrap_or(1);
     let part = group.pointer("/subGroupPolicy/subGroupSize").and_then(Json::as_u64);
@@ -142,7 +142,7 @@ fn sizes(owner: usize, path: &str, spec: &Json, found: &mut Found) {
     if size == 0 || all.is_none_or(|all| i32::try_from(all).is_err()) {
         let message = format!("invalid number of pods: groups of {size} times `replicas`");
         let hint = "use a `size` of 1 or more, and fewer `replicas`";
-        found.push(owner, format!("{path}.leaderWorkerTemplate.size"), message, hint);
+        found.below(".leaderWorkerTemplate.size", message, hint);
     }
     if let Some(part) = part.filter(|part| *part > 0)
         && !size.is_multiple_of(part)
@@ -151,7 +151,7 @@ fn sizes(owner: usize, path: &str, spec: &Json, found: &mut Found) {
     {
         let message = format!("group size {size} is not divisible by subgroup size {part}");
         let hint = "use a subgroup size that divides the group size";
-        found.push(owner, format!("{path}.leaderWorkerTemplate.subGroupPolicy"), message, hint);
+        found.below(".leaderWorkerTemplate.subGroupPolicy", message, hint);
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Source: the loader of llm-d-router 0.10, which fails to start with a reference to a missing plugin.
 
+use super::super::invariants::Reporter;
 use super::super::plugins;
 use crate::diag::suggest;
 use serde_json::Value as Json;
@@ -33,11 +34,8 @@ const REFERENCES: &[Reference] = &[
     ("flowControl.priorityBands.[]", "orderingPolicyRef", false),
 ];
 
-/// Receives findings: a path in the configuration, a message and a hint.
-pub(super) type Report<'r> = dyn FnMut(&str, String, String) + 'r;
-
 /// Reports references to missing plugins. `own` are the plugin names in the configuration.
-pub(super) fn check(config: &Json, own: &[&str], report: &mut Report<'_>) {
+pub(super) fn check(config: &Json, own: &[&str], found: &mut Reporter<'_>) {
     for (path, key, is_required) in REFERENCES {
         walk(config, path, "", &mut |map, place| {
             let name = map.get(*key).and_then(Json::as_str).unwrap_or_default();
@@ -47,11 +45,11 @@ pub(super) fn check(config: &Json, own: &[&str], report: &mut Report<'_>) {
                 return;
             }
             if name.is_empty() {
-                report(place, format!("missing `{key}`"), "set the name of a plugin".to_owned());
+                found.below(place, format!("missing `{key}`"), "set the name of a plugin");
             } else {
                 let message = format!("plugin `{name}` does not exist");
                 let hint = suggest::hint(name, own, "plugins");
-                report(&format!("{place}.{key}"), message, hint);
+                found.below(&format!("{place}.{key}"), message, hint);
             }
         });
     }
