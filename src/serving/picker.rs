@@ -80,25 +80,20 @@ fn service(name: &str, labels: &Json) -> Object {
 }
 
 fn args(config: &ServingConfig) -> Value {
-    let group = group_of(config.profile.pool);
-    let mut args: Vec<Value> = vec![
-        "--pool-name".into(),
-        Value::text(&config.name),
-        "--pool-namespace".into(),
-        Expr::ReleaseNamespace.into(),
-        "--pool-group".into(),
-        group.into(),
-        "--zap-encoder".into(),
-        "json".into(),
-        "--config-file".into(),
-        Value::text(format!("/config/{}", file_name(config))),
+    let pairs: [(&str, Value); 7] = [
+        ("pool-name", Value::text(&config.name)),
+        ("pool-namespace", Expr::ReleaseNamespace.into()),
+        ("pool-group", group_of(config.profile.pool).into()),
+        ("zap-encoder", "json".into()),
+        ("config-file", Value::text(format!("/config/{}", file_name(config)))),
         // Upstream's chart leaves the port out, so that its `extProcPort` changes Service and pool
         // only.
-        "--grpc-port".into(),
-        Value::text(PICKER_PORT.to_string()),
-        "--grpc-health-port".into(),
-        Value::text(HEALTH_PORT.to_string()),
+        ("grpc-port", Value::text(PICKER_PORT.to_string())),
+        ("grpc-health-port", Value::text(HEALTH_PORT.to_string())),
     ];
+    let pairs = pairs.into_iter();
+    let mut args: Vec<Value> =
+        pairs.flat_map(|(flag, value)| [Value::text(format!("--{flag}")), value]).collect();
     if config.epp.replicas > 1 {
         args.push("--ha-enable-leader-election".into());
     }
