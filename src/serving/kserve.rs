@@ -16,18 +16,14 @@ use serde_json::{Value as Json, json};
 const API: &str = "serving.kserve.io/v1alpha2";
 
 /// Returns the LLMInferenceService.
-pub(super) fn service(
-    config: &ServingConfig,
-    workloads: &[Workload<'_>],
-    values: &mut Values,
-) -> Object {
+pub(super) fn service(config: &ServingConfig, values: &mut Values) -> Object {
     let mut spec = map! {"model": {
         "uri": uri(&config.model),
         "name": &config.served_name,
         "lora": ?(!config.adapters.is_empty()).then(|| adapters(config)),
     }};
-    for workload in workloads {
-        let shape = part(workload, values);
+    for workload in Workload::all(config) {
+        let shape = part(&workload, values);
         match workload.role {
             Role::Decode => spec.extend(shape),
             Role::Prefill => {

@@ -52,7 +52,6 @@ use bundle2chart_yaml as yaml;
 use config::serving::ServingConfig;
 use config::serving::profile::{self, Profile};
 use std::collections::BTreeMap;
-use topology::Workload;
 use view::kserve::Derived;
 use view::pods::Program;
 use view::{View, pods};
@@ -99,8 +98,7 @@ fn compile_and_patch(config: &ServingConfig, diagnostics: &mut Diagnostics) -> O
 /// is invalid.
 pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<Unit> {
     let start = diagnostics.mark();
-    let workloads = Workload::all(config);
-    topology::check(&workloads, config, diagnostics);
+    topology::check(config, diagnostics);
     if config.kserve {
         kserve::check(config, diagnostics);
     }
@@ -110,21 +108,21 @@ pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<
 
     let mut values = Values::default();
     let mut objects = if config.kserve {
-        let mut service = kserve::service(config, &workloads, &mut values);
+        let mut service = kserve::service(config, &mut values);
         config.maas.iter().for_each(|_| maas::annotate(&mut service));
         let governed = config.maas.iter().flat_map(|governed| maas::objects(config, governed));
         std::iter::once(service).chain(governed).collect()
     } else {
-        let mut objects = workload::objects(&workloads, &mut values);
+        let mut objects = workload::objects(config, &mut values);
         objects.extend(picker::objects(config, &mut values));
-        objects.extend(pool::objects(config, &workloads));
+        objects.extend(pool::objects(config));
         objects.extend(config.route.iter().flat_map(|route| route::objects(config, route)));
-        objects.extend(monitoring_and_scaling::objects(config, &workloads));
+        objects.extend(monitoring_and_scaling::objects(config));
         objects
     };
     // From here on every object of every module is there: these keys are for all of them.
-    pod_fields::add(&mut objects, config, &workloads, &mut values, diagnostics);
-    security_contexts::add(&mut objects, &workloads, &mut values);
+    pod_fields::add(&mut objects, config, &mut values, diagnostics);
+    security_contexts::add(&mut objects, config, &mut values);
     for object in &mut objects {
         let own = object.metadata_mut().map_at("labels");
         for (key, value) in &config.labels {

@@ -128,14 +128,10 @@ pub(super) fn of(config: &ServingConfig) -> &'static ModelServer {
 }
 
 /// Reports settings that the model server does not support, and an image of another one.
-pub(super) fn check(
-    workloads: &[Workload<'_>],
-    config: &ServingConfig,
-    diagnostics: &mut Diagnostics,
-) {
+pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
     let server = of(config);
     let start = diagnostics.mark();
-    for workload in workloads {
+    for workload in &Workload::all(config) {
         for limit in server.limits.iter().filter(|limit| (limit.applies)(workload)) {
             let own = format!("prefill.{}", limit.key);
             let is_own = workload.role == Role::Prefill && config.written(&own).is_some();

@@ -8,13 +8,14 @@ use crate::ir::{Expr, Object, Part, value};
 use serde_json::{Value as Json, json};
 
 /// Returns the optional objects: monitors, network policies, disruption budgets, autoscalers.
-pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec<Object> {
+pub(super) fn objects(config: &ServingConfig) -> Vec<Object> {
+    let workloads = Workload::all(config);
     let mut objects = Vec::new();
     if let Some(monitoring) = &config.monitoring {
-        objects.extend(monitors(config, monitoring, workloads));
+        objects.extend(monitors(config, monitoring));
     }
     if let Some(policy) = &config.network_policy {
-        objects.extend(policies(config, policy, workloads));
+        objects.extend(policies(config, policy));
     }
     if let Some(pods) = config.disruption_budget {
         objects.extend(workloads.iter().map(|workload| budget(workload, pods)));
@@ -35,11 +36,7 @@ pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec
     objects
 }
 
-fn monitors(
-    config: &ServingConfig,
-    monitoring: &Monitoring,
-    workloads: &[Workload<'_>],
-) -> Vec<Object> {
+fn monitors(config: &ServingConfig, monitoring: &Monitoring) -> Vec<Object> {
     let mut own = picker::labels(config);
     let mut engine = part_of(config);
     // A Prometheus selects its monitors by labels, which differ between installations.
@@ -67,7 +64,7 @@ fn monitors(
     let mut objects = vec![with_spec((api, "ServiceMonitor"), &name, &own, spec)];
     let (kind, key) = ((api, "PodMonitor"), "podMetricsEndpoints");
     let monitor = |workload| pod_monitor(kind, key, workload, &monitoring.interval, &engine);
-    objects.extend(workloads.iter().map(monitor));
+    objects.extend(Workload::all(config).iter().map(monitor));
     objects
 }
 
@@ -93,17 +90,13 @@ fn pod_monitor(
     with_spec(kind, &workload.name(), labels, &spec)
 }
 
-fn policies(
-    config: &ServingConfig,
-    policy: &NetworkPolicy,
-    workloads: &[Workload<'_>],
-) -> Vec<Object> {
+fn policies(config: &ServingConfig, policy: &NetworkPolicy) -> Vec<Object> {
     let ports = |numbers: &[u16]| -> Json {
         numbers.iter().map(|port| json!({"protocol": "TCP", "port": port})).collect()
     };
     let rule = |from: Json, to: Json| json!({"from": from, "ports": to});
     let mut serving: Vec<u16> = Vec::new();
-    for workload in workloads {
+    for workload in Workload::all(config) {
         serving.extend(workload.ports());
         serving.extend(workload.ports_by_rank().map(|(rank, _)| workload.engine_port() + rank));
         if workload.shape.topology == Topology::DpExternal {

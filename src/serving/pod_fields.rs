@@ -145,14 +145,13 @@ pub(super) fn cache_claim(config: &ServingConfig) -> Option<String> {
 pub(super) fn add(
     objects: &mut [Object],
     config: &ServingConfig,
-    workloads: &[Workload<'_>],
     values: &mut Values,
     diagnostics: &mut Diagnostics,
 ) {
     let mut engine = of_table(&config.pod, "pod.");
     engine.extend(of_other_keys(config));
     let picker = of_table(&config.epp.pod, "epp.pod.");
-    each_pod(objects, workloads, &mut |role, holder, key| {
+    each_pod(objects, config, &mut |role, holder, key| {
         let additions = if role == "epp" { &picker } else { &engine };
         let mut pods = Pods { role, values: &mut *values, config, diagnostics: &mut *diagnostics };
         // Otherwise there is no template with labels.
@@ -305,11 +304,12 @@ impl Pods<'_> {
 /// there: `spec` of a template, or another one.
 pub(super) fn each_pod(
     objects: &mut [Object],
-    workloads: &[Workload<'_>],
+    config: &ServingConfig,
     change: &mut impl FnMut(&'static str, &mut Map, &'static str),
 ) {
+    let workloads = Workload::all(config);
     for object in objects {
-        let Some(role) = role(object, workloads) else { continue };
+        let Some(role) = role(object, &workloads) else { continue };
         if object.kind() != "LLMInferenceService" {
             each_template(&mut object.root, role, change);
             continue;

@@ -9,11 +9,12 @@ use crate::ir::Object;
 use serde_json::{Value as Json, json};
 
 /// Returns the pool, its objectives and rewrites.
-pub(super) fn objects(config: &ServingConfig, workloads: &[Workload<'_>]) -> Vec<Object> {
+pub(super) fn objects(config: &ServingConfig) -> Vec<Object> {
     let labels = picker::labels(config);
     // A pool has one list of ports for all its pods, whatever their role.
-    let ports = workloads.iter().map(Workload::ports).max_by_key(Vec::len).unwrap_or_default();
-    let ports: Vec<Json> = ports.into_iter().map(|port| json!({"number": port})).collect();
+    let ports = Workload::all(config).iter().map(Workload::ports).max_by_key(Vec::len);
+    let ports: Vec<Json> =
+        ports.into_iter().flatten().map(|port| json!({"number": port})).collect();
     let spec = json!({
         "targetPorts": ports,
         "appProtocol": "http",

@@ -2,15 +2,15 @@
 
 use super::build::Values;
 use super::pod_fields::each_pod;
-use super::topology::Workload;
+use crate::config::serving::ServingConfig;
 use crate::ir::{Map, Object, Release, Value};
 use serde_json::{Value as Json, json};
 
 /// Makes the security contexts of all pods and their containers values, with the names that charts of
 /// operators have: `ROLE.podSecurityContext` and `ROLE.securityContext.CONTAINER`. The defaults are what
 /// the chart sets. Pods of one role share their values, such as a leader and its workers.
-pub(super) fn add(objects: &mut [Object], workloads: &[Workload<'_>], values: &mut Values) {
-    each_pod(objects, workloads, &mut |role, holder, key| {
+pub(super) fn add(objects: &mut [Object], config: &ServingConfig, values: &mut Values) {
+    each_pod(objects, config, &mut |role, holder, key| {
         of_pod(holder.map_at(key), role, values);
     });
 }

@@ -133,12 +133,9 @@ impl<'a> Workload<'a> {
 
 /// Reports combinations of settings that have no effect or that an engine, a picker or the API profile
 /// rejects.
-pub(super) fn check(
-    workloads: &[Workload<'_>],
-    config: &ServingConfig,
-    diagnostics: &mut Diagnostics,
-) {
-    for workload in workloads {
+pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
+    let workloads = Workload::all(config);
+    for workload in &workloads {
         check_shape(workload, diagnostics);
     }
     let error = |code: Code, key: &str, message: &str, hint: &str| {
@@ -159,10 +156,10 @@ pub(super) fn check(
         diagnostics.push(error(Code::ServingPickerReplicas, "epp.flags", &message, hint));
     }
 
-    check_additions(workloads, config, &mut |key, message, hint| {
+    check_additions(config, &mut |key, message, hint| {
         diagnostics.push(error(Code::InvalidValue, key, message, hint));
     });
-    model_server::check(workloads, config, diagnostics);
+    model_server::check(config, diagnostics);
 
     let profile = config.profile;
     if config.prefill.is_some() && profile.sidecar_image.is_none() && !config.kserve {
@@ -185,11 +182,8 @@ pub(super) fn check(
 
 /// Reports keys that have no effect on this model, or not with the other keys: the key, a message and a
 /// hint.
-fn check_additions(
-    workloads: &[Workload<'_>],
-    config: &ServingConfig,
-    report: &mut dyn FnMut(&str, &str, &str),
-) {
+fn check_additions(config: &ServingConfig, report: &mut dyn FnMut(&str, &str, &str)) {
+    let workloads = Workload::all(config);
     let is_downloaded = matches!(config.model, Model::HuggingFace(_));
     if config.cache.is_some() && !is_downloaded {
         let hint = "remove it: models of `oci`, `pvc` and `s3` are not downloaded to a cache";

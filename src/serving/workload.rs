@@ -9,9 +9,8 @@ use crate::ir::{Object, Value, map, value};
 use serde_json::{Value as Json, json};
 
 /// Returns the workloads and their ServiceAccount.
-pub(super) fn objects(workloads: &[Workload<'_>], values: &mut Values) -> Vec<Object> {
-    let Some(first) = workloads.first() else { return Vec::new() };
-    let config = first.config;
+pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object> {
+    let workloads = Workload::all(config);
     let labels = part_of(config);
     let mut account = object("v1", "ServiceAccount", &config.name, &labels);
     let annotations = values.annotations(
@@ -24,10 +23,10 @@ pub(super) fn objects(workloads: &[Workload<'_>], values: &mut Values) -> Vec<Ob
     let mut objects = vec![with(account, "automountServiceAccountToken", false)];
     objects.extend(cache(config, &labels, values));
     if config.disaggregated_set && workloads.iter().all(Workload::is_group) {
-        objects.extend(disaggregated_set(workloads, values));
+        objects.extend(disaggregated_set(config, values));
         return objects;
     }
-    for workload in workloads {
+    for workload in &workloads {
         let (kind, spec) = if workload.is_group() {
             ((config.profile.lws, "LeaderWorkerSet"), group(workload, values))
         } else {
@@ -117,11 +116,10 @@ fn group(workload: &Workload<'_>, values: &mut Values) -> Value {
 }
 
 /// Returns a DisaggregatedSet, which rolls both roles out together.
-fn disaggregated_set(workloads: &[Workload<'_>], values: &mut Values) -> Option<Object> {
-    let config = workloads.first()?.config;
+fn disaggregated_set(config: &ServingConfig, values: &mut Values) -> Option<Object> {
     let mut roles = Vec::new();
-    for workload in workloads {
-        let mut spec = group(workload, values);
+    for workload in Workload::all(config) {
+        let mut spec = group(&workload, values);
         if let Some(spec) = spec.as_map_mut() {
             // The DisaggregatedSet rolls out its roles together, and sets the partition of each
             // itself.
