@@ -1,6 +1,6 @@
 //! Invariants of endpoint pickers and their Services.
 
-use super::super::invariants::{Found, Reporter};
+use super::super::invariants::Found;
 use super::super::picker::{HEALTH_PORT, METRICS_PORT, PICKER_PORT};
 use super::super::view::flags::Flags;
 use super::super::view::pods::{is_placeholder, list, port_number, target_port, text};
@@ -155,8 +155,10 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
         }
         let rules = rules_of(view, account, picker.manifest);
         let needed = needed(view, picker, &rules, scraped.contains(&picker.owner));
-        let whose = format!("ServiceAccount of {picker}");
-        report_lacking(&rules, &needed, &whose, account, found);
+        for what in lacking(&rules, &needed) {
+            let hint = format!("add the rule to a Role of ServiceAccount/{account}");
+            found.push(format!("ServiceAccount of {picker} cannot {what}"), hint);
+        }
     }
 
     // With SSRF protection, sidecars watch the pods of the pool.
@@ -166,9 +168,11 @@ pub(crate) fn rights(view: &View<'_>, found: &mut Found) {
         if sidecar.flags.is_on("enable-ssrf-protection") && is_here {
             let rules = rules_of(view, account, template.manifest);
             let path = format!("{}.serviceAccountName", template.spec_path);
-            let found = found.at(template.owner, path).field("prefill");
-            let whose = format!("sidecar of {template}");
-            report_lacking(&rules, &watching(&sidecar.flags), &whose, account, found);
+            let mut found = found.at(template.owner, path).field("prefill");
+            for what in lacking(&rules, &watching(&sidecar.flags)) {
+                let hint = format!("add the rule to a Role of ServiceAccount/{account}");
+                found.push(format!("sidecar of {template} cannot {what}"), hint);
+            }
         }
     }
 }
@@ -382,18 +386,4 @@ fn needed<'p>(
         needed.push(("authorization.k8s.io", "subjectaccessreviews", &["create"]));
     }
     needed
-}
-
-/// Reports the permissions that the rules of a ServiceAccount do not grant.
-fn report_lacking(
-    rules: &[&Json],
-    needed: &[Permission<'_>],
-    whose: &str,
-    account: &str,
-    mut found: Reporter<'_>,
-) {
-    for what in lacking(rules, needed) {
-        let hint = format!("add the rule to a Role of ServiceAccount/{account}");
-        found.push(format!("{whose} cannot {what}"), hint);
-    }
 }

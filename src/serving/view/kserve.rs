@@ -65,8 +65,8 @@ impl Derived {
         let mut derived = Derived::default();
         for (owner, manifest) in manifests.iter().enumerate() {
             match manifest.kind() {
-                "LLMInferenceService" => derived.llm_service(owner, manifest, manifests),
-                "InferenceService" => derived.inference_service(owner, manifest, manifests),
+                "LLMInferenceService" => derived.llm_service(owner, manifests),
+                "InferenceService" => derived.inference_service(owner, manifests),
                 "RayService" => derived.ray_service(owner, manifest),
                 _ => {}
             }
@@ -99,7 +99,8 @@ impl Derived {
         self.skip(owner, path, message, "check the engine arguments of the applications by hand");
     }
 
-    fn llm_service(&mut self, owner: usize, service: &Manifest, manifests: &[Manifest]) {
+    fn llm_service(&mut self, owner: usize, manifests: &[Manifest]) {
+        let service = &manifests[owner];
         let Some(own) = service.json.get("spec") else { return };
 
         // Presets in order, then the service: the last one wins.
@@ -127,13 +128,14 @@ impl Derived {
         }
         spec = merged(spec, own);
 
-        let is_disaggregated = spec.get("prefill").is_some_and(|prefill| !prefill.is_null());
-        self.workload(owner, service, &spec, &spec, ".spec", is_disaggregated);
-        if let Some(prefill) = spec.get("prefill").filter(|_| is_disaggregated) {
-            self.workload(owner, service, &spec, prefill, ".spec.prefill", true);
+        let prefill = spec.get("prefill").filter(|prefill| !prefill.is_null());
+        let role = if prefill.is_some() { "decode" } else { "both" };
+        self.workload(owner, service, &spec, (&spec, role));
+        if let Some(prefill) = prefill {
+            self.workload(owner, service, &spec, (prefill, "prefill"));
         }
         if let Some(scheduler) = spec.pointer("/router/scheduler").filter(|s| s.is_object()) {
-            self.scheduler(owner, service, scheduler, manifests);
+            self.scheduler(owner, scheduler, manifests);
         }
     }
 
@@ -143,16 +145,9 @@ impl Derived {
         owner: usize,
         service: &Manifest,
         spec: &Json,
-        part: &Json,
-        path: &str,
-        is_disaggregated: bool,
+        (part, role): (&Json, &'static str),
     ) {
-        let is_prefill = path.ends_with(".prefill");
-        let role = match (is_disaggregated, is_prefill) {
-            (true, true) => "prefill",
-            (true, false) => "decode",
-            (false, _) => "both",
-        };
+        let path = if role == "prefill" { ".spec.prefill" } else { ".spec" };
         let mut labels = part.get("labels").filter(|l| l.is_object()).cloned().unwrap_or(json!({}));
         for (key, value) in [
             ("app.kubernetes.io/name", service.name()),
@@ -196,13 +191,8 @@ impl Derived {
         }
     }
 
-    fn scheduler(
-        &mut self,
-        owner: usize,
-        service: &Manifest,
-        scheduler: &Json,
-        manifests: &[Manifest],
-    ) {
+    fn scheduler(&mut self, owner: usize, scheduler: &Json, manifests: &[Manifest]) {
+        let service = &manifests[owner];
         let containers = scheduler.get("template").map_or(&[][..], |pod| list(pod, "containers"));
         let container = containers.iter().find(|container| text(container, "name") == "main");
         let path = ".spec.router.scheduler.config";
@@ -233,7 +223,8 @@ impl Derived {
         self.pickers.push(DerivedPicker { owner, container, config });
     }
 
-    fn inference_service(&mut self, owner: usize, service: &Manifest, manifests: &[Manifest]) {
+    fn inference_service(&mut self, owner: usize, manifests: &[Manifest]) {
+        let service = &manifests[owner];
         let Some(predictor) = service.json.pointer("/spec/predictor") else { return };
         let path = ".spec.predictor";
         let mut pod = predictor.clone();
