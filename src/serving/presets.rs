@@ -152,17 +152,12 @@ const DECODING: &[&str] = &["active-request-scorer", "max-score-picker"];
 
 /// Returns the entry of a plugin, with the parameters that it has in all presets.
 fn plugin(kind: &str) -> Json {
-    let mut plugin = json!({"type": kind});
-    match kind {
-        "disagg-profile-handler" => {
-            plugin["parameters"] = json!({"deciders": {"prefill": "always-disagg-pd-decider"}});
-        }
-        "metrics-data-source" => {
-            plugin["parameters"] = json!({"scheme": "http", "path": "/metrics"});
-        }
-        _ => {}
-    }
-    plugin
+    let parameters = match kind {
+        "disagg-profile-handler" => json!({"deciders": {"prefill": "always-disagg-pd-decider"}}),
+        "metrics-data-source" => json!({"scheme": "http", "path": "/metrics"}),
+        _ => return json!({"type": kind}),
+    };
+    json!({"type": kind, "parameters": parameters})
 }
 
 /// Returns a scheduling profile with these plugins and their weights; 0 for plugins that are no scorers.

@@ -15,7 +15,7 @@ pub(super) fn objects(config: &ServingConfig, route: &RouteConfig) -> Vec<Object
     }
     match route.provider.as_str() {
         "istio" => objects.push(destination_rule(config)),
-        "gke" => objects.extend(gke(config)),
+        "gke" => objects.extend(gke(config, route)),
         _ => {}
     }
     if route.auth {
@@ -110,9 +110,9 @@ fn destination_rule(config: &ServingConfig) -> Object {
     with_spec(kind, &picker::name(config), &part_of(config), spec)
 }
 
-fn gke(config: &ServingConfig) -> [Object; 2] {
+fn gke(config: &ServingConfig, route: &RouteConfig) -> [Object; 2] {
     let target = pool::backend(config);
-    let seconds = config.route.as_ref().map_or(300, |route| whole_seconds(&route.request_timeout));
+    let seconds = whole_seconds(&route.request_timeout);
     let backend = json!({
         "targetRef": target,
         "default": {"timeoutSec": seconds, "logging": {"enabled": true}},

@@ -47,7 +47,15 @@ impl<'t> Line<'t> {
         if !is_long && index.is_some() && self.program.behaviors.has("pflag", index) {
             return self.short(word, written, next);
         }
-        let specs = self.exists(name, written);
+        let before = self.judge.verdicts.len();
+        let flags = &self.program.flags;
+        let specs = self.judge.exists(flags, name, written, "flag", "", Kind::Refused);
+        let instead = self.program.instead(name, index);
+        if let Some(instead) = &instead {
+            for verdict in &mut self.judge.verdicts[before..] {
+                verdict.hint.clone_from(instead);
+            }
+        }
         let Some(spec) = specs.last() else {
             // An unknown flag with a value takes the next word along.
             return value.is_none() && next.is_some_and(|next| !next.starts_with('-'));
@@ -55,10 +63,9 @@ impl<'t> Line<'t> {
 
         if index.is_some() && spec.rejected {
             let message = format!("{} does not start with `{written}`", self.judge.title());
-            let hint = self.program.instead(name, index).unwrap_or_else(|| "remove it".to_owned());
+            let hint = instead.unwrap_or_else(|| "remove it".to_owned());
             self.judge.push(Kind::Refused, "", message, hint);
         } else if self.is_deprecated(name) {
-            let instead = self.program.instead(name, index);
             self.judge.deprecated("", &format!("flag `{written}`"), "", instead);
         }
 
@@ -105,19 +112,6 @@ impl<'t> Line<'t> {
         };
         self.judge.push(Kind::Refused, "", message, hint);
         !word.contains('=') && next.is_some_and(|next| !next.starts_with('-'))
-    }
-
-    /// Judges the existence of a flag, and returns the facts about it.
-    fn exists(&mut self, name: &str, written: &str) -> Vec<&'t Flag> {
-        let before = self.judge.verdicts.len();
-        let flags = &self.program.flags;
-        let found = self.judge.exists(flags, name, written, "flag", "", Kind::Refused);
-        if let Some(instead) = self.program.instead(name, self.judge.index()) {
-            for verdict in &mut self.judge.verdicts[before..] {
-                verdict.hint.clone_from(&instead);
-            }
-        }
-        found
     }
 
     fn boolean(&mut self, written: &str, value: Option<&str>, next: Option<&str>) {
