@@ -239,7 +239,7 @@ fn images_of(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
     }
 
     for picker in &view.pickers {
-        for (container, path) in pods::all_containers(picker.spec(), ".spec.template.spec") {
+        for (container, path) in pods::all_containers(picker.pods.spec, &picker.pods.spec_path) {
             let (image, name) = (pods::text(container, "image"), pods::text(container, "name"));
             add(image, picker.owner, name, format!("{path}.image"));
         }

@@ -325,7 +325,7 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
         }
     }
     for picker in &view.pickers {
-        for (container, path) in all_containers(picker.spec(), ".spec.template.spec") {
+        for (container, path) in all_containers(picker.pods.spec, &picker.pods.spec_path) {
             let field = match text(container, "name") {
                 _ if path == picker.path => "epp.image",
                 // Other containers of published pickers are not ours to judge.

@@ -3,7 +3,7 @@
 use super::super::invariants::{Finding, Found};
 use super::super::picker::PICKER_PORT;
 use super::super::view::pods::{Template, all_containers, list, port_number, text, text_or};
-use super::super::view::{Manifest, Picker, View, labels_at};
+use super::super::view::{Manifest, Picker, View};
 use super::picker::{behind, service_of};
 use super::selector::{Known, is_for_pods, requirements};
 use crate::diag::Severity;
@@ -228,19 +228,12 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
 
 /// Returns the pods of a picker, and the port for Gateways; none if a proxy in its own pod calls it.
 fn of_picker<'v>(picker: &'v Picker<'_>) -> (End<'v>, Vec<u32>) {
-    let labels = labels_at(&picker.manifest.json, "/spec/template/metadata/labels");
-    let end = End {
-        name: picker.to_string(),
-        namespace: picker.manifest.namespace(),
-        labels: labels.collect(),
-        spec: Some(picker.spec()),
-    };
     // llm-d-router, standalone mode: without a pool, Envoy runs in the pod and connects over loopback.
-    let mut others = list(picker.spec(), "containers").iter().map(|one| text(one, "image"));
+    let mut others = list(picker.pods.spec, "containers").iter().map(|one| text(one, "image"));
     let has_proxy = others.any(|image| ["envoy", "proxy"].iter().any(|one| image.contains(one)));
     let is_called = picker.flags.has("pool-name") && !has_proxy;
     let port = picker.flags.number("grpc-port", PICKER_PORT.into());
-    (end, port.filter(|_| is_called).into_iter().collect())
+    (End::of_pods(&picker.pods), port.filter(|_| is_called).into_iter().collect())
 }
 
 /// Returns the Gateways of the routes to a pool; any Gateway if there are none.

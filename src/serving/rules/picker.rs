@@ -33,7 +33,7 @@ pub(super) fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v 
     let candidates = view.index.pickers.candidates(pairs(selector), Some(service)).into_iter();
     candidates
         .map(|number| &view.pickers[number])
-        .filter(|picker| has_labels(picker.labels(), selector))
+        .filter(|picker| picker.pods.has_labels(selector))
         .collect()
 }
 
@@ -199,7 +199,7 @@ fn unused_account<'a>(
 fn unused_accounts<'a>(view: &View<'a>) -> Vec<&'a Manifest> {
     let pickers = view.pickers.iter();
     let used: BTreeSet<&str> =
-        pickers.map(|picker| text(picker.spec(), "serviceAccountName")).collect();
+        pickers.map(|picker| text(picker.pods.spec, "serviceAccountName")).collect();
     let accounts = view.of_kind("ServiceAccount").map(|(_, account)| account);
     let is_bound = |account: &Manifest| view.bindings_of(account.name(), account).next().is_some();
     accounts.filter(|account| !used.contains(account.name()) && is_bound(account)).collect()

@@ -26,7 +26,7 @@ pub(crate) fn server(view: &View<'_>, found: &mut Found) {
 fn ports(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
     // Only a port that is named after metrics has to lead to them.
     let Some(metrics) = picker.flags.number("metrics-port", METRICS_PORT.into()) else { return };
-    for (index, service) in view.services_selecting(picker.labels(), picker.manifest) {
+    for (index, service) in view.services_selecting(&picker.pods) {
         for (at, port) in list(service.spec(), "ports").iter().enumerate() {
             let target = target_port(picker.container, port)
                 .filter(|target| *target != u64::from(metrics))
@@ -51,7 +51,7 @@ fn files(view: &View<'_>, picker: &Picker<'_>, found: &mut Reporter<'_>) {
     for flag in ["config-file", "cert-path", "metrics-cert-dir", "metrics-client-ca-file"] {
         let path = picker.flags.text(flag).filter(|path| official && !is_placeholder(path));
         let Some(path) = path else { continue };
-        let file = view.file(picker.manifest, picker.spec(), picker.container, path);
+        let file = view.file(picker.manifest, picker.pods.spec, picker.container, path);
         if path.is_empty() || matches!(file, File::NotMounted) {
             let message = format!("`--{flag}` of {picker} is {path}, where no volume is mounted");
             found.push(message, "mount the ConfigMap or Secret with the file there");
@@ -65,7 +65,7 @@ fn tls(view: &View<'_>, picker: &Picker<'_>, found: &mut Reporter<'_>) {
     if picker.flags.is_on_or("secure-serving", true) {
         return;
     }
-    for (_, service) in view.services_selecting(picker.labels(), picker.manifest) {
+    for (_, service) in view.services_selecting(&picker.pods) {
         for (_, rule) in view.of_kind("DestinationRule") {
             let host = text(rule.spec(), "host").split('.').next().unwrap_or_default();
             let mode = rule.text("/spec/trafficPolicy/tls/mode");

@@ -26,11 +26,9 @@ pub(super) fn pods<'v>(view: &'v View<'_>) -> Vec<Pod<'v>> {
     let is_ours =
         |template: &&Template<'_>| template.engine.is_some() || template.sidecar.is_some();
     let templates = view.templates.iter().filter(is_ours);
-    let pickers = view.pickers.iter().filter(|picker| !picker.spec().is_null());
-    templates
-        .map(|template| (template.owner, template.spec_path.clone(), template.spec))
-        .chain(pickers.map(|one| (one.owner, ".spec.template.spec".to_owned(), one.spec())))
-        .collect()
+    let pickers = view.pickers.iter().map(|picker| &picker.pods);
+    let pods = templates.chain(pickers);
+    pods.map(|pods| (pods.owner, pods.spec_path.clone(), pods.spec)).collect()
 }
 
 /// Checks objects and pods against their types in the Kubernetes API, and the thresholds of probes.

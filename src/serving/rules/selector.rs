@@ -196,34 +196,27 @@ fn candidates<'v>(
     near: Option<&Manifest>,
 ) -> Vec<Candidate<'v>> {
     let labels = || pairs(wanted).into_iter();
-    let of_object = |owner: &'v Manifest, labels: &str, spec: &str| Candidate {
-        labels: labels_at(&owner.json, labels).collect(),
-        owner,
-        template: None,
-        spec: owner.json.pointer(spec).unwrap_or(&Json::Null),
-    };
     if kind == "ServiceMonitor" {
-        let services = view.services_like(labels(), near).into_iter();
-        return services.map(|service| of_object(service, "/metadata/labels", "/spec")).collect();
+        let of_service = |service: &'v Manifest| Candidate {
+            labels: labels_at(&service.json, "/metadata/labels").collect(),
+            owner: service,
+            template: None,
+            spec: service.spec(),
+        };
+        return view.services_like(labels(), near).into_iter().map(of_service).collect();
     }
 
-    let templates = view.index.templates.candidates(labels(), near).into_iter();
-    let of_template = |template: &'v Template<'v>| Candidate {
-        labels: template.labels.clone(),
-        owner: template.manifest,
-        template: Some(template),
-        spec: template.spec,
+    let of_pods = |pods: &'v Template<'v>, template| Candidate {
+        labels: pods.labels.clone(),
+        owner: pods.manifest,
+        template,
+        spec: pods.spec,
     };
+    let templates = view.index.templates.candidates(labels(), near).into_iter();
+    let templates = templates.map(|number| &view.templates[number]);
     let pickers = view.index.pickers.candidates(labels(), near).into_iter();
-    let pickers = pickers.map(|number| view.pickers[number].manifest);
-    templates
-        .map(|number| of_template(&view.templates[number]))
-        .chain(
-            pickers.map(|owner| {
-                of_object(owner, "/spec/template/metadata/labels", "/spec/template/spec")
-            }),
-        )
-        .collect()
+    let pickers = pickers.map(|number| of_pods(&view.pickers[number].pods, None));
+    templates.map(|template| of_pods(template, Some(template))).chain(pickers).collect()
 }
 
 /// Returns true if a selector is for pods in the manifests, near an object.

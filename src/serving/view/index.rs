@@ -48,6 +48,11 @@ impl<'a> ByLabel<'a> {
         self.all.push(namespace, position);
     }
 
+    fn push_pods(&mut self, pods: &Template<'a>) {
+        let labels = pods.labels.iter().map(|(key, value)| (*key, *value));
+        self.push(pods.manifest.namespace(), labels);
+    }
+
     /// Returns the positions of the things in the namespace of `near`, or in all namespaces, that have
     /// the rarest of the labels `wanted`; without labels, of all things there.
     pub(crate) fn candidates<'w>(
@@ -68,7 +73,6 @@ impl<'a> ByLabel<'a> {
 /// for one.
 #[derive(Debug, Default)]
 pub(crate) struct Index<'a> {
-    manifests: &'a [Manifest],
     /// Manifests by kind.
     pub(super) kinds: BTreeMap<&'a str, Vec<usize>>,
     /// Manifests by kind and name.
@@ -91,7 +95,7 @@ pub(crate) struct Index<'a> {
 
 impl<'a> Index<'a> {
     pub(super) fn new(manifests: &'a [Manifest]) -> Self {
-        let mut index = Index { manifests, ..Index::default() };
+        let mut index = Index::default();
         for (number, manifest) in manifests.iter().enumerate() {
             let (kind, name, namespace) = (manifest.kind(), manifest.name(), manifest.namespace());
             index.kinds.entry(kind).or_default().push(number);
@@ -136,15 +140,11 @@ impl<'a> Index<'a> {
     pub(super) fn add_pods(&mut self, templates: &[Template<'a>], pickers: &[Picker<'a>]) {
         for (number, template) in templates.iter().enumerate() {
             self.owned.entry(template.owner).or_default().push(number);
-            let namespace = self.manifests[template.owner].namespace();
-            let labels = template.labels.iter().map(|(key, value)| (*key, *value));
-            self.templates.push(namespace, labels);
+            self.templates.push_pods(template);
         }
         for (number, picker) in pickers.iter().enumerate() {
             self.picking.insert(picker.owner, number);
-            let owner = &self.manifests[picker.owner];
-            let labels = labels_at(&owner.json, "/spec/template/metadata/labels");
-            self.pickers.push(owner.namespace(), labels);
+            self.pickers.push_pods(&picker.pods);
         }
     }
 }

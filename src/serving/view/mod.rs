@@ -99,6 +99,8 @@ pub(super) struct Picker<'a> {
     pub(super) owner: usize,
     /// Its manifest.
     pub(super) manifest: &'a Manifest,
+    /// Its pods; empty if a controller creates them.
+    pub(super) pods: Template<'a>,
     /// Its container.
     pub(super) container: &'a Json,
     /// JSON path of the container in the manifest.
@@ -132,16 +134,6 @@ impl Picker<'_> {
     pub(super) fn known_config(&self) -> Option<(usize, &str, &Json)> {
         let (owner, path, config) = self.config.as_ref()?;
         Some((*owner, path, config.as_ref().ok()?))
-    }
-
-    /// Returns the spec of its pods.
-    pub(super) fn spec(&self) -> &Json {
-        self.manifest.json.pointer("/spec/template/spec").unwrap_or(&Json::Null)
-    }
-
-    /// Returns the labels of its pods.
-    pub(super) fn labels(&self) -> Option<&Json> {
-        self.manifest.json.pointer("/spec/template/metadata/labels")
     }
 
     /// Returns true if a custom plugin may discover its pods without Kubernetes; also for an unknown
@@ -259,6 +251,7 @@ impl<'a> View<'a> {
             .map(|picker| Picker {
                 owner: picker.owner,
                 manifest: &manifests[picker.owner],
+                pods: Template::of(picker.owner, &manifests[picker.owner], "", &Json::Null, None),
                 container: &picker.container,
                 // Rules about containers leave these pickers out.
                 path: String::new(),
@@ -430,20 +423,19 @@ impl<'a> View<'a> {
         numbers.into_iter().flatten().map(|number| &self.manifests[number])
     }
 
-    /// Returns the Services in the namespace of `owner` that select pods with these labels.
+    /// Returns the Services in the namespace of pods that select them.
     pub(super) fn services_selecting(
         &self,
-        labels: Option<&Json>,
-        owner: &Manifest,
+        pods: &Template<'_>,
     ) -> impl Iterator<Item = (usize, &'a Manifest)> + use<'_, 'a> {
         let selects = |number: &usize| {
             let selector = self.manifests[*number].map("/spec/selector");
-            selector.is_some_and(|wanted| has_labels(labels, wanted))
+            selector.is_some_and(|wanted| pods.has_labels(wanted))
         };
-        let pairs = labels.into_iter().flat_map(|labels| labels_at(labels, ""));
-        let services: BTreeSet<usize> = pairs
+        let labels = pods.labels.iter().map(|(key, value)| (*key, *value));
+        let services: BTreeSet<usize> = labels
             .filter_map(|label| self.index.selecting.get(&label))
-            .flat_map(|services| services.in_namespace(owner.namespace()))
+            .flat_map(|services| services.in_namespace(pods.manifest.namespace()))
             .filter(selects)
             .collect();
         services.into_iter().map(|number| (number, &self.manifests[number]))
@@ -513,7 +505,8 @@ impl<'a> View<'a> {
         if !matches!(manifest.kind(), "Deployment" | "StatefulSet") {
             return None;
         }
-        let spec = manifest.json.pointer("/spec/template/spec")?;
+        let template = manifest.json.pointer("/spec/template")?;
+        let spec = template.get("spec")?;
         list(spec, "containers").iter().enumerate().find_map(|(index, container)| {
             let path = format!(".spec.template.spec.containers[{index}]");
             let flags = Flags::parse(&words(container));
@@ -521,7 +514,9 @@ impl<'a> View<'a> {
                 || text(container, "image").contains("endpoint-picker");
             picks.then(|| {
                 let config = self.config_of((owner, manifest), spec, (container, &path), &flags);
-                Picker { owner, manifest, container, path, flags, config }
+                let spec_path = ".spec.template.spec";
+                let pods = Template::of(owner, manifest, spec_path, spec, Some(template));
+                Picker { owner, manifest, pods, container, path, flags, config }
             })
         })
     }
