@@ -13,19 +13,11 @@ pub(super) fn watch(config: &ServingConfig, maas: &MaasModel, namespace: &str) -
     let phase = |phase: &str| format!("--for=jsonpath='{{.status.phase}}'={phase}");
     let mut text =
         format!("kubectl --namespace {namespace} {wait} {} maasmodelref/{name}\n", phase("Ready"));
-    let tenant = &maas.tenant_namespace;
-    let _ = writeln!(
-        text,
-        "kubectl --namespace {tenant} {wait} {} maasauthpolicy/{name}",
-        phase("Active")
-    );
-    for subscription in &maas.subscriptions {
-        let _ = writeln!(
-            text,
-            "kubectl --namespace {tenant} {wait} {} maassubscription/{name}-{}",
-            phase("Active"),
-            subscription.name
-        );
+    let subscriptions = maas.subscriptions.iter();
+    let subscriptions = subscriptions.map(|one| format!("maassubscription/{name}-{}", one.name));
+    for object in std::iter::once(format!("maasauthpolicy/{name}")).chain(subscriptions) {
+        let (tenant, active) = (&maas.tenant_namespace, phase("Active"));
+        let _ = writeln!(text, "kubectl --namespace {tenant} {wait} {active} {object}");
     }
     text
 }

@@ -368,19 +368,13 @@ impl<'a> View<'a> {
 
         let mut pairs: Vec<(&Template<'a>, &Template<'a>)> = Vec::new();
         for group in groups {
-            let first = |role: &str| {
-                let fits = |t: &&&Template<'a>| t.engine.is_some() && t.role() == Some(role);
-                group.iter().find(fits).copied()
-            };
-            if let (Some(prefill), Some(decode)) = (first("prefill"), first("decode")) {
-                let known = |(one, other): &(&Template<'a>, &Template<'a>)| {
-                    std::ptr::eq(*one, prefill) && std::ptr::eq(*other, decode)
-                };
-                if !pairs.iter().any(known) {
-                    pairs.push((prefill, decode));
-                }
-            }
+            let fits = |one: &&Template<'a>, role| one.engine.is_some() && one.role() == Some(role);
+            let first = |role| group.iter().copied().find(|template| fits(template, role));
+            pairs.extend(first("prefill").zip(first("decode")));
         }
+        // Several pools may select the same pods.
+        let mut seen = BTreeSet::new();
+        pairs.retain(|(one, other)| seen.insert([*one, *other].map(std::ptr::from_ref)));
         pairs
     }
 
