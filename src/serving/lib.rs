@@ -126,7 +126,9 @@ pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<
     for object in &mut objects {
         let own = object.metadata_mut().map_at("labels");
         for (key, value) in &config.labels {
-            own.entry(key.clone()).or_insert(value.into());
+            if !own.contains_key(key) {
+                own.insert(key.clone(), value.into());
+            }
         }
         if own.is_empty() {
             object.metadata_mut().shift_remove("labels");
