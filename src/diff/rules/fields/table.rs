@@ -236,6 +236,8 @@ const PDB: Of = Kinds(&["PodDisruptionBudget"]);
 const SERVICE: Of = Kinds(&["Service"]);
 const CRON_JOB: Of = Kinds(&["CronJob"]);
 const CLAIMS: Of = Kinds(&["PersistentVolumeClaim"]);
+const VOLUMES: Of = Kinds(&["PersistentVolume"]);
+const NAMESPACES: Of = Kinds(&["Namespace"]);
 const INGRESSES: Of = Kinds(&["Ingress"]);
 const ACCOUNTS: Of = Kinds(&["ServiceAccount"]);
 
@@ -249,15 +251,11 @@ const fn defaulted(of: Of, path: &'static str, when: When, rule: &'static Rule) 
     Field { of, path, default: Some(MissingValue::ApiDefault), when, rule }
 }
 
-/// Creates a row about a field that means this JSON if it is missing, and is still different from it.
-const fn defaulted_to(
-    default: &'static str,
-    of: Of,
-    path: &'static str,
-    when: When,
-    rule: &'static Rule,
-) -> Field {
-    Field { of, path, default: Some(MissingValue::Json(default)), when, rule }
+impl Field {
+    /// Returns the row with this JSON as the value of a missing field, which is still different from it.
+    const fn or(self, default: &'static str) -> Self {
+        Field { default: Some(MissingValue::Json(default)), ..self }
+    }
 }
 
 /// All rows. For one field, the first row whose condition is true decides; a row about a whole map
@@ -275,13 +273,7 @@ pub(super) static FIELDS: &[Field] = &[
     defaulted(WORKLOADS, "spec.updateStrategy.type", To("OnDelete"), &ROLLOUT),
     defaulted(WORKLOADS, "spec.paused", To("true"), &ROLLOUT),
     defaulted(WORKLOADS, "spec.strategy.rollingUpdate.maxUnavailable", Raised, &ROLLOUT),
-    defaulted_to(
-        "1",
-        WORKLOADS,
-        "spec.updateStrategy.rollingUpdate.maxUnavailable",
-        Raised,
-        &ROLLOUT,
-    ),
+    row(WORKLOADS, "spec.updateStrategy.rollingUpdate.maxUnavailable", Raised, &ROLLOUT).or("1"),
     row(WORKLOADS, "spec.strategy|updateStrategy", Changed, &ROLLOUT_SETTINGS),
     defaulted(WORKLOADS, "spec.paused|minReadySeconds", Changed, &ROLLOUT_SETTINGS),
     defaulted(
@@ -331,7 +323,7 @@ pub(super) static FIELDS: &[Field] = &[
     row(Pod, "runtimeClassName", Changed, &SCHEDULING),
     row(Pod, "schedulingGates", Gains, &SCHEDULING),
     defaulted(Pod, "priorityClassName", Changed, &PRIORITY),
-    defaulted_to("0", Pod, "priority", Lowered, &PRIORITY),
+    row(Pod, "priority", Lowered, &PRIORITY).or("0"),
     defaulted(Pod, "terminationGracePeriodSeconds", Lowered, &GRACE),
     defaulted(Pod, "terminationGracePeriodSeconds", Raised, &LIFECYCLE),
     row(Pod, "activeDeadlineSeconds", Limited, &GRACE),
@@ -415,33 +407,23 @@ pub(super) static FIELDS: &[Field] = &[
     // Storage and classes of the cluster.
     row(CLAIMS, "spec.resources.requests.storage", Lowered, &SHRUNK),
     row(CLAIMS, "spec.resources.requests.storage", Raised, &EXPANDED),
-    defaulted(
-        Kinds(&["PersistentVolume"]),
-        "spec.persistentVolumeReclaimPolicy",
-        To("Delete"),
-        &RECLAIM,
-    ),
+    defaulted(VOLUMES, "spec.persistentVolumeReclaimPolicy", To("Delete"), &RECLAIM),
     defaulted(Kinds(&["PriorityClass"]), "globalDefault", Changed, &DEFAULT_CLASS),
-    defaulted_to(
-        "\"false\"",
+    row(
         Kinds(&["StorageClass"]),
         "metadata.annotations[storageclass.kubernetes.io/is-default-class]",
         Changed,
         &DEFAULT_CLASS,
-    ),
-    defaulted_to(
-        "\"false\"",
+    )
+    .or("\"false\""),
+    row(
         Kinds(&["IngressClass"]),
         "metadata.annotations[ingressclass.kubernetes.io/is-default-class]",
         Changed,
         &DEFAULT_CLASS,
-    ),
-    row(
-        Kinds(&["Namespace"]),
-        "metadata.labels[pod-security.kubernetes.io/enforce]",
-        Changed,
-        &POD_SECURITY,
-    ),
+    )
+    .or("\"false\""),
+    row(NAMESPACES, "metadata.labels[pod-security.kubernetes.io/enforce]", Changed, &POD_SECURITY),
     // ServiceAccounts.
     row(ACCOUNTS, "imagePullSecrets", Loses, &IDENTITY),
     row(ACCOUNTS, "metadata.annotations[eks.amazonaws.com/role-arn]", Changed, &IDENTITY),
