@@ -39,15 +39,10 @@ impl<'j> Lookup<'j> {
 
     /// Returns the value at a path of the object.
     pub(super) fn at(&self, path: &[Step]) -> Option<&'j Json> {
-        path.iter().try_fold(self.root?, |value, step| self.step(value, step))
-    }
-
-    /// Returns the value one step below a value of the object.
-    fn step(&self, value: &'j Json, step: &Step) -> Option<&'j Json> {
-        match step {
+        path.iter().try_fold(self.root?, |value, step| match step {
             Step::Item(name) => self.item(value, name),
             step => child(value, step),
-        }
+        })
     }
 
     fn item(&self, list: &'j Json, name: &[(String, String)]) -> Option<&'j Json> {

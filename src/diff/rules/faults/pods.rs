@@ -358,12 +358,8 @@ pub(super) fn lost_apis(
     for pair in &pairs.list {
         let account =
             |id: &Identity, object| Some(account_subject(id, pod_spec(&id.kind, object)?));
-        let (Some(old_id), Some(old), Some(now)) = (&pair.old_id, pair.old, pair.new) else {
-            continue;
-        };
-        let (Some(old), Some(now)) = (account(old_id, old), account(&pair.id, now)) else {
-            continue;
-        };
+        let old = pair.old_id.as_ref().and_then(|id| account(id, pair.old));
+        let (Some(old), Some(now)) = (old, account(&pair.id, pair.new)) else { continue };
         let lost = known.entry((old.clone(), now.clone())).or_insert_with(|| {
             // Renamed ServiceAccounts have their new name in the old permissions.
             let had = before.holder(&old).or_else(|| before.holder(&now));
