@@ -52,12 +52,6 @@ impl<'s> Group<'s> {
         self.rule.class
     }
 
-    /// Returns true for findings that reports name one by one: everything except metadata and
-    /// descriptions.
-    pub fn is_named(&self) -> bool {
-        !self.rule.counted
-    }
-
     /// Returns true for findings about the two sides as a whole.
     pub fn is_of_upgrade(&self) -> bool {
         self.places.iter().all(|place| side::is_upgrade(&place.object.id))

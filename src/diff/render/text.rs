@@ -317,7 +317,7 @@ impl Writer {
         }
         self.heading(&counted(Class::Info, summary.count(Class::Info), 0), BOLD);
         let (named, by_rule): (Vec<&Group<'_>>, Vec<&Group<'_>>) =
-            groups.into_iter().partition(|group| group.is_named() && !group.is_schema());
+            groups.into_iter().partition(|group| !group.rule.counted && !group.is_schema());
         for alike in named.chunk_by(|one, other| one.rule.code == other.rule.code) {
             self.named_info(alike);
         }
@@ -326,9 +326,9 @@ impl Writer {
             let Some(group) = alike.first() else { continue };
             let changes: usize = alike.iter().map(|group| group.places.len()).sum();
             let reasons = || joined(alike, NAMED).into_iter().map(|line| line.reason);
-            let named = match group.is_named() {
-                true => format!(": {}", listed(&reasons().collect::<Vec<_>>(), NAMED)),
-                false => String::new(),
+            let named = match group.rule.counted {
+                true => String::new(),
+                false => format!(": {}", listed(&reasons().collect::<Vec<_>>(), NAMED)),
             };
             let code = group.rule.code;
             let noun = plural("change", changes);
