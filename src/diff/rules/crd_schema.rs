@@ -15,7 +15,6 @@ pub(super) use validation::OldRules;
 
 use super::{RuleContext, found, rules};
 use crate::Finding;
-use crate::path::Step;
 use crate::read::is_true;
 use location::{START, SchemaLocation, SchemaPart, locate};
 use serde_json::Value as Json;
@@ -173,22 +172,10 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
     let location = locate(steps);
     // Also in unserved versions: the API server validates all of them.
     findings.extend(defaults::refused(context, &location));
-    let own = match (location.combination, &location.part) {
+    let own = match (location.combination, location.part) {
         // A change in one branch can be a restriction or a relaxation of the whole.
-        (Some(at), _) => {
-            let keyword = steps.get(at).map(Step::label).unwrap_or_default();
-            keyword::finding(context, &location, &keyword, at)
-        }
-        // No effect on validation, pruning or defaults.
-        (None, SchemaPart::Keyword(keyword, _))
-            if ["description", "title", "example", "externalDocs"].contains(&keyword.as_str()) =>
-        {
-            None
-        }
+        (Some(at), _) | (None, SchemaPart::Keyword(at)) => keyword::finding(context, &location, at),
         (None, SchemaPart::Property) => property(context, &location),
-        (None, SchemaPart::Keyword(keyword, at)) => {
-            keyword::finding(context, &location, keyword, *at)
-        }
         (None, SchemaPart::Schema) => {
             Some(found(&CHANGED, format!("{}: schema changed", location.field)))
         }

@@ -37,10 +37,10 @@ pub(super) fn refused(context: &RuleContext<'_, '_>, location: &SchemaLocation) 
     let Some(new) = &context.edit.new else { return findings };
     match &location.part {
         SchemaPart::Property | SchemaPart::Schema => within(&location.field, new, &mut findings),
-        SchemaPart::Keyword(keyword, at) if at + 1 == steps.len() => {
-            below(&location.field, keyword, new, &mut findings);
+        SchemaPart::Keyword(at) if at + 1 == steps.len() => {
+            below(&location.field, &steps[*at].label(), new, &mut findings);
         }
-        SchemaPart::Keyword(..) => {}
+        SchemaPart::Keyword(_) => {}
     }
     findings
 }
@@ -51,7 +51,7 @@ fn schema_at(path: &[crate::path::Step]) -> Option<String> {
     match location.part {
         _ if location.combination.is_some() => None,
         SchemaPart::Property | SchemaPart::Schema => Some(location.field),
-        SchemaPart::Keyword(keyword, _) => Some(location.field + mark(&keyword)?),
+        SchemaPart::Keyword(at) => Some(location.field + mark(&path.get(at)?.label())?),
     }
 }
 

@@ -62,10 +62,10 @@ const COMBINATIONS: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
 pub(super) fn finding(
     context: &RuleContext<'_, '_>,
     location: &SchemaLocation,
-    keyword: &str,
     at: usize,
 ) -> Option<Finding> {
-    let parent = context.steps().get(..at)?;
+    let (parent, keyword) = (context.steps().get(..at)?, context.steps().get(at)?.label());
+    let keyword = keyword.as_str();
     let (before, after) = (context.old.at(parent), context.new.at(parent));
     let (mut old, mut new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
     if COMBINATIONS.contains(&keyword) {
@@ -75,6 +75,8 @@ pub(super) fn finding(
     let change = KeywordChange { field, keyword, old, new, before, after };
     match keyword {
         "x-kubernetes-validations" => validation::finding(context, field, at),
+        // No effect on validation, pruning or defaults.
+        "description" | "title" | "example" | "externalDocs" => None,
         _ => change.finding(),
     }
 }

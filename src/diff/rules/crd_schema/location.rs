@@ -19,11 +19,12 @@ pub(super) struct SchemaLocation {
 }
 
 /// The edited part of a schema.
+#[derive(Clone, Copy)]
 pub(super) enum SchemaPart {
     /// A whole property.
     Property,
-    /// A keyword, and the index of its path step.
-    Keyword(String, usize),
+    /// The keyword at this step of the path.
+    Keyword(usize),
     /// A whole schema.
     Schema,
 }
@@ -63,7 +64,7 @@ pub(super) fn locate(steps: &[Step]) -> SchemaLocation {
                 at += if keyword == "not" { 1 } else { 2 };
             }
             _ => {
-                location.part = SchemaPart::Keyword(keyword.clone(), at);
+                location.part = SchemaPart::Keyword(at);
                 return location;
             }
         }
