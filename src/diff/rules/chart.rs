@@ -97,17 +97,12 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
         // Helm owns templates and does not own the files of `crds/`, so a move changes who deletes
         // the CRD.
         (["crds", name], Some(_), Some(new)) => {
-            let kept = |name: &str| {
-                let group = "apiextensions.k8s.io";
-                let id = Identity::new("CustomResourceDefinition", group, "", name);
-                context.sides.old.objects.get(&id).is_some_and(super::object::is_kept)
-            };
-            let rule = if new == Placement::Templates.as_str() {
-                &CRDS_ENTERED
-            } else if kept(name) {
-                &CRDS_KEPT
-            } else {
-                &CRDS_LEFT
+            let id = Identity::new("CustomResourceDefinition", "apiextensions.k8s.io", "", name);
+            let is_kept = context.sides.old.objects.get(&id).is_some_and(super::object::is_kept);
+            let rule = match (new == Placement::Templates.as_str(), is_kept) {
+                (true, _) => &CRDS_ENTERED,
+                (false, true) => &CRDS_KEPT,
+                (false, false) => &CRDS_LEFT,
             };
             findings.push(found(rule, format!("`{name}`")));
         }

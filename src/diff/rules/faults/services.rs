@@ -84,6 +84,7 @@ fn service(id: &Identity, service: &Json, index: &PodsByLabel<'_, '_>, faults: &
         return;
     }
 
+    let is_unknown = |port| !pods.iter().any(|pod| pod.mentions(port));
     for port in items(service, &["spec", "ports"]) {
         let path = keys(&["spec", "ports"]);
         // `SetDefaults_Service` in pkg/apis/core/v1: without a target, it is the port itself.
@@ -92,11 +93,7 @@ fn service(id: &Identity, service: &Json, index: &PodsByLabel<'_, '_>, faults: &
                 let text = format!("targetPort {name}: no container of its pods has this port");
                 faults.push(Fault::new(id, &PORT, text, path));
             }
-            Some(Json::Number(number))
-                if number
-                    .as_i64()
-                    .is_some_and(|port| !pods.iter().any(|pod| pod.mentions(port))) =>
-            {
+            Some(Json::Number(number)) if number.as_i64().is_some_and(is_unknown) => {
                 let text = format!("targetPort {number}: no container of its pods declares it");
                 faults.push(Fault::new(id, &UNDECLARED, text, path));
             }
