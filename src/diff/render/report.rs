@@ -219,16 +219,17 @@ impl Report {
             return html::render(set);
         }
         let mut body = format!("<header>\n<h1>{}</h1>\n", escape::html(&self.title()));
+        let summaries: Vec<Summary<'_>> =
+            self.comparisons.iter().map(|comparison| Summary::of(&comparison.set)).collect();
+        let compared = || (1..).zip(self.comparisons.iter().zip(&summaries));
         body.push_str("<table>\n");
-        for (index, Comparison { name, set }) in self.comparisons.iter().enumerate() {
-            let summary = Summary::of(set);
+        for (number, (Comparison { name, .. }, summary)) in compared() {
             let class = summary.class.map_or("", Class::as_str);
             let _ = writeln!(
                 body,
-                "<tr><td><b class=\"{class}\">{class}</b></td><td><a href=\"#chart-{}\">{}</a></td><td>{}</td></tr>",
-                index + 1,
+                "<tr><td><b class=\"{class}\">{class}</b></td><td><a href=\"#chart-{number}\">{}</a></td><td>{}</td></tr>",
                 escape::html(name),
-                counts(&summary),
+                counts(summary),
             );
         }
         let _ = write!(
@@ -237,17 +238,14 @@ impl Report {
             escape::html(&self.unchanged())
         );
 
-        let summaries: Vec<Summary<'_>> =
-            self.comparisons.iter().map(|comparison| Summary::of(&comparison.set)).collect();
-        for (index, (comparison, summary)) in self.comparisons.iter().zip(&summaries).enumerate() {
-            let number = index + 1;
+        for (number, (Comparison { name, set }, summary)) in compared() {
             let _ = write!(
                 body,
                 "<section class=\"chart\" id=\"chart-{number}\">\n<h2>{}</h2>\n",
-                escape::html(&comparison.name)
+                escape::html(name)
             );
             let prefix = format!("chart-{number}-");
-            body.push_str(&html::chart(&comparison.set, summary, &prefix, ""));
+            body.push_str(&html::chart(set, summary, &prefix, ""));
             body.push_str("</section>\n");
         }
 
