@@ -121,9 +121,7 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
             findings.extend(versions.flat_map(crd_schema::refused_defaults));
             None
         }
-        (["spec", "scope"], Some(old), Some(new)) => {
-            Some(found(&SCOPE, format!("spec.scope: {} → {}", plain(old), plain(new))))
-        }
+        (["spec", "scope"], Some(_), Some(_)) => Some(found(&SCOPE, context.change())),
         (["spec", "group"] | ["spec", "names", "kind" | "plural"], Some(_), Some(_)) => {
             Some(found(&NAMES, context.change()))
         }

@@ -149,8 +149,7 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
     match (context.shape().as_slice(), &context.edit.old, &context.edit.new) {
         ([], Some(_), None) => removed(context, findings),
         ([], None, Some(new)) => added(context, new, findings),
-        (["apiVersion"], Some(old), Some(new)) => findings
-            .push(found(&API_VERSION, format!("apiVersion: {} → {}", plain(old), plain(new)))),
+        (["apiVersion"], Some(_), Some(_)) => findings.push(found(&API_VERSION, context.change())),
         ([], ..) => {}
         _ => findings.extend(refused::findings(context)),
     }
