@@ -301,12 +301,11 @@ fn parsed(old: &Json, new: &Json) -> (bool, String) {
     if edits.is_empty() {
         return (true, "the same in another form".to_owned());
     }
-    let name = |edit: &tree::Edit| edit.path.last_key().unwrap_or_default().to_owned();
     // Settings of one name at two places are different settings.
     let is_tuned = edits.iter().all(|edit| {
-        let of = |value: &Option<Json>| {
-            value.as_ref().map(|value| Setting::new(&name(edit), &plain_text(value)))
-        };
+        let name = edit.path.last_key().unwrap_or_default();
+        let setting = |value: &Json| Setting::new(name, &plain_text(value));
+        let of = |value: &Option<Json>| value.as_ref().map(setting);
         is_tuning(&of(&edit.old), &of(&edit.new))
     });
 
