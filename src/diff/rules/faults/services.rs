@@ -12,6 +12,7 @@ use std::collections::HashMap;
 pub(super) fn faults(side: &Side, pods: &[Pod<'_>]) -> Vec<Fault> {
     let index = PodsByLabel::of(pods);
     let mut faults = Vec::new();
+
     for (id, object) in &side.objects {
         match id.kind.as_str() {
             "Service" => service(id, object, &index, &mut faults),
@@ -33,6 +34,7 @@ pub(super) fn faults(side: &Side, pods: &[Pod<'_>]) -> Vec<Fault> {
             _ => {}
         }
     }
+
     faults
 }
 
