@@ -98,22 +98,16 @@ fn health_checks(plan: &Plan<'_>, argocd: &ArgoCd) -> Option<String> {
         data.insert(format!("{HEALTH}.argoproj.io_Application"), APPLICATION_HEALTH.into());
     }
 
-    let apply = format!("kubectl apply --server-side --filename {}/{SETTINGS}.yaml", argocd.dir);
-    let mut head = vec![
-        "Health checks for gates. They are added to the settings of Argo CD, once and after changes:"
-            .to_owned(),
-        apply,
-    ];
-    let unseen: Vec<String> =
-        gates.iter().filter(|gate| !gate.in_chart).map(|gate| gate.describe()).collect();
+    let mut head = format!(
+        "Health checks for gates. They are added to the settings of Argo CD, once and after changes:\n\
+         kubectl apply --server-side --filename {}/{SETTINGS}.yaml\n",
+        argocd.dir
+    );
+    let unseen: Vec<&&Gate> = gates.iter().filter(|gate| !gate.in_chart).collect();
     if !unseen.is_empty() {
-        head.push(
-            "Argo CD does not wait for these gates, because operators create the objects:"
-                .to_owned(),
-        );
-        head.extend(unseen.into_iter().map(|gate| format!("- {gate}")));
+        head += "Argo CD does not wait for these gates, because operators create the objects:\n";
+        head.extend(unseen.into_iter().map(|gate| format!("- {}\n", gate.describe())));
     }
-    let head: Vec<&str> = head.iter().map(String::as_str).collect();
     let body = value!({
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -224,11 +218,9 @@ fn discovered_set(
         "metadata": {"name": "{{.path.basename}}"},
         "spec": chart.spec(deploy, argocd, true),
     });
-    let head = [
-        "Discovers the charts of models: a new directory is a new Application. Charts that are not",
-        "models are excluded. Models are synced at once, and again until the platform is there.",
-    ];
-    document(&head, &set_object(metadata, generator, None, template))
+    let head = "Discovers the charts of models: a new directory is a new Application. Charts that are not\n\
+         models are excluded. Models are synced at once, and again until the platform is there.";
+    document(head, &set_object(metadata, generator, None, template))
 }
 
 /// Returns an ApplicationSet, whose generator finds or lists charts; `template` is that of each
@@ -295,17 +287,16 @@ fn application_set(releases: &[&Planned<'_>], deploy: &Deploy, argocd: &ArgoCd) 
     } else {
         "without it, nothing is synced automatically."
     };
-    let flag = format!("ApplicationSets support with --enable-progressive-syncs; {without}");
     let template = value!({
         // The controller of ApplicationSets reads these as Go templates.
         "metadata": {"name": "{{.name}}", "labels": {WAVE_LABEL: "{{.wave}}"}},
         // Steps sync by themselves, and take from an automated policy only whether to prune.
         "spec": chart.spec(deploy, argocd, argocd.prune),
     });
-    let head = [
-        "The steps follow `depends-on`. They require progressive syncs, which the controller of",
-        &flag,
-    ];
+    let head = format!(
+        "The steps follow `depends-on`. They require progressive syncs, which the controller of\n\
+         ApplicationSets support with --enable-progressive-syncs; {without}"
+    );
     let metadata = metadata_of(&argocd.name, argocd, None);
     document(&head, &set_object(metadata, generator, Some(strategy), template))
 }
@@ -329,7 +320,7 @@ fn application(planned: &Planned<'_>, deploy: &Deploy, argocd: &ArgoCd) -> Strin
         "metadata": metadata_of(&release.name, argocd, wave),
         "spec": chart.spec(deploy, argocd, true),
     });
-    document(&[], &body)
+    document("", &body)
 }
 
 /// Returns the Application of Applications.
@@ -350,11 +341,9 @@ fn root(deploy: &Deploy, argocd: &ArgoCd) -> String {
             "syncPolicy": {"automated": automated(argocd.prune)},
         },
     });
-    let head = [
-        "Sync waves follow `depends-on`. Argo CD only waits for Applications if its settings",
-        "have the health check resource.customizations.health.argoproj.io_Application.",
-    ];
-    document(&head, &body)
+    let head = "Sync waves follow `depends-on`. Argo CD only waits for Applications if its settings\n\
+                have the health check resource.customizations.health.argoproj.io_Application.";
+    document(head, &body)
 }
 
 fn metadata_of(name: &str, argocd: &ArgoCd, wave: Option<usize>) -> Value {

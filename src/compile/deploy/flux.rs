@@ -45,7 +45,7 @@ pub(super) fn files(plan: &Plan<'_>, deploy: &Deploy, flux: &Flux) -> BTreeMap<S
         "kind": "Kustomization",
         "resources": Value::texts(names),
     });
-    files.insert(format!("{}/kustomization.yaml", flux.dir), document(&[], &list));
+    files.insert(format!("{}/kustomization.yaml", flux.dir), document("", &list));
     files
 }
 
@@ -92,11 +92,8 @@ fn kustomization(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String 
             "healthCheckExprs": ?filled(expressions),
         },
     });
-    let head: &[&str] = if release.install.gates.iter().all(Gate::has_health_check) {
-        &[]
-    } else {
-        &["healthCheckExprs requires Flux 2.5 or later."]
-    };
+    let is_known = release.install.gates.iter().all(Gate::has_health_check);
+    let head = if is_known { "" } else { "healthCheckExprs requires Flux 2.5 or later." };
     document(head, &body)
 }
 
@@ -187,5 +184,5 @@ fn helm_release(planned: &Planned<'_>, deploy: &Deploy, flux: &Flux) -> String {
             "upgrade": {"crds": ?crds, "remediation": {"retries": RETRIES}},
         },
     });
-    document(&[], &body)
+    document("", &body)
 }

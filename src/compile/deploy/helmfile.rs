@@ -9,34 +9,23 @@ use crate::kubectl::Namespaces;
 const TIMEOUT: u64 = 600;
 
 pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
-    let command = format!("helmfile --file {name} apply");
-    let mut head = vec![command.as_str()];
-    let by_kubectl =
-        plan.releases.iter().any(|planned| planned.release.install.crds_folder.is_some());
+    let some_have = |has: fn(&Release) -> bool| plan.releases.iter().any(|one| has(one.release));
+    let by_kubectl = some_have(|release| release.install.crds_folder.is_some());
+    let mut head = format!("helmfile --file {name} apply\n");
     if by_kubectl {
-        head.extend([
-            "Helm does not upgrade CRDs in crds/ directories, so kubectl creates and replaces them \
-                before each",
-            "release, in the current context. AlreadyExists errors are expected for CRDs that it \
-                then replaces.",
-        ]);
+        head += "Helm does not upgrade CRDs in crds/ directories, so kubectl creates and replaces them before each\n\
+                 release, in the current context. AlreadyExists errors are expected for CRDs that it then replaces.\n";
     }
     if deploy.server_side {
-        head.push("serverSide and forceConflicts require Helm 4.");
+        head += "serverSide and forceConflicts require Helm 4.\n";
     }
-    if plan.releases.iter().any(|planned| !planned.release.install.gates.is_empty()) {
-        head.extend([
-            "kubectl 1.31 or later waits for gates in the current context: after their own release, \
-                and again",
-            "before releases that need it, because helmfile runs no hooks of unchanged releases.",
-        ]);
+    if some_have(|release| !release.install.gates.is_empty()) {
+        head += "kubectl 1.31 or later waits for gates in the current context: after their own release, and again\n\
+                 before releases that need it, because helmfile runs no hooks of unchanged releases.\n";
     }
-    if plan.releases.iter().any(|planned| !planned.release.install.steps.is_empty()) {
-        head.extend([
-            "Steps after a release are carried out by kubectl as well, in place of the Job of its \
-                chart. After a",
-            "step that failed, run `helmfile sync`.",
-        ]);
+    if some_have(|release| !release.install.steps.is_empty()) {
+        head += "Steps after a release are carried out by kubectl as well, in place of the Job of its chart. After a\n\
+                 step that failed, run `helmfile sync`.\n";
     }
     let server_side = deploy.server_side;
     let defaults = value!({
