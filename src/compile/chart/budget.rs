@@ -84,8 +84,7 @@ fn document(chart: &str, files: &BTreeMap<String, String>, unit: &Unit, namespac
     let text = |path: &str| files.get(path).map(String::as_str);
     let stored = |belongs: fn(&str) -> bool| -> Vec<Json> {
         let files = files.iter().filter(|(path, _)| belongs(path));
-        let file = |(path, text): (&String, &String)| json!({"name": path, "modtime": time(path), "data": STANDARD.encode(text)});
-        files.map(file).collect()
+        files.map(|(path, text)| file(path, text)).collect()
     };
 
     json!({
@@ -114,6 +113,11 @@ fn document(chart: &str, files: &BTreeMap<String, String>, unit: &Unit, namespac
         // Helm 4 stores the method, which is server-side apply for new installations.
         "apply_method": "ssa",
     })
+}
+
+/// Returns a file as Helm stores it.
+fn file(path: &str, text: &str) -> Json {
+    json!({"name": path, "modtime": time(path), "data": STANDARD.encode(text)})
 }
 
 /// Returns the rendered manifest: all templates as Helm concatenates them.

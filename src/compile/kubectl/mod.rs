@@ -4,13 +4,10 @@
 mod adopted_crds;
 mod gate;
 mod namespaces;
-mod pod;
 mod shell;
 mod step;
 
 pub use adopted_crds::{adopt_crds, make_helm_owner};
 pub use gate::Gate;
 pub use namespaces::Namespaces;
-pub use pod::{USER, container_security, pod_security};
-pub use shell::shell;
 pub use step::Step;

@@ -3,9 +3,8 @@
 use crate::escape::shell::quoted;
 
 /// Returns a command for a POSIX shell.
-pub fn shell<S: AsRef<str>>(arguments: &[S]) -> String {
-    let words: Vec<String> = arguments.iter().map(|word| quoted(word.as_ref())).collect();
-    words.join(" ")
+pub(super) fn shell(arguments: &[&str]) -> String {
+    arguments.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns a command that ends the script with this message if the one before it fails.

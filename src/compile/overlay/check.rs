@@ -5,9 +5,9 @@ use super::definitions::{Definition, Definitions};
 use super::schema;
 use super::scope::{is_built_in, scope_of};
 use crate::config::CrdPlacement;
-use crate::diag::suggest;
-use crate::diag::{Code, Diagnostic, Diagnostics, Severity};
-use crate::ir::{Object, Origin, Phase, Scope, Scopes, dns_subdomain};
+use crate::diag::{Code, Diagnostic, Diagnostics, Severity, suggest};
+use crate::fields::{list, text};
+use crate::ir::{Object, Origin, Phase, Scope, Scopes, Value, dns_subdomain};
 
 /// The API group of OLM.
 const OLM: &str = "operators.coreos.com";
@@ -126,11 +126,11 @@ fn no_namespace(object: &Object, diagnostics: &mut Diagnostics) {
 
 /// Checks a custom resource against its CRD.
 fn custom(object: &Object, definition: &Definition<'_>, diagnostics: &mut Diagnostics) {
-    let versions: Vec<_> = definition.versions().collect();
-    let served: Vec<&str> = versions.iter().filter(|v| v.served).map(|v| v.name).collect();
+    let versions = list(definition.crd.at(&["spec", "versions"])).iter();
+    let served = versions.filter(|version| version.get("served") == Some(&Value::Bool(true)));
     let wanted = object.api_version().rsplit('/').next().unwrap_or_default();
-    let Some(version) = versions.iter().find(|version| version.name == wanted && version.served)
-    else {
+    let Some(version) = served.clone().find(|version| text(version, "name") == Some(wanted)) else {
+        let served: Vec<&str> = served.filter_map(|version| text(version, "name")).collect();
         let message = format!("{} does not serve version `{wanted}`", definition.crd.label());
         let hint = suggest::hint(wanted, &served, "served versions");
         let diagnostic = invalid(object, ".apiVersion", message, hint);
@@ -138,7 +138,9 @@ fn custom(object: &Object, definition: &Definition<'_>, diagnostics: &mut Diagno
         return;
     };
 
-    if version.status && object.root.contains_key("status") && !is_shipped(object) {
+    // An empty map turns the subresource on, null does not.
+    let has_status = version.at(&["subresources", "status"]).is_some_and(|it| !it.is_null());
+    if has_status && object.root.contains_key("status") && !is_shipped(object) {
         let message = format!(
             "{}: `status` is set by the operator and dropped by the API server",
             object.label()
@@ -146,12 +148,12 @@ fn custom(object: &Object, definition: &Definition<'_>, diagnostics: &mut Diagno
         diagnostics.push(invalid(object, ".status", message, "remove `status`".to_owned()));
     }
 
-    let Some(schema) = version.schema else { return };
+    let Some(schema) = version.at(&["schema", "openAPIV3Schema"]) else { return };
     let mut faults = schema::validate(schema, &object.root);
     // A field that the API server drops has never had an effect for the vendor's users.
     faults.retain(|fault| !(fault.dropped && is_shipped(object)));
     // With the subresource the API server ignores the status of an object that is created.
-    faults.retain(|fault| !(version.status && fault.path.starts_with(".status")));
+    faults.retain(|fault| !(has_status && fault.path.starts_with(".status")));
     // A wrong kind or version makes nearly every field a fault.
     let more = faults.len().saturating_sub(MOST_FINDINGS);
     for fault in faults.into_iter().take(MOST_FINDINGS) {
@@ -210,8 +212,9 @@ fn unknown(
     severity: Severity,
     diagnostics: &mut Diagnostics,
 ) {
-    let near = suggest::nearest(object.kind(), &definitions.kinds_of(object.group()));
-    if let Some(kind) = near {
+    let kinds = definitions.kinds().filter(|(group, _)| *group == object.group());
+    let kinds: Vec<&str> = kinds.map(|(_, kind)| kind).collect();
+    if let Some(kind) = suggest::nearest(object.kind(), &kinds) {
         let message = format!("no CRD here defines kind `{}` of {}", object.kind(), object.group());
         diagnostics.push(invalid(object, ".kind", message, format!("did you mean `{kind}`?")));
         return;

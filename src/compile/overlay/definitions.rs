@@ -10,31 +10,6 @@ pub(crate) struct Definition<'o> {
     kind: &'o str,
 }
 
-/// A version of it.
-pub(super) struct Version<'o> {
-    pub(super) name: &'o str,
-    pub(super) served: bool,
-    /// The schema, if the version has one.
-    pub(super) schema: Option<&'o Value>,
-    /// True if the version has a status subresource.
-    pub(super) status: bool,
-}
-
-impl<'o> Definition<'o> {
-    pub(super) fn versions(&self) -> impl Iterator<Item = Version<'o>> {
-        let versions = self.crd.at(&["spec", "versions"]).and_then(Value::as_seq);
-        versions.unwrap_or_default().iter().filter_map(|version| {
-            Some(Version {
-                name: version.get("name")?.as_str()?,
-                served: version.get("served") == Some(&Value::Bool(true)),
-                schema: version.at(&["schema", "openAPIV3Schema"]),
-                // An empty map turns the subresource on, null does not.
-                status: version.at(&["subresources", "status"]).is_some_and(|v| *v != Value::Null),
-            })
-        })
-    }
-}
-
 /// The CRDs of a chart.
 pub(crate) struct Definitions<'o>(Vec<Definition<'o>>);
 
@@ -74,11 +49,6 @@ impl<'o> Definitions<'o> {
     pub(super) fn plural(&self, group: &str, kind: &str) -> Option<&'o str> {
         let definition = self.0.iter().find(|d| d.kind == kind && d.group == group)?;
         definition.crd.at(&["spec", "names", "plural"])?.as_str()
-    }
-
-    /// Kinds of a group.
-    pub(super) fn kinds_of(&self, group: &str) -> Vec<&'o str> {
-        self.kinds().filter(|(g, _)| *g == group).map(|(_, kind)| kind).collect()
     }
 
     /// Returns the group and the kind of each definition.

@@ -8,13 +8,15 @@ use crate::ir::{
     Condition, Expr, Map, Object, Origin, Phase, Scope, Scopes, Unit, Value, ValueSpec, ValuesPath,
     map, value,
 };
-use crate::kubectl::{USER, container_security, pod_security};
 use crate::olm;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Seconds that the pod may take besides its waiting: to be scheduled, and to pull its image.
 pub(super) const START: u64 = 300;
+
+/// A user that is not root, for images without one.
+const USER: u32 = 65532;
 
 /// Returns the value with the user of the pods. OpenShift refuses one that is not in the range of the
 /// namespace, and selects one if there is none.
@@ -280,12 +282,8 @@ impl<'a> Context<'a> {
         let mut containers: Vec<Value> =
             job.containers.iter().map(|one| self.container(one, &job.variables)).collect();
         let last: Vec<Value> = containers.pop().into_iter().collect();
-        let mut security = Value::from(pod_security());
-        if let Some(security) = security.as_map_mut() {
-            let user = user().path;
-            let value = Value::Expr(Expr::Integer(user.clone()));
-            security.insert("runAsUser".to_owned(), Value::when(Condition::Set(user), value));
-        }
+        let user = user().path;
+        let run_as = Value::Expr(Expr::Integer(user.clone()));
 
         let root = map! {
             "apiVersion": "batch/v1",
@@ -298,7 +296,12 @@ impl<'a> Context<'a> {
                     // With `OnFailure` a failed pod is deleted at the limit, and its log with it.
                     "restartPolicy": "Never",
                     "serviceAccountName": &job.name,
-                    "securityContext": security,
+                    // As restricted pod security requires it, here and for the containers.
+                    "securityContext": {
+                        "runAsNonRoot": true,
+                        "runAsUser": Value::when(Condition::Set(user), run_as),
+                        "seccompProfile": {"type": "RuntimeDefault"},
+                    },
                     "initContainers": ?(!containers.is_empty()).then_some(containers),
                     "containers": last,
                 }},
@@ -319,7 +322,11 @@ impl<'a> Context<'a> {
             "image": container.image,
             "command": ["/bin/sh", "-c", &container.script],
             "env": ?(!env.is_empty()).then_some(env),
-            "securityContext": container_security(),
+            "securityContext": {
+                "allowPrivilegeEscalation": false,
+                "capabilities": {"drop": ["ALL"]},
+                "readOnlyRootFilesystem": true,
+            },
             "resources": {
                 "requests": {"cpu": "10m", "memory": "64Mi"},
                 "limits": {"memory": "256Mi"},
@@ -340,9 +347,9 @@ impl<'a> Context<'a> {
 
 /// Returns an object of a Job.
 fn object(job: &HookJob<'_>, root: Map) -> Object {
-    let mut object = Object::new(root, Origin::Added(job.reason));
-    object.phase = job.phase;
-    object.when = Some(job.when.clone());
+    let when = Some(job.when.clone());
+    let mut object =
+        Object { phase: job.phase, when, ..Object::new(root, Origin::Added(job.reason)) };
     if job.event == Event::Before && object.kind() != "Job" {
         annotate(&mut object, job.event, PERMISSIONS_WEIGHT);
     }

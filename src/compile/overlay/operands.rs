@@ -2,7 +2,7 @@
 
 use crate::config::{Account, Operands};
 use crate::ir::{
-    ClusterObject, Condition, Expr, Map, OPERANDS, Object, Origin, Phase, Unit, Value, ValueSpec,
+    ClusterObject, Condition, Expr, OPERANDS, Object, Origin, Phase, Unit, Value, ValueSpec,
     ValuesPath, map, value,
 };
 use serde_json::json;
@@ -33,9 +33,12 @@ fn create_namespaces() -> ValueSpec {
 pub fn operands(operands: &Operands) -> Unit {
     let mut unit = Unit::default();
     for (name, namespace) in &operands.namespaces {
-        let mut object = made(namespace_object(name));
-        object.when = Some(Condition::Set(create_namespaces().path));
-        unit.objects.push(object);
+        let metadata = value!({
+            "name": Expr::Text(namespace_value(name)),
+            "annotations": {"helm.sh/resource-policy": "keep"},
+        });
+        let when = Condition::Set(create_namespaces().path);
+        unit.objects.push(object("Namespace", metadata, Some(when)));
         unit.values.push(ValueSpec::new(
             namespace_value(name),
             json!(namespace),
@@ -58,22 +61,9 @@ pub fn operands(operands: &Operands) -> Unit {
     unit
 }
 
-fn made(root: Map) -> Object {
-    let mut object = Object::new(root, Origin::Added(OPERANDS));
-    object.phase = Phase::Before;
-    object
-}
-
-fn root(kind: &str, metadata: Value) -> Map {
-    map! {"apiVersion": "v1", "kind": kind, "metadata": metadata}
-}
-
-fn namespace_object(name: &str) -> Map {
-    let metadata = value!({
-        "name": Expr::Text(namespace_value(name)),
-        "annotations": {"helm.sh/resource-policy": "keep"},
-    });
-    root("Namespace", metadata)
+fn object(kind: &str, metadata: Value, when: Option<Condition>) -> Object {
+    let root = map! {"apiVersion": "v1", "kind": kind, "metadata": metadata};
+    Object { phase: Phase::Before, when, ..Object::new(root, Origin::Added(OPERANDS)) }
 }
 
 /// Creates a ServiceAccount. One that another release adopts is a hook, because Helm overwrites the
@@ -103,8 +93,7 @@ fn account_object(account: &Account) -> Object {
             },
         });
     }
-    let mut object = made(root("ServiceAccount", metadata.into()));
-    object.when = account.adopted_by.as_ref().map(|_| {
+    let when = account.adopted_by.as_ref().map(|_| {
         Condition::Missing(ClusterObject {
             api_version: "v1",
             kind: "ServiceAccount",
@@ -112,5 +101,5 @@ fn account_object(account: &Account) -> Object {
             name: account.name.clone(),
         })
     });
-    object
+    object("ServiceAccount", metadata.into(), when)
 }

@@ -4,7 +4,7 @@
 use crate::config::Switch;
 use crate::ir::{Condition, Identity, Object, ValueSpec};
 use serde_json::{Value as Json, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Adds conditions to the objects of overlays with a switch, and to those that they replace, so
 /// that one of them is rendered at a time. Returns the values of the switches.
@@ -18,22 +18,18 @@ pub fn switches(switches: &[Switch], objects: &mut [Object]) -> Vec<ValueSpec> {
         let Some(Condition::Set(path)) = &object.when else { return None };
         switches.iter().position(|switch| Switch::value(&switch.name.text) == *path)
     };
-    let mut variants: BTreeMap<Identity, Vec<usize>> = BTreeMap::new();
+    let mut variants: BTreeMap<Identity, BTreeSet<usize>> = BTreeMap::new();
     for object in objects.iter() {
         if let Some(number) = number(object) {
-            variants.entry(object.id()).or_default().push(number);
+            variants.entry(object.id()).or_default().insert(number);
         }
     }
     for object in objects.iter_mut() {
         let own = number(object);
         let Some(others) = variants.get(&object.id()) else { continue };
-        let mut later: Vec<usize> =
-            // Of several switches that are on, the last one counts.
-            others.iter().copied().filter(|other| own.is_none_or(|own| *other > own)).collect();
-        later.sort_unstable();
-        later.dedup();
-        let later = later.into_iter().filter_map(|number| switches.get(number));
-        let off = later.map(|switch| Condition::Unset(Switch::value(&switch.name.text)));
+        // Of several switches that are on, the last one counts.
+        let later = others.iter().filter(|other| own.is_none_or(|own| **other > own));
+        let off = later.map(|number| Condition::Unset(Switch::value(&switches[*number].name.text)));
         let mut conditions: Vec<Condition> = object.when.take().into_iter().chain(off).collect();
         object.when = match conditions.len() {
             0 | 1 => conditions.pop(),
@@ -41,22 +37,15 @@ pub fn switches(switches: &[Switch], objects: &mut [Object]) -> Vec<ValueSpec> {
         };
     }
 
-    let value = |(index, switch): (usize, &Switch)| {
-        ValueSpec::switch(
-            Switch::value(&switch.name.text),
-            false,
-            match index.checked_sub(1).and_then(|before| switches.get(before)) {
-                Some(before) => format!(
-                    "Turn on the switch `{}`; `{}` must be on. README.md has the gates.",
-                    switch.name.text, before.name.text
-                ),
-                None => {
-                    format!("Turn on the switch `{}`. README.md has the gates.", switch.name.text)
-                }
-            },
-        )
+    let before = std::iter::once(None).chain(switches.iter().map(Some));
+    let value = |(switch, before): (&Switch, Option<&Switch>)| {
+        let order = before.map(|before| format!("; `{}` must be on", before.name.text));
+        let order = order.unwrap_or_default();
+        let words =
+            format!("Turn on the switch `{}`{order}. README.md has the gates.", switch.name.text);
+        ValueSpec::switch(Switch::value(&switch.name.text), false, words)
     };
-    switches.iter().enumerate().map(value).collect()
+    switches.iter().zip(before).map(value).collect()
 }
 
 /// Returns the constraints on values that keep switches in order, as JSON schemas.

@@ -79,11 +79,9 @@ fn secret(namespace: Value, phase: Phase) -> Object {
         "type": "kubernetes.io/dockerconfigjson",
         "data": {".dockerconfigjson": Expr::Base64(secret_content())},
     };
-    let mut secret = Object::new(root, Origin::Added(PULL_SECRET));
-    secret.phase = phase;
     // Without content the Secret is the user's, under the same name.
-    secret.when = Some(Condition::Set(secret_content()));
-    secret
+    let when = Some(Condition::Set(secret_content()));
+    Object { phase, when, ..Object::new(root, Origin::Added(PULL_SECRET)) }
 }
 
 /// Returns the constraint that a pull secret with content needs a name.
