@@ -127,11 +127,9 @@ impl<'m> Checker<'m, '_> {
         for dependency in &self.own().requirements.dependencies {
             match (self.evaluate(&dependency.requirement), &dependency.requirement) {
                 (Outcome::Met(needed), _) => {
-                    for providers in needed {
-                        if let Some(provider) = self.to_add(&providers) {
-                            // One note for each provider, about the first dependency on it.
-                            later.entry(provider).or_insert(dependency);
-                        }
+                    for provider in self.to_add(&needed) {
+                        // One note for each provider, about the first dependency on it.
+                        later.entry(provider).or_insert(dependency);
                     }
                 }
                 (Outcome::Unmet, Requirement::Api(api)) => {
@@ -160,7 +158,7 @@ impl<'m> Checker<'m, '_> {
         for (api, place) in &self.own().uses {
             let requirement = Requirement::Api(api.clone());
             let Outcome::Met(needed) = self.evaluate(&requirement) else { continue };
-            for provider in needed.iter().filter_map(|providers| self.to_add(providers)) {
+            for provider in self.to_add(&needed) {
                 if ordered.insert(provider) {
                     let (provider, need) = (&self.members[provider], requirement.to_string());
                     diagnostics.push(messages::order(self.own(), provider, &need, Some(place)));
@@ -182,7 +180,7 @@ impl<'m> Checker<'m, '_> {
         match self.evaluate(&Requirement::Api(certificate)) {
             _ if package => {}
             Outcome::Met(needed) => {
-                for provider in needed.iter().filter_map(|providers| self.to_add(providers)) {
+                for provider in self.to_add(&needed) {
                     let provider = &self.members[provider];
                     diagnostics.push(messages::order(self.own(), provider, "cert-manager", None));
                 }
@@ -224,9 +222,7 @@ impl<'m> Checker<'m, '_> {
                 let mut outcomes = self.evaluate_all(list);
                 // The alternative that needs the fewest changes.
                 outcomes.sort_by_key(|outcome| match outcome {
-                    Outcome::Met(needed) => {
-                        needed.iter().filter(|providers| self.to_add(providers).is_some()).count()
-                    }
+                    Outcome::Met(needed) => self.to_add(needed).len(),
                     Outcome::Unknown => usize::MAX - 1,
                     Outcome::Unmet => usize::MAX,
                 });
@@ -268,13 +264,13 @@ impl<'m> Checker<'m, '_> {
         if fitting.is_empty() { Outcome::Unmet } else { Outcome::Met(vec![fitting]) }
     }
 
-    /// Returns the bundle that `depends-on` should name, when it leads to none of `providers` yet.
-    fn to_add(&self, providers: &[usize]) -> Option<usize> {
-        if providers.iter().any(|provider| self.before[self.index].contains(provider)) {
-            return None;
-        }
+    /// Returns the bundles that `depends-on` should name, because it leads to none of some providers yet.
+    fn to_add(&self, needed: &[Vec<usize>]) -> Vec<usize> {
+        let is_before = |provider: &usize| self.before[self.index].contains(provider);
+        let open = needed.iter().filter(|providers| !providers.iter().any(is_before));
         // A circle would be an error.
-        providers.iter().copied().find(|provider| !self.before[*provider].contains(&self.index))
+        let is_free = |provider: &&usize| !self.before[**provider].contains(&self.index);
+        open.filter_map(|providers| providers.iter().find(is_free).copied()).collect()
     }
 }
 

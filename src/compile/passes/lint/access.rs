@@ -170,25 +170,19 @@ pub(super) fn rules(unit: &Unit, diagnostics: &mut Diagnostics) {
 }
 
 /// Rules for APIs that only OpenShift has, and for its security context constraints.
-pub(super) fn openshift(unit: &Unit, diagnostics: &mut Diagnostics) {
+pub(super) fn openshift<'a>(unit: &'a Unit, diagnostics: &mut Diagnostics) {
     let crds = unit.of_kind("CustomResourceDefinition");
     let own: Vec<&str> = crds.filter_map(|crd| crd.at(&["spec", "group"])?.as_str()).collect();
-    let rules: Vec<&Value> = roles(unit).flat_map(rules_of).collect();
-    let mut groups: Vec<&str> = rules
-        .iter()
-        .flat_map(|rule| texts(rule.get("apiGroups")))
-        .filter(|group| group.ends_with(".openshift.io") && !own.contains(group))
-        .collect();
-    groups.sort_unstable();
-    groups.dedup();
-    let Some(first) = roles(unit).find(|role| {
-        rules_of(role).any(|rule| texts(rule.get("apiGroups")).any(|group| groups.contains(&group)))
-    }) else {
-        return;
+    let groups_of = |role: &'a Object| {
+        let groups = rules_of(role).flat_map(|rule| texts(rule.get("apiGroups")));
+        groups.filter(|group| group.ends_with(".openshift.io") && !own.contains(group))
     };
-    let constraints = rules
-        .iter()
-        .any(|rule| texts(rule.get("resources")).any(|name| name == "securitycontextconstraints"));
+    let Some(first) = roles(unit).find(|role| groups_of(role).next().is_some()) else { return };
+    let groups: BTreeSet<&str> = roles(unit).flat_map(groups_of).collect();
+    let groups: Vec<&str> = groups.into_iter().collect();
+    let mut resources =
+        roles(unit).flat_map(rules_of).flat_map(|rule| texts(rule.get("resources")));
+    let constraints = resources.any(|name| name == "securitycontextconstraints");
     let also = if constraints {
         "; its pods or operands may depend on SecurityContextConstraints"
     } else {
