@@ -2,7 +2,8 @@
 
 use crate::bundle::ClusterServiceVersion;
 use crate::fields::list;
-use crate::ir::{Map, Value, map};
+use crate::images::base_name;
+use crate::ir::{Map, Value, map, value};
 use crate::yaml;
 
 /// Values of the CSV's annotation `capabilities`, which Artifact Hub knows, too.
@@ -68,8 +69,5 @@ fn entries(
 
 /// Returns an image with the last part of its repository as the name.
 fn image_entry(reference: &str) -> Value {
-    // Before the last slash there may be a port, whose colon begins no tag.
-    let last = reference.rsplit('/').next().unwrap_or(reference);
-    let name = last.split(['@', ':']).next().unwrap_or(last);
-    Value::map([("name", Value::text(name)), ("image", Value::text(reference))])
+    value!({"name": base_name(reference), "image": reference})
 }

@@ -76,8 +76,7 @@ pub(super) fn notes(chart: &DocumentedChart<'_>) -> String {
 
 /// Appends the command that waits for the certificates of cert-manager.
 fn certificates(text: &mut String, unit: &Unit) {
-    let certificates =
-        unit.objects.iter().filter(|o| o.group() == "cert-manager.io" && o.kind() == "Certificate");
+    let certificates = unit.of_kind("Certificate").filter(|o| o.group() == "cert-manager.io");
     let mut names: Vec<String> =
         certificates.map(|object| format!("certificate/{}", escape(object.name()))).collect();
     if names.is_empty() {

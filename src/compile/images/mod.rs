@@ -202,6 +202,13 @@ impl ImageUses {
     }
 }
 
+/// Returns the last part of the repository of an image.
+pub(crate) fn base_name(reference: &str) -> &str {
+    // Before the last slash there may be a port, whose colon begins no tag.
+    let last = reference.rsplit('/').next().unwrap_or(reference);
+    last.split(['@', ':']).next().unwrap_or(last)
+}
+
 /// Returns true if the text is a reference with a digest, and nothing else.
 fn is_by_digest(text: &str) -> bool {
     // Every argument, variable and annotation of a workload is tested, and few have an `@`.

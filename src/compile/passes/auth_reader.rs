@@ -14,12 +14,9 @@ pub(super) fn auth_reader(unit: &mut Unit, context: &Context, _: &mut Diagnostic
     if context.operator.auth_reader != Some(true) {
         return;
     }
-    let accounts: BTreeSet<String> = unit
-        .objects
-        .iter()
-        .filter(|object| object.kind() == "Deployment")
-        .map(|deployment| deployment.account().to_owned())
-        .collect();
+    let deployments = unit.of_kind("Deployment");
+    let accounts: BTreeSet<String> =
+        deployments.map(|deployment| deployment.account().to_owned()).collect();
     // Those that serve APIs have theirs.
     let bound = unit.names("RoleBinding");
     let chart = &context.chart;

@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::diag::Diagnostics;
-use crate::images::{Leaf, Use, of_pods, visit};
+use crate::images::{Leaf, Use, base_name, of_pods, visit};
 use crate::ir::{
     Expr, IMAGE_REGISTRIES, IMAGES, ImageReference, Map, Part, Unit, Value, ValueSpec, ValuesPath,
     distinct, stable_key,
@@ -105,7 +105,7 @@ fn names<'i>(images: &'i BTreeMap<String, Vec<Use>>, version: &str) -> BTreeMap<
     let names = distinct(
         &items,
         &[
-            &stable(repository),
+            &stable(|reference, _| base_name(reference).to_owned()),
             &stable(place),
             &stable(object_and_place),
             &stable(|reference, _| reference.to_owned()),
@@ -113,11 +113,6 @@ fn names<'i>(images: &'i BTreeMap<String, Vec<Use>>, version: &str) -> BTreeMap<
         ],
     );
     items.into_iter().map(|(reference, _)| reference).zip(names).collect()
-}
-
-fn repository(reference: &str, _: &[Use]) -> String {
-    let last = reference.rsplit('/').next().unwrap_or(reference);
-    last.split(['@', ':']).next().unwrap_or(last).to_owned()
 }
 
 fn place(_: &str, uses: &[Use]) -> String {

@@ -13,8 +13,7 @@ pub(super) fn namespace(unit: &mut Unit, context: &Context, diagnostics: &mut Di
     // Accounts of the chart's pods are in the release namespace, even if the chart does not create
     // them.
     let mut accounts = unit.names("ServiceAccount");
-    let pods = unit.objects.iter().filter(|object| object.kind() == "Deployment");
-    accounts.extend(pods.map(|object| object.account().to_owned()));
+    accounts.extend(unit.of_kind("Deployment").map(|object| object.account().to_owned()));
     let services = unit.names("Service");
     for object in &mut unit.objects {
         match object.kind() {
