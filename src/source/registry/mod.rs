@@ -33,7 +33,7 @@ use http::{Content, Http, Query, Response, is_loopback, shown};
 use oci_spec::image::Descriptor;
 use proxy::Proxies;
 use retry::{
-    Claims, LONGEST_PAUSE, Slots, Stopwatch, TimedOut, pause_after, read_body, retry_after, wait,
+    Claims, LONGEST_PAUSE, Slots, Stopwatch, TimedOut, pause_after, read_body, retry_after,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -266,7 +266,7 @@ impl Repository<'_> {
                 };
                 format!("{why}; retrying in {} ms", pause.as_millis())
             });
-            wait(pause);
+            std::thread::sleep(pause);
         }
     }
 

@@ -36,11 +36,6 @@ pub(super) fn retry_after(value: &str) -> Option<u64> {
     Some(date.duration_since(std::time::SystemTime::now()).map_or(0, |left| left.as_secs() + 1))
 }
 
-/// Sleeps.
-pub(super) fn wait(time: Duration) {
-    std::thread::sleep(time);
-}
-
 /// Measures the duration for messages.
 pub(super) struct Stopwatch(Instant);
 
@@ -142,15 +137,10 @@ impl Slots {
 }
 
 /// Keys that one thread at a time can claim.
+#[derive(Default)]
 pub(super) struct Claims<K> {
     taken: Mutex<BTreeSet<K>>,
     given_back: Condvar,
-}
-
-impl<K> Default for Claims<K> {
-    fn default() -> Self {
-        Claims { taken: Mutex::new(BTreeSet::new()), given_back: Condvar::new() }
-    }
 }
 
 impl<K: Ord + Clone> Claims<K> {
