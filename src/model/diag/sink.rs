@@ -144,12 +144,6 @@ impl From<Diagnostic> for Diagnostics {
     }
 }
 
-impl From<Fatal> for Diagnostics {
-    fn from(fatal: Fatal) -> Self {
-        Diagnostics::from(*fatal)
-    }
-}
-
 impl IntoIterator for Diagnostics {
     type Item = Diagnostic;
     type IntoIter = std::vec::IntoIter<Diagnostic>;

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Default)]
 pub struct Map {
     entries: Vec<(String, Value)>,
-    /// The places of keys, while there are more than [`Map::LINEAR`] entries.
+    /// The places of keys, while there are more than [`Map::LINEAR`] entries. A tree, because a bundle
+    /// could ship keys that collide in a table of hashes.
     #[expect(clippy::box_collection, reason = "nearly all maps have none, and stay small")]
     index: Option<Box<BTreeMap<String, usize>>>,
     /// True only if no value below contains an expression. Set by the YAML reader, and cleared by
