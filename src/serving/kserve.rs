@@ -164,14 +164,10 @@ fn pod(workload: &Workload<'_>, values: &mut Values) -> Value {
 
     let mut env = config.engine.env.clone();
     env.extend(config.engine.token_secret.as_deref().map(engine::token_variable));
-
     if workload.disaggregated {
-        let own = |env: &[Json], name: &str| env.iter().any(|variable| variable["name"] == name);
-        for variable in transfer(workload) {
-            if !own(&env, variable["name"].as_str().unwrap_or_default()) {
-                env.push(variable);
-            }
-        }
+        let is_new = |one: &Json| !env.iter().any(|known| known["name"] == one["name"]);
+        let missing: Vec<Json> = transfer(workload).into_iter().filter(is_new).collect();
+        env.extend(missing);
     }
     let container = value!({
         // The controller completes the container of this name only; another one would run next to
