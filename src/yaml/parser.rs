@@ -63,31 +63,29 @@ impl<'t> Parser<'t> {
 
     /// Returns the next event; nothing at the end. `number` is the document's.
     pub(super) fn next(&mut self, number: usize) -> Option<Next<'t>> {
-        match self.state {
-            State::End => None,
-            State::DocumentStart => self.document_start(number).transpose(),
-            State::DocumentContent { explicit } => Some(self.document_content(explicit)),
-            State::DocumentEnd => Some(self.document_end()),
-            State::BlockEntry => Some(self.block_entry()),
-            State::IndentlessEntry => Some(self.indentless_entry()),
-            State::BlockKey => Some(self.block_key()),
-            State::BlockValue => Some(self.block_value()),
-            State::FlowEntry { first } => Some(self.flow_entry(first)),
-            State::PairKey => Some(self.key_in_flow(&TokenKind::FlowSequenceEnd, State::PairValue)),
-            State::PairValue => {
-                Some(self.value_in_flow(&TokenKind::FlowSequenceEnd, State::PairEnd))
-            }
-            State::PairEnd => Some(self.pair_end()),
-            State::FlowKey { first } => Some(self.flow_key(first)),
+        Some(match self.state {
+            State::End => return None,
+            State::DocumentStart => return self.document_start(number).transpose(),
+            State::DocumentContent { explicit } => self.document_content(explicit),
+            State::DocumentEnd => self.document_end(),
+            State::BlockEntry => self.block_entry(),
+            State::IndentlessEntry => self.indentless_entry(),
+            State::BlockKey => self.block_key(),
+            State::BlockValue => self.block_value(),
+            State::FlowEntry { first } => self.flow_entry(first),
+            State::PairKey => self.key_in_flow(&TokenKind::FlowSequenceEnd, State::PairValue),
+            State::PairValue => self.value_in_flow(&TokenKind::FlowSequenceEnd, State::PairEnd),
+            State::PairEnd => self.pair_end(),
+            State::FlowKey { first } => self.flow_key(first),
             State::FlowValue => {
                 let next_key = State::FlowKey { first: false };
-                Some(self.value_in_flow(&TokenKind::FlowMappingEnd, next_key))
+                self.value_in_flow(&TokenKind::FlowMappingEnd, next_key)
             }
             State::MissingFlowValue => {
                 self.state = State::FlowKey { first: false };
-                Some(self.empty_here())
+                self.empty_here()
             }
-        }
+        })
     }
 
     fn document_start(&mut self, number: usize) -> Result<Option<(Event<'t>, Mark)>, Error> {
