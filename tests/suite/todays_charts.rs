@@ -285,7 +285,7 @@ fn the_same_objects_from_declarations() {
     for (deviation, used) in DEVIATIONS.iter().zip(used) {
         assert!(used, "no longer needed: {} ({})", deviation.name, deviation.why);
     }
-    assert_eq!(compared, 3 * 36, "objects of the charts that were made by hand");
+    assert_eq!(compared, 2 * 36, "objects of the charts that were made by hand");
 }
 
 /// Removes the labels that Helm recommends where the other chart does not have them.
