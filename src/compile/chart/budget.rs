@@ -22,9 +22,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde_json::{Value as Json, json};
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::fmt;
+use std::io::{self, BufWriter, Write};
 
 /// Maximum size of a Secret's data in bytes.
 pub const LIMIT: usize = 1 << 20;
@@ -62,80 +63,75 @@ pub fn release_bytes(
     unit: &Unit,
     namespace: &str,
 ) -> usize {
-    let document = document(chart, files, unit, namespace).to_string();
-    let bound = in_secret(stored(document.len()));
-    if bound < WARN {
-        return bound;
-    }
-    let mut fast = GzEncoder::new(Vec::new(), Compression::fast());
-    let compressed = fast.write_all(document.as_bytes()).and_then(|()| fast.finish());
-    let bound = compressed.map_or(0, |compressed| in_secret(compressed.len()));
-    if bound < WARN {
-        return bound;
-    }
-    let compressed = miniz_oxide::deflate::compress_to_vec(document.as_bytes(), BEST);
-    in_secret(compressed.len() + GZIP_FRAME)
-}
-
-/// Returns the JSON document in the release Secret.
-fn document(chart: &str, files: &BTreeMap<String, String>, unit: &Unit, namespace: &str) -> Json {
     let values = unit.default_values();
-    let manifest = manifest(chart, files, &Release { namespace, values: &values });
+    let manifest = Manifest { chart, files, release: &Release { namespace, values: &values } };
+
     let text = |path: &str| files.get(path).map(String::as_str);
-    let stored = |belongs: fn(&str) -> bool| -> Vec<Json> {
-        let files = files.iter().filter(|(path, _)| belongs(path));
-        files.map(|(path, text)| file(path, text)).collect()
+    let schema = text("values.schema.json").unwrap_or_default();
+    let templates = |path: &&String| path.starts_with("templates/");
+    let document = Document {
+        name: chart,
+        info: Info {
+            first_deployed: time(""),
+            last_deployed: time(""),
+            deleted: "",
+            description: "Install complete",
+            status: "deployed",
+            notes: text("templates/NOTES.txt"),
+        },
+        chart: StoredChart {
+            metadata: text("Chart.yaml"),
+            lock: text(CHART_LOCK),
+            templates: files.iter().filter(|(path, _)| templates(path)).map(File::of).collect(),
+            values: &values,
+            schema: STANDARD.encode(schema),
+            schemamodtime: time("values.schema.json"),
+            files: files.iter().filter(|(path, _)| is_other(path)).map(File::of).collect(),
+            modtime: time("Chart.yaml"),
+        },
+        manifest,
+        version: 1,
+        namespace,
+        // Helm 4 stores the method, which is server-side apply for new installations.
+        apply_method: "ssa",
     };
 
-    json!({
-        "name": chart,
-        "info": {
-            "first_deployed": time(""),
-            "last_deployed": time(""),
-            "deleted": "",
-            "description": "Install complete",
-            "status": "deployed",
-            "notes": text("templates/NOTES.txt"),
-        },
-        "chart": {
-            "metadata": text("Chart.yaml"),
-            "lock": text(CHART_LOCK),
-            "templates": stored(is_template),
-            "values": values,
-            "schema": STANDARD.encode(text("values.schema.json").unwrap_or_default()),
-            "schemamodtime": time("values.schema.json"),
-            "files": stored(is_other),
-            "modtime": time("Chart.yaml"),
-        },
-        "manifest": manifest,
-        "version": 1,
-        "namespace": namespace,
-        // Helm 4 stores the method, which is server-side apply for new installations.
-        "apply_method": "ssa",
-    })
+    let bound = in_secret(document.write(Bound::Stored(Vec::new())).size());
+    if bound < WARN { bound } else { document.size() }
 }
 
-/// Returns a file as Helm stores it.
-fn file(path: &str, text: &str) -> Json {
-    json!({"name": path, "modtime": time(path), "data": STANDARD.encode(text)})
+/// The rendered manifest: all templates as Helm concatenates them.
+struct Manifest<'a> {
+    chart: &'a str,
+    files: &'a BTreeMap<String, String>,
+    release: &'a Release<'a>,
 }
 
-/// Returns the rendered manifest: all templates as Helm concatenates them.
-fn manifest(chart: &str, files: &BTreeMap<String, String>, release: &Release<'_>) -> String {
-    let mut manifest = String::new();
-    for (path, text) in files.iter().filter(|(path, _)| path.ends_with(".yaml")) {
-        if is_template(path) || path.starts_with(CRDS_TEMPLATES) {
-            let rendered = render::render(text, release);
-            // A template that cannot be rendered here is counted as it is.
-            let text = rendered.as_deref().unwrap_or(text);
-            manifest += &format!("---\n# Source: {chart}/{path}\n{text}");
-        }
+impl<'a> Manifest<'a> {
+    fn templates(&self) -> impl Iterator<Item = (&'a String, &'a String)> + use<'a> {
+        self.files.iter().filter(|(path, _)| {
+            let is_template = path.starts_with("templates/") || path.starts_with(CRDS_TEMPLATES);
+            is_template && path.ends_with(".yaml")
+        })
     }
-    manifest
 }
 
-fn is_template(path: &str) -> bool {
-    path.starts_with("templates/")
+impl fmt::Display for Manifest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (path, text) in self.templates() {
+            let rendered = render::render(text, self.release);
+            writeln!(f, "---\n# Source: {}/{path}", self.chart)?;
+            // A template that cannot be rendered here is counted as it is.
+            f.write_str(rendered.as_deref().unwrap_or(text))?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Manifest<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// Returns true for files that Helm stores as `files`: not in a subchart, not a template, and not
@@ -143,7 +139,109 @@ fn is_template(path: &str) -> bool {
 fn is_other(path: &str) -> bool {
     !matches!(path, "Chart.yaml" | "values.yaml" | "values.schema.json" | CHART_LOCK)
         && !path.starts_with("charts/")
-        && !is_template(path)
+        && !path.starts_with("templates/")
+}
+
+/// The JSON document in the release Secret.
+#[derive(Serialize)]
+struct Document<'a> {
+    name: &'a str,
+    info: Info<'a>,
+    chart: StoredChart<'a>,
+    manifest: Manifest<'a>,
+    version: u32,
+    namespace: &'a str,
+    apply_method: &'a str,
+}
+
+#[derive(Serialize)]
+struct Info<'a> {
+    first_deployed: String,
+    last_deployed: String,
+    deleted: &'a str,
+    description: &'a str,
+    status: &'a str,
+    notes: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct StoredChart<'a> {
+    metadata: Option<&'a str>,
+    lock: Option<&'a str>,
+    templates: Vec<File<'a>>,
+    values: &'a serde_json::Value,
+    schema: String,
+    schemamodtime: String,
+    files: Vec<File<'a>>,
+    modtime: String,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    name: &'a str,
+    modtime: String,
+    data: String,
+}
+
+impl<'a> File<'a> {
+    fn of((path, text): (&'a String, &'a String)) -> File<'a> {
+        File { name: path, modtime: time(path), data: STANDARD.encode(text) }
+    }
+}
+
+impl Document<'_> {
+    /// Returns the size in the Secret in bytes, compressed as well as Helm does.
+    fn size(&self) -> usize {
+        let compressed = miniz_oxide::deflate::compress_to_vec(&self.write(Vec::new()), BEST);
+        in_secret(compressed.len() + GZIP_FRAME)
+    }
+
+    /// Writes the JSON document to a writer that cannot fail.
+    fn write<W: Write>(&self, writer: W) -> W {
+        // serde_json writes a few bytes at a time.
+        let mut writer = BufWriter::with_capacity(1 << 16, writer);
+        let _ = serde_json::to_writer(&mut writer, self);
+        let _ = writer.flush();
+        writer.into_parts().0
+    }
+}
+
+/// A writer that bounds the size of compressed data: without compression as long as that fits, else
+/// with a fast one.
+enum Bound {
+    Stored(Vec<u8>),
+    Compressed(Box<GzEncoder<Counter>>),
+}
+
+impl Bound {
+    /// Returns the upper bound in bytes.
+    fn size(self) -> usize {
+        match self {
+            Bound::Stored(plain) => stored(plain.len()),
+            Bound::Compressed(encoder) => encoder.finish().map_or(0, |counter| counter.0),
+        }
+    }
+}
+
+impl Write for Bound {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Bound::Compressed(encoder) => encoder.write(bytes),
+            Bound::Stored(plain) => {
+                plain.extend(bytes);
+                if in_secret(stored(plain.len())) >= WARN {
+                    let mut encoder = GzEncoder::new(Counter(0), Compression::fast());
+                    encoder.write_all(plain)?;
+                    *self = Bound::Compressed(Box::new(encoder));
+                }
+                Ok(bytes.len())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Returns an upper bound of the size of gzip data, which stores what it cannot compress.
@@ -169,6 +267,20 @@ fn in_secret(compressed: usize) -> usize {
 fn time(path: &str) -> String {
     let digits = path.bytes().fold(5_381_u64, |hash, byte| hash.wrapping_mul(33) ^ u64::from(byte));
     format!("2006-01-02T15:04:05.{:09}Z", digits % 1_000_000_000)
+}
+
+/// A writer that counts bytes.
+struct Counter(usize);
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
