@@ -43,8 +43,7 @@ pub(crate) fn forms(view: &View<'_>, found: &mut Found) {
         for item in items.into_iter().flatten() {
             if !item.contains(['=', '{']) && !is_placeholder(item) {
                 let message = format!("`{item}` of `--lora-modules` has no path");
-                let hint = "write NAME=PATH";
-                found.push(template.owner, &engine.path, message, hint);
+                found.push(template.owner, &engine.path, message, "write NAME=PATH");
             }
         }
     }

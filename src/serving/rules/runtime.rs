@@ -4,7 +4,7 @@ use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::config_map::is_inside;
 use super::super::view::pods::{
-    Part, Template, Variable, accelerators, is_shell, list, text, variable, words,
+    Part, Variable, accelerators, is_shell, list, text, variable, words,
 };
 use serde_json::Value as Json;
 
@@ -20,7 +20,6 @@ pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
             let is_of_service = ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"];
             let is_set = is_of_service.iter().any(|end| name.ends_with(end))
                 || template.part != Part::Single && name.starts_with("LWS_")
-                || variable(container, name).is_some_and(|value| value != Variable::Unknown)
                 || list(container, "env").iter().any(|env| text(env, "name") == name);
             if !is_set {
                 let message =
@@ -128,19 +127,15 @@ pub(crate) fn buckets(view: &View<'_>, found: &mut Found) {
     for template in view.templates.iter().filter(|template| !template.completed) {
         let volumes = list(template.spec, "volumes").iter();
         let mut drivers = volumes.filter_map(|volume| volume.pointer("/csi/driver"));
-        let annotation = annotations(template).and_then(|all| all.get(KEY)?.as_str());
+        let pod = template.path.replace(['.', '['], "/").replace(']', "");
+        let annotations = template.manifest.json.pointer(&format!("{pod}/metadata/annotations"));
+        let annotation = annotations.and_then(|all| all.get(KEY)?.as_str());
         if drivers.any(|driver| driver == "gcsfuse.csi.storage.gke.io")
             && annotation != Some("true")
         {
             let message =
                 format!("{template} mounts a bucket without the annotation `{KEY}: \"true\"`");
-            let path = format!("{}.metadata.annotations", template.path);
-            found.push(template.owner, path, message, "add it to the pods");
+            found.push(template.owner, &template.path, message, "add it to the pods");
         }
     }
-}
-
-fn annotations<'v>(template: &Template<'v>) -> Option<&'v Json> {
-    let pointer = template.path.replace(['.', '['], "/").replace(']', "");
-    template.manifest.json.pointer(&pointer)?.pointer("/metadata/annotations")
 }
