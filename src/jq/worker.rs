@@ -45,9 +45,9 @@ pub fn main() -> ExitCode {
 /// The limits of the system around the work of a worker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limits {
-    /// Those of its own process.
+    /// The worker is a process of its own, which the system limits.
     Process,
-    /// None, inside another process.
+    /// Without limits: the worker is a thread of another process.
     None,
 }
 

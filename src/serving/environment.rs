@@ -12,6 +12,9 @@ pub(super) fn resolve(manifests: &mut [Manifest]) {
     for map in manifests.iter().filter(|manifest| manifest.kind() == "ConfigMap") {
         maps.entry(map.name()).or_default().push(map);
     }
+    if maps.is_empty() {
+        return;
+    }
 
     let mut resolved: Vec<(usize, String, Json)> = Vec::new();
     for (owner, manifest) in manifests.iter().enumerate() {

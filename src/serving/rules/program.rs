@@ -90,7 +90,7 @@ fn texts(container: &Json) -> Vec<String> {
     words(container).into_iter().chain(values).collect()
 }
 
-fn is_letter(c: char) -> bool {
+pub(super) fn is_letter(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 

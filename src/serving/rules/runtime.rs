@@ -4,8 +4,10 @@ use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::config_map::is_inside;
 use super::super::view::pods::{
-    Part, Variable, accelerators, is_shell, list, text, variable, words,
+    Part, Variable, accelerators, expanded_names, is_shell, list, text, variable, words,
 };
+use super::program::is_letter;
+use crate::ir::{steps, value_at};
 use serde_json::Value as Json;
 
 /// Checks that the arguments of engines name variables of their containers. Kubernetes leaves `$(NAME)`
@@ -15,7 +17,12 @@ pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
         let container = engine.container;
         let words = words(container);
         let sets_more = !list(container, "envFrom").is_empty() || is_shell(&words);
-        for (word, name) in words.iter().filter(|_| !sets_more).flat_map(|word| names(word)) {
+        let words = words.iter().filter(|_| !sets_more);
+        let names = words.flat_map(|word| expanded_names(word).into_iter().map(move |n| (word, n)));
+        let is_name = |name: &String| {
+            name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_letter)
+        };
+        for (word, name) in names.filter(|(_, name)| is_name(name)) {
             // The kubelet sets those of Services, controllers those of groups.
             let is_of_service = ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"];
             let is_set = is_of_service.iter().any(|end| name.ends_with(end))
@@ -24,27 +31,11 @@ pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
             if !is_set {
                 let message =
                     format!("`{word}` stays as it is: the container has no variable `{name}`");
-                found.push(
-                    template.owner,
-                    &engine.path,
-                    message,
-                    "add it to `env`, or fix its name",
-                );
+                let hint = "add it to `env`, or fix its name";
+                found.push(template.owner, &engine.path, message, hint);
             }
         }
     }
-}
-
-/// Returns the variables that Kubernetes expands in a word, with the word.
-fn names(word: &str) -> Vec<(&str, &str)> {
-    let is_name = |name: &&str| {
-        name.starts_with(|c: char| c.is_ascii_uppercase())
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    };
-    // `$$(NAME)` is the text `$(NAME)`.
-    let starts = word.match_indices("$(").filter(|(at, _)| !word[..*at].ends_with('$'));
-    let inner = starts.filter_map(|(at, _)| word[at + 2..].split_once(')'));
-    inner.map(|(name, _)| name).filter(is_name).map(|name| (word, name)).collect()
 }
 
 /// Checks that the hook before the end of a container leaves time for the requests that it serves.
@@ -85,8 +76,8 @@ pub(crate) fn files(view: &View<'_>, found: &mut Found) {
         let adapters = adapters.map(|item| item.split_once('=').map_or(item, |(_, path)| path));
         for path in adapters.chain(engine.model.as_deref()).filter(|path| path.starts_with('/')) {
             let mounts = |container: &Json| {
-                let mounts = list(container, "volumeMounts").iter();
-                mounts.clone().any(|mount| is_inside(path, text(mount, "mountPath")))
+                let mut mounts = list(container, "volumeMounts").iter();
+                mounts.any(|mount| is_inside(path, text(mount, "mountPath")))
             };
             let mut inits = list(template.spec, "initContainers").iter();
             if let Some(init) =
@@ -111,12 +102,8 @@ pub(crate) fn visible_devices(view: &View<'_>, found: &mut Found) {
             let message = format!(
                 "`CUDA_VISIBLE_DEVICES` names device {number}, but the container has {count}, numbered from 0"
             );
-            found.push(
-                template.owner,
-                format!("{}.env", engine.path),
-                message,
-                "remove the variable",
-            );
+            let path = format!("{}.env", engine.path);
+            found.push(template.owner, path, message, "remove the variable");
         }
     }
 }
@@ -127,8 +114,8 @@ pub(crate) fn buckets(view: &View<'_>, found: &mut Found) {
     for template in view.templates.iter().filter(|template| !template.completed) {
         let volumes = list(template.spec, "volumes").iter();
         let mut drivers = volumes.filter_map(|volume| volume.pointer("/csi/driver"));
-        let pod = template.path.replace(['.', '['], "/").replace(']', "");
-        let annotations = template.manifest.json.pointer(&format!("{pod}/metadata/annotations"));
+        let pod = value_at(&template.manifest.json, &steps(&template.path));
+        let annotations = pod.and_then(|pod| pod.pointer("/metadata/annotations"));
         let annotation = annotations.and_then(|all| all.get(KEY)?.as_str());
         if drivers.any(|driver| driver == "gcsfuse.csi.storage.gke.io")
             && annotation != Some("true")

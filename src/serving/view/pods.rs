@@ -148,7 +148,7 @@ fn substituted(
     word: &str,
     variables: &Variables,
     budget: &Budget,
-    unknown: fn(&str) -> String,
+    mut unknown: impl FnMut(&str) -> String,
 ) -> String {
     let mut out = String::new();
     let mut rest = word;
@@ -173,6 +173,16 @@ fn substituted(
     }
     out.push_str(rest);
     out
+}
+
+/// Returns the names of the variables that Kubernetes looks up to expand a word.
+pub(crate) fn expanded_names(word: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    substituted(word, &Variables::new(), &Budget::new(), |name| {
+        names.push(name.to_owned());
+        String::new()
+    });
+    names
 }
 
 fn as_unknown(_: &str) -> String {
