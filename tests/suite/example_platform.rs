@@ -1,6 +1,7 @@
 //! examples/llm-platform: it parses, its schema holds, its order is sound; and with the shared test
 //! data, those bundles that are there are built with its settings.
 
+use crate::support::json_schema::JsonSchema;
 use crate::support::llm_platform;
 use bundle2chart::config::Config;
 use bundle2chart::config::schema::json_schema;
@@ -39,8 +40,7 @@ fn it_parses_without_a_word() {
 fn its_schema_holds() {
     let file: Table = text().parse().expect("TOML");
     let json = serde_json::to_value(file).expect("JSON");
-    let schema = jsonschema::draft7::new(&json_schema()).expect("a schema");
-    let errors: Vec<String> = schema.iter_errors(&json).map(|e| e.to_string()).collect();
+    let errors = JsonSchema::new(&json_schema()).problems(&json);
     assert!(errors.is_empty(), "{errors:#?}");
 }
 

@@ -126,7 +126,7 @@ fn finished(mut command: Command) -> String {
 fn a_kill_at_any_moment_leaves_each_chart_old_or_new() {
     // A file system in memory, where there is one, so that most of the time is not spent flushing.
     let memory = tempfile::tempdir_in("/dev/shm");
-    kill_often(&memory.unwrap_or_else(|_| tempfile::tempdir().unwrap()), 300);
+    kill_often(&memory.unwrap_or_else(|_| tempfile::tempdir().unwrap()), 100);
     kill_often(&tempfile::tempdir().unwrap(), 20);
 }
 

@@ -3,6 +3,7 @@
 
 use crate::support::command::Case;
 use crate::support::helm::Helm;
+use crate::support::json_schema::JsonSchema;
 use crate::support::lamp::CSV_FILE;
 use crate::support::parallel::in_parallel;
 use crate::support::serving_examples;
@@ -321,11 +322,8 @@ fn defaults_of_hostile_bundles_fit_their_schema() {
         }
         built += 1;
         let chart = case.path("out/lamp-operator/1.2.3");
-        let schema =
-            jsonschema::draft7::new(&json(&chart, "values.schema.json")).expect("a schema");
-        let values = json(&chart, "values.yaml");
-        let refused: Vec<String> =
-            schema.iter_errors(&values).map(|error| error.to_string()).collect();
+        let schema = JsonSchema::new(&json(&chart, "values.schema.json"));
+        let refused = schema.problems(&json(&chart, "values.yaml"));
         assert_eq!(refused, Vec::<String>::new(), "{to}");
     }
     assert!(built >= 1, "{built}");

@@ -1,12 +1,12 @@
 //! The schemas of real CRDs, which refuse unknown fields as an API server with strict validation.
 
-use jsonschema::Validator;
+use super::json_schema::JsonSchema;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Schemas by `apiVersion` and kind.
-pub(crate) struct CrdSchemas(BTreeMap<(String, String), (Json, Validator)>);
+pub(crate) struct CrdSchemas(BTreeMap<(String, String), (Json, JsonSchema)>);
 
 impl CrdSchemas {
     /// The CRDs in a folder, among other objects.
@@ -29,7 +29,7 @@ impl CrdSchemas {
                     let name = version["name"].as_str().expect("a name");
                     let kind = spec["names"]["kind"].as_str().expect("a kind");
                     let schema = version["schema"]["openAPIV3Schema"].clone();
-                    let validator = jsonschema::draft7::new(&schema).expect("a schema");
+                    let validator = JsonSchema::new(&schema);
                     let key = (format!("{group}/{name}"), kind.to_owned());
                     schemas.insert(key, (schema, validator));
                 }
@@ -43,10 +43,7 @@ impl CrdSchemas {
     pub(crate) fn problems(&self, object: &Json) -> Option<Vec<String>> {
         let text = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
         let (schema, validator) = self.0.get(&(text("apiVersion"), text("kind")))?;
-        let mut problems: Vec<String> = validator
-            .iter_errors(object)
-            .map(|error| format!("{}: {error}", error.instance_path()))
-            .collect();
+        let mut problems = validator.problems(object);
         unknown(schema, object, "", &mut problems);
         Some(problems)
     }

@@ -10,6 +10,7 @@ pub(crate) mod discovery;
 pub(crate) mod go;
 pub(crate) mod helm;
 pub(crate) mod image;
+pub(crate) mod json_schema;
 pub(crate) mod lamp;
 pub(crate) mod large_schemas;
 pub(crate) mod llm_platform;

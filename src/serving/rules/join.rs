@@ -5,7 +5,7 @@ use super::super::releases::VLLM;
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Part, Program, Template, accelerators, list, starts_ray, text,
+    Engine, Part, Program, Template, accelerators, last_index, list, starts_ray, text,
 };
 use super::engine::supervisor;
 
@@ -21,10 +21,18 @@ fn has_own_servers(flags: &Flags) -> bool {
     OWN_SERVERS.iter().any(|flag| flags.is_on(flag))
 }
 
-/// Returns the engine and its flags; `None` if they are not all known.
+/// Returns the engine and its flags; `None` if they are not all known, or of another program.
+fn known<'t, 'a>(
+    template: &'t Template<'a>,
+    program: Program,
+) -> Option<(&'t Engine<'a>, &'t Flags)> {
+    let engine = template.engine.as_ref().filter(|engine| engine.program == program)?;
+    Some((engine, engine.known_flags()?))
+}
+
+/// Returns vLLM and its flags; `None` if other things set its ranks.
 fn vllm<'t, 'a>(template: &'t Template<'a>) -> Option<(&'t Engine<'a>, &'t Flags)> {
-    let engine = template.engine.as_ref().filter(|engine| engine.program == Program::Vllm)?;
-    let flags = engine.known_flags()?;
+    let (engine, flags) = known(template, Program::Vllm)?;
     // vLLM also reads these variables.
     let by_variables =
         list(engine.container, "env").iter().any(|env| text(env, "name").starts_with("VLLM_DP_"));
@@ -47,19 +55,44 @@ pub(super) fn leader_of<'v, 'a>(
     })
 }
 
-/// Checks that leader and worker of SGLang meet at one port.
-fn rendezvous(leader: &Template<'_>, worker: &Template<'_>, found: &mut Found) {
-    let port = |template: &Template<'_>| {
-        let engine = template.engine.as_ref().filter(|one| one.program == Program::Sglang)?;
-        let address = engine.known_flags()?.text("dist-init-addr")?;
-        address.rsplit_once(':')?.1.parse::<u16>().ok()
+/// Checks that leader and workers of SGLang meet at one port, each with its rank.
+fn sglang(leader: &Template<'_>, worker: &Template<'_>, found: &mut Found) {
+    let (Some((first, leads)), Some((other, works))) =
+        (known(leader, Program::Sglang), known(worker, Program::Sglang))
+    else {
+        return;
     };
-    if let (Some(first), Some(other)) = (port(leader), port(worker))
+
+    let port =
+        |flags: &Flags| flags.text("dist-init-addr")?.rsplit_once(':')?.1.parse::<u16>().ok();
+    if let (Some(first), Some(other)) = (port(leads), port(works))
         && first != other
     {
         let message =
             format!("`--dist-init-addr` of the leader has port {first}, of workers {other}");
         found.push(worker.owner, &worker.spec_path, message, "write one port in both");
+    }
+    if works.has("nnodes") {
+        ranks(worker, [first, other], ("node-rank", 1, "$LWS_WORKER_INDEX"), found);
+    }
+}
+
+/// Checks the ranks of a group's leader and of its last worker, each with `step` ranks. A template
+/// is read with the index of the last worker, so that the same rank for all workers is found.
+fn ranks(
+    worker: &Template<'_>,
+    [first, last]: [&Engine<'_>; 2],
+    (flag, step, right): (&str, u32, &str),
+    found: &mut Found,
+) {
+    let index = last_index(worker.size);
+    for (which, engine, wanted) in
+        [("leader", first, 0), ("last worker", last, step.saturating_mul(index))]
+    {
+        if let Some(said) = engine.number(flag, 0).filter(|said| *said != wanted) {
+            let message = format!("{which} of {worker} has `--{flag}` {said}, expected {wanted}");
+            found.push(worker.owner, &engine.path, message, format!("write `--{flag}={right}`"));
+        }
     }
 }
 
@@ -67,7 +100,7 @@ fn rendezvous(leader: &Template<'_>, worker: &Template<'_>, found: &mut Found) {
 pub(crate) fn join(view: &View<'_>, found: &mut Found) {
     for worker in view.templates.iter().filter(|template| template.part == Part::Worker) {
         let Some(leader) = leader_of(view, worker) else { continue };
-        rendezvous(leader, worker, found);
+        sglang(leader, worker, found);
         let (Some((first, leads)), Some((other, works))) = (vllm(leader), vllm(worker)) else {
             continue;
         };
@@ -110,29 +143,11 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
             found.push(worker.owner, &other.path, message, hint);
         }
 
-        // `variables` sets the index of the first worker, so that a script's arithmetic gives its
-        // rank.
-        let number = if works.has("node-rank") || is_spread {
-            Some(("node-rank", Some(1), "$LWS_WORKER_INDEX`"))
-        } else if works.has("data-parallel-rank") || alone {
-            None
-        } else {
-            let rank = "$((LWS_WORKER_INDEX * N))`, with N ranks in a pod";
-            Some(("data-parallel-start-rank", local, rank))
-        };
-        if let Some((flag, wanted, right)) = number {
-            for (which, engine, wanted) in
-                [("leader", first, Some(0)), ("first worker", other, wanted)]
-            {
-                if let (Some(said), Some(wanted)) = (engine.number(flag, 0), wanted)
-                    && said != wanted
-                {
-                    let message =
-                        format!("{which} of {worker} has `--{flag}` {said}, expected {wanted}");
-                    let hint = format!("write `--{flag}={right}");
-                    found.push(worker.owner, &engine.path, message, hint);
-                }
-            }
+        if works.has("node-rank") || is_spread {
+            ranks(worker, [first, other], ("node-rank", 1, "$LWS_WORKER_INDEX"), found);
+        } else if let Some(local) = local.filter(|_| !works.has("data-parallel-rank") && !alone) {
+            let right = "$((LWS_WORKER_INDEX * N))`, with N ranks in a pod";
+            ranks(worker, [first, other], ("data-parallel-start-rank", local, right), found);
         }
 
         if !alone && !other.is_headless() && !has_own_servers(leads) && !has_own_servers(works) {

@@ -316,7 +316,7 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingJoin, "have no leader address", HYBRID, |all| {
         script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, " --data-parallel-address=\"$leader\"", "");
     }),
-    breaks(Code::ServingJoin, "first worker of LeaderWorkerSet/chat-decode has `--data-parallel-start-rank` 0, expected 8", WIDE, |all| {
+    breaks(Code::ServingJoin, "last worker of LeaderWorkerSet/chat-decode has `--data-parallel-start-rank` 0, expected 8", WIDE, |all| {
         script(object(all, "LeaderWorkerSet", "chat-decode"), WORKER, "LWS_WORKER_INDEX * 8", "0");
     }),
     breaks(Code::ServingJoin, "has `--data-parallel-start-rank` 0, expected 8", INTERNAL, |all| {

@@ -112,6 +112,22 @@ fn groups_have_one_server() {
 }
 
 #[test]
+fn each_worker_has_its_own_rank() {
+    let right = "--node-rank=\"$LWS_WORKER_INDEX\"";
+    let template = "/spec/leaderWorkerTemplate/workerTemplate/spec/containers/0/command/2";
+    for (rank, says) in [(right, ""), ("--node-rank=1", "`--node-rank` 1, expected 3")] {
+        let mut all = sound("topology = \"lws-mp\"\nnodes = 4\ntp = 8\npp = 4\n", "");
+        let set = all.iter_mut().find(|object| object["kind"] == "LeaderWorkerSet").expect("a set");
+        let script = set.pointer_mut(template).expect("a script");
+        let text = script.as_str().expect("a script");
+        assert!(text.contains(right), "{text}");
+        *script = json!(text.replace(right, rank));
+        let shown = human::render(&findings(all), false);
+        assert!(shown.is_empty() == says.is_empty() && shown.contains(says), "{shown}");
+    }
+}
+
+#[test]
 fn prefill_and_decode_transfer_caches() {
     let keys = "tp = 2\nprefill = { tp = 2, sidecar-image = \"SIDECAR\" }\n";
     let all = sound(keys, "kv-offload = \"64Gi\"\n");

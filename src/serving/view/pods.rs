@@ -233,13 +233,19 @@ fn without_placeholders(mut word: String) -> String {
     word
 }
 
+/// Returns the index of the last worker in a group of pods; 1 if its size is not known.
+pub(crate) fn last_index(size: u32) -> u32 {
+    size.saturating_sub(1).max(1)
+}
+
+/// Returns the variables of a container in a group of pods.
 fn variables(container: &Json, part: Part, size: u32, budget: &Budget) -> Variables {
     let mut variables = Variables::new();
     if part != Part::Single {
-        // All workers have one template, which is judged as that of the first one.
-        let index = if part == Part::Worker { "1" } else { "0" };
+        // All workers have one template, which is judged as that of the last one.
+        let index = if part == Part::Worker { last_index(size) } else { 0 };
         variables.insert("LWS_GROUP_SIZE".to_owned(), size.to_string());
-        variables.insert("LWS_WORKER_INDEX".to_owned(), index.to_owned());
+        variables.insert("LWS_WORKER_INDEX".to_owned(), index.to_string());
         // Any host name will do: rules only ask whether it is the own pod's.
         variables.insert("LWS_LEADER_ADDRESS".to_owned(), "leader".to_owned());
     }

@@ -40,8 +40,7 @@ fn all_charts_are_compared_with_a_revision() {
         assert_eq!(report["unchanged"], json!([OTHER]), "{}", seen.stdout);
         assert_eq!(report["comparisons"][0]["name"], NAME);
         assert_eq!(report["comparisons"][0]["report"]["old"], format!("{NAME} 1.0.0 at HEAD"));
-        let validator = jsonschema::validator_for(&super::report_schema()).expect("a schema");
-        assert!(validator.is_valid(&report), "{}", seen.stdout);
+        assert!(super::report_schema().problems(&report).is_empty(), "{}", seen.stdout);
 
         let seen = case.run(&["diff", "--rev", "HEAD", "--format", "markdown"]);
         assert!(seen.stdout.len() <= markdown::LIMIT);
