@@ -3,6 +3,7 @@
 
 use crate::overlay;
 use regex_automata::dfa::{Automaton, StartKind, dense};
+use regex_automata::nfa::thompson;
 use regex_automata::util::primitives::StateID;
 use regex_automata::{Input, MatchKind};
 use serde_json::Value as Json;
@@ -86,7 +87,9 @@ fn automaton(pattern: &str) -> Option<Dfa> {
         .accelerate(false)
         .dfa_size_limit(Some(LARGEST))
         .determinize_size_limit(Some(LARGEST));
-    dense::Builder::new().configure(config).build(pattern).ok()
+    // Expanding a count of repetitions takes longer than all else, and ends here if it is too large.
+    let expansion = thompson::Config::new().nfa_size_limit(Some(LARGEST));
+    dense::Builder::new().configure(config).thompson(expansion).build(pattern).ok()
 }
 
 /// The state of an automaton; `None` after a match, because patterns match anywhere in a text.
