@@ -298,6 +298,8 @@ invariants! {
         rules::extras::destination, "Istio does not trust the picker";
     ServingKserve Error "dp" "kserve#4946"
         rules::kserve::parallelism, "KServe rejects the service, or creates pods that wait for others";
+    ServingKserve Error "dp" "KServe, webhook"
+        rules::kserve::exclusive, "the webhook rejects the service";
     ServingKserve Error "model" "KServe, storage of models"
         rules::kserve::model, "the model is not downloaded";
     ServingKserve Error "engine" "KServe, presets"

@@ -301,6 +301,19 @@ fn tables_that_cannot_be_read() {
     insta::assert_snapshot!(shown);
 }
 
+/// A picker without TLS is connected to as it serves.
+#[test]
+fn pickers_without_tls() {
+    for (mode, says) in [("DISABLE", ""), ("SIMPLE", "connects to it with TLS")] {
+        let mut all = objects(SINGLE);
+        object(&mut all, "DestinationRule", "chat-epp")["spec"]["trafficPolicy"]["tls"] =
+            json!({"mode": mode, "insecureSkipVerify": true});
+        flag(engine(object(&mut all, "Deployment", "chat-epp"), POD), "--secure-serving=false");
+        let shown = human::render(&findings(all), false);
+        assert!(shown.is_empty() == says.is_empty() && shown.contains(says), "{mode}: {shown}");
+    }
+}
+
 /// Unexpected numbers and texts do not panic.
 #[test]
 fn hostile_values_do_no_harm() {

@@ -3,6 +3,7 @@
 use super::super::invariants::Found;
 use super::super::view::pods::{Part, Template, is_placeholder, list, text, text_or};
 use super::super::view::{Manifest, View, group_of};
+use super::picker::{behind, service_of};
 use crate::diag::{Code, Severity};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,16 @@ fn bounds(view: &View<'_>, found: &mut Found) {
             let message = format!("{object} has at least {least} and at most {most} replicas");
             let hint = "raise the maximum, or lower the minimum";
             found.push(owner, pointer.replace('/', "."), message, hint);
+        }
+
+        // KEDA, CheckReplicaCountBoundsAreValid: 0 is raised to 1, and a missing minimum is not.
+        let idle = spec.get("idleReplicaCount").and_then(Json::as_u64);
+        let most_idle = least.map_or(0, |least| least.max(1));
+        if let Some(idle) = idle.filter(|idle| *idle >= most_idle) {
+            let message =
+                format!("{object} has {idle} replicas when idle, not less than its minimum");
+            let hint = "raise `minReplicaCount`, or write `idleReplicaCount: 0`";
+            found.push(owner, ".spec.idleReplicaCount", message, hint);
         }
 
         // Kubernetes API, validateHorizontalPodAutoscalerSpec.
@@ -137,7 +148,7 @@ pub(crate) fn disruption(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Checks that the DestinationRule of the picker has its host and trusts its certificate.
+/// Checks that the DestinationRule of the picker has its host, and connects as the picker serves.
 pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
     // By the names of their Services and their own.
     let mut rules: BTreeMap<&str, BTreeMap<usize, &Manifest>> = BTreeMap::new();
@@ -176,7 +187,19 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
             let skips = tls.get("insecureSkipVerify").and_then(Json::as_bool) == Some(true);
             let names_ca =
                 ["caCertificates", "credentialName"].iter().any(|key| tls.get(key).is_some());
-            if text(tls, "mode") != "SIMPLE" || !(skips || names_ca) {
+            let pickers = service_of(view, pool).map(|(_, service)| behind(view, service));
+            let mut pickers = pickers.into_iter().flatten();
+            let plain = pickers.find(|picker| !picker.flags.is_on_or("secure-serving", true));
+            if let Some(picker) = plain {
+                if matches!(text(tls, "mode"), "SIMPLE" | "MUTUAL") {
+                    let message = format!(
+                        "{picker} has `--secure-serving=false`, but {rule} connects to it with TLS"
+                    );
+                    let hint = "remove `--secure-serving=false`, or the TLS settings of the rule";
+                    let finding = found.push(*owner, ".spec.trafficPolicy", message, hint);
+                    finding.why("gateways cannot connect to the picker", "llm-d-router, TLS");
+                }
+            } else if text(tls, "mode") != "SIMPLE" || !(skips || names_ca) {
                 let message = format!("{rule} does not trust the certificate of the picker");
                 let hint = "write `tls: {mode: SIMPLE, insecureSkipVerify: true}`, or name its CA";
                 found.push(*owner, ".spec.trafficPolicy", message, hint);

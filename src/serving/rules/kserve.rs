@@ -15,11 +15,6 @@ pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
 
             let number = |key: &str| shape.get(key).and_then(Json::as_u64);
             let (data, local) = (number("data"), number("dataLocal"));
-            if number("pipeline").is_some() && (data.is_some() || local.is_some()) {
-                let message = "`pipeline` and `data` are both set";
-                found.push(message, "set one of `pipeline` and `data`");
-            }
-
             match (data, local) {
                 (Some(_), None) | (None, Some(_)) => {
                     let message = "only one of `data` and `dataLocal` is set";
@@ -32,6 +27,30 @@ pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
                     found.push(message, "use a multiple: KServe drops the remainder");
                 }
                 _ => {}
+            }
+        }
+    }
+}
+
+/// Fields of which only one may be set, below another field (KServe, validation of its webhook).
+const EXCLUSIVE: &[[&str; 3]] = &[
+    ["", "replicas", "scaling"],
+    ["/prefill", "replicas", "scaling"],
+    ["/parallelism", "pipeline", "data"],
+    ["/prefill/parallelism", "pipeline", "data"],
+    ["/router/scheduler/config", "inline", "ref"],
+];
+
+/// Checks that no field is set twice in different forms.
+pub(crate) fn exclusive(view: &View<'_>, found: &mut Found) {
+    for (owner, service) in view.of_kind("LLMInferenceService") {
+        for [place, one, other] in EXCLUSIVE {
+            let Some(holder) = service.json.pointer(&format!("/spec{place}")) else { continue };
+            if [one, other].iter().all(|key| holder.get(key).is_some_and(|value| !value.is_null()))
+            {
+                let message = format!("`{one}` and `{other}` are both set");
+                let path = format!(".spec{}", place.replace('/', "."));
+                found.push(owner, path, message, format!("remove one of `{one}` and `{other}`"));
             }
         }
     }

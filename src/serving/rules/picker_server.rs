@@ -17,7 +17,6 @@ pub(crate) fn server(view: &View<'_>, found: &mut Found) {
         ports(view, picker, found);
         let mut found = found.at(picker.owner, format!("{}.args", picker.path));
         files(view, picker, &mut found);
-        tls(view, picker, &mut found);
         pool(view, picker, referenced.contains(&picker.owner), &mut found);
     }
 }
@@ -55,27 +54,6 @@ fn files(view: &View<'_>, picker: &Picker<'_>, found: &mut Reporter<'_>) {
         if path.is_empty() || matches!(file, File::NotMounted) {
             let message = format!("`--{flag}` of {picker} is {path}, where no volume is mounted");
             found.push(message, "mount the ConfigMap or Secret with the file there");
-        }
-    }
-}
-
-/// Checks that gateways and the picker agree on TLS.
-fn tls(view: &View<'_>, picker: &Picker<'_>, found: &mut Reporter<'_>) {
-    // The other direction is another rule: a DestinationRule has to trust the certificate.
-    if picker.flags.is_on_or("secure-serving", true) {
-        return;
-    }
-    for (_, service) in view.services_selecting(&picker.pods) {
-        for (_, rule) in view.of_kind("DestinationRule") {
-            let host = text(rule.spec(), "host").split('.').next().unwrap_or_default();
-            let mode = rule.text("/spec/trafficPolicy/tls/mode");
-            if host == service.name() && matches!(mode, Some("SIMPLE" | "MUTUAL")) {
-                let message = format!(
-                    "{picker} has `--secure-serving=false`, but {rule} connects to it with TLS"
-                );
-                let hint = "remove `--secure-serving=false`, or the TLS settings of the rule";
-                found.push(message, hint);
-            }
         }
     }
 }

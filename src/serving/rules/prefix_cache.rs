@@ -72,6 +72,20 @@ fn port_of(endpoint: &str) -> Option<u64> {
     endpoint.rsplit_once(':')?.1.parse().ok()
 }
 
+/// Returns the address at which vLLM publishes KV events.
+fn events_endpoint(config: &Json) -> &str {
+    // Its default (KVEventsConfig).
+    text_or(config, "endpoint", "tcp://*:5557")
+}
+
+/// Returns the port at which vLLM listens for subscribers of KV events, if it does.
+pub(super) fn events_port(flags: &Flags) -> Option<u32> {
+    let config = flags.json("kv-events-config")?;
+    let is_on = config.get("enable_kv_cache_events").and_then(Json::as_bool) == Some(true);
+    let binds = events_endpoint(&config).contains('*');
+    port_of(events_endpoint(&config)).filter(|_| is_on && binds)?.try_into().ok()
+}
+
 /// Checks that the engine publishes events, and that the picker reads them.
 fn events(index: &Index<'_>, engine: &Engine<'_>, flags: &Flags, mut found: Reporter<'_>) {
     if !flags.is_on_or("enable-prefix-caching", true) || flags.is_on("no-enable-prefix-caching") {
@@ -102,8 +116,7 @@ fn events(index: &Index<'_>, engine: &Engine<'_>, flags: &Flags, mut found: Repo
     }
     let subscribed = index.parameters.get("kvEventsConfig").unwrap_or(&Json::Null);
     topic(text(&config, "topic"), subscribed, engine, &mut found);
-    // vLLM's default (KVEventsConfig).
-    endpoint(text_or(&config, "endpoint", "tcp://*:5557"), subscribed, &mut found);
+    endpoint(events_endpoint(&config), subscribed, &mut found);
 }
 
 /// Checks the block sizes. Pickers since 0.9 hash tokens of events again, so that a difference is

@@ -5,6 +5,7 @@ use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{Engine, Program, Sidecar, Template, Variable, text, variable};
 use super::network_policy::{End, report};
+use super::prefix_cache::events_port;
 use crate::diag::Code;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -273,6 +274,7 @@ fn port(
 
     let mut open = engine.ports().unwrap_or_default();
     open.extend(template.sidecar.as_ref().and_then(Sidecar::ports).unwrap_or_default());
+    open.extend(engine.flags.as_ref().and_then(events_port));
     if open.contains(&number) {
         let message = format!("the NIXL side channel and a server both listen on port {number}");
         let hint = format!("set `{PORT}` to another port");
