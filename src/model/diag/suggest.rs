@@ -76,6 +76,19 @@ pub fn misspelt_text<'p>(
     Some(format!("did you mean `{near}`?"))
 }
 
+/// Returns true if two names differ in at most two characters in one place, which are no numbers.
+pub fn is_typo(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<char>, Vec<char>) =
+        (one.to_lowercase().chars().collect(), other.to_lowercase().chars().collect());
+    let start = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    let (one, other) = (&one[start..], &other[start..]);
+    let end = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (one, other) = (&one[..one.len() - end], &other[..other.len() - end]);
+    let is_number = |part: &[char]| part.iter().any(char::is_ascii_digit);
+    // `model-1` and `model-2` differ on purpose.
+    start + end > 1 && one.len() <= 2 && other.len() <= 2 && !is_number(one) && !is_number(other)
+}
+
 /// Returns the hint "did you mean `x`?", or else the whole list: "known KIND: `a`, `b`".
 pub fn hint(word: &str, known: &[&str], kind: &str) -> String {
     match nearest(word, known) {

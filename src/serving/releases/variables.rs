@@ -3,7 +3,7 @@
 use super::spans::Release;
 use super::verdict::{Kind, Verdict};
 use super::{ProgramTable, replacement};
-use crate::diag::suggest;
+use crate::diag::suggest::is_typo;
 use crate::view::pods::is_placeholder;
 
 /// Variables with the prefix of an engine that the launch scripts of KServe's presets read.
@@ -38,9 +38,10 @@ pub(crate) fn judge(table: &ProgramTable, release: Release, all: &[(&str, &str)]
         if table.env.has(name, index) || OF_PRESETS.contains(name) {
             continue;
         }
-        let known = table.env.find(name).is_some();
-        if !known && suggest::nearest(name, &table.env.names(index)).is_none() {
-            // Scripts and plugins have variables of their own.
+        let is_known = table.env.find(name).is_some();
+        let is_typo = || table.env.names(index).iter().any(|known| is_typo(name, known));
+        // Scripts and plugins have variables of their own, and SGLang reads others than its list.
+        if is_known && table.key == "sglang" || !is_known && !is_typo() {
             continue;
         }
 

@@ -184,7 +184,7 @@ impl<'t> Judge<'t> {
         let newest = self.releases.newest();
         let message = match self.release {
             Release::Listed(_) => format!("{} has no {noun} `{shown}`", self.title()),
-            _ => format!("no release of {} up to {newest} has a {noun} `{shown}`", self.program),
+            _ => format!("no release of {} up to {newest} has the {noun} `{shown}`", self.program),
         };
 
         let known = names.names(self.index());

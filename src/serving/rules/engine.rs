@@ -285,7 +285,7 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
         let image = text(container, "image");
         let mut found = found.at(owner, path);
         let stands = ["REPLACE", "PLACEHOLDER", "CHANGEME", "CHANGE_ME", "<"];
-        if is_placeholder(image) {
+        if is_placeholder(image) || image.starts_with('$') {
             let message = format!("image `{image}` is not checked: its variable has no value yet");
             let finding = found.push(message, "check the manifests after replacement").note();
             finding.code(Code::ServingUnread).why("violations are not found", "bundle2chart");

@@ -4,7 +4,8 @@ use super::super::invariants::{Found, Reporter};
 use super::super::releases::go_flags::nanoseconds;
 use super::super::view::pods::{is_placeholder, list, text, text_or};
 use super::super::view::{Manifest, View};
-use crate::diag::{Severity, suggest};
+use crate::diag::Severity;
+use crate::diag::suggest::{self, is_typo};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -249,7 +250,7 @@ fn backend_of(
             let message = format!("{route} references Service/{name}, but {pool} exists");
             let hint = "add `group: inference.networking.k8s.io` and `kind: InferencePool`";
             found.push(message, hint);
-        } else if let Some(near) = names.find(|other| super::pod::is_typo(name, other)) {
+        } else if let Some(near) = names.find(|other| is_typo(name, other)) {
             let message = format!("{route} references Service/{name}, which does not exist");
             found.push(message, format!("write `name: {near}`"));
         }

@@ -369,11 +369,13 @@ fn needed<'p>(
         // Pickers under other names watch the group in which these kinds were before.
         let image = text(picker.container, "image");
         let may_be_older = !image.contains("llm-d-router-endpoint-picker");
-        for resource in ["inferenceobjectives", "inferencemodelrewrites"] {
-            let before = [("inference.networking.x-k8s.io", resource, READ)];
-            if !(may_be_older && lacking(rules, &before).is_empty()) {
-                needed.push((group_of(view.profile.objective), resource, READ));
-            }
+        let before = [("inference.networking.x-k8s.io", "inferenceobjectives", READ)];
+        if !(may_be_older && lacking(rules, &before).is_empty()) {
+            needed.push((group_of(view.profile.objective), "inferenceobjectives", READ));
+        }
+        // The oldest do not watch these.
+        if !may_be_older {
+            needed.push((group_of(view.profile.objective), "inferencemodelrewrites", READ));
         }
     }
     if picker.flags.is_on("ha-enable-leader-election") {

@@ -9,7 +9,8 @@ use super::super::view::pods::{
 };
 use super::super::view::{View, maps};
 use crate::bundle::{self, MissingField, TypeCheck};
-use crate::diag::{Code, Severity, suggest};
+use crate::diag::suggest::{self, is_typo};
+use crate::diag::{Code, Severity};
 use crate::ir::{Object, Origin, Value, dns_subdomain, path_of, quantity, steps, value_at};
 use crate::passes;
 use serde_json::{Value as Json, json};
@@ -184,19 +185,6 @@ pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
             }
         }
     }
-}
-
-/// Returns true if two names differ in at most two characters in one place, which are no numbers.
-pub(super) fn is_typo(one: &str, other: &str) -> bool {
-    let (one, other): (Vec<char>, Vec<char>) =
-        (one.to_lowercase().chars().collect(), other.to_lowercase().chars().collect());
-    let start = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
-    let (one, other) = (&one[start..], &other[start..]);
-    let end = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
-    let (one, other) = (&one[..one.len() - end], &other[..other.len() - end]);
-    let is_number = |part: &[char]| part.iter().any(char::is_ascii_digit);
-    // `model-1` and `model-2` differ on purpose.
-    start + end > 1 && one.len() <= 2 && other.len() <= 2 && !is_number(one) && !is_number(other)
 }
 
 /// Returns true if a resource is another one except for a typing error in its vendor. Device plugins may

@@ -4,8 +4,7 @@ use super::super::invariants::Found;
 use super::super::releases::{SGLANG, VLLM, image};
 use super::super::view::View;
 use super::super::view::pods::{Program, commands, is_placeholder, list, text, words};
-use super::pod::is_typo;
-use crate::diag::suggest;
+use crate::diag::suggest::{self, is_typo};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -117,9 +116,24 @@ pub(super) fn misspelt(
     for part in texts.iter().flat_map(|text| text.split('$').skip(1)) {
         let start = part.trim_start_matches(['{', '(']);
         let name = start.split(|c| !is_letter(c)).next().unwrap_or_default();
+        // `[ -z "$NAME" ]` asks whether it is set.
+        let is_optional = |name: &str| {
+            let words = [" -n ", " -z "].map(|test| {
+                texts.iter().any(|text| {
+                    let mut tests = text.split(test).skip(1);
+                    tests.any(|rest| rest.trim_start_matches(['"', '$', '{']).starts_with(name))
+                })
+            });
+            words.contains(&true)
+        };
         let has_default = part.starts_with('{') && !start[name.len()..].starts_with('}');
         let is_upper = name.chars().any(char::is_alphabetic) && !name.contains(char::is_lowercase);
-        if is_upper && !has_default && !set.contains(name) && !known.contains(&name) {
+        if is_upper
+            && !has_default
+            && !is_optional(name)
+            && !set.contains(name)
+            && !known.contains(&name)
+        {
             found.extend(known.iter().find(|other| is_near(name, other)).map(|_| name.to_owned()));
         }
     }

@@ -97,8 +97,9 @@ pub(crate) fn visible_devices(view: &View<'_>, found: &mut Found) {
         let Some(("nvidia.com/gpu", count)) = accelerators(engine.container) else { continue };
         let visible = variable(engine.container, "CUDA_VISIBLE_DEVICES");
         let Some(Variable::Text(visible)) = visible else { continue };
-        let numbers = visible.split(',').filter_map(|number| number.trim().parse::<u32>().ok());
-        for number in numbers.filter(|number| *number >= count && count > 0) {
+        // CUDA hides the devices from the first on that does not exist.
+        let first = visible.split(',').next().and_then(|number| number.trim().parse::<u32>().ok());
+        if let Some(number) = first.filter(|number| *number >= count && count > 0) {
             let message = format!(
                 "`CUDA_VISIBLE_DEVICES` names device {number}, but the container has {count}, numbered from 0"
             );

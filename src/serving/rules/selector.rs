@@ -3,9 +3,9 @@
 use super::super::invariants::Found;
 use super::super::view::pods::{Template, declared, is_placeholder, list, text};
 use super::super::view::{Manifest, View, labels_at};
-use super::pod::is_typo;
 use super::set::is_of_unknown_kind;
-use crate::diag::{Code, Severity, suggest};
+use crate::diag::suggest::{self, is_typo};
+use crate::diag::{Code, Severity};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 

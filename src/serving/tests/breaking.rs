@@ -457,7 +457,7 @@ pub(super) const BREAKING: &[Breaking] = &[
             engine(object(all, "LeaderWorkerSet", set), WORKER)["image"] = json!(IMAGE.replace("0.33.0", "0.21.0"));
         }
     }),
-    breaks(Code::ServingEngineFlags, "no release of vLLM up to 0.33.0 has a flag `--max-modle-len`", SINGLE, |all| {
+    breaks(Code::ServingEngineFlags, "no release of vLLM up to 0.33.0 has the flag `--max-modle-len`", SINGLE, |all| {
         let container = engine(object(all, "Deployment", "chat-decode"), POD);
         container["image"] = json!("vllm/vllm-openai@sha256:0000000000000000000000000000000000000000000000000000000000000000");
         flag(container, "--max-modle-len=4096");

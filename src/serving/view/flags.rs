@@ -124,9 +124,10 @@ impl Flags {
         self.is_on_or(name, false)
     }
 
-    /// Returns true if a boolean flag is on; `usual` if it is missing.
+    /// Returns true if a boolean flag is on; `usual` if it is missing or unknown.
     pub(crate) fn is_on_or(&self, name: &str, usual: bool) -> bool {
-        self.last(name).map_or(usual, |value| value != Some("false"))
+        let known = self.last(name).filter(|_| !self.is_unknown(name));
+        known.map_or(usual, |value| value != Some("false"))
     }
 
     /// Inserts the flags of a file before the others, which win over it.
