@@ -43,8 +43,8 @@ impl KeywordChange<'_> {
                     keyword,
                     old: old.get(keyword),
                     new: new.get(keyword),
-                    before: Some(old),
-                    after: Some(new),
+                    before: old,
+                    after: new,
                 };
                 change.finding().is_none_or(|finding| finding.rule.class == Class::Info)
             })

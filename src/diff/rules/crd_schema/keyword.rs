@@ -51,8 +51,8 @@ pub(super) struct KeywordChange<'a> {
     pub(super) old: Option<&'a Json>,
     pub(super) new: Option<&'a Json>,
     /// The schemas that have the keyword.
-    pub(super) before: Option<&'a Json>,
-    pub(super) after: Option<&'a Json>,
+    pub(super) before: &'a Json,
+    pub(super) after: &'a Json,
 }
 
 /// Keywords that combine schemas.
@@ -66,10 +66,10 @@ pub(super) fn finding(
 ) -> Option<Finding> {
     let (parent, keyword) = (context.steps().get(..at)?, context.steps().get(at)?.label());
     let keyword = keyword.as_str();
-    let (before, after) = (context.old.at(parent), context.new.at(parent));
+    let (before, after) = (context.old.at(parent)?, context.new.at(parent)?);
     let (mut old, mut new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
     if COMBINATIONS.contains(&keyword) {
-        [old, new] = [before, after].map(|schema| schema.and_then(|schema| schema.get(keyword)));
+        [old, new] = [before, after].map(|schema| schema.get(keyword));
     }
     let field = if location.field.is_empty() { "the object" } else { &location.field };
     let change = KeywordChange { field, keyword, old, new, before, after };
@@ -138,23 +138,21 @@ impl KeywordChange<'_> {
             "exclusiveMinimum",
             "exclusiveMaximum",
         ];
-        let (Some(before), Some(after)) = (self.before, self.after) else { return false };
-        let values = before.get("enum").map(all).unwrap_or_default();
+        let values = self.before.get("enum").map(all).unwrap_or_default();
         EVALUATED.contains(&self.keyword)
             && !values.is_empty()
             && values
                 .iter()
-                .all(|value| overlay::refused(&after.into(), &(*value).into()).is_empty())
+                .all(|value| overlay::refused(&self.after.into(), &(*value).into()).is_empty())
     }
 
     /// Returns the change of the value as text.
     fn change(&self) -> String {
         let keyword = self.keyword;
         match (self.old.map(display_value), self.new.map(display_value)) {
-            (None, Some(new)) => format!("new {keyword} {new}"),
+            (None, new) => format!("new {keyword} {}", new.unwrap_or_default()),
             (Some(old), Some(new)) => format!("{keyword} {old} → {new}"),
             (Some(old), None) => format!("{keyword} {old} removed"),
-            (None, None) => format!("{keyword} changed"),
         }
     }
 
@@ -176,9 +174,7 @@ impl KeywordChange<'_> {
             ("type", Some(old), Some(new)) => {
                 let rule = match (old.as_str(), new.as_str()) {
                     // CEL has no operators between the two types.
-                    (Some("integer"), Some("number")) if self.after.is_some_and(has_rules) => {
-                        &CHANGED
-                    }
+                    (Some("integer"), Some("number")) if has_rules(self.after) => &CHANGED,
                     (Some("integer"), Some("number")) => &LOOSENED,
                     _ => &TYPE,
                 };
@@ -232,7 +228,7 @@ impl KeywordChange<'_> {
         // The API server applies defaults before it validates, so an object without the field is
         // accepted.
         let has_default = |name: &&Json| {
-            let property = name.as_str().and_then(|n| self.after?.get("properties")?.get(n));
+            let property = name.as_str().and_then(|n| self.after.get("properties")?.get(n));
             property.and_then(|p| p.get("default")).is_some_and(|default| !default.is_null())
         };
         let (filled, bare): (Vec<&Json>, Vec<&Json>) = came.into_iter().partition(has_default);
@@ -268,17 +264,15 @@ impl KeywordChange<'_> {
 
     /// A multiple of the new factor is one of the old factor only if the old one divides the new one.
     fn of_factor(&self) -> Finding {
-        let (field, keyword) = (self.field, self.keyword);
+        let reason = format!("{}: {}", self.field, self.change());
         let number = |value: Option<&Json>| value.and_then(Json::as_f64);
-        let shown = |value: Option<&Json>| value.map_or("none".to_owned(), display_value);
-        let reason = format!("{field}: {keyword} {} → {}", shown(self.old), shown(self.new));
         let looser = match (number(self.old), number(self.new)) {
             (_, None) => true,
             (None, Some(_)) => false,
             // The old multiples are multiples of the new factor.
             // Fractions such as 0.1 leave a remainder by rounding, and are then reported as
             // narrower.
-            (Some(old), Some(new)) => new != 0.0 && old % new == 0.0,
+            (Some(old), Some(new)) => old % new == 0.0,
         };
         found(if looser { &LOOSENED } else { &RANGE }, reason)
     }
@@ -321,8 +315,7 @@ impl KeywordChange<'_> {
 
     /// Compares the texts that both schemas allow.
     fn texts(&self) -> Texts {
-        let (Some(before), Some(after)) = (self.before, self.after) else { return Texts::Unknown };
-        texts::compare(before, after)
+        texts::compare(self.before, self.after)
     }
 
     fn of_format(&self) -> Option<Finding> {
@@ -343,7 +336,7 @@ impl KeywordChange<'_> {
         match (self.old, self.new) {
             (None, Some(new)) => {
                 // A missing Boolean is false to the program, so this turns something on.
-                let is_unchecked = self.after.is_some_and(is_partly_checked);
+                let is_unchecked = is_partly_checked(self.after);
                 let is_risky = *new == Json::Bool(true) || is_unchecked;
                 let rule = if is_risky { &DEFAULT } else { &DEFAULT_ADDED };
                 let doubt = if is_unchecked {
@@ -421,7 +414,7 @@ fn is_partly_checked(schema: &Json) -> bool {
 }
 
 /// Returns true if a schema preserves unknown fields.
-fn is_free(schema: Option<&Json>) -> bool {
+fn is_free(schema: &Json) -> bool {
     is_true(schema, &["x-kubernetes-preserve-unknown-fields"])
 }
 
