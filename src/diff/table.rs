@@ -8,6 +8,7 @@ mod pod_security;
 mod principles;
 mod runs;
 mod samples;
+mod schema_keywords;
 
 use super::plan::StepKind;
 use super::summary::Summary;

@@ -13,9 +13,10 @@ use crate::rules::{RuleContext, display_value, found, listed, not_in};
 use crate::{Finding, Rule};
 use serde_json::Value as Json;
 
-/// Formats that the API server validates; it ignores all others. Source: kube-openapi's
-/// pkg/validation/strfmt, and apiextensions-apiserver's `supportedFormats`.
-const VALIDATED_FORMATS: [&str; 24] = [
+/// Formats that the API server validates, without dashes, which it does not compare; it ignores all
+/// others. Source: kube-openapi's pkg/validation/strfmt, and apiextensions-apiserver's
+/// `supportedVersionedFormats`, the last two since Kubernetes 1.34.
+const VALIDATED_FORMATS: [&str; 25] = [
     "bsonobjectid",
     "uri",
     "email",
@@ -38,8 +39,9 @@ const VALIDATED_FORMATS: [&str; 24] = [
     "byte",
     "date",
     "duration",
-    "date-time",
     "datetime",
+    "k8sshortname",
+    "k8slongname",
 ];
 
 /// An edit of a keyword.
@@ -324,7 +326,7 @@ impl KeywordChange<'_> {
             return Some(found(&LOOSENED, format!("{field}: format removed")));
         };
         let shown = display_value(new);
-        Some(if VALIDATED_FORMATS.contains(&new.as_str()?) {
+        Some(if is_validated(new.as_str()?) {
             found(&FORMAT, format!("{field}: format {shown}"))
         } else {
             found(&LOOSENED, format!("{field}: format {shown}, which is not validated"))
@@ -403,13 +405,17 @@ fn has_rules(schema: &Json) -> bool {
     rules.is_some_and(|rules| !rules.is_empty())
 }
 
+fn is_validated(format: &str) -> bool {
+    VALIDATED_FORMATS.contains(&format.replace('-', "").as_str())
+}
+
 /// Returns true if a value of a schema is checked by CEL rules or formats, which are not evaluated.
 fn is_partly_checked(schema: &Json) -> bool {
     let format = schema.get("format").and_then(Json::as_str);
     let below = ["items", "additionalProperties"].into_iter().filter_map(|key| schema.get(key));
     let properties = schema.get("properties").and_then(Json::as_object);
     has_rules(schema)
-        || format.is_some_and(|format| VALIDATED_FORMATS.contains(&format))
+        || format.is_some_and(is_validated)
         || below.chain(properties.into_iter().flat_map(|map| map.values())).any(is_partly_checked)
 }
 
