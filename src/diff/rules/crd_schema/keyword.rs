@@ -367,11 +367,9 @@ impl KeywordChange<'_> {
                 &PROPERTY_REMOVED,
                 format!("{field}: additional properties no longer allowed"),
             ),
-            // Unknown fields are kept on both sides, but the new properties are validated.
-            (None, Some(_))
-                if keyword == "properties" && is_free(self.before) && is_free(self.after) =>
-            {
-                found(&CHANGED, format!("{field}: new properties, which are validated"))
+            // The old version kept such fields as unknown ones, whatever their values.
+            (None, Some(new)) if new.is_object() && is_free(self.before) => {
+                found(&CHANGED, format!("{field}: new {keyword}, which are validated"))
             }
             (None, Some(_)) => found(&PROPERTY_ADDED, format!("{field}: new {keyword}")),
             _ => self.unclassified(),
@@ -382,7 +380,9 @@ impl KeywordChange<'_> {
         let keys =
             |value: Option<&Json>| value.map_or("none".to_owned(), |keys| values(&all(keys)));
         let (old, new) = (keys(self.old), keys(self.new));
-        found(&LIST_KEYS, format!("{}: list map keys {old} → {new}", self.field))
+        // Without keys, no item is a duplicate of another.
+        let rule = if self.new.is_none() { &LIST_TYPE } else { &LIST_KEYS };
+        found(rule, format!("{}: list map keys {old} → {new}", self.field))
     }
 
     fn of_list_type(&self) -> Finding {
@@ -391,10 +391,10 @@ impl KeywordChange<'_> {
             |value: Option<&Json>| value.and_then(Json::as_str).unwrap_or("default").to_owned();
         let (old, new) = (kind(self.old), kind(self.new));
 
-        // Only these types of lists are validated; types of maps are for server-side apply.
-        let unique = |kind: &str| ["set", "map"].contains(&kind);
-        let narrower = unique(&new) && !unique(&old);
-        let rule = if narrower { &UNIQUE } else { &LIST_TYPE };
+        // Only these types of lists are validated, and items with the same keys may differ in a set;
+        // types of maps are for server-side apply.
+        let strictness = |kind: &str| ["set", "map"].iter().position(|unique| *unique == kind);
+        let rule = if strictness(&new) > strictness(&old) { &UNIQUE } else { &LIST_TYPE };
         found(rule, format!("{field}: {keyword} {old} → {new}"))
     }
 }

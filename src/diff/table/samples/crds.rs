@@ -284,7 +284,16 @@ pub(super) fn schema_keywords() -> Vec<Sample> {
         Some(length) => json!({"type": "string", "minLength": length}),
         None => json!({"type": "string"}),
     };
+    let only = |values: &[&str]| json!({"type": "string", "enum": values});
+    let factor = |factor: u8| json!({"type": "number", "multipleOf": factor});
     let map = |rest: Json| with(json!({"type": "object"}), rest);
+    let maps = |kind: &str, rest: Json| {
+        let item =
+            json!({"type": "object", "required": ["x"], "properties": {"x": {"type": "string"}}});
+        let list = json!({"type": "array", "items": item, "x-kubernetes-list-type": kind});
+        with(list, rest)
+    };
+    let keys = || json!({"x-kubernetes-list-map-keys": ["x"]});
     let list = |kind: &str, keyword: &str| {
         with(json!({"type": "array", "items": {"type": "string"}}), json!({keyword: kind}))
     };
@@ -308,6 +317,20 @@ pub(super) fn schema_keywords() -> Vec<Sample> {
             json!({"type": "integer", "anyOf": both()}),
         ),
         change("an integer or a string", json!({"type": "integer"}), either()),
+        change("two values of three", only(&["a", "b", "c"]), only(&["a"])),
+        change("seven values", only(&["a", "b", "c", "d", "e", "f", "g", "h"]), only(&["a"])),
+        change("a factor", json!({"type": "number"}), factor(2)),
+        change("a larger factor", factor(2), factor(4)),
+        change(
+            "a maximum of 0",
+            json!({"type": "integer"}),
+            json!({"type": "integer", "maximum": 0}),
+        ),
+        change(
+            "a pattern for all but the empty text",
+            text(None),
+            json!({"type": "string", "pattern": "(?s)^.+$"}),
+        ),
         change("a length of 0", text(None), text(Some(0))),
         change("another length", text(Some(3)), text(Some(4))),
         change(
@@ -329,6 +352,21 @@ pub(super) fn schema_keywords() -> Vec<Sample> {
             "properties of a map that gets free",
             map(json!({})),
             with(keep(), json!({"properties": {"x": {"type": "string"}}})),
+        ),
+        change(
+            "properties of a free map that gets closed",
+            keep(),
+            map(json!({"properties": {"x": {"type": "string"}}})),
+        ),
+        change(
+            "additional texts of a free map",
+            keep(),
+            with(keep(), json!({"additionalProperties": {"type": "string"}})),
+        ),
+        change(
+            "any additional property of a free map",
+            keep(),
+            with(keep(), json!({"additionalProperties": true})),
         ),
         change(
             "no additional properties",
@@ -366,6 +404,26 @@ pub(super) fn schema_keywords() -> Vec<Sample> {
             json!({"type": "object", "allOf": [{"properties": {"x": {"maxLength": 6}}}]}),
         ),
         change(
+            "one part of allOf",
+            json!({"type": "string", "allOf": [{"maxLength": 5}, {"pattern": "a"}]}),
+            json!({"type": "string", "allOf": [{"maxLength": 5}]}),
+        ),
+        change(
+            "a keyword in oneOf",
+            json!({"type": "string", "oneOf": [{"maxLength": 5, "pattern": "a"}, {"minLength": 9}]}),
+            json!({"type": "string", "oneOf": [{"maxLength": 5}, {"minLength": 9}]}),
+        ),
+        change(
+            "a keyword in not",
+            json!({"type": "string", "not": {"maxLength": 5, "pattern": "a"}}),
+            json!({"type": "string", "not": {"maxLength": 5}}),
+        ),
+        change(
+            "a list of schemas of items",
+            json!({"type": "array", "items": [{"type": "string"}]}),
+            json!({"type": "array", "items": [{"type": "integer"}]}),
+        ),
+        change(
             "a maximum in another spelling",
             json!({"type": "number", "maximum": 5}),
             json!({"type": "number", "maximum": 5.0}),
@@ -385,6 +443,8 @@ pub(super) fn schema_keywords() -> Vec<Sample> {
             list("atomic", "x-kubernetes-list-type"),
             list("set", "x-kubernetes-list-type"),
         ),
+        change("unique keys", maps("atomic", json!({})), maps("map", keys())),
+        change("unique items with unique keys", maps("set", json!({})), maps("map", keys())),
         change(
             "an atomic map",
             list("granular", "x-kubernetes-map-type"),
