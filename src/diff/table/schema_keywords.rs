@@ -1,4 +1,4 @@
-//! Words of schemas, each of them, by what the API server does with it.
+//! Formats and keywords of schemas that the API server validates, one row for each.
 
 use super::*;
 
