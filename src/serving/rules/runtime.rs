@@ -6,6 +6,7 @@ use super::super::view::config_map::is_inside;
 use super::super::view::pods::{
     Part, Variable, accelerators, expanded_names, is_shell, list, text, variable, words,
 };
+use super::engine::ranks;
 use super::program::is_letter;
 use crate::ir::{steps, value_at};
 use serde_json::Value as Json;
@@ -97,9 +98,13 @@ pub(crate) fn visible_devices(view: &View<'_>, found: &mut Found) {
         let Some(("nvidia.com/gpu", count)) = accelerators(engine.container) else { continue };
         let visible = variable(engine.container, "CUDA_VISIBLE_DEVICES");
         let Some(Variable::Text(visible)) = visible else { continue };
+        let numbers: Vec<u32> =
+            visible.split(',').map_while(|number| number.trim().parse().ok()).collect();
         // CUDA hides the devices from the first on that does not exist.
-        let first = visible.split(',').next().and_then(|number| number.trim().parse::<u32>().ok());
-        if let Some(number) = first.filter(|number| *number >= count && count > 0) {
+        let seen = numbers.iter().take_while(|number| **number < count).count();
+        let are_enough =
+            ranks(engine, template).is_none_or(|ranks| seen > 0 && seen as u64 >= u64::from(ranks));
+        if let Some(number) = numbers.get(seen).filter(|_| count > 0 && !are_enough) {
             let message = format!(
                 "`CUDA_VISIBLE_DEVICES` names device {number}, but the container has {count}, numbered from 0"
             );
