@@ -320,6 +320,13 @@ const DEFECTS: &[Change] = &[
 
 #[rustfmt::skip]
 const SOUND: &[Change] = &[
+    // Variables that plugins and SGLang read, and those that a script asks for.
+    sound(ONE, "        env:\n", "        env:\n        - {name: VLLM_MOE_CHUNK_SIZE, value: \"256\"}\n"),
+    sound(OTHERS, "              ports: [{name: http, containerPort: 30000}]\n              resources: {limits: {nvidia.com/gpu: 1}}\n", "              ports: [{name: http, containerPort: 30000}]\n              env: [{name: SGLANG_PORT, value: \"30000\"}, {name: SGLANG_HOST_IP, value: 10.0.0.1}]\n              resources: {limits: {nvidia.com/gpu: 1}}\n"),
+    sound(PD, "          exec vllm serve example/chat-8B \\\n            --port 8200", "          if [ -n \"$POD_IPS\" ]; then echo \"$POD_IPS\"; fi\n          exec vllm serve example/chat-8B \\\n            --port 8200"),
+    // Values that another tool puts in, and devices that are left when CUDA hides others.
+    sound(ONE, "--metrics-port=9090", "--metrics-port=9090, \"--ha-enable-leader-election=${ENABLE_LEADER_ELECTION}\""),
+    sound(ONE, "        env:\n        - {name: HF_TOKEN", "        env:\n        - {name: CUDA_VISIBLE_DEVICES, value: '0,1,2,3'}\n        - {name: HF_TOKEN"),
     sound(PD, r#""kv_role":"kv_producer""#, r#""kv_role":"kv_both""#),
     sound(PD, "--max-model-len=8192", "--max-model-len=16384"),
     sound(PD, r#"{"kv_connector":"NixlConnector","kv_role":"kv_consumer"}"#, r#"{"kv_connector":"MultiConnector","kv_role":"kv_both","kv_connector_extra_config":{"connectors":[{"kv_connector":"NixlConnector","kv_role":"kv_both"},{"kv_connector":"OffloadingConnector","kv_role":"kv_both"}]}}"#),
@@ -618,6 +625,18 @@ spec: {priority: 1, poolRef: {name: chat}}
     assert!(!found.has_errors(), "{}", human::render(&found, false));
     let found = all_found("pods", &group.replace("entryTemplate", "template"));
     assert!(found.has_errors(), "{}", human::render(&found, false));
+    // Their controllers set variables, and merge templates.
+    let merged = group
+        .replace("example/chat, ", "example/chat, --master-addr=$(ENTRY_ADDRESS), ")
+        .replace("          image: vllm/vllm-openai:v0.33.0\n", "");
+    let shown = human::render(&all_found("merged", &merged), false);
+    assert!(!shown.contains("ENTRY_ADDRESS") && !shown.contains("has no image"), "{shown}");
+    // Workers of Dynamo have no server of their own.
+    let engine =
+        "[vllm, serve, example/chat, --tensor-parallel-size=2, --pipeline-parallel-size=2]";
+    let worker = group.replace(engine, "[python3, -m, dynamo.sglang, --model-path, example/chat]");
+    let shown = human::render(&all_found("worker", &worker), false);
+    assert!(worker != group && !shown.contains("listens on"), "{shown}");
     // A rank with its own number is alone in its pod.
     let flags = "--tensor-parallel-size=2, --data-parallel-size=4, --data-parallel-rank=1";
     let ranks = group.replace("--tensor-parallel-size=2, --pipeline-parallel-size=2", flags);
@@ -857,6 +876,17 @@ fn changes_that_are_no_defect_are_not_reported() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// Flags of SGLang whose action takes no value (`DeprecatedAction`).
+#[test]
+fn deprecated_flags_without_a_value() {
+    let text = stack(OTHERS)
+        .replace("sglang:v0.5.13@", "sglang:v0.5.4@")
+        .replace("--tp-size 1\n", "--tp-size 1 --enable-deepep-moe\n");
+    let shown = human::render(&all_found(OTHERS, &text), false);
+    assert!(shown.contains("`--enable-deepep-moe` is deprecated"), "{shown}");
+    assert!(!shown.contains("no value"), "{shown}");
+}
+
 /// The objects of a picker with an account of its own.
 const ACCOUNT: &str = "\
 ---
@@ -941,8 +971,13 @@ fn the_permissions_of_pickers_by_their_image() {
 
     let image = "ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.10.0@";
     let other = text.replace(image, "registry.example.com/epp:v1.5.0@");
-    let found = human::render(&check(ONE, &format!("{other}{roles}")), false);
-    assert!(!found.contains(rights), "{found}");
+    // The oldest do not watch rewrites.
+    let oldest =
+        roles.replace("[inferenceobjectives, inferencemodelrewrites]", "[inferenceobjectives]");
+    for roles in [roles, oldest] {
+        let found = human::render(&check(ONE, &format!("{other}{roles}")), false);
+        assert!(!found.contains("cannot get, list, watch inference"), "{found}");
+    }
 }
 
 /// A key that no release has, and a value that none accepts, are errors for any tag.

@@ -755,6 +755,8 @@ class Sglang:
             spec["type"] = "str"
         if "store_" in action or "StoreTrue" in action:
             spec["type"] = "flag"
+        if action.split(".")[-1] == "DeprecatedAction":
+            spec["type"] = "flag"  # its class takes no value
         if "Deprecated" in action:
             spec["deprecated"] = True
             spec["use"] = self.package.value(module, keywords.get("new_flag"))

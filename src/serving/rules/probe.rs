@@ -61,6 +61,10 @@ pub(crate) fn proxied_tls(view: &View<'_>, found: &mut Found) {
 /// Checks that the engine listens on an address that the kubelet and gateways can connect to.
 pub(crate) fn address(view: &View<'_>, found: &mut Found) {
     for (template, engine, flags, probes) in probed(view) {
+        // Of SGLang's nodes only the first has a server.
+        if flags.is_unknown("node-rank") {
+            continue;
+        }
         // SGLang listens on localhost by default, vLLM on all addresses.
         let usual = (engine.program == Program::Sglang).then_some("127.0.0.1");
         let host = if flags.has("host") { flags.text("host") } else { usual };

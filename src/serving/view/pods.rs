@@ -319,8 +319,11 @@ impl<'a> Engine<'a> {
                 let model = flags.text("model_id").or(flags.text("model-id")).map(str::to_owned);
                 return named(Program::HuggingFace, Some(flags), model.as_deref());
             }
+            // Workers of Dynamo have SGLang's flags, and no server.
+            let is_dynamo = command.iter().any(|word| word.starts_with("dynamo."));
             let sglang = module("sglang.launch_server")
-                .or_else(|| command.iter().position(|word| word.starts_with("--model-path")));
+                .or_else(|| command.iter().position(|word| word.starts_with("--model-path")))
+                .filter(|_| !is_dynamo);
             if let Some(at) = sglang {
                 let flags = Flags::of_engine(after(at), Names::of(&SGLANG, image));
                 let model = flags.text("model-path").map(str::to_owned);
