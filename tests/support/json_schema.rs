@@ -24,6 +24,8 @@ impl JsonSchema {
     /// Returns what the schema does not allow in `value`, each with its place.
     pub(crate) fn problems(&self, value: &Json) -> Vec<String> {
         let Err(error) = self.schemas.validate(value, self.root) else { return Vec::new() };
+        // The error itself says only that there are causes.
+        assert!(!error.causes.is_empty(), "{error}");
         let causes = error.causes.iter();
         causes.map(|cause| format!("{}: {cause}", cause.instance_location)).collect()
     }

@@ -93,6 +93,11 @@ pub(super) fn is_letter(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
+/// Returns the name of a variable at the beginning of a text.
+fn name_at(text: &str) -> &str {
+    text.split(|c| !is_letter(c)).next().unwrap_or_default()
+}
+
 /// Returns the variables that a container or its scripts set.
 fn set_variables(container: &Json) -> BTreeSet<String> {
     let env = list(container, "env").iter().map(|variable| text(variable, "name").to_owned());
@@ -112,28 +117,18 @@ pub(super) fn misspelt(
 ) -> BTreeSet<String> {
     let set = set_variables(container);
     let texts = texts(container);
+    // `[ -z "$NAME" ]` asks whether it is set.
+    let tests = texts.iter().flat_map(|text| [" -n ", " -z "].map(|test| text.split(test).skip(1)));
+    let tested: BTreeSet<&str> =
+        tests.flatten().map(|rest| name_at(rest.trim_start_matches(['"', '$', '{']))).collect();
     let mut found = BTreeSet::new();
     for part in texts.iter().flat_map(|text| text.split('$').skip(1)) {
         let start = part.trim_start_matches(['{', '(']);
-        let name = start.split(|c| !is_letter(c)).next().unwrap_or_default();
-        // `[ -z "$NAME" ]` asks whether it is set.
-        let is_optional = |name: &str| {
-            let words = [" -n ", " -z "].map(|test| {
-                texts.iter().any(|text| {
-                    let mut tests = text.split(test).skip(1);
-                    tests.any(|rest| rest.trim_start_matches(['"', '$', '{']).starts_with(name))
-                })
-            });
-            words.contains(&true)
-        };
+        let name = name_at(start);
         let has_default = part.starts_with('{') && !start[name.len()..].starts_with('}');
         let is_upper = name.chars().any(char::is_alphabetic) && !name.contains(char::is_lowercase);
-        if is_upper
-            && !has_default
-            && !is_optional(name)
-            && !set.contains(name)
-            && !known.contains(&name)
-        {
+        let is_meant = has_default || tested.contains(name) || set.contains(name);
+        if is_upper && !is_meant && !known.contains(&name) {
             found.extend(known.iter().find(|other| is_near(name, other)).map(|_| name.to_owned()));
         }
     }

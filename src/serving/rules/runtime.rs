@@ -103,7 +103,7 @@ pub(crate) fn visible_devices(view: &View<'_>, found: &mut Found) {
         // CUDA hides the devices from the first on that does not exist.
         let seen = numbers.iter().take_while(|number| **number < count).count();
         let are_enough =
-            ranks(engine, template).is_none_or(|ranks| seen > 0 && seen as u64 >= u64::from(ranks));
+            seen > 0 && ranks(engine, template).is_none_or(|ranks| seen as u64 >= u64::from(ranks));
         if let Some(number) = numbers.get(seen).filter(|_| count > 0 && !are_enough) {
             let message = format!(
                 "`CUDA_VISIBLE_DEVICES` names device {number}, but the container has {count}, numbered from 0"
