@@ -512,9 +512,9 @@ fn the_image_that_is_broken_here_is_good() {
     assert_eq!(seen.code, Some(0), "{}", seen.text());
 }
 
-/// 200 MiB of zeros that take 200 KiB.
+/// 80 MiB of zeros that take 80 KiB.
 fn zeros() -> Vec<u8> {
-    vec![0; 200 << 20]
+    vec![0; 80 << 20]
 }
 
 refused! {

@@ -33,15 +33,10 @@ const CONFIG_MAP: &str = concat!(
 
 #[test]
 fn every_helm_is_the_pinned_version() {
-    let versions: Vec<String> = Helm::all()
-        .iter()
-        .map(|helm| {
-            let found = helm.run(["version", "--template={{ .Version }}"]).expect_success();
-            assert_eq!(found.trim(), format!("v{}", helm.version));
-            helm.version.to_owned()
-        })
-        .collect();
-    assert_eq!(versions, ["4.3.1", "3.19.0", "3.17.3"]);
+    for helm in Helm::all_in_ci() {
+        let found = helm.run(["version", "--template={{ .Version }}"]).expect_success();
+        assert_eq!(found.trim(), format!("v{}", helm.version));
+    }
 }
 
 #[test]
@@ -49,7 +44,7 @@ fn every_helm_lints_renders_packages_and_installs_dry() {
     let folder = tempfile::tempdir().expect("a folder");
     let chart = folder.path().join("tiny");
     write_chart(&chart, CONFIG_MAP).expect("the chart");
-    for helm in Helm::all() {
+    for helm in Helm::all_in_ci() {
         helm.lint(&chart, &[]).expect_success();
 
         let rendered = helm.template("one", &chart, "home", &["--set", "colour=red"]);
@@ -74,7 +69,7 @@ fn a_broken_chart_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let chart = folder.path().join("tiny");
     write_chart(&chart, "colour: {{ .Values.colour | nothing }}\n").expect("the chart");
-    for helm in Helm::all() {
+    for helm in Helm::all_in_ci() {
         let linted = helm.lint(&chart, &[]);
         assert!(!linted.success, "{} accepts it: {}", helm.version, linted.stdout);
         assert!(helm.template("one", &chart, "home", &[]).stderr.contains("nothing"));

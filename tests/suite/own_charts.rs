@@ -133,7 +133,7 @@ fn manifests_and_vendored_files_become_charts() {
 fn helm_renders_them() {
     let case = case();
     case.run(&["build"]);
-    for helm in Helm::oldest_and_newest() {
+    for helm in Helm::oldest_too_in_ci() {
         for chart in ["database/1.0.0", "gadget-crds/2.1.0"] {
             let path = case.path(&format!("out/{chart}"));
             helm.lint(&path, &[]).expect_success();

@@ -104,7 +104,7 @@ fn helm_renders_a_package_like_the_directory() {
     case.run(&["package", "-d", "packages"]);
     let (chart, archive) =
         (case.path("out/lamp-operator/1.2.3"), case.path("packages/lamp-operator-1.2.3.tgz"));
-    for helm in Helm::all() {
+    for helm in Helm::all_in_ci() {
         helm.lint(&archive, &[]).expect_success();
         let expected = helm.template("lamps", &chart, "lamps", &[]).expect_success();
         let found = helm.template("lamps", &archive, "lamps", &[]).expect_success();
