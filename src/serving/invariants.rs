@@ -302,6 +302,8 @@ invariants! {
         rules::kserve::exclusive, "the webhook rejects the service";
     ServingKserve Error "model" "KServe, storage of models"
         rules::kserve::model, "the model is not downloaded";
+    ServingKserve Error "engine" "KServe, MergeServingRuntimeAndInferenceServiceSpecs"
+        rules::kserve::runtime, "KServe creates no pods";
     ServingKserve Error "engine" "KServe, presets"
         rules::kserve::container, "the server does not have the arguments";
     ServingTwice Warning "name" "llm-d-router chart, names of objects"

@@ -316,10 +316,27 @@ const DEFECTS: &[Change] = &[
     defect("pod", ONE, "persistentVolumeClaim: {claimName: adapters}", "csi: {driver: gcsfuse.csi.storage.gke.io, volumeAttributes: {bucketName: adapters}}", "serving-pod"),
     defect("autoscaler", ONE, ANOTHER, and_another!("apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: more, namespace: elsewhere}\nspec: {minReplicas: 0, maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: other}, metrics: [{type: Pods}]}\n---\n"), "serving-autoscaler"),
     defect("kserve", KSERVE, "  model: {uri: hf://example/chat-8B, ", "  model: {lora: {maxAdapters: 2, maxCpuAdapters: 1}, uri: hf://example/chat-8B, ", "serving-kserve"),
+    // Found by people who had not seen the rules.
+    defect("engine start", ONE, "        command: [vllm, serve, example/chat-14B]\n        args:\n", "        command: [vllm, serve, example/chat-14B-AWQ]\n        args:\n        - --quantization=gptq_marlin\n", "serving-engine-flags"),
+    defect("engine start", ONE, "        command: [vllm, serve, example/chat-14B]\n        args:\n", "        args:\n        - serve\n        - example/chat-14B\n", "serving-engine-flags"),
+    defect("route", OTHERS, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: images, namespace: models}", "apiVersion: v1\nkind: Service\nmetadata: {name: images, namespace: models}\nspec: {selector: {app: images}, ports: [{port: 80, targetPort: 8091}]}\n---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: images, namespace: models}\nspec: {podSelector: {matchLabels: {app: images}}, ingress: [{ports: [{port: 80}]}]}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: images, namespace: models}", "serving-gateway"),
+    defect("autoscaler", OTHERS, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: images, namespace: models}", "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: images, namespace: models}\nspec: {minReplicas: 1, maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: images}, metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: images, namespace: models}", "serving-autoscaler"),
+    defect("kserve", ONE, ANOTHER, and_another!("apiVersion: serving.kserve.io/v1alpha1\nkind: ServingRuntime\nmetadata: {name: own, namespace: models}\nspec: {supportedModelFormats: [{name: vLLM}], containers: [{name: server, image: \"example.com/server@sha256:0000000000000000000000000000000000000000000000000000000000000000\"}]}\n---\n"), "serving-kserve"),
+    defect("kserve", ONE, ANOTHER, and_another!("apiVersion: serving.kserve.io/v1alpha1\nkind: ServingRuntime\nmetadata: {name: own, namespace: models}\nspec: {supportedModelFormats: [{name: vLLM}], containers: [{name: kserve-container, image: \"example.com/server@sha256:0000000000000000000000000000000000000000000000000000000000000000\"}]}\n---\napiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: own, namespace: models}\nspec: {predictor: {model: {runtime: own, modelFormat: {name: huggingface}, storageUri: hf://example/chat}}}\n---\n"), "serving-kserve"),
+    defect("kserve", ONE, ANOTHER, and_another!("apiVersion: serving.kserve.io/v1alpha1\nkind: ServingRuntime\nmetadata: {name: own, namespace: models}\nspec: {supportedModelFormats: [{name: vLLM}], containers: [{name: kserve-container, image: \"example.com/server@sha256:0000000000000000000000000000000000000000000000000000000000000000\"}]}\n---\napiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: own, namespace: models}\nspec: {predictor: {model: {runtime: own, modelFormat: {name: vLLM}, storageUri: hf://example/chat}, containers: [{name: kserve-container}]}}\n---\n"), "serving-kserve"),
+    defect("picker", ONE, "endpoint-picker:v0.10.0@sha256:0000000000000000000000000000000000000000000000000000000000000000", "endpoint-picker:v0.10.0@sha256:replace-with-digest", "serving-image"),
+    defect("picker", ONE, "name: chat-epp, namespace: models}\nspec:\n  replicas: 1\n", "name: chat-epp, namespace: models}\nspec:\n  replicas: 2\n", "serving-picker-replicas"),
 ];
 
 #[rustfmt::skip]
 const SOUND: &[Change] = &[
+    // What is like the defects that people who had not seen the rules made.
+    sound(ONE, "        command: [vllm, serve, example/chat-14B]\n        args:\n", "        command: [vllm, serve, example/chat-14B-AWQ]\n        args:\n        - --quantization=awq_marlin\n"),
+    sound(OTHERS, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: images, namespace: models}", "apiVersion: v1\nkind: Service\nmetadata: {name: images, namespace: models}\nspec: {selector: {app: images}, ports: [{port: 80, targetPort: 8091}]}\n---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: images, namespace: models}\nspec: {podSelector: {matchLabels: {app: images}}, ingress: [{ports: [{port: 8091}]}]}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: images, namespace: models}"),
+    sound(OTHERS, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: images, namespace: models}", "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: images, namespace: models}\nspec: {minReplicas: 1, maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: images}, metrics: [{type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 500m}}}]}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: images, namespace: models}"),
+    sound(ONE, ANOTHER, and_another!("apiVersion: serving.kserve.io/v1alpha1\nkind: ServingRuntime\nmetadata: {name: own, namespace: models}\nspec: {supportedModelFormats: [{name: vLLM}], containers: [{name: kserve-container, image: \"example.com/server@sha256:0000000000000000000000000000000000000000000000000000000000000000\"}]}\n---\napiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: own, namespace: models}\nspec: {predictor: {model: {runtime: own, modelFormat: {name: VLLM}, storageUri: hf://example/chat}}}\n---\n")),
+    sound(OTHERS, "          command: [vllm, serve, example/ray-8B, --port=8000, --tensor-parallel-size=4]\n", "          command: [vllm, serve, example/ray-8B, --port=8000, --tensor-parallel-size=4]\n          volumeMounts: [{name: cache, mountPath: /cache}]\n"),
+    sound(OTHERS, "command: [vllm, serve, example/images-7B, --omni, --port=8091]\n        resources: {limits: {nvidia.com/gpu: 1}}", "command: [vllm, serve, example/images-7B, --omni, --port=8091]\n        resources: {limits: {nvidia.com/gpu: 0}}"),
     // Variables that plugins and SGLang read, and those that a script asks for.
     sound(ONE, "        env:\n", "        env:\n        - {name: VLLM_MOE_CHUNK_SIZE, value: \"256\"}\n"),
     sound(OTHERS, "              ports: [{name: http, containerPort: 30000}]\n              resources: {limits: {nvidia.com/gpu: 1}}\n", "              ports: [{name: http, containerPort: 30000}]\n              env: [{name: SGLANG_PORT, value: \"30000\"}, {name: SGLANG_HOST_IP, value: 10.0.0.1}]\n              resources: {limits: {nvidia.com/gpu: 1}}\n"),
@@ -672,6 +689,17 @@ spec:
         volumes: [{name: shm, emptyDir: {medium: Memory}}]
 ";
 
+/// The first line of [`RAY`].
+const GROUP: &str = "apiVersion: leaderworkerset.x-k8s.io/v1\n";
+
+/// A Service before [`GROUP`].
+fn front(selector: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Service\nmetadata: {{name: chat}}\nspec: {{selector: {{{selector}}}, \
+         ports: [{{port: 80, targetPort: 8000}}]}}\n---\n{GROUP}"
+    )
+}
+
 #[test]
 fn members_of_groups() {
     let found = check("group", RAY);
@@ -692,6 +720,19 @@ fn members_of_groups() {
         ("=$(LWS_GROUP_SIZE)", "=2", ""),
         ("gpu: \"4\"", "gpu: 2", "workers have 2 devices for 4 ranks"),
         ("gpu: \"4\"", "gpu: 8", ""),
+        (
+            "- name: worker\n",
+            "- name: worker\n          env: [{name: NCCL_SOCKET_IFNAME, value: lo}]\n",
+            "`NCCL_SOCKET_IFNAME` is `lo`",
+        ),
+        (
+            "- name: worker\n",
+            "- name: worker\n          env: [{name: NCCL_SOCKET_IFNAME, value: eth0}]\n",
+            "",
+        ),
+        (GROUP, &front("leaderworkerset.sigs.k8s.io/name: chat"), "selects the workers of"),
+        (GROUP, &front("leaderworkerset.sigs.k8s.io/worker-index: '0'"), ""),
+        (GROUP, &front("leaderworkerset.sigs.k8s.io/name: chat}, clusterIP: None, x: {"), ""),
         (
             "rpc-port 13345",
             "rpc-port 8000",
@@ -881,7 +922,8 @@ fn changes_that_are_no_defect_are_not_reported() {
 fn deprecated_flags_without_a_value() {
     let text = stack(OTHERS)
         .replace("sglang:v0.5.13@", "sglang:v0.5.4@")
-        .replace("--tp-size 1\n", "--tp-size 1 --enable-deepep-moe\n");
+        .replace("--tp-size 1\n", "--tp-size 1 --enable-deepep-moe\n")
+        .replace("--tp-size 2\n", "--tp-size 2 --enable-piecewise-cuda-graph\n");
     let shown = human::render(&all_found(OTHERS, &text), false);
     assert!(shown.contains("`--enable-deepep-moe` is deprecated"), "{shown}");
     assert!(!shown.contains("no value"), "{shown}");
@@ -974,7 +1016,9 @@ fn the_permissions_of_pickers_by_their_image() {
     // The oldest do not watch rewrites.
     let oldest =
         roles.replace("[inferenceobjectives, inferencemodelrewrites]", "[inferenceobjectives]");
-    for roles in [roles, oldest] {
+    // Those before read pools of that group too, if no flag says another.
+    let pools = oldest.replace("[inference.networking.k8s.io]", "[inference.networking.x-k8s.io]");
+    for roles in [roles, oldest, pools] {
         let found = human::render(&check(ONE, &format!("{other}{roles}")), false);
         assert!(!found.contains("cannot get, list, watch inference"), "{found}");
     }

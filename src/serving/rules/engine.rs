@@ -78,7 +78,8 @@ pub(crate) fn devices(view: &View<'_>, found: &mut Found) {
         topology(template, resource, units, found);
         let Some(ranks) = ranks(engine, template) else { continue };
         let devices = devices_of(view, template.spec, units);
-        if devices != ranks {
+        // Another pod holds the devices of those that request none.
+        if devices != ranks && devices > 0 {
             let number =
                 if devices == units { String::new() } else { format!(" ({devices} devices)") };
             let message =
@@ -87,6 +88,10 @@ pub(crate) fn devices(view: &View<'_>, found: &mut Found) {
             let path = format!("{}.resources", engine.path);
             let finding = found.push(template.owner, path, message, hint);
             finding.field = (template.role() == Some("prefill")).then_some("prefill");
+            // Slices of one device are devices to Kubernetes, and one rank may take all of them.
+            if devices > ranks && !view.is_generated {
+                finding.warning();
+            }
         }
     }
 }
@@ -284,7 +289,8 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
     let mut check = |owner: usize, container: &Json, path: String, field: &'static str| {
         let image = text(container, "image");
         let mut found = found.at(owner, path);
-        let stands = ["REPLACE", "PLACEHOLDER", "CHANGEME", "CHANGE_ME", "<"];
+        let stands =
+            ["REPLACE", "replace-with", "PLACEHOLDER", "CHANGEME", "CHANGE_ME", "YOUR_", "<"];
         if is_placeholder(image) || image.starts_with('$') {
             let message = format!("image `{image}` is not checked: its variable has no value yet");
             let finding = found.push(message, "check the manifests after replacement").note();

@@ -93,6 +93,27 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
             continue;
         };
 
+        // Without requests, Kubernetes does not compute a share of them; a LimitRange may set some.
+        let metrics = list(scaler.spec(), "metrics").iter();
+        let shares = metrics.filter_map(|metric| metric.get("resource")).filter(|resource| {
+            resource.pointer("/target/type").is_some_and(|kind| kind == "Utilization")
+        });
+        for name in shares.map(|resource| text(resource, "name")) {
+            let has = |container: &Json| {
+                let has = |of: &str| {
+                    container.get("resources").and_then(|all| all.get(of)?.get(name)).is_some()
+                };
+                has("requests") || has("limits")
+            };
+            let mut pods = view.templates_of(number).filter(|template| !template.completed);
+            if pods.any(|template| !template.containers().all(|(container, _)| has(container))) {
+                let message =
+                    format!("{scaler} uses a share of {name}, which {label} does not request");
+                let finding =
+                    of_scaler.push(message, format!("add a request for {name}")).warning();
+                finding.why("the number of pods stays", "Kubernetes docs, autoscaling");
+            }
+        }
         if group_of(version) != target.group() && !is_variant {
             let message = format!("{scaler} scales {label} of `{version}`, which does not exist");
             of_scaler.push(message, format!("write `apiVersion: {}`", target.api_version()));

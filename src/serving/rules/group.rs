@@ -2,7 +2,9 @@
 
 use super::super::invariants::{Found, Reporter};
 use super::super::view::discovery::{Group, groups};
-use super::super::view::pods::{Engine, Part, Template, accelerators, commands, list, text, words};
+use super::super::view::pods::{
+    Engine, Part, Template, Variable, accelerators, commands, list, text, variable, words,
+};
 use super::super::view::{Manifest, View};
 use super::engine::{devices_of, ranks};
 use super::join::leader_of;
@@ -87,6 +89,12 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
             for name in misspelt(container, VARIABLES, is_near) {
                 let hint = suggest::hint(&name, VARIABLES, "variables");
                 found.push(format!("LeaderWorkerSet sets no variable `{name}`"), hint);
+            }
+            for name in ["NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"] {
+                if size > 1 && variable(container, name) == Some(Variable::Text("lo")) {
+                    let message = format!("`{name}` is `lo`, on which other pods cannot connect");
+                    found.push(message, "write the interface of the pods' network, or remove it");
+                }
             }
             let commands = commands(container, template.part, size, &view.budget);
             let words = commands.iter().flatten().flatten();

@@ -168,7 +168,8 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
         // vLLM: entry point of its image, validation of its arguments, SchedulerConfig.
         let words = list(engine.container, "args").iter().map(|word| word.as_str());
         // Kubernetes keeps the image's entry point if only `args` are set.
-        let begins = words.take(2).eq([Some("vllm"), Some("serve")]);
+        let words: Vec<&str> = words.take(2).map(Option::unwrap_or_default).collect();
+        let begins = matches!(words[..], ["vllm", "serve"] | ["serve", ..]);
 
         // vLLM, VllmConfig: only these send while the GPU computes, NIXL since 0.24; on ROCm there are
         // others.
@@ -181,8 +182,20 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
             || accelerators(engine.container).is_some_and(|(name, _)| name == "amd.com/gpu");
 
         if begins && list(engine.container, "command").is_empty() {
-            let message = "the arguments begin with `vllm serve`, which the entry point of the image is already";
-            found.push(message, "remove the two words, or write them as `command`");
+            let message =
+                "the arguments begin with `serve`, which the entry point of the image does already";
+            found.push(message, "remove it, or write `command: [vllm, serve]`");
+        }
+        // vLLM, ModelConfig: the checkpoint says how its weights are quantized.
+        let model = engine.model.as_deref().unwrap_or_default().to_ascii_lowercase();
+        let family = |text: &str| ["awq", "gptq"].into_iter().find(|family| text.contains(family));
+        let said = flags.text("quantization").unwrap_or_default();
+        if let (Some(weights), Some(wanted)) = (family(&model), family(said))
+            && weights != wanted
+        {
+            let message =
+                format!("`--quantization={said}` is not for the model's {weights} weights");
+            found.push(message, "remove it: the engine reads it from the model");
         }
         if flags.is_on("enable-dbo") && !overlaps {
             let hint = "add `--all2all-backend=deepep_low_latency`, or `deepep_high_throughput` for prefill";

@@ -3,6 +3,7 @@
 use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::pods::{Engine, accelerators, is_placeholder, list, text};
+use crate::diag::suggest;
 use serde_json::Value as Json;
 
 /// Checks that KServe supports the parallelism.
@@ -52,6 +53,43 @@ pub(crate) fn exclusive(view: &View<'_>, found: &mut Found) {
                 let path = format!(".spec{}", place.replace('/', "."));
                 found.push(owner, path, message, format!("remove one of `{one}` and `{other}`"));
             }
+        }
+    }
+}
+
+/// Checks that runtimes have the container that KServe completes, and know the model's format.
+pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
+    const NAME: &str = "kserve-container";
+    let is_own = |container: &Json| text(container, "name") == NAME;
+    for kind in ["ServingRuntime", "ClusterServingRuntime"] {
+        for (owner, runtime) in view.of_kind(kind) {
+            let containers = list(runtime.spec(), "containers");
+            // ModelMesh has other containers.
+            let is_shared = runtime.spec().get("multiModel").and_then(Json::as_bool) == Some(true);
+            if !containers.is_empty() && !is_shared && !containers.iter().any(is_own) {
+                let message = format!("{runtime} has no container `{NAME}`");
+                found.push(owner, ".spec.containers", message, format!("write `name: {NAME}`"));
+            }
+        }
+    }
+    for (owner, service) in view.of_kind("InferenceService") {
+        let Some(predictor) = service.spec().get("predictor") else { continue };
+        let Some(model) = predictor.get("model") else { continue };
+        let mut found = found.at(owner, ".spec.predictor");
+        if list(predictor, "containers").iter().any(is_own) {
+            let message = format!("`model` and a container `{NAME}` are both set");
+            let finding = found.push(message, "move the container's fields to `model`");
+            finding.why("the webhook rejects the service", "KServe, webhook");
+        }
+        let format = model.pointer("/modelFormat/name").and_then(Json::as_str);
+        let runtime = view.named("ServingRuntime", text(model, "runtime"), service);
+        let formats = runtime.map(|(_, one)| list(one.spec(), "supportedModelFormats"));
+        let formats = formats.unwrap_or_default().iter().map(|format| text(format, "name"));
+        let formats: Vec<&str> = formats.collect();
+        let is_known = |wanted: &&str| formats.iter().any(|one| one.eq_ignore_ascii_case(wanted));
+        if let Some(format) = format.filter(|one| !formats.is_empty() && !is_known(one)) {
+            let message = format!("the runtime does not support the model format `{format}`");
+            found.below(".model.modelFormat", message, suggest::hint(format, &formats, "formats"));
         }
     }
 }

@@ -176,6 +176,7 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
     if view.of_kind("NetworkPolicy").next().is_none() {
         return;
     }
+    service_ports(view, found);
     let mut check = |client: &End<'_>, server: &End<'_>, ports: &[u32]| {
         let what = format!("connections from {} to port PORT of {}", client.name, server.name);
         report(view, (client, server), ports, &what, found);
@@ -223,6 +224,38 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
     for picker in view.pickers.iter().filter(|picker| !served.contains(&picker.owner)) {
         let (picker, ports) = of_picker(picker);
         check(&End::of_gateway("", ""), &picker, &ports);
+    }
+}
+
+/// Checks that policies have the ports of pods, and not those of the Services in front of them.
+fn service_ports(view: &View<'_>, found: &mut Found) {
+    let of_services = view.templates.iter().filter(|template| template.engine.is_some());
+    for template in of_services {
+        let Some(open) = template.ports() else { continue };
+        let server = End::of_pods(template);
+        let labels = server.labels.iter().map(|(key, value)| (*key, *value));
+        for (owner, policy) in view.policies_like(labels, server.namespace) {
+            let wanted = requirements(policy.spec().get("podSelector"));
+            let rules = list(policy.spec(), "ingress").iter();
+            let rules: Vec<&Json> = rules.flat_map(|rule| list(rule, "ports")).collect();
+            let is_open = |port: &u32| rules.iter().any(|rule| is_port(&server, rule, *port));
+            if !wanted.iter().all(|one| one.fits(&server.labels)) || open.iter().any(is_open) {
+                continue;
+            }
+            let ports = view.services_selecting(template).flat_map(|(_, service)| {
+                let ports = list(service.spec(), "ports").iter();
+                ports.filter_map(move |port| Some((service, port.get("port")?)))
+            });
+            let mut named =
+                ports.filter(|(_, port)| rules.iter().any(|rule| rule.get("port") == Some(port)));
+            if let Some((service, port)) = named.next() {
+                let open = super::ranges(&open);
+                let message = format!(
+                    "{policy} allows port {port} of {service}, but the pods listen on {open}"
+                );
+                found.push(owner, ".spec.ingress", message, "write the port of the pods");
+            }
+        }
     }
 }
 

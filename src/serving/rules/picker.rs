@@ -318,12 +318,8 @@ pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
             let message = format!("{picker} has {count} replicas without leader election");
             let hint = "add `--ha-enable-leader-election`, or use one replica";
             let reason = "each replica schedules without the state of the others";
-            let finding = found.push(picker.owner, ".spec.replicas", message, hint);
+            let finding = found.push(picker.owner, ".spec.replicas", message, hint).warning();
             finding.why(reason, "llm-d-router chart, replicas");
-            // Only a warning: the user set it explicitly.
-            if picker.flags.has(flag) {
-                finding.warning();
-            }
         }
     }
 }
@@ -365,12 +361,17 @@ fn needed<'p>(
     let [pods, pools] = watching(&picker.flags);
     let mut needed = vec![pods];
     if picker.flags.has("pool-name") {
-        needed.push(pools);
         // Pickers under other names watch the group in which these kinds were before.
         let image = text(picker.container, "image");
         let may_be_older = !image.contains("llm-d-router-endpoint-picker");
-        let before = [("inference.networking.x-k8s.io", "inferenceobjectives", READ)];
-        if !(may_be_older && lacking(rules, &before).is_empty()) {
+        let is_older = |kind| {
+            let before = [("inference.networking.x-k8s.io", kind, READ)];
+            may_be_older && lacking(rules, &before).is_empty()
+        };
+        if picker.flags.has("pool-group") || !is_older("inferencepools") {
+            needed.push(pools);
+        }
+        if !is_older("inferenceobjectives") {
             needed.push((group_of(view.profile.objective), "inferenceobjectives", READ));
         }
         // The oldest do not watch these.

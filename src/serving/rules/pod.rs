@@ -9,8 +9,8 @@ use super::super::view::pods::{
 };
 use super::super::view::{View, maps};
 use crate::bundle::{self, MissingField, TypeCheck};
+use crate::diag::Code;
 use crate::diag::suggest::{self, is_typo};
-use crate::diag::{Code, Severity};
 use crate::ir::{Object, Origin, Value, dns_subdomain, path_of, quantity, steps, value_at};
 use crate::passes;
 use serde_json::{Value as Json, json};
@@ -156,9 +156,9 @@ fn is_completed(view: &View<'_>, owner: usize) -> bool {
     view.templates_of(owner).any(|template| template.completed)
 }
 
-/// Checks that mounts have volumes.
+/// Checks that mounts have volumes. Controllers add volumes to the pods of their kinds.
 pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
-    for (owner, path, spec) in pods(view) {
+    for (owner, path, spec) in pods(view).into_iter().filter(|pod| !is_completed(view, pod.0)) {
         let manifest = &view.manifests[owner];
         let mut volumes: Vec<&str> =
             list(spec, "volumes").iter().map(|volume| text(volume, "name")).collect();
@@ -178,9 +178,7 @@ pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
                         "container `{name}` mounts volume `{wanted}`, which the pod does not have"
                     );
                     let hint = suggest::hint(wanted, &volumes, "volumes");
-                    let finding = found.push(owner, path, message, hint);
-                    // Webhooks may inject volumes into kinds of controllers.
-                    finding.severity = is_completed(view, owner).then_some(Severity::Warning);
+                    found.push(owner, path, message, hint);
                 }
             }
         }

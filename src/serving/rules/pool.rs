@@ -74,17 +74,35 @@ pub(crate) fn ports_open(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Checks that pools do not select pods without a server.
+/// Checks that pools, and Services of engines, do not select pods without a server.
 pub(crate) fn headless(view: &View<'_>, found: &mut Found) {
-    for (_, pool, template) in view.pool_pods() {
+    let servers = view.engines().filter(|(template, engine)| {
+        template.part == Part::Leader && !template.completed && !engine.is_headless()
+    });
+    let mut fronts: BTreeSet<usize> = BTreeSet::new();
+    fronts.extend(servers.flat_map(|(leader, _)| view.services_selecting(leader)).map(|one| one.0));
+    // Services without an address are for discovery, and pods that are not ready get no requests.
+    let fronts = fronts.into_iter().map(|number| &view.manifests[number]);
+    let fronts = fronts.filter(|service| text(service.spec(), "clusterIP") != "None");
+    let behind = fronts.flat_map(|service| {
+        let wanted = service.map("/spec/selector").into_iter();
+        let pods = wanted.flat_map(|wanted| view.with_labels(wanted, service));
+        let ready = pods.filter(|pods| {
+            pods.containers().all(|(container, _)| container.get("readinessProbe").is_none())
+        });
+        ready.map(move |template| (service, template))
+    });
+    let of_pools = view.pool_pods().map(|(_, pool, template)| (pool, template));
+    for (front, template) in of_pools.chain(behind) {
         // Ray's workers run no engine of their own, but join the leader's.
         let joins_ray = template.engine.is_none()
             && template.part == Part::Worker
             && template.containers().any(|(container, _)| joins_ray(container));
 
         if template.is_headless() || joins_ray {
-            let message = format!("{pool} selects the workers of {template}, which have no server");
-            let hint = "add the labels of the pool's selector to the `leaderTemplate` only";
+            let message =
+                format!("{front} selects the workers of {template}, which have no server");
+            let hint = "add a label of the selector to the `leaderTemplate` only";
             let path = format!("{}.metadata.labels", template.path);
             found.push(template.owner, path, message, hint);
         }

@@ -207,7 +207,7 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingPickerConfig, "cannot read the configuration of the picker: line 1", MP, |all| {
         configure(all, |_| "plugins: [".to_owned());
     }),
-    breaks(Code::ServingPickerReplicas, "2 replicas without leader election", MP, |all| {
+    warns(Code::ServingPickerReplicas, "2 replicas without leader election", MP, |all| {
         object(all, "Deployment", "chat-epp")["spec"]["replicas"] = json!(2);
     }),
     warns(Code::ServingPickerReplicas, "3 replicas without leader election", SINGLE, |all| {
