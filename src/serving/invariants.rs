@@ -208,6 +208,8 @@ invariants! {
         rules::join::join, "ranks wait for missing pods";
     ServingEngineFlags Error "topology" "vLLM, checks of its flags"
         rules::join::refused, "the engine fails to start";
+    ServingEngineFlags Error "engine.args" "vLLM, ModelConfig"
+        rules::checkpoint::arguments, "the engine fails to start";
     ServingEngineFlags Error "engine.args" "sources of the engine's release"
         rules::by_release::refused_or_ignored, "the engine fails to start";
     ServingEngineFlags Error "engine.args" "commands of vLLM and SGLang"

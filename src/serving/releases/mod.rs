@@ -9,6 +9,7 @@
 //! programs and releases, and `data/replacements.json` names what replaces a setting.
 
 pub(super) mod argparse;
+pub(super) mod checkpoint;
 pub(super) mod fields;
 pub(super) mod go_flags;
 pub(super) mod image;

@@ -186,17 +186,6 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
                 "the arguments begin with `serve`, which the entry point of the image does already";
             found.push(message, "remove it, or write `command: [vllm, serve]`");
         }
-        // vLLM, ModelConfig: the checkpoint says how its weights are quantized.
-        let model = engine.model.as_deref().unwrap_or_default().to_ascii_lowercase();
-        let family = |text: &str| ["awq", "gptq"].into_iter().find(|family| text.contains(family));
-        let said = flags.text("quantization").unwrap_or_default();
-        if let (Some(weights), Some(wanted)) = (family(&model), family(said))
-            && weights != wanted
-        {
-            let message =
-                format!("`--quantization={said}` is not for the model's {weights} weights");
-            found.push(message, "remove it: the engine reads it from the model");
-        }
         if flags.is_on("enable-dbo") && !overlaps {
             let hint = "add `--all2all-backend=deepep_low_latency`, or `deepep_high_throughput` for prefill";
             found.push("`--enable-dbo` requires an all-to-all backend of DeepEP", hint);

@@ -2,6 +2,7 @@
 
 pub(super) mod adapters;
 pub(super) mod by_release;
+pub(super) mod checkpoint;
 pub(super) mod config;
 pub(super) mod engine;
 pub(super) mod extras;

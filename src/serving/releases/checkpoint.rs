@@ -1,0 +1,28 @@
+//! What the configurations of published models say.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// Facts in the `config.json` of a model.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Checkpoint {
+    /// Attention heads.
+    pub(crate) heads: u32,
+    /// The longest text in tokens.
+    pub(crate) positions: u32,
+}
+
+/// By their names on Hugging Face.
+static CHECKPOINTS: LazyLock<BTreeMap<String, Checkpoint>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("data/checkpoints.json")).unwrap_or_default()
+});
+
+/// Endings of the names of quantized models, which differ in nothing else.
+const QUANTIZED: [&str; 4] = ["-AWQ", "-FP8", "-GPTQ-Int4", "-GPTQ-Int8"];
+
+/// Returns the facts of a model with this name; `None` if they are not known.
+pub(crate) fn of(model: &str) -> Option<&'static Checkpoint> {
+    let base = QUANTIZED.iter().find_map(|ending| model.strip_suffix(ending));
+    CHECKPOINTS.get(base.unwrap_or(model))
+}
