@@ -317,6 +317,7 @@ const DEFECTS: &[Change] = &[
     defect("autoscaler", ONE, ANOTHER, and_another!("apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: more, namespace: elsewhere}\nspec: {minReplicas: 0, maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: other}, metrics: [{type: Pods}]}\n---\n"), "serving-autoscaler"),
     defect("kserve", KSERVE, "  model: {uri: hf://example/chat-8B, ", "  model: {lora: {maxAdapters: 2, maxCpuAdapters: 1}, uri: hf://example/chat-8B, ", "serving-kserve"),
     // Found by people who had not seen the rules.
+    defect("autoscaler", ONE, ANOTHER, and_another!("apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: more, namespace: elsewhere}\nspec: {scaleTargetRef: {name: other}, triggers: [{type: prometheus, metadata: {query: 'sum(vllm_num_requests_waiting{})', threshold: '5'}}]}\n---\n"), "serving-autoscaler"),
     defect("engine start", ONE, "        command: [vllm, serve, example/chat-14B]\n        args:\n", "        command: [vllm, serve, Qwen/Qwen2.5-14B-Instruct]\n        args:\n        - --max-model-len=65536\n", "serving-engine-flags"),
     defect("engine start", ONE, "        command: [vllm, serve, example/chat-14B]\n        args:\n        - --config=/etc/vllm/vllm.yaml\n        - --host=0.0.0.0\n        - --tensor-parallel-size=2\n", "        command: [vllm, serve, Qwen/Qwen2.5-7B-Instruct-AWQ]\n        args:\n        - --config=/etc/vllm/vllm.yaml\n        - --host=0.0.0.0\n        - --tensor-parallel-size=8\n", "serving-engine-flags"),
     defect("engine start", ONE, "        command: [vllm, serve, example/chat-14B]\n        args:\n", "        command: [vllm, serve, example/chat-14B-AWQ]\n        args:\n        - --quantization=gptq_marlin\n", "serving-engine-flags"),
@@ -333,6 +334,7 @@ const DEFECTS: &[Change] = &[
 #[rustfmt::skip]
 const SOUND: &[Change] = &[
     // What is like the defects that people who had not seen the rules made.
+    sound(ONE, ANOTHER, and_another!("apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: more, namespace: elsewhere}\nspec: {scaleTargetRef: {name: other}, triggers: [{type: prometheus, metadata: {query: 'sum(vllm:num_requests_waiting)', threshold: '5'}}]}\n---\n")),
     sound(ONE, "        command: [vllm, serve, example/chat-14B]\n        args:\n", "        command: [vllm, serve, Qwen/Qwen2.5-14B-Instruct-AWQ]\n        args:\n        - --max-model-len=32768\n"),
     sound(ONE, "        command: [vllm, serve, example/chat-14B]\n        args:\n", "        command: [vllm, serve, Qwen/Qwen2.5-14B-Instruct]\n        args:\n        - --max-model-len=65536\n        - '--hf-overrides={\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":2.0}}'\n"),
     sound(ONE, "        command: [vllm, serve, example/chat-14B]\n        args:\n", "        command: [vllm, serve, example/chat-14B-AWQ]\n        args:\n        - --quantization=awq_marlin\n"),

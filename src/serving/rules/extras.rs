@@ -50,6 +50,30 @@ fn bounds(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// Beginnings of the names of vLLM's metrics, after `vllm:`.
+const METRICS: [&str; 5] = ["num_requests_", "kv_cache_", "gpu_cache_", "time_", "request_"];
+
+/// Reports queries of KEDA for names of metrics that vLLM does not have: only adapters and recording
+/// rules write them without a colon.
+fn queries(view: &View<'_>, found: &mut Found) {
+    for (owner, scaler) in view.of_kind(SCALERS[1]) {
+        for (index, trigger) in list(scaler.spec(), "triggers").iter().enumerate() {
+            let query = trigger.pointer("/metadata/query").and_then(Json::as_str);
+            let words = query.into_iter().flat_map(|query| query.split("vllm_").skip(1));
+            let is_own = |word: &&str| METRICS.iter().any(|start| word.starts_with(start));
+            let records = view.of_kind("PrometheusRule").next().is_some();
+            if let Some(word) = words.filter(is_own).next().filter(|_| !records) {
+                let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+                let name = &word[..end.unwrap_or(word.len())];
+                let message = format!("vLLM has no metric `vllm_{name}`");
+                let path = format!(".spec.triggers[{index}].metadata.query");
+                let finding = found.push(owner, path, message, format!("write `vllm:{name}`"));
+                finding.warning().why("the query returns nothing", "vLLM docs, metrics");
+            }
+        }
+    }
+}
+
 /// Returns the apiVersion, kind and name of what an autoscaler scales. KEDA's defaults are those of
 /// Deployments.
 fn reference(scaler: &Manifest) -> Option<(&str, &str, &str)> {
@@ -61,6 +85,7 @@ fn reference(scaler: &Manifest) -> Option<(&str, &str, &str)> {
 /// Checks that every autoscaler has an existing target that no other one scales.
 pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
     bounds(view, found);
+    queries(view, found);
     let scalers = || SCALERS.iter().flat_map(|kind| view.of_kind(kind));
     let target = |scaler: &Manifest| {
         reference(scaler).and_then(|(_, kind, name)| view.named(kind, name, scaler))
