@@ -246,6 +246,8 @@ invariants! {
         rules::transfer::connector, "decode computes every prompt again";
     ServingTransfer Error "prefill" "llm-d-router, --kv-connector"
         rules::transfer::protocol, "requests to prefill and decode fail";
+    ServingTransfer Error "prefill.args" "SGLang docs, PD disaggregation"
+        rules::transfer::router, "requests to prefill and decode fail";
     ServingTransfer Error "engine.env" "vllm#27083, kthena#503"
         rules::transfer::side_channel, "decode cannot connect to prefill";
     ServingAdapters Error "rewrites" "llm-d-router, InferenceModelRewrite"

@@ -3,7 +3,9 @@
 use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::flags::Flags;
-use super::super::view::pods::{Engine, Program, Sidecar, Template, Variable, text, variable};
+use super::super::view::pods::{
+    Engine, Program, Sidecar, Template, Variable, text, variable, words,
+};
 use super::network_policy::{End, report};
 use super::prefix_cache::events_port;
 use crate::diag::Code;
@@ -171,6 +173,37 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
         let message = format!("sidecar uses bootstrap port {asked}, but prefill has {port}");
         let hint = format!("set `{name}` of the sidecar to `--{flag}` of prefill");
         found.push(decode.owner, &sidecar.path, message, hint).field("prefill");
+    }
+}
+
+/// Checks that SGLang's router tells decode pods the bootstrap ports of prefill pods.
+pub(crate) fn router(view: &View<'_>, found: &mut Found) {
+    for template in &view.templates {
+        for (container, path) in template.containers() {
+            let words = words(container);
+            let words: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
+            let is_router = words.iter().any(|word| word.contains("sglang_router"));
+            for three in words.windows(3).filter(|three| is_router && three[0] == "--prefill") {
+                let host =
+                    three[1].rsplit("://").next().and_then(|host| host.split([':', '.']).next());
+                let service = host.and_then(|host| view.named("Service", host, template.manifest));
+                let (Some((_, service)), Ok(said)) = (service, three[2].parse::<u32>()) else {
+                    continue;
+                };
+                let wanted = service.map("/spec/selector").into_iter();
+                let pods = wanted.flat_map(|wanted| view.with_labels(wanted, service));
+                let mut ports = pods.filter_map(|pods| {
+                    let engine = pods.engine.as_ref().filter(|e| e.program == Program::Sglang)?;
+                    engine.known_flags()?.number("disaggregation-bootstrap-port", 8_998)
+                });
+                if let Some(port) = ports.find(|port| *port != said) {
+                    let message = format!(
+                        "router uses bootstrap port {said} of {service}, but prefill has {port}"
+                    );
+                    found.push(template.owner, &path, message, "write the port of prefill");
+                }
+            }
+        }
     }
 }
 
