@@ -1,4 +1,4 @@
-//! What the configurations of published models say.
+//! Facts in the configurations of published models.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;

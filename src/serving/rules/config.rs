@@ -82,6 +82,13 @@ fn references(config: &Json, found: &mut Reporter<'_>) {
         }
     }
 
+    let handlers = types.iter().filter(|(_, kind)| plugins::is_profile_handler(kind));
+    let handlers: Vec<&str> = handlers.map(|(name, _)| *name).collect();
+    if let [one, other, ..] = handlers[..] {
+        let message = format!("plugins `{one}` and `{other}` both handle the profiles");
+        found.below(".plugins", message, "keep one of them");
+    }
+
     // The loader adds this handler where there is one profile; it refuses several.
     let handles = |kind: &&str| *kind != "single-profile-handler" && may_handle(kind);
     if profiles.len() > 1 && !types.values().any(handles) {
@@ -90,6 +97,7 @@ fn references(config: &Json, found: &mut Reporter<'_>) {
         found.below(".schedulingProfiles", message, hint);
     }
     unused_profiles(config, found);
+    let mut deciders_used = BTreeSet::new();
     for plugin in list(config, "plugins") {
         let name = name_of(plugin);
         let values = |pointer: &str| plugin.pointer(pointer).and_then(Json::as_object);
@@ -98,6 +106,7 @@ fn references(config: &Json, found: &mut Reporter<'_>) {
         let by_name = values("/parameters").into_iter().flatten();
         let by_name = by_name.filter(|(key, _)| key.to_lowercase().ends_with("deciderpluginname"));
         for decider in deciders.chain(by_name).filter_map(|(_, decider)| decider.as_str()) {
+            deciders_used.insert(decider);
             let what = match types.get(decider) {
                 None => "which does not exist",
                 Some(kind) if plugins::is_known(kind) && !kind.ends_with("decider") => {
@@ -108,6 +117,17 @@ fn references(config: &Json, found: &mut Reporter<'_>) {
             let message = format!("`{name}` references decider `{decider}`, {what}");
             found.below(".plugins", message, suggest::hint(decider, &names, "plugins"));
         }
+    }
+    // llm-d-router, disagg-profile-handler: without a decider, prefill is off.
+    let is_idle = |(name, kind): &(&&str, &&str)| {
+        kind.ends_with("-decider") && !deciders_used.contains(**name)
+    };
+    if handlers == ["disagg-profile-handler"]
+        && let Some((name, _)) = types.iter().find(is_idle)
+    {
+        let message = format!("`disagg-profile-handler` does not use decider `{name}`");
+        let hint = format!("write `parameters: {{deciders: {{prefill: {name}}}}}`");
+        found.below(".plugins", message, hint).warning();
     }
 }
 

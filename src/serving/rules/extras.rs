@@ -158,6 +158,7 @@ const SCALERS: [&str; 3] = ["HorizontalPodAutoscaler", "ScaledObject", "VariantA
 
 /// Checks that disruption budgets allow evictions.
 pub(crate) fn disruption(view: &View<'_>, found: &mut Found) {
+    let mut budgets: BTreeMap<(usize, &str), &Manifest> = BTreeMap::new();
     for (owner, budget) in view.of_kind("PodDisruptionBudget") {
         let spec = budget.spec();
         let whole = |key: &str| {
@@ -178,6 +179,14 @@ pub(crate) fn disruption(view: &View<'_>, found: &mut Found) {
         // Ignore budgets of other applications.
         if protected.iter().all(|template| template.engine.is_none()) {
             continue;
+        }
+        for template in &protected {
+            let pods = (template.owner, template.path.as_str());
+            if let Some(other) = budgets.insert(pods, budget) {
+                let message = format!("{budget} and {other} both select pods of {template}");
+                let finding = found.push(owner, ".spec.selector", message, "keep one of them");
+                finding.why("the API server evicts no pod of several budgets", "Kubernetes API");
+            }
         }
 
         // The leader's template has the size of the whole group.

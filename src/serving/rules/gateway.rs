@@ -56,6 +56,21 @@ fn rule(route: &Manifest, rule: &Json, mut found: Reporter<'_>) {
         found.below(".backendRefs", message, hint).rejected();
     }
 
+    // Engines serve the API of OpenAI below /v1.
+    let mut paths = list(rule, "matches").iter().filter_map(|one| one.pointer("/path/value"));
+    let has_version = |path: &str| path.split('/').any(|part| part == "v1");
+    for filter in list(rule, "filters") {
+        let path = filter.pointer("/urlRewrite/path/replacePrefixMatch").and_then(Json::as_str);
+        let Some(to) = path.filter(|to| !has_version(to)) else { continue };
+        if let Some(from) = paths.by_ref().filter_map(Json::as_str).find(|from| has_version(from)) {
+            let message = format!(
+                "{route} rewrites `{from}` to `{to}`, without the `/v1` that engines serve"
+            );
+            let finding = found.below(".filters", message, "write `replacePrefixMatch: /v1`");
+            finding.why("requests get 404", "vLLM docs, OpenAI-compatible server");
+        }
+    }
+
     // CEL: "backendRequest timeout cannot be longer than request timeout"; 0 is no timeout.
     let timeout = |key: &str| nanoseconds(rule.pointer(&format!("/timeouts/{key}"))?.as_str()?);
     let timeouts = timeout("request").zip(timeout("backendRequest"));

@@ -29,6 +29,12 @@ pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
                 }
                 _ => {}
             }
+            let pointer = format!("/spec{}/worker", path.replace('.', "/"));
+            let has_worker = service.json.pointer(&pointer).is_some();
+            if has_worker && data.is_none() && local.is_none() && number("pipeline").is_none() {
+                let message = "`worker` is set, but neither `pipeline` nor `data` and `dataLocal`";
+                found.push(message, "set the parallelism over the pods, or remove `worker`");
+            }
         }
     }
 }
@@ -79,6 +85,15 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
         if list(predictor, "containers").iter().any(is_own) {
             let message = format!("`model` and a container `{NAME}` are both set");
             let finding = found.push(message, "move the container's fields to `model`");
+            finding.why("the webhook rejects the service", "KServe, webhook");
+        }
+        // KServe, validateMultiNodeVariables.
+        let uri = text(model, "storageUri");
+        let is_shared = ["pvc://", "oci://"].iter().any(|scheme| uri.starts_with(scheme));
+        if predictor.get("workerSpec").is_some() && !uri.is_empty() && !is_shared {
+            let message =
+                format!("`workerSpec` needs a model of `pvc://` or `oci://`, not `{uri}`");
+            let finding = found.below(".model.storageUri", message, "copy the model to a claim");
             finding.why("the webhook rejects the service", "KServe, webhook");
         }
         let format = model.pointer("/modelFormat/name").and_then(Json::as_str);

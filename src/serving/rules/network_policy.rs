@@ -5,6 +5,7 @@ use super::super::picker::PICKER_PORT;
 use super::super::view::pods::{Template, all_containers, list, port_number, text, text_or};
 use super::super::view::{Manifest, Picker, View};
 use super::picker::{behind, service_of};
+use super::probe::downloads;
 use super::selector::{Known, is_for_pods, requirements};
 use crate::diag::Severity;
 use serde_json::Value as Json;
@@ -177,6 +178,7 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
         return;
     }
     service_ports(view, found);
+    names(view, found);
     let mut check = |client: &End<'_>, server: &End<'_>, ports: &[u32]| {
         let what = format!("connections from {} to port PORT of {}", client.name, server.name);
         report(view, (client, server), ports, &what, found);
@@ -224,6 +226,40 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
     for picker in view.pickers.iter().filter(|picker| !served.contains(&picker.owner)) {
         let (picker, ports) = of_picker(picker);
         check(&End::of_gateway("", ""), &picker, &ports);
+    }
+}
+
+/// Checks that engines that download their model can look up names.
+fn names(view: &View<'_>, found: &mut Found) {
+    for (template, engine) in view.engines().filter(|(pods, one)| downloads(pods, one)) {
+        let client = End::of_pods(template);
+        let labels = client.labels.iter().map(|(key, value)| (*key, *value));
+        let mut closed = None;
+        for (owner, policy) in view.policies_like(labels, client.namespace) {
+            let wanted = requirements(policy.spec().get("podSelector"));
+            let rules = list(policy.spec(), "egress");
+            if rules.is_empty() || !wanted.iter().all(|one| one.fits(&client.labels)) {
+                continue;
+            }
+            // Names of ports are those of DNS pods, which are not in the manifests.
+            let is_open =
+                |port: &Json| port.get("port").is_none_or(|one| one == 53 || one.is_string());
+            let ports = |rule: &Json| {
+                list(rule, "ports").is_empty() || list(rule, "ports").iter().any(is_open)
+            };
+            if rules.iter().any(ports) {
+                closed = None;
+                break;
+            }
+            closed = Some((owner, policy));
+        }
+        if let Some((owner, policy)) = closed {
+            let message = format!(
+                "{policy} does not allow {template}, which downloads `{}`, to look up names",
+                engine.model.as_deref().unwrap_or_default()
+            );
+            found.push(owner, ".spec.egress", message, "allow port 53 over UDP and TCP");
+        }
     }
 }
 

@@ -120,9 +120,8 @@ const VOLUME_GB_PER_SECOND: f64 = 5.0;
 /// Gigabytes per second of a download by every new pod: a connection of 16 Gbit/s to the model hub.
 const DOWNLOAD_GB_PER_SECOND: f64 = 2.0;
 
-/// Returns the speed of reading an engine's weights. A pod without a volume that outlives it downloads a
-/// model with a name.
-fn gigabytes_per_second(template: &Template<'_>, engine: &Engine<'_>) -> f64 {
+/// Returns true for an engine whose pods download its model: it has a name, and no volume outlives them.
+pub(super) fn downloads(template: &Template<'_>, engine: &Engine<'_>) -> bool {
     let is_name = engine
         .model
         .as_deref()
@@ -133,11 +132,7 @@ fn gigabytes_per_second(template: &Template<'_>, engine: &Engine<'_>) -> f64 {
         volume_of(template.spec, mount)
             .is_none_or(|volume| !lost.iter().any(|kind| volume.get(kind).is_some()))
     });
-    if is_name && !has_lasting && !template.completed {
-        DOWNLOAD_GB_PER_SECOND
-    } else {
-        VOLUME_GB_PER_SECOND
-    }
+    is_name && !has_lasting && !template.completed
 }
 
 /// Returns the seconds that an engine needs at least until it answers: starting Python and compiling
@@ -163,8 +158,10 @@ pub(crate) fn budget(view: &View<'_>, found: &mut Found) {
         let model = engine.model.as_deref().filter(|model| billions(model).is_some());
         let model = model.or_else(|| names.iter().copied().find(|name| billions(name).is_some()));
         let quantization = engine.flags.as_ref().and_then(|flags| flags.text("quantization"));
+        let is_slow = downloads(template, engine);
+        let speed = if is_slow { DOWNLOAD_GB_PER_SECOND } else { VOLUME_GB_PER_SECOND };
         let bits = bits(&[model.unwrap_or_default(), quantization.unwrap_or_default()]);
-        if budget >= least_seconds(model, bits, gigabytes_per_second(template, engine)) {
+        if budget >= least_seconds(model, bits, speed) {
             continue;
         }
 

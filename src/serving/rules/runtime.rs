@@ -1,12 +1,14 @@
 //! Invariants of pods that start and stop: variables, hooks, files, devices and storage drivers.
 
 use super::super::invariants::Found;
+use super::super::releases::{VLLM, image::is_judged};
 use super::super::view::View;
 use super::super::view::config_map::is_inside;
 use super::super::view::pods::{
     Part, Variable, accelerators, expanded_names, is_shell, list, text, variable, words,
 };
 use super::engine::ranks;
+use super::probe::downloads;
 use super::program::is_letter;
 use crate::ir::{steps, value_at};
 use serde_json::Value as Json;
@@ -23,6 +25,16 @@ pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
         let is_name = |name: &String| {
             name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_letter)
         };
+        // In place of a shell, only other tools replace `${NAME}`, which know no variables of containers.
+        let written = ["command", "args"].iter().flat_map(|key| list(container, key));
+        let written: Vec<&str> = written.filter_map(Json::as_str).filter(|_| !sets_more).collect();
+        for name in list(container, "env").iter().map(|env| text(env, "name")) {
+            let braced = format!("${{{name}}}");
+            if written.iter().any(|word| word.contains(&braced)) {
+                let message = format!("`{braced}` stays as it is: Kubernetes expands `$({name})`");
+                found.push(template.owner, &engine.path, message, format!("write `$({name})`"));
+            }
+        }
         for (word, name) in names.filter(|(_, name)| is_name(name)) {
             // The kubelet sets those of Services, controllers those of groups.
             let is_of_service = ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"];
@@ -72,6 +84,22 @@ fn seconds(hook: &Json) -> Option<u64> {
 /// Checks that a container that serves files has the volume that an init container wrote them to.
 pub(crate) fn files(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines() {
+        let offline = matches!(
+            variable(engine.container, "HF_HUB_OFFLINE"),
+            Some(Variable::Text("1" | "true" | "True" | "TRUE"))
+        );
+        let is_whole = is_judged(text(engine.container, "image"), VLLM.key)
+            && list(template.spec, "initContainers").is_empty();
+        if offline && is_whole && downloads(template, engine) {
+            let model = engine.model.as_deref().unwrap_or_default();
+            let message = format!("`HF_HUB_OFFLINE` is set, but no volume has `{model}`");
+            found.push(
+                template.owner,
+                &engine.path,
+                message,
+                "remove it, or mount a volume with it",
+            );
+        }
         let Some(flags) = engine.known_flags() else { continue };
         let adapters = flags.all("lora-modules").into_iter().chain(flags.all("lora-paths"));
         let adapters = adapters.map(|item| item.split_once('=').map_or(item, |(_, path)| path));

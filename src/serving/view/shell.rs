@@ -79,6 +79,7 @@ pub(crate) fn commands(
         budget,
         words: Vec::new(),
         word: None,
+        depth: 0,
         commands: Vec::new(),
     };
     shell.run();
@@ -93,6 +94,8 @@ struct Shell<'a> {
     variables: Variables,
     words: Vec<String>,
     word: Option<String>,
+    /// Conditions and loops around the command.
+    depth: usize,
     commands: Vec<Vec<String>>,
 }
 
@@ -118,13 +121,23 @@ impl Shell<'_> {
 
     fn end_command(&mut self) {
         self.end_word();
-        let words = std::mem::take(&mut self.words);
+        let mut words = std::mem::take(&mut self.words);
+        // Whether an assignment below a condition is carried out is not known.
+        match words.first().map_or("", String::as_str) {
+            "if" | "case" | "for" | "while" | "until" => self.depth += 1,
+            "fi" | "esac" | "done" => self.depth = self.depth.saturating_sub(1),
+            "then" | "else" | "do" if words.len() > 1 => drop(words.remove(0)),
+            _ => {}
+        }
         let assignments: Option<Vec<(&str, &str)>> =
             words.iter().map(|word| assignment(word)).collect();
         match assignments {
             _ if words.is_empty() => {}
             Some(assignments) => {
-                let pairs = assignments.into_iter().map(|(n, v)| (n.to_owned(), v.to_owned()));
+                let unknown = UNKNOWN.to_string();
+                let value =
+                    |value: &str| if self.depth > 0 { unknown.clone() } else { value.to_owned() };
+                let pairs = assignments.into_iter().map(|(n, v)| (n.to_owned(), value(v)));
                 let pairs: Vec<(String, String)> = pairs.collect();
                 self.variables.extend(pairs);
             }
