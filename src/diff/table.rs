@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod apis;
+mod faults;
 mod mutations;
 mod pod_security;
 mod principles;
