@@ -10,6 +10,7 @@ mod principles;
 mod runs;
 mod samples;
 mod schema_keywords;
+mod settings;
 
 use super::plan::StepKind;
 use super::summary::Summary;

@@ -67,12 +67,12 @@ fn names_in_containers_are_created_elsewhere() {
     };
     for (container, expected) in [
         (json!({}), &[MISSING][..]),
-        (json!({"args": ["--secret=ns/a-cert.v1"]}), &[]),
+        (json!({"args": ["--cert=ns/a-cert.v1"]}), &[]),
         (json!({"command": ["run", "a-cert.v1"]}), &[]),
         (json!({"env": [{"name": "CERT", "value": "a-cert.v1"}]}), &[]),
         // A name of a variable is no name of a Secret, and a part of a name neither.
         (json!({"env": [{"name": "a-cert.v1", "value": "x"}]}), &[MISSING]),
-        (json!({"args": ["--secret=a-cert"]}), &[MISSING]),
+        (json!({"args": ["--cert=a-cert"]}), &[MISSING]),
         (json!({"workingDir": "a-cert.v1"}), &[MISSING]),
     ] {
         assert_eq!(needs(container.clone()), expected, "{container}");
@@ -242,6 +242,25 @@ fn leader_election_is_turned_on_in_many_spellings() {
     ] {
         let expected: &[&str] = if elects { &[LEASE] } else { &[] };
         assert_eq!(faults_of(container.clone(), json!({}), Vec::new()), expected, "{container}");
+    }
+}
+
+/// Of a file or a key of a mounted ConfigMap, as of a flag, the name alone turns it on.
+#[test]
+fn leader_election_is_turned_on_by_files() {
+    for (key, text, elects) in [
+        ("config", "a=1\nleader-elect=true", true),
+        ("config", "a=1\nleader-elect", true),
+        ("config", "a=1\nleader-elect:", true),
+        ("config", "a=1\nleader-elect=false", false),
+        ("leader-elect", "true", true),
+        ("leader-elect", "false", false),
+    ] {
+        let volume = json!([{"name": "v", "configMap": {"name": "m"}}]);
+        let map = config_map("m", json!({key: text}));
+        let found = faults_of(json!({}), json!({"volumes": volume}), vec![map]);
+        let expected: &[&str] = if elects { &[LEASE] } else { &[] };
+        assert_eq!(found, expected, "{key}: {text:?}");
     }
 }
 
