@@ -11,6 +11,7 @@ mod runs;
 mod samples;
 mod schema_keywords;
 mod settings;
+mod workloads;
 
 use super::plan::StepKind;
 use super::summary::Summary;
