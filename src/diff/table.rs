@@ -4,9 +4,11 @@
 
 mod apis;
 mod faults;
+mod fields;
 mod mutations;
 mod pod_security;
 mod principles;
+mod references;
 mod runs;
 mod samples;
 mod schema_keywords;
