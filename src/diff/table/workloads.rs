@@ -181,21 +181,20 @@ fn rollouts() {
 #[test]
 fn watched_namespaces() {
     let (narrowed, widened) = ("watch-narrowed", "watch-widened");
-    let variable = |name: &'static str| {
-        move |value: &str| container(json!({"env": [{"name": name, "value": value}]}))
-    };
-    let flag = |name: &'static str| {
-        move |value: &str| container(json!({"args": [format!("--{name}={value}")]}))
-    };
-    let places: [(&str, Box<dyn Fn(&str) -> Of>); 6] = [
-        ("WATCH_NAMESPACE", Box::new(variable("WATCH_NAMESPACE"))),
-        ("OPERATOR_WATCH_NAMESPACES", Box::new(variable("OPERATOR_WATCH_NAMESPACES"))),
-        ("WATCHED_NAMESPACES", Box::new(variable("WATCHED_NAMESPACES"))),
-        ("STRIMZI_NAMESPACE", Box::new(variable("STRIMZI_NAMESPACE"))),
-        ("watch-namespace", Box::new(flag("watch-namespace"))),
-        ("watched-namespaces", Box::new(flag("watched-namespaces"))),
-    ];
-    for (name, with) in places {
+    let variable =
+        |name: &str, value: &str| container(json!({"env": [{"name": name, "value": value}]}));
+    for name in [
+        "WATCH_NAMESPACE",
+        "OPERATOR_WATCH_NAMESPACES",
+        "WATCHED_NAMESPACES",
+        "STRIMZI_NAMESPACE",
+        "--watch-namespace",
+        "--watched-namespaces",
+    ] {
+        let with = |value: &str| match name.starts_with('-') {
+            true => container(json!({"args": [format!("{name}={value}")]})),
+            false => variable(name, value),
+        };
         for (old, new, code) in [
             ("a,b", "a", Some(narrowed)),
             ("", "a", Some(narrowed)),
@@ -209,12 +208,12 @@ fn watched_namespaces() {
             assert_eq!(found, code, "{name}: {old:?} → {new:?}");
         }
     }
-    let other = variable("POD_NAMESPACE");
+    let other = |value: &str| variable("POD_NAMESPACE", value);
     let codes = found(&diff(other("a,b"), other("a")));
     assert!(!codes.contains(narrowed), "{codes:?}");
 
     let said = |old: &str, new: &str| {
-        let with = variable("WATCH_NAMESPACE");
+        let with = |value: &str| variable("WATCH_NAMESPACE", value);
         let found = judged(with(old), with(new));
         found.into_iter().find(|found| found.starts_with("watch-")).expect("a finding")
     };
