@@ -3,12 +3,17 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod apis;
+mod faults;
+mod fields;
 mod mutations;
 mod pod_security;
 mod principles;
+mod references;
 mod runs;
 mod samples;
 mod schema_keywords;
+mod settings;
+mod workloads;
 
 use super::plan::StepKind;
 use super::summary::Summary;

@@ -181,8 +181,7 @@ fn controlled(side: &Side) -> Vec<Fault> {
         for (field, place) in targets.controlled(object) {
             let reason =
                 format!("{}: {}", path_of(&place).trim_start_matches('.'), field.controller);
-            let path = field.keys.split(|key| *key == "[]").next().unwrap_or_default();
-            faults.push(Fault::new(id, &CONTROLLED, reason, keys(path)));
+            faults.push(Fault::new(id, &CONTROLLED, reason, keys(field.keys)));
         }
     }
     faults

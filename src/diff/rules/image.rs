@@ -253,10 +253,18 @@ mod tests {
         ] {
             assert_eq!(parse(text), Image { repository, tag, digest });
         }
-        for text in ["r.io/a:1", "r.io/a@sha256:0", "localhost/a:1"] {
+        for text in ["r.io/a:1", "r.io/a@sha256:0", "localhost/a:1", "mirror:5000/a:1"] {
             assert!(is_image(text), "{text}");
         }
-        for text in ["a:1", "r.io/a", "https://r.io/a:1", "r.io/a:1 b", "info", "0.0.0.0:8080"] {
+        for text in [
+            "a:1",
+            "library/a:1",
+            "r.io/a",
+            "https://r.io/a:1",
+            "r.io/a:1 b",
+            "info",
+            "0.0.0.0:8080",
+        ] {
             assert!(!is_image(text), "{text}");
         }
     }
@@ -266,6 +274,8 @@ mod tests {
         for (old, new, older) in [
             ("1.10.0", "1.9.0", true),
             ("v1.2.1", "v1.2.0-ubi9", true),
+            ("1.9.1", "1.9", true),
+            ("1.9.0", "1.9", false),
             ("1.9.0", "1.10.0", false),
             ("1.9.0", "1.9.0-rc1", false),
             ("20240102", "20230101", false),

@@ -425,8 +425,17 @@ pub(super) fn display_value(value: &Json) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::display_value;
     use crate::Class;
+    use serde_json::json;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn values_are_shown_in_one_line_of_code() {
+        assert_eq!(display_value(&json!("a`b\nc")), "`a'b c`");
+        assert_eq!(display_value(&json!(["a"])), "`[\"a\"]`");
+        assert_eq!(display_value(&json!("x".repeat(81))), format!("`{}…`", "x".repeat(80)));
+    }
 
     #[test]
     fn codes_are_unique_and_texts_are_sentences() {

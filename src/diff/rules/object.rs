@@ -322,7 +322,7 @@ pub(super) fn fallback(context: &RuleContext<'_, '_>) -> Finding {
     }
     // Elsewhere `description` may be a field with a meaning.
     let in_schema = context.pair.id.kind == "CustomResourceDefinition";
-    if in_schema && ["description", "title", "example"].contains(shape.last().unwrap_or(&"")) {
+    if in_schema && matches!(shape.last(), Some(&("description" | "title" | "example"))) {
         return found(&DESCRIPTION, "description changed");
     }
 

@@ -103,9 +103,15 @@ fn without_versions(value: &str) -> String {
         let run = rest[start..end].trim_end_matches('.');
         // Three numbers; addresses have four, and durations fewer.
         let version = run.split('.').count() == 3 && run.split('.').all(|part| !part.is_empty());
+        let end = if version { start + run.len() } else { end };
         text.push_str(rest[..start].trim_end_matches('v'));
-        text.push_str(if version { "VERSION" } else { &rest[start..end] });
-        rest = &rest[if version { start + run.len() } else { end }..];
+        // No text has a NUL, so that a version is no word.
+        if version {
+            text.push('\0')
+        } else {
+            text.push_str(&rest[start..end])
+        }
+        rest = &rest[end..];
     }
     text + rest
 }
@@ -260,8 +266,10 @@ fn text(key: &str, old: &str, new: &str) -> (bool, String) {
     }
     if is_line(old) && is_line(new) {
         let [before, after] = [old, new].map(|text| Setting::new(key, text.trim()));
-        let is_tuned = before == after || is_tuning([&before], [&after]);
-        return (is_tuned, format!("{} → {}", plain(&json!(old)), plain(&json!(new))));
+        return (
+            is_tuning([&before], [&after]),
+            format!("{} → {}", plain(&json!(old)), plain(&json!(new))),
+        );
     }
 
     let (before, after) = (lines(old), lines(new));
@@ -350,6 +358,8 @@ mod tests {
             ("10.0.0.1", "10.0.0.2", false),
             ("30s", "40s", false),
             ("a1.2.3b", "c1.2.3b", false),
+            ("1..2", "1..3", false),
+            ("1.0.0", "VERSION", false),
         ] {
             assert_eq!(without_versions(one) == without_versions(other), same, "{one}, {other}");
         }
@@ -357,9 +367,20 @@ mod tests {
 
     #[test]
     fn names_of_logs() {
-        for (name, log) in
-            [("zap-log-level", true), ("APP_LOG_LEVEL", true), ("v", true), ("level", false)]
-        {
+        for (name, log) in [
+            ("zap-log-level", true),
+            ("APP_LOG_LEVEL", true),
+            ("logFormat", true),
+            ("v", true),
+            ("verbosity", true),
+            ("zap-devel", true),
+            ("zap-encoder", true),
+            ("zap-stacktrace-level", true),
+            ("zap-time-encoding", true),
+            ("level", false),
+            ("encoder", false),
+            ("zap-feature", false),
+        ] {
             let setting = |value: &str| Setting::new(name, value);
             assert_eq!(is_tuning([&setting("a")], [&setting("b")]), log, "{name}");
         }

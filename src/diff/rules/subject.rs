@@ -117,7 +117,6 @@ fn in_range(range: &str, version: &str) -> bool {
 fn name<'s>(side: &'s Side, other: &Side) -> Option<&'s str> {
     let known = |text: &'s str| Some(text).filter(|text| !text.is_empty());
     if side.package.is_empty() || other.package.is_empty() {
-        other.chart.as_ref()?;
         return known(&side.chart.as_ref()?.name);
     }
     known(&side.package)

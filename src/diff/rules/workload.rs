@@ -219,8 +219,8 @@ fn overlap(context: &RuleContext<'_, '_>) -> Option<Finding> {
     (!elects).then(|| found(&OVERLAP, reason))
 }
 
-/// Keys of a volume and of its source that do not determine its content.
-const FORM: [&str; 5] = ["name", "defaultMode", "optional", "items", "sizeLimit"];
+/// Keys of the source of a volume that do not determine its content.
+const FORM: [&str; 4] = ["defaultMode", "optional", "items", "sizeLimit"];
 
 /// Returns the finding for an edit of a volume.
 fn volume(context: &RuleContext<'_, '_>, template: &[&str]) -> Finding {
@@ -252,16 +252,9 @@ fn volume(context: &RuleContext<'_, '_>, template: &[&str]) -> Finding {
 /// Returns the source of a volume, reduced to the fields that determine its content.
 fn source(volume: &Json) -> Json {
     let mut volume = volume.clone();
-    if let Some(map) = volume.as_object_mut() {
-        map.shift_remove("name");
-        for source in map.values_mut().filter_map(Json::as_object_mut) {
-            // A ConfigMap's own name is its content.
-            let kept = source.get("name").cloned();
-            source.retain(|key, _| !FORM.contains(&key.as_str()));
-            kept.into_iter().for_each(|name| {
-                source.insert("name".to_owned(), name);
-            });
-        }
+    let sources = volume.as_object_mut().into_iter().flat_map(|map| map.values_mut());
+    for source in sources.filter_map(Json::as_object_mut) {
+        source.retain(|key, _| !FORM.contains(&key.as_str()));
     }
     volume
 }

@@ -203,7 +203,7 @@ fn pods(at: At, field: &str, value: &Json, lists: &[&str]) -> Of {
 }
 
 /// Adds another edit to the pod and its parts, or to the pod alone, before their fields.
-fn with_other_edits(of: Of, value: u8, only_pod: bool) -> Of {
+pub(super) fn with_other_edits(of: Of, value: u8, only_pod: bool) -> Of {
     let Of::Objects(mut objects) = of else { panic!("objects") };
     let parts = [
         "",

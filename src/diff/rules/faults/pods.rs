@@ -282,10 +282,9 @@ fn turns_election_on(setting: &Setting) -> bool {
     // Operators have `--leader-elect`, `--enable-leader-election` and variables such as
     // LEADER_ELECTION_ENABLED, with prefixes of their own.
     let name = letters(&setting.name);
-    let is_name =
-        ["leaderelect", "leaderelection", "enableleaderelection", "leaderelectionenabled"]
-            .iter()
-            .any(|end| name.ends_with(end));
+    let is_name = ["leaderelect", "leaderelection", "leaderelectionenabled"]
+        .iter()
+        .any(|end| name.ends_with(end));
     is_name && setting.value.eq_ignore_ascii_case("true")
 }
 

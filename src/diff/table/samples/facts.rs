@@ -194,6 +194,11 @@ pub(super) fn bundles() -> Vec<Sample> {
             one(),
             images(json!([image("a", "r.io/a:1.0.0"), image("b", "r.io/b:2")])),
         ),
+        facts(
+            "a related image without a tag",
+            one(),
+            images(json!([image("a", "r.io/a:1.0.0"), image("b", "r.io/b")])),
+        ),
         facts("a newer related image", one(), images(json!([image("a", "r.io/a:1.1.0")]))),
         facts("a later Kubernetes", minimum("1.25.0"), minimum("1.26.0")),
         facts("an earlier Kubernetes", minimum("1.26.0"), minimum("1.25.0")),

@@ -47,6 +47,7 @@ pub(super) fn added_objects() -> Vec<Sample> {
         ),
         new("a budget without evictions", budget(json!({"maxUnavailable": 0}))),
         new("a budget without evictions, in percent", budget(json!({"minAvailable": "100%"}))),
+        new("a budget of no percent", budget(json!({"maxUnavailable": "0%"}))),
         new("a budget with evictions", budget(json!({"maxUnavailable": 1, "minAvailable": "50%"}))),
         new("a load balancer", service("LoadBalancer")),
         new("a port of all nodes", service("NodePort")),
