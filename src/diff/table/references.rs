@@ -111,7 +111,7 @@ fn references_between_namespaces() {
     }
 }
 
-/// What is said if many refer to an object.
+/// A sentence about an object that many refer to.
 #[test]
 fn many_references() {
     let map = |name: &str| config_map(name, json!({"a": "1", "b": "2", "c": "3", "d": "4"}));

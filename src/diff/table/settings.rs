@@ -143,7 +143,7 @@ fn keys_of_config_maps() {
     }
 }
 
-/// What Grafana or the OpenShift console shows is no setting, in whatever map it is.
+/// Texts that Grafana or the OpenShift console shows are no settings, in whatever map they are.
 #[test]
 fn dashboards() {
     let labels = |label: &str| json!({"labels": {label: "1"}});
