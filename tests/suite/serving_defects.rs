@@ -343,6 +343,8 @@ const DEFECTS: &[Change] = &[
 
 #[rustfmt::skip]
 const SOUND: &[Change] = &[
+    // Flags below a condition of a script, which are not known.
+    sound(OTHERS, "python3 -m sglang.launch_server --model-path /models/chat-8B --host 0.0.0.0 --port 30000 --tp-size 1\n", "if [ \"$HOSTNAME\" = chat-0 ]; then MORE=\"--host 0.0.0.0\"; fi;\n                python3 -m sglang.launch_server --model-path /models/chat-8B --port 30000 --tp-size 1 --trust-remote-code $MORE\n"),
     // What is like the defects that people who had not seen the rules made.
     sound(ONE, ANOTHER, and_another!("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: more, namespace: models}\nspec: {selector: {matchLabels: {app: more}}, template: {metadata: {labels: {app: more}}, spec: {containers: [{name: vllm, image: \"vllm/vllm-openai:v0.33.0@sha256:0000000000000000000000000000000000000000000000000000000000000000\", command: [vllm, serve, example/more-1B], env: [{name: HF_HUB_OFFLINE, value: '0'}], resources: {limits: {nvidia.com/gpu: 1}}}]}}}\n---\n")),
     sound(ONE, ANOTHER, and_another!("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: more, namespace: models}\nspec: {selector: {matchLabels: {app: more}}, template: {metadata: {labels: {app: more}}, spec: {containers: [{name: vllm, image: \"vllm/vllm-openai:v0.33.0@sha256:0000000000000000000000000000000000000000000000000000000000000000\", command: [vllm, serve, $(MODEL)], env: [{name: MODEL, value: example/more-1B}], resources: {limits: {nvidia.com/gpu: 1}}}]}}}\n---\n")),

@@ -134,6 +134,15 @@ pub(crate) struct Names {
 }
 
 impl Names {
+    /// Returns true if a flag takes no value.
+    pub(crate) fn is_switch(self, name: &str) -> bool {
+        let spans = self.table.flags.find(name);
+        spans.is_some_and(|spans| {
+            let specs = spans.candidates(self.index);
+            specs.iter().all(|spec| matches!(spec.kind.as_str(), "flag" | "bool"))
+        })
+    }
+
     /// Returns the names that the engine in an image accepts; those of all releases if the image does
     /// not name its release.
     pub(crate) fn of(table: &'static ProgramTable, image: &str) -> Names {

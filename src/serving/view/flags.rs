@@ -17,6 +17,13 @@ pub(crate) struct Flags {
     pub(crate) raw: Vec<String>,
     /// The names that the program accepts; `None` if it takes no abbreviations.
     names: Option<Names>,
+    /// True if a word may stand for more flags: a script's variable without quotes.
+    is_open: bool,
+}
+
+/// Returns true for a word of which nothing is known.
+fn is_unknown(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c == UNKNOWN)
 }
 
 impl Flags {
@@ -38,6 +45,7 @@ impl Flags {
             let Some(name) =
                 name.filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()))
             else {
+                flags.is_open |= !flags.list.is_empty() && is_unknown(word);
                 // A positional argument, or a further value of the flag before it.
                 if let Some((name, Some(_))) = flags.list.last() {
                     // Which flags take several words is not known here; `all` is only asked for
@@ -57,6 +65,8 @@ impl Flags {
                 }
             };
             let name = flags.full_name(name, word.starts_with("--"));
+            flags.is_open |= value.as_deref().is_some_and(is_unknown)
+                && names.is_some_and(|names| names.is_switch(&name));
             flags.list.push((name, value));
         }
 
@@ -146,9 +156,9 @@ impl Flags {
         self.list.splice(..0, of_file);
     }
 
-    /// Returns true if there are also flags in a file, which are unknown.
+    /// Returns true if there are also unknown flags, in a file or in a variable of a script.
     pub(crate) fn go_on_in_a_file(&self) -> bool {
-        self.has("config")
+        self.has("config") || self.is_open
     }
 
     /// Returns a number; `usual` if the flag is missing, `None` if unknown.
