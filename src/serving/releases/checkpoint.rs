@@ -26,3 +26,13 @@ pub(crate) fn of(model: &str) -> Option<&'static Checkpoint> {
     let base = QUANTIZED.iter().find_map(|ending| model.strip_suffix(ending));
     CHECKPOINTS.get(base.unwrap_or(model))
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_table_is_read() {
+        let heads = |model: &str| super::of(model).map(|checkpoint| checkpoint.heads);
+        assert_eq!(heads("Qwen/Qwen2.5-7B-Instruct-AWQ"), Some(28));
+        assert_eq!(heads("Qwen/Qwen2.5-7B-Instruct-ABC"), None);
+    }
+}

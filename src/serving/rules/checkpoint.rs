@@ -15,8 +15,11 @@ pub(crate) fn arguments(view: &View<'_>, found: &mut Found) {
             continue;
         };
         let mut found = found.at(template.owner, &engine.path);
-        let name = model.to_ascii_lowercase();
-        let family = |text: &str| FAMILIES.into_iter().find(|family| text.contains(family));
+        let name = model.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+        let family = |text: &str| {
+            let mut families = FAMILIES.into_iter().filter(|family| text.contains(family));
+            families.next().filter(|_| families.next().is_none())
+        };
         let said = flags.text("quantization").unwrap_or_default();
         if let (Some(weights), Some(wanted)) = (family(&name), family(said))
             && weights != wanted
@@ -27,6 +30,12 @@ pub(crate) fn arguments(view: &View<'_>, found: &mut Found) {
         }
 
         let Some(checkpoint) = checkpoint::of(model) else { continue };
+        // Arguments that change the configuration.
+        const CHANGES: [&str; 5] =
+            ["hf-overrides", "rope-scaling", "hf-config-path", "revision", "config-format"];
+        if CHANGES.iter().any(|flag| flags.has(flag) || flags.has_part_of(flag)) {
+            continue;
+        }
         let tensor = engine.number("tensor-parallel-size", 1).filter(|tensor| *tensor > 0);
         if let Some(tensor) = tensor.filter(|tensor| !checkpoint.heads.is_multiple_of(*tensor)) {
             let heads = checkpoint.heads;
@@ -35,11 +44,8 @@ pub(crate) fn arguments(view: &View<'_>, found: &mut Found) {
             );
             found.push(message, format!("use a number that divides {heads}"));
         }
-        // Arguments that change the configuration, and the variable that allows longer texts.
-        let mut changes = ["hf-overrides", "rope-scaling", "hf-config-path"].into_iter();
-        let is_changed = changes.any(|flag| flags.has(flag) || flags.has_part_of(flag))
-            || variable(engine.container, "VLLM_ALLOW_LONG_MAX_MODEL_LEN").is_some();
-        let length = engine.number("max-model-len", 0).filter(|_| !is_changed);
+        let allows = variable(engine.container, "VLLM_ALLOW_LONG_MAX_MODEL_LEN").is_some();
+        let length = engine.number("max-model-len", 0).filter(|_| !allows);
         if let Some(length) = length.filter(|length| *length > checkpoint.positions) {
             let most = checkpoint.positions;
             let message = format!(

@@ -290,7 +290,7 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
         let image = text(container, "image");
         let mut found = found.at(owner, path);
         let stands =
-            ["REPLACE", "replace-with", "PLACEHOLDER", "CHANGEME", "CHANGE_ME", "YOUR_", "<"];
+            ["REPLACE", ":replace-with", "PLACEHOLDER", "CHANGEME", "CHANGE_ME", "YOUR_", "<"];
         if is_placeholder(image) || image.starts_with('$') {
             let message = format!("image `{image}` is not checked: its variable has no value yet");
             let finding = found.push(message, "check the manifests after replacement").note();

@@ -130,7 +130,10 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
                 };
                 has("requests") || has("limits")
             };
-            let mut pods = view.templates_of(number).filter(|template| !template.completed);
+            // Pods may have resources of their own, for all containers.
+            let mut pods = view
+                .templates_of(number)
+                .filter(|template| !template.completed && template.spec.get("resources").is_none());
             if pods.any(|template| !template.containers().all(|(container, _)| has(container))) {
                 let message =
                     format!("{scaler} uses a share of {name}, which {label} does not request");
@@ -180,12 +183,14 @@ pub(crate) fn disruption(view: &View<'_>, found: &mut Found) {
         if protected.iter().all(|template| template.engine.is_none()) {
             continue;
         }
-        for template in &protected {
-            let pods = (template.owner, template.path.as_str());
-            if let Some(other) = budgets.insert(pods, budget) {
-                let message = format!("{budget} and {other} both select pods of {template}");
+        let is_labels = spec.pointer("/selector/matchExpressions").is_none();
+        for template in protected.iter().filter(|_| is_labels) {
+            let first = *budgets.entry((template.owner, template.path.as_str())).or_insert(budget);
+            if !std::ptr::eq(first, budget) {
+                let message = format!("{first} and {budget} both select pods of {template}");
                 let finding = found.push(owner, ".spec.selector", message, "keep one of them");
                 finding.why("the API server evicts no pod of several budgets", "Kubernetes API");
+                break;
             }
         }
 

@@ -33,10 +33,35 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
         for (at, rule) in list(route.spec(), "rules").iter().enumerate() {
             let path = format!(".spec.rules[{at}]");
             self::rule(route, rule, found.at(owner, path.as_str()));
+            rewritten(view, route, rule, found.at(owner, format!("{path}.filters")));
             for (index, backend) in list(rule, "backendRefs").iter().enumerate() {
                 let found = found.at(owner, format!("{path}.backendRefs[{index}]"));
                 backend_of(view, &grants, route, backend, found);
             }
+        }
+    }
+}
+
+/// Checks that a rule leaves the `/v1` of requests to engines, below which they serve the API of OpenAI.
+fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter<'_>) {
+    let to_engine = list(rule, "backendRefs").iter().any(|backend| match text(backend, "kind") {
+        "InferencePool" => true,
+        _ => view.named("Service", text(backend, "name"), route).is_some_and(|(_, service)| {
+            let wanted = service.map("/spec/selector").into_iter();
+            let mut pods = wanted.flat_map(|wanted| view.with_labels(wanted, service));
+            pods.any(|pods| pods.engine.is_some())
+        }),
+    });
+    let paths = list(rule, "matches").iter().filter_map(|one| one.pointer("/path/value"));
+    let mut paths = paths.filter_map(Json::as_str);
+    let Some(from) = paths.find(|path| path.trim_end_matches('/').ends_with("/v1")) else { return };
+    for filter in list(rule, "filters").iter().filter(|_| to_engine) {
+        let path = filter.pointer("/urlRewrite/path/replacePrefixMatch").and_then(Json::as_str);
+        if path.is_some_and(|to| to.trim_matches('/').is_empty()) {
+            let message =
+                format!("{route} rewrites `{from}` to `/`, without the `/v1` that engines serve");
+            let finding = found.push(message, "write `replacePrefixMatch: /v1`");
+            finding.why("requests get 404", "vLLM docs, OpenAI-compatible server");
         }
     }
 }
@@ -54,21 +79,6 @@ fn rule(route: &Manifest, rule: &Json, mut found: Reporter<'_>) {
         let message = format!("a rule of {route} redirects requests, but has backends");
         let hint = "remove the backends, or the filter";
         found.below(".backendRefs", message, hint).rejected();
-    }
-
-    // Engines serve the API of OpenAI below /v1.
-    let mut paths = list(rule, "matches").iter().filter_map(|one| one.pointer("/path/value"));
-    let has_version = |path: &str| path.split('/').any(|part| part == "v1");
-    for filter in list(rule, "filters") {
-        let path = filter.pointer("/urlRewrite/path/replacePrefixMatch").and_then(Json::as_str);
-        let Some(to) = path.filter(|to| !has_version(to)) else { continue };
-        if let Some(from) = paths.by_ref().filter_map(Json::as_str).find(|from| has_version(from)) {
-            let message = format!(
-                "{route} rewrites `{from}` to `{to}`, without the `/v1` that engines serve"
-            );
-            let finding = found.below(".filters", message, "write `replacePrefixMatch: /v1`");
-            finding.why("requests get 404", "vLLM docs, OpenAI-compatible server");
-        }
     }
 
     // CEL: "backendRequest timeout cannot be longer than request timeout"; 0 is no timeout.

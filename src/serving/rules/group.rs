@@ -91,7 +91,8 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
                 found.push(format!("LeaderWorkerSet sets no variable `{name}`"), hint);
             }
             for name in ["NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"] {
-                if size > 1 && variable(container, name) == Some(Variable::Text("lo")) {
+                let computes = accelerators(container).is_some();
+                if size > 1 && computes && variable(container, name) == Some(Variable::Text("lo")) {
                     let message = format!("`{name}` is `lo`, on which other pods cannot connect");
                     found.push(message, "write the interface of the pods' network, or remove it");
                 }

@@ -30,8 +30,16 @@ pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
                 _ => {}
             }
             let pointer = format!("/spec{}/worker", path.replace('.', "/"));
-            let has_worker = service.json.pointer(&pointer).is_some();
-            if has_worker && data.is_none() && local.is_none() && number("pipeline").is_none() {
+            let worker = service.json.pointer(&pointer).filter(|worker| !worker.is_null());
+            // Presets of one's own may set the parallelism.
+            let mut presets = list(service.spec(), "baseRefs").iter().map(|one| text(one, "name"));
+            let is_whole = presets.all(|name| name.starts_with("kserve-config-"));
+            if worker.is_some()
+                && is_whole
+                && data.is_none()
+                && local.is_none()
+                && number("pipeline").is_none()
+            {
                 let message = "`worker` is set, but neither `pipeline` nor `data` and `dataLocal`";
                 found.push(message, "set the parallelism over the pods, or remove `worker`");
             }
@@ -66,9 +74,10 @@ pub(crate) fn exclusive(view: &View<'_>, found: &mut Found) {
 /// Checks that runtimes have the container that KServe completes, and know the model's format.
 pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
     const NAME: &str = "kserve-container";
+    const GROUP: &str = "serving.kserve.io";
     let is_own = |container: &Json| text(container, "name") == NAME;
     for kind in ["ServingRuntime", "ClusterServingRuntime"] {
-        for (owner, runtime) in view.of_kind(kind) {
+        for (owner, runtime) in view.of_kind(kind).filter(|(_, one)| one.group() == GROUP) {
             let containers = list(runtime.spec(), "containers");
             // ModelMesh has other containers.
             let is_shared = runtime.spec().get("multiModel").and_then(Json::as_bool) == Some(true);
@@ -78,7 +87,7 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
             }
         }
     }
-    for (owner, service) in view.of_kind("InferenceService") {
+    for (owner, service) in view.of_kind("InferenceService").filter(|(_, s)| s.group() == GROUP) {
         let Some(predictor) = service.spec().get("predictor") else { continue };
         let Some(model) = predictor.get("model") else { continue };
         let mut found = found.at(owner, ".spec.predictor");

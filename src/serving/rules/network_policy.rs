@@ -2,7 +2,9 @@
 
 use super::super::invariants::{Finding, Found};
 use super::super::picker::PICKER_PORT;
-use super::super::view::pods::{Template, all_containers, list, port_number, text, text_or};
+use super::super::view::pods::{
+    Template, all_containers, list, port_number, text, text_or, variable,
+};
 use super::super::view::{Manifest, Picker, View};
 use super::picker::{behind, service_of};
 use super::probe::downloads;
@@ -229,68 +231,87 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Checks that engines that download their model can look up names.
+/// Returns the policies for a direction that select pods, with their rules.
+fn selecting<'a>(
+    view: &View<'a>,
+    pods: &End<'_>,
+    (kind, key): (&str, &str),
+) -> Vec<(usize, &'a Manifest, &'a [Json])> {
+    let labels = pods.labels.iter().map(|(key, value)| (*key, *value));
+    let policies = view.policies_like(labels, pods.namespace).filter(|(_, policy)| {
+        let types = list(policy.spec(), "policyTypes");
+        let wanted = requirements(policy.spec().get("podSelector"));
+        (types.is_empty() || types.iter().any(|one| one == kind))
+            && policy.spec().get(key).is_some()
+            && wanted.iter().all(|one| one.fits(&pods.labels))
+    });
+    policies.map(|(owner, policy)| (owner, policy, list(policy.spec(), key))).collect()
+}
+
+/// Variables with which a download needs no names of the cluster's DNS.
+const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "HF_ENDPOINT"];
+
+/// Checks that engines that download their model can look up names. Ports of DNS differ: only policies
+/// of nothing but HTTP are known not to have them.
 fn names(view: &View<'_>, found: &mut Found) {
+    let own = ["hostNetwork", "hostAliases", "dnsPolicy"];
     for (template, engine) in view.engines().filter(|(pods, one)| downloads(pods, one)) {
+        let has_other_ways = own.iter().any(|key| template.spec.get(key).is_some())
+            || PROXIES.iter().any(|name| variable(engine.container, name).is_some());
         let client = End::of_pods(template);
-        let labels = client.labels.iter().map(|(key, value)| (*key, *value));
-        let mut closed = None;
-        for (owner, policy) in view.policies_like(labels, client.namespace) {
-            let wanted = requirements(policy.spec().get("podSelector"));
-            let rules = list(policy.spec(), "egress");
-            if rules.is_empty() || !wanted.iter().all(|one| one.fits(&client.labels)) {
-                continue;
-            }
-            // Names of ports are those of DNS pods, which are not in the manifests.
-            let is_open =
-                |port: &Json| port.get("port").is_none_or(|one| one == 53 || one.is_string());
-            let ports = |rule: &Json| {
-                list(rule, "ports").is_empty() || list(rule, "ports").iter().any(is_open)
-            };
-            if rules.iter().any(ports) {
-                closed = None;
-                break;
-            }
-            closed = Some((owner, policy));
-        }
-        if let Some((owner, policy)) = closed {
+        let policies = selecting(view, &client, ("Egress", "egress"));
+        let is_http = |port: &Json| {
+            let number = port.get("port").and_then(Json::as_u64);
+            matches!(number, Some(80 | 443)) && port.get("endPort").is_none()
+        };
+        let is_closed = |rule: &Json| {
+            let ports = list(rule, "ports");
+            !ports.is_empty() && ports.iter().all(is_http)
+        };
+        let mut rules = policies.iter().flat_map(|(.., rules)| *rules);
+        if !has_other_ways
+            && rules.all(is_closed)
+            && let Some((owner, policy, _)) = policies.first()
+        {
+            let model = engine.model.as_deref().unwrap_or_default();
             let message = format!(
-                "{policy} does not allow {template}, which downloads `{}`, to look up names",
-                engine.model.as_deref().unwrap_or_default()
+                "{policy} does not allow {template}, which downloads `{model}`, to look up names"
             );
-            found.push(owner, ".spec.egress", message, "allow port 53 over UDP and TCP");
+            found.push(*owner, ".spec.egress", message, "allow port 53 over UDP and TCP");
         }
     }
 }
 
 /// Checks that policies have the ports of pods, and not those of the Services in front of them.
 fn service_ports(view: &View<'_>, found: &mut Found) {
-    let of_services = view.templates.iter().filter(|template| template.engine.is_some());
-    for template in of_services {
+    for template in view.templates.iter().filter(|template| template.engine.is_some()) {
         let Some(open) = template.ports() else { continue };
         let server = End::of_pods(template);
-        let labels = server.labels.iter().map(|(key, value)| (*key, *value));
-        for (owner, policy) in view.policies_like(labels, server.namespace) {
-            let wanted = requirements(policy.spec().get("podSelector"));
-            let rules = list(policy.spec(), "ingress").iter();
-            let rules: Vec<&Json> = rules.flat_map(|rule| list(rule, "ports")).collect();
-            let is_open = |port: &u32| rules.iter().any(|rule| is_port(&server, rule, *port));
-            if !wanted.iter().all(|one| one.fits(&server.labels)) || open.iter().any(is_open) {
-                continue;
-            }
-            let ports = view.services_selecting(template).flat_map(|(_, service)| {
-                let ports = list(service.spec(), "ports").iter();
-                ports.filter_map(move |port| Some((service, port.get("port")?)))
-            });
-            let mut named =
-                ports.filter(|(_, port)| rules.iter().any(|rule| rule.get("port") == Some(port)));
-            if let Some((service, port)) = named.next() {
-                let open = super::ranges(&open);
-                let message = format!(
-                    "{policy} allows port {port} of {service}, but the pods listen on {open}"
-                );
-                found.push(owner, ".spec.ingress", message, "write the port of the pods");
-            }
+        let policies = selecting(view, &server, ("Ingress", "ingress"));
+        let rules = || policies.iter().flat_map(|(.., rules)| *rules);
+        let is_open =
+            |port: &u32| rules().flat_map(|r| list(r, "ports")).any(|r| is_port(&server, r, *port));
+        // Policies add up.
+        if rules().any(|rule| list(rule, "ports").is_empty()) || open.iter().any(is_open) {
+            continue;
+        }
+        let ports = view.services_selecting(template).flat_map(|(_, service)| {
+            let ports = list(service.spec(), "ports").iter();
+            let moved =
+                ports.filter(|port| port.get("targetPort").is_some_and(|to| *to != port["port"]));
+            moved.filter_map(move |port| Some((service, port.get("port")?)))
+        });
+        let named = ports.filter_map(|(service, port)| {
+            let has =
+                |rule: &Json| list(rule, "ports").iter().any(|one| one.get("port") == Some(port));
+            let policy = policies.iter().find(|(.., rules)| rules.iter().any(has))?;
+            Some((service, port, policy))
+        });
+        if let Some((service, port, (owner, policy, _))) = named.into_iter().next() {
+            let open = super::ranges(&open);
+            let message =
+                format!("{policy} allows port {port} of {service}, but the pods listen on {open}");
+            found.push(*owner, ".spec.ingress", message, "write the port of the pods");
         }
     }
 }

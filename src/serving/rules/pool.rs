@@ -2,8 +2,11 @@
 
 use super::super::invariants::{Found, Reporter};
 use super::super::releases::{GIE, image};
-use super::super::view::pods::{Part, Sidecar, joins_ray, list, text, text_or};
+use super::super::view::pods::{
+    Part, Sidecar, Template, declared, joins_ray, list, target_port, text, text_or,
+};
 use super::super::view::{Manifest, Picker, View, group_of};
+use super::join::leader_of;
 use super::ranges;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -76,23 +79,9 @@ pub(crate) fn ports_open(view: &View<'_>, found: &mut Found) {
 
 /// Checks that pools, and Services of engines, do not select pods without a server.
 pub(crate) fn headless(view: &View<'_>, found: &mut Found) {
-    let servers = view.engines().filter(|(template, engine)| {
-        template.part == Part::Leader && !template.completed && !engine.is_headless()
-    });
-    let mut fronts: BTreeSet<usize> = BTreeSet::new();
-    fronts.extend(servers.flat_map(|(leader, _)| view.services_selecting(leader)).map(|one| one.0));
-    // Services without an address are for discovery, and pods that are not ready get no requests.
-    let fronts = fronts.into_iter().map(|number| &view.manifests[number]);
-    let fronts = fronts.filter(|service| text(service.spec(), "clusterIP") != "None");
-    let behind = fronts.flat_map(|service| {
-        let wanted = service.map("/spec/selector").into_iter();
-        let pods = wanted.flat_map(|wanted| view.with_labels(wanted, service));
-        let ready = pods.filter(|pods| {
-            pods.containers().all(|(container, _)| container.get("readinessProbe").is_none())
-        });
-        ready.map(move |template| (service, template))
-    });
     let of_pools = view.pool_pods().map(|(_, pool, template)| (pool, template));
+    let workers = view.templates.iter().filter(|one| one.part == Part::Worker && !one.completed);
+    let behind = workers.filter_map(|worker| Some((front(view, worker)?, worker)));
     for (front, template) in of_pools.chain(behind) {
         // Ray's workers run no engine of their own, but join the leader's.
         let joins_ray = template.engine.is_none()
@@ -107,6 +96,34 @@ pub(crate) fn headless(view: &View<'_>, found: &mut Found) {
             found.push(template.owner, path, message, hint);
         }
     }
+}
+
+/// Returns a Service that sends requests for the leader's engine to a worker as well.
+fn front<'a>(view: &View<'a>, worker: &Template<'_>) -> Option<&'a Manifest> {
+    let leader = leader_of(view, worker)?;
+    let open = leader.engine.as_ref().filter(|engine| !engine.is_headless())?.ports()?;
+    // Pods that are not ready get no requests.
+    let mut containers = worker.containers().map(|(container, _)| container);
+    if containers.any(|container| container.get("readinessProbe").is_some()) {
+        return None;
+    }
+    let engine = worker.engine.as_ref().map(|engine| engine.container);
+    let others = worker.containers().map(|(container, _)| container);
+    let others = others.filter(|one| !joins_ray(one) && engine.is_none_or(|own| own != *one));
+    let own: Vec<u32> = others.flat_map(declared).collect();
+    let is_for_engine = |port: &Json| {
+        // Pods without a port of a name are left out.
+        let number = worker.containers().find_map(|(one, _)| target_port(one, port));
+        let number = number.and_then(|number| u32::try_from(number).ok());
+        number.is_some_and(|number| open.contains(&number) && !own.contains(&number))
+    };
+    let mut services = view.services_selecting(worker).map(|(_, service)| service);
+    services.find(|service| {
+        // Services without an address are for discovery.
+        text(service.spec(), "clusterIP") != "None"
+            && service.map("/spec/selector").is_some_and(|wanted| leader.has_labels(wanted))
+            && list(service.spec(), "ports").iter().any(is_for_engine)
+    })
 }
 
 /// Checks that routes, objectives and rewrites reference existing pools.

@@ -1,11 +1,12 @@
 //! Invariants of pods that start and stop: variables, hooks, files, devices and storage drivers.
 
 use super::super::invariants::Found;
-use super::super::releases::{VLLM, image::is_judged};
+use super::super::releases::image;
 use super::super::view::View;
 use super::super::view::config_map::is_inside;
 use super::super::view::pods::{
-    Part, Variable, accelerators, expanded_names, is_shell, list, text, variable, words,
+    Part, Variable, accelerators, all_containers, expanded_names, is_placeholder, is_shell, list,
+    text, variable, words,
 };
 use super::engine::ranks;
 use super::probe::downloads;
@@ -28,9 +29,14 @@ pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
         // In place of a shell, only other tools replace `${NAME}`, which know no variables of containers.
         let written = ["command", "args"].iter().flat_map(|key| list(container, key));
         let written: Vec<&str> = written.filter_map(Json::as_str).filter(|_| !sets_more).collect();
-        for name in list(container, "env").iter().map(|env| text(env, "name")) {
+        let is_known = engine.flags.is_some() && engine.unjudged.is_none();
+        for env in list(container, "env").iter().filter(|_| is_known) {
+            let name = text(env, "name");
             let braced = format!("${{{name}}}");
-            if written.iter().any(|word| word.contains(&braced)) {
+            if !name.is_empty()
+                && !is_placeholder(text(env, "value"))
+                && written.iter().any(|word| word.contains(&braced))
+            {
                 let message = format!("`{braced}` stays as it is: Kubernetes expands `$({name})`");
                 found.push(template.owner, &engine.path, message, format!("write `$({name})`"));
             }
@@ -84,13 +90,13 @@ fn seconds(hook: &Json) -> Option<u64> {
 /// Checks that a container that serves files has the volume that an init container wrote them to.
 pub(crate) fn files(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines() {
-        let offline = matches!(
-            variable(engine.container, "HF_HUB_OFFLINE"),
-            Some(Variable::Text("1" | "true" | "True" | "TRUE"))
-        );
-        let is_whole = is_judged(text(engine.container, "image"), VLLM.key)
-            && list(template.spec, "initContainers").is_empty();
-        if offline && is_whole && downloads(template, engine) {
+        // Other images may have the model, and other containers or a script may bring it.
+        let (repository, _) = image::parts(text(engine.container, "image"));
+        let is_plain = repository.trim_start_matches("docker.io/") == "vllm/vllm-openai"
+            && all_containers(template.spec, "").len() == 1
+            && !is_shell(&words(engine.container));
+        let offline = variable(engine.container, "HF_HUB_OFFLINE");
+        if offline == Some(Variable::Text("1")) && is_plain && downloads(template, engine) {
             let model = engine.model.as_deref().unwrap_or_default();
             let message = format!("`HF_HUB_OFFLINE` is set, but no volume has `{model}`");
             found.push(

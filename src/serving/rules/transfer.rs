@@ -4,7 +4,7 @@ use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, Variable, text, variable, words,
+    Engine, Program, Sidecar, Template, Variable, list, text, variable, words,
 };
 use super::network_policy::{End, report};
 use super::prefix_cache::events_port;
@@ -184,12 +184,23 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
             let words: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
             let is_router = words.iter().any(|word| word.contains("sglang_router"));
             for three in words.windows(3).filter(|three| is_router && three[0] == "--prefill") {
-                let host =
-                    three[1].rsplit("://").next().and_then(|host| host.split([':', '.']).next());
-                let service = host.and_then(|host| view.named("Service", host, template.manifest));
+                // The name of a Service, and maybe its namespace and domain.
+                let host = three[1].rsplit("://").next().and_then(|host| host.split(':').next());
+                let mut labels = host.unwrap_or_default().split('.');
+                let name = labels.next().unwrap_or_default();
+                let namespace = labels.next().unwrap_or(template.manifest.namespace());
+                let service = view.all_named("Service", name, namespace).next();
                 let (Some((_, service)), Ok(said)) = (service, three[2].parse::<u32>()) else {
                     continue;
                 };
+                let is_said =
+                    |port: &&Json| port.get("port").and_then(Json::as_u64) == Some(said.into());
+                let target = list(service.spec(), "ports").iter().find(is_said);
+                if target.is_some_and(|port| {
+                    port.get("targetPort").is_some_and(|to| *to != port["port"])
+                }) {
+                    continue;
+                }
                 let wanted = service.map("/spec/selector").into_iter();
                 let pods = wanted.flat_map(|wanted| view.with_labels(wanted, service));
                 let mut ports = pods.filter_map(|pods| {
