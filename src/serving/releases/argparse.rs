@@ -62,6 +62,11 @@ fn is_flag(word: &str) -> bool {
 /// The words of a command line.
 type Words<'w> = Peekable<std::slice::Iter<'w, String>>;
 
+/// Returns true for a flag without a value.
+fn takes_none(specs: &[&Flag]) -> bool {
+    specs.iter().all(|spec| matches!(spec.kind.as_str(), "flag" | "bool"))
+}
+
 /// Returns the next word if it is the value of a flag.
 fn value_in<'w>(words: &mut Words<'w>) -> Option<&'w str> {
     words.next_if(|word| !is_flag(word)).map(String::as_str)
@@ -137,10 +142,7 @@ impl Names {
     /// Returns true if a flag takes no value.
     pub(crate) fn is_switch(self, name: &str) -> bool {
         let spans = self.table.flags.find(name);
-        spans.is_some_and(|spans| {
-            let specs = spans.candidates(self.index);
-            specs.iter().all(|spec| matches!(spec.kind.as_str(), "flag" | "bool"))
-        })
+        spans.is_some_and(|spans| takes_none(&spans.candidates(self.index)))
     }
 
     /// Returns the names that the engine in an image accepts; those of all releases if the image does
@@ -206,8 +208,7 @@ impl<'t> Line<'t> {
             return;
         }
 
-        let takes_none = specs.iter().all(|spec| matches!(spec.kind.as_str(), "flag" | "bool"));
-        if takes_none || accepted.is_negated {
+        if takes_none(&specs) || accepted.is_negated {
             self.without_value(&name, value, words);
             return;
         }

@@ -56,13 +56,15 @@ const METRICS: [&str; 5] = ["num_requests_", "kv_cache_", "gpu_cache_", "time_",
 /// Reports queries of KEDA for names of metrics that vLLM does not have: only adapters and recording
 /// rules write them without a colon.
 fn queries(view: &View<'_>, found: &mut Found) {
+    if view.of_kind("PrometheusRule").next().is_some() {
+        return;
+    }
     for (owner, scaler) in view.of_kind(SCALERS[1]) {
         for (index, trigger) in list(scaler.spec(), "triggers").iter().enumerate() {
             let query = trigger.pointer("/metadata/query").and_then(Json::as_str);
             let mut words = query.into_iter().flat_map(|query| query.split("vllm_").skip(1));
             let is_own = |word: &&str| METRICS.iter().any(|start| word.starts_with(start));
-            let records = view.of_kind("PrometheusRule").next().is_some();
-            if let Some(word) = words.find(is_own).filter(|_| !records) {
+            if let Some(word) = words.find(is_own) {
                 let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
                 let name = &word[..end.unwrap_or(word.len())];
                 let message = format!("vLLM has no metric `vllm_{name}`");

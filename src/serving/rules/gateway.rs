@@ -46,11 +46,9 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
 fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter<'_>) {
     let to_engine = list(rule, "backendRefs").iter().any(|backend| match text(backend, "kind") {
         "InferencePool" => true,
-        _ => view.named("Service", text(backend, "name"), route).is_some_and(|(_, service)| {
-            let wanted = service.map("/spec/selector").into_iter();
-            let mut pods = wanted.flat_map(|wanted| view.with_labels(wanted, service));
-            pods.any(|pods| pods.engine.is_some())
-        }),
+        _ => view
+            .named("Service", text(backend, "name"), route)
+            .is_some_and(|(_, service)| view.behind(service).any(|pods| pods.engine.is_some())),
     });
     let paths = list(rule, "matches").iter().filter_map(|one| one.pointer("/path/value"));
     let mut paths = paths.filter_map(Json::as_str);

@@ -3,7 +3,7 @@
 use super::super::invariants::{Finding, Found};
 use super::super::picker::PICKER_PORT;
 use super::super::view::pods::{
-    Template, all_containers, list, port_number, text, text_or, variable,
+    Template, all_containers, is_moved, list, port_number, text, text_or, variable,
 };
 use super::super::view::{Manifest, Picker, View};
 use super::picker::{behind, service_of};
@@ -92,6 +92,24 @@ pub(super) fn report<'f>(
     Some(finding.field("network-policy"))
 }
 
+/// Returns the policies for a direction that select pods, with their rules.
+fn selecting<'a>(
+    view: &View<'a>,
+    pods: &End<'_>,
+    (kind, key): (&str, &str),
+) -> Vec<(usize, &'a Manifest, &'a [Json])> {
+    let labels = pods.labels.iter().map(|(key, value)| (*key, *value));
+    let policies = view.policies_like(labels, pods.namespace).filter(|(_, policy)| {
+        let types = list(policy.spec(), "policyTypes");
+        // Without types, policies are of ingress, and with rules of egress also of that.
+        let is_usual = kind == "Ingress" || policy.spec().get(key).is_some();
+        let wanted = requirements(policy.spec().get("podSelector"));
+        (types.iter().any(|one| one == kind) || types.is_empty() && is_usual)
+            && wanted.iter().all(|one| one.fits(&pods.labels))
+    });
+    policies.map(|(owner, policy)| (owner, policy, list(policy.spec(), key))).collect()
+}
+
 /// Returns a NetworkPolicy that selects an end of a connection, if none of those that do allows it, the
 /// key of its rules, and true if one of them has addresses.
 fn blocking<'a>(
@@ -110,25 +128,12 @@ fn blocking<'a>(
         let mut blocking = None;
 
         // Policies add up: one that allows the connection is enough.
-        let labels = own.labels.iter().map(|(key, value)| (*key, *value));
-        for (owner, policy) in view.policies_like(labels, own.namespace) {
-            let spec = policy.spec();
-            let types = list(spec, "policyTypes");
-            // Without types, policies are of ingress, and with rules of egress also of that.
-            let is_usual = kind == "Ingress" || spec.get(rules).is_some();
-            let is_of_kind = types.iter().any(|one| one == kind) || types.is_empty() && is_usual;
-            let wanted = requirements(spec.get("podSelector"));
-            let selects = wanted.iter().all(|one| one.fits(&own.labels));
-            if !is_of_kind || !selects {
-                continue;
-            }
-
+        for (owner, policy, all) in selecting(view, own, (kind, rules)) {
             let has_port = |rule: &&Json| {
                 let ports = list(rule, "ports");
                 ports.is_empty() || ports.iter().any(|one| is_port(server, one, port))
             };
-            let of_port =
-                || list(spec, rules).iter().filter(has_port).map(|rule| list(rule, peers));
+            let of_port = || all.iter().filter(has_port).map(|rule| list(rule, peers));
             let is_peer = |one: &Json| other.is_peer(view, policy, one);
             if of_port().any(|peers| peers.is_empty() || peers.iter().any(is_peer)) {
                 return None;
@@ -231,23 +236,6 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Returns the policies for a direction that select pods, with their rules.
-fn selecting<'a>(
-    view: &View<'a>,
-    pods: &End<'_>,
-    (kind, key): (&str, &str),
-) -> Vec<(usize, &'a Manifest, &'a [Json])> {
-    let labels = pods.labels.iter().map(|(key, value)| (*key, *value));
-    let policies = view.policies_like(labels, pods.namespace).filter(|(_, policy)| {
-        let types = list(policy.spec(), "policyTypes");
-        let wanted = requirements(policy.spec().get("podSelector"));
-        (types.is_empty() || types.iter().any(|one| one == kind))
-            && policy.spec().get(key).is_some()
-            && wanted.iter().all(|one| one.fits(&pods.labels))
-    });
-    policies.map(|(owner, policy)| (owner, policy, list(policy.spec(), key))).collect()
-}
-
 /// Variables with which a download needs no names of the cluster's DNS.
 const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "HF_ENDPOINT"];
 
@@ -296,18 +284,16 @@ fn service_ports(view: &View<'_>, found: &mut Found) {
             continue;
         }
         let ports = view.services_selecting(template).flat_map(|(_, service)| {
-            let ports = list(service.spec(), "ports").iter();
-            let moved =
-                ports.filter(|port| port.get("targetPort").is_some_and(|to| *to != port["port"]));
+            let moved = list(service.spec(), "ports").iter().filter(|port| is_moved(port));
             moved.filter_map(move |port| Some((service, port.get("port")?)))
         });
-        let named = ports.filter_map(|(service, port)| {
+        let mut named = ports.filter_map(|(service, port)| {
             let has =
                 |rule: &Json| list(rule, "ports").iter().any(|one| one.get("port") == Some(port));
             let policy = policies.iter().find(|(.., rules)| rules.iter().any(has))?;
             Some((service, port, policy))
         });
-        if let Some((service, port, (owner, policy, _))) = named.into_iter().next() {
+        if let Some((service, port, (owner, policy, _))) = named.next() {
             let open = super::ranges(&open);
             let message =
                 format!("{policy} allows port {port} of {service}, but the pods listen on {open}");

@@ -80,22 +80,24 @@ pub(crate) fn ports_open(view: &View<'_>, found: &mut Found) {
 /// Checks that pools, and Services of engines, do not select pods without a server.
 pub(crate) fn headless(view: &View<'_>, found: &mut Found) {
     let of_pools = view.pool_pods().map(|(_, pool, template)| (pool, template));
+    let of_pools = of_pools.filter(|(_, template)| has_no_server(template));
     let workers = view.templates.iter().filter(|one| one.part == Part::Worker && !one.completed);
+    let workers = workers.filter(|worker| has_no_server(worker));
     let behind = workers.filter_map(|worker| Some((front(view, worker)?, worker)));
     for (front, template) in of_pools.chain(behind) {
-        // Ray's workers run no engine of their own, but join the leader's.
-        let joins_ray = template.engine.is_none()
-            && template.part == Part::Worker
-            && template.containers().any(|(container, _)| joins_ray(container));
-
-        if template.is_headless() || joins_ray {
-            let message =
-                format!("{front} selects the workers of {template}, which have no server");
-            let hint = "add a label of the selector to the `leaderTemplate` only";
-            let path = format!("{}.metadata.labels", template.path);
-            found.push(template.owner, path, message, hint);
-        }
+        let message = format!("{front} selects the workers of {template}, which have no server");
+        let hint = "add a label of the selector to the `leaderTemplate` only";
+        let path = format!("{}.metadata.labels", template.path);
+        found.push(template.owner, path, message, hint);
     }
+}
+
+fn has_no_server(template: &Template<'_>) -> bool {
+    // Ray's workers run no engine of their own, but join the leader's.
+    let joins_ray = template.engine.is_none()
+        && template.part == Part::Worker
+        && template.containers().any(|(container, _)| joins_ray(container));
+    template.is_headless() || joins_ray
 }
 
 /// Returns a Service that sends requests for the leader's engine to a worker as well.

@@ -4,7 +4,7 @@ use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, Variable, list, text, variable, words,
+    Engine, Program, Sidecar, Template, Variable, is_moved, list, text, variable, words,
 };
 use super::network_policy::{End, report};
 use super::prefix_cache::events_port;
@@ -53,7 +53,7 @@ fn transfer(engine: &Engine<'_>) -> Transfer {
         return Transfer::Unknown;
     };
     if !flags.has(FLAG) {
-        let elsewhere = flags.go_on_in_a_file() || flags.has_part_of(FLAG);
+        let elsewhere = flags.are_open() || flags.has_part_of(FLAG);
         return if elsewhere { Transfer::Unknown } else { Transfer::None };
     }
     flags.json(FLAG).filter(Json::is_object).map_or(Transfer::Unknown, Transfer::Config)
@@ -196,14 +196,10 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
                 let is_said =
                     |port: &&Json| port.get("port").and_then(Json::as_u64) == Some(said.into());
                 let target = list(service.spec(), "ports").iter().find(is_said);
-                if target.is_some_and(|port| {
-                    port.get("targetPort").is_some_and(|to| *to != port["port"])
-                }) {
+                if target.is_some_and(is_moved) {
                     continue;
                 }
-                let wanted = service.map("/spec/selector").into_iter();
-                let pods = wanted.flat_map(|wanted| view.with_labels(wanted, service));
-                let mut ports = pods.filter_map(|pods| {
+                let mut ports = view.behind(service).filter_map(|pods| {
                     let engine = pods.engine.as_ref().filter(|e| e.program == Program::Sglang)?;
                     engine.known_flags()?.number("disaggregation-bootstrap-port", 8_998)
                 });

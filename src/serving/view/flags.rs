@@ -157,7 +157,7 @@ impl Flags {
     }
 
     /// Returns true if there are also unknown flags, in a file or in a variable of a script.
-    pub(crate) fn go_on_in_a_file(&self) -> bool {
+    pub(crate) fn are_open(&self) -> bool {
         self.has("config") || self.is_open
     }
 
@@ -166,7 +166,7 @@ impl Flags {
         if self.has(name) {
             self.text(name)?.trim().parse().ok()
         } else {
-            (!self.go_on_in_a_file()).then_some(usual)
+            (!self.are_open()).then_some(usual)
         }
     }
 }

@@ -435,6 +435,12 @@ impl<'a> View<'a> {
         services.into_iter().map(|number| (number, &self.manifests[number]))
     }
 
+    /// Returns the pods that a Service selects.
+    pub(super) fn behind(&self, service: &Manifest) -> impl Iterator<Item = &Template<'a>> {
+        let wanted = service.map("/spec/selector").filter(|wanted| !wanted.is_empty());
+        wanted.into_iter().flat_map(|wanted| self.with_labels(wanted, service))
+    }
+
     /// Returns the Services in the namespace of `near`, or in all namespaces, that may have these labels.
     pub(super) fn services_like<'w>(
         &self,

@@ -350,7 +350,7 @@ impl<'a> Engine<'a> {
 
     /// Returns its flags; `None` if they are not all known.
     pub(crate) fn known_flags(&self) -> Option<&Flags> {
-        self.flags.as_ref().filter(|flags| !flags.go_on_in_a_file())
+        self.flags.as_ref().filter(|flags| !flags.are_open())
     }
 
     /// Returns true if it has no server.
@@ -528,6 +528,11 @@ pub(crate) fn port_number(container: &Json, port: &Json) -> Option<u64> {
 pub(crate) fn target_port(container: &Json, port: &Json) -> Option<u64> {
     let target = port.get("targetPort").or(port.get("port"))?;
     port_number(container, target)
+}
+
+/// Returns true for a port of a Service that leads to another port of its pods.
+pub(crate) fn is_moved(port: &Json) -> bool {
+    port.get("targetPort").is_some_and(|target| Some(target) != port.get("port"))
 }
 
 /// Returns the declared ports of a container.

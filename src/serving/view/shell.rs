@@ -134,9 +134,9 @@ impl Shell<'_> {
         match assignments {
             _ if words.is_empty() => {}
             Some(assignments) => {
-                let unknown = UNKNOWN.to_string();
+                let is_known = self.depth == 0;
                 let value =
-                    |value: &str| if self.depth > 0 { unknown.clone() } else { value.to_owned() };
+                    |value: &str| if is_known { value.to_owned() } else { UNKNOWN.to_string() };
                 let pairs = assignments.into_iter().map(|(n, v)| (n.to_owned(), value(v)));
                 let pairs: Vec<(String, String)> = pairs.collect();
                 self.variables.extend(pairs);
