@@ -10,20 +10,18 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
 /// A field.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct Field {
     /// Of pickers `str`, `int`, `float`, `bool`, `duration`, `quantity`, `object`, `any`; `[TYPE]` for a
     /// list, `map[TYPE]` for a map. Of flags types of Python, separated by `|`.
     #[serde(rename = "type")]
     pub(crate) kind: String,
     /// Values of the types `choice` and `fold`; names of the type `member`, of enumerations.
-    #[serde(default)]
     pub(crate) choices: Vec<Json>,
     /// True if not all fields of the object are known.
-    #[serde(default)]
     pub(crate) open: bool,
     /// Fields of the object, or of the objects in the list.
-    #[serde(default)]
     pub(crate) fields: BTreeMap<String, Field>,
 }
 

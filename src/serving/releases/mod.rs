@@ -32,7 +32,8 @@ use std::sync::{LazyLock, OnceLock};
 use verdict::Judge;
 
 /// A flag of a program.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Flag {
     /// Of argparse `int`, `float`, `str`, `json`, `json|str`, `hint` (an integer such as `32k`), `fold` (a
     /// choice in any case), `flag` (no value), `bool` (also `--no-NAME`), `truefalse`; of Go `bool`, `int`,
@@ -40,31 +41,23 @@ pub(super) struct Flag {
     #[serde(rename = "type")]
     pub(super) kind: String,
     /// `+`, `*`, `?` or `append`.
-    #[serde(default)]
     pub(super) nargs: String,
     /// All values; empty if open.
-    #[serde(default)]
     pub(super) choices: Vec<Json>,
     /// True if it takes `None`, too.
-    #[serde(default)]
     pub(super) none: bool,
     /// Other names, with dashes.
-    #[serde(default)]
     pub(super) alias: Vec<String>,
     /// One letter, for Go's `pflag`; empty if none.
-    #[serde(default)]
     pub(super) short: String,
     /// True if a later release removes it.
-    #[serde(default)]
     pub(super) deprecated: bool,
     /// True if the program knows it, but does not start with it.
-    #[serde(default)]
     pub(super) rejected: bool,
     /// Its replacement, with dashes; empty if none is known.
-    #[serde(default, rename = "use")]
+    #[serde(rename = "use")]
     pub(super) instead: String,
     /// The class of its JSON value.
-    #[serde(default)]
     pub(super) class: String,
 }
 
