@@ -7,7 +7,7 @@
 use super::json_flag::JsonFlag;
 use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
-use super::{Flag, ProgramTable, json_flag};
+use super::{Flag, ProgramTable, json_flag, split_value};
 use crate::diag::suggest;
 use crate::view::pods::is_placeholder;
 use serde_json::Value as Json;
@@ -33,7 +33,7 @@ pub(crate) fn judge(
         if word == "--" {
             break;
         }
-        let name = word.split('=').next().unwrap_or(word);
+        let (name, _) = split_value(word);
         if is_placeholder(name) || !name.starts_with('-') {
             continue;
         }
@@ -52,7 +52,7 @@ pub(crate) fn judge(
 /// Returns true if argparse takes the word for a flag, not for a value: values may be negative
 /// numbers, and names contain no spaces.
 fn is_flag(word: &str) -> bool {
-    let name = word.split('=').next().unwrap_or(word);
+    let (name, _) = split_value(word);
     let letters = name.trim_start_matches('-');
     name.starts_with('-')
         && letters.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -141,8 +141,8 @@ pub(crate) struct Names {
 impl Names {
     /// Returns true if a flag takes no value.
     pub(crate) fn is_switch(self, name: &str) -> bool {
-        let spans = self.table.flags.find(name);
-        spans.is_some_and(|spans| takes_none(&spans.candidates(self.index)))
+        let specs = self.table.flags.candidates(name, self.index);
+        !specs.is_empty() && takes_none(&specs)
     }
 
     /// Returns the names that the engine in an image accepts; those of all releases if the image does
@@ -175,10 +175,7 @@ struct Line<'t> {
 impl<'t> Line<'t> {
     /// Judges one flag, and takes its values from the following words.
     fn flag(&mut self, word: &str, words: &mut Words<'_>) {
-        let (written, value) = match word.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (word, None),
-        };
+        let (written, value) = split_value(word);
         let is_vllm = self.table.key == "vllm";
         // `-O3`, `-O 3`, `-O.mode=3`.
         if is_vllm && written.starts_with("-O") {
@@ -199,8 +196,7 @@ impl<'t> Line<'t> {
         };
 
         let flag = accepted.flag.as_str();
-        let index = self.judge.index();
-        let specs = self.table.flags.find(flag).map(|s| s.candidates(index)).unwrap_or_default();
+        let specs = self.table.flags.candidates(flag, self.judge.index());
         self.deprecated(flag, &name);
         if let Some(field) = field {
             let value = value.or_else(|| value_in(words));
@@ -285,30 +281,25 @@ impl<'t> Line<'t> {
         // A name that is an alias in other releases is judged as the flag.
         let by_alias = || self.table.owners(name).first().copied();
         let known = self.table.flags.find(bare).map(|_| bare).or_else(by_alias);
-        let instead = known.and_then(|known| self.table.instead(known, self.judge.index()));
-
-        let before = self.judge.verdicts.len();
-        match known {
-            Some(known) if !self.table.flags.has(known, self.judge.index()) => {
-                self.judge.exists(&self.table.flags, known, written, "flag", "", Kind::Refused);
-            }
-            Some(known) => {
-                let message = format!("{} has no flag `{written}`", self.judge.title());
-                self.judge.push(Kind::Refused, "", message, format!("write `--{known}`"));
-            }
-            None => {
-                self.judge.exists(&self.table.flags, bare, written, "flag", "", Kind::Refused);
-            }
-        }
+        let index = self.judge.index();
+        let instead = known.and_then(|known| self.table.instead(known, index));
 
         let is_later = self.judge.release == Release::Later;
-        for verdict in &mut self.judge.verdicts[before..] {
-            if let Some(instead) = &instead {
-                verdict.hint.clone_from(instead);
+        let verdict = match known.filter(|known| self.table.flags.has(known, index)) {
+            Some(known) => {
+                let message = format!("{} has no flag `{written}`", self.judge.title());
+                let hint = format!("write `--{known}`");
+                Some(self.judge.push(Kind::Refused, "", message, hint))
             }
-            // A later release may have flags of its own, but hardly a typing error.
-            verdict.is_certain = !is_later || verdict.is_near();
-        }
+            None => {
+                let flags = &self.table.flags;
+                self.judge.exists(flags, known.unwrap_or(bare), written, "flag", "")
+            }
+        };
+        let Some(verdict) = verdict else { return };
+        verdict.hint = instead.unwrap_or_else(|| std::mem::take(&mut verdict.hint));
+        // A later release may have flags of its own, but hardly a typing error.
+        verdict.is_certain = !is_later || verdict.is_near();
     }
 
     fn deprecated(&mut self, flag: &str, name: &str) {
@@ -395,13 +386,12 @@ impl<'t> Line<'t> {
             false => value.to_lowercase(),
         };
 
-        let before = self.judge.verdicts.len();
-        self.judge.exists(names, &found, value, &format!("`{name}` value"), "", Kind::Refused);
         // Plugins in the image register names for these (vLLM docs, plugin system), also names that vLLM
         // had before, such as `gguf`; only typing errors are certain.
         let open =
             ["config-format", "kv-cache-dtype", "load-format", "quantization", "tokenizer-mode"];
-        for verdict in &mut self.judge.verdicts[before..] {
+        let noun = format!("`{name}` value");
+        if let Some(verdict) = self.judge.exists(names, &found, value, &noun, "") {
             verdict.is_certain &= !open.contains(&flag) || verdict.is_near();
         }
     }

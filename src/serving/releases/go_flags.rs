@@ -5,7 +5,7 @@
 
 use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
-use super::{Flag, ProgramTable};
+use super::{Flag, ProgramTable, split_value};
 use crate::diag::suggest;
 use crate::view::pods::is_placeholder;
 
@@ -15,7 +15,7 @@ pub(crate) fn judge(program: &ProgramTable, release: Release, words: &[String]) 
     let mut line = Line { program, judge };
     let mut words = words.iter().skip_while(|word| !word.starts_with('-')).peekable();
     while let Some(word) = words.next().filter(|word| *word != "--") {
-        let is_open = is_placeholder(word.split('=').next().unwrap_or(word));
+        let is_open = is_placeholder(split_value(word).0);
         let is_flag = word.starts_with('-') && word != "-";
         let next = words.peek().map(|next| next.as_str());
         if !is_open && is_flag && line.flag(word, next) {
@@ -34,10 +34,7 @@ impl<'t> Line<'t> {
     /// Judges a flag; returns true if the next word is its value.
     fn flag(&mut self, word: &str, next: Option<&str>) -> bool {
         let is_long = word.starts_with("--");
-        let (written, value) = match word.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (word, None),
-        };
+        let (written, value) = split_value(word);
         let name = written.trim_start_matches('-');
         if matches!(name, "help" | "h") {
             return false;
@@ -47,15 +44,13 @@ impl<'t> Line<'t> {
         if !is_long && index.is_some() && self.program.behaviors.has("pflag", index) {
             return self.short(word, written, next);
         }
-        let before = self.judge.verdicts.len();
         let flags = &self.program.flags;
-        let specs = self.judge.exists(flags, name, written, "flag", "", Kind::Refused);
         let instead = self.program.instead(name, index);
-        if let Some(instead) = &instead {
-            for verdict in &mut self.judge.verdicts[before..] {
-                verdict.hint.clone_from(instead);
-            }
+        let verdict = self.judge.exists(flags, name, written, "flag", "");
+        if let (Some(verdict), Some(instead)) = (verdict, &instead) {
+            verdict.hint.clone_from(instead);
         }
+        let specs = flags.candidates(name, index);
         let Some(spec) = specs.last() else {
             // An unknown flag with a value takes the next word along.
             return value.is_none() && next.is_some_and(|next| !next.starts_with('-'));
@@ -165,11 +160,8 @@ impl<'t> Line<'t> {
                 continue;
             }
             let noun = format!("`{written}` value");
-            let before = self.judge.verdicts.len();
-            self.judge.exists(names, item, item, &noun, "", Kind::Refused);
-            let known = names.names(index);
-            for verdict in &mut self.judge.verdicts[before..] {
-                verdict.hint = suggest::hint(item, &known, "values");
+            if let Some(verdict) = self.judge.exists(names, item, item, &noun, "") {
+                verdict.hint = suggest::hint(item, &names.names(index), "values");
             }
         }
     }

@@ -96,8 +96,7 @@ impl JsonFlag<'_, '_> {
             if refuses && !table.fields.has(&key, index) {
                 self.unknown_field(class, field);
             }
-            let specs = table.fields.find(&key).map(|spans| spans.candidates(index));
-            let specs = specs.unwrap_or_default();
+            let specs = table.fields.candidates(&key, index);
             let Some(last) = specs.last() else { continue };
             if value.is_null() || is_placeholder(value.as_str().unwrap_or_default()) {
                 continue;
@@ -129,7 +128,7 @@ impl JsonFlag<'_, '_> {
         let key = format!("{class}.{field}");
         let fields = &self.table.fields;
         if fields.find(&key).is_some() {
-            self.judge.exists(fields, &key, field, &noun, "", Kind::Refused);
+            self.judge.exists(fields, &key, field, &noun, "");
             return;
         }
         let known = fields.names(self.judge.index());
@@ -154,7 +153,7 @@ impl JsonFlag<'_, '_> {
         let module = object.get(&format!("{kind}_connector_module_path"));
         let is_own = module.is_some_and(|path| !path.is_null());
         if let Some(connector) = connector.filter(|text| !is_own && !is_placeholder(text)) {
-            self.judge.exists(registered, connector, connector, "connector", "", Kind::Refused);
+            self.judge.exists(registered, connector, connector, "connector", "");
         }
         let inner =
             object.get("kv_connector_extra_config").and_then(|extra| extra.get("connectors"));

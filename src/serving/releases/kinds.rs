@@ -137,11 +137,9 @@ fn by_release(object: &Json, version: &dyn Fn(&str) -> Option<String>) -> Vec<Ve
     // them.
     let release = version(&project.name).map_or(Release::Unknown, |v| project.releases.find(&v));
     let mut judge = Judge::new(&project.name, &project.releases, release);
-    judge.exists(&project.kinds, &key, &key, "kind", ".apiVersion", Kind::Refused);
-    for verdict in &mut judge.verdicts {
-        if let Some(other) = other_version(project, release, kind) {
-            verdict.hint = format!("write `apiVersion: {other}`");
-        }
+    let verdict = judge.exists(&project.kinds, &key, &key, "kind", ".apiVersion");
+    if let (Some(verdict), Some(other)) = (verdict, other_version(project, release, kind)) {
+        verdict.hint = format!("write `apiVersion: {other}`");
     }
     // A kind that only some releases have is nothing to note: clusters have theirs.
     judge.verdicts

@@ -195,6 +195,11 @@ impl Table {
     }
 }
 
+/// Returns the name of a flag or setting, and its value after `=`.
+fn split_value(text: &str) -> (&str, Option<&str>) {
+    text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)))
+}
+
 /// Parses an embedded file.
 fn json(text: &str) -> Json {
     // Without an error: the tests read every table.

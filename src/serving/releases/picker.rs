@@ -3,7 +3,7 @@
 use super::fields::{self, Field};
 use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
-use super::{Picker, Plugin};
+use super::{Picker, Plugin, split_value};
 use crate::diag::suggest;
 use crate::view::pods::{is_placeholder, list, text};
 use serde_json::{Map, Value as Json};
@@ -69,14 +69,12 @@ impl Config<'_> {
 
     fn keys(&mut self, config: &Json) {
         for (name, value) in config.as_object().into_iter().flatten() {
-            let path = format!(".{name}");
-            let found =
-                self.judge.exists(&self.table.config, name, name, "key", &path, Kind::Refused);
+            let known = &self.table.config;
+            self.judge.exists(known, name, name, "key", &format!(".{name}"));
             // An unknown release has the fields of any.
-            let objects: Vec<BTreeMap<String, Field>> = found
-                .iter()
-                .map(|field| BTreeMap::from_iter([(name.clone(), (*field).clone())]))
-                .collect();
+            let found = known.candidates(name, self.judge.index()).into_iter();
+            let objects: Vec<BTreeMap<String, Field>> =
+                found.map(|field| BTreeMap::from([(name.clone(), field.clone())])).collect();
             let fields = fields::union(objects.iter());
             if !fields.is_empty() {
                 let object = Json::Object(Map::from_iter([(name.clone(), value.clone())]));
@@ -91,10 +89,7 @@ impl Config<'_> {
         let takes_values = self.table.program.behaviors.has("gate_assign", index);
         let gates = &self.table.gates;
         for gate in list(config, "featureGates").iter().filter_map(Json::as_str) {
-            let (name, value) = match gate.split_once('=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (gate, None),
-            };
+            let (name, value) = split_value(gate);
             if let Some(value) = value.filter(|_| !takes_values) {
                 let title = self.judge.title();
                 let message = format!("{title} does not accept a value for feature gate `{name}`");
@@ -108,7 +103,7 @@ impl Config<'_> {
                 let message = format!("{} has no feature gate `{name}`", self.judge.title());
                 self.refuse(path, message, suggest::hint(name, &gates.names(index), "gates"));
             } else {
-                self.judge.exists(gates, name, name, "feature gate", path, Kind::Refused);
+                self.judge.exists(gates, name, name, "feature gate", path);
             }
             if let Some(value) = value.filter(|value| !matches!(*value, "true" | "false")) {
                 let message = format!("feature gate `{name}` has the value `{value}`");
@@ -121,12 +116,10 @@ impl Config<'_> {
     fn plugin(&mut self, plugin: &Json, name: &str, path: &str) {
         let plugins = &self.table.plugins;
         let index = self.judge.index();
-        let before = self.judge.verdicts.len();
-        let found = self.judge.exists(plugins, name, name, "plugin", path, Kind::Refused);
+        let verdict = self.judge.exists(plugins, name, name, "plugin", path);
         let Some(spans) = plugins.find(name) else {
-            let near = suggest::nearest(name, &plugins.names(index)).is_some();
             // A custom plugin of a custom picker is no typing error.
-            if let Some(verdict) = self.judge.verdicts.get_mut(before).filter(|_| !near) {
+            if let Some(verdict) = verdict.filter(|verdict| !verdict.is_near()) {
                 verdict.is_certain = false;
                 verdict.hint = "custom plugins need a custom image".to_owned();
             }
@@ -144,6 +137,7 @@ impl Config<'_> {
             self.judge.deprecated(path, &format!("plugin `{name}`"), &removal, instead);
         }
 
+        let found = plugins.candidates(name, index);
         let is_alpha = index.is_some() && found.iter().any(|spec| spec.alpha);
         if is_alpha && !self.allows_experimental {
             let message = format!("plugin `{name}` is experimental");

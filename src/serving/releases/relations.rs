@@ -58,9 +58,7 @@ pub(crate) fn judge(
             judge.push(Kind::Depends, "", message, CHECK_VERSION);
             continue;
         }
-        judge.push(Kind::Refused, "", message, hint);
-        let last = judge.verdicts.last_mut().filter(|_| facts.is_uncertain);
-        last.into_iter().for_each(|verdict| verdict.is_certain = false);
+        judge.push(Kind::Refused, "", message, hint).is_certain &= !facts.is_uncertain;
     }
     judge.verdicts()
 }

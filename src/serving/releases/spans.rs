@@ -168,9 +168,14 @@ impl<T> Named<T> {
             .collect()
     }
 
+    /// Returns the facts that may apply to a name: those of a known release, or of all releases.
+    pub(crate) fn candidates(&self, name: &str, index: Option<usize>) -> Vec<&T> {
+        self.find(name).map(|spans| spans.candidates(index)).unwrap_or_default()
+    }
+
     /// Returns true if this release has the name; for an unknown release, if any has it.
     pub(crate) fn has(&self, name: &str, index: Option<usize>) -> bool {
-        self.find(name).is_some_and(|spans| !spans.candidates(index).is_empty())
+        !self.candidates(name, index).is_empty()
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn judge(table: &ProgramTable, release: Release, all: &[(&str, &str)]
             && !is_placeholder(value)
             && !(known.names(index).is_empty() || known.has(&read, index))
         {
-            judge.exists(known, &read, value, &format!("`{name}` value"), name, Kind::Refused);
+            judge.exists(known, &read, value, &format!("`{name}` value"), name);
         }
         if table.env.has(name, index) || OF_PRESETS.contains(name) {
             continue;
@@ -45,13 +45,11 @@ pub(crate) fn judge(table: &ProgramTable, release: Release, all: &[(&str, &str)]
             continue;
         }
 
-        let noun = "environment variable";
         // vLLM warns of an unknown variable with its prefix, and starts.
-        judge.exists(&table.env, name, name, noun, name, Kind::Ignored);
-        if let (Some(instead), Some(verdict)) =
-            (flag_for(table, index, name), judge.verdicts.last_mut())
-        {
-            verdict.hint = instead;
+        if let Some(verdict) = judge.exists(&table.env, name, name, "environment variable", name) {
+            verdict.kind = Kind::Ignored;
+            let instead = flag_for(table, index, name);
+            instead.into_iter().for_each(|instead| verdict.hint = instead);
         }
     }
     judge.verdicts()

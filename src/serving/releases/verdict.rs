@@ -78,11 +78,8 @@ impl<'t> Judge<'t> {
 
     /// Returns the program with its version, as text.
     pub(crate) fn title(&self) -> String {
-        match self.release {
-            Release::Listed(index) => format!("{} {}", self.program, self.releases.name(index)),
-            Release::Later => format!("{} {}", self.program, self.releases.newest()),
-            Release::Unknown => self.program.to_owned(),
-        }
+        let version = self.index().map(|index| format!(" {}", self.releases.name(index)));
+        format!("{}{}", self.program, version.unwrap_or_default())
     }
 
     /// Returns the facts of the release, or of the newest one if it is unknown: a moving tag is likely
@@ -97,21 +94,19 @@ impl<'t> Judge<'t> {
         format!("{} {}", self.program, self.releases.name(index))
     }
 
-    /// Adds a judgement.
+    /// Adds a judgement, and returns it for changes.
     pub(crate) fn push(
         &mut self,
         kind: Kind,
         path: &str,
         message: String,
         hint: impl Into<String>,
-    ) {
-        self.verdicts.push(Verdict {
-            kind,
-            is_certain: self.release != Release::Later,
-            path: path.to_owned(),
-            message,
-            hint: hint.into(),
-        });
+    ) -> &mut Verdict {
+        let is_certain = self.release != Release::Later;
+        let (path, hint) = (path.to_owned(), hint.into());
+        self.verdicts.push(Verdict { kind, is_certain, path, message, hint });
+        let last = self.verdicts.len() - 1;
+        &mut self.verdicts[last]
     }
 
     /// Judges a setting that a later release removes: `what` names it, `removal` says when.
@@ -127,50 +122,41 @@ impl<'t> Judge<'t> {
         self.push(Kind::Deprecated, path, message, hint);
     }
 
-    /// Judges the existence of a name, and returns the facts that may apply to it. `noun` is the kind
-    /// of the name in messages, `shown` the name as written.
-    pub(crate) fn exists<'n, T>(
+    /// Judges the existence of a name, and returns the judgement if the release does not have it. `noun`
+    /// is the kind of the name in messages, `shown` the name as written.
+    pub(crate) fn exists<T>(
         &mut self,
-        names: &'n Named<T>,
+        names: &Named<T>,
         name: &str,
         shown: &str,
         noun: &str,
         path: &str,
-        kind: Kind,
-    ) -> Vec<&'n T> {
+    ) -> Option<&mut Verdict> {
         let Some(spans) = names.find(name) else {
             let (message, hint) = self.nowhere(names, name, shown, noun);
-            self.push(kind, path, message, hint);
-            return Vec::new();
+            return Some(self.push(Kind::Refused, path, message, hint));
         };
-
         let Some(index) = self.index() else {
             let mut has = vec![false; self.releases.len()];
             spans.mark(&mut has);
             self.depends(shown, &has);
-            return spans.candidates(None);
+            return None;
         };
-
-        let found = spans.candidates(Some(index));
-        if found.is_empty() {
-            let title = self.title();
-            let message = format!("{title} has no {noun} `{shown}`");
-            match (spans.added_after(index), spans.last_before(index)) {
-                (Some(added), _) => {
-                    let added = self.releases.name(added);
-                    let message = format!("{message}: it was added in {added}");
-                    let hint = format!("use {} {added} or later, or remove it", self.program);
-                    self.push(kind, path, message, hint);
-                }
-                (None, Some(last)) => {
-                    let last = self.releases.name(last);
-                    let message = format!("{message}: {last} was the last release with it");
-                    self.push(kind, path, message, "remove it, or replace it");
-                }
-                (None, None) => {}
-            }
+        if spans.at(index).is_some() {
+            return None;
         }
-        found
+
+        let message = format!("{} has no {noun} `{shown}`", self.title());
+        let (message, hint) = if let Some(added) = spans.added_after(index) {
+            let added = self.releases.name(added);
+            let hint = format!("use {} {added} or later, or remove it", self.program);
+            (format!("{message}: it was added in {added}"), hint)
+        } else {
+            let last = self.releases.name(spans.last_before(index)?);
+            let hint = "remove it, or replace it".to_owned();
+            (format!("{message}: {last} was the last release with it"), hint)
+        };
+        Some(self.push(Kind::Refused, path, message, hint))
     }
 
     /// Returns the message and the hint about a name that no release has.
@@ -210,36 +196,32 @@ impl<'t> Judge<'t> {
 
     /// Returns the judgements, with one on the releases that the names need if the release is unknown.
     pub(crate) fn verdicts(mut self) -> Vec<Verdict> {
-        if !self.needs.is_empty() {
-            // Only the names that the fewest releases have.
-            let first = self.has_all.iter().position(|has| *has).unwrap_or_default();
-            // A name matters if it excludes the release next to the range that is left.
-            let last = self.has_all.iter().rposition(|has| *has).unwrap_or(self.has_all.len());
-            let lacks = |has: &[bool], index: Option<usize>| {
-                index.and_then(|index| has.get(index)).is_some_and(|has| !has)
-            };
-            let none = !self.has_all.contains(&true);
-            let narrows = |has: &[bool]| {
-                none || lacks(has, first.checked_sub(1)) || lacks(has, Some(last + 1))
-            };
-            let names: Vec<&str> = self
-                .needs
-                .iter()
-                .filter(|(_, has)| narrows(has))
-                .map(|(name, _)| name.as_str())
-                .collect();
-            let names = suggest::list(&names);
-            let program = self.program;
-            if self.has_all.iter().any(|has| *has) {
-                let which = self.releases.describe(&self.has_all);
-                let message = format!(
-                    "the image does not name its version of {program}; only {which} have {names}"
-                );
-                self.push(Kind::Depends, "", message, CHECK_VERSION);
-            } else {
-                let message = format!("no release of {program} has all of {names}");
-                self.push(Kind::Ignored, "", message, "use the flags of one release");
-            }
+        if self.needs.is_empty() {
+            return self.verdicts;
+        }
+        let first = self.has_all.iter().position(|has| *has);
+        let range = first.zip(self.has_all.iter().rposition(|has| *has));
+        // Only the names that the fewest releases have: a name matters if it excludes the release next
+        // to the range that is left.
+        let narrows = |has: &[bool]| {
+            range.is_none_or(|(first, last)| {
+                let next = [first.checked_sub(1), Some(last + 1)].into_iter().flatten();
+                next.filter_map(|index| has.get(index)).any(|has| !has)
+            })
+        };
+        let names = self.needs.iter().filter(|(_, has)| narrows(has));
+        let names = suggest::list(&names.map(|(name, _)| name.as_str()).collect::<Vec<&str>>());
+
+        let program = self.program;
+        if range.is_some() {
+            let which = self.releases.describe(&self.has_all);
+            let message = format!(
+                "the image does not name its version of {program}; only {which} have {names}"
+            );
+            self.push(Kind::Depends, "", message, CHECK_VERSION);
+        } else {
+            let message = format!("no release of {program} has all of {names}");
+            self.push(Kind::Ignored, "", message, "use the flags of one release");
         }
         self.verdicts
     }
