@@ -32,7 +32,7 @@ fn engine_line(table: &ProgramTable, image: &str, line: &str) -> Vec<Verdict> {
 
 fn related(table: &'static ProgramTable, image: &str, line: &str) -> Vec<Verdict> {
     let release = table.release(image);
-    let flags = Flags::of_engine(&words(line), argparse::Names::of(table, image));
+    let flags = Flags::of_engine(&words(line), Some(argparse::Names::of(table, image)));
     relations::judge(table, release, &flags, &Json::Null)
 }
 

@@ -21,6 +21,12 @@ pub(crate) struct Flags {
     is_open: bool,
 }
 
+/// Returns the name of a flag, without its dashes; `None` for other words.
+fn name_of(word: &str) -> Option<&str> {
+    let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
+    name.starts_with(|c: char| c.is_ascii_alphabetic()).then_some(name)
+}
+
 /// Returns true for a word of which nothing is known.
 fn is_unknown(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c == UNKNOWN)
@@ -29,22 +35,16 @@ fn is_unknown(word: &str) -> bool {
 impl Flags {
     /// Parses the flags of a program that takes no abbreviations.
     pub(crate) fn parse(words: &[String]) -> Flags {
-        Flags::read(words, None)
+        Flags::of_engine(words, None)
     }
 
-    /// Parses the flags of an engine, which takes abbreviations of the names that it accepts.
-    pub(crate) fn of_engine(words: &[String], names: Names) -> Flags {
-        Flags::read(words, Some(names))
-    }
-
-    fn read(words: &[String], names: Option<Names>) -> Flags {
+    /// Parses the flags of an engine, which takes abbreviations of the names that it accepts, if they are
+    /// known.
+    pub(crate) fn of_engine(words: &[String], names: Option<Names>) -> Flags {
         let mut flags = Flags { raw: words.to_vec(), names, ..Flags::default() };
         let mut words = words.iter().peekable();
         while let Some(word) = words.next() {
-            let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
-            let Some(name) =
-                name.filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()))
-            else {
+            let Some(name) = name_of(word) else {
                 flags.is_open |= !flags.list.is_empty() && is_unknown(word);
                 // A positional argument, or a further value of the flag before it.
                 if let Some((name, Some(_))) = flags.list.last() {
@@ -56,13 +56,7 @@ impl Flags {
             };
             let (name, value) = match name.split_once('=') {
                 Some((name, value)) => (name, Some(value.to_owned())),
-                None => {
-                    let is_flag = |next: &&String| {
-                        let name = next.trim_start_matches('-');
-                        next.starts_with('-') && name.starts_with(|c: char| c.is_ascii_alphabetic())
-                    };
-                    (name, words.next_if(|next| !is_flag(next)).cloned())
-                }
+                None => (name, words.next_if(|next| name_of(next).is_none()).cloned()),
             };
             let name = flags.full_name(name, word.starts_with("--"));
             flags.is_open |= value.as_deref().is_some_and(is_unknown)

@@ -279,25 +279,23 @@ impl<'a> Engine<'a> {
     /// name decide.
     pub(crate) fn of(container: &'a Json, commands: Option<&[Vec<String>]>) -> Option<Engine<'a>> {
         let image = text(container, "image");
-        let named = |program, flags: Option<Flags>, model: Option<&str>| {
-            let model = model.filter(|model| !model.contains(shell::UNKNOWN));
+        let named = |program, flags: Option<Flags>, model_flag: &str, first: Option<&String>| {
+            let model = flags.as_ref().and_then(|flags| flags.text(model_flag));
+            let model = model.or(first.map(String::as_str)).map(str::to_owned);
             Some(Engine {
                 container,
                 path: String::new(),
                 program,
                 unjudged: unjudged(program, image, flags.as_ref()),
-                model: model.map(str::to_owned),
+                model: model.filter(|model| !model.contains(shell::UNKNOWN)),
                 flags,
             })
         };
         let of_vllm = |words: &[String], may_begin_with_model: bool| {
-            let flags = match is_omni(image) {
-                true => Flags::parse(words),
-                false => Flags::of_engine(words, Names::of(&VLLM, image)),
-            };
+            let names = (!is_omni(image)).then(|| Names::of(&VLLM, image));
+            let flags = Flags::of_engine(words, names);
             let first = words.first().filter(|word| may_begin_with_model && !word.starts_with('-'));
-            let model = flags.text("model").or(first.map(String::as_str)).map(str::to_owned);
-            named(Program::Vllm, Some(flags), model.as_deref())
+            named(Program::Vllm, Some(flags), "model", first)
         };
 
         let all = commands.unwrap_or_default();
@@ -316,8 +314,7 @@ impl<'a> Engine<'a> {
             }
             if let Some(at) = module("huggingfaceserver") {
                 let flags = Flags::parse(after(at + 1));
-                let model = flags.text("model_id").or(flags.text("model-id")).map(str::to_owned);
-                return named(Program::HuggingFace, Some(flags), model.as_deref());
+                return named(Program::HuggingFace, Some(flags), "model-id", None);
             }
             // Workers of Dynamo have SGLang's flags, and no server.
             let is_dynamo = command.iter().any(|word| word.starts_with("dynamo."));
@@ -325,9 +322,8 @@ impl<'a> Engine<'a> {
                 .or_else(|| command.iter().position(|word| word.starts_with("--model-path")))
                 .filter(|_| !is_dynamo);
             if let Some(at) = sglang {
-                let flags = Flags::of_engine(after(at), Names::of(&SGLANG, image));
-                let model = flags.text("model-path").map(str::to_owned);
-                return named(Program::Sglang, Some(flags), model.as_deref());
+                let flags = Flags::of_engine(after(at), Some(Names::of(&SGLANG, image)));
+                return named(Program::Sglang, Some(flags), "model-path", None);
             }
         }
 
@@ -345,7 +341,7 @@ impl<'a> Engine<'a> {
         {
             return None;
         }
-        named(Program::Other, None, None)
+        named(Program::Other, None, "", None)
     }
 
     /// Returns its flags; `None` if they are not all known.
