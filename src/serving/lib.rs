@@ -109,9 +109,9 @@ pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<
     let mut values = Values::default();
     let mut objects = if config.kserve {
         let mut service = kserve::service(config, &mut values);
-        config.maas.iter().for_each(|_| maas::annotate(&mut service));
-        let governed = config.maas.iter().flat_map(|governed| maas::objects(config, governed));
-        std::iter::once(service).chain(governed).collect()
+        let maas = config.maas.as_ref();
+        let governed = maas.map(|maas| maas::objects(config, maas, &mut service));
+        std::iter::once(service).chain(governed.unwrap_or_default()).collect()
     } else {
         let mut objects = workload::objects(config, &mut values);
         objects.extend(picker::objects(config, &mut values));

@@ -323,8 +323,7 @@ fn metrics_rights(config: &ServingConfig, name: &str, labels: &Json) -> Vec<Obje
     let binding = cluster_object("ClusterRoleBinding", cluster_name(), labels);
     let mut secret = object("v1", "Secret", &metrics_secret(config), labels);
     // Since Kubernetes 1.24 a ServiceAccount has no token Secret, unless one asks for it by this.
-    let annotations = json!({"kubernetes.io/service-account.name": name});
-    secret.metadata_mut().insert("annotations".to_owned(), (&annotations).into());
+    secret.annotate("kubernetes.io/service-account.name", name);
     vec![
         with(cluster_object("ClusterRole", cluster_name(), labels), "rules", &rules),
         with(with(binding, "subjects", subjects(name)), "roleRef", reference),

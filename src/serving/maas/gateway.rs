@@ -14,10 +14,6 @@ const CLUSTER_ISSUER: &str = "cert-manager.io/cluster-issuer";
 /// Returns the Gateway. Namespaces are selected by the label that Kubernetes sets, so that none has
 /// to be labelled by hand.
 pub(super) fn object(gateway: &MaasGateway) -> Object {
-    let mut annotations = json!({MANAGED: "false", AUTHORINO_TLS: "true"});
-    if let Some(issuer) = &gateway.cluster_issuer {
-        annotations[CLUSTER_ISSUER] = json!(issuer);
-    }
     let expression = json!({
         "key": "kubernetes.io/metadata.name",
         "operator": "In",
@@ -40,6 +36,8 @@ pub(super) fn object(gateway: &MaasGateway) -> Object {
     let kind = ("gateway.networking.k8s.io/v1", "Gateway");
     let spec = json!({"gatewayClassName": gateway.class, "listeners": [listener]});
     let mut object = super::object(kind, &gateway.name, &gateway.namespace, spec);
-    object.metadata_mut().insert("annotations".to_owned(), annotations.into());
+    object.annotate(MANAGED, "false");
+    object.annotate(AUTHORINO_TLS, "true");
+    gateway.cluster_issuer.iter().for_each(|issuer| object.annotate(CLUSTER_ISSUER, issuer));
     object
 }

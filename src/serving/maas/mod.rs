@@ -16,7 +16,7 @@ use bundle2chart_compile::models::Namespaces;
 use serde_json::Value as Json;
 
 pub use additions::additions;
-pub(super) use model::{annotate, objects};
+pub(super) use model::objects;
 
 /// `apiVersion` of MaaS' own kinds.
 const API: &str = "maas.opendatahub.io/v1alpha1";

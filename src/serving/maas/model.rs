@@ -11,14 +11,15 @@ use serde_json::{Value as Json, json};
 /// everyone to the model's HTTPRoute.
 const AUTHENTICATED: &str = "security.opendatahub.io/enable-auth";
 
-/// Sets the annotations of the LLMInferenceService of a governed model.
-pub(crate) fn annotate(service: &mut Object) {
-    service.metadata_mut().insert("annotations".to_owned(), value!({AUTHENTICATED: "true"}));
-}
-
-/// Returns the objects. The reference is in the namespace of the model, because the controller looks
-/// for the LLMInferenceService there; access and limits are in that of the tenant.
-pub(crate) fn objects(config: &ServingConfig, maas: &MaasModel) -> Vec<Object> {
+/// Returns the objects, and annotates the LLMInferenceService. The reference is in the namespace of the
+/// model, because the controller looks for the service there; access and limits are in that of the
+/// tenant.
+pub(crate) fn objects(
+    config: &ServingConfig,
+    maas: &MaasModel,
+    service: &mut Object,
+) -> Vec<Object> {
+    service.annotate(AUTHENTICATED, "true");
     let labels = part_of(config);
     let reference = json!({"modelRef": {"kind": "LLMInferenceService", "name": config.name}});
     let reference = with_spec((API, "MaaSModelRef"), &config.name, &labels, &reference);
@@ -29,11 +30,10 @@ pub(crate) fn objects(config: &ServingConfig, maas: &MaasModel) -> Vec<Object> {
         object.metadata_mut().insert("namespace".to_owned(), namespace);
         object
     };
-    let groups = maas.groups();
     let model = value!({"name": &config.name, "namespace": Expr::ReleaseNamespace});
     let access = value!({
         "modelRefs": [model],
-        "subjects": {"groups": group_references(&groups)},
+        "subjects": {"groups": group_references(&maas.groups())},
     });
     let access = in_tenant("MaaSAuthPolicy", &config.name, access);
     let subscriptions = maas.subscriptions.iter().map(|subscription| {

@@ -264,13 +264,14 @@ impl Derived {
                 let named = |text: &str| text.replace("{{.Name}}", service.name());
                 *container = map_texts(whole, &named);
             }
-            pod = merged(runtime, &without(predictor, "model"));
+            pod.as_object_mut().map(|pod| pod.remove("model"));
+            pod = merged(runtime, &pod);
             spec_path = format!("{path}.model");
         }
 
         let name = service.name();
         let labels = json!({"serving.kserve.io/inferenceservice": name, "app": format!("isvc.{name}-predictor")});
-        let worker = pod.get("workerSpec").cloned();
+        let worker = pod.as_object_mut().and_then(|pod| pod.remove("workerSpec"));
         let size = worker.as_ref().and_then(|worker| worker.get("pipelineParallelSize")?.as_u64());
         let size = u32::try_from(size.unwrap_or(1).max(1)).unwrap_or(u32::MAX);
         let replicas = predictor.get("minReplicas").and_then(Json::as_u64);
@@ -281,7 +282,7 @@ impl Derived {
         let first = if worker.is_some() { Part::Leader } else { Part::Single };
         let worker = worker.filter(|worker| !list(worker, "containers").is_empty());
         let worker = worker.map(|pod| (format!("{path}.workerSpec"), pod, json!({}), Part::Worker));
-        let leader = (spec_path, without(&pod, "workerSpec"), labels, first);
+        let leader = (spec_path, pod, labels, first);
         for (spec_path, pod, labels, part) in [leader].into_iter().chain(worker) {
             let template = json!({"metadata": {"labels": labels}, "spec": pod});
             self.pods.push(DerivedPods { owner, spec_path, template, part, size, replicas });
@@ -292,15 +293,6 @@ impl Derived {
 /// Returns the items of a preset's list with those of a pod's.
 fn merged_list(pod: &Json, key: &str, preset: Vec<Json>) -> Json {
     merged(json!({key: preset}), &json!({key: list(pod, key)}))[key].take()
-}
-
-/// Returns a map without a key.
-fn without(json: &Json, key: &str) -> Json {
-    let mut json = json.clone();
-    if let Some(map) = json.as_object_mut() {
-        map.remove(key);
-    }
-    json
 }
 
 /// Returns KServe's own runtime for a model without a runtime in the manifests.
