@@ -4,6 +4,7 @@
 //! third-party manifests.
 
 use super::rules;
+use super::view::pods::{Engine, Template};
 use super::view::{Manifest, View};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use std::collections::BTreeSet;
@@ -149,8 +150,18 @@ impl Reporter<'_> {
     }
 }
 
+/// An engine with its pods, and the manifests around them.
+pub(super) type Context<'v> = (&'v View<'v>, &'v Template<'v>, &'v Engine<'v>);
+
+/// Checks each engine by a rule, which reports at its container.
+fn each(view: &View<'_>, found: &mut Found, rule: fn(Context<'_>, &mut Reporter<'_>)) {
+    for (template, engine) in view.engines() {
+        rule((view, template, engine), &mut found.at(template.owner, &engine.path));
+    }
+}
+
 macro_rules! invariants {
-    ($($code:ident $severity:ident $field:literal $source:literal $check:path, $reason:literal;)*) => {
+    ($($code:ident $severity:ident $field:literal $source:literal $check:expr, $reason:literal;)*) => {
         /// All invariants.
         pub static INVARIANTS: &[Invariant] = &[$(Invariant {
             code: Code::$code,
@@ -203,13 +214,13 @@ invariants! {
     ServingDevices Error "accelerator" "kserve#4946"
         rules::engine::devices, "ranks wait for missing devices, or devices are idle";
     ServingGroupSize Error "nodes" "kserve#4946"
-        rules::engine::group_size, "ranks wait for missing pods";
+        |view, found| each(view, found, rules::engine::group_size), "ranks wait for missing pods";
     ServingJoin Error "topology" "llm-d-modelservice, multi-node"
         rules::join::join, "ranks wait for missing pods";
     ServingEngineFlags Error "topology" "vLLM, checks of its flags"
         rules::join::refused, "the engine fails to start";
     ServingEngineFlags Error "engine.args" "vLLM, ModelConfig"
-        rules::checkpoint::arguments, "the engine fails to start";
+        |view, found| each(view, found, rules::checkpoint::arguments), "the engine fails to start";
     ServingEngineFlags Error "engine.args" "sources of the engine's release"
         rules::by_release::refused_or_ignored, "the engine fails to start";
     ServingEngineFlags Error "engine.args" "commands of vLLM and SGLang"
@@ -233,13 +244,13 @@ invariants! {
     ServingSidecarFlag Error "prefill.sidecar-image" "llm-d-router#761"
         rules::by_release::refused_or_ignored, "the sidecar fails to start";
     ServingPortClash Error "engine.args" "llm-d-router#329"
-        rules::engine::port_clash, "one of the containers fails to start";
+        |view, found| each(view, found, rules::engine::port_clash), "one of the containers fails to start";
     ServingProbe Error "engine.args" "aibrix#2116"
-        rules::engine::probes, "the pod is never ready, or restarted";
+        |view, found| each(view, found, rules::engine::probes), "the pod is never ready, or restarted";
     ServingImage Error "engine.image" "Kubernetes API"
         rules::engine::images, "the pod does not start";
     ServingSharedMemory Warning "engine.shared-memory" "llm-d#352"
-        rules::engine::shared_memory, "the engine fails under load";
+        |view, found| each(view, found, rules::engine::shared_memory), "the engine fails under load";
     ServingPair Error "prefill.args" "vLLM NIXL connector"
         rules::engine::pair, "KV caches cannot be transferred";
     ServingTransfer Error "prefill.args" "vLLM, KVTransferConfig"
@@ -257,7 +268,7 @@ invariants! {
     ServingProbe Error "engine.args" "vllm#1245, production-stack#150"
         rules::probe::answered, "the pod is never ready, or restarted";
     ServingProbe Warning "engine.startup-minutes" "kserve#5062, aibrix#772"
-        rules::probe::budget, "the pod is restarted again and again";
+        |view, found| each(view, found, rules::probe::budget), "the pod is restarted again and again";
     ServingAddress Error "engine.args" "vLLM, --host"
         rules::probe::address, "probes and requests cannot connect";
     ServingAddress Error "prefill" "llm-d-router, --enable-tls"
@@ -273,15 +284,15 @@ invariants! {
     ServingPod Error "engine.env" "Kubernetes API"
         rules::references::references_exist, "the pod does not start";
     ServingEngineFlags Error "engine.args" "Kubernetes API, variables in arguments"
-        rules::runtime::expanded, "the engine gets the text instead of a value";
+        |view, found| each(view, found, rules::runtime::expanded), "the engine gets the text instead of a value";
     ServingEngineFlags Error "engine.args" "vLLM, --lora-modules"
-        rules::adapters::forms, "the engine fails to start";
+        |view, found| each(view, found, rules::adapters::forms), "the engine fails to start";
     ServingPod Warning "engine" "Kubernetes docs, termination of pods"
-        rules::runtime::grace_period, "every rollout fails requests";
+        |view, found| each(view, found, rules::runtime::grace_period), "every rollout fails requests";
     ServingPod Error "engine" "Kubernetes docs, volumes"
-        rules::runtime::files, "the engine does not find its files";
+        |view, found| each(view, found, rules::runtime::files), "the engine does not find its files";
     ServingDevices Error "engine.env" "CUDA, device plugins"
-        rules::runtime::visible_devices, "the engine finds no device";
+        |view, found| each(view, found, rules::runtime::visible_devices), "the engine finds no device";
     ServingPod Error "engine" "GKE docs, Cloud Storage FUSE"
         rules::runtime::buckets, "the pod does not start";
     ServingSelector Error "name" "Kubernetes API, Services"

@@ -1,8 +1,8 @@
 //! Invariants of model rewrites.
 
-use super::super::invariants::Found;
+use super::super::invariants::{Context, Found, Reporter};
 use super::super::view::View;
-use super::super::view::pods::{Engine, Program, Template, is_placeholder, list, text, variable};
+use super::super::view::pods::{Engine, Program, is_placeholder, list, text, variable};
 
 /// Returns the models and adapters that an engine serves; `None` if requests or plugins may add more.
 fn served(engine: &Engine<'_>) -> Option<Vec<String>> {
@@ -34,17 +34,13 @@ fn served(engine: &Engine<'_>) -> Option<Vec<String>> {
 }
 
 /// Checks that vLLM can read its adapters: each is `NAME=PATH`, or a JSON map.
-pub(crate) fn forms(view: &View<'_>, found: &mut Found) {
-    let of_vllm = |(template, engine): &(&Template<'_>, &Engine<'_>)| {
-        engine.program == Program::Vllm && !template.completed
-    };
-    for (template, engine) in view.engines().filter(of_vllm) {
-        let items = engine.known_flags().map(|flags| flags.all("lora-modules"));
-        for item in items.into_iter().flatten() {
-            if !item.contains(['=', '{']) && !is_placeholder(item) {
-                let message = format!("`{item}` of `--lora-modules` has no path");
-                found.push(template.owner, &engine.path, message, "write NAME=PATH");
-            }
+pub(crate) fn forms((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let is_own = engine.program == Program::Vllm && !template.completed;
+    let flags = engine.known_flags().filter(|_| is_own);
+    for item in flags.into_iter().flat_map(|flags| flags.all("lora-modules")) {
+        if !item.contains(['=', '{']) && !is_placeholder(item) {
+            let message = format!("`{item}` of `--lora-modules` has no path");
+            found.push(message, "write NAME=PATH");
         }
     }
 }

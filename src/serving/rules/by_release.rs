@@ -9,7 +9,7 @@ use super::super::releases::{
 use super::super::view::flags::Flags;
 use super::super::view::pods::{Engine, Template, is_omni, is_placeholder, list, text, words};
 use super::super::view::{Picker, View};
-use crate::diag::{Code, Severity};
+use crate::diag::Code;
 use serde_json::Value as Json;
 
 /// A verdict with its place.
@@ -45,19 +45,16 @@ fn report(view: &View<'_>, is_of: impl Fn(&Judged) -> bool, wanted: &[Kind], fou
     for one in judged.filter(|one| wanted.contains(&one.verdict.kind) && is_of(one)) {
         let Judged { owner, path, field, verdict, .. } = one;
         let finding = found.push(*owner, path, &verdict.message, &verdict.hint).field(field);
+        let is_field = one.code == Code::ServingApi;
+        let source = if is_field { "CRDs of the release" } else { "sources of the release" };
         match (verdict.kind, verdict.is_certain) {
             (Kind::Refused, false) => {
-                finding.severity = Some(Severity::Warning);
                 let effect = "the program may fail to start, or ignore the setting";
-                finding.why = Some((effect, "sources of the release"));
+                finding.warning().why(effect, "sources of the release");
             }
             (Kind::Ignored, certain) => {
-                let severity = if certain { Severity::Warning } else { Severity::Note };
-                finding.severity = Some(severity);
-                let is_field = one.code == Code::ServingApi;
-                let source =
-                    if is_field { "CRDs of the release" } else { "sources of the release" };
-                finding.why = Some(("the setting has no effect", source));
+                let finding = if certain { finding.warning() } else { finding.note() };
+                finding.why("the setting has no effect", source);
             }
             (Kind::Refused, true) | (Kind::Deprecated | Kind::Depends | Kind::Fragile, _) => {}
         }
@@ -212,10 +209,9 @@ fn of_either(
     if release == Release::Unknown && !image::is_of(image, own.program.key) {
         let other = if own.program.key == GIE.program.key { &*LLM_D } else { &*GIE };
         let others = judge(other);
-        let same =
-            |one: &Verdict, other: &Verdict| one.kind == other.kind && one.path == other.path;
-        verdicts.retain(|verdict| {
-            verdict.kind != Kind::Refused || others.iter().any(|other| same(other, verdict))
+        verdicts.retain(|one| {
+            let is_same = |other: &Verdict| other.kind == one.kind && other.path == one.path;
+            one.kind != Kind::Refused || others.iter().any(is_same)
         });
     }
     verdicts

@@ -1,58 +1,51 @@
 //! Invariants of engines and the checkpoints of their models.
 
-use super::super::invariants::Found;
+use super::super::invariants::{Context, Reporter};
 use super::super::releases::checkpoint;
-use super::super::view::View;
 use super::super::view::pods::{Program, variable};
 
 /// Marks of quantized weights in names of models and in values of `--quantization`.
 const FAMILIES: [&str; 2] = ["awq", "gptq"];
 
 /// Checks the arguments that vLLM compares with the configuration of the model (its ModelConfig).
-pub(crate) fn arguments(view: &View<'_>, found: &mut Found) {
-    for (template, engine) in view.engines().filter(|(_, one)| one.program == Program::Vllm) {
-        let (Some(flags), Some(model)) = (engine.known_flags(), engine.model.as_deref()) else {
-            continue;
-        };
-        let mut found = found.at(template.owner, &engine.path);
-        let name = model.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
-        let family = |text: &str| {
-            let mut families = FAMILIES.into_iter().filter(|family| text.contains(family));
-            families.next().filter(|_| families.next().is_none())
-        };
-        let said = flags.text("quantization").unwrap_or_default();
-        if let (Some(weights), Some(wanted)) = (family(&name), family(said))
-            && weights != wanted
-        {
-            let message =
-                format!("`--quantization={said}` is not for the {weights} weights of `{model}`");
-            found.push(message, "remove it: the engine reads it from the model");
-        }
+pub(crate) fn arguments((_, _, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let flags = engine.known_flags().filter(|_| engine.program == Program::Vllm);
+    let (Some(flags), Some(model)) = (flags, engine.model.as_deref()) else { return };
+    let name = model.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    let family = |text: &str| {
+        let mut families = FAMILIES.into_iter().filter(|family| text.contains(family));
+        families.next().filter(|_| families.next().is_none())
+    };
+    let said = flags.text("quantization").unwrap_or_default();
+    if let (Some(weights), Some(wanted)) = (family(&name), family(said))
+        && weights != wanted
+    {
+        let message =
+            format!("`--quantization={said}` is not for the {weights} weights of `{model}`");
+        found.push(message, "remove it: the engine reads it from the model");
+    }
 
-        let Some(checkpoint) = checkpoint::of(model) else { continue };
-        // Arguments that change the configuration.
-        const CHANGES: [&str; 5] =
-            ["hf-overrides", "rope-scaling", "hf-config-path", "revision", "config-format"];
-        if CHANGES.iter().any(|flag| flags.has(flag) || flags.has_part_of(flag)) {
-            continue;
-        }
-        let tensor = engine.number("tensor-parallel-size", 1).filter(|tensor| *tensor > 0);
-        if let Some(tensor) = tensor.filter(|tensor| !checkpoint.heads.is_multiple_of(*tensor)) {
-            let heads = checkpoint.heads;
-            let message = format!(
-                "`--tensor-parallel-size` {tensor} does not divide the {heads} attention heads of `{model}`"
-            );
-            found.push(message, format!("use a number that divides {heads}"));
-        }
-        let allows = variable(engine.container, "VLLM_ALLOW_LONG_MAX_MODEL_LEN").is_some();
-        let length = engine.number("max-model-len", 0).filter(|_| !allows);
-        if let Some(length) = length.filter(|length| *length > checkpoint.positions) {
-            let most = checkpoint.positions;
-            let message = format!(
-                "`--max-model-len` {length} is more than the {most} positions of `{model}`"
-            );
-            found
-                .push(message, format!("write {most} or less, or extend it with `--hf-overrides`"));
-        }
+    let Some(checkpoint) = checkpoint::of(model) else { return };
+    // Arguments that change the configuration.
+    const CHANGES: [&str; 5] =
+        ["hf-overrides", "rope-scaling", "hf-config-path", "revision", "config-format"];
+    if CHANGES.iter().any(|flag| flags.has(flag) || flags.has_part_of(flag)) {
+        return;
+    }
+    let tensor = engine.number("tensor-parallel-size", 1).filter(|tensor| *tensor > 0);
+    if let Some(tensor) = tensor.filter(|tensor| !checkpoint.heads.is_multiple_of(*tensor)) {
+        let heads = checkpoint.heads;
+        let message = format!(
+            "`--tensor-parallel-size` {tensor} does not divide the {heads} attention heads of `{model}`"
+        );
+        found.push(message, format!("use a number that divides {heads}"));
+    }
+    let allows = variable(engine.container, "VLLM_ALLOW_LONG_MAX_MODEL_LEN").is_some();
+    let length = engine.number("max-model-len", 0).filter(|_| !allows);
+    if let Some(length) = length.filter(|length| *length > checkpoint.positions) {
+        let most = checkpoint.positions;
+        let message =
+            format!("`--max-model-len` {length} is more than the {most} positions of `{model}`");
+        found.push(message, format!("write {most} or less, or extend it with `--hf-overrides`"));
     }
 }

@@ -1,6 +1,6 @@
 //! Invariants of engine pods.
 
-use super::super::invariants::Found;
+use super::super::invariants::{Context, Found, Reporter};
 use super::super::releases::image::has_capitals;
 use super::super::view::pods::{
     Engine, Part, Program, Sidecar, Template, accelerators, all_containers, commands, declared,
@@ -119,29 +119,28 @@ fn topology(template: &Template<'_>, resource: &str, units: u32, found: &mut Fou
 }
 
 /// Checks that groups have as many pods as their ranks need.
-pub(crate) fn group_size(view: &View<'_>, found: &mut Found) {
-    for (template, engine) in view.engines().filter(|(one, _)| one.part != Part::Single) {
-        let Some(flags) = &engine.flags else { continue };
-        let size = template.size;
-        let mut found = found.at(template.owner, &engine.path);
-        if let Some(nodes) = engine.number("nnodes", size).filter(|nodes| *nodes != size) {
-            let message = format!("engine waits for {nodes} pods, but groups have {size}");
-            found.push(message, "set `--nnodes` to the size of the group");
-        }
+pub(crate) fn group_size((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let flags = engine.flags.as_ref().filter(|_| template.part != Part::Single);
+    let Some(flags) = flags else { return };
+    let size = template.size;
+    if let Some(nodes) = engine.number("nnodes", size).filter(|nodes| *nodes != size) {
+        let message = format!("engine waits for {nodes} pods, but groups have {size}");
+        found.push(message, "set `--nnodes` to the size of the group");
+    }
 
-        let all = engine.number("data-parallel-size", 1);
-        let local = engine.number("data-parallel-size-local", 1);
-        // `u64`, because both factors come from the manifests, and their product may exceed `u32`.
-        if let (Some(all), Some(local)) = (all, local)
-            && flags.has("data-parallel-size-local")
-            && u64::from(local) * u64::from(size) != u64::from(all)
-        {
-            let message = format!(
-                "{size} pods with {local} ranks each do not match the {all} ranks of the engine"
-            );
-            let hint = "set `--data-parallel-size` to the size of the group × `--data-parallel-size-local`";
-            found.push(message, hint).field("dp");
-        }
+    let all = engine.number("data-parallel-size", 1);
+    let local = engine.number("data-parallel-size-local", 1);
+    // `u64`, because both factors come from the manifests, and their product may exceed `u32`.
+    if let (Some(all), Some(local)) = (all, local)
+        && flags.has("data-parallel-size-local")
+        && u64::from(local) * u64::from(size) != u64::from(all)
+    {
+        let message = format!(
+            "{size} pods with {local} ranks each do not match the {all} ranks of the engine"
+        );
+        let hint =
+            "set `--data-parallel-size` to the size of the group × `--data-parallel-size-local`";
+        found.push(message, hint).field("dp");
     }
 }
 
@@ -211,26 +210,24 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
 }
 
 /// Checks that no other container of a pod listens on a port of the engine.
-pub(crate) fn port_clash(view: &View<'_>, found: &mut Found) {
-    for (template, engine) in view.engines() {
-        // Containers of a pod share its network namespace: the second one to bind a port fails.
-        let Some(mut inner) = engine.ports() else { continue };
-        inner.extend(supervisor(engine));
-        let sidecar = template.sidecar.as_ref();
-        let others = template.containers().filter(|(one, _)| !std::ptr::eq(*one, engine.container));
-        for (container, _) in others {
-            let own = sidecar.filter(|sidecar| std::ptr::eq(sidecar.container, container));
-            let outer = own.and_then(Sidecar::ports).unwrap_or_else(|| declared(container));
-            let both: Vec<u32> = outer.into_iter().filter(|port| inner.contains(port)).collect();
-            if !both.is_empty() {
-                let who = match own {
-                    Some(_) => "sidecar".to_owned(),
-                    None => format!("container `{}`", text(container, "name")),
-                };
-                let message = format!("{who} and engine both listen on port {}", ranges(&both));
-                let hint = "change the port of the engine, for example to `--port=8200`";
-                found.push(template.owner, &engine.path, message, hint);
-            }
+pub(crate) fn port_clash((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    // Containers of a pod share its network namespace: the second one to bind a port fails.
+    let Some(mut inner) = engine.ports() else { return };
+    inner.extend(supervisor(engine));
+    let sidecar = template.sidecar.as_ref();
+    let others = template.containers().filter(|(one, _)| !std::ptr::eq(*one, engine.container));
+    for (container, _) in others {
+        let own = sidecar.filter(|sidecar| std::ptr::eq(sidecar.container, container));
+        let outer = own.and_then(Sidecar::ports).unwrap_or_else(|| declared(container));
+        let both: Vec<u32> = outer.into_iter().filter(|port| inner.contains(port)).collect();
+        if !both.is_empty() {
+            let who = match own {
+                Some(_) => "sidecar".to_owned(),
+                None => format!("container `{}`", text(container, "name")),
+            };
+            let message = format!("{who} and engine both listen on port {}", ranges(&both));
+            let hint = "change the port of the engine, for example to `--port=8200`";
+            found.push(message, hint);
         }
     }
 }
@@ -242,44 +239,39 @@ pub(super) fn supervisor(engine: &Engine<'_>) -> Option<u32> {
 }
 
 /// Checks that probes use a port of the engine.
-pub(crate) fn probes(view: &View<'_>, found: &mut Found) {
-    for (template, engine) in view.engines() {
-        let Some(mut open) = engine.ports() else { continue };
-        open.extend(supervisor(engine));
-        open.extend(template.sidecar.as_ref().and_then(Sidecar::ports).unwrap_or_default());
-        // Workers of older releases of SGLang answer health checks.
-        if engine.is_headless() && engine.program == Program::Sglang {
+pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let Some(mut open) = engine.ports() else { return };
+    open.extend(supervisor(engine));
+    open.extend(template.sidecar.as_ref().and_then(Sidecar::ports).unwrap_or_default());
+    // Workers of older releases of SGLang answer health checks.
+    if engine.is_headless() && engine.program == Program::Sglang {
+        return;
+    }
+
+    for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
+        let get = engine.container.pointer(&format!("/{probe}/httpGet"));
+        let Some(get) = get else { continue };
+        let path = format!(".{probe}");
+        if engine.is_headless() {
+            found.below(&path, format!("headless workers have a {probe}"), "remove the probe");
             continue;
         }
 
-        for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
-            let Some(get) = engine.container.pointer(&format!("/{probe}/httpGet")) else {
-                continue;
-            };
-            let mut found = found.at(template.owner, format!("{}.{probe}", engine.path));
-            if engine.is_headless() {
-                found.push(format!("headless workers have a {probe}"), "remove the probe");
-                continue;
-            }
-
-            let port = get.get("port").unwrap_or(&Json::Null);
-            let named = port.as_str().unwrap_or_default();
-            let number = port_number(engine.container, port).or_else(|| named.parse().ok());
-            let number = number.and_then(|number| u32::try_from(number).ok());
-            // Another tool replaces variables in ports.
-            let is_declared =
-                list(engine.container, "ports").iter().any(|p| text(p, "name") == named);
-            if number.is_none() && !is_declared && !is_placeholder(named) {
-                let message =
-                    format!("{probe} uses port `{named}`, which the container does not declare");
-                found.push(message, "use a port of the container");
-            }
-            if let Some(number) = number.filter(|number| !open.contains(number)) {
-                let open = ranges(&open);
-                let message =
-                    format!("{probe} uses port {number}, but the engine listens on {open}");
-                found.push(message, "use the same port in both");
-            }
+        let port = get.get("port").unwrap_or(&Json::Null);
+        let named = port.as_str().unwrap_or_default();
+        let number = port_number(engine.container, port).or_else(|| named.parse().ok());
+        let number = number.and_then(|number| u32::try_from(number).ok());
+        // Another tool replaces variables in ports.
+        let is_declared = list(engine.container, "ports").iter().any(|p| text(p, "name") == named);
+        if number.is_none() && !is_declared && !is_placeholder(named) {
+            let message =
+                format!("{probe} uses port `{named}`, which the container does not declare");
+            found.below(&path, message, "use a port of the container");
+        }
+        if let Some(number) = number.filter(|number| !open.contains(number)) {
+            let open = ranges(&open);
+            let message = format!("{probe} uses port {number}, but the engine listens on {open}");
+            found.below(&path, message, "use the same port in both");
         }
     }
 }
@@ -345,26 +337,24 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
 }
 
 /// Checks that engines with several GPUs have shared memory.
-pub(crate) fn shared_memory(view: &View<'_>, found: &mut Found) {
-    for (template, engine) in view.engines() {
-        let Some((resource, units)) = accelerators(engine.container) else { continue };
-        // One device has no other one to share memory with.
-        if resource == "google.com/tpu" || units < 2 || template.completed {
-            continue;
-        }
+pub(crate) fn shared_memory((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let Some((resource, units)) = accelerators(engine.container) else { return };
+    // One device has no other one to share memory with.
+    if resource == "google.com/tpu" || units < 2 || template.completed {
+        return;
+    }
 
-        // The container runtime mounts 64 MiB at /dev/shm; NCCL and worker processes need more.
-        let mount = list(engine.container, "volumeMounts")
-            .iter()
-            .find(|mount| text(mount, "mountPath") == "/dev/shm");
-        let volume = mount.and_then(|mount| volume_of(template.spec, mount));
-        let medium = volume.and_then(|volume| volume.pointer("/emptyDir/medium")?.as_str());
-        let host = template.spec.get("hostIPC").and_then(Json::as_bool) == Some(true);
-        if medium != Some("Memory") && !host {
-            let message = format!("{units} × {resource} share only 64 MiB of shared memory");
-            let hint = "mount an `emptyDir` with `medium: Memory` at /dev/shm";
-            found.push(template.owner, &engine.path, message, hint);
-        }
+    // The container runtime mounts 64 MiB at /dev/shm; NCCL and worker processes need more.
+    let mount = list(engine.container, "volumeMounts")
+        .iter()
+        .find(|mount| text(mount, "mountPath") == "/dev/shm");
+    let volume = mount.and_then(|mount| volume_of(template.spec, mount));
+    let medium = volume.and_then(|volume| volume.pointer("/emptyDir/medium")?.as_str());
+    let host = template.spec.get("hostIPC").and_then(Json::as_bool) == Some(true);
+    if medium != Some("Memory") && !host {
+        let message = format!("{units} × {resource} share only 64 MiB of shared memory");
+        let hint = "mount an `emptyDir` with `medium: Memory` at /dev/shm";
+        found.push(message, hint);
     }
 }
 

@@ -4,6 +4,7 @@ use super::super::invariants::{Found, Reporter};
 use super::super::releases::go_flags::nanoseconds;
 use super::super::view::pods::{is_placeholder, list, text, text_or};
 use super::super::view::{Manifest, View};
+use super::picker::service_port;
 use crate::diag::Severity;
 use crate::diag::suggest::{self, is_typo};
 use serde_json::Value as Json;
@@ -280,14 +281,13 @@ fn backend_of(
         return;
     };
 
-    let ports = list(service.spec(), "ports");
-    let has = |port: u64| ports.iter().any(|one| number(one, "port") == Some(port));
+    let is_empty = list(service.spec(), "ports").is_empty();
     match number(backend, "port") {
         None if backend.get("port").is_none() => {
             let message = format!("backend Service/{name} of {route} has no port");
             found.push(message, "add `port`, which Services require").rejected();
         }
-        Some(port) if !has(port) && !ports.is_empty() => {
+        Some(port) if !is_empty && service_port(service, port).is_none() => {
             let message =
                 format!("{route} references port {port} of Service/{name}, which it does not have");
             found.below(".port", message, "use a port of the Service");

@@ -204,18 +204,15 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
 /// Checks that Ray is not used with vLLM images since 0.19, which do not contain it.
 pub(crate) fn ray(view: &View<'_>, found: &mut Found) {
     let since = VLLM.releases.index(VLLM.releases.find("0.19.0"));
-    for template in &view.templates {
-        for (container, path) in template.containers().filter(|(one, _)| starts_ray(one)) {
-            let image = text(container, "image");
-            let index = VLLM.index(image);
-            let name = image.split([':', '@']).next().unwrap_or_default();
-            // Whether other images of vLLM contain Ray is not known.
-            if name.ends_with("vllm/vllm-openai") && index.is_some_and(|index| Some(index) >= since)
-            {
-                let message = format!("command starts Ray, which is not in image `{image}`");
-                let hint = "use an image with Ray, or vLLM multiprocessing (`--nnodes`)";
-                found.push(template.owner, format!("{path}.image"), message, hint);
-            }
+    for (template, container, path) in view.containers().filter(|(_, one, _)| starts_ray(one)) {
+        let image = text(container, "image");
+        let index = VLLM.index(image);
+        let name = image.split([':', '@']).next().unwrap_or_default();
+        // Whether other images of vLLM contain Ray is not known.
+        if name.ends_with("vllm/vllm-openai") && index.is_some_and(|index| Some(index) >= since) {
+            let message = format!("command starts Ray, which is not in image `{image}`");
+            let hint = "use an image with Ray, or vLLM multiprocessing (`--nnodes`)";
+            found.push(template.owner, format!("{path}.image"), message, hint);
         }
     }
 }

@@ -16,9 +16,9 @@ pub(super) fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize,
 }
 
 /// Returns the port of a Service with this number.
-fn service_port(service: &Manifest, number: u64) -> Option<&Json> {
-    let ports = list(service.json.get("spec")?, "ports");
-    ports.iter().find(|port| port.get("port").and_then(Json::as_u64) == Some(number))
+pub(super) fn service_port(service: &Manifest, number: u64) -> Option<&Json> {
+    let is_it = |port: &&Json| port.get("port").and_then(Json::as_u64) == Some(number);
+    list(service.spec(), "ports").iter().find(is_it)
 }
 
 /// Returns the port number of the pool's `endpointPickerRef`.

@@ -1,7 +1,7 @@
 //! Invariants of probes: paths that the engine serves, its TLS and API key, its address, and the time
 //! that a model takes to load.
 
-use super::super::invariants::{Found, Reporter};
+use super::super::invariants::{Context, Found, Reporter};
 use super::super::releases::{SGLANG, VLLM};
 use super::super::view::View;
 use super::super::view::flags::Flags;
@@ -146,33 +146,28 @@ fn least_seconds(model: Option<&str>, bits: f64, speed: f64) -> u64 {
 }
 
 /// Checks that probes leave the engine time to load the model before it is restarted.
-pub(crate) fn budget(view: &View<'_>, found: &mut Found) {
-    for (template, engine) in view.engines().filter(|(_, engine)| !engine.is_headless()) {
-        let loads = matches!(engine.program, Program::Vllm | Program::Sglang)
-            && accelerators(engine.container).is_some();
-        let Some((budget, name)) = restarted_after(engine.container).filter(|_| loads) else {
-            continue;
-        };
-        // Models on volumes have their name in what is served.
-        let names = engine.names();
-        let model = engine.model.as_deref().filter(|model| billions(model).is_some());
-        let model = model.or_else(|| names.iter().copied().find(|name| billions(name).is_some()));
-        let quantization = engine.flags.as_ref().and_then(|flags| flags.text("quantization"));
-        let is_slow = downloads(template, engine);
-        let speed = if is_slow { DOWNLOAD_GB_PER_SECOND } else { VOLUME_GB_PER_SECOND };
-        let bits = bits(&[model.unwrap_or_default(), quantization.unwrap_or_default()]);
-        if budget >= least_seconds(model, bits, speed) {
-            continue;
-        }
-
-        let what = model.map_or("the model".to_owned(), |model| format!("`{model}`"));
-        let message =
-            format!("{name} restarts the engine after {budget} s, before {what} is loaded");
-        let hint = "use a startupProbe with a larger `failureThreshold`, for example 60 × 10 s";
-        let path = format!("{}.{name}", engine.path);
-        let finding = found.push(template.owner, path, message, hint);
-        finding.warning().field("engine.startup-minutes");
+pub(crate) fn budget((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let loads = matches!(engine.program, Program::Vllm | Program::Sglang)
+        && accelerators(engine.container).is_some();
+    let budget = restarted_after(engine.container).filter(|_| loads && !engine.is_headless());
+    let Some((budget, name)) = budget else { return };
+    // Models on volumes have their name in what is served.
+    let names = engine.names();
+    let model = engine.model.as_deref().filter(|model| billions(model).is_some());
+    let model = model.or_else(|| names.iter().copied().find(|name| billions(name).is_some()));
+    let quantization = engine.flags.as_ref().and_then(|flags| flags.text("quantization"));
+    let is_slow = downloads(template, engine);
+    let speed = if is_slow { DOWNLOAD_GB_PER_SECOND } else { VOLUME_GB_PER_SECOND };
+    let bits = bits(&[model.unwrap_or_default(), quantization.unwrap_or_default()]);
+    if budget >= least_seconds(model, bits, speed) {
+        return;
     }
+
+    let what = model.map_or("the model".to_owned(), |model| format!("`{model}`"));
+    let message = format!("{name} restarts the engine after {budget} s, before {what} is loaded");
+    let hint = "use a startupProbe with a larger `failureThreshold`, for example 60 × 10 s";
+    let finding = found.below(&format!(".{name}"), message, hint);
+    finding.warning().field("engine.startup-minutes");
 }
 
 /// Returns the engines with all flags known, each with its HTTP probes.

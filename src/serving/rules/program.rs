@@ -32,17 +32,11 @@ const METRIC_SCORERS: &[&str] = &[
 
 /// Checks the names of commands and modules for typing errors.
 pub(crate) fn names(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
-        for (container, path) in template.containers() {
-            let all = commands(container, template.part, template.size, &view.budget);
-            for command in all.into_iter().flatten() {
-                let words: Vec<&str> = command.iter().map(String::as_str).collect();
-                if let Some((what, meant)) = mistyped(&words) {
-                    let message = format!("{what} does not exist");
-                    let hint = format!("did you mean `{meant}`?");
-                    found.push(template.owner, &path, message, hint);
-                }
-            }
+    for (template, container, path) in view.containers() {
+        let all = commands(container, template.part, template.size, &view.budget);
+        for (what, meant) in all.iter().flatten().filter_map(|words| mistyped(words)) {
+            let message = format!("{what} does not exist");
+            found.push(template.owner, &path, message, format!("did you mean `{meant}`?"));
         }
     }
 }
@@ -68,17 +62,15 @@ pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
             found.push(message, "use the image of the program");
         }
     }
-    for template in &view.templates {
-        for (container, path) in template.containers() {
-            let set = set_variables(container);
-            let set: Vec<&str> = set.iter().map(String::as_str).collect();
-            // Files and images may set others, so only typing errors count.
-            let all = misspelt(container, &set, is_typo);
-            for name in all.into_iter().filter(|name| !OF_SHELLS.contains(&name.as_str())) {
-                let message = format!("nothing sets the variable `{name}`");
-                let hint = suggest::hint(&name, &set, "variables");
-                found.push(template.owner, &path, message, hint).warning();
-            }
+    for (template, container, path) in view.containers() {
+        let set = set_variables(container);
+        let set: Vec<&str> = set.iter().map(String::as_str).collect();
+        // Files and images may set others, so only typing errors count.
+        let all = misspelt(container, &set, is_typo);
+        for name in all.into_iter().filter(|name| !OF_SHELLS.contains(&name.as_str())) {
+            let message = format!("nothing sets the variable `{name}`");
+            let hint = suggest::hint(&name, &set, "variables");
+            found.push(template.owner, &path, message, hint).warning();
         }
     }
 }
@@ -137,7 +129,7 @@ pub(super) fn misspelt(
 
 /// Returns the subcommand or module of a command that is like one with a server but has another name,
 /// and that one.
-fn mistyped(words: &[&str]) -> Option<(String, &'static str)> {
+fn mistyped(words: &[String]) -> Option<(String, &'static str)> {
     let near = |name: &str, known: &[&'static str]| {
         let is_known = known.contains(&name) || is_placeholder(name);
         suggest::nearest(name, known).filter(|_| !is_known)
@@ -151,7 +143,7 @@ fn mistyped(words: &[&str]) -> Option<(String, &'static str)> {
         return None;
     }
     // The view does not recognize a misspelt module, so that no rule of flags would report it.
-    let at = words.iter().position(|word| *word == "-m")?;
+    let at = words.iter().position(|word| word == "-m")?;
     let name = words.get(at + 1)?;
     // Other modules of an engine have names that are as near.
     let meant = near(name, MODULES)?;

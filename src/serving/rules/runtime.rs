@@ -1,6 +1,6 @@
 //! Invariants of pods that start and stop: variables, hooks, files, devices and storage drivers.
 
-use super::super::invariants::Found;
+use super::super::invariants::{Context, Found, Reporter};
 use super::super::releases::image;
 use super::super::view::View;
 use super::super::view::config_map::is_inside;
@@ -16,63 +16,57 @@ use serde_json::Value as Json;
 
 /// Checks that the arguments of engines name variables of their containers. Kubernetes leaves `$(NAME)`
 /// as it is where there is no such variable.
-pub(crate) fn expanded(view: &View<'_>, found: &mut Found) {
-    for (template, engine) in view.engines().filter(|(template, _)| !template.completed) {
-        let container = engine.container;
-        let words = words(container);
-        let sets_more = !list(container, "envFrom").is_empty() || is_shell(&words);
-        let words = words.iter().filter(|_| !sets_more);
-        let names = words.flat_map(|word| expanded_names(word).into_iter().map(move |n| (word, n)));
-        let is_name = |name: &String| {
-            name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_letter)
-        };
-        // In place of a shell, only other tools replace `${NAME}`, which know no variables of containers.
-        let written = ["command", "args"].iter().flat_map(|key| list(container, key));
-        let written: Vec<&str> = written.filter_map(Json::as_str).filter(|_| !sets_more).collect();
-        let is_known = engine.flags.is_some() && engine.unjudged.is_none();
-        for env in list(container, "env").iter().filter(|_| is_known) {
-            let name = text(env, "name");
-            let braced = format!("${{{name}}}");
-            if !name.is_empty()
-                && !is_placeholder(text(env, "value"))
-                && written.iter().any(|word| word.contains(&braced))
-            {
-                let message = format!("`{braced}` stays as it is: Kubernetes expands `$({name})`");
-                found.push(template.owner, &engine.path, message, format!("write `$({name})`"));
-            }
+pub(crate) fn expanded((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let container = engine.container;
+    let words = words(container);
+    if template.completed || !list(container, "envFrom").is_empty() || is_shell(&words) {
+        return;
+    }
+    let names = words.iter();
+    let names = names.flat_map(|word| expanded_names(word).into_iter().map(move |n| (word, n)));
+    let is_name = |name: &String| {
+        name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_letter)
+    };
+    // In place of a shell, only other tools replace `${NAME}`, which know no variables of containers.
+    let is_known = engine.flags.is_some() && engine.unjudged.is_none();
+    for env in list(container, "env").iter().filter(|_| is_known) {
+        let name = text(env, "name");
+        let braced = format!("${{{name}}}");
+        if !name.is_empty()
+            && !is_placeholder(text(env, "value"))
+            && words.iter().any(|word| word.contains(&braced))
+        {
+            let message = format!("`{braced}` stays as it is: Kubernetes expands `$({name})`");
+            found.push(message, format!("write `$({name})`"));
         }
-        for (word, name) in names.filter(|(_, name)| is_name(name)) {
-            // The kubelet sets those of Services, controllers those of groups.
-            let is_of_service = ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"];
-            let is_set = is_of_service.iter().any(|end| name.ends_with(end))
-                || template.part != Part::Single && name.starts_with("LWS_")
-                || list(container, "env").iter().any(|env| text(env, "name") == name);
-            if !is_set {
-                let message =
-                    format!("`{word}` stays as it is: the container has no variable `{name}`");
-                let hint = "add it to `env`, or fix its name";
-                found.push(template.owner, &engine.path, message, hint);
-            }
+    }
+    for (word, name) in names.filter(|(_, name)| is_name(name)) {
+        // The kubelet sets those of Services, controllers those of groups.
+        let is_of_service = ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"];
+        let is_set = is_of_service.iter().any(|end| name.ends_with(end))
+            || template.part != Part::Single && name.starts_with("LWS_")
+            || list(container, "env").iter().any(|env| text(env, "name") == name);
+        if !is_set {
+            let message =
+                format!("`{word}` stays as it is: the container has no variable `{name}`");
+            found.push(message, "add it to `env`, or fix its name");
         }
     }
 }
 
 /// Checks that the hook before the end of a container leaves time for the requests that it serves.
-pub(crate) fn grace_period(view: &View<'_>, found: &mut Found) {
-    for (template, engine) in view.engines() {
-        let period = template.spec.get("terminationGracePeriodSeconds");
-        let period = period.map_or(Some(30), Json::as_u64);
-        let Some(hook) = engine.container.pointer("/lifecycle/preStop") else { continue };
-        if let (Some(sleep), Some(period)) = (seconds(hook), period)
-            && sleep >= period
-        {
-            let message = format!(
-                "the hook sleeps {sleep} s of a grace period of {period} s, so that requests are cut off"
-            );
-            let hint = "raise `terminationGracePeriodSeconds` by the time that requests take";
-            let path = format!("{}.lifecycle.preStop", engine.path);
-            found.push(template.owner, path, message, hint);
-        }
+pub(crate) fn grace_period((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let period = template.spec.get("terminationGracePeriodSeconds");
+    let period = period.map_or(Some(30), Json::as_u64);
+    let Some(hook) = engine.container.pointer("/lifecycle/preStop") else { return };
+    if let (Some(sleep), Some(period)) = (seconds(hook), period)
+        && sleep >= period
+    {
+        let message = format!(
+            "the hook sleeps {sleep} s of a grace period of {period} s, so that requests are cut off"
+        );
+        let hint = "raise `terminationGracePeriodSeconds` by the time that requests take";
+        found.below(".lifecycle.preStop", message, hint);
     }
 }
 
@@ -88,63 +82,51 @@ fn seconds(hook: &Json) -> Option<u64> {
 }
 
 /// Checks that a container that serves files has the volume that an init container wrote them to.
-pub(crate) fn files(view: &View<'_>, found: &mut Found) {
-    for (template, engine) in view.engines() {
-        // Other images may have the model, and other containers or a script may bring it.
-        let (repository, _) = image::parts(text(engine.container, "image"));
-        let is_plain = repository.trim_start_matches("docker.io/") == "vllm/vllm-openai"
-            && all_containers(template.spec, "").len() == 1
-            && !is_shell(&words(engine.container));
-        let offline = variable(engine.container, "HF_HUB_OFFLINE");
-        if offline == Some(Variable::Text("1")) && is_plain && downloads(template, engine) {
-            let model = engine.model.as_deref().unwrap_or_default();
-            let message = format!("`HF_HUB_OFFLINE` is set, but no volume has `{model}`");
-            found.push(
-                template.owner,
-                &engine.path,
-                message,
-                "remove it, or mount a volume with it",
-            );
-        }
-        let Some(flags) = engine.known_flags() else { continue };
-        let adapters = flags.all("lora-modules").into_iter().chain(flags.all("lora-paths"));
-        let adapters = adapters.map(|item| item.split_once('=').map_or(item, |(_, path)| path));
-        for path in adapters.chain(engine.model.as_deref()).filter(|path| path.starts_with('/')) {
-            let mounts = |container: &Json| {
-                let mut mounts = list(container, "volumeMounts").iter();
-                mounts.any(|mount| is_inside(path, text(mount, "mountPath")))
-            };
-            let mut inits = list(template.spec, "initContainers").iter();
-            if let Some(init) =
-                inits.find(|init| mounts(init)).filter(|_| !mounts(engine.container))
-            {
-                let name = text(init, "name");
-                let message = format!("`{path}` is on a volume of init container `{name}` only");
-                found.push(template.owner, &engine.path, message, "mount the volume at this path");
-            }
+pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    // Other images may have the model, and other containers or a script may bring it.
+    let (repository, _) = image::parts(text(engine.container, "image"));
+    let is_plain = repository.trim_start_matches("docker.io/") == "vllm/vllm-openai"
+        && all_containers(template.spec, "").len() == 1
+        && !is_shell(&words(engine.container));
+    let offline = variable(engine.container, "HF_HUB_OFFLINE");
+    if offline == Some(Variable::Text("1")) && is_plain && downloads(template, engine) {
+        let model = engine.model.as_deref().unwrap_or_default();
+        let message = format!("`HF_HUB_OFFLINE` is set, but no volume has `{model}`");
+        found.push(message, "remove it, or mount a volume with it");
+    }
+    let Some(flags) = engine.known_flags() else { return };
+    let adapters = flags.all("lora-modules").into_iter().chain(flags.all("lora-paths"));
+    let adapters = adapters.map(|item| item.split_once('=').map_or(item, |(_, path)| path));
+    for path in adapters.chain(engine.model.as_deref()).filter(|path| path.starts_with('/')) {
+        let mounts = |container: &Json| {
+            let mut mounts = list(container, "volumeMounts").iter();
+            mounts.any(|mount| is_inside(path, text(mount, "mountPath")))
+        };
+        let mut inits = list(template.spec, "initContainers").iter();
+        if let Some(init) = inits.find(|init| mounts(init)).filter(|_| !mounts(engine.container)) {
+            let name = text(init, "name");
+            let message = format!("`{path}` is on a volume of init container `{name}` only");
+            found.push(message, "mount the volume at this path");
         }
     }
 }
 
 /// Checks that the engine sees the devices of its container, which are numbered from 0.
-pub(crate) fn visible_devices(view: &View<'_>, found: &mut Found) {
-    for (template, engine) in view.engines() {
-        let Some(("nvidia.com/gpu", count)) = accelerators(engine.container) else { continue };
-        let visible = variable(engine.container, "CUDA_VISIBLE_DEVICES");
-        let Some(Variable::Text(visible)) = visible else { continue };
-        let numbers: Vec<u32> =
-            visible.split(',').map_while(|number| number.trim().parse().ok()).collect();
-        // CUDA hides the devices from the first on that does not exist.
-        let seen = numbers.iter().take_while(|number| **number < count).count();
-        let are_enough =
-            seen > 0 && ranks(engine, template).is_none_or(|ranks| seen as u64 >= u64::from(ranks));
-        if let Some(number) = numbers.get(seen).filter(|_| count > 0 && !are_enough) {
-            let message = format!(
-                "`CUDA_VISIBLE_DEVICES` names device {number}, but the container has {count}, numbered from 0"
-            );
-            let path = format!("{}.env", engine.path);
-            found.push(template.owner, path, message, "remove the variable");
-        }
+pub(crate) fn visible_devices((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let Some(("nvidia.com/gpu", count)) = accelerators(engine.container) else { return };
+    let visible = variable(engine.container, "CUDA_VISIBLE_DEVICES");
+    let Some(Variable::Text(visible)) = visible else { return };
+    let numbers: Vec<u32> =
+        visible.split(',').map_while(|number| number.trim().parse().ok()).collect();
+    // CUDA hides the devices from the first on that does not exist.
+    let seen = numbers.iter().take_while(|number| **number < count).count();
+    let are_enough =
+        seen > 0 && ranks(engine, template).is_none_or(|ranks| seen as u64 >= u64::from(ranks));
+    if let Some(number) = numbers.get(seen).filter(|_| count > 0 && !are_enough) {
+        let message = format!(
+            "`CUDA_VISIBLE_DEVICES` names device {number}, but the container has {count}, numbered from 0"
+        );
+        found.below(".env", message, "remove the variable");
     }
 }
 

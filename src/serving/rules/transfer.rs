@@ -4,9 +4,10 @@ use super::super::invariants::Found;
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, Variable, is_moved, list, text, variable, words,
+    Engine, Program, Sidecar, Template, Variable, is_moved, text, variable, words,
 };
 use super::network_policy::{End, report};
+use super::picker::service_port;
 use super::prefix_cache::events_port;
 use crate::diag::Code;
 use serde_json::Value as Json;
@@ -178,37 +179,32 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
 
 /// Checks that SGLang's router tells decode pods the bootstrap ports of prefill pods.
 pub(crate) fn router(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
-        for (container, path) in template.containers() {
-            let words = words(container);
-            let words: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
-            let is_router = words.iter().any(|word| word.contains("sglang_router"));
-            for three in words.windows(3).filter(|three| is_router && three[0] == "--prefill") {
-                // The name of a Service, and maybe its namespace and domain.
-                let host = three[1].rsplit("://").next().and_then(|host| host.split(':').next());
-                let mut labels = host.unwrap_or_default().split('.');
-                let name = labels.next().unwrap_or_default();
-                let namespace = labels.next().unwrap_or(template.manifest.namespace());
-                let service = view.all_named("Service", name, namespace).next();
-                let (Some((_, service)), Ok(said)) = (service, three[2].parse::<u32>()) else {
-                    continue;
-                };
-                let is_said =
-                    |port: &&Json| port.get("port").and_then(Json::as_u64) == Some(said.into());
-                let target = list(service.spec(), "ports").iter().find(is_said);
-                if target.is_some_and(is_moved) {
-                    continue;
-                }
-                let mut ports = view.behind(service).filter_map(|pods| {
-                    let engine = pods.engine.as_ref().filter(|e| e.program == Program::Sglang)?;
-                    engine.known_flags()?.number("disaggregation-bootstrap-port", 8_998)
-                });
-                if let Some(port) = ports.find(|port| *port != said) {
-                    let message = format!(
-                        "router uses bootstrap port {said} of {service}, but prefill has {port}"
-                    );
-                    found.push(template.owner, &path, message, "write the port of prefill");
-                }
+    for (template, container, path) in view.containers() {
+        let words = words(container);
+        let words: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
+        let is_router = words.iter().any(|word| word.contains("sglang_router"));
+        for three in words.windows(3).filter(|three| is_router && three[0] == "--prefill") {
+            // The name of a Service, and maybe its namespace and domain.
+            let host = three[1].rsplit("://").next().and_then(|host| host.split(':').next());
+            let mut labels = host.unwrap_or_default().split('.');
+            let name = labels.next().unwrap_or_default();
+            let namespace = labels.next().unwrap_or(template.manifest.namespace());
+            let service = view.all_named("Service", name, namespace).next();
+            let (Some((_, service)), Ok(said)) = (service, three[2].parse::<u32>()) else {
+                continue;
+            };
+            if service_port(service, said.into()).is_some_and(is_moved) {
+                continue;
+            }
+            let mut ports = view.behind(service).filter_map(|pods| {
+                let engine = pods.engine.as_ref().filter(|e| e.program == Program::Sglang)?;
+                engine.known_flags()?.number("disaggregation-bootstrap-port", 8_998)
+            });
+            if let Some(port) = ports.find(|port| *port != said) {
+                let message = format!(
+                    "router uses bootstrap port {said} of {service}, but prefill has {port}"
+                );
+                found.push(template.owner, &path, message, "write the port of prefill");
             }
         }
     }

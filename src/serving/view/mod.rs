@@ -287,27 +287,30 @@ impl<'a> View<'a> {
             let (why, hint) = match read {
                 Ok(Json::Object(keys)) => {
                     flags.insert_file(&keys);
-                    (None, "")
+                    let model = engine.model.take();
+                    engine.model = model.or_else(|| flags.text("model").map(str::to_owned));
+                    continue;
                 }
-                Ok(_) => (
-                    Some("it is not a map".to_owned()),
-                    "write one flag per line: `max-model-len: 4096`",
-                ),
-                Err(why) => (Some(why), "pass the ConfigMap of the file as well"),
+                Ok(_) => {
+                    ("it is not a map".to_owned(), "write one flag per line: `max-model-len: 4096`")
+                }
+                Err(why) => (why, "pass the ConfigMap of the file as well"),
             };
             // A controller that completes the pods may mount the file.
-            let unread = why.filter(|_| !template.completed).map(|why| Unread {
-                owner,
-                path: template.spec_path.clone(),
-                message: format!("flags of {manifest} in `{path}` are not checked: {why}"),
-                hint,
-            });
-            self.unread.extend(unread);
-            if engine.model.is_none() {
-                engine.model = flags.text("model").map(str::to_owned);
+            if !template.completed {
+                let message = format!("flags of {manifest} in `{path}` are not checked: {why}");
+                let path = template.spec_path.clone();
+                self.unread.push(Unread { owner, path, message, hint });
             }
         }
         self.templates = templates;
+    }
+
+    /// Returns the long-running containers of all templates, with their JSON paths.
+    pub(super) fn containers(&self) -> impl Iterator<Item = (&Template<'a>, &'a Json, String)> {
+        self.templates
+            .iter()
+            .flat_map(|pods| pods.containers().map(move |(c, path)| (pods, c, path)))
     }
 
     /// Returns the templates with an engine.
@@ -346,32 +349,26 @@ impl<'a> View<'a> {
     }
 
     /// Returns the prefill and decode pods that transfer KV caches to each other.
-    pub(super) fn pairs(&self) -> Vec<(&Template<'a>, &Template<'a>)> {
+    pub(super) fn pairs<'v>(&'v self) -> Vec<(&'v Template<'a>, &'v Template<'a>)> {
         let mut groups: Vec<Vec<&Template<'a>>> =
             self.pools().map(|(_, pool)| self.selected(pool)).collect();
-        for (owner, manifest) in self.manifests.iter().enumerate() {
-            if matches!(
-                manifest.kind(),
-                "LLMInferenceService" | "StormService" | "DisaggregatedSet"
-            ) {
-                groups.push(self.templates_of(owner).collect());
-            }
-        }
+        let sets = ["LLMInferenceService", "StormService", "DisaggregatedSet"];
+        let owners =
+            (0..self.manifests.len()).filter(|n| sets.contains(&self.manifests[*n].kind()));
+        groups.extend(owners.map(|owner| self.templates_of(owner).collect()));
+        let has = |one: &Template<'a>, role| one.engine.is_some() && one.role() == Some(role);
         // Without pools, roles in one set of manifests belong together if they are unambiguous.
-        let no_pools = self.pools().next().is_none();
-        let of_role = |role: &str| {
-            self.templates.iter().filter(|t| t.engine.is_some() && t.role() == Some(role)).count()
-        };
-        if no_pools && of_role("prefill") == 1 && of_role("decode") == 1 {
+        let is_one = |role| self.templates.iter().filter(|one| has(one, role)).count() == 1;
+        if self.pools().next().is_none() && is_one("prefill") && is_one("decode") {
             groups.push(self.templates.iter().collect());
         }
 
-        let mut pairs: Vec<(&Template<'a>, &Template<'a>)> = Vec::new();
-        for group in groups {
-            let fits = |one: &&Template<'a>, role| one.engine.is_some() && one.role() == Some(role);
-            let first = |role| group.iter().copied().find(|template| fits(template, role));
-            pairs.extend(first("prefill").zip(first("decode")));
-        }
+        let pair = |group: &Vec<&'v Template<'a>>| {
+            let first = |role| group.iter().copied().find(|one| has(one, role));
+            first("prefill").zip(first("decode"))
+        };
+        let mut pairs: Vec<(&Template<'a>, &Template<'a>)> =
+            groups.iter().filter_map(pair).collect();
         // Several pools may select the same pods.
         let mut seen = BTreeSet::new();
         pairs.retain(|(one, other)| seen.insert([*one, *other].map(std::ptr::from_ref)));
