@@ -133,7 +133,22 @@ impl<'t> Judge<'t> {
         path: &str,
     ) -> Option<&mut Verdict> {
         let Some(spans) = names.find(name) else {
-            let (message, hint) = self.nowhere(names, name, shown, noun);
+            let newest = self.releases.newest();
+            let message = match self.release {
+                Release::Listed(_) => format!("{} has no {noun} `{shown}`", self.title()),
+                _ => {
+                    format!(
+                        "no release of {} up to {newest} has the {noun} `{shown}`",
+                        self.program
+                    )
+                }
+            };
+            // The table has names without dashes, the suggestion as many as were written.
+            let dashes = "-".repeat(shown.len() - shown.trim_start_matches('-').len());
+            let hint = match suggest::nearest(name, &names.names(self.index())) {
+                Some(near) => format!("did you mean `{dashes}{near}`?"),
+                None => "remove it".to_owned(),
+            };
             return Some(self.push(Kind::Refused, path, message, hint));
         };
         let Some(index) = self.index() else {
@@ -157,30 +172,6 @@ impl<'t> Judge<'t> {
             (format!("{message}: {last} was the last release with it"), hint)
         };
         Some(self.push(Kind::Refused, path, message, hint))
-    }
-
-    /// Returns the message and the hint about a name that no release has.
-    fn nowhere<T>(
-        &self,
-        names: &Named<T>,
-        name: &str,
-        shown: &str,
-        noun: &str,
-    ) -> (String, String) {
-        let newest = self.releases.newest();
-        let message = match self.release {
-            Release::Listed(_) => format!("{} has no {noun} `{shown}`", self.title()),
-            _ => format!("no release of {} up to {newest} has the {noun} `{shown}`", self.program),
-        };
-
-        let known = names.names(self.index());
-        // The table has names without dashes, the suggestion as many as were written.
-        let dashes = shown.len() - shown.trim_start_matches('-').len();
-        let hint = match suggest::nearest(name, &known) {
-            Some(near) => format!("did you mean `{}{near}`?", "-".repeat(dashes)),
-            None => "remove it".to_owned(),
-        };
-        (message, hint)
     }
 
     /// Records a name that only these releases have, for an unknown release.

@@ -50,7 +50,7 @@ fn files(view: &View<'_>, picker: &Picker<'_>, found: &mut Reporter<'_>) {
     for flag in ["config-file", "cert-path", "metrics-cert-dir", "metrics-client-ca-file"] {
         let path = picker.flags.text(flag).filter(|path| official && !is_placeholder(path));
         let Some(path) = path else { continue };
-        let file = view.file(picker.manifest, picker.pods.spec, picker.container, path);
+        let file = view.file(&picker.pods, picker.container, path);
         if path.is_empty() || matches!(file, File::NotMounted) {
             let message = format!("`--{flag}` of {picker} is {path}, where no volume is mounted");
             found.push(message, "mount the ConfigMap or Secret with the file there");

@@ -1,13 +1,13 @@
 //! Invariants of pod specs that do not depend on the engine: what the API server and the kubelet
 //! reject.
 
-use super::super::invariants::Found;
+use super::super::invariants::{Found, Reporter};
 use super::super::releases::{VLLM, kinds};
 use super::super::view::pods::{
     ACCELERATORS, Engine, Program, Template, Variable, all_containers, is_placeholder, list, text,
     variable,
 };
-use super::super::view::{View, maps};
+use super::super::view::{Manifest, View, maps};
 use crate::bundle::{self, MissingField, TypeCheck};
 use crate::diag::Code;
 use crate::diag::suggest::{self, is_typo};
@@ -38,10 +38,8 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
         if manifest.kind() == "CustomResourceDefinition" {
             continue;
         }
-        let label = manifest.to_string();
         let checked = bundle::check_object(manifest.json.clone());
-        mistyped(&label, owner, &manifest.json, &checked, ("", ""), found);
-        refused(&label, owner, &manifest.json, ("", ""), found);
+        refused(manifest, &manifest.json, &checked, ("", ""), found.at(owner, ""));
         // Names of RBAC objects are path segments (`system:…`), and core kinds have rules of their
         // own.
         let has_free_name = matches!(manifest.group(), "rbac.authorization.k8s.io" | "");
@@ -60,7 +58,6 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
     });
     let others = pods(view).into_iter().filter(|(owner, ..)| !is_of_kserve(*owner));
     for (owner, path, spec) in others.chain(written) {
-        let label = view.manifests[owner].to_string();
         let mut template = json!({"spec": {"template": {"spec": spec}}, "apiVersion": "apps/v1", "kind": "Deployment"});
         // Pods of Jobs have other policies; a Deployment is checked above.
         template["spec"]["template"]["spec"]["restartPolicy"] = Json::Null;
@@ -71,8 +68,7 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
         checked.missing.retain(|missing| is_whole && !is_of_kserve(owner) && is_in_pod(missing));
         checked.unknown_fields.retain(|_| is_whole || is_of_kserve(owner));
         let place = (".spec.template.spec", path.as_str());
-        mistyped(&label, owner, &template, &checked, place, found);
-        refused(&label, owner, &template, place, found);
+        refused(&view.manifests[owner], &template, &checked, place, found.at(owner, ""));
 
         for (container, path) in all_containers(spec, &path) {
             let user = |key: &str| {
@@ -91,14 +87,15 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Reports what differs from a type; `place` has the start of its paths, and of those in the manifest.
-fn mistyped(
-    label: &str,
-    owner: usize,
+/// Reports what differs from a type, and what the API server refuses, except for what other rules report
+/// with better hints, and for texts that other tools fill in. `place` has the start of the paths, and of
+/// those in the manifest.
+fn refused(
+    label: &Manifest,
     json: &Json,
     checked: &TypeCheck,
     place: (&str, &str),
-    found: &mut Found,
+    mut found: Reporter<'_>,
 ) {
     let at = |path: &str| match path.strip_prefix(place.0) {
         Some(rest) => format!("{}{rest}", place.1),
@@ -113,38 +110,31 @@ fn mistyped(
         let path = at(&mismatch.path);
         let message = format!("`{path}` of {label} has the wrong type: {}", mismatch.why);
         let hint = mismatch.spelling().unwrap_or("write a value of this type");
-        found.push(owner, path, message, hint);
+        found.below(&path, message, hint);
     }
 
     for missing in &checked.missing {
         let missing = MissingField { path: at(&missing.path), fields: missing.fields.clone() };
         let message = format!("{label} {}", missing.describe());
-        found.push(owner, missing.path, message, "add it");
+        found.below(&missing.path, message, "add it");
     }
     for steps in &checked.unknown_fields {
         let path = at(&path_of(steps));
         let message = format!("{label} has no field `{path}`");
-        found
-            .push(owner, path, message, "remove it, or fix its name or place")
-            .warning()
-            .why("the API server ignores it", "Kubernetes API");
+        let finding = found.below(&path, message, "remove it, or fix its name or place");
+        finding.warning().why("the API server ignores it", "Kubernetes API");
     }
-}
 
-/// Reports what the API server refuses, except for what other rules report with better hints, and for
-/// texts that other tools fill in.
-fn refused(label: &str, owner: usize, json: &Json, place: (&str, &str), found: &mut Found) {
     const OTHERS: [&str; 2] = ["mounts undefined", "without an image"];
     let Value::Map(root) = Value::from(json.clone()) else { return };
     for (path, what) in passes::refused(&Object::new(*root, Origin::Stub)) {
         let is_in_pod = path.starts_with(place.0);
         if is_in_pod && !is_placeholder(&what) && !OTHERS.iter().any(|one| what.contains(one)) {
             let path = path.replacen(place.0, place.1, 1);
-            let finding =
-                found.push(owner, path, format!("{label} {what}"), "change it in the manifest");
+            let message = format!("{label} {what}");
+            let finding = found.below(&path, message, "change it in the manifest");
             // llm-d's guides have such pods.
-            if what.starts_with("has duplicate port name") && finding.path.contains(".containers[")
-            {
+            if what.starts_with("has duplicate port name") && path.contains(".containers[") {
                 finding.warning();
             }
         }

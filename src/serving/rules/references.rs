@@ -162,8 +162,7 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
 
     for (template, engine) in view.engines() {
         let path = engine.flags.as_ref().and_then(|flags| flags.text("config")).unwrap_or_default();
-        if let File::Missing(map) =
-            view.file(template.manifest, template.spec, engine.container, path)
+        if let File::Missing(map) = view.file(template, engine.container, path)
             && !keys(&view.manifests[map]).is_empty()
         {
             let map = &view.manifests[map];

@@ -1,7 +1,7 @@
 //! Files that containers read from ConfigMaps.
 
-use super::pods::{list, text, volume_of};
-use super::{Manifest, View};
+use super::pods::{Template, list, text, volume_of};
+use super::{Manifest, PickerFile, View};
 use crate::ir::Release;
 use serde_json::Value as Json;
 
@@ -19,13 +19,7 @@ pub(crate) enum File<'a> {
 
 impl<'a> View<'a> {
     /// Returns the source of a file in a container of these pods.
-    pub(crate) fn file(
-        &self,
-        owner: &Manifest,
-        spec: &Json,
-        container: &Json,
-        path: &str,
-    ) -> File<'a> {
+    pub(crate) fn file(&self, pods: &Template<'_>, container: &Json, path: &str) -> File<'a> {
         // The longest mount path wins.
         let mount = list(container, "volumeMounts")
             .iter()
@@ -41,9 +35,8 @@ impl<'a> View<'a> {
             (false, false) => format!("{sub_path}/{inner}"),
         };
 
-        let Some(source) = volume_of(spec, mount).and_then(|volume| volume.get("configMap")) else {
-            return File::Unknown;
-        };
+        let source = volume_of(pods.spec, mount).and_then(|volume| volume.get("configMap"));
+        let Some(source) = source else { return File::Unknown };
         let items = list(source, "items");
         let key = match items.iter().find(|item| text(item, "path") == wanted) {
             Some(item) => text(item, "key").to_owned(),
@@ -52,7 +45,7 @@ impl<'a> View<'a> {
             None => return File::Unknown,
         };
 
-        let map = self.named("ConfigMap", text(source, "name"), owner);
+        let map = self.named("ConfigMap", text(source, "name"), pods.manifest);
         let Some((index, map)) = map else { return File::Unknown };
         match map.json.get("data").and_then(|data| data.get(&key)?.as_str()) {
             Some(content) => File::Text(index, key, content),
@@ -69,11 +62,7 @@ pub(crate) fn is_inside(path: &str, folder: &str) -> bool {
 }
 
 /// Returns the document at a key of a ConfigMap with its manifest index and JSON path.
-pub(crate) fn document(
-    index: usize,
-    map: &Manifest,
-    key: &str,
-) -> (usize, String, Result<Json, String>) {
+pub(crate) fn document(index: usize, map: &Manifest, key: &str) -> PickerFile {
     let content = map.json.get("data").and_then(|data| data.get(key)?.as_str());
     match content {
         Some(content) => (index, format!(".data[{key:?}]"), parse(content)),

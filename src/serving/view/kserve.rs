@@ -3,9 +3,9 @@
 //! Source: the presets and the merge of KServe 0.20 (LLMInferenceServiceConfig, ServingRuntime),
 //! reduced to what the invariants look at: the engine's command, ports, probes and volumes.
 
-use super::Manifest;
 use super::merge::merged;
 use super::pods::{Part, list, text, text_or};
+use super::{Manifest, PickerFile};
 use crate::placeholders::map_texts;
 use serde_json::{Value as Json, json};
 
@@ -33,9 +33,8 @@ pub(crate) struct DerivedPicker {
     pub(crate) owner: usize,
     /// Its container.
     pub(crate) container: Json,
-    /// The manifest and JSON path of its configuration, and the configuration or the reason why it
-    /// cannot be read.
-    pub(crate) config: Option<(usize, String, Result<Json, String>)>,
+    /// Its configuration.
+    pub(crate) config: Option<PickerFile>,
 }
 
 /// A part of a manifest that is not checked.

@@ -107,10 +107,13 @@ pub(super) struct Picker<'a> {
     pub(super) path: String,
     /// Its flags.
     pub(super) flags: Flags,
-    /// Its configuration, if it is in the manifests: manifest index, JSON path, and content or parse
-    /// error.
-    pub(super) config: Option<(usize, String, Result<Json, String>)>,
+    /// Its configuration, if it is in the manifests.
+    pub(super) config: Option<PickerFile>,
 }
+
+/// A configuration of a picker: manifest index, JSON path, and content or the reason why it cannot be
+/// read.
+pub(super) type PickerFile = (usize, String, Result<Json, String>);
 
 /// Returns true if several pickers with this configuration have the same state: they discover each
 /// other, or get cache events from the pods.
@@ -274,32 +277,29 @@ impl<'a> View<'a> {
         // Out of the view, because `file` borrows it while their engines change.
         let mut templates = std::mem::take(&mut self.templates);
         for template in &mut templates {
-            let Some(engine) = &mut template.engine else { continue };
-            let Some(flags) = &mut engine.flags else { continue };
-            let Some(path) = flags.text("config").map(str::to_owned) else { continue };
+            let Some(engine) = &template.engine else { continue };
+            let path = engine.flags.as_ref().and_then(|flags| flags.text("config"));
+            let Some(path) = path.map(str::to_owned) else { continue };
 
-            let (owner, manifest) = (template.owner, template.manifest);
-            let file = self.file(manifest, template.spec, engine.container, &path);
-            let read = match file {
+            let read = match self.file(template, engine.container, &path) {
                 File::Text(_, _, content) => config_map::parse(content),
                 _ => Err("it is not in the manifests".to_owned()),
             };
-            let (why, hint) = match read {
-                Ok(Json::Object(keys)) => {
+            let (why, hint) = match (read, &mut template.engine) {
+                (Ok(Json::Object(keys)), Some(Engine { flags: Some(flags), model, .. })) => {
                     flags.insert_file(&keys);
-                    let model = engine.model.take();
-                    engine.model = model.or_else(|| flags.text("model").map(str::to_owned));
+                    *model = model.take().or_else(|| flags.text("model").map(str::to_owned));
                     continue;
                 }
-                Ok(_) => {
+                (Ok(_), _) => {
                     ("it is not a map".to_owned(), "write one flag per line: `max-model-len: 4096`")
                 }
-                Err(why) => (why, "pass the ConfigMap of the file as well"),
+                (Err(why), _) => (why, "pass the ConfigMap of the file as well"),
             };
             // A controller that completes the pods may mount the file.
             if !template.completed {
-                let message = format!("flags of {manifest} in `{path}` are not checked: {why}");
-                let path = template.spec_path.clone();
+                let message = format!("flags of {template} in `{path}` are not checked: {why}");
+                let (owner, path) = (template.owner, template.spec_path.clone());
                 self.unread.push(Unread { owner, path, message, hint });
             }
         }
@@ -510,37 +510,30 @@ impl<'a> View<'a> {
             let picks = ["pool-name", "endpoint-selector"].iter().any(|flag| flags.has(flag))
                 || text(container, "image").contains("endpoint-picker");
             picks.then(|| {
-                let config = self.config_of((owner, manifest), spec, (container, &path), &flags);
                 let spec_path = ".spec.template.spec";
                 let pods = Template::of(owner, manifest, spec_path, spec, Some(template));
-                Picker { owner, manifest, pods, container, path, flags, config }
+                let picker = Picker { owner, manifest, pods, container, path, flags, config: None };
+                Picker { config: self.config_of(&picker), ..picker }
             })
         })
     }
 
-    /// Returns the configuration that a picker reads from a ConfigMap.
-    fn config_of(
-        &self,
-        (owner, picker): (usize, &Manifest),
-        spec: &Json,
-        (container, path): (&Json, &str),
-        flags: &Flags,
-    ) -> Option<(usize, String, Result<Json, String>)> {
-        if let Some(text) = flags.text("config-text") {
-            return Some((owner, format!("{path}.args"), config_map::parse(text)));
+    /// Returns the configuration that a picker reads from its arguments or a ConfigMap.
+    fn config_of(&self, picker: &Picker<'_>) -> Option<PickerFile> {
+        if let Some(text) = picker.flags.text("config-text") {
+            return Some((picker.owner, format!("{}.args", picker.path), config_map::parse(text)));
         }
 
-        let path = flags.text("config-file")?;
-        let content = match self.file(picker, spec, container, path) {
+        let path = picker.flags.text("config-file")?;
+        match self.file(&picker.pods, picker.container, path) {
             File::Text(index, key, content) => {
-                (index, format!(".data[{key:?}]"), config_map::parse(content))
+                Some((index, format!(".data[{key:?}]"), config_map::parse(content)))
             }
             File::Missing(index) => {
                 let name = path.rsplit('/').next().unwrap_or_default();
-                (index, ".data".to_owned(), Err(format!("there is no file {name}")))
+                Some((index, ".data".to_owned(), Err(format!("there is no file {name}"))))
             }
-            File::NotMounted | File::Unknown => return None,
-        };
-        Some(content)
+            File::NotMounted | File::Unknown => None,
+        }
     }
 }
