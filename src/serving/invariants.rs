@@ -127,6 +127,12 @@ impl Reporter<'_> {
         Self { field: Some(field), ..self }
     }
 
+    /// Returns a reporter of findings at a path below the place.
+    pub(super) fn inside(&mut self, path: &str) -> Reporter<'_> {
+        let path = format!("{}{path}", self.path);
+        Reporter { found: &mut *self.found, path, ..*self }
+    }
+
     /// Adds a finding and returns it, for overrides.
     pub(super) fn push(
         &mut self,
@@ -266,11 +272,11 @@ invariants! {
     ServingPrefixCache Error "epp.config" "llm-d-router#2274"
         rules::prefix_cache::precise, "prefix cache lookups never match";
     ServingProbe Error "engine.args" "vllm#1245, production-stack#150"
-        rules::probe::answered, "the pod is never ready, or restarted";
+        |view, found| each(view, found, rules::probe::answered), "the pod is never ready, or restarted";
     ServingProbe Warning "engine.startup-minutes" "kserve#5062, aibrix#772"
         |view, found| each(view, found, rules::probe::budget), "the pod is restarted again and again";
     ServingAddress Error "engine.args" "vLLM, --host"
-        rules::probe::address, "probes and requests cannot connect";
+        |view, found| each(view, found, rules::probe::address), "probes and requests cannot connect";
     ServingAddress Error "prefill" "llm-d-router, --enable-tls"
         rules::probe::proxied_tls, "requests do not reach the engine";
     ServingServiceLinks Error "name" "vllm#34199"

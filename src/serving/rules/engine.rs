@@ -7,6 +7,7 @@ use super::super::view::pods::{
     is_placeholder, list, port_number, text, volume_of,
 };
 use super::super::view::{Manifest, View};
+use super::probe::http_probes;
 use super::ranges;
 use crate::diag::Code;
 use serde_json::{Value as Json, json};
@@ -151,21 +152,19 @@ pub(crate) fn sidecar(view: &View<'_>, found: &mut Found) {
         let ports = ports.filter(|ports| !ports.is_empty());
         let (Some(ports), Some(port)) = (ports, sidecar.engine_port()) else { continue };
         let count = sidecar.ports().map_or(1, |ports| ports.len());
-        let (message, hint) = if !ports.contains(&port) {
+        let mut found = found.at(template.owner, &sidecar.path);
+        if !ports.contains(&port) {
             let open = ranges(&ports);
             let message =
                 format!("sidecar connects to the engine on port {port}, but it listens on {open}");
-            (message, "set `--model-server-port` of the sidecar to the engine's `--port`")
+            found
+                .push(message, "set `--model-server-port` of the sidecar to the engine's `--port`");
         } else if count != ports.len() {
             let message = format!("sidecar has {count} ports, but the engine has {}", ports.len());
-            (
-                message,
-                "set `--data-parallel-size` of the sidecar to the number of the engine's ports",
-            )
-        } else {
-            continue;
-        };
-        found.push(template.owner, &sidecar.path, message, hint);
+            let hint =
+                "set `--data-parallel-size` of the sidecar to the number of the engine's ports";
+            found.push(message, hint);
+        }
     }
     for template in &view.templates {
         for (index, container) in list(template.spec, "initContainers").iter().enumerate() {
@@ -248,12 +247,11 @@ pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_
         return;
     }
 
-    for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
-        let get = engine.container.pointer(&format!("/{probe}/httpGet"));
-        let Some(get) = get else { continue };
-        let path = format!(".{probe}");
+    let names = ["startupProbe", "livenessProbe", "readinessProbe"];
+    for (probe, get) in http_probes(engine.container, names) {
+        let mut found = found.inside(&format!(".{probe}"));
         if engine.is_headless() {
-            found.below(&path, format!("headless workers have a {probe}"), "remove the probe");
+            found.push(format!("headless workers have a {probe}"), "remove the probe");
             continue;
         }
 
@@ -266,12 +264,12 @@ pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_
         if number.is_none() && !is_declared && !is_placeholder(named) {
             let message =
                 format!("{probe} uses port `{named}`, which the container does not declare");
-            found.below(&path, message, "use a port of the container");
+            found.push(message, "use a port of the container");
         }
         if let Some(number) = number.filter(|number| !open.contains(number)) {
             let open = ranges(&open);
             let message = format!("{probe} uses port {number}, but the engine listens on {open}");
-            found.below(&path, message, "use the same port in both");
+            found.push(message, "use the same port in both");
         }
     }
 }

@@ -98,7 +98,7 @@ fn selecting<'a>(
     pods: &End<'_>,
     (kind, key): (&str, &str),
 ) -> Vec<(usize, &'a Manifest, &'a [Json])> {
-    let labels = pods.labels.iter().map(|(key, value)| (*key, *value));
+    let labels = pods.labels.clone().into_iter();
     let policies = view.policies_like(labels, pods.namespace).filter(|(_, policy)| {
         let types = list(policy.spec(), "policyTypes");
         // Without types, policies are of ingress, and with rules of egress also of that.

@@ -11,36 +11,37 @@ use super::super::view::pods::{
 use super::join::is_loopback;
 use serde_json::Value as Json;
 
-const PROBES: [&str; 3] = ["startupProbe", "readinessProbe", "livenessProbe"];
-
-/// An HTTP probe of an engine.
-struct Probe<'p> {
-    name: &'static str,
-    get: &'p Json,
-    path: String,
+/// Returns the HTTP probes of a container with these names.
+pub(super) fn http_probes<'c>(
+    container: &'c Json,
+    names: [&'static str; 3],
+) -> impl Iterator<Item = (&'static str, &'c Json)> {
+    let get = |name| Some((name, container.pointer(&format!("/{name}/httpGet"))?));
+    names.into_iter().filter_map(get)
 }
 
-/// Checks that the engine answers probes: path, TLS and API key.
-pub(crate) fn answered(view: &View<'_>, found: &mut Found) {
-    for (template, engine, flags, probes) in probed(view) {
-        for probe in &probes {
-            let found = found.at(template.owner, &probe.path).field("engine.args");
-            answers(template, engine, flags, probe, found);
-        }
-    }
+/// Returns the HTTP probes of an engine.
+fn probes<'e>(engine: &Engine<'e>) -> impl Iterator<Item = (&'static str, &'e Json)> {
+    http_probes(engine.container, ["startupProbe", "readinessProbe", "livenessProbe"])
+}
+
+/// Returns the flags of an engine with a server, if all are known.
+fn known<'e>(engine: &'e Engine<'_>) -> Option<&'e Flags> {
+    let is_known = matches!(engine.program, Program::Vllm | Program::Sglang);
+    engine.known_flags().filter(|_| is_known && !engine.is_headless())
 }
 
 /// Returns true if a probe goes to the sidecar, which answers for the engine.
-fn is_proxied(template: &Template<'_>, probe: &Probe<'_>) -> bool {
+fn is_proxied(template: &Template<'_>, get: &Json) -> bool {
     let ports = template.sidecar.as_ref().and_then(Sidecar::ports).unwrap_or_default();
-    let port = probe.get.get("port").and_then(Json::as_u64);
+    let port = get.get("port").and_then(Json::as_u64);
     port.is_some_and(|port| ports.iter().any(|own| u64::from(*own) == port))
 }
 
 /// Checks that the sidecar uses TLS to its engine if the engine has TLS.
 pub(crate) fn proxied_tls(view: &View<'_>, found: &mut Found) {
-    for (template, _, flags, _) in probed(view).filter(|(template, ..)| !template.completed) {
-        let Some(sidecar) = &template.sidecar else { continue };
+    for (template, engine) in view.engines().filter(|(template, _)| !template.completed) {
+        let (Some(sidecar), Some(flags)) = (&template.sidecar, known(engine)) else { continue };
         let by_flag = sidecar.flags.all("enable-tls");
         let by_flag = by_flag.iter().any(|value| value.split(',').any(|role| role == "decoder"));
         let uses = by_flag || sidecar.flags.is_on("decoder-use-tls");
@@ -54,34 +55,30 @@ pub(crate) fn proxied_tls(view: &View<'_>, found: &mut Found) {
         } else {
             ("sidecar uses HTTPS, but the engine serves HTTP", "remove `--enable-tls=decoder`")
         };
-        found.push(template.owner, &sidecar.path, message, hint).field("prefill");
+        found.push(template.owner, &sidecar.path, message, hint);
     }
 }
 
 /// Checks that the engine listens on an address that the kubelet and gateways can connect to.
-pub(crate) fn address(view: &View<'_>, found: &mut Found) {
-    for (template, engine, flags, probes) in probed(view) {
-        // Of SGLang's nodes only the first has a server.
-        if flags.is_unknown("node-rank") {
-            continue;
-        }
-        // SGLang listens on localhost by default, vLLM on all addresses.
-        let usual = (engine.program == Program::Sglang).then_some("127.0.0.1");
-        let host = if flags.has("host") { flags.text("host") } else { usual };
-        let (host, hint) = match host.filter(|host| is_loopback(host)) {
-            _ if flags.has("uds") => ("a Unix socket", "remove `--uds`"),
-            Some(host) => (host, "write `--host=0.0.0.0`"),
-            None => continue,
-        };
-        // A sidecar or another container is in the same pod, but the kubelet is not.
-        let probed = probes.iter().any(|probe| !is_proxied(template, probe));
-        let has_others = template.sidecar.is_some() || template.containers().count() > 1;
-        if probed || !has_others {
-            let message = format!(
-                "the engine listens on {host}, which is not reachable from outside its pod"
-            );
-            found.push(template.owner, &engine.path, message, hint).field("engine.args");
-        }
+pub(crate) fn address((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    // Of SGLang's nodes only the first has a server.
+    let flags = known(engine).filter(|flags| !flags.is_unknown("node-rank"));
+    let Some(flags) = flags else { return };
+    // SGLang listens on localhost by default, vLLM on all addresses.
+    let usual = (engine.program == Program::Sglang).then_some("127.0.0.1");
+    let host = if flags.has("host") { flags.text("host") } else { usual };
+    let (host, hint) = match host.filter(|host| is_loopback(host)) {
+        _ if flags.has("uds") => ("a Unix socket", "remove `--uds`"),
+        Some(host) => (host, "write `--host=0.0.0.0`"),
+        None => return,
+    };
+    // A sidecar or another container is in the same pod, but the kubelet is not.
+    let is_probed = probes(engine).any(|(_, get)| !is_proxied(template, get));
+    let has_others = template.sidecar.is_some() || template.containers().count() > 1;
+    if is_probed || !has_others {
+        let message =
+            format!("the engine listens on {host}, which is not reachable from outside its pod");
+        found.push(message, hint);
     }
 }
 
@@ -170,32 +167,22 @@ pub(crate) fn budget((_, template, engine): Context<'_>, found: &mut Reporter<'_
     finding.warning().field("engine.startup-minutes");
 }
 
-/// Returns the engines with all flags known, each with its HTTP probes.
-fn probed<'v>(
-    view: &'v View<'_>,
-) -> impl Iterator<Item = (&'v Template<'v>, &'v Engine<'v>, &'v Flags, Vec<Probe<'v>>)> {
-    view.engines().filter_map(|(template, engine)| {
-        let flags = engine.known_flags()?;
-        if !matches!(engine.program, Program::Vllm | Program::Sglang) || engine.is_headless() {
-            return None;
-        }
-        let probe = |name: &'static str| {
-            let get = engine.container.pointer(&format!("/{name}/httpGet"))?;
-            Some(Probe { name, get, path: format!("{}.{name}", engine.path) })
-        };
-        Some((template, engine, flags, PROBES.into_iter().filter_map(probe).collect()))
-    })
+/// Checks that the engine answers probes: path, TLS and API key.
+pub(crate) fn answered(context: Context<'_>, found: &mut Reporter<'_>) {
+    let (_, _, engine) = context;
+    let Some(flags) = known(engine) else { return };
+    for probe in probes(engine) {
+        answers(context, flags, probe, found.inside(&format!(".{}", probe.0)));
+    }
 }
 
 fn answers(
-    template: &Template<'_>,
-    engine: &Engine<'_>,
+    (_, template, engine): Context<'_>,
     flags: &Flags,
-    probe: &Probe<'_>,
+    (name, get): (&str, &Json),
     mut found: Reporter<'_>,
 ) {
-    let name = probe.name;
-    let path = text(probe.get, "path").split('?').next().unwrap_or_default();
+    let path = text(get, "path").split('?').next().unwrap_or_default();
     let path = Some(path.trim_end_matches('/')).filter(|path| !path.is_empty()).unwrap_or("/");
     let is_sglang = engine.program == Program::Sglang;
     let table = if is_sglang { &*SGLANG } else { &*VLLM };
@@ -218,7 +205,7 @@ fn answers(
     };
     let is_authorization =
         |header: &Json| text(header, "name").eq_ignore_ascii_case("authorization");
-    let has_header = list(probe.get, "httpHeaders").iter().any(is_authorization);
+    let has_header = list(get, "httpHeaders").iter().any(is_authorization);
     // An empty key is none, and one of an optional Secret may be missing.
     let mut own = list(engine.container, "env").iter();
     let is_key = |one: &Json| {
@@ -235,22 +222,19 @@ fn answers(
         found.push(message, "use `/health`, which needs no key");
     }
 
-    let scheme = text(probe.get, "scheme");
+    let scheme = text(get, "scheme");
     // Presets of KServe add TLS by a global setting.
-    if template.completed || is_placeholder(scheme) || is_proxied(template, probe) {
+    if template.completed || is_placeholder(scheme) || is_proxied(template, get) {
         return;
     }
-    match (flags.has("ssl-certfile"), scheme.eq_ignore_ascii_case("https")) {
-        (true, false) => {
-            let message = format!("{name} uses HTTP, but the engine serves HTTPS");
-            found.push(message, "write `scheme: HTTPS`");
-        }
-        (false, true) => {
-            let message = format!("{name} uses HTTPS, but the engine serves HTTP");
-            found.push(message, "remove `scheme`, or add `--ssl-certfile` and `--ssl-keyfile`");
-        }
-        _ => {}
-    }
+    let without = "remove `scheme`, or add `--ssl-certfile` and `--ssl-keyfile`";
+    let (asked, served, hint) =
+        match (flags.has("ssl-certfile"), scheme.eq_ignore_ascii_case("https")) {
+            (true, false) => ("HTTP", "HTTPS", "write `scheme: HTTPS`"),
+            (false, true) => ("HTTPS", "HTTP", without),
+            _ => return,
+        };
+    found.push(format!("{name} uses {asked}, but the engine serves {served}"), hint);
 }
 
 /// Returns the seconds that probes leave an engine until they restart it, and the probe that does.

@@ -49,8 +49,7 @@ impl<'a> ByLabel<'a> {
     }
 
     fn push_pods(&mut self, pods: &Template<'a>) {
-        let labels = pods.labels.iter().map(|(key, value)| (*key, *value));
-        self.push(pods.manifest.namespace(), labels);
+        self.push(pods.manifest.namespace(), pods.labels.clone());
     }
 
     /// Returns the positions of the things in the namespace of `near`, or in all namespaces, that have

@@ -423,7 +423,7 @@ impl<'a> View<'a> {
             let selector = self.manifests[*number].map("/spec/selector");
             selector.is_some_and(|wanted| pods.has_labels(wanted))
         };
-        let labels = pods.labels.iter().map(|(key, value)| (*key, *value));
+        let labels = pods.labels.clone().into_iter();
         let services: BTreeSet<usize> = labels
             .filter_map(|label| self.index.selecting.get(&label))
             .flat_map(|services| services.in_namespace(pods.manifest.namespace()))

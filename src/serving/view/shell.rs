@@ -132,13 +132,11 @@ impl Shell<'_> {
         let assignments: Option<Vec<(&str, &str)>> =
             words.iter().map(|word| assignment(word)).collect();
         match assignments {
-            _ if words.is_empty() => {}
             Some(assignments) => {
                 let is_known = self.depth == 0;
                 let value =
                     |value: &str| if is_known { value.to_owned() } else { UNKNOWN.to_string() };
                 let pairs = assignments.into_iter().map(|(n, v)| (n.to_owned(), value(v)));
-                let pairs: Vec<(String, String)> = pairs.collect();
                 self.variables.extend(pairs);
             }
             None => self.commands.push(words),
@@ -155,11 +153,7 @@ impl Shell<'_> {
                         self.position += 1;
                     }
                 }
-                '\\' => match self.next() {
-                    // A backslash before a line break joins the lines (POSIX shell, 2.2.1).
-                    Some('\n') | None => {}
-                    Some(escaped) => self.push(&escaped.to_string()),
-                },
+                '\\' => self.escaped(|_| true),
                 '\'' => {
                     // Empty quotes are a word as well.
                     let text = self.until('\'');
@@ -189,15 +183,29 @@ impl Shell<'_> {
         if value.starts_with(char::is_whitespace) {
             self.end_word();
         }
-        let words: Vec<&str> = value.split_whitespace().collect();
-        for (index, word) in words.iter().enumerate() {
+        self.push_words(value.split_whitespace());
+        if value.ends_with(char::is_whitespace) {
+            self.end_word();
+        }
+    }
+
+    /// Appends words, the first one to the word before them.
+    fn push_words<'w>(&mut self, words: impl Iterator<Item = &'w str>) {
+        for (index, word) in words.enumerate() {
             if index > 0 {
                 self.end_word();
             }
             self.push(word);
         }
-        if !words.is_empty() && value.ends_with(char::is_whitespace) {
-            self.end_word();
+    }
+
+    /// Appends the character after a backslash, and the backslash unless it escapes the character.
+    fn escaped(&mut self, escapes: fn(char) -> bool) {
+        match self.next() {
+            // A backslash before a line break joins the lines (POSIX shell, 2.2.1).
+            Some('\n') | None => {}
+            Some(escaped) if escapes(escaped) => self.push(&escaped.to_string()),
+            Some(other) => self.push(&format!("\\{other}")),
         }
     }
 
@@ -206,27 +214,13 @@ impl Shell<'_> {
         while let Some(character) = self.next() {
             match character {
                 '"' => return,
-                '\\' => match self.next() {
-                    Some('\n') | None => {}
-                    // In double quotes the backslash escapes these only (POSIX shell, 2.2.3).
-                    Some(escaped @ ('"' | '\\' | '$' | '`')) => self.push(&escaped.to_string()),
-                    Some(other) => {
-                        self.push("\\");
-                        self.push(&other.to_string());
-                    }
-                },
+                // In double quotes the backslash escapes these only (POSIX shell, 2.2.3).
+                '\\' => self.escaped(|c| matches!(c, '"' | '\\' | '$' | '`')),
                 '$' if self.peek(0) == Some('@') => {
                     self.position += 1;
                     let rest = self.rest;
-                    for (index, word) in rest.iter().enumerate() {
-                        if index > 0 {
-                            self.end_word();
-                        }
-
-                        if !self.budget.pay(word) {
-                            return;
-                        }
-                        self.push(word);
+                    if rest.iter().all(|word| self.budget.pay(word)) {
+                        self.push_words(rest.iter().map(String::as_str));
                     }
                 }
                 '$' => {
@@ -283,11 +277,9 @@ impl Shell<'_> {
     }
 
     fn name(&mut self) -> String {
-        let mut name = String::new();
-        while let Some(c) = self.peek(0).filter(|c| is_in_name(*c)) {
-            name.push(c);
-            self.position += 1;
-        }
+        let rest = self.text[self.position..].iter().copied();
+        let name: String = rest.take_while(|c| is_in_name(*c)).collect();
+        self.position += name.len();
         name
     }
 
@@ -314,23 +306,14 @@ impl Shell<'_> {
 
     /// Returns the text between matching brackets; the opening bracket is next.
     fn enclosed(&mut self, open: char, close: char) -> String {
-        let mut depth = 0usize;
-        let mut inner = String::new();
-        while let Some(character) = self.next() {
-            if character == open {
-                depth += 1;
-                if depth == 1 {
-                    continue;
-                }
-            } else if character == close {
-                depth -= 1;
-                if depth == 0 {
-                    break;
-                }
-            }
-            inner.push(character);
-        }
-        inner
+        self.next();
+        let mut depth = 1usize;
+        let is_inner = |character: &char| {
+            depth += usize::from(*character == open);
+            depth -= usize::from(*character == close);
+            depth > 0
+        };
+        std::iter::from_fn(|| self.next()).take_while(is_inner).collect()
     }
 }
 
