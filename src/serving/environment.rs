@@ -8,63 +8,44 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Replaces references of variables to ConfigMaps in the manifests by their values, which rules then
 /// read as if they were written in the pods.
 pub(super) fn resolve(manifests: &mut [Manifest]) {
+    // Copies, because the manifests change.
+    let all = manifests.iter().filter(|manifest| manifest.kind() == "ConfigMap");
+    let all: Vec<Manifest> = all.cloned().collect();
     let mut maps: BTreeMap<&str, Vec<&Manifest>> = BTreeMap::new();
-    for map in manifests.iter().filter(|manifest| manifest.kind() == "ConfigMap") {
+    for map in &all {
         maps.entry(map.name()).or_default().push(map);
     }
-    if maps.is_empty() {
-        return;
-    }
 
-    let mut resolved: Vec<(usize, String, Json)> = Vec::new();
-    for (owner, manifest) in manifests.iter().enumerate() {
+    for manifest in manifests.iter_mut().filter(|_| !all.is_empty()) {
+        let namespace = manifest.namespace().to_owned();
         let data = |reference: &Json| {
             let mut named = maps.get(text(reference, "name"))?.iter();
-            let map = named.find(|map| map.may_share_namespace(manifest))?;
-            map.json.get("data")?.as_object()
+            named.find(|map| map.may_be_in(&namespace))?.json.get("data")?.as_object()
         };
-        let mut containers = Vec::new();
-        find(&manifest.json, "", &mut containers);
-        resolved.extend(
-            containers
-                .into_iter()
-                .map(|(pointer, container)| (owner, pointer, with_values(container, &data))),
-        );
-    }
-    for (owner, pointer, container) in resolved {
-        if let Some(place) = manifests[owner].json.pointer_mut(&pointer) {
-            *place = container;
-        }
+        resolve_in(&mut manifest.json, &data);
     }
 }
 
-/// Adds the containers below a value that read ConfigMaps, with their JSON pointers.
-fn find<'m>(json: &'m Json, pointer: &str, found: &mut Vec<(String, &'m Json)>) {
+/// The data of the ConfigMap that a reference names.
+type Data<'d, 'm> = dyn Fn(&Json) -> Option<&'m serde_json::Map<String, Json>> + 'd;
+
+/// Changes the containers below a value that read ConfigMaps.
+fn resolve_in(json: &mut Json, data: &Data<'_, '_>) {
     let reads = |variable: &Json| variable.pointer("/valueFrom/configMapKeyRef").is_some();
     if !list(json, "envFrom").is_empty() || list(json, "env").iter().any(reads) {
-        found.push((pointer.to_owned(), json));
+        set_values(json, data);
         return;
     }
     match json {
-        Json::Object(map) => {
-            let nested = map.iter().filter(|(_, value)| value.is_object() || value.is_array());
-            nested.for_each(|(key, value)| find(value, &format!("{pointer}/{key}"), found));
-        }
-        Json::Array(items) => {
-            let items = items.iter().enumerate();
-            items.for_each(|(index, item)| find(item, &format!("{pointer}/{index}"), found));
-        }
+        Json::Object(map) => map.values_mut().for_each(|inner| resolve_in(inner, data)),
+        Json::Array(items) => items.iter_mut().for_each(|inner| resolve_in(inner, data)),
         _ => {}
     }
 }
 
-/// Returns a container with the values of the ConfigMaps that are known.
-fn with_values<'m>(
-    container: &Json,
-    data: &dyn Fn(&Json) -> Option<&'m serde_json::Map<String, Json>>,
-) -> Json {
-    let mut container = container.clone();
-    let mut variables = list(&container, "env").to_vec();
+/// Sets the values of the ConfigMaps that are known in a container.
+fn set_values(container: &mut Json, data: &Data<'_, '_>) {
+    let mut variables = list(container, "env").to_vec();
     for variable in &mut variables {
         let reference = variable.pointer("/valueFrom/configMapKeyRef");
         let value = reference.and_then(|reference| data(reference)?.get(text(reference, "key")));
@@ -76,7 +57,7 @@ fn with_values<'m>(
     // A variable of the container itself wins, and of several ConfigMaps the last one.
     let own: BTreeSet<String> =
         variables.iter().map(|variable| text(variable, "name").to_owned()).collect();
-    let mut sources = list(&container, "envFrom").to_vec();
+    let mut sources = list(container, "envFrom").to_vec();
     sources.retain(|source| {
         let Some(data) = source.get("configMapRef").and_then(data) else { return true };
         let named =
@@ -90,5 +71,4 @@ fn with_values<'m>(
             container[key] = Json::Array(items);
         }
     }
-    container
 }

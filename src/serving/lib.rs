@@ -38,7 +38,7 @@ mod workload;
 
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};
 use crate::images::{Image, Use, UseKind};
-use crate::ir::{Release, Unit};
+use crate::ir::{Identity, Release, Unit};
 use build::Values;
 use bundle2chart_bundle as bundle;
 use bundle2chart_compile::chart::Chart;
@@ -175,17 +175,16 @@ const IMAGES: [&str; 5] =
 /// Reports conflicts between the charts of several models: the same object in one namespace, where
 /// installing the second release fails, and routes that match the same requests.
 pub fn collisions(models: &[(&ServingConfig, Unit)], diagnostics: &mut Diagnostics) {
-    let mut seen: BTreeMap<(String, String, String, String), &ServingConfig> = BTreeMap::new();
+    let mut seen: BTreeMap<Identity, &ServingConfig> = BTreeMap::new();
     for (config, unit) in models {
         for manifest in manifests(unit, config) {
-            let texts = [manifest.group(), manifest.kind(), manifest.namespace(), manifest.name()];
-            let [group, kind, namespace, name] = texts.map(str::to_owned);
-            let (field, hint) = match kind.as_str() {
+            let (field, hint) = match manifest.kind() {
                 "InferenceObjective" => ("objectives", "rename one of them"),
                 "Gateway" => ("route.gateway-class", "remove `gateway-class` from one of them"),
                 _ => ("name", "rename one of the models"),
             };
-            let Some(first) = seen.insert((group, kind, namespace, name), config) else { continue };
+            let same = seen.insert(Identity::of(&manifest.json), config);
+            let Some(first) = same else { continue };
             let message = format!("chart of `{}` also has {manifest}", first.name);
             diagnostics.push(
                 Diagnostic::error(Code::ServingTwice, message)

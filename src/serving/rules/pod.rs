@@ -16,20 +16,15 @@ use crate::passes;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 
-/// A pod spec to check: manifest, path and spec.
-pub(super) type Pod<'v> = (usize, String, &'v Json);
-
 /// KServe's service, whose CRD has the types of pods.
 const SERVICE: &str = "LLMInferenceService";
 
 /// Returns the pods that belong to model serving: those with an engine or a sidecar, and pickers.
-pub(super) fn pods<'v>(view: &'v View<'_>) -> Vec<Pod<'v>> {
+pub(super) fn pods<'v>(view: &'v View<'_>) -> impl Iterator<Item = &'v Template<'v>> {
     let is_ours =
         |template: &&Template<'_>| template.engine.is_some() || template.sidecar.is_some();
-    let templates = view.templates.iter().filter(is_ours);
     let pickers = view.pickers.iter().map(|picker| &picker.pods);
-    let pods = templates.chain(pickers);
-    pods.map(|pods| (pods.owner, pods.spec_path.clone(), pods.spec)).collect()
+    view.templates.iter().filter(is_ours).chain(pickers)
 }
 
 /// Checks objects and pods against their types in the Kubernetes API, and the thresholds of probes.
@@ -56,7 +51,8 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
     let written = services.flat_map(|kind| view.of_kind(kind)).flat_map(|(owner, service)| {
         kinds::pods(&service.json).into_iter().map(move |(path, spec)| (owner, path, spec))
     });
-    let others = pods(view).into_iter().filter(|(owner, ..)| !is_of_kserve(*owner));
+    let others = pods(view).filter(|pods| !is_of_kserve(pods.owner));
+    let others = others.map(|pods| (pods.owner, pods.spec_path.clone(), pods.spec));
     for (owner, path, spec) in others.chain(written) {
         let mut template = json!({"spec": {"template": {"spec": spec}}, "apiVersion": "apps/v1", "kind": "Deployment"});
         // Pods of Jobs have other policies; a Deployment is checked above.
@@ -64,7 +60,7 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
         let mut checked = bundle::check_object(template.clone());
         // Controllers merge what they add, such as the handler of a probe, and have fields of their own.
         let is_in_pod = |missing: &MissingField| missing.path.starts_with(".spec.template.spec.");
-        let is_whole = !is_completed(view, owner);
+        let is_whole = !view.templates_of(owner).any(|template| template.completed);
         checked.missing.retain(|missing| is_whole && !is_of_kserve(owner) && is_in_pod(missing));
         checked.unknown_fields.retain(|_| is_whole || is_of_kserve(owner));
         let place = (".spec.template.spec", path.as_str());
@@ -141,24 +137,18 @@ fn refused(
     }
 }
 
-/// Returns true if a controller adds volumes to the pods of this manifest.
-fn is_completed(view: &View<'_>, owner: usize) -> bool {
-    view.templates_of(owner).any(|template| template.completed)
-}
-
 /// Checks that mounts have volumes. Controllers add volumes to the pods of their kinds.
 pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
-    for (owner, path, spec) in pods(view).into_iter().filter(|pod| !is_completed(view, pod.0)) {
-        let manifest = &view.manifests[owner];
+    for pods in pods(view).filter(|pods| !pods.completed) {
         let mut volumes: Vec<&str> =
-            list(spec, "volumes").iter().map(|volume| text(volume, "name")).collect();
+            list(pods.spec, "volumes").iter().map(|volume| text(volume, "name")).collect();
         // A workload claims these for each pod.
-        let templates =
-            maps(&manifest.json).into_iter().flat_map(|map| map.get("volumeClaimTemplates"));
+        let maps = maps(&pods.manifest.json).into_iter();
+        let templates = maps.flat_map(|map| map.get("volumeClaimTemplates"));
         let claims = templates.filter_map(Json::as_array).flatten();
         volumes.extend(claims.filter_map(|claim| claim.pointer("/metadata/name")?.as_str()));
 
-        for (container, path) in all_containers(spec, &path) {
+        for (container, path) in all_containers(pods.spec, &pods.spec_path) {
             let name = text(container, "name");
             for (index, mount) in list(container, "volumeMounts").iter().enumerate() {
                 let path = format!("{path}.volumeMounts[{index}]");
@@ -168,7 +158,7 @@ pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
                         "container `{name}` mounts volume `{wanted}`, which the pod does not have"
                     );
                     let hint = suggest::hint(wanted, &volumes, "volumes");
-                    found.push(owner, path, message, hint);
+                    found.push(pods.owner, path, message, hint);
                 }
             }
         }
@@ -188,8 +178,9 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines().filter(|_| view.is_generated) {
         unrequested(template, engine, found);
     }
-    for (owner, path, spec) in pods(view) {
-        for (container, path) in all_containers(spec, &path) {
+    for pods in pods(view) {
+        for (container, path) in all_containers(pods.spec, &pods.spec_path) {
+            let mut found = found.at(pods.owner, format!("{path}.resources"));
             let of = |group: &str| container.get("resources")?.get(group)?.as_object();
             let groups = ["requests", "limits"].into_iter().filter_map(of);
             let names: BTreeSet<&str> = groups.flatten().map(|(name, _)| name.as_str()).collect();
@@ -201,8 +192,7 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
                 if let Some(near) = ACCELERATORS.iter().find(|near| is_of_other_vendor(name, near))
                 {
                     let message = format!("no node has the resource `{name}`");
-                    let hint = format!("did you mean `{near}`?");
-                    let finding = found.push(owner, format!("{path}.resources"), message, hint);
+                    let finding = found.push(message, format!("did you mean `{near}`?"));
                     finding.why("the pod stays Pending", "Kubernetes docs, device plugins");
                     continue;
                 }
@@ -229,7 +219,7 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
                 } else {
                     format!("raise the limit of `{name}`, or lower the request")
                 };
-                found.push(owner, format!("{path}.resources"), message, hint);
+                found.push(message, hint);
             }
         }
     }

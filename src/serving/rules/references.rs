@@ -5,7 +5,7 @@ use super::super::invariants::{Found, Reporter};
 use super::super::view::config_map::File;
 use super::super::view::pods::{Template, all_containers, is_placeholder, list, text};
 use super::super::view::{Manifest, View};
-use super::pod::{Pod, pods};
+use super::pod::pods;
 use crate::diag::suggest::{self, is_typo};
 use crate::diag::{Code, Severity};
 use crate::ir::{DEFAULT_ACCOUNT, PodReference, pod_references};
@@ -81,14 +81,14 @@ fn is_generated(name: &str) -> bool {
 /// manifests. Returns true if it did.
 fn missing_file(
     view: &View<'_>,
-    (owner, spec): (usize, &Json),
+    pods: &Template<'_>,
     reference: &PodReference<'_>,
     unused: &[&Manifest],
     found: &mut Reporter<'_>,
 ) -> bool {
     let PodReference { kind, name, .. } = reference;
-    let manifest = &view.manifests[owner];
-    let needed = needed_keys(spec, reference);
+    let manifest = pods.manifest;
+    let needed = needed_keys(pods.spec, reference);
     let Some(key) = needed.first() else { return false };
 
     let has_all = |object: &&&Manifest| {
@@ -115,13 +115,13 @@ fn missing_file(
     }
 
     // A picker whose account and rights are in the manifests is there with all of its objects.
-    let account = text(spec, "serviceAccountName");
+    let account = text(pods.spec, "serviceAccountName");
     let is_here = |kind: &str| {
         let mut bound = view.bindings_of(account, manifest);
         bound.any(|binding| binding.kind() == kind && binding.may_share_namespace(manifest))
             || view.named(kind, account, manifest).is_some()
     };
-    let reads = view.picker_of(owner).is_some_and(|picker| {
+    let reads = view.picker_of(pods.owner).is_some_and(|picker| {
         let file = picker.flags.text("config-file").and_then(|path| path.rsplit('/').next());
         file == Some(*key)
     });
@@ -140,11 +140,8 @@ fn missing_file(
 /// Checks references of pods to keys and objects in the manifests. Objects that are not in the
 /// manifests may exist in the cluster, unless one in them has nearly the same name.
 pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
-    let all: Vec<(Pod<'_>, PodReference<'_>)> = pods(view)
-        .into_iter()
-        .flat_map(|pod| {
-            references(pod.2).into_iter().map(move |reference| (pod.clone(), reference))
-        })
+    let all: Vec<(&Template<'_>, PodReference<'_>)> = pods(view)
+        .flat_map(|pods| references(pods.spec).into_iter().map(move |one| (pods, one)))
         .filter(|(_, reference)| !reference.optional && !is_placeholder(reference.name))
         .collect();
 
@@ -173,24 +170,23 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
     }
 
     let mut first_keys: BTreeMap<(&str, &str, &str), &str> = BTreeMap::new();
-    for ((owner, path, spec), reference) in &all {
+    for (pods, reference) in &all {
         let PodReference { kind, name, .. } = reference;
-        let manifest = &view.manifests[*owner];
-        let path = format!("{path}{}", reference.path);
+        let manifest = pods.manifest;
+        let mut found = found.at(pods.owner, format!("{}{}", pods.spec_path, reference.path));
         if let Some((_, object)) = view.named(kind, name, manifest) {
-            on_one_node(view, *owner, &path, object, found);
+            on_one_node(pods, object, &mut found);
             let known = keys(object);
             let missing = |key: &&&str| !known.contains(*key) && !is_placeholder(key);
             // Controllers fill empty objects, and files of pickers are checked as their configurations.
-            let is_open = known.is_empty() || view.picker_of(*owner).is_some();
+            let is_open = known.is_empty() || view.picker_of(pods.owner).is_some();
             for key in reference.keys.iter().filter(|_| !is_open).filter(missing) {
                 let message = format!("{object} has no key `{key}`");
-                found.push(*owner, &path, message, suggest::hint(key, &known, "keys"));
+                found.push(message, suggest::hint(key, &known, "keys"));
             }
             continue;
         }
 
-        let mut found = found.at(*owner, path);
         let mut unused = unused.get(kind).cloned().unwrap_or_default();
         unused.retain(|object| object.may_share_namespace(manifest));
         let missing = format!("{manifest} references {kind}/{name}, which is not in the manifests");
@@ -207,7 +203,7 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
             finding.severity = (*kind == "ServiceAccount").then_some(Severity::Note);
             continue;
         }
-        if missing_file(view, (*owner, spec), reference, &unused, &mut found) {
+        if missing_file(view, pods, reference, &unused, &mut found) {
             continue;
         }
 
@@ -226,17 +222,15 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
 }
 
 /// Reports a claim that pods of one node can mount, of a workload with several pods.
-fn on_one_node(view: &View<'_>, owner: usize, path: &str, claim: &Manifest, found: &mut Found) {
+fn on_one_node(pods: &Template<'_>, claim: &Manifest, found: &mut Reporter<'_>) {
     let modes = list(claim.spec(), "accessModes");
     let is_single = modes.iter().all(|mode| mode == "ReadWriteOnce" || mode == "ReadWriteOncePod");
     if claim.kind() != "PersistentVolumeClaim" || modes.is_empty() || !is_single {
         return;
     }
-    let of_path = |template: &&Template<'_>| path.starts_with(&template.spec_path);
-    let Some(template) = view.templates_of(owner).find(of_path) else { return };
-    if template.size > 1 || template.replicas.is_some_and(|replicas| replicas > 1) {
-        let message = format!("{claim} is for pods of one node, but {template} has several");
+    if pods.size > 1 || pods.replicas.is_some_and(|replicas| replicas > 1) {
+        let message = format!("{claim} is for pods of one node, but {pods} has several");
         let hint = "use the access mode `ReadOnlyMany` or `ReadWriteMany`, or a claim for each pod";
-        found.push(owner, path, message, hint).warning();
+        found.push(message, hint).warning();
     }
 }
