@@ -4,8 +4,8 @@
 //! third-party manifests.
 
 use super::rules;
+use super::view::View;
 use super::view::pods::{Engine, Template};
-use super::view::{Manifest, View};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use std::collections::BTreeSet;
 
@@ -341,7 +341,6 @@ pub(super) type Placing<'p> = dyn Fn(usize, &'static str, Place) -> Place + 'p;
 /// Checks the invariants for which `wanted` is true, and reports violations.
 pub(super) fn check(
     view: &View<'_>,
-    manifests: &[Manifest],
     wanted: fn(&Invariant) -> bool,
     placing: &Placing<'_>,
     diagnostics: &mut Diagnostics,
@@ -354,24 +353,20 @@ pub(super) fn check(
         (invariant.check)(view, &mut found);
         all.push((invariant, found));
     }
-    let file = |finding: &Finding| manifests[finding.owner].place.file.as_deref();
+    let file = |finding: &Finding| view.manifests[finding.owner].place.file.as_deref();
     let each = all.iter().flat_map(|(_, found)| &found.all);
     let incomplete: BTreeSet<Option<&str>> =
         each.filter(|finding| finding.is_incomplete).map(file).collect();
 
     for (invariant, found) in all {
         for finding in found.all {
-            let is_error = finding.severity.unwrap_or(invariant.severity) == Severity::Error;
+            let severity = finding.severity.unwrap_or(invariant.severity);
             // Warnings and notes stay: they do not depend on objects that the file leaves out.
-            if is_error && incomplete.contains(&file(&finding)) {
+            if severity == Severity::Error && incomplete.contains(&file(&finding)) {
                 continue;
             }
-            let manifest = &manifests[finding.owner];
-            let mut place = manifest.place.clone().object(manifest.to_string());
-            if let Some(path) = Some(&finding.path).filter(|path| !path.is_empty()) {
-                place = place.path(path);
-            }
-            let severity = finding.severity.unwrap_or(invariant.severity);
+            let manifest = &view.manifests[finding.owner];
+            let place = manifest.place.clone().object(manifest.to_string()).path(&finding.path);
             let (reason, source) = finding.why.unwrap_or((invariant.reason, invariant.source));
             let diagnostic = Diagnostic {
                 code: finding.code.unwrap_or(invariant.code),

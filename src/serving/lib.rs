@@ -151,7 +151,7 @@ pub fn check(unit: &Unit, config: &ServingConfig, diagnostics: &mut Diagnostics)
         Place { span: Some(config.place(field).clone()), ..place }
     };
     let start = diagnostics.mark();
-    invariants::check(&view, &manifests, |_| true, &placing, diagnostics);
+    invariants::check(&view, |_| true, &placing, diagnostics);
 
     // Images that are not set in bundles.toml come from the profile, which is versioned.
     let written: Vec<Option<&Span>> =
@@ -208,7 +208,7 @@ pub fn collisions(models: &[(&ServingConfig, Unit)], diagnostics: &mut Diagnosti
     };
 
     let routes = |invariant: &invariants::Invariant| invariant.code == Code::ServingRoute;
-    invariants::check(&view, &all, routes, &placing, diagnostics);
+    invariants::check(&view, routes, &placing, diagnostics);
 }
 
 /// Returns the images of a model's pods with their uses, sorted by reference.
@@ -276,7 +276,7 @@ pub fn check_manifests(
     for engine in engines.filter(|engine| engine.unjudged.is_some()) {
         engine.program = Program::Other;
     }
-    invariants::check(&view, manifests, |_| true, &|_, _, place| place, diagnostics);
+    invariants::check(&view, |_| true, &|_, _, place| place, diagnostics);
 }
 
 /// Returns true if any of these manifests is a pool or a picker, or has pods with an engine.

@@ -72,7 +72,10 @@ fn read(paths: &[String], diagnostics: &mut Diagnostics) -> Vec<Manifest> {
             let start = diagnostics.mark();
             let objects = parse(&name, &bytes, diagnostics);
             if name.contains("templates") || String::from_utf8_lossy(&bytes).contains("{{") {
-                diagnostics.since(start).iter_mut().for_each(add_template_hint);
+                let found = diagnostics.since(start).iter_mut();
+                for error in found.filter(|one| one.severity == Severity::Error) {
+                    error.hint = Some(RENDER_FIRST.to_owned());
+                }
             }
             manifests.extend(objects.iter().filter_map(|object| {
                 let place = Place { object: None, ..object.place() };
@@ -115,12 +118,6 @@ fn parse(name: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec<Object>
     objects
 }
 
-/// Adds a hint to an error in a file that looks like a Helm template.
-fn add_template_hint(diagnostic: &mut Diagnostic) {
-    if diagnostic.severity == Severity::Error {
-        diagnostic.hint = Some(
-            "render charts first: `helm template NAME CHART | bundle2chart check-serving -`"
-                .to_owned(),
-        );
-    }
-}
+/// The hint of errors in a file that looks like a Helm template.
+const RENDER_FIRST: &str =
+    "render charts first: `helm template NAME CHART | bundle2chart check-serving -`";

@@ -148,14 +148,9 @@ fn budget(workload: &Workload<'_>, pods: u32) -> Object {
     with_spec(("policy/v1", "PodDisruptionBudget"), &name, &part_of(workload.config), &spec)
 }
 
-/// Returns the engine's gauge of waiting requests.
-pub(super) fn waiting_metric(config: &ServingConfig) -> &'static str {
-    model_server::of(config).waiting_metric
-}
-
 /// Returns the name under which an adapter serves the number of waiting requests.
 pub(super) fn pod_metric(config: &ServingConfig, scaling: &Autoscaling) -> String {
-    let name = waiting_metric(config);
+    let name = model_server::of(config).waiting_metric;
     match &scaling.metric {
         Some(own) => own.clone(),
         // The name of a metric of Managed Prometheus in the Custom Metrics Stackdriver Adapter.
@@ -193,8 +188,9 @@ fn autoscaler(workload: &Workload<'_>, scaling: &Autoscaling) -> Object {
         return with_spec(kind, &name, &part_of(config), &spec);
     }
     // Another namespace may serve a model with the same name.
+    let metric = model_server::of(config).waiting_metric;
     let query = Expr::Concat(vec![
-        Part::Text(format!("sum({}{{namespace=\"", waiting_metric(config))),
+        Part::Text(format!("sum({metric}{{namespace=\"")),
         Part::ReleaseNamespace,
         Part::Text(format!("\",model_name=\"{}\"}})", config.served_name)),
     ]);

@@ -32,18 +32,13 @@ pub(super) fn objects(config: &ServingConfig, values: &mut Values) -> Vec<Object
         } else {
             (("apps/v1", "Deployment"), deployment(workload, values))
         };
-        objects.push(with_spec(kind, &workload.name(), &labels_of(workload), spec));
+        let mut labels = engine_labels(config, &workload.name());
+        if let Some(queue) = &config.queue {
+            labels["kueue.x-k8s.io/queue-name"] = json!(queue);
+        }
+        objects.push(with_spec(kind, &workload.name(), &labels, spec));
     }
     objects
-}
-
-/// Returns the labels of the workload object.
-fn labels_of(workload: &Workload<'_>) -> Json {
-    let mut labels = engine_labels(workload.config, &workload.name());
-    if let Some(queue) = &workload.config.queue {
-        labels["kueue.x-k8s.io/queue-name"] = json!(queue);
-    }
-    labels
 }
 
 /// Returns the claim for downloaded models, if the chart creates it.

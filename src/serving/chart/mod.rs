@@ -3,7 +3,8 @@
 mod maas;
 mod request;
 
-use super::monitoring_and_scaling::{pod_metric, waiting_metric};
+use super::model_server;
+use super::monitoring_and_scaling::pod_metric;
 use super::releases::image;
 use super::topology::{Role, Workload};
 use super::{images_of, picker};
@@ -163,16 +164,12 @@ fn diagram(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
             text.push_str("  end\n");
         }
 
-        match workload.role {
-            Role::Decode => {
-                let _ = writeln!(text, "  pool --> {role}");
-            }
+        text.push_str(match workload.role {
+            Role::Decode => "  pool --> decode\n",
             Role::Prefill => {
-                text.push_str(
-                    "  decode -->|\"1. prompt\"| prefill\n  prefill -.->|\"2. cache\"| decode\n",
-                );
+                "  decode -->|\"1. prompt\"| prefill\n  prefill -.->|\"2. cache\"| decode\n"
             }
-        }
+        });
     }
     text.push_str("  epp -.->|metrics| decode\n```\n");
     text
@@ -309,8 +306,8 @@ fn requirements(config: &ServingConfig, workloads: &[Workload<'_>]) -> String {
         need(scaling.keda, "KEDA");
         let metric = pod_metric(config, scaling);
         need(!scaling.keda, &format!("an adapter that serves `{metric}` as a pod metric"));
-        let scraped =
-            format!("a Prometheus that scrapes `{}` from the pods", waiting_metric(config));
+        let waiting = model_server::of(config).waiting_metric;
+        let scraped = format!("a Prometheus that scrapes `{waiting}` from the pods");
         need(scaling.keda && config.monitoring.is_none(), &scraped);
     }
 

@@ -10,24 +10,20 @@ use std::fmt::Write as _;
 pub(super) fn commands(config: &ServingConfig, namespace: &str) -> String {
     let model = &config.served_name;
     let body = format!("{{\"model\": \"{model}\", \"prompt\": \"Hello\", \"max_tokens\": 16}}");
-    let mut text = String::new();
     let json = "-H 'Content-Type: application/json'";
 
     if let Some(governed) = &config.maas {
         return maas::request(config, governed, namespace, &body);
     }
     if config.kserve {
-        let _ = write!(
-            text,
+        return format!(
             "URL=$(kubectl --namespace {namespace} get llminferenceservice {} --output 'jsonpath={{.status.url}}')\n\
              curl --insecure \"$URL/v1/completions\" {json} -d '{body}'\n",
             config.name
         );
-        return text;
     }
     let Some(route) = &config.route else {
-        let _ = write!(
-            text,
+        return format!(
             "# No route: directly to a pod, without the picker.\n\
              POD=$(kubectl --namespace {namespace} get pods --selector app={0},app.kubernetes.io/name={0}-decode --output name | head -n 1)\n\
              kubectl --namespace {namespace} port-forward \"$POD\" {1} &\n\
@@ -35,12 +31,10 @@ pub(super) fn commands(config: &ServingConfig, namespace: &str) -> String {
             config.name,
             topology::SERVING_PORT
         );
-        return text;
     };
     let gateway_namespace = route.gateway_namespace.as_deref().unwrap_or(namespace);
-    let _ = writeln!(
-        text,
-        "ADDRESS=$(kubectl --namespace {gateway_namespace} get gateway {} --output 'jsonpath={{.status.addresses[0].value}}')",
+    let mut text = format!(
+        "ADDRESS=$(kubectl --namespace {gateway_namespace} get gateway {} --output 'jsonpath={{.status.addresses[0].value}}')\n",
         route.gateway
     );
 

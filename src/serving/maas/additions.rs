@@ -11,14 +11,13 @@ use std::fmt::Write as _;
 
 /// Returns the text of `[chart.maas]` in the documents of its chart.
 pub fn additions(platform: &MaasPlatform) -> Additions {
-    let mut additions = Additions::default();
-    section(&mut additions.readme, platform);
-    notes(&mut additions.notes, platform);
-    additions
+    let notes = platform.database.as_ref().map(notes);
+    Additions { readme: section(platform), notes: notes.unwrap_or_default() }
 }
 
-/// Appends what the cluster must have before the platform's chart is installed.
-fn section(text: &mut String, platform: &MaasPlatform) {
+/// Returns what the cluster must have before the platform's chart is installed.
+fn section(platform: &MaasPlatform) -> String {
+    let mut text = String::new();
     if let Some(gateway) = &platform.gateway {
         let secret = code(&gateway.tls_secret);
         let _ = match &gateway.cluster_issuer {
@@ -62,6 +61,7 @@ fn section(text: &mut String, platform: &MaasPlatform) {
             secret_commands(database)
         );
     }
+    text
 }
 
 /// Returns the commands that create the Secret, one per line.
@@ -84,14 +84,11 @@ fn secret_commands(database: &MaasDatabase) -> String {
     }
 }
 
-/// Appends the note on the database's Secret.
-fn notes(text: &mut String, platform: &MaasPlatform) {
-    if let Some(database) = &platform.database {
-        let _ = write!(
-            text,
-            "\nThe Secret {DATABASE_SECRET} must exist (README.md has the command that creates it):\n  \
-             kubectl --namespace {} get secret {DATABASE_SECRET}\n",
-            database.namespace
-        );
-    }
+/// Returns the note on the database's Secret.
+fn notes(database: &MaasDatabase) -> String {
+    format!(
+        "\nThe Secret {DATABASE_SECRET} must exist (README.md has the command that creates it):\n  \
+         kubectl --namespace {} get secret {DATABASE_SECRET}\n",
+        database.namespace
+    )
 }

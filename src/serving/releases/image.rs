@@ -26,11 +26,6 @@ pub(crate) fn parts(image: &str) -> (&str, &str) {
     image.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')).unwrap_or((image, ""))
 }
 
-/// Returns true if the repository has letters that registries do not allow.
-pub(crate) fn has_capitals(image: &str) -> bool {
-    parts(image).0.contains(char::is_uppercase)
-}
-
 fn is_named(repository: &str, name: &str) -> bool {
     repository.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }

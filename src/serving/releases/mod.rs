@@ -164,7 +164,7 @@ pub(super) struct Picker {
     pub(super) api_versions: Named<()>,
     /// Releases of the inference extension that releases of llm-d's picker are built on, or were
     /// released with.
-    built_on: BTreeMap<String, String>,
+    pub(super) built_on: BTreeMap<String, String>,
 }
 
 /// An embedded table. A test reads all of them.
@@ -246,11 +246,6 @@ fn picker(name: &'static str, key: &'static str, text: &str) -> Picker {
         built_on: built_on.unwrap_or_default(),
         program: program(name, key, table),
     }
-}
-
-/// Returns the release of the inference extension that a release of llm-d's picker is built on.
-pub(super) fn built_on(version: &str) -> Option<&'static str> {
-    LLM_D.built_on.get(version).map(String::as_str)
 }
 
 /// The full names of flags of engines, by other names: short names, and shorter long ones.

@@ -260,8 +260,7 @@ fn told_release(view: &View<'_>, project: &str) -> Option<String> {
     let releases = &table.program.releases;
     let version = releases.name(releases.index(release)?);
     let is_gie = table.program.key == GIE.program.key;
-    let version = if is_gie { Some(version) } else { releases::built_on(version) };
-    version.map(str::to_owned)
+    if is_gie { Some(version.to_owned()) } else { table.built_on.get(version).cloned() }
 }
 
 /// Returns the release of a program that an image names; for a generated chart, that of its profile if

@@ -1,7 +1,7 @@
 //! Invariants of engine pods.
 
 use super::super::invariants::{Context, Found, Reporter};
-use super::super::releases::image::has_capitals;
+use super::super::releases::image;
 use super::super::view::pods::{
     Engine, Part, Program, Sidecar, Template, accelerators, all_containers, commands, declared,
     is_placeholder, list, port_number, text, volume_of,
@@ -258,7 +258,6 @@ pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_
         let port = get.get("port").unwrap_or(&Json::Null);
         let named = port.as_str().unwrap_or_default();
         let number = port_number(engine.container, port).or_else(|| named.parse().ok());
-        let number = number.and_then(|number| u32::try_from(number).ok());
         // Another tool replaces variables in ports.
         let is_declared = list(engine.container, "ports").iter().any(|p| text(p, "name") == named);
         if number.is_none() && !is_declared && !is_placeholder(named) {
@@ -278,6 +277,7 @@ pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_
 pub(crate) fn images(view: &View<'_>, found: &mut Found) {
     let mut check = |owner: usize, container: &Json, path: String, field: &'static str| {
         let image = text(container, "image");
+        let (repository, _) = image::parts(image);
         let mut found = found.at(owner, path);
         let stands =
             ["REPLACE", ":replace-with", "PLACEHOLDER", "CHANGEME", "CHANGE_ME", "YOUR_", "<"];
@@ -291,7 +291,7 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
         } else if stands.iter().any(|part| image.contains(part)) {
             let message = format!("image `{image}` is a placeholder");
             found.push(message, "replace it with the image").field(field);
-        } else if image.contains(char::is_whitespace) || has_capitals(image) {
+        } else if image.contains(char::is_whitespace) || repository.contains(char::is_uppercase) {
             let message = format!("`{image}` is not a valid image reference");
             found.push(message, "write REPOSITORY:TAG in lower-case letters").field(field);
         } else if !image.contains("@sha256:") {

@@ -2,7 +2,7 @@
 
 use super::super::invariants::{Found, Reporter};
 use super::super::releases::go_flags::nanoseconds;
-use super::super::view::pods::{is_placeholder, list, text, text_or};
+use super::super::view::pods::{is_placeholder, list, number, text, text_or};
 use super::super::view::{Manifest, View};
 use super::picker::service_port;
 use crate::diag::Severity;
@@ -199,7 +199,7 @@ fn parent_of<'a>(
         found.below(".sectionName", message, suggest::hint(section, &names, "listeners"));
         return None;
     }
-    let has_port = |port: u64| named.iter().any(|one| number(one, "port") == Some(port));
+    let has_port = |port: u32| named.iter().any(|one| number(one, "port") == Some(port));
     let port = number(parent, "port").filter(|port| !named.is_empty() && !has_port(*port));
     if let Some(port) = port {
         let message = format!("{route} references port {port}, which {gateway} does not have");
@@ -325,8 +325,4 @@ fn is_granted(grants: &BTreeSet<Grant<'_>>, route: &Manifest, backend: &Json) ->
             grants.contains(&[*own, from[0], from[1], from[2], group, kind, *name])
         })
     })
-}
-
-fn number(json: &Json, key: &str) -> Option<u64> {
-    json.get(key)?.as_u64()
 }

@@ -3,7 +3,7 @@
 use super::super::invariants::{Finding, Found};
 use super::super::picker::PICKER_PORT;
 use super::super::view::pods::{
-    Template, all_containers, is_moved, list, port_number, text, text_or, variable,
+    Template, all_containers, is_moved, list, number, port_number, text, text_or, variable,
 };
 use super::super::view::{Manifest, Picker, View};
 use super::picker::{behind, service_of};
@@ -172,10 +172,10 @@ fn is_port(server: &End<'_>, rule: &Json, wanted: u32) -> bool {
         return false;
     }
     let Some(port) = rule.get("port").filter(|port| !port.is_null()) else { return true };
-    let last = rule.get("endPort").and_then(Json::as_u64);
+    let last = number(rule, "endPort");
     let containers = server.spec.map(|spec| all_containers(spec, "")).unwrap_or_default();
     let mut first = containers.iter().filter_map(|(one, _)| port_number(one, port));
-    first.any(|first| (first..=last.unwrap_or(first)).contains(&u64::from(wanted)))
+    first.any(|first| (first..=last.unwrap_or(first)).contains(&wanted))
 }
 
 /// Checks that NetworkPolicies allow the connections from Gateways to pickers and engines, and from
@@ -249,8 +249,7 @@ fn names(view: &View<'_>, found: &mut Found) {
         let client = End::of_pods(template);
         let policies = selecting(view, &client, ("Egress", "egress"));
         let is_http = |port: &Json| {
-            let number = port.get("port").and_then(Json::as_u64);
-            matches!(number, Some(80 | 443)) && port.get("endPort").is_none()
+            matches!(number(port, "port"), Some(80 | 443)) && port.get("endPort").is_none()
         };
         let is_closed = |rule: &Json| {
             let ports = list(rule, "ports");

@@ -3,7 +3,7 @@
 use super::super::invariants::Found;
 use super::super::picker::{HEALTH_PORT, METRICS_PORT, PICKER_PORT};
 use super::super::view::flags::Flags;
-use super::super::view::pods::{is_placeholder, list, port_number, target_port, text};
+use super::super::view::pods::{is_placeholder, list, number, port_number, target_port, text};
 use super::super::view::{Manifest, Picker, View, group_of, has_labels, pairs};
 use crate::diag::Severity;
 use serde_json::{Map, Value as Json};
@@ -16,14 +16,13 @@ pub(super) fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize,
 }
 
 /// Returns the port of a Service with this number.
-pub(super) fn service_port(service: &Manifest, number: u64) -> Option<&Json> {
-    let is_it = |port: &&Json| port.get("port").and_then(Json::as_u64) == Some(number);
-    list(service.spec(), "ports").iter().find(is_it)
+pub(super) fn service_port(service: &Manifest, wanted: u32) -> Option<&Json> {
+    list(service.spec(), "ports").iter().find(|port| number(port, "port") == Some(wanted))
 }
 
 /// Returns the port number of the pool's `endpointPickerRef`.
-fn asked(pool: &Manifest) -> Option<u64> {
-    pool.json.pointer("/spec/endpointPickerRef/port/number")?.as_u64()
+fn asked(pool: &Manifest) -> Option<u32> {
+    number(pool.json.pointer("/spec/endpointPickerRef/port")?, "number")
 }
 
 /// Returns the pickers that a Service selects.
@@ -84,7 +83,7 @@ pub(crate) fn port(view: &View<'_>, found: &mut Found) {
         let Some(port) = service_port(service, asked) else { continue };
         let Some(listens) = picker.flags.number("grpc-port", PICKER_PORT.into()) else { continue };
         let target = target_port(picker.container, port);
-        if target != Some(u64::from(listens)) {
+        if target != Some(listens) {
             let target = target.map_or("?".to_owned(), |target| target.to_string());
             let message =
                 format!("{service} targets port {target} of {picker}, which listens on {listens}");
@@ -261,8 +260,8 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
         let [_, Some(health)] = of_grpc else { continue };
         for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
             let at = |field: &str| picker.container.pointer(&format!("/{probe}/{field}"));
-            let port = at("grpc/port").and_then(Json::as_u64);
-            if let Some(port) = port.filter(|port| *port != u64::from(health)) {
+            let port = at("grpc").and_then(|grpc| number(grpc, "port"));
+            if let Some(port) = port.filter(|port| *port != health) {
                 let message = format!(
                     "{probe} of {picker} uses port {port}, but the picker serves health checks on {health}"
                 );
@@ -270,8 +269,7 @@ pub(crate) fn flags(view: &View<'_>, found: &mut Found) {
             }
 
             let port = at("httpGet/port").and_then(|port| port_number(picker.container, port));
-            let is_grpc = |port: &u64| of_grpc.iter().flatten().any(|p| u64::from(*p) == *port);
-            if let Some(port) = port.filter(is_grpc) {
+            if let Some(port) = port.filter(|port| of_grpc.contains(&Some(*port))) {
                 let message =
                     format!("{probe} of {picker} sends HTTP to port {port}, which is gRPC");
                 found.push(

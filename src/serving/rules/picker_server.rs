@@ -28,7 +28,7 @@ fn ports(view: &View<'_>, picker: &Picker<'_>, found: &mut Found) {
     for (index, service) in view.services_selecting(&picker.pods) {
         for (at, port) in list(service.spec(), "ports").iter().enumerate() {
             let target = target_port(picker.container, port)
-                .filter(|target| *target != u64::from(metrics))
+                .filter(|target| *target != metrics)
                 .filter(|_| text(port, "name").contains("metrics"));
             if let Some(target) = target {
                 let message = format!(

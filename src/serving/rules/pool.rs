@@ -3,7 +3,7 @@
 use super::super::invariants::{Found, Reporter};
 use super::super::releases::{GIE, image};
 use super::super::view::pods::{
-    Part, Sidecar, Template, declared, joins_ray, list, target_port, text, text_or,
+    Part, Sidecar, Template, declared, joins_ray, list, number, target_port, text, text_or,
 };
 use super::super::view::{Manifest, Picker, View, group_of};
 use super::join::leader_of;
@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 
 /// Returns the target ports of a pool.
 pub(super) fn ports(pool: &Manifest) -> Vec<u32> {
-    let number = |port: &Json| u32::try_from(port.get("number")?.as_u64()?).ok();
-    list(pool.spec(), "targetPorts").iter().filter_map(number).collect()
+    let ports = list(pool.spec(), "targetPorts").iter();
+    ports.filter_map(|port| number(port, "number")).collect()
 }
 
 /// Checks the validation rules of the CRDs that their schemas do not have.
@@ -116,7 +116,6 @@ fn front<'a>(view: &View<'a>, worker: &Template<'_>) -> Option<&'a Manifest> {
     let is_for_engine = |port: &Json| {
         // Pods without a port of a name are left out.
         let number = worker.containers().find_map(|(one, _)| target_port(one, port));
-        let number = number.and_then(|number| u32::try_from(number).ok());
         number.is_some_and(|number| open.contains(&number) && !own.contains(&number))
     };
     let mut services = view.services_selecting(worker).map(|(_, service)| service);

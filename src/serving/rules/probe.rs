@@ -6,7 +6,7 @@ use super::super::releases::{SGLANG, VLLM};
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, accelerators, is_placeholder, list, text, volume_of,
+    Engine, Program, Sidecar, Template, accelerators, is_placeholder, list, number, text, volume_of,
 };
 use super::join::is_loopback;
 use serde_json::Value as Json;
@@ -34,8 +34,7 @@ fn known<'e>(engine: &'e Engine<'_>) -> Option<&'e Flags> {
 /// Returns true if a probe goes to the sidecar, which answers for the engine.
 fn is_proxied(template: &Template<'_>, get: &Json) -> bool {
     let ports = template.sidecar.as_ref().and_then(Sidecar::ports).unwrap_or_default();
-    let port = get.get("port").and_then(Json::as_u64);
-    port.is_some_and(|port| ports.iter().any(|own| u64::from(*own) == port))
+    number(get, "port").is_some_and(|port| ports.contains(&port))
 }
 
 /// Checks that the sidecar uses TLS to its engine if the engine has TLS.

@@ -1,7 +1,7 @@
 //! Invariants of selectors and named ports: workloads, Services, monitors, budgets and policies.
 
 use super::super::invariants::Found;
-use super::super::view::pods::{Template, declared, is_placeholder, list, text};
+use super::super::view::pods::{Template, declared, is_placeholder, list, number, text};
 use super::super::view::{Manifest, View, labels_at};
 use super::set::is_of_unknown_kind;
 use crate::diag::suggest::{self, is_typo};
@@ -126,9 +126,7 @@ impl Candidate<'_> {
             let target = port.get("targetPort").or(port.get("portNumber")).or(port.get("port"));
             match target {
                 Some(Json::String(name)) => names.contains(&name.as_str()),
-                Some(number) => {
-                    number.as_u64().is_some_and(|n| open.iter().any(|o| u64::from(*o) == n))
-                }
+                Some(number) => open.iter().any(|port| *number == *port),
                 None => false,
             }
         };
@@ -354,11 +352,9 @@ pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
                         report(message, suggest::hint(name, &names, "ports"));
                     }
                 } else if kind == "Service" {
-                    let number = port.get(inner).or(port.get("port")).and_then(Json::as_u64);
-                    let number = number.and_then(|number| u32::try_from(number).ok());
-                    let (Some(number), Some(open)) = (number, open_ports(&selected)) else {
-                        continue;
-                    };
+                    let key = if port.get(inner).is_some() { inner } else { "port" };
+                    let open = open_ports(&selected);
+                    let (Some(number), Some(open)) = (number(port, key), open) else { continue };
                     if !open.contains(&number) {
                         let message = format!(
                             "{object} targets port {number}, but the pods listen on {}",

@@ -193,7 +193,7 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
             let (Some((_, service)), Ok(said)) = (service, three[2].parse::<u32>()) else {
                 continue;
             };
-            if service_port(service, said.into()).is_some_and(is_moved) {
+            if service_port(service, said).is_some_and(is_moved) {
                 continue;
             }
             let mut ports = view.behind(service).filter_map(|pods| {

@@ -106,9 +106,7 @@ impl Derived {
         let mut spec = json!({});
         for (index, reference) in list(own, "baseRefs").iter().enumerate() {
             let name = text(reference, "name");
-            let preset = manifests.iter().find(|preset| {
-                preset.kind() == "LLMInferenceServiceConfig" && preset.name() == name
-            });
+            let preset = named(manifests, &["LLMInferenceServiceConfig"], name);
             match preset.and_then(|preset| preset.json.get("spec")) {
                 Some(preset) => spec = merged(spec, preset),
                 // KServe's own presets are in the namespace of its controller; `Preset` has what
@@ -232,10 +230,7 @@ impl Derived {
             let name = text(model, "runtime");
             let format = model.pointer("/modelFormat/name").and_then(Json::as_str);
             let format = format.unwrap_or_default().to_lowercase();
-            let runtime = manifests.iter().find(|runtime| {
-                matches!(runtime.kind(), "ServingRuntime" | "ClusterServingRuntime")
-                    && runtime.name() == name
-            });
+            let runtime = named(manifests, &["ServingRuntime", "ClusterServingRuntime"], name);
             let runtime = runtime.and_then(|runtime| runtime.json.get("spec")).cloned();
             let Some(mut runtime) = runtime.or_else(|| default_runtime(name, &format)) else {
                 let what =
@@ -287,6 +282,11 @@ impl Derived {
             self.pods.push(DerivedPods { owner, spec_path, template, part, size, replicas });
         }
     }
+}
+
+/// Returns the manifest of one of these kinds with a name.
+fn named<'m>(manifests: &'m [Manifest], kinds: &[&str], name: &str) -> Option<&'m Manifest> {
+    manifests.iter().find(|one| kinds.contains(&one.kind()) && one.name() == name)
 }
 
 /// Returns the items of a preset's list with those of a pod's.

@@ -513,15 +513,20 @@ impl<'a> Sidecar<'a> {
     }
 }
 
+/// Returns the number at a key.
+pub(crate) fn number(json: &Json, key: &str) -> Option<u32> {
+    json.get(key)?.as_u64()?.try_into().ok()
+}
+
 /// Returns the number of a port that is a number, or the name of a port of the container.
-pub(crate) fn port_number(container: &Json, port: &Json) -> Option<u64> {
-    let Some(name) = port.as_str() else { return port.as_u64() };
+pub(crate) fn port_number(container: &Json, port: &Json) -> Option<u32> {
+    let Some(name) = port.as_str() else { return port.as_u64()?.try_into().ok() };
     let named = list(container, "ports").iter().find(|port| text(port, "name") == name);
-    named?.get("containerPort")?.as_u64()
+    number(named?, "containerPort")
 }
 
 /// Returns the number of the container's port that a port of a Service targets.
-pub(crate) fn target_port(container: &Json, port: &Json) -> Option<u64> {
+pub(crate) fn target_port(container: &Json, port: &Json) -> Option<u32> {
     let target = port.get("targetPort").or(port.get("port"))?;
     port_number(container, target)
 }
@@ -533,8 +538,8 @@ pub(crate) fn is_moved(port: &Json) -> bool {
 
 /// Returns the declared ports of a container.
 pub(crate) fn declared(container: &Json) -> Vec<u32> {
-    let number = |port: &Json| port.get("containerPort")?.as_u64()?.try_into().ok();
-    list(container, "ports").iter().filter_map(number).collect()
+    let ports = list(container, "ports").iter();
+    ports.filter_map(|port| number(port, "containerPort")).collect()
 }
 
 impl<'a> Template<'a> {

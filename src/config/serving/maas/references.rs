@@ -79,23 +79,30 @@ fn platform_of(bundle: &mut BundleConfig) -> Option<&mut MaasPlatform> {
 
 /// Reports Gateways and tenants that two charts create.
 fn duplicates(reader: &mut Reader<'_>, platform: &Platform) {
-    let (code, related) = (Code::DuplicateName, "first defined here");
-    for (index, (_, gateway)) in platform.gateways.iter().enumerate() {
-        let earlier = platform.gateways.iter().take(index);
-        let same = earlier.map(|(_, other)| other).find(|other| other.name == gateway.name);
-        if let Some(other) = same {
-            let spans = (&gateway.span, &other.span);
+    let code = Code::DuplicateName;
+    let gateways = platform.gateways.iter().map(|(_, gateway)| gateway).collect();
+    let same_name = |one: &&MaasGateway, other: &&MaasGateway| one.name == other.name;
+    reader.unique(
+        code,
+        gateways,
+        same_name,
+        |gateway| &gateway.span,
+        |gateway| {
             let message = format!("two charts have a Gateway `{}` for models", gateway.name);
-            reader.twice(code, spans, message, related, "rename one of them");
-        }
-    }
-
-    let mut tenants = platform.tenants.iter().map(|(_, tenant)| &tenant.span);
-    let Some(first) = tenants.next() else { return };
-    for span in tenants {
-        let message = "two charts have a tenant, but the controller has one";
-        reader.twice(code, (span, first), message, related, "remove one of them");
-    }
+            (message, "rename one of them".to_owned())
+        },
+    );
+    let tenants = platform.tenants.iter().map(|(_, tenant)| &tenant.span).collect();
+    reader.unique(
+        code,
+        tenants,
+        |_, _| true,
+        |span| span,
+        |_| {
+            let message = "two charts have a tenant, but the controller has one";
+            (message.to_owned(), "remove one of them".to_owned())
+        },
+    );
 }
 
 /// Returns the Gateway of this name, or the only one; reports an error at `span` without it.
