@@ -176,13 +176,12 @@ fn role(object: &Object, workloads: &[Workload<'_>]) -> Option<&'static str> {
     }
 }
 
+/// A change of pods: it gets their role, the map that has their spec, and its key there.
+type Change<'c> = dyn FnMut(&'static str, &mut Map, &'static str) + 'c;
+
 /// Calls `change` for each pod template below a map, as [`each_pod`] does: those at `template`,
 /// `leaderTemplate` and `workerTemplate` that have a spec with containers.
-fn each_template(
-    map: &mut Map,
-    role: &'static str,
-    change: &mut impl FnMut(&'static str, &mut Map, &'static str),
-) {
+fn each_template(map: &mut Map, role: &'static str, change: &mut Change<'_>) {
     // Roles of a DisaggregatedSet are the only maps above a template that have a name.
     let is_prefill = map.get("name").and_then(Value::as_str) == Some(Role::Prefill.as_str());
     let role = if is_prefill { Role::Prefill.as_str() } else { role };
@@ -300,13 +299,8 @@ impl Pods<'_> {
     }
 }
 
-/// Calls `change` for all pods of the objects, with their role, the map that has their spec, and its key
-/// there: `spec` of a template, or another one.
-pub(super) fn each_pod(
-    objects: &mut [Object],
-    config: &ServingConfig,
-    change: &mut impl FnMut(&'static str, &mut Map, &'static str),
-) {
+/// Calls `change` for all pods of the objects; the key is `spec` of a template, or another one.
+pub(super) fn each_pod(objects: &mut [Object], config: &ServingConfig, change: &mut Change<'_>) {
     let workloads = Workload::all(config);
     for object in objects {
         let Some(role) = role(object, &workloads) else { continue };

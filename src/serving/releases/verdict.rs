@@ -55,20 +55,14 @@ pub(crate) struct Judge<'t> {
     pub(crate) release: Release,
     /// The judgements.
     pub(crate) verdicts: Vec<Verdict>,
-    /// Names that some releases do not have, and the releases that have all of them.
+    /// Names that some releases do not have, and for each release whether it has it.
     needs: Vec<(String, Vec<bool>)>,
-    has_all: Vec<bool>,
 }
 
 impl<'t> Judge<'t> {
     /// Creates a judge without judgements.
-    pub(crate) fn new(
-        program: &'static str,
-        releases: &'t Releases,
-        release: Release,
-    ) -> Judge<'t> {
-        let has_all = vec![true; releases.len()];
-        Judge { program, releases, release, verdicts: Vec::new(), needs: Vec::new(), has_all }
+    pub(crate) fn new(program: &'static str, releases: &'t Releases, release: Release) -> Self {
+        Judge { program, releases, release, verdicts: Vec::new(), needs: Vec::new() }
     }
 
     /// Returns the index of the release whose facts apply; `None` if unknown.
@@ -176,12 +170,8 @@ impl<'t> Judge<'t> {
 
     /// Records a name that only these releases have, for an unknown release.
     pub(crate) fn depends(&mut self, shown: &str, has: &[bool]) {
-        if has.iter().all(|has| *has) || self.needs.iter().any(|(known, _)| known == shown) {
-            return;
-        }
-        self.needs.push((shown.to_owned(), has.to_vec()));
-        for (all, one) in self.has_all.iter_mut().zip(has) {
-            *all &= one;
+        if has.contains(&false) && !self.needs.iter().any(|(known, _)| known == shown) {
+            self.needs.push((shown.to_owned(), has.to_vec()));
         }
     }
 
@@ -190,8 +180,10 @@ impl<'t> Judge<'t> {
         if self.needs.is_empty() {
             return self.verdicts;
         }
-        let first = self.has_all.iter().position(|has| *has);
-        let range = first.zip(self.has_all.iter().rposition(|has| *has));
+        let has_all = |index| self.needs.iter().all(|(_, has)| has[index]);
+        let has_all: Vec<bool> = (0..self.releases.len()).map(has_all).collect();
+        let first = has_all.iter().position(|has| *has);
+        let range = first.zip(has_all.iter().rposition(|has| *has));
         // Only the names that the fewest releases have: a name matters if it excludes the release next
         // to the range that is left.
         let narrows = |has: &[bool]| {
@@ -205,7 +197,7 @@ impl<'t> Judge<'t> {
 
         let program = self.program;
         if range.is_some() {
-            let which = self.releases.describe(&self.has_all);
+            let which = self.releases.describe(&has_all);
             let message = format!(
                 "the image does not name its version of {program}; only {which} have {names}"
             );

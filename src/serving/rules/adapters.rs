@@ -58,8 +58,7 @@ pub(crate) fn rewrites(view: &View<'_>, found: &mut Found) {
         let Some(names) = names.filter(|names| !names.is_empty()) else { continue };
 
         for (index, rule) in list(rewrite.spec(), "rules").iter().enumerate() {
-            let mut found =
-                found.at(owner, format!(".spec.rules[{index}].targets")).field("rewrites");
+            let mut found = found.at(owner, format!(".spec.rules[{index}].targets"));
             for model in list(rule, "targets").iter().map(|target| text(target, "modelRewrite")) {
                 // The picker may send a rewritten request to any pod of the pool, so every one has
                 // to serve it.

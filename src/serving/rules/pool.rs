@@ -151,7 +151,7 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
                 if text(reference, "kind") == "InferencePool" {
                     let path = format!(".spec.rules[{rule}].backendRefs[{index}]");
                     // The default group of a backend is the core group.
-                    refer(route, reference, "", found.at(owner, path).field("route"));
+                    refer(route, reference, "", found.at(owner, path));
                 }
             }
         }

@@ -162,8 +162,7 @@ pub(crate) fn budget((_, template, engine): Context<'_>, found: &mut Reporter<'_
     let what = model.map_or("the model".to_owned(), |model| format!("`{model}`"));
     let message = format!("{name} restarts the engine after {budget} s, before {what} is loaded");
     let hint = "use a startupProbe with a larger `failureThreshold`, for example 60 × 10 s";
-    let finding = found.below(&format!(".{name}"), message, hint);
-    finding.warning().field("engine.startup-minutes");
+    found.below(&format!(".{name}"), message, hint).warning();
 }
 
 /// Checks that the engine answers probes: path, TLS and API key.

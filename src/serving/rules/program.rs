@@ -50,7 +50,6 @@ const OF_SHELLS: [&str; 13] = [
 /// Checks that the image of an engine has its program, and that scripts use variables that are set.
 pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
     for (template, engine) in view.engines() {
-        let mut found = found.at(template.owner, &engine.path).field("engine.image");
         let image = text(engine.container, "image");
         let tables = [&*VLLM, &*SGLANG];
         let mut others = tables.into_iter().filter(|one| image::is_of(image, one.key));
@@ -59,7 +58,7 @@ pub(crate) fn in_image(view: &View<'_>, found: &mut Found) {
         {
             let (own, other) = (own.name, other.name);
             let message = format!("the command starts {own}, but `{image}` is an image of {other}");
-            found.push(message, "use the image of the program");
+            found.push(template.owner, &engine.path, message, "use the image of the program");
         }
     }
     for (template, container, path) in view.containers() {

@@ -224,7 +224,7 @@ pub(crate) fn protocol(view: &View<'_>, found: &mut Found) {
             Program::Vllm => ("vLLM", "nixlv2"),
             Program::HuggingFace | Program::Other => continue,
         };
-        let mut found = found.at(template.owner, &sidecar.path).field("prefill");
+        let mut found = found.at(template.owner, &sidecar.path);
         if (said == "sglang") != (engine.program == Program::Sglang) {
             let message = format!("sidecar has `--kv-connector={said}`, but the engine is {name}");
             found.push(message, format!("write `--kv-connector={usual}`"));
@@ -293,7 +293,6 @@ fn host(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
     let path = format!("{}.env", engine.path);
     let hint = "set it from `fieldRef: {fieldPath: status.podIP}`";
     let finding = found.push(template.owner, path, format!("`{HOST}` is {what}"), hint);
-    finding.field("engine.env");
     // Decode connects to prefill; the other way only with bidirectional transfer.
     if !is_prefill {
         finding.warning();
@@ -314,8 +313,7 @@ fn port(
     if open.contains(&number) {
         let message = format!("the NIXL side channel and a server both listen on port {number}");
         let hint = format!("set `{PORT}` to another port");
-        let path = format!("{}.env", engine.path);
-        found.push(template.owner, path, message, hint).field("engine.env");
+        found.push(template.owner, format!("{}.env", engine.path), message, hint);
     }
 
     // Decode pods connect to prefill pods.
@@ -338,18 +336,15 @@ fn side_port(container: &Json) -> Option<u32> {
 
 /// Checks that several engines of a pod have different side channel ports: they share an address.
 fn shared_port(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
-        let mut seen = BTreeSet::new();
-        for (container, path) in template.containers() {
-            let is_used = [HOST, PORT].iter().any(|name| variable(container, name).is_some());
-            let Some(port) = side_port(container).filter(|_| is_used) else { continue };
-            if seen.insert(port) {
-                continue;
-            }
+    let mut seen = BTreeSet::new();
+    for (template, container, path) in view.containers() {
+        let is_used = [HOST, PORT].iter().any(|name| variable(container, name).is_some());
+        let Some(port) = side_port(container).filter(|_| is_used) else { continue };
+        if !seen.insert((std::ptr::from_ref(template), port)) {
             let message =
                 format!("two engines of a pod have their NIXL side channel on port {port}");
             let hint = format!("set `{PORT}` to another port in each container");
-            found.push(template.owner, format!("{path}.env"), message, hint).field("engine.env");
+            found.push(template.owner, format!("{path}.env"), message, hint);
         }
     }
 }

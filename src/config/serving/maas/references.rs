@@ -79,30 +79,20 @@ fn platform_of(bundle: &mut BundleConfig) -> Option<&mut MaasPlatform> {
 
 /// Reports Gateways and tenants that two charts create.
 fn duplicates(reader: &mut Reader<'_>, platform: &Platform) {
-    let code = Code::DuplicateName;
     let gateways = platform.gateways.iter().map(|(_, gateway)| gateway).collect();
-    let same_name = |one: &&MaasGateway, other: &&MaasGateway| one.name == other.name;
-    reader.unique(
-        code,
-        gateways,
-        same_name,
-        |gateway| &gateway.span,
-        |gateway| {
-            let message = format!("two charts have a Gateway `{}` for models", gateway.name);
-            (message, "rename one of them".to_owned())
-        },
-    );
+    let same = |one: &&MaasGateway, other: &&MaasGateway| one.name == other.name;
+    let describe = |gateway: &&MaasGateway| {
+        let message = format!("two charts have a Gateway `{}` for models", gateway.name);
+        (message, "rename one of them".to_owned())
+    };
+    reader.unique(Code::DuplicateName, gateways, same, |gateway| &gateway.span, describe);
+
     let tenants = platform.tenants.iter().map(|(_, tenant)| &tenant.span).collect();
-    reader.unique(
-        code,
-        tenants,
-        |_, _| true,
-        |span| span,
-        |_| {
-            let message = "two charts have a tenant, but the controller has one";
-            (message.to_owned(), "remove one of them".to_owned())
-        },
-    );
+    let describe = |_: &&Span| {
+        let message = "two charts have a tenant, but the controller has one";
+        (message.to_owned(), "remove one of them".to_owned())
+    };
+    reader.unique(Code::DuplicateName, tenants, |_, _| true, |span| span, describe);
 }
 
 /// Returns the Gateway of this name, or the only one; reports an error at `span` without it.
