@@ -4,8 +4,8 @@
 //! third-party manifests.
 
 use super::rules;
-use super::view::View;
 use super::view::pods::{Engine, Template};
+use super::view::{Manifest, View};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use std::collections::BTreeSet;
 
@@ -166,6 +166,18 @@ fn each(view: &View<'_>, found: &mut Found, rule: fn(Context<'_>, &mut Reporter<
     }
 }
 
+/// Checks each object of a kind by a rule, which reports at it.
+fn of_kind(
+    view: &View<'_>,
+    found: &mut Found,
+    kind: &str,
+    rule: fn(&View<'_>, &Manifest, &mut Reporter<'_>),
+) {
+    for (owner, object) in view.of_kind(kind) {
+        rule(view, object, &mut found.at(owner, ""));
+    }
+}
+
 macro_rules! invariants {
     ($($code:ident $severity:ident $field:literal $source:literal $check:expr, $reason:literal;)*) => {
         /// All invariants.
@@ -190,7 +202,7 @@ invariants! {
     ServingPoolMissing Error "route" "GAIE conformance, HTTPRoute to InferencePool"
         rules::pool::missing, "the reference has no effect, without an error";
     ServingPickerMissing Error "epp" "GAIE#2915"
-        rules::picker::missing, "gateways do not accept routes to the pool";
+        |view, found| of_kind(view, found, "InferencePool", rules::picker::missing), "gateways do not accept routes to the pool";
     ServingPickerPort Error "epp.flags" "llm-d-router chart, extProcPort"
         rules::picker::port, "the gateway cannot connect to the picker";
     ServingPickerPool Error "epp.flags" "llm-d-router, --pool-name"
@@ -268,7 +280,7 @@ invariants! {
     ServingTransfer Error "engine.env" "vllm#27083, kthena#503"
         rules::transfer::side_channel, "decode cannot connect to prefill";
     ServingAdapters Error "rewrites" "llm-d-router, InferenceModelRewrite"
-        rules::adapters::rewrites, "rewritten requests get 404";
+        |view, found| of_kind(view, found, "InferenceModelRewrite", rules::adapters::rewrites), "rewritten requests get 404";
     ServingPrefixCache Error "epp.config" "llm-d-router#2274"
         rules::prefix_cache::precise, "prefix cache lookups never match";
     ServingProbe Error "engine.args" "vllm#1245, production-stack#150"
@@ -318,15 +330,15 @@ invariants! {
     ServingDestination Error "route.provider" "llm-d-router chart, DestinationRule"
         rules::extras::destination, "Istio does not trust the picker";
     ServingKserve Error "dp" "kserve#4946"
-        rules::kserve::parallelism, "KServe rejects the service, or creates pods that wait for others";
+        |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::parallelism), "KServe rejects the service, or creates pods that wait for others";
     ServingKserve Error "dp" "KServe, webhook"
-        rules::kserve::exclusive, "the webhook rejects the service";
+        |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::exclusive), "the webhook rejects the service";
     ServingKserve Error "model" "KServe, storage of models"
-        rules::kserve::model, "the model is not downloaded";
+        |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::model), "the model is not downloaded";
     ServingKserve Error "engine" "KServe, MergeServingRuntimeAndInferenceServiceSpecs"
         rules::kserve::runtime, "KServe creates no pods";
     ServingKserve Error "engine" "KServe, presets"
-        rules::kserve::container, "the server does not have the arguments";
+        |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::container), "the server does not have the arguments";
     ServingTwice Warning "name" "llm-d-router chart, names of objects"
         rules::set::twice, "one of them overwrites the other";
     ServingRoute Warning "route" "Gateway API, HTTPRouteRule"

@@ -10,10 +10,11 @@ mod gateway;
 mod model;
 mod tenant;
 
+use super::build::with_spec;
 use crate::config::serving::maas::MaasPlatform;
-use crate::ir::{Object, Origin, Value, map};
+use crate::ir::{Object, Origin, Value};
 use bundle2chart_compile::models::Namespaces;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 pub use additions::additions;
 pub(super) use model::objects;
@@ -38,16 +39,8 @@ pub fn platform(platform: &MaasPlatform, namespace: &Namespaces<'_>) -> Vec<Obje
 }
 
 /// Creates an object of the platform, in this namespace.
-fn object((api_version, kind): (&str, &str), name: &str, namespace: &str, spec: Json) -> Object {
-    let root = map! {
-        "apiVersion": api_version,
-        "kind": kind,
-        "metadata": {
-            "name": name,
-            "namespace": namespace,
-            "labels": {"app.kubernetes.io/part-of": "maas"},
-        },
-        "spec": spec,
-    };
-    Object::new(root, Origin::Added("maas"))
+fn object(kind: (&str, &str), name: &str, namespace: &str, spec: Json) -> Object {
+    let mut object = with_spec(kind, name, &json!({"app.kubernetes.io/part-of": "maas"}), spec);
+    object.metadata_mut().insert("namespace".to_owned(), namespace.into());
+    Object { origin: Origin::Added("maas"), ..object }
 }

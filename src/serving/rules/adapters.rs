@@ -1,8 +1,8 @@
 //! Invariants of model rewrites.
 
-use super::super::invariants::{Context, Found, Reporter};
-use super::super::view::View;
+use super::super::invariants::{Context, Reporter};
 use super::super::view::pods::{Engine, Program, is_placeholder, list, text, variable};
+use super::super::view::{Manifest, View};
 
 /// Returns the models and adapters that an engine serves; `None` if requests or plugins may add more.
 fn served(engine: &Engine<'_>) -> Option<Vec<String>> {
@@ -46,32 +46,30 @@ pub(crate) fn forms((_, template, engine): Context<'_>, found: &mut Reporter<'_>
 }
 
 /// Checks that pods serve the targets of model rewrites.
-pub(crate) fn rewrites(view: &View<'_>, found: &mut Found) {
-    for (owner, rewrite) in view.of_kind("InferenceModelRewrite") {
-        let name = rewrite.text("/spec/poolRef/name");
-        let pool = name.and_then(|name| view.named("InferencePool", name, rewrite));
-        let Some((_, pool)) = pool else { continue };
-        let pods = view.selected(pool);
-        let engines = pods.iter().filter_map(|template| template.engine.as_ref());
-        let names: Option<Vec<Vec<String>>> =
-            engines.filter(|engine| !engine.is_headless()).map(served).collect();
-        let Some(names) = names.filter(|names| !names.is_empty()) else { continue };
+pub(crate) fn rewrites(view: &View<'_>, rewrite: &Manifest, found: &mut Reporter<'_>) {
+    let name = rewrite.text("/spec/poolRef/name");
+    let pool = name.and_then(|name| view.named("InferencePool", name, rewrite));
+    let Some((_, pool)) = pool else { return };
+    let pods = view.selected(pool);
+    let engines = pods.iter().filter_map(|template| template.engine.as_ref());
+    let names: Option<Vec<Vec<String>>> =
+        engines.filter(|engine| !engine.is_headless()).map(served).collect();
+    let Some(names) = names.filter(|names| !names.is_empty()) else { return };
 
-        for (index, rule) in list(rewrite.spec(), "rules").iter().enumerate() {
-            let mut found = found.at(owner, format!(".spec.rules[{index}].targets"));
-            for model in list(rule, "targets").iter().map(|target| text(target, "modelRewrite")) {
-                // The picker may send a rewritten request to any pod of the pool, so every one has
-                // to serve it.
-                let missing = names.iter().any(|served| !served.iter().any(|name| name == model));
-                if model.is_empty() || is_placeholder(model) || !missing {
-                    continue;
-                }
-                let known: Vec<&str> = names[0].iter().map(String::as_str).collect();
-                let hint = crate::diag::suggest::hint(model, &known, "models");
-                let message =
-                    format!("{rewrite} rewrites to `{model}`, which pods of {pool} do not serve");
-                found.push(message, hint);
+    for (index, rule) in list(rewrite.spec(), "rules").iter().enumerate() {
+        let mut found = found.inside(&format!(".spec.rules[{index}].targets"));
+        for model in list(rule, "targets").iter().map(|target| text(target, "modelRewrite")) {
+            // The picker may send a rewritten request to any pod of the pool, so every one has
+            // to serve it.
+            let missing = names.iter().any(|served| !served.iter().any(|name| name == model));
+            if model.is_empty() || is_placeholder(model) || !missing {
+                continue;
             }
+            let known: Vec<&str> = names[0].iter().map(String::as_str).collect();
+            let hint = crate::diag::suggest::hint(model, &known, "models");
+            let message =
+                format!("{rewrite} rewrites to `{model}`, which pods of {pool} do not serve");
+            found.push(message, hint);
         }
     }
 }

@@ -1,48 +1,41 @@
 //! Invariants of LLMInferenceServices.
 
-use super::super::invariants::Found;
-use super::super::view::View;
+use super::super::invariants::{Found, Reporter};
 use super::super::view::pods::{Engine, accelerators, is_placeholder, list, text};
+use super::super::view::{Manifest, View};
 use crate::diag::suggest;
 use serde_json::Value as Json;
 
 /// Checks that KServe supports the parallelism.
-pub(crate) fn parallelism(view: &View<'_>, found: &mut Found) {
-    for (owner, service) in view.of_kind("LLMInferenceService") {
-        for (path, field) in [("", "dp"), (".prefill", "prefill.dp")] {
-            let pointer = format!("/spec{}/parallelism", path.replace('.', "/"));
-            let Some(shape) = service.json.pointer(&pointer) else { continue };
-            let mut found = found.at(owner, format!(".spec{path}.parallelism")).field(field);
+pub(crate) fn parallelism(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) {
+    for (path, field) in [("", "dp"), (".prefill", "prefill.dp")] {
+        let pointer = format!("/spec{}/parallelism", path.replace('.', "/"));
+        let Some(shape) = service.json.pointer(&pointer) else { continue };
+        let mut found = found.inside(&format!(".spec{path}.parallelism")).field(field);
 
-            let number = |key: &str| shape.get(key).and_then(Json::as_u64);
-            let (data, local) = (number("data"), number("dataLocal"));
-            match (data, local) {
-                (Some(_), None) | (None, Some(_)) => {
-                    let message = "only one of `data` and `dataLocal` is set";
-                    found.push(message, "set both: all ranks, and ranks per pod");
-                }
-                // GetSize divides integers: 9 ranks with 4 in a pod are two pods (kserve#4946).
-                (Some(data), Some(local)) if local > 0 && !data.is_multiple_of(local) => {
-                    let message =
-                        format!("{data} ranks are not divisible by {local} ranks per pod");
-                    found.push(message, "use a multiple: KServe drops the remainder");
-                }
-                _ => {}
+        let number = |key: &str| shape.get(key).and_then(Json::as_u64);
+        let (data, local) = (number("data"), number("dataLocal"));
+        match (data, local) {
+            (Some(_), None) | (None, Some(_)) => {
+                let message = "only one of `data` and `dataLocal` is set";
+                found.push(message, "set both: all ranks, and ranks per pod");
             }
-            let pointer = format!("/spec{}/worker", path.replace('.', "/"));
-            let worker = service.json.pointer(&pointer).filter(|worker| !worker.is_null());
-            // Presets of one's own may set the parallelism.
-            let mut presets = list(service.spec(), "baseRefs").iter().map(|one| text(one, "name"));
-            let is_whole = presets.all(|name| name.starts_with("kserve-config-"));
-            if worker.is_some()
-                && is_whole
-                && data.is_none()
-                && local.is_none()
-                && number("pipeline").is_none()
-            {
-                let message = "`worker` is set, but neither `pipeline` nor `data` and `dataLocal`";
-                found.push(message, "set the parallelism over the pods, or remove `worker`");
+            // GetSize divides integers: 9 ranks with 4 in a pod are two pods (kserve#4946).
+            (Some(data), Some(local)) if local > 0 && !data.is_multiple_of(local) => {
+                let message = format!("{data} ranks are not divisible by {local} ranks per pod");
+                found.push(message, "use a multiple: KServe drops the remainder");
             }
+            _ => {}
+        }
+        let pointer = format!("/spec{}/worker", path.replace('.', "/"));
+        let worker = service.json.pointer(&pointer).filter(|worker| !worker.is_null());
+        // Presets of one's own may set the parallelism.
+        let mut presets = list(service.spec(), "baseRefs").iter().map(|one| text(one, "name"));
+        let is_whole = presets.all(|name| name.starts_with("kserve-config-"));
+        let is_open = [data, local, number("pipeline")].iter().all(Option::is_none);
+        if worker.is_some() && is_whole && is_open {
+            let message = "`worker` is set, but neither `pipeline` nor `data` and `dataLocal`";
+            found.push(message, "set the parallelism over the pods, or remove `worker`");
         }
     }
 }
@@ -57,16 +50,13 @@ const EXCLUSIVE: &[[&str; 3]] = &[
 ];
 
 /// Checks that no field is set twice in different forms.
-pub(crate) fn exclusive(view: &View<'_>, found: &mut Found) {
-    for (owner, service) in view.of_kind("LLMInferenceService") {
-        for [place, one, other] in EXCLUSIVE {
-            let Some(holder) = service.json.pointer(&format!("/spec{place}")) else { continue };
-            if [one, other].iter().all(|key| holder.get(key).is_some_and(|value| !value.is_null()))
-            {
-                let message = format!("`{one}` and `{other}` are both set");
-                let path = format!(".spec{}", place.replace('/', "."));
-                found.push(owner, path, message, format!("remove one of `{one}` and `{other}`"));
-            }
+pub(crate) fn exclusive(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) {
+    for [place, one, other] in EXCLUSIVE {
+        let Some(holder) = service.json.pointer(&format!("/spec{place}")) else { continue };
+        if [one, other].iter().all(|key| holder.get(key).is_some_and(|value| !value.is_null())) {
+            let message = format!("`{one}` and `{other}` are both set");
+            let path = format!(".spec{}", place.replace('/', "."));
+            found.below(&path, message, format!("remove one of `{one}` and `{other}`"));
         }
     }
 }
@@ -123,76 +113,68 @@ const MODEL_SCHEMES: &[&str] = &["hf", "s3", "pvc", "oci", "oci+native"];
 const ADAPTER_SCHEMES: &[&str] = &["hf", "s3", "pvc"];
 
 /// Checks that KServe can fetch the model and its adapters.
-pub(crate) fn model(view: &View<'_>, found: &mut Found) {
-    for (owner, service) in view.of_kind("LLMInferenceService") {
-        let Some(spec) = service.json.get("spec") else { continue };
-        // Without the initializer the pods bring the model themselves.
-        let initializer = spec.pointer("/storageInitializer/enabled").and_then(Json::as_bool);
-        let Some(model) = spec.get("model").filter(|_| initializer != Some(false)) else {
+pub(crate) fn model(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) {
+    let spec = service.spec();
+    // Without the initializer the pods bring the model themselves.
+    let initializer = spec.pointer("/storageInitializer/enabled").and_then(Json::as_bool);
+    let model = spec.get("model").filter(|_| initializer != Some(false));
+    let Some(model) = model else { return };
+    let lora = model.get("lora").unwrap_or(&Json::Null);
+    let adapters = list(lora, "adapters");
+    let number = |key: &str| lora.get(key).and_then(Json::as_u64);
+    // KServe takes the number of adapters by default, and vLLM refuses the result.
+    let most = number("maxAdapters").unwrap_or(adapters.len() as u64);
+    if let Some(cached) = number("maxCpuAdapters").filter(|cached| *cached < most) {
+        let message = format!("`maxCpuAdapters` is {cached}, less than {most} adapters on devices");
+        let finding = found.below(".spec.model.lora", message, "raise it");
+        finding.why("the engine fails to start", "vLLM, LoRAConfig");
+    }
+    let of_adapters = adapters.iter().enumerate().map(|(index, adapter)| {
+        (adapter, format!(".spec.model.lora.adapters[{index}].uri"), ADAPTER_SCHEMES)
+    });
+    let all = of_adapters.chain([(model, ".spec.model.uri".to_owned(), MODEL_SCHEMES)]);
+    for (holder, path, schemes) in all {
+        let uri = text(holder, "uri");
+        let scheme = uri.split_once("://").map_or("", |(scheme, _)| scheme);
+        if uri.is_empty() || is_placeholder(uri) || schemes.contains(&scheme) {
             continue;
-        };
-        let lora = model.get("lora").unwrap_or(&Json::Null);
-        let adapters = list(lora, "adapters");
-        let number = |key: &str| lora.get(key).and_then(Json::as_u64);
-        // KServe takes the number of adapters by default, and vLLM refuses the result.
-        let most = number("maxAdapters").unwrap_or(adapters.len() as u64);
-        if let Some(cached) = number("maxCpuAdapters").filter(|cached| *cached < most) {
-            let message =
-                format!("`maxCpuAdapters` is {cached}, less than {most} adapters on devices");
-            let finding = found.push(owner, ".spec.model.lora", message, "raise it");
-            finding.why("the engine fails to start", "vLLM, LoRAConfig");
         }
-        let of_adapters = adapters.iter().enumerate().map(|(index, adapter)| {
-            (adapter, format!(".spec.model.lora.adapters[{index}].uri"), ADAPTER_SCHEMES)
-        });
-        let all = of_adapters.chain([(model, ".spec.model.uri".to_owned(), MODEL_SCHEMES)]);
-        for (holder, path, schemes) in all {
-            let uri = text(holder, "uri");
-            let scheme = uri.split_once("://").map_or("", |(scheme, _)| scheme);
-            if uri.is_empty() || is_placeholder(uri) || schemes.contains(&scheme) {
-                continue;
-            }
-            let message = format!("KServe does not fetch `{uri}`");
-            let schemes: Vec<String> = schemes.iter().map(|s| format!("`{s}://`")).collect();
-            found.push(owner, path, message, format!("write a URI with {}", schemes.join(", ")));
-        }
+        let message = format!("KServe does not fetch `{uri}`");
+        let schemes: Vec<String> = schemes.iter().map(|s| format!("`{s}://`")).collect();
+        found.below(&path, message, format!("write a URI with {}", schemes.join(", ")));
     }
 }
 
 /// Checks that the container of an engine has the name of the one that KServe completes.
-pub(crate) fn container(view: &View<'_>, found: &mut Found) {
-    for (owner, service) in view.of_kind("LLMInferenceService") {
-        // A preset of one's own may have other names.
-        let presets = list(service.spec(), "baseRefs");
-        let own = presets.iter().map(|preset| text(preset, "name"));
-        let own = own.filter(|name| !name.starts_with("kserve-config-"));
-        let known: Option<Vec<_>> =
-            own.map(|name| view.all_named("LLMInferenceServiceConfig", name, "").next()).collect();
-        let Some(known) = known else { continue };
-        for part in ["template", "worker", "prefill/template", "prefill/worker"] {
-            let Some(pod) = service.json.pointer(&format!("/spec/{part}")) else { continue };
-            let containers = list(pod, "containers");
-            let mut names = vec!["main"];
-            for (_, preset) in &known {
-                let pod = preset.json.pointer(&format!("/spec/{part}")).unwrap_or(&Json::Null);
-                let of_preset = list(pod, "containers").iter();
-                names.extend(of_preset.map(|container| text(container, "name")));
-            }
-            if containers.iter().any(|container| names.contains(&text(container, "name"))) {
-                continue;
-            }
-            let runs = |container: &&Json| {
-                accelerators(container).is_some() || Engine::of(container, None).is_some()
-            };
-            let Some(at) = containers.iter().position(|container| runs(&container)) else {
-                continue;
-            };
-            let message = format!(
-                "container `{}` is not named `main`, so KServe starts its own server next to it",
-                text(&containers[at], "name")
-            );
-            let path = format!(".spec.{}.containers[{at}].name", part.replace('/', "."));
-            found.push(owner, path, message, "write `name: main`");
+pub(crate) fn container(view: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) {
+    // A preset of one's own may have other names.
+    let presets = list(service.spec(), "baseRefs");
+    let own = presets.iter().map(|preset| text(preset, "name"));
+    let own = own.filter(|name| !name.starts_with("kserve-config-"));
+    let known: Option<Vec<_>> =
+        own.map(|name| view.all_named("LLMInferenceServiceConfig", name, "").next()).collect();
+    let Some(known) = known else { return };
+    for part in ["template", "worker", "prefill/template", "prefill/worker"] {
+        let Some(pod) = service.json.pointer(&format!("/spec/{part}")) else { continue };
+        let containers = list(pod, "containers");
+        let mut names = vec!["main"];
+        for (_, preset) in &known {
+            let pod = preset.json.pointer(&format!("/spec/{part}")).unwrap_or(&Json::Null);
+            let of_preset = list(pod, "containers").iter();
+            names.extend(of_preset.map(|container| text(container, "name")));
         }
+        if containers.iter().any(|container| names.contains(&text(container, "name"))) {
+            continue;
+        }
+        let runs = |container: &Json| {
+            accelerators(container).is_some() || Engine::of(container, None).is_some()
+        };
+        let Some(at) = containers.iter().position(runs) else { continue };
+        let message = format!(
+            "container `{}` is not named `main`, so KServe starts its own server next to it",
+            text(&containers[at], "name")
+        );
+        let path = format!(".spec.{}.containers[{at}].name", part.replace('/', "."));
+        found.below(&path, message, "write `name: main`");
     }
 }

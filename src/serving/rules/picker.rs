@@ -1,6 +1,6 @@
 //! Invariants of endpoint pickers and their Services.
 
-use super::super::invariants::Found;
+use super::super::invariants::{Found, Reporter};
 use super::super::picker::{HEALTH_PORT, METRICS_PORT, PICKER_PORT};
 use super::super::view::flags::Flags;
 use super::super::view::pods::{is_placeholder, list, number, port_number, target_port, text};
@@ -43,36 +43,32 @@ fn leads_somewhere(view: &View<'_>, service: &Manifest) -> bool {
 }
 
 /// Checks that the Service of a pool exists, has the port, and selects a picker.
-pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
-    for (owner, pool) in view.pools() {
-        let Some(reference) = pool.json.pointer("/spec/endpointPickerRef") else { continue };
-        let mut found = found.at(owner, ".spec.endpointPickerRef");
-        if !matches!(text(reference, "kind"), "" | "Service") {
-            continue;
-        }
+pub(crate) fn missing(view: &View<'_>, pool: &Manifest, found: &mut Reporter<'_>) {
+    let reference = pool.json.pointer("/spec/endpointPickerRef");
+    let is_service = |one: &&Json| matches!(text(one, "kind"), "" | "Service");
+    let Some(reference) = reference.filter(is_service) else { return };
+    let mut found = found.inside(".spec.endpointPickerRef");
+    let name = text(reference, "name");
+    let Some((_, service)) = service_of(view, pool) else {
+        let message = format!("{pool} references Service/{name}, which does not exist");
+        let finding = found.push(message, "add the picker with its Service, or fix the name");
+        // Without any picker, it is in other manifests.
+        let is_elsewhere = view.pickers.is_empty() && !view.is_generated;
+        finding.severity = is_elsewhere.then_some(Severity::Note);
+        return;
+    };
+    let Some(port) = asked(pool) else {
+        let message = format!("endpointPickerRef of {pool} has no port for Service/{name}");
+        found.push(message, format!("add `port: {{number: {PICKER_PORT}}}`"));
+        return;
+    };
 
-        let name = text(reference, "name");
-        let Some((_, service)) = service_of(view, pool) else {
-            let message = format!("{pool} references Service/{name}, which does not exist");
-            let finding = found.push(message, "add the picker with its Service, or fix the name");
-            // Without any picker, it is in other manifests.
-            let is_elsewhere = view.pickers.is_empty() && !view.is_generated;
-            finding.severity = is_elsewhere.then_some(Severity::Note);
-            continue;
-        };
-        let Some(port) = asked(pool) else {
-            let message = format!("endpointPickerRef of {pool} has no port for Service/{name}");
-            found.push(message, format!("add `port: {{number: {PICKER_PORT}}}`"));
-            continue;
-        };
-
-        if service_port(service, port).is_none() {
-            let message = format!("Service/{name} has no port {port}, which {pool} references");
-            found.push(message, "use the same port in both");
-        } else if behind(view, service).is_empty() && !leads_somewhere(view, service) {
-            let message = format!("Service/{name} does not select a picker");
-            found.push(message, "select labels of the picker's pods");
-        }
+    if service_port(service, port).is_none() {
+        let message = format!("Service/{name} has no port {port}, which {pool} references");
+        found.push(message, "use the same port in both");
+    } else if behind(view, service).is_empty() && !leads_somewhere(view, service) {
+        let message = format!("Service/{name} does not select a picker");
+        found.push(message, "select labels of the picker's pods");
     }
 }
 

@@ -375,9 +375,7 @@ impl Preset<'_> {
         let name = text_or(model, "name", self.service.name());
         let mut flags = vec![format!("--served-model-name '{name}' --port {port}")];
         let number = |key: &str| self.shape.get(key).and_then(Json::as_u64);
-        if let Some(tensor) = number("tensor") {
-            flags.push(format!("--tensor-parallel-size {tensor}"));
-        }
+        flags.extend(number("tensor").map(|tensor| format!("--tensor-parallel-size {tensor}")));
         if self.has_worker && number("data").is_some() {
             let local = number("dataLocal").unwrap_or(1);
             flags.push(format!(
@@ -390,9 +388,7 @@ impl Preset<'_> {
             // The preset for pipelines comes from the service.
             flags.push("--config /unknown".to_owned());
         }
-        if part == Part::Worker {
-            flags.push("--headless".to_owned());
-        }
+        flags.extend((part == Part::Worker).then(|| "--headless".to_owned()));
         let adapters = model.get("lora").map_or(&[][..], |lora| list(lora, "adapters"));
         if !adapters.is_empty() {
             let names = adapters.iter().map(|adapter| text(adapter, "name"));
