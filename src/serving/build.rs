@@ -182,13 +182,11 @@ impl Values {
                 entries.retain(|name, _| !names.contains(&name.as_str()));
             }
             let whose = path.first().copied().unwrap_or_default();
-            let description = if names.is_empty() {
-                format!("Resource {group} of {whose}.")
-            } else {
-                format!(
-                    "Resource {group} of {whose}, without accelerators, which follow from the topology."
-                )
+            let without = match names.is_empty() {
+                true => "",
+                false => ", without accelerators, which follow from the topology",
             };
+            let description = format!("Resource {group} of {whose}{without}.");
             let path = self.declare(&[path, &[group]].concat(), entries, schema, &description);
             let fixed = fixed.iter();
             let mut map: Map =

@@ -4,7 +4,7 @@ use super::build::{
     Values, cluster_object, field_variable, http_probe, object, with, with_namespace, with_spec,
 };
 use super::releases::VLLM;
-use super::view::group_of;
+use super::view::{group_of, pods::as_text};
 use super::{engine, model_server, presets};
 use crate::config::serving::ServingConfig;
 use crate::ir::{Expr, Object, Value, map, value};
@@ -105,8 +105,7 @@ fn args(config: &ServingConfig) -> Value {
     // The profiler is enabled by default and only needed for debugging.
     flags.entry("enable-pprof").or_insert(json!(false));
     for (flag, value) in flags {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        args.push(Value::text(format!("--{flag}={value}")));
+        args.push(Value::text(format!("--{flag}={}", as_text(&value))));
     }
     Value::Seq(args)
 }

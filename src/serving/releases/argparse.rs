@@ -9,8 +9,7 @@ use super::spans::Release;
 use super::verdict::{Judge, Kind, Verdict};
 use super::{Flag, ProgramTable, json_flag, split_value};
 use crate::diag::suggest;
-use crate::view::pods::is_placeholder;
-use serde_json::Value as Json;
+use crate::view::pods::{as_text, is_placeholder};
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 
@@ -422,22 +421,12 @@ fn fault(spec: &Flag, value: &str) -> Option<String> {
     }
 
     // vLLM normalizes such names before it compares them (`--moe-backend`).
-    let folded = value.to_lowercase().replace('-', "_");
-    let is = |choice: &Json| match choice {
-        Json::String(text) if spec.kind == "fold" => *text == folded,
-        Json::String(text) => text == value,
-        number => format!("{number}") == value,
-    };
-    if spec.choices.iter().any(is) {
-        return None;
-    }
-    let choices: Vec<String> = spec
-        .choices
-        .iter()
-        .map(|c| c.as_str().map_or_else(|| c.to_string(), str::to_owned))
-        .collect();
+    let is_folded = spec.kind == "fold";
+    let folded = is_folded.then(|| value.to_lowercase().replace('-', "_"));
+    let choices: Vec<String> = spec.choices.iter().map(as_text).collect();
     let choices: Vec<&str> = choices.iter().map(String::as_str).collect();
-    Some(suggest::hint(value, &choices, "values"))
+    let is_known = choices.contains(&folded.as_deref().unwrap_or(value));
+    (!is_known).then(|| suggest::hint(value, &choices, "values"))
 }
 
 /// Returns true for integers such as `32k`, `1K` or `2.5m`: a decimal number with k, m, g or t for

@@ -74,21 +74,16 @@ pub(crate) fn release(image: &str, program: &str, releases: &Releases) -> Releas
             return releases.find(version);
         }
     } else if is_of(image, program) {
-        return releases.find(version_of(tag, &[]));
+        return releases.find(version_of(tag));
     }
     // Vendors write the program's version into tags: `rocm6.4.1_vllm_0.9.1_20250702`.
-    releases.find(version_of(tag, &[&format!("{program}_"), &format!("{program}-")]))
+    let mut marks = ['_', '-'].into_iter().map(|end| format!("{program}{end}"));
+    let text = marks.find_map(|mark| tag.split_once(&mark).map(|(_, text)| text));
+    releases.find(version_of(text.unwrap_or_default()))
 }
 
-/// Returns the version in a tag: at its start, or after one of the marks if there are any. Empty if
-/// there is none, or a pre-release.
-fn version_of<'t>(tag: &'t str, marks: &[&str]) -> &'t str {
-    let text = if marks.is_empty() {
-        Some(tag)
-    } else {
-        marks.iter().find_map(|mark| Some(&tag[tag.find(mark)? + mark.len()..]))
-    };
-    let text = text.unwrap_or_default();
+/// Returns the version at the start of a text. Empty if there is none, or a pre-release.
+fn version_of(text: &str) -> &str {
     let text = text.strip_prefix('v').unwrap_or(text);
 
     let end = text.find(['-', '_', '+']).unwrap_or(text.len());

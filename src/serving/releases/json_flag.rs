@@ -4,7 +4,7 @@ use super::fields::Field;
 use super::verdict::{Judge, Kind};
 use super::{Flag, ProgramTable, argparse};
 use crate::diag::suggest;
-use crate::view::pods::is_placeholder;
+use crate::view::pods::{as_text, is_placeholder};
 use serde_json::{Map, Value as Json};
 
 /// Returns true if the text is JSON as the parser reads it: numbers may end in k, m, g or t.
@@ -104,7 +104,7 @@ impl JsonFlag<'_, '_> {
 
             // For an unknown release a value must be wrong in all of them.
             if specs.iter().all(|spec| is_no_choice(spec, value)) {
-                let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let shown = as_text(value);
                 let choices: Vec<&str> = last.choices.iter().filter_map(Json::as_str).collect();
                 let title = self.judge.title();
                 let message =

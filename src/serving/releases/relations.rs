@@ -8,7 +8,7 @@ use super::ProgramTable;
 use super::spans::Release;
 use super::verdict::{CHECK_VERSION, Kind, Verdict};
 use crate::view::flags::Flags;
-use crate::view::pods::{Variable, is_placeholder, variable};
+use crate::view::pods::{Variable, as_text, is_placeholder, variable};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -113,10 +113,7 @@ impl Given<'_> {
 
     fn applies(&self, facts: &Relation) -> bool {
         let is_one_of = |(name, values): (&String, &Vec<String>), of_unknown: bool| {
-            let value = match self.value(name) {
-                Some(Json::String(text)) => text,
-                value => value.map(|value| value.to_string()).unwrap_or_default(),
-            };
+            let value = self.value(name).as_ref().map(as_text).unwrap_or_default();
             let is_known = |known: &String| value == *known || known == "*" && self.has(name);
             if self.is_unknown(name) { of_unknown } else { values.iter().any(is_known) }
         };

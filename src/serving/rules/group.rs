@@ -47,9 +47,7 @@ pub(crate) fn webhook(view: &View<'_>, found: &mut Found) {
         }
     }
     for (owner, Group { path, spec, .. }) in specs(view) {
-        let mut found = found.at(owner, path);
-        rollout(spec, &mut found);
-        sizes(spec, &mut found);
+        numbers(spec, found.at(owner, path));
     }
     for (owner, set) in view.of_kind("DisaggregatedSet") {
         roles(owner, set, found);
@@ -123,8 +121,8 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Checks that a rollout can replace pods of a group.
-fn rollout(spec: &Json, found: &mut Reporter<'_>) {
+/// Checks that a rollout can replace pods of a group, and the numbers of pods in it and its subgroups.
+fn numbers(spec: &Json, mut found: Reporter<'_>) {
     let rollout = spec.pointer("/rolloutStrategy/rollingUpdateConfiguration");
     let is_zero = |key: &str, usual: bool| {
         rollout.and_then(|rollout| rollout.get(key)).map_or(usual, |value| {
@@ -136,10 +134,7 @@ fn rollout(spec: &Json, found: &mut Reporter<'_>) {
         let message = "`maxUnavailable` and `maxSurge` are both 0";
         found.below(".rolloutStrategy", message, "set `maxUnavailable` or `maxSurge` to 1");
     }
-}
 
-/// Checks the numbers of pods in a group and its subgroups.
-fn sizes(spec: &Json, found: &mut Reporter<'_>) {
     let group = spec.get("leaderWorkerTemplate").unwrap_or(&Json::Null);
     let size = group.get("size").and_then(Json::as_u64).unwrap_or(1);
     let part = group.pointer("/subGroupPolicy/subGroupSize").and_then(Json::as_u64);

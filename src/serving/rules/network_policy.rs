@@ -82,8 +82,34 @@ pub(super) fn report<'f>(
     what: &str,
     found: &'f mut Found,
 ) -> Option<&'f mut Finding> {
-    let blocked = |port: &u32| Some((*port, blocking(view, client, server, *port)?));
-    let (port, (owner, policy, rules, has_blocks)) = ports.iter().find_map(blocked)?;
+    let ends = [
+        ("Ingress", "ingress", "from", server, client),
+        ("Egress", "egress", "to", client, server),
+    ];
+    let mut connections = ports.iter().flat_map(|port| ends.map(|end| (*port, end)));
+    let blocked = connections.find_map(|(port, (kind, rules, peers, own, other))| {
+        // Not all labels of a Gateway's pods are known, so no policy is known to select them.
+        own.spec?;
+        let mut blocking = None;
+
+        // Policies add up: one that allows the connection is enough.
+        for (owner, policy, all) in selecting(view, own, (kind, rules)) {
+            let has_port = |rule: &&Json| {
+                let ports = list(rule, "ports");
+                ports.is_empty() || ports.iter().any(|one| is_port(server, one, port))
+            };
+            let of_port = || all.iter().filter(has_port).map(|rule| list(rule, peers));
+            let is_peer = |one: &Json| other.is_peer(view, policy, one);
+            if of_port().any(|peers| peers.is_empty() || peers.iter().any(is_peer)) {
+                return None;
+            }
+            let has_blocks = of_port().flatten().any(|one| one.get("ipBlock").is_some());
+            blocking = Some((port, owner, policy, rules, has_blocks));
+        }
+        blocking
+    });
+
+    let (port, owner, policy, rules, has_blocks) = blocked?;
     let message = format!("{policy} does not allow {}", what.replace("PORT", &port.to_string()));
     let hint = format!("add a rule to `{rules}`");
     let finding = found.push(owner, format!(".spec.{rules}"), message, hint);
@@ -108,41 +134,6 @@ fn selecting<'a>(
             && wanted.iter().all(|one| one.fits(&pods.labels))
     });
     policies.map(|(owner, policy)| (owner, policy, list(policy.spec(), key))).collect()
-}
-
-/// Returns a NetworkPolicy that selects an end of a connection, if none of those that do allows it, the
-/// key of its rules, and true if one of them has addresses.
-fn blocking<'a>(
-    view: &View<'a>,
-    client: &End<'_>,
-    server: &End<'_>,
-    port: u32,
-) -> Option<(usize, &'a Manifest, &'static str, bool)> {
-    let ends = [
-        ("Ingress", "ingress", "from", server, client),
-        ("Egress", "egress", "to", client, server),
-    ];
-    ends.into_iter().find_map(|(kind, rules, peers, own, other)| {
-        // Not all labels of a Gateway's pods are known, so no policy is known to select them.
-        own.spec?;
-        let mut blocking = None;
-
-        // Policies add up: one that allows the connection is enough.
-        for (owner, policy, all) in selecting(view, own, (kind, rules)) {
-            let has_port = |rule: &&Json| {
-                let ports = list(rule, "ports");
-                ports.is_empty() || ports.iter().any(|one| is_port(server, one, port))
-            };
-            let of_port = || all.iter().filter(has_port).map(|rule| list(rule, peers));
-            let is_peer = |one: &Json| other.is_peer(view, policy, one);
-            if of_port().any(|peers| peers.is_empty() || peers.iter().any(is_peer)) {
-                return None;
-            }
-            let has_blocks = of_port().flatten().any(|one| one.get("ipBlock").is_some());
-            blocking = Some((owner, policy, rules, has_blocks));
-        }
-        blocking
-    })
 }
 
 /// Addresses that pods may have: those that are not of the Internet (Google Cloud docs, VPC, valid IPv4

@@ -15,14 +15,6 @@ const PRODUCERS: [&str; 2] = ["precise-prefix-cache-producer", "precise-prefix-c
 /// Default block size of the index, and of vLLM on GPUs.
 const USUAL_BLOCK: u64 = 16;
 
-/// The index of a picker.
-struct Index<'p> {
-    parameters: &'p Json,
-    /// Manifest and path of the plugin.
-    owner: usize,
-    path: String,
-}
-
 /// Checks KV events, block size and hash seed of the engines against the picker's index.
 pub(crate) fn precise(view: &View<'_>, found: &mut Found) {
     for picker in view.all_pickers() {
@@ -31,27 +23,24 @@ pub(crate) fn precise(view: &View<'_>, found: &mut Found) {
         let plugins = list(config, "plugins");
         let at = plugins.iter().position(|plugin| PRODUCERS.contains(&text(plugin, "type")));
         let Some(at) = at else { continue };
-        let index = Index {
-            parameters: plugins[at].get("parameters").unwrap_or(&Json::Null),
-            owner,
-            path: format!("{path}.plugins[{at}].parameters"),
-        };
+        let index = plugins[at].get("parameters").unwrap_or(&Json::Null);
 
-        scorer(&index, plugins, path, found);
+        scorer(plugins, found.at(owner, path));
         for template in &pods {
             let Some(engine) = &template.engine else { continue };
             let known = engine.program == Program::Vllm && !engine.is_headless();
             let Some(flags) = engine.known_flags().filter(|_| known) else { continue };
             let reporter = found.at(template.owner, &engine.path).field("engine.args");
-            events(&index, engine, flags, reporter);
-            blocks(&index, template, engine, flags, found);
+            events(index, engine, flags, reporter);
+            let path = format!("{path}.plugins[{at}].parameters");
+            blocks(index, (template, engine), flags, found.at(owner, path));
         }
-        hash_seeds(&index, &pods, found);
+        hash_seeds(index, &pods, found);
     }
 }
 
 /// Checks that the scorer uses the index: without the name of a producer it uses an approximate one.
-fn scorer(index: &Index<'_>, plugins: &[Json], path: &str, found: &mut Found) {
+fn scorer(plugins: &[Json], mut found: Reporter<'_>) {
     let producer = plugins.iter().find(|plugin| text(plugin, "type") == PRODUCERS[0]);
     let Some(producer) = producer else { return };
     let name = text_or(producer, "name", PRODUCERS[0]);
@@ -63,7 +52,7 @@ fn scorer(index: &Index<'_>, plugins: &[Json], path: &str, found: &mut Found) {
         let used = said.map_or("an approximate index".to_owned(), |said| format!("`{said}`"));
         let message = format!("prefix-cache-scorer uses {used}, not `{name}`");
         let hint = format!("write `parameters: {{prefixMatchInfoProducerName: {name}}}`");
-        found.push(index.owner, format!("{path}.plugins[{at}]"), message, hint).warning();
+        found.below(&format!(".plugins[{at}]"), message, hint).warning();
     }
 }
 
@@ -87,7 +76,7 @@ pub(super) fn events_port(flags: &Flags) -> Option<u32> {
 }
 
 /// Checks that the engine publishes events, and that the picker reads them.
-fn events(index: &Index<'_>, engine: &Engine<'_>, flags: &Flags, mut found: Reporter<'_>) {
+fn events(index: &Json, engine: &Engine<'_>, flags: &Flags, mut found: Reporter<'_>) {
     if !flags.is_on_or("enable-prefix-caching", true) || flags.is_on("no-enable-prefix-caching") {
         let message = "the picker routes by prefix cache, but the engine has none";
         found.push(message, "remove `--no-enable-prefix-caching`");
@@ -114,7 +103,7 @@ fn events(index: &Index<'_>, engine: &Engine<'_>, flags: &Flags, mut found: Repo
         let message = format!("`publisher` of KV events is `{publisher}`");
         found.push(message, "write `\"publisher\": \"zmq\"`");
     }
-    let subscribed = index.parameters.get("kvEventsConfig").unwrap_or(&Json::Null);
+    let subscribed = index.get("kvEventsConfig").unwrap_or(&Json::Null);
     topic(text(&config, "topic"), subscribed, engine, &mut found);
     endpoint(events_endpoint(&config), subscribed, &mut found);
 }
@@ -122,15 +111,14 @@ fn events(index: &Index<'_>, engine: &Engine<'_>, flags: &Flags, mut found: Repo
 /// Checks the block sizes. Pickers since 0.9 hash tokens of events again, so that a difference is
 /// inexact instead of useless.
 fn blocks(
-    index: &Index<'_>,
-    template: &Template<'_>,
-    engine: &Engine<'_>,
+    index: &Json,
+    (template, engine): (&Template<'_>, &Engine<'_>),
     flags: &Flags,
-    found: &mut Found,
+    mut found: Reporter<'_>,
 ) {
     let said = ["blockSize", "blockSizeTokens"]
         .iter()
-        .find_map(|key| index.parameters.pointer(&format!("/tokenProcessorConfig/{key}")));
+        .find_map(|key| index.pointer(&format!("/tokenProcessorConfig/{key}")));
     let ours = said.map_or(Some(USUAL_BLOCK), Json::as_u64);
     let theirs = if flags.has("block-size") {
         flags.text("block-size").and_then(|text| text.parse().ok())
@@ -149,14 +137,13 @@ fn blocks(
             "the picker indexes blocks of {ours} tokens, but {whose} caches blocks of {theirs}"
         );
         let hint = format!("write `blockSize: {theirs}`, or `--block-size={ours}`");
-        let path = format!("{}.tokenProcessorConfig.blockSize", index.path);
-        found.push(index.owner, path, message, hint).warning();
+        found.below(".tokenProcessorConfig.blockSize", message, hint).warning();
     }
 }
 
 /// Checks that engines have one hash seed, that of the picker if it has one.
-fn hash_seeds(index: &Index<'_>, pods: &[&Template<'_>], found: &mut Found) {
-    let said = index.parameters.pointer("/tokenProcessorConfig/hashSeed").and_then(Json::as_str);
+fn hash_seeds(index: &Json, pods: &[&Template<'_>], found: &mut Found) {
+    let said = index.pointer("/tokenProcessorConfig/hashSeed").and_then(Json::as_str);
     let wanted = said.filter(|seed| !seed.is_empty() && !is_placeholder(seed));
 
     // Without a seed of the picker, the first pod's is compared with the others.

@@ -2,7 +2,7 @@
 
 use super::super::releases::argparse::Names;
 use super::super::releases::full_name;
-use super::pods::is_placeholder;
+use super::pods::{as_text, is_placeholder};
 use super::shell::UNKNOWN;
 use serde_json::Value as Json;
 
@@ -137,11 +137,7 @@ impl Flags {
     /// Inserts the flags of a file before the others, which win over it.
     pub(crate) fn insert_file(&mut self, keys: &serde_json::Map<String, Json>) {
         let of_file = keys.iter().map(|(key, value)| {
-            let value = match value {
-                Json::Bool(true) => None,
-                Json::String(text) => Some(text.clone()),
-                other => Some(other.to_string()),
-            };
+            let value = (*value != Json::Bool(true)).then(|| as_text(value));
             (self.full_name(key, true), value)
         });
         let of_file: Vec<_> = of_file.collect();

@@ -145,15 +145,14 @@ impl Derived {
         (part, role): (&Json, &'static str),
     ) {
         let path = if role == "prefill" { ".spec.prefill" } else { ".spec" };
-        let mut labels = part.get("labels").filter(|l| l.is_object()).cloned().unwrap_or(json!({}));
-        for (key, value) in [
-            ("app.kubernetes.io/name", service.name()),
-            ("app.kubernetes.io/part-of", "llminferenceservice"),
-            ("kserve.io/component", "workload"),
-            ("llm-d.ai/role", role),
-        ] {
-            labels[key] = json!(value);
-        }
+        let added = json!({
+            "app.kubernetes.io/name": service.name(),
+            "app.kubernetes.io/part-of": "llminferenceservice",
+            "kserve.io/component": "workload",
+            "llm-d.ai/role": role,
+        });
+        let labels = part.get("labels").filter(|labels| labels.is_object()).cloned();
+        let labels = merged(labels.unwrap_or(json!({})), &added);
 
         let shape = part.get("parallelism").unwrap_or(&Json::Null);
         let number = |key: &str| shape.get(key).and_then(Json::as_u64).filter(|n| *n > 0);

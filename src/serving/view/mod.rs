@@ -224,10 +224,10 @@ impl<'a> View<'a> {
             index: Index::new(manifests),
         };
 
-        for (owner, manifest) in manifests.iter().enumerate() {
-            let found = discovery::templates(owner, manifest, &view.budget);
-            view.templates.extend(found);
-        }
+        let all = || manifests.iter().enumerate();
+        let templates =
+            all().flat_map(|(n, manifest)| discovery::templates(n, manifest, &view.budget));
+        view.templates = templates.collect();
         view.templates.extend(derived.pods.iter().map(|pods| {
             Template {
                 part: pods.part,
@@ -244,24 +244,18 @@ impl<'a> View<'a> {
             }
             .parse(&view.budget)
         }));
-        for (owner, manifest) in manifests.iter().enumerate() {
-            view.pickers.extend(view.picker(owner, manifest));
-        }
-
-        view.derived_pickers = derived
-            .pickers
-            .iter()
-            .map(|picker| Picker {
-                owner: picker.owner,
-                manifest: &manifests[picker.owner],
-                pods: Template::of(picker.owner, &manifests[picker.owner], "", &Json::Null, None),
-                container: &picker.container,
-                // Rules about containers leave these pickers out.
-                path: String::new(),
-                flags: Flags::parse(&words(&picker.container)),
-                config: picker.config.clone(),
-            })
-            .collect();
+        view.pickers = all().filter_map(|(owner, manifest)| view.picker(owner, manifest)).collect();
+        let derived_pickers = derived.pickers.iter().map(|picker| Picker {
+            owner: picker.owner,
+            manifest: &manifests[picker.owner],
+            pods: Template::of(picker.owner, &manifests[picker.owner], "", &Json::Null, None),
+            container: &picker.container,
+            // Rules about containers leave these pickers out.
+            path: String::new(),
+            flags: Flags::parse(&words(&picker.container)),
+            config: picker.config.clone(),
+        });
+        view.derived_pickers = derived_pickers.collect();
 
         // Pods of pickers are checked as pickers only.
         let pickers: BTreeSet<usize> = view.pickers.iter().map(|picker| picker.owner).collect();

@@ -133,13 +133,14 @@ pub(crate) fn volume_of<'a>(spec: &'a Json, mount: &Json) -> Option<&'a Json> {
     list(spec, "volumes").iter().find(|volume| text(volume, "name") == text(mount, "name"))
 }
 
+/// Returns a text as it is, and other values as JSON.
+pub(crate) fn as_text(json: &Json) -> String {
+    json.as_str().map_or_else(|| json.to_string(), str::to_owned)
+}
+
 /// Returns the words of a container's command and arguments.
 pub(crate) fn words(container: &Json) -> Vec<String> {
-    ["command", "args"]
-        .iter()
-        .flat_map(|key| list(container, key))
-        .map(|word| word.as_str().map_or_else(|| word.to_string(), str::to_owned))
-        .collect()
+    ["command", "args"].iter().flat_map(|key| list(container, key)).map(as_text).collect()
 }
 
 /// Replaces `$(NAME)` and `$$` as Kubernetes does, within the budget (third_party/forked/golang/expansion);
@@ -545,12 +546,12 @@ pub(crate) fn declared(container: &Json) -> Vec<u32> {
 impl<'a> Template<'a> {
     /// Returns the long-running containers, including native sidecars, with their JSON paths.
     pub(crate) fn containers(&self) -> impl Iterator<Item = (&'a Json, String)> + use<'a> {
-        let all = all_containers(self.spec, &self.spec_path);
         let inits = list(self.spec, "initContainers").len();
-        let runs = move |(index, (container, _)): &(usize, (&Json, String))| {
-            *index >= inits || text(container, "restartPolicy") == "Always"
-        };
-        all.into_iter().enumerate().filter(runs).map(|(_, found)| found)
+        let all = all_containers(self.spec, &self.spec_path).into_iter().enumerate();
+        all.filter_map(move |(index, found)| {
+            let stays = index >= inits || text(found.0, "restartPolicy") == "Always";
+            stays.then_some(found)
+        })
     }
 
     /// Returns the request ports: those of the sidecar, otherwise of the engine, otherwise the declared
