@@ -4,6 +4,7 @@ use super::super::invariants::Found;
 use super::super::view::pods::{Part, Template, is_placeholder, list, text, text_or};
 use super::super::view::{Manifest, View, group_of};
 use super::picker::{behind, service_of};
+use super::pod::requests;
 use crate::diag::{Code, Severity};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,17 +127,11 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
             resource.pointer("/target/type").is_some_and(|kind| kind == "Utilization")
         });
         for name in shares.map(|resource| text(resource, "name")) {
-            let has = |container: &Json| {
-                let has = |of: &str| {
-                    container.get("resources").and_then(|all| all.get(of)?.get(name)).is_some()
-                };
-                has("requests") || has("limits")
-            };
             // Pods may have resources of their own, for all containers.
             let mut pods = view
                 .templates_of(number)
                 .filter(|template| !template.completed && template.spec.get("resources").is_none());
-            if pods.any(|template| !template.containers().all(|(container, _)| has(container))) {
+            if pods.any(|pods| !pods.containers().all(|(container, _)| requests(container, name))) {
                 let message =
                     format!("{scaler} uses a share of {name}, which {label} does not request");
                 let finding =

@@ -225,15 +225,18 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// Returns true if a container requests a resource; limits are requests, too.
+pub(super) fn requests(container: &Json, name: &str) -> bool {
+    let groups = ["requests", "limits"].into_iter();
+    let mut groups = groups.filter_map(|group| container.get("resources")?.get(group)?.get(name));
+    groups.next().is_some()
+}
+
 /// Reports an engine without requests of CPU or memory. The right numbers depend on model and nodes, so
-/// that there is no default. Limits are requests, too; accelerators are not counted.
+/// that there is no default. Accelerators are not counted.
 fn unrequested(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
-    let is_missing = |name: &&str| {
-        ["requests", "limits"]
-            .iter()
-            .all(|group| engine.container.pointer(&format!("/resources/{group}/{name}")).is_none())
-    };
-    let missing: Vec<&str> = ["cpu", "memory"].into_iter().filter(is_missing).collect();
+    let mut missing = vec!["cpu", "memory"];
+    missing.retain(|name| !requests(engine.container, name));
     if missing.is_empty() || template.completed {
         return;
     }

@@ -336,20 +336,17 @@ pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
                 let by_target = kind == "Service" || text(port, "port").is_empty();
                 let inner =
                     if by_target && kind != "ServiceMonitor" { "targetPort" } else { "port" };
-                let mut report = |message: String, hint: String| {
-                    let path = format!(".spec.{key}[{index}].{inner}");
-                    found.push(owner, path, message, hint).field(field);
-                };
+                let path = format!(".spec.{key}[{index}].{inner}");
+                let mut found = found.at(owner, path).field(field);
                 if let Some(Json::String(name)) = port.get(inner)
                     && name.parse::<u32>().is_err()
                 {
                     let names: Vec<&str> =
                         selected.iter().flat_map(Candidate::port_names).collect();
                     if !names.contains(&name.as_str()) && !is_placeholder(name) {
-                        let label = object.to_string();
                         let message =
-                            format!("{label} uses port `{name}`, which no selected {has}");
-                        report(message, suggest::hint(name, &names, "ports"));
+                            format!("{object} uses port `{name}`, which no selected {has}");
+                        found.push(message, suggest::hint(name, &names, "ports"));
                     }
                 } else if kind == "Service" {
                     let key = if port.get(inner).is_some() { inner } else { "port" };
@@ -360,7 +357,7 @@ pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
                             "{object} targets port {number}, but the pods listen on {}",
                             super::ranges(&open)
                         );
-                        report(message, "set `targetPort` to a port of the engine".to_owned());
+                        found.push(message, "set `targetPort` to a port of the engine");
                     }
                 }
             }

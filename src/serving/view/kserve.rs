@@ -6,6 +6,7 @@
 use super::merge::merged;
 use super::pods::{Part, list, text, text_or};
 use super::{Manifest, PickerFile};
+use crate::diag::suggest;
 use crate::placeholders::map_texts;
 use serde_json::{Value as Json, json};
 
@@ -81,17 +82,12 @@ impl Derived {
     /// Adds the applications of a RayService: Python starts their engines.
     fn ray_service(&mut self, owner: usize, service: &Manifest) {
         let path = ".spec.serveConfigV2";
-        let Some(content) = service.json.pointer("/spec/serveConfigV2").and_then(Json::as_str)
-        else {
-            return;
-        };
+        let Some(content) = service.text("/spec/serveConfigV2") else { return };
         // That it cannot be parsed is no finding here: the note says that nothing of it is checked.
         let config = super::config_map::parse(content).unwrap_or(Json::Null);
-        let names: Vec<String> = list(&config, "applications")
-            .iter()
-            .map(|application| format!("`{}`", text(application, "name")))
-            .collect();
-        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let applications = list(&config, "applications").iter();
+        let names: Vec<&str> = applications.map(|one| text(one, "name")).collect();
+        let names = if names.is_empty() { "none".to_owned() } else { suggest::list(&names) };
         let message = format!(
             "engines of {service} are not checked: Ray Serve starts them in Python (applications: {names})"
         );
