@@ -102,12 +102,10 @@ fn of_other_keys(config: &ServingConfig) -> Vec<Addition> {
         add("cache", "volumes", volume);
         add("cache", "volume-mounts", json!([{"name": "models", "mountPath": MODELS}]));
     }
+    // Several adapters may be on one volume.
     let mut seen = BTreeSet::new();
-    for claim in config.adapters.iter().filter_map(Adapter::claim) {
-        // Several adapters may be on one volume.
-        if !seen.insert(claim) {
-            continue;
-        }
+    let claims = config.adapters.iter().filter_map(Adapter::claim);
+    for claim in claims.filter(|claim| seen.insert(*claim)) {
         let name = format!("adapters-{claim}");
         let mount = json!([{"name": name, "mountPath": folder(claim), "readOnly": true}]);
         let claim = json!({"claimName": claim, "readOnly": true});

@@ -340,16 +340,8 @@ impl ServingConfig {
     /// Returns the span of a key, or of the nearest table around it.
     pub fn place(&self, key: &str) -> &Span {
         // Keys that are not written have no span, such as those with defaults.
-        let mut key = key;
-        loop {
-            if let Some(span) = self.spans.get(key) {
-                return span;
-            }
-            match key.rsplit_once('.') {
-                Some((table, _)) => key = table,
-                None => return &self.span,
-            }
-        }
+        let mut keys = std::iter::successors(Some(key), |key| Some(key.rsplit_once('.')?.0));
+        keys.find_map(|key| self.spans.get(key)).unwrap_or(&self.span)
     }
 
     /// Returns the span of a key of the table, if the key is set.

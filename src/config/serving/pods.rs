@@ -157,10 +157,9 @@ impl Form for Adapter {
     fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Adapter> {
         let item = as_json(value.get_ref());
         let text = |key: &str| item.get(key).and_then(Json::as_str).unwrap_or_default();
-        let only = item.as_object().is_some_and(|map| {
-            map.keys().all(|key| matches!(key.as_str(), "name" | "source")) && map.len() == 2
-        });
-        // No table of `table!`, whose reader would report unknown keys: so they are refused here.
+        // No table of `table!`, whose reader would report unknown keys: so they are refused here. Both
+        // known ones must be there.
+        let only = item.as_object().is_some_and(|map| map.len() == 2);
         let name = text("name");
         // It becomes a part of `NAME=SOURCE` on the engine's command line.
         let is_plain = !name.is_empty() && !name.contains(['=', '"', '\'', ',', '\\', ' ']);

@@ -98,10 +98,10 @@ impl ProgramTable {
                     continue;
                 }
 
-                names.insert(format!("--no-{flag}"), named(true));
                 let longs = spec.alias.iter().filter_map(|alias| alias.strip_prefix("--"));
                 // argparse.BooleanOptionalAction negates every long name of a flag, aliases too.
-                names.extend(longs.map(|alias| (format!("--no-{alias}"), named(true))));
+                let longs = longs.chain([flag]);
+                names.extend(longs.map(|long| (format!("--no-{long}"), named(true))));
                 if let Some(rest) = flag.strip_prefix("enable-").filter(|_| pairs) {
                     // A flag that has this name itself is not a negated form.
                     names.entry(format!("--disable-{rest}")).or_insert(named(true));
@@ -311,15 +311,16 @@ impl<'t> Line<'t> {
 
     /// Judges a flag that takes no value.
     fn without_value(&mut self, name: &str, value: Option<&str>, words: &mut Words<'_>) {
-        let is_true = |text: &str| ["true", "yes", "on", "1"].contains(&text);
-        let is_false = |text: &str| ["false", "no", "off", "0"].contains(&text);
-        let is_boolean = |text: &str| is_true(text) || is_false(text);
+        let is_one =
+            |words: [&str; 4], text: &str| words.iter().any(|w| w.eq_ignore_ascii_case(text));
+        let is_true = |text: &str| is_one(["true", "yes", "on", "1"], text);
+        let is_false = |text: &str| is_one(["false", "no", "off", "0"], text);
 
         // To argparse, the word after the flag is a separate argument.
-        let next = |word: &&String| is_boolean(&word.to_ascii_lowercase());
+        let next = |word: &&String| is_true(word) || is_false(word);
         let given = value.or_else(|| words.next_if(next).map(String::as_str));
         if let Some(given) = given.filter(|given| !is_placeholder(given)) {
-            let hint = match is_false(&given.to_ascii_lowercase()) {
+            let hint = match is_false(given) {
                 true => "remove the flag and its value".to_owned(),
                 false => format!("write `{name}`"),
             };
@@ -433,13 +434,8 @@ fn fault(spec: &Flag, value: &str) -> Option<String> {
 /// powers of 1000 or 1024, or `-1` and `auto`.
 pub(super) fn is_human_integer(value: &str) -> bool {
     let value = value.trim();
-    if value == "auto" {
-        return true;
-    }
     let number = value.strip_suffix(['k', 'K', 'm', 'M', 'g', 'G', 't', 'T']);
-    number.is_some_and(|number| {
-        !number.is_empty()
-            && number.bytes().all(|b| b.is_ascii_digit() || b == b'.')
-            && number.parse::<f64>().is_ok()
-    })
+    // Rust reads more as a number, such as `inf` and `1e3`.
+    let is_decimal = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    value == "auto" || number.is_some_and(|text| is_decimal(text) && text.parse::<f64>().is_ok())
 }

@@ -31,17 +31,10 @@ fn ranges(numbers: &[u32]) -> String {
     numbers.sort_unstable();
     numbers.dedup();
     // A pod may have a port for each of many ranks, which a message should not list.
-    let mut parts: Vec<(u32, u32)> = Vec::new();
-    for number in numbers {
-        match parts.last_mut() {
-            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
-            _ => parts.push((number, number)),
-        }
-    }
-    let shown = |(first, last): &(u32, u32)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}–{last}"),
+    let runs = numbers.chunk_by(|one, next| one.checked_add(1) == Some(*next));
+    let shown = |run: &[u32]| match run {
+        [first, .., last] => format!("{first}–{last}"),
+        run => run.iter().map(u32::to_string).collect(),
     };
-    let words: Vec<String> = parts.iter().map(shown).collect();
-    words.join(", ")
+    runs.map(shown).collect::<Vec<String>>().join(", ")
 }

@@ -6,7 +6,7 @@ use super::super::view::flags::Flags;
 use super::super::view::pods::{is_placeholder, list, number, port_number, target_port, text};
 use super::super::view::{Manifest, Picker, View, group_of, has_labels, pairs};
 use crate::diag::Severity;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
 /// Returns the Service that a pool references, with its manifest index.
@@ -27,19 +27,14 @@ fn asked(pool: &Manifest) -> Option<u32> {
 
 /// Returns the pickers that a Service selects.
 pub(super) fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v Picker<'a>> {
-    let Some(selector) = selector(service) else { return Vec::new() };
+    let selector = service.map("/spec/selector").filter(|selector| !selector.is_empty());
+    let Some(selector) = selector else { return Vec::new() };
     // The index has those with the rarest label only; the filter below compares all labels.
     let candidates = view.index.pickers.candidates(pairs(selector), Some(service)).into_iter();
     candidates
         .map(|number| &view.pickers[number])
         .filter(|picker| picker.pods.has_labels(selector))
         .collect()
-}
-
-/// Returns true if a Service selects unknown pods, such as a third-party picker.
-fn leads_somewhere(view: &View<'_>, service: &Manifest) -> bool {
-    let pods = selector(service).map(|selector| view.with_labels(selector, service));
-    pods.into_iter().flatten().any(|template| template.engine.is_none())
 }
 
 /// Checks that the Service of a pool exists, has the port, and selects a picker.
@@ -63,10 +58,15 @@ pub(crate) fn missing(view: &View<'_>, pool: &Manifest, found: &mut Reporter<'_>
         return;
     };
 
+    // Unknown pods may be a third-party picker.
+    let selects = || {
+        !behind(view, service).is_empty()
+            || view.behind(service).any(|template| template.engine.is_none())
+    };
     if service_port(service, port).is_none() {
         let message = format!("Service/{name} has no port {port}, which {pool} references");
         found.push(message, "use the same port in both");
-    } else if behind(view, service).is_empty() && !leads_somewhere(view, service) {
+    } else if !selects() {
         let message = format!("Service/{name} does not select a picker");
         found.push(message, "select labels of the picker's pods");
     }
@@ -316,11 +316,6 @@ pub(crate) fn replicas(view: &View<'_>, found: &mut Found) {
             finding.why(reason, "llm-d-router chart, replicas");
         }
     }
-}
-
-/// Returns the selector of a Service; `None` if it is empty.
-fn selector(service: &Manifest) -> Option<&Map<String, Json>> {
-    service.map("/spec/selector").filter(|selector| !selector.is_empty())
 }
 
 /// Returns each pool with its Service, the index of that, and a picker behind it.

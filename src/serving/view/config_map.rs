@@ -29,11 +29,9 @@ impl<'a> View<'a> {
         let inner =
             path[text(mount, "mountPath").trim_end_matches('/').len()..].trim_start_matches('/');
         let sub_path = text(mount, "subPath");
-        let wanted = match (sub_path.is_empty(), inner.is_empty()) {
-            (true, _) => inner.to_owned(),
-            (false, true) => sub_path.to_owned(),
-            (false, false) => format!("{sub_path}/{inner}"),
-        };
+        let mut parts = vec![sub_path, inner];
+        parts.retain(|part| !part.is_empty());
+        let wanted = parts.join("/");
 
         let source = volume_of(pods.spec, mount).and_then(|volume| volume.get("configMap"));
         let Some(source) = source else { return File::Unknown };

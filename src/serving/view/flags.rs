@@ -71,10 +71,7 @@ impl Flags {
     /// follows it after a dot.
     fn full_name(&self, written: &str, is_long: bool) -> String {
         let name = written.replace('_', "-");
-        let (name, field) = match name.find('.') {
-            Some(dot) => name.split_at(dot),
-            None => (name.as_str(), ""),
-        };
+        let (name, field) = name.split_at(name.find('.').unwrap_or(name.len()));
         let long = self.names.filter(|_| is_long).and_then(|names| names.long_name(name));
         let name = long.as_deref().unwrap_or(name);
         format!("{}{field}", full_name(name).unwrap_or(name))

@@ -80,6 +80,9 @@ impl Manifest {
     }
 }
 
+/// A manifest with its index.
+pub(super) type Indexed<'a> = (usize, &'a Manifest);
+
 /// Its kind and name, as kubectl writes them.
 impl std::fmt::Display for Manifest {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -370,7 +373,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the manifests of a kind with their indices.
-    pub(super) fn of_kind(&self, kind: &str) -> impl Iterator<Item = (usize, &'a Manifest)> {
+    pub(super) fn of_kind(&self, kind: &str) -> impl Iterator<Item = Indexed<'a>> {
         let numbers = self.index.kinds.get(kind).into_iter().flatten();
         numbers.map(|number| (*number, &self.manifests[*number]))
     }
@@ -381,18 +384,13 @@ impl<'a> View<'a> {
         kind: &str,
         name: &str,
         namespace: &str,
-    ) -> impl Iterator<Item = (usize, &'a Manifest)> + use<'_, 'a> {
+    ) -> impl Iterator<Item = Indexed<'a>> + use<'_, 'a> {
         let named = self.index.names.get(&(kind, name)).map(|named| named.in_namespace(namespace));
         named.into_iter().flatten().map(|number| (number, &self.manifests[number]))
     }
 
     /// Returns the manifest with this kind and name in the namespace of `other`.
-    pub(super) fn named(
-        &self,
-        kind: &str,
-        name: &str,
-        other: &Manifest,
-    ) -> Option<(usize, &'a Manifest)> {
+    pub(super) fn named(&self, kind: &str, name: &str, other: &Manifest) -> Option<Indexed<'a>> {
         self.all_named(kind, name, other.namespace()).next()
     }
 
@@ -412,7 +410,7 @@ impl<'a> View<'a> {
     pub(super) fn services_selecting(
         &self,
         pods: &Template<'_>,
-    ) -> impl Iterator<Item = (usize, &'a Manifest)> + use<'_, 'a> {
+    ) -> impl Iterator<Item = Indexed<'a>> + use<'_, 'a> {
         let selects = |number: &usize| {
             let selector = self.manifests[*number].map("/spec/selector");
             selector.is_some_and(|wanted| pods.has_labels(wanted))
@@ -448,7 +446,7 @@ impl<'a> View<'a> {
         &self,
         labels: impl Iterator<Item = (&'l str, &'l str)>,
         namespace: &str,
-    ) -> impl Iterator<Item = (usize, &'a Manifest)> {
+    ) -> impl Iterator<Item = Indexed<'a>> {
         let all = labels.chain([("", "")]).filter_map(|label| self.index.policies.get(&label));
         // In the order of the manifests, so that the same policy is reported every time.
         let numbers: BTreeSet<usize> = all.flat_map(|one| one.in_namespace(namespace)).collect();
@@ -482,7 +480,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the pools with their indices.
-    pub(super) fn pools(&self) -> impl Iterator<Item = (usize, &'a Manifest)> {
+    pub(super) fn pools(&self) -> impl Iterator<Item = Indexed<'a>> {
         self.of_kind("InferencePool")
     }
 

@@ -283,14 +283,14 @@ impl<'a> Engine<'a> {
         let named = |program, flags: Option<Flags>, model_flag: &str, first: Option<&String>| {
             let model = flags.as_ref().and_then(|flags| flags.text(model_flag));
             let model = model.or(first.map(String::as_str)).map(str::to_owned);
-            Some(Engine {
+            Engine {
                 container,
                 path: String::new(),
                 program,
                 unjudged: unjudged(program, image, flags.as_ref()),
                 model: model.filter(|model| !model.contains(shell::UNKNOWN)),
                 flags,
-            })
+            }
         };
         let of_vllm = |words: &[String], may_begin_with_model: bool| {
             let names = (!is_omni(image)).then(|| Names::of(&VLLM, image));
@@ -307,15 +307,15 @@ impl<'a> Engine<'a> {
                 matches!(program, Some("vllm" | "vllm-omni")) && pair[1] == "serve"
             };
             if let Some(at) = command.windows(2).position(serves) {
-                return of_vllm(after(at + 2), true);
+                return Some(of_vllm(after(at + 2), true));
             }
             let module = |name: &str| command.iter().position(|word| word == name);
             if let Some(at) = module("vllm.entrypoints.openai.api_server") {
-                return of_vllm(after(at + 1), false);
+                return Some(of_vllm(after(at + 1), false));
             }
             if let Some(at) = module("huggingfaceserver") {
                 let flags = Flags::parse(after(at + 1));
-                return named(Program::HuggingFace, Some(flags), "model-id", None);
+                return Some(named(Program::HuggingFace, Some(flags), "model-id", None));
             }
             // Workers of Dynamo have SGLang's flags, and no server.
             let is_dynamo = command.iter().any(|word| word.starts_with("dynamo."));
@@ -324,7 +324,7 @@ impl<'a> Engine<'a> {
                 .filter(|_| !is_dynamo);
             if let Some(at) = sglang {
                 let flags = Flags::of_engine(after(at), Some(Names::of(&SGLANG, image)));
-                return named(Program::Sglang, Some(flags), "model-path", None);
+                return Some(named(Program::Sglang, Some(flags), "model-path", None));
             }
         }
 
@@ -333,16 +333,14 @@ impl<'a> Engine<'a> {
         let bare = list(container, "command").is_empty() && !words_of_all.is_empty();
         if bare && contains(&["vllm-openai", "vllm-omni"]) {
             // The entrypoint of the image is the server.
-            return of_vllm(&words_of_all, true);
+            return Some(of_vllm(&words_of_all, true));
         }
         let server =
             matches!(text(container, "name"), "modelserver" | "vllm" | "sglang" | "engine");
+        let is_server = server || contains(&["vllm", "sglang", "trtllm", "tensorrt"]);
         // Ray workers have the engine's image but no server.
-        if joins_ray(container) || !(server || contains(&["vllm", "sglang", "trtllm", "tensorrt"]))
-        {
-            return None;
-        }
-        named(Program::Other, None, "", None)
+        let is_engine = is_server && !joins_ray(container);
+        is_engine.then(|| named(Program::Other, None, "", None))
     }
 
     /// Returns its flags; `None` if they are not all known.
@@ -386,11 +384,8 @@ impl<'a> Engine<'a> {
             Program::Vllm | Program::Other => ("port", 8_000),
         };
         let first = flags.number(flag, usual)?;
-        let count = if self.has_port_for_each_rank() {
-            flags.number("data-parallel-size-local", 1)?
-        } else {
-            1
-        };
+        let ranks = flags.number("data-parallel-size-local", 1);
+        let count = if self.has_port_for_each_rank() { ranks? } else { 1 };
         // A number in a manifest of others must not become a list of millions of ports.
         Some((first..first.saturating_add(count.min(1_024))).collect())
     }
@@ -563,16 +558,12 @@ impl<'a> Template<'a> {
         if !self.unread.is_empty() {
             return None;
         }
-        let own = self.engine.as_ref().map(|engine| engine.container);
         let mut ports = self.request_ports().unwrap_or_default();
-        let sure = !ports.is_empty();
-        for (container, _) in self.containers() {
-            // An engine may not open the ports that it declares.
-            let is_own = own.is_some_and(|own| std::ptr::eq(own, container));
-            if !sure || !is_own {
-                ports.extend(declared(container));
-            }
-        }
+        // An engine may not open the ports that it declares.
+        let own = self.engine.as_ref().filter(|_| !ports.is_empty()).map(|engine| engine.container);
+        let is_other = |container: &&Json| own.is_none_or(|own| !std::ptr::eq(own, *container));
+        let containers = self.containers().map(|(container, _)| container);
+        ports.extend(containers.filter(is_other).flat_map(declared));
         (!ports.is_empty()).then_some(ports)
     }
 
@@ -589,10 +580,9 @@ impl<'a> Template<'a> {
     /// Returns the request ports of the sidecar if there is one, otherwise of the engine; `None` if
     /// unknown.
     pub(crate) fn request_ports(&self) -> Option<Vec<u32>> {
-        match (&self.sidecar, &self.engine) {
-            (Some(sidecar), _) => sidecar.ports(),
-            (None, Some(engine)) => engine.ports(),
-            (None, None) => None,
+        match &self.sidecar {
+            Some(sidecar) => sidecar.ports(),
+            None => self.engine.as_ref()?.ports(),
         }
     }
 

@@ -328,9 +328,12 @@ fn assignment(word: &str) -> Option<(&str, &str)> {
 /// Evaluates an integer expression with `+ - * / %`, brackets and variables.
 fn arithmetic(text: &str, variables: &Variables, budget: &Budget) -> Option<i64> {
     let mut sum = Sum { rest: text, variables, budget };
-    let value = sum.sum(0)?;
+    let value = sum.operators(0, LEVELS)?;
     sum.peek().is_none().then_some(value)
 }
+
+/// Operators, the weakest first.
+const LEVELS: &[&[char]] = &[&['+', '-'], &['*', '/', '%']];
 
 /// Maximum depth of brackets.
 const MAX_DEPTH: usize = 50;
@@ -364,20 +367,15 @@ impl<'a> Sum<'a> {
         taken
     }
 
-    fn sum(&mut self, depth: usize) -> Option<i64> {
-        let mut value = self.product(depth)?;
-        while let Some(sign) = self.sign(&['+', '-']) {
-            let next = self.product(depth)?;
-            value = if sign == '+' { value.checked_add(next)? } else { value.checked_sub(next)? };
-        }
-        Some(value)
-    }
-
-    fn product(&mut self, depth: usize) -> Option<i64> {
-        let mut value = self.factor(depth)?;
-        while let Some(sign) = self.sign(&['*', '/', '%']) {
-            let next = self.factor(depth)?;
+    /// Evaluates operators of these levels.
+    fn operators(&mut self, depth: usize, levels: &[&[char]]) -> Option<i64> {
+        let Some((signs, inner)) = levels.split_first() else { return self.factor(depth) };
+        let mut value = self.operators(depth, inner)?;
+        while let Some(sign) = self.sign(signs) {
+            let next = self.operators(depth, inner)?;
             value = match sign {
+                '+' => value.checked_add(next)?,
+                '-' => value.checked_sub(next)?,
                 '*' => value.checked_mul(next)?,
                 '/' => value.checked_div(next)?,
                 _ => value.checked_rem(next)?,
@@ -391,7 +389,7 @@ impl<'a> Sum<'a> {
         match self.sign(&['(', '-']) {
             Some(_) if depth >= MAX_DEPTH => return None,
             Some('(') => {
-                let value = self.sum(depth + 1)?;
+                let value = self.operators(depth + 1, LEVELS)?;
                 self.sign(&[')'])?;
                 return Some(value);
             }

@@ -10,6 +10,7 @@ use crate::declare::{Derived, Header, Required, choices, table};
 use crate::diag::Code;
 use crate::forms::{Integer, Label, Namespace, ObjectName, Reference, Word, patterns};
 use crate::reader::{Fields, Reader};
+use std::collections::BTreeSet;
 use toml::Spanned;
 
 /// Name of the Secret with the connection URL, which the controller reads.
@@ -197,13 +198,9 @@ impl MaasPlatform {
 impl MaasModel {
     /// Returns the groups of all subscriptions, each once, in the order of the file.
     pub fn groups(&self) -> Vec<&str> {
-        let mut groups: Vec<&str> = Vec::new();
-        for group in self.subscriptions.iter().flat_map(|subscription| &subscription.groups) {
-            if !groups.contains(&group.as_str()) {
-                groups.push(group);
-            }
-        }
-        groups
+        let mut seen = BTreeSet::new();
+        let all = self.subscriptions.iter().flat_map(|subscription| &subscription.groups);
+        all.map(String::as_str).filter(|group| seen.insert(*group)).collect()
     }
 }
 

@@ -104,12 +104,8 @@ fn gateway<'p>(
 ) -> Option<&'p (String, MaasGateway)> {
     let names: Vec<&str> =
         platform.gateways.iter().map(|(_, gateway)| gateway.name.as_str()).collect();
-    let found = match wanted {
-        Some(wanted) => platform.gateways.iter().find(|(_, gateway)| gateway.name == wanted),
-        None if names.len() == 1 => platform.gateways.first(),
-        None => None,
-    };
-
+    let is_meant = |name: &str| wanted.map_or(names.len() == 1, |wanted| name == wanted);
+    let found = platform.gateways.iter().find(|(_, gateway)| is_meant(&gateway.name));
     if found.is_none() {
         let (message, hint) = match (wanted, names.is_empty()) {
             (_, true) => (
