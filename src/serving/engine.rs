@@ -134,11 +134,9 @@ fn node_selector(workload: &Workload<'_>) -> Json {
 /// Returns the devices that a pod requests: accelerators, and network devices for transfers.
 pub(super) fn devices<'a>(workload: &Workload<'a>) -> Vec<(&'a str, u32)> {
     let accelerator = &workload.config.accelerator;
-    let mut devices: Vec<(&str, u32)> = Vec::new();
-    devices.extend(accelerator.resource.map(|name| (name, workload.units())));
+    let own = accelerator.resource.map(|name| (name, workload.units()));
     let number = accelerator.rdma_devices.unwrap_or_else(|| workload.units());
-    devices.extend(accelerator.rdma.map(|rdma| (rdma.resource, number)));
-    devices
+    own.into_iter().chain(accelerator.rdma.map(|rdma| (rdma.resource, number))).collect()
 }
 
 /// Returns the size of /dev/shm: 1 GiB for NCCL and others, and 256 MiB per device.

@@ -112,16 +112,13 @@ fn group(workload: &Workload<'_>, values: &mut Values) -> Value {
 
 /// Returns a DisaggregatedSet, which rolls both roles out together.
 fn disaggregated_set(config: &ServingConfig, values: &mut Values) -> Option<Object> {
-    let mut roles = Vec::new();
-    for workload in Workload::all(config) {
-        let mut spec = group(&workload, values);
-        if let Some(spec) = spec.as_map_mut() {
-            // The DisaggregatedSet rolls out its roles together, and sets the partition of each
-            // itself.
-            spec.shift_remove("rolloutStrategy");
-        }
-        roles.push(value!({"name": workload.role.as_str(), "spec": spec}));
-    }
+    let role = |workload: &Workload<'_>| {
+        let mut spec = group(workload, values);
+        // The DisaggregatedSet rolls out its roles together, and sets the partition of each itself.
+        spec.as_map_mut().map(|spec| spec.shift_remove("rolloutStrategy"));
+        value!({"name": workload.role.as_str(), "spec": spec})
+    };
+    let roles: Vec<Value> = Workload::all(config).iter().map(role).collect();
     let kind = (config.profile.disaggregated_set?, "DisaggregatedSet");
     let labels = engine_labels(config, &config.name);
     Some(with_spec(kind, &config.name, &labels, value!({"roles": roles})))

@@ -22,7 +22,7 @@ fn has_own_servers(flags: &Flags) -> bool {
 }
 
 /// Returns the engine and its flags; `None` if they are not all known, or of another program.
-fn known<'t, 'a>(
+pub(super) fn known<'t, 'a>(
     template: &'t Template<'a>,
     program: Program,
 ) -> Option<(&'t Engine<'a>, &'t Flags)> {

@@ -220,19 +220,16 @@ fn lacking(rules: &[&Json], needed: &[Permission<'_>]) -> Vec<String> {
     let has = |rule: &Json, key: &str, wanted: &str| {
         list(rule, key).iter().any(|item| item == wanted || item == "*")
     };
-    let mut words = Vec::new();
-    for (group, resource, verbs) in needed {
+    let lacks = |(group, resource, verbs): &Permission<'_>| {
         let allowed = |verb: &str| {
             let wanted = [("apiGroups", *group), ("resources", *resource), ("verbs", verb)];
             rules.iter().any(|rule| wanted.iter().all(|(key, wanted)| has(rule, key, wanted)))
         };
         let verbs: Vec<&str> = verbs.iter().copied().filter(|verb| !allowed(verb)).collect();
-        if !verbs.is_empty() {
-            let group = if group.is_empty() { String::new() } else { format!(".{group}") };
-            words.push(format!("{} {resource}{group}", verbs.join(", ")));
-        }
-    }
-    words
+        let group = if group.is_empty() { String::new() } else { format!(".{group}") };
+        (!verbs.is_empty()).then(|| format!("{} {resource}{group}", verbs.join(", ")))
+    };
+    needed.iter().filter_map(lacks).collect()
 }
 
 /// Checks required flags of pickers, and ports of their probes.

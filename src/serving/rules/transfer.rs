@@ -6,6 +6,7 @@ use super::super::view::flags::Flags;
 use super::super::view::pods::{
     Engine, Program, Sidecar, Template, Variable, is_moved, text, variable, words,
 };
+use super::join::known;
 use super::network_policy::{End, report};
 use super::picker::service_port;
 use super::prefix_cache::events_port;
@@ -128,11 +129,9 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
 
 /// Checks the disaggregation flags of SGLang.
 fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
-    let mut known = Vec::new();
+    let mut both = Vec::new();
     for (template, role) in [(prefill, "prefill"), (decode, "decode")] {
-        let engine = template.engine.as_ref().filter(|e| e.program == Program::Sglang);
-        let Some(engine) = engine else { return };
-        let Some(flags) = engine.known_flags() else { return };
+        let Some((engine, flags)) = known(template, Program::Sglang) else { return };
         let mode = flags.text("disaggregation-mode");
         if !flags.has("disaggregation-mode") || mode.is_some_and(|mode| mode != role) {
             let mode = mode.unwrap_or("null");
@@ -141,10 +140,10 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
             let finding = found.push(template.owner, &engine.path, message, hint);
             finding.field(template.args_field());
         }
-        known.push((engine, flags));
+        both.push((engine, flags));
     }
 
-    let [(engine, first), (_, second)] = known.as_slice() else { return };
+    let [(engine, first), (_, second)] = both.as_slice() else { return };
     let said = |flags: &Flags, flag: &str, usual: &str| match flags.has(flag) {
         true => flags.text(flag).map(str::to_owned),
         false => Some(usual.to_owned()),
@@ -197,8 +196,8 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
                 continue;
             }
             let mut ports = view.behind(service).filter_map(|pods| {
-                let engine = pods.engine.as_ref().filter(|e| e.program == Program::Sglang)?;
-                engine.known_flags()?.number("disaggregation-bootstrap-port", 8_998)
+                let (engine, _) = known(pods, Program::Sglang)?;
+                engine.number("disaggregation-bootstrap-port", 8_998)
             });
             if let Some(port) = ports.find(|port| *port != said) {
                 let message = format!(
