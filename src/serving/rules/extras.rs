@@ -5,6 +5,7 @@ use super::super::view::pods::{Part, Template, is_placeholder, list, text, text_
 use super::super::view::{Manifest, View, group_of};
 use super::picker::{behind, service_of};
 use super::pod::requests;
+use super::program::name_at;
 use crate::diag::{Code, Severity};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,8 +67,7 @@ fn queries(view: &View<'_>, found: &mut Found) {
             let mut words = query.into_iter().flat_map(|query| query.split("vllm_").skip(1));
             let is_own = |word: &&str| METRICS.iter().any(|start| word.starts_with(start));
             if let Some(word) = words.find(is_own) {
-                let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-                let name = &word[..end.unwrap_or(word.len())];
+                let name = name_at(word);
                 let message = format!("vLLM has no metric `vllm_{name}`");
                 let path = format!(".spec.triggers[{index}].metadata.query");
                 let finding = found.push(owner, path, message, format!("write `vllm:{name}`"));

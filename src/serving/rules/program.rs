@@ -4,6 +4,7 @@ use super::super::invariants::Found;
 use super::super::releases::{SGLANG, VLLM, image};
 use super::super::view::View;
 use super::super::view::pods::{Program, commands, is_placeholder, list, text, words};
+use super::super::view::shell::is_in_name;
 use crate::diag::suggest::{self, is_typo};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -80,13 +81,9 @@ fn texts(container: &Json) -> Vec<String> {
     words(container).into_iter().chain(values).collect()
 }
 
-pub(super) fn is_letter(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_'
-}
-
 /// Returns the name of a variable at the beginning of a text.
-fn name_at(text: &str) -> &str {
-    text.split(|c| !is_letter(c)).next().unwrap_or_default()
+pub(super) fn name_at(text: &str) -> &str {
+    text.split(|c| !is_in_name(c)).next().unwrap_or_default()
 }
 
 /// Returns the variables that a container or its scripts set.
@@ -95,7 +92,7 @@ fn set_variables(container: &Json) -> BTreeSet<String> {
     let texts = texts(container);
     // Whatever is before a `=` may be an assignment; a name too many only hides a finding.
     let before = texts.iter().flat_map(|text| text.split('=').rev().skip(1));
-    let assigned = before.filter_map(|text| text.rsplit(|c| !is_letter(c)).next());
+    let assigned = before.filter_map(|text| text.rsplit(|c| !is_in_name(c)).next());
     env.chain(assigned.map(str::to_owned)).filter(|name| !name.is_empty()).collect()
 }
 

@@ -8,9 +8,10 @@ use super::super::view::pods::{
     Part, Variable, accelerators, all_containers, expanded_names, is_placeholder, is_shell, list,
     text, variable, words,
 };
+use super::super::view::shell::is_in_name;
 use super::engine::ranks;
 use super::probe::downloads;
-use super::program::is_letter;
+
 use crate::ir::{steps, value_at};
 use serde_json::Value as Json;
 
@@ -25,7 +26,7 @@ pub(crate) fn expanded((_, template, engine): Context<'_>, found: &mut Reporter<
     let names = words.iter();
     let names = names.flat_map(|word| expanded_names(word).into_iter().map(move |n| (word, n)));
     let is_name = |name: &String| {
-        name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_letter)
+        name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_in_name)
     };
     // In place of a shell, only other tools replace `${NAME}`, which know no variables of containers.
     let is_known = engine.flags.is_some() && engine.unjudged.is_none();

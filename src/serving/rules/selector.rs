@@ -305,10 +305,8 @@ pub(crate) fn nothing(view: &View<'_>, found: &mut Found) {
                 (None, None, None) => continue,
             };
             let message = format!("{object} selects no {plural}");
-            let finding = found
-                .push(owner, pointer.replace('/', "."), message, hint)
-                .field(field)
-                .code(*code);
+            let mut found = found.at(owner, pointer.replace('/', ".")).field(field);
+            let finding = found.push(message, hint).code(*code);
             // A kind that is not read may create the pods.
             finding.severity = (!is_certain).then_some(Severity::Note);
         }

@@ -415,7 +415,8 @@ impl<'a> Sum<'a> {
     }
 }
 
-fn is_in_name(c: char) -> bool {
+/// Returns true for characters of the names of variables.
+pub(crate) fn is_in_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
