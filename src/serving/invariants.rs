@@ -6,7 +6,7 @@
 use super::rules;
 use super::view::pods::{Engine, Template};
 use super::view::{Manifest, View};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity, Span};
 use std::collections::BTreeSet;
 
 /// A rule for a set of manifests.
@@ -347,8 +347,8 @@ invariants! {
         rules::set::unread, "violations are not found";
 }
 
-/// Returns the place of a finding: in the manifest with this index, or at a key of bundles.toml.
-pub(super) type Placing<'p> = dyn Fn(usize, &'static str, Place) -> Place + 'p;
+/// Returns the span of a key of bundles.toml, for a finding in the manifest with this index.
+pub(super) type Placing<'p> = dyn Fn(usize, &'static str) -> Option<Span> + 'p;
 
 /// Checks the invariants for which `wanted` is true, and reports violations.
 pub(super) fn check(
@@ -379,23 +379,23 @@ pub(super) fn check(
             }
             let manifest = &view.manifests[finding.owner];
             let place = manifest.place.clone().object(manifest.to_string()).path(&finding.path);
+            let span = placing(finding.owner, finding.field.unwrap_or(invariant.field));
             let (reason, source) = finding.why.unwrap_or((invariant.reason, invariant.source));
             let diagnostic = Diagnostic {
                 code: finding.code.unwrap_or(invariant.code),
                 severity,
                 message: finding.message,
-                place: placing(finding.owner, finding.field.unwrap_or(invariant.field), place),
+                place: Place { span, ..place },
                 related: Vec::new(),
                 hint: Some(format!("{} ({reason}; {source})", finding.hint)),
             };
             // Leader and workers may share a template, and several templates a key of bundles.toml.
+            let place = &diagnostic.place;
             let same = |known: &Diagnostic| {
+                let at_key = known.place.span.is_some() && known.place.span == place.span;
                 known.code == diagnostic.code
                     && known.message == diagnostic.message
-                    && match (&known.place.span, &diagnostic.place.span) {
-                        (Some(one), Some(other)) => one == other,
-                        _ => known.place == diagnostic.place,
-                    }
+                    && (at_key || known.place == *place)
             };
             if !diagnostics.since(start).iter().any(same) {
                 diagnostics.push(diagnostic);

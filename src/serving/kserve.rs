@@ -61,14 +61,10 @@ fn adapters(config: &ServingConfig) -> Value {
 
 /// Returns gateway, route and picker.
 fn router(config: &ServingConfig, values: &mut Values) -> Value {
-    let image = config
-        .epp
-        .image
-        .as_ref()
-        .map(|image| values.text(&["epp", "image"], image, "Image of the endpoint picker."));
-    let resources = config.epp.resources.as_ref();
-    let resources =
-        resources.map(|resources| values.resources(&["epp", "resources"], resources, &[]));
+    let (image, resources) = (config.epp.image.as_ref(), config.epp.resources.as_ref());
+    let description = "Image of the endpoint picker.";
+    let image = image.map(|image| values.text(&["epp", "image"], image, description));
+    let resources = resources.map(|own| values.resources(&["epp", "resources"], own, &[]));
     let template = (image.is_some() || resources.is_some()).then(|| {
         // The name by which the controller merges it into the container of its preset.
         value!({"containers": [{"image": ?image, "resources": ?resources, "name": "main"}]})

@@ -140,24 +140,24 @@ pub fn compile(config: &ServingConfig, diagnostics: &mut Diagnostics) -> Option<
 /// Checks the invariants of a generated chart. Diagnostics point to the keys of bundles.toml.
 pub fn check(unit: &Unit, config: &ServingConfig, diagnostics: &mut Diagnostics) {
     let manifests = manifests(unit, config);
-    let units = config.accelerator.devices_per_unit;
     let derived = Derived::new(&manifests);
-    let view =
-        View { is_generated: true, ..View::new(&manifests, &derived, config.profile, Some(units)) };
-    let placing = |_: usize, field: &'static str, place: Place| {
+    let view = View {
+        is_generated: true,
+        devices_per_unit: Some(config.accelerator.devices_per_unit),
+        ..View::new(&manifests, &derived, config.profile)
+    };
+    let placing = |_: usize, field: &'static str| {
         // Without arguments of their own, prefill pods have those of `engine`.
         let is_shared = field == "prefill.args" && config.written(field).is_none();
-        let field = if is_shared { "engine.args" } else { field };
-        Place { span: Some(config.place(field).clone()), ..place }
+        Some(config.place(if is_shared { "engine.args" } else { field }).clone())
     };
     let start = diagnostics.mark();
     invariants::check(&view, |_| true, &placing, diagnostics);
 
     // Images that are not set in bundles.toml come from the profile, which is versioned.
-    let written: Vec<Option<&Span>> =
-        IMAGES.iter().map(|key| config.written(key)).filter(Option::is_some).collect();
+    let written: Vec<&Span> = IMAGES.iter().filter_map(|key| config.written(key)).collect();
     for diagnostic in diagnostics.since(start) {
-        let is_written = written.contains(&diagnostic.place.span.as_ref());
+        let is_written = diagnostic.place.span.as_ref().is_some_and(|span| written.contains(&span));
         if diagnostic.code == Code::ImageNotPinned && is_written && !config.allow_tags {
             diagnostic.severity = Severity::Error;
             diagnostic.hint = Some(
@@ -201,12 +201,8 @@ pub fn collisions(models: &[(&ServingConfig, Unit)], diagnostics: &mut Diagnosti
         .unzip();
     let derived = Derived::new(&all);
     // Models may have different profiles, but the one rule that runs here reads none.
-    let view = View::new(&all, &derived, profile::newest(), None);
-    let placing = |owner: usize, field: &'static str, place: Place| Place {
-        span: Some(owners[owner].place(field).clone()),
-        ..place
-    };
-
+    let view = View::new(&all, &derived, profile::newest());
+    let placing = |owner: usize, field: &'static str| Some(owners[owner].place(field).clone());
     let routes = |invariant: &invariants::Invariant| invariant.code == Code::ServingRoute;
     invariants::check(&view, routes, &placing, diagnostics);
 }
@@ -215,7 +211,7 @@ pub fn collisions(models: &[(&ServingConfig, Unit)], diagnostics: &mut Diagnosti
 fn images_of(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
     let manifests = manifests(unit, config);
     let derived = Derived::new(&manifests);
-    let view = View::new(&manifests, &derived, config.profile, None);
+    let view = View::new(&manifests, &derived, config.profile);
     let mut found: BTreeMap<String, Vec<Use>> = BTreeMap::new();
     let mut add = |reference: &str, owner: usize, container: &str, path: String| {
         let object = manifests[owner].to_string();
@@ -270,19 +266,19 @@ pub fn check_manifests(
     environment::resolve(&mut manifests);
     let manifests = &manifests;
     let derived = Derived::new(manifests);
-    let mut view = View::new(manifests, &derived, profile, None);
+    let mut view = View::new(manifests, &derived, profile);
     // A chart of ours says which program is in its image; of others, only known images do.
     let engines = view.templates.iter_mut().filter_map(|template| template.engine.as_mut());
     for engine in engines.filter(|engine| engine.unjudged.is_some()) {
         engine.program = Program::Other;
     }
-    invariants::check(&view, |_| true, &|_, _, place| place, diagnostics);
+    invariants::check(&view, |_| true, &|_, _| None, diagnostics);
 }
 
 /// Returns true if any of these manifests is a pool or a picker, or has pods with an engine.
 pub fn is_about_serving(manifests: &[Manifest]) -> bool {
     let derived = Derived::new(manifests);
-    let view = View::new(manifests, &derived, profile::newest(), None);
+    let view = View::new(manifests, &derived, profile::newest());
     let engines = view.templates.iter().any(|template| template.engine.is_some());
     engines
         || !view.pickers.is_empty()

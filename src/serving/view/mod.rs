@@ -211,11 +211,10 @@ impl<'a> View<'a> {
         manifests: &'a [Manifest],
         derived: &'a Derived,
         profile: &'static Profile,
-        devices_per_unit: Option<u32>,
     ) -> View<'a> {
         let mut view = View {
             profile,
-            devices_per_unit,
+            devices_per_unit: None,
             is_generated: false,
             manifests,
             templates: Vec::new(),
