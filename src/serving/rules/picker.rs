@@ -4,7 +4,7 @@ use super::super::invariants::{Found, Reporter};
 use super::super::picker::{HEALTH_PORT, METRICS_PORT, PICKER_PORT};
 use super::super::view::flags::Flags;
 use super::super::view::pods::{is_placeholder, list, number, port_number, target_port, text};
-use super::super::view::{Manifest, Picker, View, group_of, has_labels, pairs};
+use super::super::view::{Manifest, Picker, View, group_of, labels_at, pairs};
 use crate::diag::Severity;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -210,7 +210,10 @@ fn scraped(view: &View<'_>) -> BTreeSet<usize> {
     });
     let services = monitors.flat_map(|(wanted, near)| {
         let services = view.services_like(pairs(wanted), near).into_iter();
-        services.filter(|service| has_labels(service.json.pointer("/metadata/labels"), wanted))
+        services.filter(|service| {
+            let has = |pair| labels_at(&service.json, "/metadata/labels").any(|own| own == pair);
+            pairs(wanted).all(has)
+        })
     });
     services.flat_map(|service| behind(view, service)).map(|picker| picker.owner).collect()
 }

@@ -14,9 +14,12 @@ use crate::diag::Code;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
+/// A family of connectors: its name, its connectors, and the name of its protocol.
+type Family = (&'static str, &'static [&'static str], Option<&'static str>);
+
 /// Families of connectors that move KV caches between pods, with the sidecar's name of the protocol.
 /// Other connectors only store caches, or are custom.
-const FAMILIES: &[(&str, &[&str], Option<&str>)] = &[
+const FAMILIES: &[Family] = &[
     ("NIXL", &["NixlConnector", "NixlPullConnector"], Some("nixlv2")),
     ("NIXL push", &["NixlPushConnector"], Some("nixlv2")),
     ("NCCL", &["P2pNcclConnector", "PyNcclConnector"], None),
@@ -29,14 +32,13 @@ const FAMILIES: &[(&str, &[&str], Option<&str>)] = &[
 
 /// A configured connector.
 struct Connector<'c> {
-    family: Option<&'static str>,
-    protocol: Option<&'static str>,
+    family: Option<&'static Family>,
     config: &'c Json,
 }
 
 impl Connector<'_> {
     fn is_nixl(&self) -> bool {
-        self.family.is_some_and(|family| family.starts_with("NIXL"))
+        self.family.is_some_and(|(family, ..)| family.starts_with("NIXL"))
     }
 }
 
@@ -69,11 +71,7 @@ fn connectors(config: &Json) -> Vec<Connector<'_>> {
         return inner.and_then(Json::as_array).into_iter().flatten().flat_map(connectors).collect();
     }
     let family = FAMILIES.iter().find(|(_, names, _)| names.contains(&name));
-    vec![Connector {
-        family: family.map(|(family, _, _)| *family),
-        protocol: family.and_then(|(_, _, protocol)| *protocol),
-        config,
-    }]
+    vec![Connector { family, config }]
 }
 
 /// Checks that prefill and decode have a connector, the same one, and roles that fit.
@@ -94,7 +92,7 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
         };
         let (ours, theirs) = (connectors(&first), connectors(&second));
         let families = |all: &[Connector<'_>]| -> Option<BTreeSet<&'static str>> {
-            all.iter().map(|connector| connector.family).collect()
+            all.iter().map(|connector| Some(connector.family?.0)).collect()
         };
         // With a connector that is not in the table, nothing can be said of its partner.
         if let (Some(one), Some(other)) = (families(&ours), families(&theirs))
@@ -111,8 +109,9 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
             (prefill, one, &ours, "prefill", "kv_consumer", "kv_producer"),
             (decode, other, &theirs, "decode", "kv_producer", "kv_consumer"),
         ] {
+            let moves = all.iter();
             let moves =
-                all.iter().filter(|c| c.family.is_some_and(|family| family != "offloading"));
+                moves.filter(|c| c.family.is_some_and(|(family, ..)| *family != "offloading"));
             for connector in moves.filter(|c| text(c.config, "kv_role") == wrong) {
                 let message = format!("{role} pods have `kv_role` `{wrong}`");
                 let hint = format!("write `{right}` or `kv_both`");
@@ -232,7 +231,7 @@ pub(crate) fn protocol(view: &View<'_>, found: &mut Found) {
         let Transfer::Config(config) = transfer(engine) else { continue };
         let all = connectors(&config);
         // A connector whose protocol the sidecar does not have may be used with another proxy.
-        let protocols: Option<Vec<&str>> = all.iter().map(|c| c.protocol).collect();
+        let protocols: Option<Vec<&str>> = all.iter().map(|c| c.family?.2).collect();
         let protocols = protocols.filter(|protocols| !protocols.contains(&said));
         if let Some(right) = protocols.as_ref().and_then(|protocols| protocols.first()) {
             let message = format!(

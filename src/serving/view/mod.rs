@@ -164,12 +164,6 @@ pub(super) fn maps(json: &Json) -> Vec<&serde_json::Map<String, Json>> {
     }
 }
 
-/// Returns true if labels have all those of a selector.
-pub(super) fn has_labels(labels: Option<&Json>, wanted: &serde_json::Map<String, Json>) -> bool {
-    let has = |(key, value): (&String, &Json)| labels.and_then(|all| all.get(key)) == Some(value);
-    wanted.iter().all(has)
-}
-
 /// Returns the labels of an object, or of other metadata.
 pub(super) fn labels_at<'a>(
     json: &'a Json,
