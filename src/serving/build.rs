@@ -1,6 +1,7 @@
 //! Builds objects from JSON, with expressions for values that Helm fills in.
 
 use crate::config::serving::ServingConfig;
+use crate::diag::{Diagnostic, Diagnostics};
 use crate::ir::{
     Condition, Expr, Map, Object, Origin, Part, Value, ValueSpec, ValuesPath, map, value,
 };
@@ -43,6 +44,13 @@ pub(super) fn with_spec(
     spec: impl Into<Value>,
 ) -> Object {
     with(object(api_version, kind, name, labels), "spec", spec)
+}
+
+/// Reports what was not reported at its place before.
+pub(super) fn push_new(new: Diagnostic, diagnostics: &mut Diagnostics) {
+    if !diagnostics.iter().any(|known| known.message == new.message && known.place == new.place) {
+        diagnostics.push(new);
+    }
 }
 
 /// Returns a probe by HTTP.

@@ -240,9 +240,8 @@ const NOT_OURS: &[(&[&str], &str)] = &[
 pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
     let mut report = |key: &str, hint: &str| {
         let message = format!("`{key}` is not supported with `form = \"kserve\"`");
-        diagnostics.push(
-            Diagnostic::error(Code::ServingProfile, message).at(config.place(key)).hint(hint),
-        );
+        let error = Diagnostic::error(Code::ServingProfile, message).hint(hint);
+        diagnostics.push(error.at(config.place(key)));
     };
     for (keys, hint) in NOT_OURS {
         for key in keys.iter().filter(|key| config.written(key).is_some()) {

@@ -4,6 +4,7 @@
 mod sglang;
 mod vllm;
 
+use super::build::push_new;
 use super::engine::{BLOCK_SIZE, EVENTS_PORT, Pod};
 use super::releases::image;
 use super::topology::{Role, SERVING_PORT, Workload};
@@ -84,12 +85,8 @@ fn owned(workload: &Workload<'_>, diagnostics: &mut Diagnostics) {
         };
 
         // Prefill pods may have the same arguments.
-        let warning = Diagnostic::warning(Code::ServingEngineFlags, message).at(place).hint(hint);
-        let is_known =
-            |known: &Diagnostic| known.message == warning.message && known.place == warning.place;
-        if !diagnostics.iter().any(is_known) {
-            diagnostics.push(warning);
-        }
+        let warning = Diagnostic::warning(Code::ServingEngineFlags, message).hint(hint);
+        push_new(warning.at(place), diagnostics);
     }
 }
 
@@ -148,22 +145,14 @@ pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
     }
 
     let image = &config.engine.image;
-    let other = ALL.into_iter().find(|other| {
-        other.key != server.key
-            && image::is_of(image, other.key)
-            && !image::is_of(image, server.key)
-    });
-    if let Some(other) = other {
-        let message = format!(
-            "image `{image}` is one of {}, but the chart starts {}",
-            other.name, server.name
-        );
-        let hint = format!("write `kind = \"{}\"` in `engine`, or use another image", other.key);
-        diagnostics.push(
-            Diagnostic::error(Code::InvalidValue, message)
-                .at(config.place("engine.image"))
-                .hint(hint),
-        );
+    let other = ALL.into_iter().find(|other| image::is_of(image, other.key));
+    if let Some(ModelServer { name, key, .. }) = other.filter(|_| !image::is_of(image, server.key))
+    {
+        let message =
+            format!("image `{image}` is one of {name}, but the chart starts {}", server.name);
+        let hint = format!("write `kind = \"{key}\"` in `engine`, or use another image");
+        let error = Diagnostic::error(Code::InvalidValue, message).hint(hint);
+        diagnostics.push(error.at(config.place("engine.image")));
     }
 }
 

@@ -1,11 +1,11 @@
 //! Additional fields of pods. One table maps keys of bundles.toml to fields of the Kubernetes API; the
 //! volumes of `cache` and `adapters` and the claim of `accelerator` are added by it, too.
 
-use super::build::Values;
+use super::build::{Values, push_new};
 use super::model_server;
 use super::topology::{Role, Workload};
 use crate::config::serving::{Adapter, Model, PodFields, ServingConfig};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{Map, Object, Value};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -285,15 +285,11 @@ impl Pods<'_> {
     }
 
     fn conflict(&mut self, addition: &Addition, what: &str) {
-        let place = Place::span(self.config.place(&addition.source).clone());
         let message = format!("`{}` sets {what}, which the chart sets itself", addition.source);
         let hint = "use another name, or change the object with `[[serving.patch]]`";
+        let error = Diagnostic::error(Code::InvalidValue, message).hint(hint);
         // One key sets the fields of several pods: of both roles, of leaders and of workers.
-        let is_known = |known: &Diagnostic| known.message == message && known.place == place;
-        if !self.diagnostics.iter().any(is_known) {
-            let diagnostic = Diagnostic::error(Code::InvalidValue, message);
-            self.diagnostics.push(diagnostic.at(place).hint(hint));
-        }
+        push_new(error.at(self.config.place(&addition.source)), self.diagnostics);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::view::can_be_several;
 use super::{model_server, presets};
 use crate::config::serving::{AccessMode, Model, ServingConfig, Shape, Topology};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics};
 use serde_json::Value as Json;
 
 /// Port for requests; with one port per rank, the first of them.
@@ -246,8 +246,8 @@ fn check_shape(workload: &Workload<'_>, diagnostics: &mut Diagnostics) {
     let Workload { config, role, shape, .. } = *workload;
     let prefix = if role == Role::Prefill { "prefill." } else { "" };
     let mut report = |key: &str, message: String, hint: &str| {
-        let place = Place::span(config.place(&format!("{prefix}{key}")).clone());
-        diagnostics.push(Diagnostic::error(Code::ServingGroupSize, message).at(place).hint(hint));
+        let error = Diagnostic::error(Code::ServingGroupSize, message).hint(hint);
+        diagnostics.push(error.at(config.place(&format!("{prefix}{key}"))));
     };
 
     let ranks = workload.has_ranks();
