@@ -53,14 +53,12 @@ impl<'a> Workload<'a> {
     /// Returns the workloads of a model.
     pub(super) fn all(config: &'a ServingConfig) -> Vec<Workload<'a>> {
         let disaggregated = config.prefill.is_some();
-        let roles =
-            [(Role::Decode, Some(&config.decode)), (Role::Prefill, config.prefill.as_ref())];
-        let workload = |(role, shape): (Role, Option<&'a Shape>)| {
-            let shape = shape?;
+        let workload = |role, shape: &'a Shape| {
             let local_ranks = (shape.dp / shape.nodes.max(1)).max(1);
-            Some(Workload { config, role, shape, local_ranks, disaggregated })
+            Workload { config, role, shape, local_ranks, disaggregated }
         };
-        roles.into_iter().filter_map(workload).collect()
+        let prefill = config.prefill.iter().map(|shape| workload(Role::Prefill, shape));
+        [workload(Role::Decode, &config.decode)].into_iter().chain(prefill).collect()
     }
 
     /// Returns true if replicas are groups of pods.

@@ -14,9 +14,8 @@ pub(crate) struct Checkpoint {
 }
 
 /// By their names on Hugging Face.
-static CHECKPOINTS: LazyLock<BTreeMap<String, Checkpoint>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("data/checkpoints.json")).unwrap_or_default()
-});
+static CHECKPOINTS: LazyLock<BTreeMap<String, Checkpoint>> =
+    LazyLock::new(|| super::json(include_str!("data/checkpoints.json")));
 
 /// Endings of the names of quantized models, which differ in nothing else.
 const QUANTIZED: [&str; 4] = ["-AWQ", "-FP8", "-GPTQ-Int4", "-GPTQ-Int8"];

@@ -1,6 +1,7 @@
 //! The program and release in an image, from its reference.
 
 use super::super::view::pods::is_placeholder;
+use super::json;
 use super::spans::{Release, Releases};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -16,8 +17,7 @@ struct Images {
     vendors: BTreeMap<String, BTreeMap<String, BTreeMap<String, String>>>,
 }
 
-static IMAGES: LazyLock<Images> =
-    LazyLock::new(|| serde_json::from_str(include_str!("data/images.json")).unwrap_or_default());
+static IMAGES: LazyLock<Images> = LazyLock::new(|| json(include_str!("data/images.json")));
 
 /// Returns the repository and the tag of a reference; the tag is empty if it has none.
 pub(crate) fn parts(image: &str) -> (&str, &str) {

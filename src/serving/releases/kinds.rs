@@ -21,7 +21,7 @@ pub(super) struct Project {
 
 /// The projects of data/kinds.json.
 static PROJECTS: LazyLock<Vec<Project>> = LazyLock::new(|| {
-    let json = super::json(include_str!("data/kinds.json"));
+    let json: Json = super::json(include_str!("data/kinds.json"));
     let project = |table: &Json| {
         let releases = spans::releases(table);
         let kinds = Named::read(table.get("kinds"), &releases);
@@ -38,9 +38,8 @@ pub(crate) fn has_group(group: &str) -> bool {
 
 /// The schemas of `spec` by `GROUP/KIND`, of all releases together: what any of them accepts.
 static SCHEMAS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
-    let json = super::json(include_str!("data/schemas.json"));
-    let all = json.as_object().into_iter().flatten();
-    all.map(|(key, schema)| (key.clone(), Value::from(schema.clone()))).collect()
+    let all: BTreeMap<String, Json> = super::json(include_str!("data/schemas.json"));
+    all.into_iter().map(|(key, schema)| (key, Value::from(schema))).collect()
 });
 
 /// Returns the schema of `spec` of an object. Presets have that of their services.

@@ -175,7 +175,7 @@ struct Table {
 
 impl Table {
     fn parse(text: &str) -> Table {
-        let json = json(text);
+        let json: Json = json(text);
         Table { releases: spans::releases(&json), json }
     }
 
@@ -201,7 +201,7 @@ fn split_value(text: &str) -> (&str, Option<&str>) {
 }
 
 /// Parses an embedded file.
-fn json(text: &str) -> Json {
+fn json<T: DeserializeOwned + Default>(text: &str) -> T {
     // Without an error: the tests read every table.
     serde_json::from_str(text).unwrap_or_default()
 }
@@ -297,9 +297,8 @@ pub(super) static SIDECAR: LazyLock<ProgramTable> = LazyLock::new(|| {
 });
 
 /// Replacements of settings, by program and setting.
-static REPLACEMENTS: LazyLock<BTreeMap<String, BTreeMap<String, String>>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("data/replacements.json")).unwrap_or_default()
-});
+static REPLACEMENTS: LazyLock<BTreeMap<String, BTreeMap<String, String>>> =
+    LazyLock::new(|| json(include_str!("data/replacements.json")));
 
 /// Returns what replaces a setting of a program, such as `--kv-connector` or a sentence.
 pub(super) fn replacement(key: &str, name: &str) -> Option<&'static str> {

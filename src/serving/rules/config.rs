@@ -96,7 +96,7 @@ fn references(config: &Json, found: &mut Reporter<'_>) {
         let hint = "add a plugin such as `disagg-profile-handler`";
         found.below(".schedulingProfiles", message, hint);
     }
-    unused_profiles(config, found);
+    unused_profiles(config, &types, found);
     let mut deciders_used = BTreeSet::new();
     for plugin in list(config, "plugins") {
         let name = name_of(plugin);
@@ -136,7 +136,7 @@ const ROLES: [&str; 3] = ["encode", "prefill", "decode"];
 
 /// Reports profiles that the only handler of profiles, that of disaggregation, does not run, or runs for
 /// another role than that of their filter.
-fn unused_profiles(config: &Json, found: &mut Reporter<'_>) {
+fn unused_profiles(config: &Json, types: &BTreeMap<&str, &str>, found: &mut Reporter<'_>) {
     let is_handler = |plugin: &&Json| may_handle(text(plugin, "type"));
     let handlers: Vec<&Json> = list(config, "plugins").iter().filter(is_handler).collect();
     // With a second handler, maybe a custom one, any profile may be run.
@@ -150,7 +150,6 @@ fn unused_profiles(config: &Json, found: &mut Reporter<'_>) {
         said(&format!("{role}Profile")).or(said(&format!("profiles/{role}"))).unwrap_or(role)
     });
 
-    let types = types(config);
     for (index, profile) in list(config, "schedulingProfiles").iter().enumerate() {
         let name = text(profile, "name");
         let place = format!(".schedulingProfiles[{index}].name");

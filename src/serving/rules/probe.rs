@@ -64,8 +64,8 @@ pub(crate) fn address((_, template, engine): Context<'_>, found: &mut Reporter<'
     let flags = known(engine).filter(|flags| !flags.is_unknown("node-rank"));
     let Some(flags) = flags else { return };
     // SGLang listens on localhost by default, vLLM on all addresses.
-    let usual = (engine.program == Program::Sglang).then_some("127.0.0.1");
-    let host = if flags.has("host") { flags.text("host") } else { usual };
+    let usual = if engine.program == Program::Sglang { "127.0.0.1" } else { "0.0.0.0" };
+    let host = flags.text_or("host", usual);
     let (host, hint) = match host.filter(|host| is_loopback(host)) {
         _ if flags.has("uds") => ("a Unix socket", "remove `--uds`"),
         Some(host) => (host, "write `--host=0.0.0.0`"),

@@ -1,6 +1,7 @@
 //! Invariants of selectors and named ports: workloads, Services, monitors, budgets and policies.
 
 use super::super::invariants::Found;
+use super::super::view::discovery::is_completed;
 use super::super::view::pods::{Template, declared, is_placeholder, list, number, text};
 use super::super::view::{Manifest, View, labels_at};
 use super::set::is_of_unknown_kind;
@@ -158,9 +159,7 @@ impl Candidate<'_> {
     fn is_meant(&self, object: &Manifest, wanted: &[Requirement<'_>]) -> bool {
         let uses = self.has_port_of(object.spec());
         // Controllers of other kinds add labels.
-        let adds_no_labels =
-            ["", "apps", "batch", "leaderworkerset.x-k8s.io"].contains(&self.owner.group());
-        if uses == Some(false) || !adds_no_labels {
+        if uses == Some(false) || is_completed(self.owner) {
             return false;
         }
         let (name, own) = (self.owner.name(), object.name());

@@ -2,7 +2,6 @@
 
 use super::super::invariants::Found;
 use super::super::view::View;
-use super::super::view::flags::Flags;
 use super::super::view::pods::{
     Engine, Program, Sidecar, Template, Variable, is_moved, text, variable, words,
 };
@@ -143,12 +142,8 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     }
 
     let [(engine, first), (_, second)] = both.as_slice() else { return };
-    let said = |flags: &Flags, flag: &str, usual: &str| match flags.has(flag) {
-        true => flags.text(flag).map(str::to_owned),
-        false => Some(usual.to_owned()),
-    };
     let flag = "disaggregation-transfer-backend";
-    let [one, other] = [first, second].map(|flags| said(flags, flag, "mooncake"));
+    let [one, other] = [first, second].map(|flags| flags.text_or(flag, "mooncake"));
     if let (Some(one), Some(other)) = (one, other)
         && one != other
     {
@@ -165,7 +160,7 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
         Some(Variable::Text(port)) => port,
         Some(_) => return,
     };
-    let Some(port) = said(first, flag, "8998").filter(|port| port != asked) else { return };
+    let Some(port) = first.text_or(flag, "8998").filter(|port| *port != asked) else { return };
     // Some servers answer on their own port.
     let own = engine.ports().unwrap_or_default();
     if first.has(flag) || !own.iter().any(|own| own.to_string() == asked) {
@@ -214,8 +209,7 @@ pub(crate) fn protocol(view: &View<'_>, found: &mut Found) {
         let Some(engine) = &template.engine else { continue };
         let flag = if sidecar.flags.has("kv-connector") { "kv-connector" } else { "connector" };
         // The sidecar's default (llm-d-router, pkg/sidecar/proxy/options.go).
-        let said = if sidecar.flags.has(flag) { sidecar.flags.text(flag) } else { Some("nixlv2") };
-        let Some(said) = said else { continue };
+        let Some(said) = sidecar.flags.text_or(flag, "nixlv2") else { continue };
 
         let (name, usual) = match engine.program {
             Program::Sglang => ("SGLang", "sglang"),

@@ -100,10 +100,10 @@ fn role_label<'a>(manifest: &Manifest, role: Option<&'a Json>) -> Option<(&'stat
     name.filter(|name| !name.is_empty()).map(|name| ("role-name", name))
 }
 
-/// Returns true if a controller may add variables, volumes, probes or arguments to the pods of this
+/// Returns true if a controller may add labels, variables, volumes, probes or arguments to the pods of this
 /// kind, as all but those of Kubernetes may: KubeRay adds shared memory and probes, KServe the arguments
 /// of the model to a runtime, rbg the fields of another template.
-fn is_completed(manifest: &Manifest) -> bool {
+pub(crate) fn is_completed(manifest: &Manifest) -> bool {
     const WHOLE: [&str; 4] = ["", "apps", "batch", "leaderworkerset.x-k8s.io"];
     !WHOLE.contains(&manifest.group())
 }

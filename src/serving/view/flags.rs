@@ -87,6 +87,11 @@ impl Flags {
         self.last(name)?.filter(|value| !value.contains(UNKNOWN))
     }
 
+    /// Returns the last value of a flag; `usual` if it is missing, `None` if unknown.
+    pub(crate) fn text_or<'f>(&'f self, name: &str, usual: &'f str) -> Option<&'f str> {
+        if self.has(name) { self.text(name) } else { Some(usual) }
+    }
+
     /// Returns true if not even the beginning of a flag's value is known.
     pub(crate) fn is_unknown(&self, name: &str) -> bool {
         let value = self.last(name).flatten().unwrap_or_default();
