@@ -14,7 +14,7 @@ pub(crate) use tag::set_tag;
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, Config, Source, Watch};
-use crate::diag::{Code, Diagnostic, Diagnostics, Mark, Place, Severity};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::lock::Lock;
 use crate::olm;
 use crate::source::{self, Access, SourceResolver};
@@ -83,7 +83,8 @@ pub(crate) fn add(
         bundle::locate(diagnostics.since(start), files);
         bundle
     });
-    only_errors(start, diagnostics);
+    // Warnings and notes are those of the next build, for which the table is still to be completed.
+    diagnostics.only_errors_since(start);
     let (files, bundle) = (files?, bundle?);
 
     let name = request.name.clone().unwrap_or_else(|| bundle.package.clone());
@@ -92,10 +93,11 @@ pub(crate) fn add(
     let namespace = namespace.unwrap_or(&name).to_owned();
     if let Some(existing) = config.bundles.iter().find(|bundle| bundle.name == name) {
         let message = format!("`{name}` is already in {}", path.display());
-        diagnostics.push(Diagnostic::error(Code::DuplicateName, message).at(&existing.span).hint(
-            format!("set another name with `--name`, or run `bundle2chart remove {name}` first"),
-        ));
-        return None;
+        return diagnostics.fail(
+            Diagnostic::error(Code::DuplicateName, message).at(&existing.span).hint(format!(
+                "set another name with `--name`, or run `bundle2chart remove {name}` first"
+            )),
+        );
     }
     settings.name.clone_from(&name);
     settings.namespace = Some(namespace.clone());
@@ -109,7 +111,7 @@ pub(crate) fn add(
     // With the settings that are written below: a build would find the same.
     let compiled = pipeline::compile_loaded(bundle.clone(), &files, &settings, diagnostics);
     let noticed: Vec<Code> = diagnostics.since(start).iter().map(|found| found.code).collect();
-    only_errors(start, diagnostics);
+    diagnostics.only_errors_since(start);
     diagnostics.name_bundle(start, &name);
     let compiled = compiled?;
 
@@ -210,14 +212,8 @@ pub(crate) fn parse(
 ) -> Option<Config> {
     let start = diagnostics.mark();
     let config = Config::read_draft(path, text, tables, diagnostics);
-    only_errors(start, diagnostics);
+    diagnostics.only_errors_since(start);
     config
-}
-
-/// Keeps only the errors since `start`. Warnings and notes are those of the next build, for which the
-/// table is still to be completed.
-fn only_errors(start: Mark, diagnostics: &mut Diagnostics) {
-    diagnostics.retain_since(start, |found| found.severity == Severity::Error);
 }
 
 /// Returns the key of the source that an argument names, and its value: a path is relative to the

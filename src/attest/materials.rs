@@ -84,7 +84,7 @@ fn of_bundle(
             materials.push(content(&overlay.name, &overlay.content));
         }
     }
-    (!diagnostics.has_errors_since(start)).then_some(())
+    diagnostics.no_errors_since(start)
 }
 
 /// Returns the descriptor of an image.

@@ -20,7 +20,7 @@ pub(crate) use provenance::built_by;
 pub(crate) use signing::{KEY_VARIABLE, Signer};
 
 use crate::config::Config;
-use crate::diag::{Code, Diagnostic, Diagnostics, Severity};
+use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::lock::Lock;
 use crate::output::ChartFiles;
 use crate::package::{self, Package};
@@ -118,9 +118,9 @@ fn compiled(
     let start = diagnostics.mark();
     let built = pipeline::build_with(config, sources, lock, &tables, jobs, digest, diagnostics);
     // Warnings are those of the build, where they were seen.
-    diagnostics.retain_since(start, |found| found.severity == Severity::Error);
-    let is_complete = !diagnostics.has_errors_since(start);
-    is_complete.then(|| built.charts.into_iter().flatten().collect())
+    diagnostics.only_errors_since(start);
+    diagnostics.no_errors_since(start)?;
+    Some(built.charts.into_iter().flatten().collect())
 }
 
 fn not_reproduced(package: &Package) -> Diagnostic {

@@ -70,15 +70,11 @@ impl Build {
         if self.locked {
             check_locked(&lock, &config, &self.names, &lock_path, diagnostics);
         }
-        if diagnostics.has_errors() {
-            return None;
-        }
+        diagnostics.no_errors()?;
 
         let out = self.out.clone().unwrap_or_else(|| config.out());
         not_in_source(&out, &config, diagnostics);
-        if diagnostics.has_errors() {
-            return None;
-        }
+        diagnostics.no_errors()?;
         // Before the first chart is staged there.
         let is_first = !out.exists();
         // About the output directory; printed after the findings about bundles.
@@ -98,9 +94,7 @@ impl Build {
         }
         // A level can make an error of a warning, after which nothing may be written.
         config.set_levels(diagnostics);
-        if diagnostics.has_errors() {
-            return None;
-        }
+        diagnostics.no_errors()?;
 
         // With --locked the lock file is not written.
         let new_lock = if self.locked { lock.clone() } else { lock.updated(&config, built.locked) };
@@ -115,9 +109,7 @@ impl Build {
         });
         let outdated = outdated(&charts, &out, config.output.keep, diagnostics);
         config.set_levels(diagnostics);
-        if diagnostics.has_errors() {
-            return None;
-        }
+        diagnostics.no_errors()?;
 
         // The directory is missing only after an error that is reported above.
         let finished =
@@ -339,7 +331,7 @@ pub(super) fn check_locked(
             diagnostics.push(stale(message).at(Place::file(path.to_string())));
         }
     }
-    (!diagnostics.has_errors_since(before)).then_some(())
+    diagnostics.no_errors_since(before)
 }
 
 /// Returns the next steps after a first build: the commands of the deployment tools that the

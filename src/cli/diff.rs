@@ -81,9 +81,7 @@ impl Diff {
         }
         let report = self.compare(invocation)?;
         let Invocation { global, output, diagnostics } = invocation;
-        if diagnostics.has_errors() {
-            return None;
-        }
+        diagnostics.no_errors()?;
         output.diagnostics(diagnostics);
         let to_terminal = self.output.is_none();
         let text = match self.format {
@@ -232,16 +230,15 @@ impl Diff {
                     let message = format!("no charts in `{}`", out.display());
                     let hint =
                         "run `bundle2chart build`, or pass the output directory with `--out`";
-                    diagnostics.push(Diagnostic::error(Code::ChartNotFound, message).hint(hint));
-                    return None;
+                    return diagnostics
+                        .fail(Diagnostic::error(Code::ChartNotFound, message).hint(hint));
                 }
                 Some(pairs)
             }
             _ => {
                 let message = "`diff` needs two charts, but only one is given";
                 let hint = "pass OLD and NEW, or use `--rev` to read OLD from Git";
-                diagnostics.push(Diagnostic::error(Code::ChartNotFound, message).hint(hint));
-                None
+                diagnostics.fail(Diagnostic::error(Code::ChartNotFound, message).hint(hint))
             }
         }
     }

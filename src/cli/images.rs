@@ -68,9 +68,7 @@ impl Images {
         let bundles = pipeline::images(&config, &sources, &lock, &self.names, jobs, diagnostics);
         let verified = (self.verify && !diagnostics.has_errors())
             .then(|| pipeline::verify_images(&sources, &bundles, jobs, diagnostics));
-        if diagnostics.has_errors() {
-            return None;
-        }
+        diagnostics.no_errors()?;
 
         // The list is for people and may have diagnostics next to it; all other formats are for
         // programs.

@@ -103,9 +103,7 @@ impl Migrate {
     fn subscriptions(&self, global: &Global, diagnostics: &mut Diagnostics) -> Option<Added> {
         let start = diagnostics.mark();
         let files = source::manifests(&self.source, &Limits::default(), diagnostics);
-        if diagnostics.has_errors_since(start) {
-            return None;
-        }
+        diagnostics.no_errors_since(start)?;
         let catalogs: BTreeMap<String, String> = self.catalog.iter().cloned().collect();
         let installed = Installed { file: &self.source, files: &files, catalogs: &catalogs };
         migrate::subscriptions(&installed, &global.config, diagnostics)

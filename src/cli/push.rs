@@ -59,9 +59,7 @@ impl Push {
         let remotes = registry.look_up(&packages.selected, &resolver, diagnostics);
         // Before the first push: with a registry that does not answer, some charts would be there
         // and others not.
-        if diagnostics.has_errors() {
-            return None;
-        }
+        diagnostics.no_errors()?;
         if self.check {
             return Some(check(&remotes, output));
         }

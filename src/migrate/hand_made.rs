@@ -8,7 +8,7 @@ use super::operands::Operands;
 use super::{inline, left_out};
 use crate::add::{self, Added, quoted};
 use crate::config::{BundleConfig, Config, STUBS, Watch};
-use crate::diag::{Diagnostics, Severity, listed};
+use crate::diag::{Diagnostics, listed};
 use crate::diff::{Identity, Placement, Side};
 use crate::ir::{Object, Origin, Phase, RELEASE_LABELS, Release, Value};
 use crate::olm::{AUTH_READER, auth_reader_name};
@@ -211,7 +211,7 @@ impl Migration<'_> {
         settings.package = None;
         let compiled = pipeline::compile_loaded(loaded, &files, &settings, self.diagnostics);
         // What the build says of the bundle.
-        self.diagnostics.retain_since(start, |found| found.severity == Severity::Error);
+        self.diagnostics.only_errors_since(start);
         compiled
     }
 

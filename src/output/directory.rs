@@ -363,8 +363,6 @@ fn build(
     let directory = OutputDirectory::open(out, mode, diagnostics)?;
     let stage = |chart| directory.stage(chart, diagnostics);
     let staged: Vec<Staged> = charts.iter().filter_map(stage).collect();
-    if diagnostics.has_errors_since(before) {
-        return None;
-    }
+    diagnostics.no_errors_since(before)?;
     directory.finish(&staged, &[], deployment_files, diagnostics)
 }

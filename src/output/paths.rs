@@ -17,7 +17,7 @@ pub(super) fn check_chart(chart: &ChartFiles, diagnostics: &mut Diagnostics) -> 
         refuse(dir, format!("the version of chart `{shown}` has control characters"), diagnostics);
     }
     check_files(&chart.files, Some(dir), diagnostics);
-    (!diagnostics.has_errors_since(before)).then_some(())
+    diagnostics.no_errors_since(before)
 }
 
 /// Checks that no chart's directory is in another chart's; `None` if there is an error.
@@ -37,7 +37,7 @@ pub(super) fn check_dirs(dirs: &[&Path], diagnostics: &mut Diagnostics) -> Optio
             refuse(dir, message, diagnostics);
         }
     }
-    (!diagnostics.has_errors_since(before)).then_some(())
+    diagnostics.no_errors_since(before)
 }
 
 /// Checks the paths of deployment files next to the charts in `dirs`; `None` if there is an
@@ -59,7 +59,7 @@ pub(super) fn check_deployment(
             refuse(file, format!("`{path}` conflicts with the chart `{dir}`"), diagnostics);
         }
     }
-    (!diagnostics.has_errors_since(before)).then_some(())
+    diagnostics.no_errors_since(before)
 }
 
 /// Checks the paths of files that have one directory. Errors have the place `place`, or the file.

@@ -58,11 +58,10 @@ pub(crate) fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec
 
     let complete = !diagnostics.has_errors_since(start);
     if complete && found.is_empty() {
-        diagnostics.push(
+        return diagnostics.fail(
             Diagnostic::error(Code::ChartNotFound, format!("no charts in `{}`", out.display()))
                 .hint("run `bundle2chart build`"),
         );
-        return None;
     }
     found.sort_by_cached_key(|chart| (chart.name.clone(), precedence(&chart.version)));
     complete.then_some(found)
@@ -79,15 +78,14 @@ fn ownership(folder: &Path, diagnostics: &mut Diagnostics) -> Option<(String, Ow
         Recorded::Missing => 1,
     };
     let file = folder.join(FILE_NAME).display().to_string();
-    diagnostics.push(
+    diagnostics.fail(
         Diagnostic::error(
             Code::OwnershipFile,
             format!("cannot use `{file}`: line {line} is not valid"),
         )
         .at(Place { line: Some(line), ..Place::file(&file) })
         .hint("restore it from Git, or delete the chart's directory and build again"),
-    );
-    None
+    )
 }
 
 /// Returns the indexes of the selected charts; `names` are as in [`super::packages`]. `None` if there

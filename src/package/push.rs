@@ -47,11 +47,10 @@ impl ChartRegistry {
             return Some(ChartRegistry { start: start.to_owned() });
         }
         let message = format!("invalid registry `{}`", text.escape_debug());
-        diagnostics.push(Diagnostic::error(Code::InvalidReference, message).hint(
+        diagnostics.fail(Diagnostic::error(Code::InvalidReference, message).hint(
             "write oci://HOST/PATH, for example oci://registry.example.com/charts: the name \
                     of each chart is appended",
-        ));
-        None
+        ))
     }
 
     /// Asks the registry for the tag of each package; charts whose tag cannot be looked up are
@@ -116,9 +115,7 @@ pub(crate) fn push(
                 .hint("raise `chart-version`, or move the tag with `push --replace`"),
         );
     }
-    if diagnostics.has_errors_since(start) {
-        return None;
-    }
+    diagnostics.no_errors_since(start)?;
 
     for remote in remotes.iter().filter(|remote| remote.is_pushed()) {
         resolver.push_artifact(&remote.package.artifact, &remote.reference, diagnostics)?;

@@ -83,12 +83,11 @@ fn run_stages(
     if let Some(fault) = label_fault(&namespace, 63).filter(|_| is_suggested) {
         let message = format!("invalid suggested namespace `{namespace}`: the name {fault}");
         let annotation = ".metadata.annotations[\"operatorframework.io/suggested-namespace\"]";
-        diagnostics.push(
+        return diagnostics.fail(
             Diagnostic::error(Code::InvalidName, message)
                 .at(bundle.csv.place(annotation))
                 .hint("set namespace = \"…\" for this bundle"),
         );
-        return None;
     }
 
     let unit = olm::lower(&mut bundle, config, &namespace, diagnostics);

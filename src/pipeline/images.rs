@@ -6,7 +6,7 @@ use super::selection::{Selected, select};
 use super::threads::for_each;
 use crate::bundle::Positions;
 use crate::config::{BundleConfig, Config, Source};
-use crate::diag::{Diagnostics, Severity};
+use crate::diag::Diagnostics;
 use crate::images::{self, BundleImages, Image};
 use crate::lock::Lock;
 use crate::source::{BundleFiles, Reference, SourceResolver};
@@ -52,7 +52,7 @@ fn bundle_images(
 ) -> Option<Vec<Image>> {
     let before = diagnostics.mark();
     let compiled = fetch_and_compile(sources, lock, bundle, diagnostics);
-    diagnostics.retain_since(before, |found| found.severity == Severity::Error);
+    diagnostics.only_errors_since(before);
     let Fetched { files, compiled, .. } = compiled?;
 
     let own = own_image(&files, &bundle.source);

@@ -12,7 +12,7 @@ pub(crate) use report::{json, text};
 pub(crate) use subject::Subject;
 
 use crate::config::Config;
-use crate::diag::{Code, Diagnostic, Diagnostics, Severity, quoted};
+use crate::diag::{Code, Diagnostic, Diagnostics, quoted};
 use crate::lock::Lock;
 use crate::output::ChartFiles;
 use crate::package;
@@ -58,17 +58,14 @@ pub(crate) fn verify(
     // One table is one job.
     let built = pipeline::build(config, sources, lock, &[table.to_owned()], 1, diagnostics);
     // Warnings are those of the build, where they were seen.
-    diagnostics.retain_since(start, |found| found.severity == Severity::Error);
-    if diagnostics.has_errors_since(start) {
-        return None;
-    }
+    diagnostics.only_errors_since(start);
+    diagnostics.no_errors_since(start)?;
 
     let (name, version) = (&subject.name, &subject.version);
     let is_named = |chart: &&ChartFiles| chart.dir.iter().next() == Some(name.as_ref());
     let compiled = built.charts.iter().find(is_named);
     let Some(compiled) = compiled.filter(|chart| chart.version == *version) else {
-        diagnostics.push(not_built(&subject, table, compiled, &built.charts));
-        return None;
+        return diagnostics.fail(not_built(&subject, table, compiled, &built.charts));
     };
 
     // Packaged as `package` does it, so that the digests are those of charts.lock.

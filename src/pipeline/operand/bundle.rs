@@ -3,7 +3,7 @@
 use super::{Operands, merge};
 use crate::bundle;
 use crate::config::{BundleConfig, Source};
-use crate::diag::{Diagnostics, Fatal, Severity};
+use crate::diag::{Diagnostics, Fatal};
 use crate::diff::{BundleFacts, Side};
 use crate::ir::{Phase, Release};
 use crate::lock::Locked;
@@ -52,7 +52,7 @@ impl Operands<'_> {
         let start = diagnostics.mark();
         if matches!(source, Source::Manifests(_)) && known.is_none() {
             let side = self.manifests(&files, source, diagnostics);
-            diagnostics.retain_since(start, |found| found.severity == Severity::Error);
+            diagnostics.only_errors_since(start);
             return side;
         }
 
@@ -79,7 +79,7 @@ impl Operands<'_> {
         // read from it.
         let compiled = compile_loaded(loaded.clone(), &files, &settings, diagnostics);
         // Lints of either side are not what `diff` is asked for.
-        diagnostics.retain_since(start, |found| found.severity == Severity::Error);
+        diagnostics.only_errors_since(start);
         let compiled = compiled?;
 
         let objects = self.objects(&compiled);
