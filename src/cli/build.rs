@@ -1,17 +1,17 @@
 //! `bundle2chart build`
 
 use super::output::Output;
-use super::{Exit, Invocation};
+use super::{Exit, Invocation, cpus};
 use crate::chart;
 use crate::config::{Config, Deploy, Source};
 use crate::deploy::{self, Release};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, listed};
+use crate::diag::{Code, Diagnostic, Diagnostics, listed};
 use crate::escape::Lines;
 use crate::lock::{self, Lock};
 use crate::output::ownership::BUILD_REPORT;
 use crate::output::{Changes, ChartFiles, Comparison, Mode, OutputDirectory, Staged};
-use crate::pipeline;
 use crate::pipeline::upgrade::{self, BuiltChart, Upgrades};
+use crate::pipeline::{self, Inputs};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ impl Build {
         let lock_path = lock::path_of(&global.config);
         let lock: Lock = diagnostics.report(lock::read(&lock_path)).unwrap_or_default();
         if self.locked {
-            check_locked(&lock, &config, &self.names, &lock_path, diagnostics);
+            lock.check_complete(&config, &self.names, &lock_path, diagnostics);
         }
         diagnostics.no_errors()?;
 
@@ -84,11 +84,9 @@ impl Build {
 
         let upgrades = Upgrades::new(&out, &config, &sources);
         let finish = |chart| Finished::of(chart, &out, &config, &upgrades, directory.as_ref());
-        let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok());
-        let jobs = jobs.map_or(1, Into::into);
-        let names = &self.names;
-        let built =
-            pipeline::build_with(&config, &sources, &lock, names, jobs, finish, diagnostics);
+        let jobs = self.jobs.map_or_else(cpus, Into::into);
+        let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs };
+        let built = pipeline::build_with(&inputs, &self.names, finish, diagnostics);
         if global.verbose > 0 {
             output.note(&built.counts.iter().collect());
         }
@@ -291,47 +289,6 @@ fn in_order(releases: &[Release]) -> Vec<&Release> {
         ordered.push(left.remove(next));
     }
     ordered
-}
-
-/// Reports each bundle that is not in the lock file, or, if there is none, each unused entry; `None` if
-/// there are any.
-pub(super) fn check_locked(
-    lock: &Lock,
-    config: &Config,
-    names: &[String],
-    path: &Path,
-    diagnostics: &mut Diagnostics,
-) -> Option<()> {
-    let before = diagnostics.mark();
-    let path = path.display();
-    let stale = |message: String| {
-        Diagnostic::error(Code::LockStale, message)
-            .hint("run `bundle2chart lock` and commit the lock file")
-    };
-
-    let missing = lock.missing(config, names);
-    for bundle in &missing {
-        let name = &bundle.name;
-        let has_entry = lock.bundles.iter().any(|entry| entry.name == *name);
-        let message = if has_entry {
-            format!("the entry for `{name}` in {path} is for another source")
-        } else {
-            format!("{path} has no entry for `{name}`")
-        };
-        diagnostics.push(stale(message).at(&bundle.span));
-    }
-
-    // A renamed bundle is missing and unused: one error is enough.
-    if names.is_empty() && missing.is_empty() {
-        for entry in lock.unused(config) {
-            let message = format!(
-                "{path} has an entry for `{}`, which is not in the configuration",
-                entry.name
-            );
-            diagnostics.push(stale(message).at(Place::file(path.to_string())));
-        }
-    }
-    diagnostics.no_errors_since(before)
 }
 
 /// Returns the next steps after a first build: the commands of the deployment tools that the

@@ -1,9 +1,9 @@
 //! `bundle2chart images`
 
 use super::access::access;
-use super::{Exit, Invocation};
+use super::{Exit, Invocation, cpus};
 use crate::lock::{self, Lock};
-use crate::pipeline::VerifiedImages;
+use crate::pipeline::{Inputs, VerifiedImages};
 use crate::source::{Reference, SourceResolver};
 use crate::{images, pipeline};
 use clap::ValueEnum;
@@ -64,10 +64,10 @@ impl Images {
         let lock: Lock = diagnostics.report(read).unwrap_or_default();
         let config = config.filter(|_| !diagnostics.has_errors())?;
         let sources = SourceResolver::of(&config, access(global));
-        let jobs = std::thread::available_parallelism().map_or(1, Into::into);
-        let bundles = pipeline::images(&config, &sources, &lock, &self.names, jobs, diagnostics);
+        let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs: cpus() };
+        let bundles = pipeline::images(&inputs, &self.names, diagnostics);
         let verified = (self.verify && !diagnostics.has_errors())
-            .then(|| pipeline::verify_images(&sources, &bundles, jobs, diagnostics));
+            .then(|| pipeline::verify_images(&sources, &bundles, cpus(), diagnostics));
         diagnostics.no_errors()?;
 
         // The list is for people and may have diagnostics next to it; all other formats are for

@@ -311,6 +311,11 @@ fn run(cli: &Cli) -> ExitCode {
     invocation.output.finish(exit).into()
 }
 
+/// Returns the number of CPUs that this process may use.
+fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, Into::into)
+}
+
 /// Path of this program, even if its file was replaced after the start.
 fn own_program() -> PathBuf {
     let running = PathBuf::from("/proc/self/exe");

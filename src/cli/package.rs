@@ -1,15 +1,14 @@
 //! `bundle2chart package`
 
 use super::access::access;
-use super::build::check_locked;
 use super::output::Output;
-use super::{Exit, Global, Invocation};
-use crate::attest::{self, Attestations, Inputs, PROVENANCE_FILE, SBOM_FILE, helm_provenance};
-use crate::config::Config;
+use super::{Exit, Invocation, cpus};
+use crate::attest::{self, Attestations, PROVENANCE_FILE, SBOM_FILE, helm_provenance};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::escape::Lines;
-use crate::lock::{self, Lock};
+use crate::lock;
 use crate::package::{self, Packages, record};
+use crate::pipeline::Inputs;
 use crate::source::SourceResolver;
 use std::path::{Path, PathBuf};
 
@@ -57,7 +56,8 @@ impl Package {
             let read = lock::read(&lock::path_of(&global.config));
             let lock = diagnostics.report(read)?;
             let sources = SourceResolver::of(&config, access(global));
-            attestations(global, &config, &lock, &sources, &packages.selected, diagnostics)?
+            let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs: cpus() };
+            attest::attestations(&packages.selected, &inputs, &global.config, diagnostics)?
         } else {
             Vec::new()
         };
@@ -100,28 +100,6 @@ impl Package {
         diagnostics.report(written)?;
         Some(shown)
     }
-}
-
-/// Returns the attestations of the packages, after checking that the bundles are locked.
-pub(super) fn attestations(
-    global: &Global,
-    config: &Config,
-    lock: &Lock,
-    sources: &SourceResolver,
-    packages: &[package::Package],
-    diagnostics: &mut Diagnostics,
-) -> Option<Vec<Attestations>> {
-    let lock_path = lock::path_of(&global.config);
-    let tables = packages.iter().filter_map(|package| config.table_of_chart(&package.name));
-    let tables: Vec<String> = tables.map(str::to_owned).collect();
-    // No name would mean all bundles.
-    if !tables.is_empty() {
-        check_locked(lock, config, &tables, &lock_path, diagnostics)?;
-    }
-    let jobs = std::thread::available_parallelism().map_or(1, Into::into);
-    let config_path = &global.config;
-    let inputs = Inputs { config, config_path, lock, sources, jobs };
-    attest::attestations(packages, &inputs, diagnostics)
 }
 
 /// Lists the differences between charts.lock and the charts.

@@ -1,14 +1,15 @@
 //! `bundle2chart push`
 
 use super::output::Output;
-use super::package::{attestations, write_record};
-use super::{Exit, Invocation};
+use super::package::write_record;
+use super::{Exit, Invocation, cpus};
 use crate::attest::{self, KEY_VARIABLE, Signer};
 use crate::diag::{Fatal, counted};
 use crate::escape::Lines;
 use crate::lock;
 use crate::package;
 use crate::package::push::{self, ChartRegistry, Remote, TagState};
+use crate::pipeline::Inputs;
 use std::path::PathBuf;
 
 /// Push charts to an OCI registry, and write charts.lock.
@@ -69,7 +70,8 @@ impl Push {
             Vec::new()
         } else {
             let lock = diagnostics.report(lock::read(&lock::path_of(&global.config)))?;
-            attestations(global, &config, &lock, &resolver, &packages.selected, diagnostics)?
+            let inputs = Inputs { config: &config, sources: &resolver, lock: &lock, jobs: cpus() };
+            attest::attestations(&packages.selected, &inputs, &global.config, diagnostics)?
         };
         push::push(&remotes, self.replace, &resolver, diagnostics)?;
         let mut attached = 0;

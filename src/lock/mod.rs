@@ -13,9 +13,10 @@ pub use file::{parse, path_of, read, write};
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, Config, Source, VersionRequest, Watch};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::UpgradeEdges;
 use crate::source::{BundleFiles, ImageIdentity, Pin, digest_of_parts};
+use std::path::Path;
 
 /// The lock file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -266,12 +267,49 @@ impl Lock {
             .collect()
     }
 
-    /// Returns the entries of bundles that the configuration no longer has, or has from another
-    /// source.
-    pub fn unused(&self, config: &Config) -> Vec<&Locked> {
-        let is_used =
-            |entry: &&Locked| config.bundles.iter().any(|bundle| self.entry(bundle) == Some(entry));
-        self.bundles.iter().filter(|entry| !is_used(entry)).collect()
+    /// Reports each bundle, of those named (all when none is), that has no entry and needs one. If there
+    /// is none, reports each entry of a bundle that the configuration no longer has, or has from another
+    /// source. `None` if there are any. `path` is that of the lock file.
+    pub fn check_complete(
+        &self,
+        config: &Config,
+        names: &[String],
+        path: &Path,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<()> {
+        let before = diagnostics.mark();
+        let path = path.display();
+        let stale = |message: String| {
+            Diagnostic::error(Code::LockStale, message)
+                .hint("run `bundle2chart lock` and commit the lock file")
+        };
+
+        let missing = self.missing(config, names);
+        for bundle in &missing {
+            let name = &bundle.name;
+            let has_entry = self.bundles.iter().any(|entry| entry.name == *name);
+            let message = if has_entry {
+                format!("the entry for `{name}` in {path} is for another source")
+            } else {
+                format!("{path} has no entry for `{name}`")
+            };
+            diagnostics.push(stale(message).at(&bundle.span));
+        }
+
+        // A renamed bundle is missing and unused: one error is enough.
+        if names.is_empty() && missing.is_empty() {
+            let is_used = |entry: &&Locked| {
+                config.bundles.iter().any(|bundle| self.entry(bundle) == Some(entry))
+            };
+            for entry in self.bundles.iter().filter(|entry| !is_used(entry)) {
+                let message = format!(
+                    "{path} has an entry for `{}`, which is not in the configuration",
+                    entry.name
+                );
+                diagnostics.push(stale(message).at(Place::file(path.to_string())));
+            }
+        }
+        diagnostics.no_errors_since(before)
     }
 
     /// Returns the lock with these entries and the decisions of bundles.toml, without entries of

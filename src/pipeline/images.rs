@@ -1,38 +1,35 @@
 //! `bundle2chart images`: the images that a cluster pulls for the charts.
 
+use super::Inputs;
 use super::fetch::{Fetched, fetch_and_compile};
 use super::models;
 use super::selection::{Selected, select};
 use super::threads::for_each;
 use crate::bundle::Positions;
-use crate::config::{BundleConfig, Config, Source};
+use crate::config::{BundleConfig, Source};
 use crate::diag::Diagnostics;
 use crate::images::{self, BundleImages, Image};
-use crate::lock::Lock;
-use crate::source::{BundleFiles, Reference, SourceResolver};
+use crate::source::{BundleFiles, Reference};
 
 /// Returns the images of the named bundles and models (all when none is named), in the order of the
 /// configuration; none after an error. Reports images that cannot be mirrored. Of compiling itself
 /// only errors are reported.
 pub fn images(
-    config: &Config,
-    sources: &SourceResolver,
-    lock: &Lock,
+    inputs: &Inputs<'_>,
     names: &[String],
-    jobs: usize,
     diagnostics: &mut Diagnostics,
 ) -> Vec<BundleImages> {
     let before = diagnostics.mark();
-    let selected = select(config, names, diagnostics);
+    let selected = select(inputs.config, names, diagnostics);
 
     let all = for_each(
         &selected,
-        jobs,
+        inputs.jobs,
         |one| one.name(),
         diagnostics,
         |selected, diagnostics| {
             let images = match selected {
-                Selected::Bundle(bundle) => bundle_images(sources, lock, bundle, diagnostics)?,
+                Selected::Bundle(bundle) => bundle_images(inputs, bundle, diagnostics)?,
                 Selected::Model(config) => {
                     let compiler = models::compiler("[[serving]]", &config.span, diagnostics)?;
                     (compiler.images)(config, diagnostics)?
@@ -45,13 +42,12 @@ pub fn images(
 }
 
 fn bundle_images(
-    sources: &SourceResolver,
-    lock: &Lock,
+    inputs: &Inputs<'_>,
     bundle: &BundleConfig,
     diagnostics: &mut Diagnostics,
 ) -> Option<Vec<Image>> {
     let before = diagnostics.mark();
-    let compiled = fetch_and_compile(sources, lock, bundle, diagnostics);
+    let compiled = fetch_and_compile(inputs, bundle, diagnostics);
     diagnostics.only_errors_since(before);
     let Fetched { files, compiled, .. } = compiled?;
 

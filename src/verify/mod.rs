@@ -11,13 +11,10 @@ pub(crate) use comparison::{Difference, FirstDifference};
 pub(crate) use report::{json, text};
 pub(crate) use subject::Subject;
 
-use crate::config::Config;
 use crate::diag::{Code, Diagnostic, Diagnostics, quoted};
-use crate::lock::Lock;
 use crate::output::ChartFiles;
 use crate::package;
-use crate::pipeline;
-use crate::source::SourceResolver;
+use crate::pipeline::{self, Inputs};
 
 /// The result of comparing a chart with the one that was compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,24 +45,16 @@ impl Verification {
 /// `None` if the bundle does not compile, or compiles to other charts or another version.
 pub(crate) fn verify(
     subject: Subject,
-    config: &Config,
-    sources: &SourceResolver,
-    lock: &Lock,
+    inputs: &Inputs<'_>,
     table: &str,
     diagnostics: &mut Diagnostics,
 ) -> Option<Verification> {
-    let start = diagnostics.mark();
-    // One table is one job.
-    let built = pipeline::build(config, sources, lock, &[table.to_owned()], 1, diagnostics);
-    // Warnings are those of the build, where they were seen.
-    diagnostics.only_errors_since(start);
-    diagnostics.no_errors_since(start)?;
-
+    let charts = pipeline::rebuild(inputs, &[table.to_owned()], |chart| chart, diagnostics)?;
     let (name, version) = (&subject.name, &subject.version);
     let is_named = |chart: &&ChartFiles| chart.dir.iter().next() == Some(name.as_ref());
-    let compiled = built.charts.iter().find(is_named);
+    let compiled = charts.iter().find(is_named);
     let Some(compiled) = compiled.filter(|chart| chart.version == *version) else {
-        return diagnostics.fail(not_built(&subject, table, compiled, &built.charts));
+        return diagnostics.fail(not_built(&subject, table, compiled, &charts));
     };
 
     // Packaged as `package` does it, so that the digests are those of charts.lock.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::lock::Lock;
 use crate::output::{self, ChartFiles};
+use crate::pipeline::Inputs;
 use crate::verify::{Verification, json, not_built, text, verify};
 use std::fmt::Write as _;
 use std::fs;
@@ -38,7 +39,8 @@ impl Project {
         let config = project.config();
         let sources = SourceResolver::of(&config, crate::source::Access::default());
         let lock = Lock::default();
-        let built = crate::pipeline::build(&config, &sources, &lock, &[], 1, &mut found);
+        let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs: 1 };
+        let built = crate::pipeline::build(&inputs, &[], &mut found);
         let out = project.out();
         output::write(&out, &built.charts, None, false, &mut found).unwrap();
         let packages = package::packages(&out, &[], &mut found).unwrap();
@@ -79,7 +81,9 @@ impl Project {
         let config = self.config();
         let sources = SourceResolver::of(&config, crate::source::Access::default());
         let table = subject.table(&config, found)?;
-        verify(subject, &config, &sources, &Lock::default(), table, found)
+        let lock = Lock::default();
+        let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs: 1 };
+        verify(subject, &inputs, table, found)
     }
 
     /// Returns the report about a chart, or the errors.
