@@ -77,12 +77,7 @@ pub(crate) fn add(
     let start = diagnostics.mark();
     let sources = SourceResolver::of(&config, access);
     let files = sources.fetch(&settings.source, None, diagnostics);
-    let bundle = files.as_ref().and_then(|files| {
-        let start = diagnostics.mark();
-        let bundle = bundle::load(files, diagnostics);
-        bundle::locate(diagnostics.since(start), files);
-        bundle
-    });
+    let bundle = files.as_ref().and_then(|files| bundle::load(files, diagnostics));
     // Warnings and notes are those of the next build, for which the table is still to be completed.
     diagnostics.only_errors_since(start);
     let (files, bundle) = (files?, bundle?);
@@ -109,7 +104,7 @@ pub(crate) fn add(
 
     let start = diagnostics.mark();
     // With the settings that are written below: a build would find the same.
-    let compiled = pipeline::compile_loaded(bundle.clone(), &files, &settings, diagnostics);
+    let compiled = pipeline::compile_loaded(Some(bundle.clone()), &files, &settings, diagnostics);
     let noticed: Vec<Code> = diagnostics.since(start).iter().map(|found| found.code).collect();
     diagnostics.only_errors_since(start);
     diagnostics.name_bundle(start, &name);

@@ -62,13 +62,8 @@ impl Inspect {
         settings.namespace.clone_from(&self.namespace);
         settings.operator.watch = self.watch.clone().map(|watch| (watch, None));
         settings.operator.certificates = CertificateProvider::named(&self.certificates);
-        let compiled = match &loaded {
-            // A copy, because the report shows the bundle as it was loaded.
-            Some(loaded) => {
-                pipeline::compile_loaded(loaded.clone(), &files, &settings, diagnostics)
-            }
-            None => pipeline::compile(&files, &settings, diagnostics),
-        };
+        // A copy, because the report shows the bundle as it was loaded.
+        let compiled = pipeline::compile_loaded(loaded.clone(), &files, &settings, diagnostics);
         if self.objects {
             let compiled = compiled?;
             let values = compiled.unit.default_values();

@@ -209,7 +209,7 @@ impl Migration<'_> {
         let default = || olm::default_watch(&loaded.csv).map(|watch| (watch, None));
         settings.operator.watch = settings.operator.watch.or_else(default);
         settings.package = None;
-        let compiled = pipeline::compile_loaded(loaded, &files, &settings, self.diagnostics);
+        let compiled = pipeline::compile_loaded(Some(loaded), &files, &settings, self.diagnostics);
         // What the build says of the bundle.
         self.diagnostics.only_errors_since(start);
         compiled

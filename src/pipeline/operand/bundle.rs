@@ -77,7 +77,7 @@ impl Operands<'_> {
         files.overlays = self.sources.overlays(&settings.overlays, diagnostics);
         // A copy, because compiling moves the objects out of the bundle, and the facts below are
         // read from it.
-        let compiled = compile_loaded(loaded.clone(), &files, &settings, diagnostics);
+        let compiled = compile_loaded(Some(loaded.clone()), &files, &settings, diagnostics);
         // Lints of either side are not what `diff` is asked for.
         diagnostics.only_errors_since(start);
         let compiled = compiled?;
