@@ -7,7 +7,7 @@ mod comparison;
 mod report;
 mod subject;
 
-pub(crate) use comparison::{Difference, FirstDifference};
+pub(crate) use comparison::Difference;
 pub(crate) use report::{json, text};
 pub(crate) use subject::Subject;
 
