@@ -38,7 +38,7 @@ struct File {
 struct BundleEntry {
     name: toml::Spanned<String>,
     config_hash: String,
-    embedded: Option<toml::Spanned<String>>,
+    embedded: Option<Digest>,
     image: Option<String>,
     index: Option<String>,
     platform: Option<String>,
@@ -52,39 +52,14 @@ struct BundleEntry {
     skips: Option<Vec<String>>,
     skip_range: Option<String>,
     package: String,
-    watch: Option<LockedWatch>,
-}
-
-/// The value of `watch`, as in bundles.toml.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum LockedWatch {
-    Word(Word),
-    Namespaces(Vec<String>),
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Word {
-    All,
-    Own,
-}
-
-impl From<LockedWatch> for Watch {
-    fn from(watch: LockedWatch) -> Self {
-        match watch {
-            LockedWatch::Word(Word::All) => Watch::All,
-            LockedWatch::Word(Word::Own) => Watch::Own,
-            LockedWatch::Namespaces(names) => Watch::Namespaces(names),
-        }
-    }
+    watch: Option<Watch>,
 }
 
 /// The signature that was verified.
 #[derive(Deserialize)]
 struct LockedSignature {
-    manifest: toml::Spanned<String>,
-    signed: toml::Spanned<String>,
+    manifest: toml::Spanned<Digest>,
+    signed: Digest,
     key: Option<String>,
     identity: Option<String>,
     issuer: Option<String>,
@@ -92,8 +67,24 @@ struct LockedSignature {
 
 #[derive(Deserialize)]
 struct Blob {
-    digest: toml::Spanned<String>,
+    digest: Digest,
     size: u64,
+}
+
+/// The text of a digest; the parser adds the place to the error that it is none.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Digest(String);
+
+impl TryFrom<String> for Digest {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match oci_spec::image::Digest::try_from(text.as_str()) {
+            Ok(_) => Ok(Digest(text)),
+            Err(error) => Err(format!("invalid digest `{}`: {error}", text.escape_debug())),
+        }
+    }
 }
 
 /// Reads the text of a lock file.
@@ -133,28 +124,28 @@ impl BundleEntry {
             message: format!("the entry for `{}` has no `{key}`", self.name.get_ref()),
             range: range.clone(),
         };
+        let blob = |blob: Blob| (blob.digest.0, blob.size);
         // Files in a catalog at a path have no image.
         let image = if self.embedded.is_some() && self.image.is_none() {
             None
         } else {
-            let manifest = self.manifest.ok_or_else(|| missing("manifest"))?.checked()?;
+            let (digest, size) = blob(self.manifest.ok_or_else(|| missing("manifest"))?);
             let layers = self.layers.ok_or_else(|| missing("layers"))?;
-            let layers: Result<_, Fault> = layers.into_iter().map(Blob::checked).collect();
             Some(LockedImage {
                 reference: self.image.ok_or_else(|| missing("image"))?,
                 identity: ImageIdentity {
-                    digest: manifest.0,
-                    size: manifest.1,
+                    digest,
+                    size,
                     index: self.index,
                     platform: self.platform,
-                    config: self.config.ok_or_else(|| missing("config"))?.checked()?,
-                    layers: layers?,
+                    config: blob(self.config.ok_or_else(|| missing("config"))?),
+                    layers: layers.into_iter().map(blob).collect(),
                     signature: self.signature.map(LockedSignature::checked).transpose()?,
                 },
             })
         };
         let bytes = match (self.embedded, image) {
-            (Some(digest), catalog) => Bytes::Embedded { digest: checked(digest)?, catalog },
+            (Some(Digest(digest)), catalog) => Bytes::Embedded { digest, catalog },
             (None, Some(image)) => Bytes::Image(image),
             (None, None) => return Err(missing("image")),
         };
@@ -171,7 +162,7 @@ impl BundleEntry {
             edges,
             csv: self.csv,
             csv_version: self.csv_version,
-            decisions: Decisions { package: self.package, watch: self.watch.map(Watch::from) },
+            decisions: Decisions { package: self.package, watch: self.watch },
         })
     }
 }
@@ -179,7 +170,6 @@ impl BundleEntry {
 impl LockedSignature {
     fn checked(self) -> Result<Signature, Fault> {
         let range = self.manifest.span();
-        let (manifest, signed) = (checked(self.manifest)?, checked(self.signed)?);
         let signer = match (self.key, self.identity, self.issuer) {
             // Both would leave open which one was verified.
             (Some(key), None, None) => Signer::Key(key),
@@ -189,26 +179,7 @@ impl LockedSignature {
                 return Err(Fault { message: message.to_owned(), range });
             }
         };
-        Ok(Signature { manifest, signed, signer })
-    }
-}
-
-impl Blob {
-    fn checked(self) -> Result<(String, u64), Fault> {
-        Ok((checked(self.digest)?, self.size))
-    }
-}
-
-/// Returns the text of a digest, when it is one.
-fn checked(digest: toml::Spanned<String>) -> Result<String, Fault> {
-    let range = digest.span();
-    let digest = digest.into_inner();
-    match oci_spec::image::Digest::try_from(digest.as_str()) {
-        Ok(_) => Ok(digest),
-        Err(error) => {
-            let message = format!("invalid digest `{}`: {error}", digest.escape_debug());
-            Err(Fault { message, range })
-        }
+        Ok(Signature { manifest: self.manifest.into_inner().0, signed: self.signed.0, signer })
     }
 }
 

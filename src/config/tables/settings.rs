@@ -142,14 +142,16 @@ patterns! {
         "write a package name, or GROUP/VERSION/KIND, for example `cert-manager.io/v1/Certificate`";
 }
 
-/// The namespaces that an operator watches.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The namespaces that an operator watches. bundles.lock has them as bundles.toml does.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Watch {
     /// All namespaces.
     All,
     /// The namespace that it runs in.
     Own,
     /// Exactly these namespaces: one or more, without duplicates.
+    #[serde(untagged)]
     Namespaces(Vec<String>),
 }
 
