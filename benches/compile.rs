@@ -17,7 +17,7 @@ use bundle2chart::diag::Diagnostics;
 use bundle2chart::diff::{self, Options, Side};
 use bundle2chart::ir::Release;
 use bundle2chart::lock::Lock;
-use bundle2chart::output;
+use bundle2chart::output::{self, Mode};
 use bundle2chart::pipeline::{self, Inputs};
 use bundle2chart::source::{self, Access, BundleFiles, Limits, SourceResolver};
 use divan::Bencher;
@@ -189,7 +189,10 @@ fn build(config: &Config, out: &Path) -> usize {
     let inputs = Inputs { config, sources: &sources, lock: &Lock::default(), jobs };
     let charts = pipeline::build(&inputs, &[], &mut diagnostics).charts;
     assert!(!diagnostics.has_errors());
-    output::write(out, &charts, None, false, &mut diagnostics).expect("written").unchanged.len()
+    output::write(out, &charts, None, Mode::Write { replace: false }, &mut diagnostics)
+        .expect("written")
+        .unchanged
+        .len()
 }
 
 #[divan::bench(args = [1, 100], sample_count = 5, sample_size = 1)]

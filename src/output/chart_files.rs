@@ -63,6 +63,11 @@ impl<'a> OwnedFiles<'a> {
         OwnedFiles { dir: Path::new(""), files, ownership, marker }
     }
 
+    /// Returns true for a chart, false for the deployment files.
+    pub(super) fn is_chart(&self) -> bool {
+        self.ownership.version.is_some()
+    }
+
     /// Returns path and content of each file. The ownership file is the last, so that a directory
     /// in which all were written in this order is complete if it has one.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {

@@ -49,8 +49,13 @@ pub(super) struct Inspection {
 }
 
 impl Inspection {
-    /// Inspects the directory of a chart in the output directory `out`. All files in it count.
-    pub(super) fn of_chart(out: &Path, chart: &OwnedFiles<'_>) -> Result<Self, Fatal> {
+    /// Inspects the place of files in the output directory `out`.
+    pub(super) fn of(out: &Path, files: &OwnedFiles<'_>) -> Result<Self, Fatal> {
+        if files.is_chart() { Self::of_chart(out, files) } else { Self::of_deployment(out, files) }
+    }
+
+    /// Inspects the directory of a chart. All files in it count.
+    fn of_chart(out: &Path, chart: &OwnedFiles<'_>) -> Result<Self, Fatal> {
         let folder = out.join(chart.dir);
         let mut entries = BTreeMap::new();
         let state = match obstacle(out, chart.dir)? {
@@ -81,9 +86,9 @@ impl Inspection {
         Inspection::new(state).compare(&folder, chart, entries)
     }
 
-    /// Inspects the output directory `out` for deployment files. Only they and the files listed in
-    /// the ownership file count.
-    pub(super) fn of_deployment(out: &Path, files: &OwnedFiles<'_>) -> Result<Self, Fatal> {
+    /// Inspects the output directory for deployment files. Only they and the files listed in the
+    /// ownership file count.
+    fn of_deployment(out: &Path, files: &OwnedFiles<'_>) -> Result<Self, Fatal> {
         let mut found = Inspection::new(State::There(Ownership::read(out)?));
         let mut entries = BTreeMap::new();
         let mut add = |path: &str| -> Result<Option<PathBuf>, Fatal> {

@@ -15,7 +15,7 @@ use bundle2chart::diag::{Code, Diagnostics, Severity};
 use bundle2chart::ir::{RELEASE_NAME, Release, Unit};
 use bundle2chart::lock::{Bytes, Decisions, Lock, Locked};
 use bundle2chart::olm;
-use bundle2chart::output;
+use bundle2chart::output::{self, Mode};
 use bundle2chart::pipeline;
 use bundle2chart::source::{self, Limits};
 use std::collections::{BTreeMap, BTreeSet};
@@ -150,7 +150,7 @@ fn judge(helm: &Helm, bundle: &Path, is_newest: bool) -> Outcome {
         return outcome;
     }
     let out = temporary.path().join("out");
-    output::write(&out, &built, None, false, &mut Diagnostics::new())
+    output::write(&out, &built, None, Mode::Write { replace: false }, &mut Diagnostics::new())
         .expect("an empty folder takes every chart");
     let mut found = Vec::new();
     for chart in &built {

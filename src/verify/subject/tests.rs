@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::lock::Lock;
-use crate::output::{self, ChartFiles};
+use crate::output::{self, ChartFiles, Mode};
 use crate::pipeline::Inputs;
 use crate::verify::{Verification, json, not_built, text, verify};
 use std::fmt::Write as _;
@@ -42,7 +42,8 @@ impl Project {
         let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs: 1 };
         let built = crate::pipeline::build(&inputs, &[], &mut found);
         let out = project.out();
-        output::write(&out, &built.charts, None, false, &mut found).unwrap();
+        output::write(&out, &built.charts, None, Mode::Write { replace: false }, &mut found)
+            .unwrap();
         let packages = package::packages(&out, &[], &mut found).unwrap();
         project.write("settings.tgz", &packages.selected[0].archive);
         project
