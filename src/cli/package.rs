@@ -4,11 +4,12 @@ use super::access::access;
 use super::output::Output;
 use super::{Exit, Invocation, cpus};
 use crate::attest::{self, Attestations, PROVENANCE_FILE, SBOM_FILE, helm_provenance};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::Diagnostics;
 use crate::escape::Lines;
 use crate::lock;
 use crate::package::{self, Packages, record};
 use crate::pipeline::Inputs;
+use crate::replace_file::{readable, write_changed};
 use crate::source::SourceResolver;
 use std::path::{Path, PathBuf};
 
@@ -89,16 +90,9 @@ impl Package {
     /// Writes a file to the destination; returns its path.
     fn write(&self, name: &str, content: &[u8], diagnostics: &mut Diagnostics) -> Option<String> {
         let path = self.destination.join(name);
-        let shown = path.display().to_string();
-        let written = package::write(&path, content).map_err(|error| {
-            let message = format!("cannot write `{shown}`: {error}");
-            Diagnostic::error(Code::OutputFailed, message)
-                .at(Place::file(&shown))
-                .hint("make the directory writable, or set another `--destination`")
-                .into()
-        });
-        diagnostics.report(written)?;
-        Some(shown)
+        let hint = "make the directory writable, or set another `--destination`";
+        diagnostics.report(write_changed(&path, content, readable(), hint))?;
+        Some(path.display().to_string())
     }
 }
 

@@ -4,7 +4,7 @@ use super::Lock;
 use super::format;
 use crate::diag::{Code, Diagnostic, Fatal, Place, SourceText, Span};
 use crate::regular_file;
-use crate::replace_file::{permissions_of, replace_file};
+use crate::replace_file::{permissions_of, write_changed};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -68,18 +68,8 @@ fn content(path: &Path) -> io::Result<String> {
 /// # Errors
 /// If it cannot be written.
 pub fn write(path: &Path, lock: &Lock) -> Result<bool, Fatal> {
-    let name = path.display().to_string();
-    let text = format::text(lock);
-    // Not touched, so that build systems and Git see no change.
-    if content(path).is_ok_and(|old| old == text) {
-        return Ok(false);
-    }
-    replace_file(path, text.as_bytes(), permissions_of(path)).map_err(|error| {
-        Diagnostic::error(Code::OutputFailed, format!("cannot write `{name}`: {error}"))
-            .at(Place::file(name))
-            .hint("make the lock file and its directory writable")
-    })?;
-    Ok(true)
+    let hint = "make the lock file and its directory writable";
+    write_changed(path, format::text(lock).as_bytes(), permissions_of(path), hint)
 }
 
 fn invalid(why: &str) -> Diagnostic {
