@@ -25,23 +25,32 @@ use table::Table;
 /// Name of the bundle while it is inspected; its package is not known yet.
 const DRAFT: &str = "bundle2chart-add";
 
-/// A bundle to add.
-#[derive(Clone, Debug, PartialEq, Eq)]
+// A bundle to add, as the arguments of the command. clap would show a doc comment in place of the
+// command's own.
+#[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
 pub(crate) struct Request {
-    /// The source: an image reference or a path relative to the working directory, with a package that of
-    /// a catalog.
+    /// An image reference, a bundle directory, an OCI layout (with `:TAG` or `@DIGEST`), a tar of
+    /// either, or with PACKAGE a catalog.
+    #[arg(value_name = "REFERENCE|PATH|CATALOG")]
     pub source: String,
-    /// The package of the catalog.
+    /// Package of the catalog.
+    #[arg(value_name = "PACKAGE")]
     pub package: Option<String>,
-    /// The channel; default: the package's.
+    /// Channel of the package [default: the package's default channel].
+    #[arg(long, value_name = "CHANNEL", requires = "package")]
     pub channel: Option<String>,
-    /// A version or a range.
+    /// Version in the channel, or a range of versions [default: the head of the channel].
+    #[arg(long, value_name = "VERSION", requires = "package")]
     pub version: Option<String>,
-    /// Name of the bundle; default: its package.
+    /// Name of the bundle and of its chart [default: the package].
+    #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Namespace of the operator; default: the bundle's suggestion, or the name.
+    /// Namespace of the operator [default: the bundle's suggested namespace, or the name].
+    #[arg(long, value_name = "NS")]
     pub namespace: Option<String>,
-    /// Namespaces to watch; default: the bundle's default install mode.
+    /// Namespaces to watch: `all`, `own`, or a comma-separated list [default: the bundle's default
+    /// install mode].
+    #[arg(long, value_name = "WATCH")]
     pub watch: Option<Watch>,
 }
 

@@ -25,18 +25,11 @@ pub(super) struct Inspect {
     #[arg(long, value_name = "NS")]
     namespace: Option<String>,
     /// Namespaces to watch: `all`, `own`, or a comma-separated list.
-    #[arg(long, value_name = "WATCH", value_parser = watch)]
+    #[arg(long, value_name = "WATCH")]
     watch: Option<Watch>,
     /// Source of the certificates for webhooks and APIServices.
     #[arg(long, value_name = "PROVIDER", default_value = CertificateProvider::NAMES[0], value_parser = PossibleValuesParser::new(CertificateProvider::NAMES))]
     certificates: String,
-}
-
-pub(super) fn watch(text: &str) -> Result<Watch, String> {
-    match text {
-        "" => Err("use `all`, `own`, or a list of namespaces".to_owned()),
-        text => Ok(Watch::of_annotation(text)),
-    }
 }
 
 impl Inspect {

@@ -89,7 +89,8 @@ fn is_bare(object: &Json) -> bool {
     if object["kind"] == "Namespace" {
         metadata["annotations"] = json!({"helm.sh/resource-policy": "keep"});
     }
-    without_namespace(object) == json!({"apiVersion": "v1", "kind": object["kind"], "metadata": metadata})
+    without_namespace(object)
+        == json!({"apiVersion": "v1", "kind": object["kind"], "metadata": metadata})
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! From OLM: `kubectl get subscriptions,csvs,operatorgroups,catalogsources -o yaml`.
 
 use super::{inline, left_out};
-use crate::add::{self, Added, quoted};
+use crate::add::{self, Added};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::Release;
 use crate::yaml;
@@ -132,17 +132,15 @@ impl Subscription<'_> {
 
     fn table(&self, name: &str, diagnostics: &mut Diagnostics) -> Option<String> {
         let catalog = self.catalog(diagnostics)?;
-        let mut table = format!("[[bundle]]\nname = {}\n", quoted(name));
-        let mut set = |key: &str, value: &str| {
-            if !value.is_empty() {
-                let _ = writeln!(table, "{key} = {}", quoted(value));
-            }
-        };
-        set("catalog", &catalog);
-        set("package", text(self.object, &["spec", "name"]));
-        set("channel", text(self.object, &["spec", "channel"]));
-        set("version", &self.version(diagnostics).unwrap_or_default());
-        set("namespace", self.namespace());
+        let mut keys = vec![
+            ("catalog", catalog),
+            ("package", text(self.object, &["spec", "name"]).to_owned()),
+            ("channel", text(self.object, &["spec", "channel"]).to_owned()),
+            ("version", self.version(diagnostics).unwrap_or_default()),
+            ("namespace", self.namespace().to_owned()),
+        ];
+        keys.retain(|(_, value)| !value.is_empty());
+        let mut table = add::table(name, &keys);
         if let Some(watch) = self.watch(diagnostics) {
             let _ = writeln!(table, "watch = {watch}");
         }
