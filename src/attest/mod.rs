@@ -96,9 +96,8 @@ fn compiled(
     lock.check_complete(config, &tables, &lock::path_of(config_path), diagnostics)?;
     // By digest, so that each chart is dropped on the thread that compiled it.
     let digest = |chart: ChartFiles| {
-        let name = chart.dir.iter().next()?.to_str()?;
         let ChartFiles { version, files, dir } = &chart;
-        let package = package::package(name, version, dir, files, &mut Diagnostics::new())?;
+        let package = package::package(chart.name(), version, dir, files, &mut Diagnostics::new())?;
         Some(package.artifact.digest)
     };
     let digests = pipeline::rebuild(inputs, &tables, digest, diagnostics)?;

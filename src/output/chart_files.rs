@@ -21,6 +21,11 @@ pub struct ChartFiles {
 pub type DeploymentFiles = BTreeMap<String, Vec<u8>>;
 
 impl ChartFiles {
+    /// Returns the chart's name.
+    pub(crate) fn name(&self) -> &str {
+        self.dir.iter().next().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+
     /// Returns what the ownership file of the chart says. Hashes all files.
     pub(crate) fn ownership(&self) -> Ownership {
         Ownership::of(Some(&self.version), &self.files)

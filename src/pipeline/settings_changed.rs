@@ -31,8 +31,8 @@ pub fn watch_changed(
     chart: &ChartFiles,
     bundles: &[BundleConfig],
 ) -> Option<Diagnostic> {
-    let name = chart.dir.iter().next()?.to_str()?;
-    let bundle = bundles.iter().find(|bundle| bundle.name == name && bundle.watch().is_none())?;
+    let is_of = |bundle: &&BundleConfig| bundle.name == chart.name() && bundle.watch().is_none();
+    let bundle = bundles.iter().find(is_of)?;
     let now = annotation(chart.files.get("Chart.yaml")?, WATCH)?;
     let read = |folder: &Path| annotation(&chart_yaml(folder)?, WATCH);
 
@@ -72,7 +72,7 @@ fn warning(
     before: CrdPlacement,
     now: CrdPlacement,
 ) -> Diagnostic {
-    let name = chart.dir.iter().next().map(Path::new).unwrap_or(Path::new("")).display();
+    let name = chart.name();
     let hint = match (templates(before), templates(now)) {
         (false, true) => format!(
             "adopt the CRDs with the commands of the chart's README, because Helm does not adopt \
@@ -126,7 +126,7 @@ fn previous<T>(
     read: impl Fn(&Path) -> Option<T>,
 ) -> Option<(PathBuf, T)> {
     // The newest of the older ones is what is installed, most likely.
-    let older = chart_versions::older(root, chart).ok()?.into_iter();
+    let older = chart_versions::older(root, &chart.dir, &chart.version).ok()?.into_iter();
     let mut dirs = older.map(|(dir, _)| PathBuf::from(dir)).chain([chart.dir.clone()]);
     dirs.find_map(|dir| Some((dir.clone(), read(&root.join(dir))?)))
 }

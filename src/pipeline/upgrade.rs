@@ -163,21 +163,18 @@ impl<'a> Upgrades<'a> {
     }
 
     fn find(&self, chart: &ChartFiles) -> Result<Previous, Fatal> {
-        let Some(name) = chart.dir.iter().next().and_then(|name| name.to_str()) else {
-            return Ok(Previous::None);
-        };
         let out = self.operands.out;
-        match older(out, chart)?.into_iter().next() {
+        match older(out, &chart.dir, &chart.version)?.into_iter().next() {
             Some((folder, version)) => {
                 self.compared(version, &charts::read_built(out, &folder)?, chart)
             }
-            None if self.is_single => self.replaced(name, chart),
+            None if self.is_single => self.replaced(chart),
             None => Ok(Previous::None),
         }
     }
 
     /// Returns the upgrade from the chart that the build replaces.
-    fn replaced(&self, name: &str, chart: &ChartFiles) -> Result<Previous, Fatal> {
+    fn replaced(&self, chart: &ChartFiles) -> Result<Previous, Fatal> {
         let folder = self.operands.out.join(&chart.dir);
         if !folder.join(FILE_NAME).is_file() {
             return Ok(Previous::None);
@@ -188,7 +185,7 @@ impl<'a> Upgrades<'a> {
             return Ok(kept);
         }
 
-        let dir = chart.dir.to_str().unwrap_or(name);
+        let dir = chart.dir.to_str().unwrap_or_default();
         let committed = charts::read_revision(self.operands.out, "HEAD", dir).ok();
         let committed = committed.map(|tree| charts::below(tree, dir));
         let committed = committed.filter(|tree| tree.contains_key(FILE_NAME));

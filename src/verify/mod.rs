@@ -51,8 +51,7 @@ pub(crate) fn verify(
 ) -> Option<Verification> {
     let charts = pipeline::rebuild(inputs, &[table.to_owned()], |chart| chart, diagnostics)?;
     let (name, version) = (&subject.name, &subject.version);
-    let is_named = |chart: &&ChartFiles| chart.dir.iter().next() == Some(name.as_ref());
-    let compiled = charts.iter().find(is_named);
+    let compiled = charts.iter().find(|chart| chart.name() == name);
     let Some(compiled) = compiled.filter(|chart| chart.version == *version) else {
         return diagnostics.fail(not_built(&subject, table, compiled, &charts));
     };
@@ -90,8 +89,7 @@ fn not_built(
             "run it with bundles.toml and bundles.lock of the commit that built version {version}"
         ));
     }
-    let names = charts.iter().filter_map(|chart| chart.dir.iter().next());
-    let names: Vec<String> = names.map(|name| name.display().to_string()).collect();
+    let names: Vec<&str> = charts.iter().map(ChartFiles::name).collect();
     let message = format!("`{table}` in the configuration builds no chart `{name}`");
     Diagnostic::error(Code::ChartNotFound, message)
         .hint(format!("its charts are {}", quoted(&names).join(", ")))
