@@ -184,10 +184,8 @@ impl Build {
 /// The results of a chart, without its files, which are freed early.
 struct Finished {
     built: BuiltChart,
-    /// Warning: the CRDs moved.
-    moved: Option<Diagnostic>,
-    /// Error: the operator would watch other namespaces.
-    watch: Option<Diagnostic>,
+    /// A warning that the CRDs moved, and an error that the operator would watch other namespaces.
+    changed: Diagnostics,
     /// Warnings: the previous version cannot be compared.
     problems: Diagnostics,
     /// `None` after an error.
@@ -205,14 +203,13 @@ impl Finished {
         upgrades: &Upgrades<'_>,
         directory: Option<&OutputDirectory>,
     ) -> Self {
-        let moved = pipeline::crds_moved(out, &chart);
+        let moved = pipeline::crds_moved(out, &chart).into_iter();
         let mut problems = Diagnostics::new();
         let upgrade = upgrades.report(&mut chart, &mut problems);
         let mut unsuitable = Diagnostics::new();
         Finished {
             built: BuiltChart::new(&chart, upgrade),
-            moved,
-            watch: pipeline::watch_changed(out, &chart, &config.bundles),
+            changed: moved.chain(pipeline::watch_changed(out, &chart, &config.bundles)).collect(),
             problems,
             staged: directory.and_then(|directory| directory.stage(&chart, &mut unsuitable)),
             unsuitable,
@@ -230,8 +227,7 @@ fn collect(
     // In the order of bundles.toml, whichever thread was first.
     let (mut charts, mut staged, mut warnings) = (Vec::new(), Vec::new(), Diagnostics::new());
     for finished in finished {
-        diagnostics.extend(finished.moved);
-        diagnostics.extend(finished.watch);
+        diagnostics.append(finished.changed);
         warnings.append(finished.problems);
         found.append(finished.unsuitable);
         charts.push(finished.built);
@@ -296,21 +292,18 @@ fn in_order(releases: &[Release]) -> Vec<&Release> {
 fn next_steps(releases: &[Release], deploy: Option<&Deploy>, files: &[&Path]) -> Lines {
     let out = files.last().copied().unwrap_or(Path::new(""));
     let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-    let tools = deploy.map(|deploy| {
-        let helmfile = deploy
-            .helmfile
-            .as_ref()
-            .map(|name| format!("  helmfile --file {} apply", out.join(name).display()));
-        let argocd = deploy.argocd.as_ref().map(|argocd| {
-            format!("  kubectl apply --filename {}", out.join(&argocd.dir).display())
-        });
-        let flux = deploy
-            .flux
-            .as_ref()
-            .map(|flux| format!("  kubectl apply --kustomize {}", out.join(&flux.dir).display()));
-        [helmfile, argocd, flux].into_iter().flatten().collect::<Vec<_>>()
+    let commands = deploy.into_iter().flat_map(|deploy| {
+        let Deploy { helmfile, argocd, flux, .. } = deploy;
+        [
+            (helmfile.as_ref(), "helmfile --file", " apply"),
+            (argocd.as_ref().map(|argocd| &argocd.dir), "kubectl apply --filename", ""),
+            (flux.as_ref().map(|flux| &flux.dir), "kubectl apply --kustomize", ""),
+        ]
     });
-    let tools = tools.unwrap_or_default();
+    let tools = commands.filter_map(|(file, command, end)| {
+        Some(format!("  {command} {}{end}", out.join(file?).display()))
+    });
+    let tools: Vec<String> = tools.collect();
 
     // Each of the tools installs all charts.
     let with = if tools.len() > 1 { " with one of" } else { "" };
