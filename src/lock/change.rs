@@ -91,23 +91,13 @@ fn meaning(old: &Locked, new: &Locked) -> String {
     let same_origin = old.bytes.origin() == new.bytes.origin();
     // By whole entries with one field replaced, so that a field that is added later is not
     // forgotten.
-    let only_decided = old.decisions != new.decisions
-        && Locked { decisions: old.decisions.clone(), ..new.clone() } == *old;
-    if only_decided {
-        return format!("{} unchanged: package and install mode recorded", new.csv_version);
-    }
-
-    let only_edges =
-        old.edges != new.edges && Locked { edges: old.edges.clone(), ..new.clone() } == *old;
-    if only_edges {
-        return format!("{} unchanged: upgrade path of the catalog recorded", new.csv_version);
-    }
+    let only_decided = Locked { decisions: old.decisions.clone(), ..new.clone() } == *old;
+    let only_edges = Locked { edges: old.edges.clone(), ..new.clone() } == *old;
     let only_signed = without_signature(new) == without_signature(old);
-    if only_signed {
-        return format!("{} unchanged: verified signature recorded", new.csv_version);
-    }
-
     let what = match (old.bytes.digest() == new.bytes.digest(), &new.bytes) {
+        _ if only_decided => "package and install mode recorded",
+        _ if only_edges => "upgrade path of the catalog recorded",
+        _ if only_signed => "verified signature recorded",
         (true, _) if !same_origin => "same content from another source",
         (true, _) if old.config_hash != new.config_hash => "same content, different configuration",
         (true, _) => "same content, different index",

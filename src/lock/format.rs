@@ -187,75 +187,69 @@ impl LockedSignature {
 pub(super) fn text(lock: &Lock) -> String {
     let mut text = format!("{HEAD}version = {VERSION}\n");
     for entry in &lock.bundles {
-        let _ = entry.write(&mut text);
+        text.push_str("\n[[bundle]]\n");
+        for (key, value) in entry.keys() {
+            // Writing to a String cannot fail.
+            let _ = value.map(|value| writeln!(text, "{key} = {value}"));
+        }
     }
     text
 }
 
 impl Locked {
-    fn write(&self, text: &mut String) -> std::fmt::Result {
+    /// Returns the keys and values of the table.
+    fn keys(&self) -> [(&'static str, Option<String>); 17] {
         // By hand, not by serde: keys have this order, blobs are inline tables, and each layer has
         // its own line in a diff of Git.
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
-        let blob = |(digest, size): &(String, u64)| {
-            format!("{{ digest = {}, size = {size} }}", quoted(digest))
+        let blob =
+            |digest: &str, size: u64| format!("{{ digest = {}, size = {size} }}", quoted(digest));
+        let (embedded, image) = match &self.bytes {
+            Bytes::Image(image) => (None, Some(image)),
+            Bytes::Embedded { digest, catalog } => (Some(quoted(digest)), catalog.as_ref()),
         };
-        writeln!(text, "\n[[bundle]]")?;
-        writeln!(text, "name = {}", quoted(&self.name))?;
-        writeln!(text, "config-hash = {}", quoted(&self.config_hash))?;
-        let image = match &self.bytes {
-            Bytes::Image(image) => Some(image),
-            Bytes::Embedded { digest, catalog } => {
-                writeln!(text, "embedded = {}", quoted(digest))?;
-                catalog.as_ref()
-            }
+        let identity = image.map(|image| &image.identity);
+        let layers = identity.map(|identity| {
+            let layers = identity.layers.iter();
+            let lines = layers.map(|(digest, size)| format!("    {},\n", blob(digest, *size)));
+            format!("[\n{}]", lines.collect::<String>())
+        });
+        let signature = identity.and_then(|identity| identity.signature.as_ref());
+        let signature = signature.map(|Signature { manifest, signed, signer }| {
+            let [manifest, signed] = [manifest, signed].map(|digest| quoted(digest));
+            let signer = match signer {
+                Signer::Key(key) => format!("key = {}", quoted(key)),
+                Signer::Identity { identity, issuer } => {
+                    format!("identity = {}, issuer = {}", quoted(identity), quoted(issuer))
+                }
+            };
+            format!("{{ manifest = {manifest}, signed = {signed}, {signer} }}")
+        });
+        let skips = |edges: &UpgradeEdges| {
+            let skips: Vec<String> = edges.skips.iter().map(|csv| quoted(csv)).collect();
+            format!("[{}]", skips.join(", "))
         };
 
-        if let Some(LockedImage { reference, identity }) = image {
-            writeln!(text, "image = {}", quoted(reference))?;
-            if let Some(index) = &identity.index {
-                writeln!(text, "index = {}", quoted(index))?;
-            }
-            if let Some(platform) = &identity.platform {
-                writeln!(text, "platform = {}", quoted(platform))?;
-            }
-            let manifest = (identity.digest.clone(), identity.size);
-            writeln!(text, "manifest = {}", blob(&manifest))?;
-            writeln!(text, "config = {}", blob(&identity.config))?;
-            writeln!(text, "layers = [")?;
-            for layer in &identity.layers {
-                writeln!(text, "    {},", blob(layer))?;
-            }
-            writeln!(text, "]")?;
-            if let Some(Signature { manifest, signed, signer }) = &identity.signature {
-                let signer = match signer {
-                    Signer::Key(key) => format!("key = {}", quoted(key)),
-                    Signer::Identity { identity, issuer } => {
-                        format!("identity = {}, issuer = {}", quoted(identity), quoted(issuer))
-                    }
-                };
-                let [manifest, signed] = [manifest, signed].map(|text| quoted(text));
-                writeln!(
-                    text,
-                    "signature = {{ manifest = {manifest}, signed = {signed}, {signer} }}"
-                )?;
-            }
-        }
-
-        writeln!(text, "csv = {}", quoted(&self.csv))?;
-        writeln!(text, "csv-version = {}", quoted(&self.csv_version))?;
-        if let Some(UpgradeEdges { replaces, skips, skip_range }) = &self.edges {
-            let skips: Vec<String> = skips.iter().map(|csv| quoted(csv)).collect();
-            writeln!(text, "replaces = {}", quoted(replaces))?;
-            writeln!(text, "skips = [{}]", skips.join(", "))?;
-            writeln!(text, "skip-range = {}", quoted(skip_range))?;
-        }
-        writeln!(text, "package = {}", quoted(&self.decisions.package))?;
-        if let Some(watch) = &self.decisions.watch {
-            writeln!(text, "watch = {}", watch.to_toml())?;
-        }
-
-        Ok(())
+        let edges = self.edges.as_ref();
+        [
+            ("name", Some(quoted(&self.name))),
+            ("config-hash", Some(quoted(&self.config_hash))),
+            ("embedded", embedded),
+            ("image", image.map(|image| quoted(&image.reference))),
+            ("index", identity.and_then(|it| it.index.as_deref()).map(quoted)),
+            ("platform", identity.and_then(|it| it.platform.as_deref()).map(quoted)),
+            ("manifest", identity.map(|it| blob(&it.digest, it.size))),
+            ("config", identity.map(|it| blob(&it.config.0, it.config.1))),
+            ("layers", layers),
+            ("signature", signature),
+            ("csv", Some(quoted(&self.csv))),
+            ("csv-version", Some(quoted(&self.csv_version))),
+            ("replaces", edges.map(|edges| quoted(&edges.replaces))),
+            ("skips", edges.map(skips)),
+            ("skip-range", edges.map(|edges| quoted(&edges.skip_range))),
+            ("package", Some(quoted(&self.decisions.package))),
+            ("watch", self.decisions.watch.as_ref().map(Watch::to_toml)),
+        ]
     }
 }
 
