@@ -79,8 +79,7 @@ pub(crate) fn add(
     let text = file::read(path, diagnostics)?;
     let source = request.source_keys(path);
     // As a table of the configuration, so that its mirrors, registries and defaults apply.
-    let draft = Table::new(DRAFT, &source).to_text();
-    let config = parse(path, text.clone(), &draft, diagnostics)?;
+    let config = parse(path, text.clone(), &table(DRAFT, &source), diagnostics)?;
     let mut settings = config.bundles.iter().find(|bundle| bundle.name == DRAFT)?.clone();
 
     let start = diagnostics.mark();
@@ -133,7 +132,7 @@ pub(crate) fn add(
     proposals::propose(&subject, &mut table);
 
     // The names are checked against the other bundles, and every proposed value is valid.
-    with_tables(path, text, vec![name], table.to_text(), diagnostics)
+    with_tables(path, text, vec![name], table.text, diagnostics)
 }
 
 /// Returns the namespaces to watch: those of the request, else of `[defaults]`, else of the bundle's default
@@ -231,7 +230,7 @@ pub(crate) fn source_key(argument: &str, path: &Path) -> (&'static str, String) 
 
 /// Returns a `[[bundle]]` table with a name and the keys of a source.
 pub(crate) fn table(name: &str, source: &[(&'static str, String)]) -> String {
-    Table::new(name, source).to_text()
+    Table::new(name, source).text
 }
 
 /// Returns the text with a table after it, and an empty line in between.

@@ -1,10 +1,9 @@
 //! `bundle2chart images`
 
-use super::access::access;
 use super::{Exit, Invocation, cpus};
-use crate::lock::{self, Lock};
+use crate::lock;
 use crate::pipeline::{Inputs, VerifiedImages};
-use crate::source::{Reference, SourceResolver};
+use crate::source::Reference;
 use crate::{images, pipeline};
 use clap::ValueEnum;
 
@@ -59,11 +58,11 @@ impl Images {
         }
 
         let config = invocation.configuration();
-        let Invocation { global, output, diagnostics } = invocation;
-        let read = lock::read(&lock::path_of(&global.config));
-        let lock: Lock = diagnostics.report(read).unwrap_or_default();
-        let config = config.filter(|_| !diagnostics.has_errors())?;
-        let sources = SourceResolver::of(&config, access(global));
+        let lock = lock::read(&lock::path_of(&invocation.global.config));
+        let lock = invocation.diagnostics.report(lock);
+        let (config, lock) = (config?, lock?);
+        let sources = invocation.sources(&config);
+        let Invocation { output, diagnostics, .. } = invocation;
         let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs: cpus() };
         let bundles = pipeline::images(&inputs, &self.names, diagnostics);
         let verified = (self.verify && !diagnostics.has_errors())

@@ -1,6 +1,5 @@
 //! `bundle2chart package`
 
-use super::access::access;
 use super::output::Output;
 use super::{Exit, Invocation, cpus};
 use crate::attest::{self, Attestations, PROVENANCE_FILE, SBOM_FILE, helm_provenance};
@@ -10,7 +9,6 @@ use crate::lock;
 use crate::package::{self, Packages, record};
 use crate::pipeline::Inputs;
 use crate::replace_file::{readable, write_changed};
-use crate::source::SourceResolver;
 use std::path::{Path, PathBuf};
 
 /// Package charts as .tgz files, and write charts.lock.
@@ -45,6 +43,7 @@ pub(super) struct Package {
 impl Package {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         let config = invocation.configuration()?;
+        let sources = invocation.sources(&config);
         let Invocation { global, output, diagnostics } = invocation;
         let out = self.out.clone().unwrap_or_else(|| config.out());
         let packages = package::packages(&out, &self.charts, diagnostics)?;
@@ -56,7 +55,6 @@ impl Package {
         let attestations = if self.attest {
             let read = lock::read(&lock::path_of(&global.config));
             let lock = diagnostics.report(read)?;
-            let sources = SourceResolver::of(&config, access(global));
             let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs: cpus() };
             attest::attestations(&packages.selected, &inputs, &global.config, diagnostics)?
         } else {

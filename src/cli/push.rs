@@ -8,7 +8,7 @@ use crate::diag::{Fatal, counted};
 use crate::escape::Lines;
 use crate::lock;
 use crate::package;
-use crate::package::push::{self, ChartRegistry, Remote, TagState};
+use crate::package::push::{self, Remote, TagState};
 use crate::pipeline::Inputs;
 use std::path::PathBuf;
 
@@ -50,14 +50,14 @@ pub(super) struct Push {
 
 impl Push {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
-        let registry = ChartRegistry::parse(&self.registry, &mut invocation.diagnostics)?;
+        let registry = push::registry(&self.registry, &mut invocation.diagnostics)?;
         let config = invocation.configuration()?;
         let resolver = invocation.sources(&config);
         let Invocation { global, output, diagnostics } = invocation;
         let out = self.out.clone().unwrap_or_else(|| config.out());
         let packages = package::packages(&out, &self.charts, diagnostics)?;
 
-        let remotes = registry.look_up(&packages.selected, &resolver, diagnostics);
+        let remotes = push::look_up(&registry, &packages.selected, &resolver, diagnostics);
         // Before the first push: with a registry that does not answer, some charts would be there
         // and others not.
         diagnostics.no_errors()?;

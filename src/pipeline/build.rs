@@ -231,8 +231,7 @@ fn member<'c>(config: &'c BundleConfig, compiled: &Compiled, files: &BundleFiles
     let mut member = match &compiled.bundle {
         Some(bundle) => Member::new(config, bundle, crds),
         None => {
-            let objects = compiled.unit.objects.iter();
-            let own = objects.filter(|object| object.kind() == "CustomResourceDefinition");
+            let own = compiled.unit.of_kind("CustomResourceDefinition");
             Member::of_chart(config, bundle::served_apis(own), crds)
         }
     };
@@ -266,8 +265,7 @@ fn apis_used(unit: &Unit) -> Vec<(Api, Place)> {
 
 /// Returns the names of the CRDs that a release owns; stubs are hooks and belong to none.
 fn crds_of(unit: &Unit) -> Vec<String> {
-    let owned = unit.objects.iter().filter(|object| {
-        object.kind() == "CustomResourceDefinition" && !matches!(object.origin, Origin::Added(_))
-    });
+    let crds = unit.of_kind("CustomResourceDefinition");
+    let owned = crds.filter(|crd| !matches!(crd.origin, Origin::Added(_)));
     owned.map(|crd| crd.name().to_owned()).collect()
 }
