@@ -9,7 +9,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, listed};
 use crate::escape::Lines;
 use crate::lock::{self, Lock};
 use crate::output::ownership::BUILD_REPORT;
-use crate::output::{Changes, ChartFiles, Comparison, Mode, OutputDirectory, Staged};
+use crate::output::{Changes, ChartFiles, Comparison, Mode, OutputDirectory, Staged, outdated};
 use crate::pipeline::upgrade::{self, BuiltChart, Upgrades};
 use crate::pipeline::{self, Inputs};
 use std::collections::BTreeMap;
@@ -105,7 +105,11 @@ impl Build {
             files.insert(BUILD_REPORT.to_owned(), upgrade::summary(&charts).into_bytes());
             files
         });
-        let outdated = outdated(&charts, &out, config.output.keep, diagnostics);
+        let keep = config.output.keep;
+        let outdated_of = |BuiltChart { dir, version, .. }: &BuiltChart| {
+            outdated(&out, dir, version, keep, diagnostics)
+        };
+        let outdated: Vec<PathBuf> = charts.iter().flat_map(outdated_of).collect();
         config.set_levels(diagnostics);
         diagnostics.no_errors()?;
 
@@ -256,20 +260,6 @@ fn not_in_source(out: &Path, config: &Config, diagnostics: &mut Diagnostics) {
             );
         }
     }
-}
-
-/// Returns the directories of versions above `keep`.
-fn outdated(
-    charts: &[BuiltChart],
-    out: &Path,
-    keep: Option<u32>,
-    diagnostics: &mut Diagnostics,
-) -> Vec<PathBuf> {
-    let Some(keep) = keep else { return Vec::new() };
-    let of_chart = |chart: &BuiltChart| {
-        crate::output::outdated(out, &chart.dir, &chart.version, keep, diagnostics)
-    };
-    charts.iter().flat_map(of_chart).collect()
 }
 
 /// Returns the releases so that each comes after those that it depends on.

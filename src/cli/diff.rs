@@ -2,7 +2,7 @@
 
 use super::{Exit, Invocation, environments};
 use crate::config::Config;
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, Severity};
 use crate::diff::render::report::{Comparison, Report};
 use crate::diff::render::{json, markdown, text};
 use crate::diff::{self, ChangeSet, Class, Ignore, Ignored, Options, Pattern, Side, values};
@@ -99,11 +99,10 @@ impl Diff {
             None => output.document(&text),
             Some(file) => {
                 if let Err(error) = write(file, &text) {
-                    output.error([
+                    return Some(output.error([
                         &*format!("error: cannot write `{}`: {error}", file.display()),
                         "hint: use a path in an existing directory",
-                    ]);
-                    return None;
+                    ]));
                 }
             }
         }
@@ -265,18 +264,14 @@ impl Diff {
         }
         for side in [&old, &new] {
             for (id, is_other) in &side.duplicates {
-                let hint = "remove all but one: only one of them can exist in a cluster";
-                let found = match is_other {
-                    true => {
-                        let message = format!("{} has {id} with different contents", side.label);
-                        Diagnostic::error(Code::DuplicateObject, message)
-                    }
-                    false => {
-                        let message = format!("{} has {id} more than once", side.label);
-                        Diagnostic::warning(Code::DuplicateObject, message)
-                    }
+                let (severity, how) = match is_other {
+                    true => (Severity::Error, "with different contents"),
+                    false => (Severity::Warning, "more than once"),
                 };
-                diagnostics.push(found.hint(hint));
+                let message = format!("{} has {id} {how}", side.label);
+                let found = Diagnostic::warning(Code::DuplicateObject, message)
+                    .hint("remove all but one: only one of them can exist in a cluster");
+                diagnostics.push(Diagnostic { severity, ..found });
             }
         }
         Some((old, new))

@@ -53,8 +53,8 @@ impl Images {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         // clap can require an option for a value of another one, but not forbid it for the rest.
         if self.mirror.is_some() && self.format != Format::Idms {
-            invocation.output.error(["error: `--mirror` can only be used with `--format idms`"]);
-            return None;
+            let error = "error: `--mirror` can only be used with `--format idms`";
+            return Some(invocation.output.error([error]));
         }
 
         let config = invocation.configuration();

@@ -133,9 +133,10 @@ impl Output {
     }
 
     /// Prints an error to stderr that is not a diagnostic, and takes the place of all of them.
-    pub(super) fn error(&mut self, lines: impl IntoIterator<Item = impl AsRef<str>>) {
+    pub(super) fn error(&mut self, lines: impl IntoIterator<Item = impl AsRef<str>>) -> Exit {
         self.is_reported = true;
         self.write_stderr(Lines::from_iter(lines).as_str());
+        Exit::Error
     }
 
     /// Prints a list: a result, unless diagnostics for programs are on stdout.

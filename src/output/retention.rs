@@ -12,14 +12,15 @@ use std::path::{Path, PathBuf};
 /// Returns the directories of earlier versions of a chart that exceed `keep` versions, relative to
 /// the output directory `out`. The chart itself, in `dir` with this version, counts as one; later
 /// versions are never removed. Directories that contain other files than those that bundle2chart
-/// wrote are kept, with a warning.
+/// wrote are kept, with a warning. Without `keep`, all versions are kept.
 pub fn outdated(
     out: &Path,
     dir: &Path,
     version: &str,
-    keep: u32,
+    keep: Option<u32>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<PathBuf> {
+    let Some(keep) = keep else { return Vec::new() };
     let is_version = |version: &str| semver::Version::parse(version).is_ok();
     // The layout `flat` has one version per chart.
     if dir.iter().count() != 2 || !is_version(version) {
