@@ -6,8 +6,7 @@ use super::fetch::{Fetched, fetch_and_compile};
 use super::layout::{self, LaidOut, chart_version};
 use super::models::{self, MODELS};
 use super::release_size;
-use super::selection::{Selected, select};
-use super::threads::for_each;
+use super::selection::{Selected, for_each_selected};
 use crate::bundle::{self, Api, Positions};
 use crate::config::{BundleConfig, Config, Filter, Layout, ServingConfig};
 use crate::dependencies::{self, Member};
@@ -96,18 +95,12 @@ pub fn build_with<C: Send>(
     diagnostics: &mut Diagnostics,
 ) -> Build<C> {
     let before = diagnostics.mark();
-    let selected = select(inputs.config, names, diagnostics);
     let layout = inputs.config.output.layout;
-    let all = for_each(
-        &selected,
-        inputs.jobs,
-        |one| one.name(),
-        diagnostics,
-        |selected, diagnostics| match selected {
+    let all =
+        for_each_selected(inputs, names, diagnostics, |selected, diagnostics| match selected {
             Selected::Bundle(bundle) => build_bundle(inputs, bundle, &finish, diagnostics),
             Selected::Model(model) => build_model(model, layout, &finish, diagnostics),
-        },
-    );
+        });
 
     let mut build = Build::of([], &finish);
     let (mut hits, mut members, mut models) = (Hits::new(), Vec::new(), Vec::new());

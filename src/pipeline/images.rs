@@ -3,8 +3,7 @@
 use super::Inputs;
 use super::fetch::{Fetched, fetch_and_compile};
 use super::models;
-use super::selection::{Selected, select};
-use super::threads::for_each;
+use super::selection::{Selected, for_each_selected};
 use crate::bundle::Positions;
 use crate::config::{BundleConfig, Source};
 use crate::diag::Diagnostics;
@@ -20,24 +19,16 @@ pub fn images(
     diagnostics: &mut Diagnostics,
 ) -> Vec<BundleImages> {
     let before = diagnostics.mark();
-    let selected = select(inputs.config, names, diagnostics);
-
-    let all = for_each(
-        &selected,
-        inputs.jobs,
-        |one| one.name(),
-        diagnostics,
-        |selected, diagnostics| {
-            let images = match selected {
-                Selected::Bundle(bundle) => bundle_images(inputs, bundle, diagnostics)?,
-                Selected::Model(config) => {
-                    let compiler = models::compiler("[[serving]]", &config.span, diagnostics)?;
-                    (compiler.images)(config, diagnostics)?
-                }
-            };
-            Some(BundleImages { bundle: selected.name().to_owned(), images })
-        },
-    );
+    let all = for_each_selected(inputs, names, diagnostics, |selected, diagnostics| {
+        let images = match selected {
+            Selected::Bundle(bundle) => bundle_images(inputs, bundle, diagnostics)?,
+            Selected::Model(config) => {
+                let compiler = models::compiler("[[serving]]", &config.span, diagnostics)?;
+                (compiler.images)(config, diagnostics)?
+            }
+        };
+        Some(BundleImages { bundle: selected.name().to_owned(), images })
+    });
     if diagnostics.has_errors_since(before) { Vec::new() } else { all }
 }
 
