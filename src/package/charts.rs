@@ -155,20 +155,6 @@ impl ChartDirectory {
     /// `None` if the directory differs from what bundle2chart wrote: a package cannot be reviewed
     /// like a directory in Git, so nothing else may get into it.
     pub(super) fn package(&self, diagnostics: &mut Diagnostics) -> Option<Package> {
-        let files = self.files(diagnostics)?;
-        package(&self.name, &self.version, &self.path, &files, diagnostics)
-    }
-
-    /// Returns the files of the chart.
-    ///
-    /// # Errors
-    /// As [`charts::read_built`].
-    pub(crate) fn read(&self) -> Result<ChartTree, Fatal> {
-        charts::read_built(&self.out, &self.dir)
-    }
-
-    /// Returns the files of the package, checked against the ownership file.
-    fn files(&self, diagnostics: &mut Diagnostics) -> Option<ChartTree> {
         let mut files = diagnostics.report(self.read())?;
         files.remove(FILE_NAME);
         let place = |file: &str| Place::file(self.path.join(file).display().to_string());
@@ -197,9 +183,18 @@ impl ChartDirectory {
             );
         }
 
+        diagnostics.no_errors_since(start)?;
         // After the checks, in which it is a file of the chart like others.
         files.remove(UPGRADE_REPORT);
-        (!diagnostics.has_errors_since(start)).then_some(files)
+        package(&self.name, &self.version, &self.path, &files, diagnostics)
+    }
+
+    /// Returns the files of the chart.
+    ///
+    /// # Errors
+    /// As [`charts::read_built`].
+    pub(crate) fn read(&self) -> Result<ChartTree, Fatal> {
+        charts::read_built(&self.out, &self.dir)
     }
 }
 

@@ -44,21 +44,19 @@ pub fn watch_changed(
 
 fn watch_error(bundle: &BundleConfig, chart: &Path, before: &str, now: &str) -> Diagnostic {
     let toml = |text: &str| Watch::of_annotation(text).to_toml();
+    let (effect, keep) = match now {
+        "all" => (
+            "its Roles become ClusterRoles for all namespaces",
+            format!("watch = {} to keep it, or ", toml(before)),
+        ),
+        _ => ("custom resources in other namespaces are no longer reconciled", String::new()),
+    };
     let message = format!(
         "`{}` would watch {now} instead of {before} as in chart `{}`, because the bundle's install \
-            modes changed: {}",
+            modes changed: {effect}",
         bundle.name,
         chart.display(),
-        match now {
-            "all" => "its Roles become ClusterRoles for all namespaces",
-            _ => "custom resources in other namespaces are no longer reconciled",
-        }
     );
-
-    let keep = match now {
-        "all" => format!("watch = {} to keep it, or ", toml(before)),
-        _ => String::new(),
-    };
 
     Diagnostic::error(Code::WatchChanged, message)
         .at(&bundle.span)
