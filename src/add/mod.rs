@@ -12,8 +12,7 @@ pub(crate) use remove::remove;
 pub(crate) use table::{list, quoted};
 pub(crate) use tag::set_tag;
 
-use crate::bundle::Bundle;
-use crate::config::{BundleConfig, Config, Source, Watch};
+use crate::config::{Config, Source, Watch};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::lock::Lock;
 use crate::olm;
@@ -91,7 +90,15 @@ pub(crate) fn add(
     let (files, bundle) = (files?, bundle?);
 
     let name = request.name.clone().unwrap_or_else(|| bundle.package.clone());
-    let watch = watch(&name, request, &bundle, &settings, diagnostics)?;
+    let watch = request.watch.as_ref().or_else(|| settings.watch()).cloned();
+    let Some(watch) = watch.or_else(|| olm::default_watch(&bundle.csv)) else {
+        let message = format!("`{name}` has no default install mode");
+        return diagnostics.fail(
+            Diagnostic::error(Code::InstallModeUnsupported, message)
+                .at(bundle.csv.place(".spec.installModes"))
+                .hint("set the namespaces to watch with `--watch NAMESPACE`"),
+        );
+    };
     let namespace = request.namespace.as_deref().or(bundle.suggested_namespace());
     let namespace = namespace.unwrap_or(&name).to_owned();
     if let Some(existing) = config.bundles.iter().find(|bundle| bundle.name == name) {
@@ -133,28 +140,6 @@ pub(crate) fn add(
 
     // The names are checked against the other bundles, and every proposed value is valid.
     with_tables(path, text, vec![name], table.text, diagnostics)
-}
-
-/// Returns the namespaces to watch: those of the request, else of `[defaults]`, else of the bundle's default
-/// install mode.
-fn watch(
-    name: &str,
-    request: &Request,
-    bundle: &Bundle,
-    settings: &BundleConfig,
-    diagnostics: &mut Diagnostics,
-) -> Option<Watch> {
-    let default = settings.watch().cloned().or_else(|| olm::default_watch(&bundle.csv));
-    let watch = request.watch.clone().or(default);
-    if watch.is_none() {
-        let message = format!("`{name}` has no default install mode");
-        diagnostics.push(
-            Diagnostic::error(Code::InstallModeUnsupported, message)
-                .at(bundle.csv.place(".spec.installModes"))
-                .hint("set the namespaces to watch with `--watch NAMESPACE`"),
-        );
-    }
-    watch
 }
 
 impl Request {

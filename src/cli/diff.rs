@@ -283,13 +283,11 @@ impl Diff {
             ..Options::default()
         };
         let mut parse = |text: &String, flag: &str| {
-            Pattern::parse(text)
-                .map_err(|why| {
-                    let message = format!("invalid pattern `{flag} {text}`: {why}");
-                    let hint = "run `bundle2chart explain invalid-pattern` for the syntax";
-                    diagnostics.push(Diagnostic::error(Code::InvalidPattern, message).hint(hint));
-                })
-                .ok()
+            diagnostics.report(Pattern::parse(text).map_err(|why| {
+                let message = format!("invalid pattern `{flag} {text}`: {why}");
+                let hint = "run `bundle2chart explain invalid-pattern` for the syntax";
+                Diagnostic::error(Code::InvalidPattern, message).hint(hint).into()
+            }))
         };
         options.only.extend(self.only.iter().filter_map(|text| parse(text, "--only")));
         options.ignore.extend(self.ignore.iter().filter_map(|text| {

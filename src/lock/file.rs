@@ -37,19 +37,18 @@ pub fn read(path: &Path) -> Result<Lock, Fatal> {
 pub fn parse(name: String, text: String) -> Result<Lock, Fatal> {
     format::parse(&text).map_err(|fault| {
         // The TOML parser would report a marker of Git as an invalid key.
-        let conflict = text.match_indices("<<<<<<< ").map(|(start, _)| start);
-        let mut conflict = conflict.filter(|start| *start == 0 || text[..*start].ends_with('\n'));
-        if let Some(start) = conflict.next() {
-            let message = "the lock file has an unresolved merge conflict";
-            let hint = format!("run `git checkout --ours {name}`, then `bundle2chart lock`");
-            let source = Arc::new(SourceText { name, text });
-            return Diagnostic::error(Code::LockInvalid, message)
-                .at(Place::span(Span::new(&source, start..start + 7)))
-                .hint(hint)
-                .into();
-        }
+        let mut marks = text.match_indices("<<<<<<< ").map(|(start, _)| start);
+        let conflict = marks.find(|start| *start == 0 || text[..*start].ends_with('\n'));
+        let (found, range) = match conflict {
+            Some(start) => {
+                let message = "the lock file has an unresolved merge conflict";
+                let hint = format!("run `git checkout --ours {name}`, then `bundle2chart lock`");
+                (Diagnostic::error(Code::LockInvalid, message).hint(hint), start..start + 7)
+            }
+            None => (invalid(&fault.message), fault.range),
+        };
         let source = Arc::new(SourceText { name, text });
-        invalid(&fault.message).at(Place::span(Span::new(&source, fault.range))).into()
+        found.at(Place::span(Span::new(&source, range))).into()
     })
 }
 

@@ -4,15 +4,15 @@
 //! sets to other values become patches. What only the bundle has stays as the bundle has it.
 
 use super::changes::Changes;
-use super::operands::Operands;
+use super::operands;
 use super::{inline, left_out};
 use crate::add::{self, Added, quoted};
-use crate::config::{BundleConfig, Config, STUBS, Watch};
+use crate::config::{BundleConfig, STUBS, Watch};
 use crate::diag::{Diagnostics, listed};
-use crate::diff::{Identity, Placement, Side};
+use crate::diff::{Identity, Placement};
 use crate::ir::{Object, Origin, Phase, RELEASE_LABELS, Release, Value};
 use crate::olm::{AUTH_READER, auth_reader_name};
-use crate::pipeline::operand;
+use crate::pipeline::operand::{self, Operands};
 use crate::pipeline::{self, Compiled};
 use crate::source::chart as charts;
 use crate::source::{Access, SourceResolver};
@@ -49,7 +49,14 @@ pub(crate) fn hand_made(
     let settings = config.bundles.iter().find(|bundle| bundle.name == DRAFT)?.clone();
     let sources = SourceResolver::of(&config, access);
 
-    let chart = chart(request, &config, &sources, diagnostics)?;
+    // Rendered for its own default namespaces.
+    let operands = Operands {
+        config: Some(&config),
+        values: request.values.clone(),
+        helm: true,
+        ..Operands::new(&sources, Path::new(""))
+    };
+    let chart = operands.load(request.chart, None, diagnostics)?;
     let facts = chart.chart.clone().unwrap_or_default();
     let mut migration = Migration {
         file: request.chart,
@@ -69,22 +76,6 @@ pub(crate) fn hand_made(
 
     let Migration { name, table, .. } = migration;
     add::with_tables(path, text, vec![name], table, diagnostics)
-}
-
-/// Renders the chart for its own default namespaces.
-fn chart(
-    request: &HandMade<'_>,
-    config: &Config,
-    sources: &SourceResolver,
-    diagnostics: &mut Diagnostics,
-) -> Option<Side> {
-    let operands = operand::Operands {
-        config: Some(config),
-        values: request.values.clone(),
-        helm: true,
-        ..operand::Operands::new(sources, Path::new(""))
-    };
-    operands.load(request.chart, None, diagnostics)
 }
 
 /// Returns the objects of a file if all are ServiceAccounts.
@@ -338,7 +329,7 @@ impl Migration<'_> {
 
     /// Returns the tables of namespaces and ServiceAccounts, and removes their objects from `objects`.
     fn operands(&mut self, objects: &mut Vec<(Identity, Json)>) -> String {
-        let operands = Operands::take(objects, &[&self.namespace, operand::NAMESPACE]);
+        let operands = operands::Operands::take(objects, &[&self.namespace, operand::NAMESPACE]);
         for name in operands.namespaces.iter().filter(|_| !operands.are_created) {
             let message = "the hand-made chart does not create it, the new chart does".to_owned();
             let hint = "upgrade the release with `--set createNamespaces=false`: Helm refuses to \

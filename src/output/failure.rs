@@ -1,6 +1,7 @@
 //! Diagnostics for I/O errors.
 
 use crate::diag::{Code, Diagnostic, Fatal, Place};
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::Path;
 
@@ -21,6 +22,15 @@ pub(super) fn walk_failed(folder: &Path, error: walkdir::Error) -> Fatal {
     let path = error.path().unwrap_or(folder).to_owned();
     let error = error.into_io_error().unwrap_or_else(|| io::Error::other("a symbolic link loop"));
     failed("read", &path, &error)
+}
+
+/// Returns the metadata of a path, links not followed; `None` if there is nothing.
+pub(super) fn metadata_of(path: &Path) -> Result<Option<Metadata>, Fatal> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed("read", path, &error)),
+    }
 }
 
 fn hint(kind: io::ErrorKind) -> Option<&'static str> {

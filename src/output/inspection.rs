@@ -1,7 +1,7 @@
 //! Inspects the output directory: what differs there from the files of a build. Read-only.
 
 use super::chart_files::OwnedFiles;
-use super::failure::failed;
+use super::failure::{failed, metadata_of};
 use super::ownership::{self, Ownership, Recorded, is_marked};
 use crate::chart::{CHART_LOCK, is_written_by_helm};
 use crate::diag::Fatal;
@@ -9,7 +9,7 @@ use crate::regular_file;
 use crate::source::chart as charts;
 use crate::source::sha256_from;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, Metadata};
+use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -222,15 +222,6 @@ fn obstacle(out: &Path, path: &Path) -> Result<Option<State>, Fatal> {
 /// Lists everything below `folder` except directories, by relative path.
 pub(super) fn files_below(folder: &Path) -> Result<BTreeMap<PathBuf, Metadata>, Fatal> {
     charts::files_below(folder).map_err(|(path, error)| failed("read", &path, &error))
-}
-
-/// Returns the metadata of a path, links not followed; `None` if there is nothing.
-fn metadata_of(path: &Path) -> Result<Option<Metadata>, Fatal> {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) => Ok(Some(metadata)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed("read", path, &error)),
-    }
 }
 
 /// Returns true if a Chart.lock was written by Helm.

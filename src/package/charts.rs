@@ -56,15 +56,15 @@ pub(crate) fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec
         }
     }
 
-    let complete = !diagnostics.has_errors_since(start);
-    if complete && found.is_empty() {
+    diagnostics.no_errors_since(start)?;
+    if found.is_empty() {
         return diagnostics.fail(
             Diagnostic::error(Code::ChartNotFound, format!("no charts in `{}`", out.display()))
                 .hint("run `bundle2chart build`"),
         );
     }
     found.sort_by_cached_key(|chart| (chart.name.clone(), precedence(&chart.version)));
-    complete.then_some(found)
+    Some(found)
 }
 
 /// Reads the ownership file of a chart; returns it with the chart's version.

@@ -19,9 +19,6 @@ use crate::source::{self, Reference, SourceResolver};
 use serde_json::{Map, Value as Json};
 use std::path::Path;
 
-/// Most directories of the output directory to search for a similar name.
-const MOST_NAMES: usize = 1_000;
-
 /// Placeholder for the release namespace in reports; identities omit it.
 pub const NAMESPACE: &str = "release-namespace";
 
@@ -142,13 +139,9 @@ impl<'a> Operands<'a> {
 
     /// Returns the error for an operand that is nothing, with the charts that have a similar name.
     fn not_found(&self, text: &str, name: &str) -> Fatal {
-        let entries = self.out.read_dir().into_iter().flatten().take(MOST_NAMES);
-        // Entries that cannot be read only make the hint poorer.
-        let folders = entries.filter_map(Result::ok).filter(|entry| entry.path().is_dir());
-        let mut charts: Vec<String> =
-            folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        // A directory that cannot be read only makes the hint poorer.
+        let mut charts = charts::folders(self.out).unwrap_or_default();
         charts.retain(|chart| is_name(chart));
-        charts.sort_unstable();
         let charts: Vec<&str> = charts.iter().map(String::as_str).collect();
 
         let message = format!("no chart, directory, archive or image `{}`", text.escape_debug());
