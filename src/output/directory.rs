@@ -7,12 +7,13 @@
 
 use super::chart_files::{ChartFiles, DeploymentFiles, OwnedFiles};
 use super::comparison::{Comparison, orphans};
+use super::failure::error;
 use super::inspection::{Inspection, State};
 use super::lock::{LOCK, Lock};
 use super::ownership;
 use super::stage::{CHARTS, DEPLOYMENT, Stage, check_directory};
 use super::{paths, refusals};
-use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Severity};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Severity};
 use crate::regular_file;
 use crate::source::sha256;
 use std::fs;
@@ -284,11 +285,7 @@ impl OutputDirectory {
             return Ok(());
         }
         let message = format!("another build wrote `{}` at the same time", folder.display());
-        Err(Box::new(
-            Diagnostic::error(Code::OutputBusy, message)
-                .at(Place::file(folder.display().to_string()))
-                .hint("build again"),
-        ))
+        Err(error(Code::OutputBusy, message, &folder).hint("build again").into())
     }
 
     /// Checks that the working directory of this process is not replaced: the process would
@@ -300,11 +297,8 @@ impl OutputDirectory {
                 let shown = folder.display();
                 let message =
                     format!("cannot replace `{shown}`: it contains the working directory");
-                return Err(Box::new(
-                    Diagnostic::error(Code::OutputUnsuitable, message)
-                        .at(Place::file(shown.to_string()))
-                        .hint("change to a directory outside the chart and build again"),
-                ));
+                let hint = "change to a directory outside the chart and build again";
+                return Err(error(Code::OutputUnsuitable, message, &folder).hint(hint).into());
             }
         }
         Ok(())

@@ -5,15 +5,18 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::path::Path;
 
+/// Returns an error about a file or directory.
+pub(super) fn error(code: Code, message: String, path: &Path) -> Diagnostic {
+    Diagnostic::error(code, message).at(Place::file(path.display().to_string()))
+}
+
 /// Reports that `doing` (a verb, for example `write`) failed on `path`, with the cause and a hint.
-pub(super) fn failed(doing: &str, path: &Path, error: &io::Error) -> Fatal {
-    let name = path.display().to_string();
-    let diagnostic =
-        Diagnostic::error(Code::OutputFailed, format!("cannot {doing} `{name}`: {error}"))
-            .at(Place::file(name));
-    Box::new(match hint(error.kind()) {
-        Some(hint) => diagnostic.hint(hint),
-        None => diagnostic,
+pub(super) fn failed(doing: &str, path: &Path, why: &io::Error) -> Fatal {
+    let message = format!("cannot {doing} `{}`: {why}", path.display());
+    let failed = error(Code::OutputFailed, message, path);
+    Box::new(match hint(why.kind()) {
+        Some(hint) => failed.hint(hint),
+        None => failed,
     })
 }
 

@@ -1,8 +1,9 @@
 //! Rejects paths that lead out of their directory, need quoting, or conflict.
 
 use super::chart_files::{ChartFiles, DeploymentFiles};
+use super::failure::error;
 use super::ownership::is_chart_path;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostics};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -82,6 +83,5 @@ fn check_files(
 }
 
 fn refuse(place: &Path, message: String, diagnostics: &mut Diagnostics) {
-    let place = Place::file(place.display().to_string());
-    diagnostics.push(Diagnostic::error(Code::ChartPath, message).at(place));
+    diagnostics.push(error(Code::ChartPath, message, place));
 }

@@ -1,6 +1,7 @@
 //! The reasons why a build must not overwrite what is in the output directory.
 
 use super::chart_files::OwnedFiles;
+use super::failure::error;
 use super::inspection::{Inspection, State};
 use super::ownership::{self, Recorded};
 use crate::diag::{self, Code, Diagnostic, Diagnostics, Fatal, Place};
@@ -120,11 +121,6 @@ fn of_deployment(out: &Path, found: &Inspection, replace: bool, diagnostics: &mu
             .hint("make the change in `[deploy]`, or discard it with `--replace`");
         diagnostics.push(with_edits(refused, out, found));
     }
-}
-
-/// Returns an error about a file or directory.
-fn error(code: Code, message: String, path: &Path) -> Diagnostic {
-    Diagnostic::error(code, message).at(Place::file(path.display().to_string()))
 }
 
 /// Returns true if the chart in the directory `dir` of the output directory is in a Git work tree
