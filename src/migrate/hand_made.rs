@@ -22,28 +22,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// A hand-made chart.
-#[derive(Clone, Debug)]
-pub(crate) struct HandMade<'a> {
-    /// Directory or package of the chart.
-    pub chart: &'a str,
-    /// Its bundle: an image reference or a path.
-    pub bundle: &'a str,
-    /// Values for the chart, over its defaults.
-    pub values: Json,
-}
-
 /// Name of the bundle while it is read.
 const DRAFT: &str = "bundle2chart-migrate";
 
-/// Returns the configuration at `path` with a table for the chart. `None` after an error.
+/// Returns the configuration at `path` with a table for the hand-made `chart`, a directory or package, and
+/// its `bundle`, an image reference or a path. The chart has these `values` over its defaults. `None` after
+/// an error.
 pub(crate) fn hand_made(
-    request: &HandMade<'_>,
+    chart: &str,
+    bundle: &str,
+    values: Json,
     path: &Path,
     access: Access,
     diagnostics: &mut Diagnostics,
 ) -> Option<Added> {
-    let source = [add::source_key(request.bundle, path)];
+    let source = [add::source_key(bundle, path)];
     let text = add::read(path, diagnostics)?;
     let config = add::parse(path, text.clone(), &add::table(DRAFT, &source), diagnostics)?;
     let settings = config.bundles.iter().find(|bundle| bundle.name == DRAFT)?.clone();
@@ -52,22 +45,22 @@ pub(crate) fn hand_made(
     // Rendered for its own default namespaces.
     let operands = Operands {
         config: Some(&config),
-        values: request.values.clone(),
+        values,
         helm: true,
         ..Operands::new(&sources, Path::new(""))
     };
-    let chart = operands.load(request.chart, None, diagnostics)?;
-    let facts = chart.chart.clone().unwrap_or_default();
+    let side = operands.load(chart, None, diagnostics)?;
+    let facts = side.chart.unwrap_or_default();
     let mut migration = Migration {
-        file: request.chart,
+        file: chart,
         name: facts.name.clone(),
-        theirs: chart.objects.into_values().collect(),
+        theirs: side.objects.into_values().collect(),
         namespace: String::new(),
         pull_secret: None,
         table: String::new(),
         diagnostics,
     };
-    migration.read_other_files(Path::new(request.chart))?;
+    migration.read_other_files(Path::new(chart))?;
     // Before objects are compared: it becomes a key, and no patch of each ServiceAccount.
     migration.find_pull_secret();
     let compiled = migration.compile(settings, &sources)?;

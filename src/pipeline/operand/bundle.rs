@@ -8,7 +8,7 @@ use crate::diff::{BundleFacts, Side};
 use crate::ir::{Phase, Release};
 use crate::lock::Locked;
 use crate::pipeline::{Compiled, compile, compile_loaded, revision};
-use crate::source::{BundleFiles, Pin};
+use crate::source::Pin;
 use serde_json::Value as Json;
 
 impl Operands<'_> {
@@ -51,9 +51,12 @@ impl Operands<'_> {
         let mut files = self.sources.fetch(source, pin, diagnostics)?;
         let start = diagnostics.mark();
         if matches!(source, Source::Manifests(_)) && known.is_none() {
-            let side = self.manifests(&files, source, diagnostics);
+            // As they are, because only one of the two sides may be a `[[chart]]` of the configuration.
+            let settings = BundleConfig::new("manifests", source.clone());
+            let compiled = compile(&files, &settings, diagnostics);
             diagnostics.only_errors_since(start);
-            return side;
+            let objects = self.objects(&compiled?);
+            return Some(Side::new(text.to_owned(), objects, self.namespace, None));
         }
 
         let loaded = bundle::load(&files, diagnostics)?;
@@ -107,20 +110,6 @@ impl Operands<'_> {
             follows_namespace: true,
             ..Side::new(label, objects, self.namespace, None)
         })
-    }
-
-    /// Compiles manifests as they are, because only one of the two sides may be a `[[chart]]` of the
-    /// configuration.
-    fn manifests(
-        &self,
-        files: &BundleFiles,
-        source: &Source,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Side> {
-        let settings = BundleConfig::new("manifests", source.clone());
-        let compiled = compile(files, &settings, diagnostics)?;
-        let objects = self.objects(&compiled);
-        Some(Side::new(source.text().to_owned(), objects, self.namespace, None))
     }
 
     /// Returns the objects of the operator's release.
