@@ -3,7 +3,7 @@
 use super::purl;
 use crate::config::{BundleConfig, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::lock::{self, Bytes};
+use crate::lock;
 use crate::pipeline::Inputs;
 use crate::regular_file;
 use crate::source::sha256;
@@ -52,12 +52,12 @@ fn of_bundle(
     diagnostics: &mut Diagnostics,
 ) -> Option<()> {
     let start = diagnostics.mark();
-    match inputs.lock.entry(bundle).map(|entry| &entry.bytes) {
-        Some(Bytes::Image(image) | Bytes::Embedded { catalog: Some(image), .. }) => {
+    match inputs.lock.entry(bundle).map(|entry| &entry.image) {
+        Some(Some(image)) => {
             materials.push(self::image(&image.reference, &image.identity.digest));
         }
         // The files of a local catalog are read with it.
-        Some(Bytes::Embedded { catalog: None, .. }) => {}
+        Some(None) => {}
         None => {
             let files = inputs.sources.fetch(&bundle.source, None, diagnostics)?;
             let folder = match &bundle.source {

@@ -1,6 +1,6 @@
 //! The text of `bundles.lock`.
 
-use super::{Bytes, Decisions, Lock, Locked, LockedImage};
+use super::{Decisions, Lock, Locked, LockedImage};
 use crate::config::Watch;
 use crate::ir::UpgradeEdges;
 use crate::source::{ImageIdentity, Signature, Signer};
@@ -144,11 +144,6 @@ impl BundleEntry {
                 },
             })
         };
-        let bytes = match (self.embedded, image) {
-            (Some(Digest(digest)), catalog) => Bytes::Embedded { digest, catalog },
-            (None, Some(image)) => Bytes::Image(image),
-            (None, None) => return Err(missing("image")),
-        };
         // All keys are written together.
         let edges = self.skips.map(|skips| UpgradeEdges {
             replaces: self.replaces.unwrap_or_default(),
@@ -158,7 +153,8 @@ impl BundleEntry {
         Ok(Locked {
             name: self.name.into_inner(),
             config_hash: self.config_hash,
-            bytes,
+            image,
+            embedded: self.embedded.map(|digest| digest.0),
             edges,
             csv: self.csv,
             csv_version: self.csv_version,
@@ -204,10 +200,7 @@ impl Locked {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let blob =
             |digest: &str, size: u64| format!("{{ digest = {}, size = {size} }}", quoted(digest));
-        let (embedded, image) = match &self.bytes {
-            Bytes::Image(image) => (None, Some(image)),
-            Bytes::Embedded { digest, catalog } => (Some(quoted(digest)), catalog.as_ref()),
-        };
+        let image = self.image.as_ref();
         let identity = image.map(|image| &image.identity);
         let layers = identity.map(|identity| {
             let layers = identity.layers.iter();
@@ -234,7 +227,7 @@ impl Locked {
         [
             ("name", Some(quoted(&self.name))),
             ("config-hash", Some(quoted(&self.config_hash))),
-            ("embedded", embedded),
+            ("embedded", self.embedded.as_deref().map(quoted)),
             ("image", image.map(|image| quoted(&image.reference))),
             ("index", identity.and_then(|it| it.index.as_deref()).map(quoted)),
             ("platform", identity.and_then(|it| it.platform.as_deref()).map(quoted)),
@@ -277,7 +270,8 @@ mod tests {
         let locked = |name: &str, index: Option<&str>| Locked {
             name: name.to_owned(),
             config_hash: digest("0"),
-            bytes: Bytes::Image(image(name, index)),
+            image: Some(image(name, index)),
+            embedded: None,
             csv: format!("{name}.v1"),
             csv_version: "1.0.0".to_owned(),
             edges: None,
@@ -291,7 +285,8 @@ mod tests {
             },
         };
         let embedded = |name: &str, catalog: Option<LockedImage>| Locked {
-            bytes: Bytes::Embedded { digest: digest("6"), catalog },
+            image: catalog,
+            embedded: Some(digest("6")),
             ..locked(name, None)
         };
         let of_catalog = embedded("d", Some(image("catalog", None)));
@@ -333,7 +328,7 @@ mod tests {
             "\nsignature = {{ manifest = \"{manifest}\", signed = \"{signed}\", key = \"{key}\" }}\n"
         );
         let signature = Signature { manifest: manifest.clone(), signed, signer: Signer::Key(key) };
-        if let Bytes::Image(image) = &mut lock.bundles[0].bytes {
+        if let Some(image) = &mut lock.bundles[0].image {
             image.identity.signature = Some(signature);
         }
         let text = text(&lock);
@@ -351,7 +346,7 @@ mod tests {
             issuer: "https://token.example.com".to_owned(),
         };
         let signature = Signature { manifest: digest("7"), signed: digest("1"), signer };
-        if let Bytes::Image(image) = &mut lock.bundles[0].bytes {
+        if let Some(image) = &mut lock.bundles[0].image {
             image.identity.signature = Some(signature);
         }
         let text = text(&lock);

@@ -25,7 +25,7 @@ fn bundle(status: &Status<'_>) -> Json {
         "kind": status.kind(),
         "source": status.bundle.source.text(),
         "locked": status.locked.map(|locked| json!({
-            "version": locked.csv_version, "csv": locked.csv, "digest": locked.bytes.digest(),
+            "version": locked.csv_version, "csv": locked.csv, "digest": locked.digest(),
         })),
         "channel": upgrades.map(|upgrades| json!({
             "name": upgrades.channel,

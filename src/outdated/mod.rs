@@ -6,7 +6,7 @@ pub(crate) mod text;
 
 use crate::config::{BundleConfig, Source};
 use crate::diag::Diagnostics;
-use crate::lock::{Bytes, Lock, Locked};
+use crate::lock::{Lock, Locked};
 use crate::pipeline::{REGISTRY_JOBS, for_each};
 use crate::source::catalog::{self, Installed, Upgrades};
 use crate::source::{Reference, SourceResolver};
@@ -123,7 +123,7 @@ fn tag(
     sources: &SourceResolver,
     diagnostics: &mut Diagnostics,
 ) -> Option<Tag> {
-    let Bytes::Image(image) = &entry.bytes else { return None };
+    let image = entry.image.as_ref()?;
     let parsed = Reference::parse(reference).ok().filter(|parsed| parsed.digest.is_none())?;
     let digest = sources.current_digest(reference, &image.identity, diagnostics)?;
     let moved = digest != image.identity.digest;

@@ -69,7 +69,7 @@ fn details(status: &Status<'_>) -> Vec<String> {
         lines.push(format!(
             "{name}: tag {} moved from {} to {}",
             tag.name,
-            locked.bytes.digest(),
+            locked.digest(),
             tag.digest
         ));
     }

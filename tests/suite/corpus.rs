@@ -13,7 +13,7 @@ use bundle2chart::bundle::{self, Bundle};
 use bundle2chart::config::{BundleConfig, Config, Watch};
 use bundle2chart::diag::{Code, Diagnostics, Severity};
 use bundle2chart::ir::{RELEASE_NAME, Release, Unit};
-use bundle2chart::lock::{Bytes, Decisions, Lock, Locked};
+use bundle2chart::lock::{Decisions, Lock, Locked};
 use bundle2chart::olm;
 use bundle2chart::output::{self, Mode};
 use bundle2chart::pipeline;
@@ -232,7 +232,8 @@ fn an_operator_does_not_watch_all_namespaces_in_silence() {
     let entry = Locked {
         name: "keycloak".to_owned(),
         config_hash: String::new(),
-        bytes: Bytes::Embedded { digest: String::new(), catalog: None },
+        image: None,
+        embedded: Some(String::new()),
         csv: before.csv.name().to_owned(),
         csv_version: before.csv.version.clone(),
         edges: None,
