@@ -30,8 +30,11 @@ impl<'t> ChartName<'t> {
 
 /// Returns the versions of a chart and their directories, relative to the output directory.
 pub(crate) fn versions_in(tree: &ChartTree, name: &str) -> Vec<(String, String)> {
-    let flat = Identity::of(&charts::below(tree.clone(), name)).ok();
-    let flat = flat.map(|identity| (name.to_owned(), identity.version));
+    let flat = tree.get(&format!("{name}/Chart.yaml")).and_then(|metadata| {
+        // Identities are read from this file alone.
+        let chart = ChartTree::from([("Chart.yaml".to_owned(), metadata.clone())]);
+        Some((name.to_owned(), Identity::of(&chart).ok()?.version))
+    });
     versions_in_paths(tree.keys(), name).into_iter().chain(flat).collect()
 }
 

@@ -20,12 +20,10 @@ pub fn outdated(
     keep: Option<u32>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<PathBuf> {
-    let Some(keep) = keep else { return Vec::new() };
     let is_version = |version: &str| semver::Version::parse(version).is_ok();
     // The layout `flat` has one version per chart.
-    if dir.iter().count() != 2 || !is_version(version) {
-        return Vec::new();
-    }
+    let has_versions = dir.iter().count() == 2 && is_version(version);
+    let Some(keep) = keep.filter(|_| has_versions) else { return Vec::new() };
     let mut earlier = diagnostics.report(older(out, dir, version)).unwrap_or_default();
     earlier.retain(|(_, version)| is_version(version));
 
