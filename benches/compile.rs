@@ -17,8 +17,9 @@ use bundle2chart::diag::Diagnostics;
 use bundle2chart::diff::{self, Options, Side};
 use bundle2chart::ir::Release;
 use bundle2chart::lock::Lock;
+use bundle2chart::output::{self, Mode};
+use bundle2chart::pipeline::{self, Inputs};
 use bundle2chart::source::{self, Access, BundleFiles, Limits, SourceResolver};
-use bundle2chart::{output, pipeline};
 use divan::Bencher;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -185,10 +186,13 @@ fn build(config: &Config, out: &Path) -> usize {
     let jobs = std::thread::available_parallelism().map_or(1, Into::into);
     let sources = SourceResolver::of(config, Access { offline: true, ..Access::default() });
     let mut diagnostics = Diagnostics::new();
-    let charts =
-        pipeline::build(config, &sources, &Lock::default(), &[], jobs, &mut diagnostics).charts;
+    let inputs = Inputs { config, sources: &sources, lock: &Lock::default(), jobs };
+    let charts = pipeline::build(&inputs, &[], &mut diagnostics).charts;
     assert!(!diagnostics.has_errors());
-    output::write(out, &charts, None, false, &mut diagnostics).expect("written").unchanged.len()
+    output::write(out, &charts, None, Mode::Write { replace: false }, &mut diagnostics)
+        .expect("written")
+        .unchanged
+        .len()
 }
 
 #[divan::bench(args = [1, 100], sample_count = 5, sample_size = 1)]

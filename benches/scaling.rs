@@ -15,8 +15,9 @@ use bundle2chart::config::{BundleConfig, Config};
 use bundle2chart::diag::Diagnostics;
 use bundle2chart::diff::{self, Options};
 use bundle2chart::lock::Lock;
+use bundle2chart::pipeline::{self, Inputs};
+use bundle2chart::serving;
 use bundle2chart::source::{self, Access, BundleFiles, SourceResolver};
-use bundle2chart::{pipeline, serving};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -210,7 +211,9 @@ paths = [\"/chat-{index}\"]
     let cost = time(|| {
         let config = Config::read(&path, &mut found).expect("a valid configuration");
         let sources = SourceResolver::of(&config, Access { offline: true, ..Access::default() });
-        pipeline::build(&config, &sources, &Lock::default(), &[], 1, &mut found).charts.len()
+        let lock = Lock::default();
+        let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs: 1 };
+        pipeline::build(&inputs, &[], &mut found).charts.len()
     });
     assert!(!found.has_errors());
     cost

@@ -23,7 +23,7 @@ pub mod upgrade;
 mod upgrade_step;
 mod verify_images;
 
-pub use build::{Build, build, build_with};
+pub use build::{Build, build, build_with, rebuild};
 pub use compile::{Compiled, Hits, compile, compile_loaded};
 pub use images::images;
 pub use lock::lock;
@@ -32,3 +32,20 @@ pub use settings_changed::{crds_moved, watch_changed};
 #[cfg(feature = "cli")]
 pub(crate) use threads::{COMPILER_STACK, REGISTRY_JOBS, for_each};
 pub use verify_images::{VerifiedImages, verify_images};
+
+use crate::config::Config;
+use crate::lock::Lock;
+use crate::source::SourceResolver;
+
+/// The inputs of charts.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    /// The configuration.
+    pub config: &'a Config,
+    /// Reads bundles and overlays.
+    pub sources: &'a SourceResolver,
+    /// The digests by which images are read.
+    pub lock: &'a Lock,
+    /// The maximum number of threads that compile.
+    pub jobs: usize,
+}

@@ -1,5 +1,7 @@
 //! Replaces files atomically.
 
+use crate::diag::{Code, Diagnostic, Fatal, Place};
+use crate::regular_file;
 use std::fs::{self, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -23,6 +25,34 @@ pub(crate) fn replace_file(
     file.write_all(content)?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// [`replace_file`], also in a new directory, unless the file has this content; returns true if it was
+/// written.
+///
+/// # Errors
+/// If it cannot be written, with this hint.
+#[expect(clippy::disallowed_methods, reason = "the directory of packages may be new")]
+pub(crate) fn write_changed(
+    path: &Path,
+    content: &[u8],
+    permissions: Permissions,
+    hint: &str,
+) -> Result<bool, Fatal> {
+    // Not touched, so that build systems and Git see no change. A larger file is another one, so it is
+    // not read.
+    if regular_file::read(path, content.len() as u64).is_ok_and(|old| old == content) {
+        return Ok(false);
+    }
+    let written =
+        fs::create_dir_all(folder_of(path)).and_then(|()| replace_file(path, content, permissions));
+    written.map_err(|error| {
+        let name = path.display().to_string();
+        Diagnostic::error(Code::OutputFailed, format!("cannot write `{name}`: {error}"))
+            .at(Place::file(name))
+            .hint(hint)
+    })?;
+    Ok(true)
 }
 
 /// Returns the permissions of the file at `path`; if there is none, those of a file that others can read.

@@ -12,9 +12,8 @@ pub(crate) use remove::remove;
 pub(crate) use table::{list, quoted};
 pub(crate) use tag::set_tag;
 
-use crate::bundle::Bundle;
-use crate::config::{BundleConfig, Config, Source, Watch};
-use crate::diag::{Code, Diagnostic, Diagnostics, Mark, Place, Severity};
+use crate::config::{Config, Source, Watch};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::lock::Lock;
 use crate::olm;
 use crate::source::{self, Access, SourceResolver};
@@ -25,23 +24,32 @@ use table::Table;
 /// Name of the bundle while it is inspected; its package is not known yet.
 const DRAFT: &str = "bundle2chart-add";
 
-/// A bundle to add.
-#[derive(Clone, Debug, PartialEq, Eq)]
+// A bundle to add, as the arguments of the command. clap would show a doc comment in place of the
+// command's own.
+#[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
 pub(crate) struct Request {
-    /// The source: an image reference or a path relative to the working directory, with a package that of
-    /// a catalog.
+    /// An image reference, a bundle directory, an OCI layout (with `:TAG` or `@DIGEST`), a tar of
+    /// either, or with PACKAGE a catalog.
+    #[arg(value_name = "REFERENCE|PATH|CATALOG")]
     pub source: String,
-    /// The package of the catalog.
+    /// Package of the catalog.
+    #[arg(value_name = "PACKAGE")]
     pub package: Option<String>,
-    /// The channel; default: the package's.
+    /// Channel of the package [default: the package's default channel].
+    #[arg(long, value_name = "CHANNEL", requires = "package")]
     pub channel: Option<String>,
-    /// A version or a range.
+    /// Version in the channel, or a range of versions [default: the head of the channel].
+    #[arg(long, value_name = "VERSION", requires = "package")]
     pub version: Option<String>,
-    /// Name of the bundle; default: its package.
+    /// Name of the bundle and of its chart [default: the package].
+    #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Namespace of the operator; default: the bundle's suggestion, or the name.
+    /// Namespace of the operator [default: the bundle's suggested namespace, or the name].
+    #[arg(long, value_name = "NS")]
     pub namespace: Option<String>,
-    /// Namespaces to watch; default: the bundle's default install mode.
+    /// Namespaces to watch: `all`, `own`, or a comma-separated list [default: the bundle's default
+    /// install mode].
+    #[arg(long, value_name = "WATCH")]
     pub watch: Option<Watch>,
 }
 
@@ -70,32 +78,36 @@ pub(crate) fn add(
     let text = file::read(path, diagnostics)?;
     let source = request.source_keys(path);
     // As a table of the configuration, so that its mirrors, registries and defaults apply.
-    let draft = Table::new(DRAFT, &source).to_text();
-    let config = parse(path, text.clone(), &draft, diagnostics)?;
+    let config = parse(path, text.clone(), &table(DRAFT, &source), diagnostics)?;
     let mut settings = config.bundles.iter().find(|bundle| bundle.name == DRAFT)?.clone();
 
     let start = diagnostics.mark();
     let sources = SourceResolver::of(&config, access);
     let files = sources.fetch(&settings.source, None, diagnostics);
-    let bundle = files.as_ref().and_then(|files| {
-        let start = diagnostics.mark();
-        let bundle = bundle::load(files, diagnostics);
-        bundle::locate(diagnostics.since(start), files);
-        bundle
-    });
-    only_errors(start, diagnostics);
+    let bundle = files.as_ref().and_then(|files| bundle::load(files, diagnostics));
+    // Warnings and notes are those of the next build, for which the table is still to be completed.
+    diagnostics.only_errors_since(start);
     let (files, bundle) = (files?, bundle?);
 
     let name = request.name.clone().unwrap_or_else(|| bundle.package.clone());
-    let watch = watch(&name, request, &bundle, &settings, diagnostics)?;
+    let watch = request.watch.as_ref().or_else(|| settings.watch()).cloned();
+    let Some(watch) = watch.or_else(|| olm::default_watch(&bundle.csv)) else {
+        let message = format!("`{name}` has no default install mode");
+        return diagnostics.fail(
+            Diagnostic::error(Code::InstallModeUnsupported, message)
+                .at(bundle.csv.place(".spec.installModes"))
+                .hint("set the namespaces to watch with `--watch NAMESPACE`"),
+        );
+    };
     let namespace = request.namespace.as_deref().or(bundle.suggested_namespace());
     let namespace = namespace.unwrap_or(&name).to_owned();
     if let Some(existing) = config.bundles.iter().find(|bundle| bundle.name == name) {
         let message = format!("`{name}` is already in {}", path.display());
-        diagnostics.push(Diagnostic::error(Code::DuplicateName, message).at(&existing.span).hint(
-            format!("set another name with `--name`, or run `bundle2chart remove {name}` first"),
-        ));
-        return None;
+        return diagnostics.fail(
+            Diagnostic::error(Code::DuplicateName, message).at(&existing.span).hint(format!(
+                "set another name with `--name`, or run `bundle2chart remove {name}` first"
+            )),
+        );
     }
     settings.name.clone_from(&name);
     settings.namespace = Some(namespace.clone());
@@ -107,9 +119,9 @@ pub(crate) fn add(
 
     let start = diagnostics.mark();
     // With the settings that are written below: a build would find the same.
-    let compiled = pipeline::compile_loaded(bundle.clone(), &files, &settings, diagnostics);
+    let compiled = pipeline::compile_loaded(Some(bundle.clone()), &files, &settings, diagnostics);
     let noticed: Vec<Code> = diagnostics.since(start).iter().map(|found| found.code).collect();
-    only_errors(start, diagnostics);
+    diagnostics.only_errors_since(start);
     diagnostics.name_bundle(start, &name);
     let compiled = compiled?;
 
@@ -127,29 +139,7 @@ pub(crate) fn add(
     proposals::propose(&subject, &mut table);
 
     // The names are checked against the other bundles, and every proposed value is valid.
-    with_tables(path, text, vec![name], table.to_text(), diagnostics)
-}
-
-/// Returns the namespaces to watch: those of the request, else of `[defaults]`, else of the bundle's default
-/// install mode.
-fn watch(
-    name: &str,
-    request: &Request,
-    bundle: &Bundle,
-    settings: &BundleConfig,
-    diagnostics: &mut Diagnostics,
-) -> Option<Watch> {
-    let default = settings.watch().cloned().or_else(|| olm::default_watch(&bundle.csv));
-    let watch = request.watch.clone().or(default);
-    if watch.is_none() {
-        let message = format!("`{name}` has no default install mode");
-        diagnostics.push(
-            Diagnostic::error(Code::InstallModeUnsupported, message)
-                .at(bundle.csv.place(".spec.installModes"))
-                .hint("set the namespaces to watch with `--watch NAMESPACE`"),
-        );
-    }
-    watch
+    with_tables(path, text, vec![name], table.text, diagnostics)
 }
 
 impl Request {
@@ -210,14 +200,8 @@ pub(crate) fn parse(
 ) -> Option<Config> {
     let start = diagnostics.mark();
     let config = Config::read_draft(path, text, tables, diagnostics);
-    only_errors(start, diagnostics);
+    diagnostics.only_errors_since(start);
     config
-}
-
-/// Keeps only the errors since `start`. Warnings and notes are those of the next build, for which the
-/// table is still to be completed.
-fn only_errors(start: Mark, diagnostics: &mut Diagnostics) {
-    diagnostics.retain_since(start, |found| found.severity == Severity::Error);
 }
 
 /// Returns the key of the source that an argument names, and its value: a path is relative to the
@@ -231,7 +215,7 @@ pub(crate) fn source_key(argument: &str, path: &Path) -> (&'static str, String) 
 
 /// Returns a `[[bundle]]` table with a name and the keys of a source.
 pub(crate) fn table(name: &str, source: &[(&'static str, String)]) -> String {
-    Table::new(name, source).to_text()
+    Table::new(name, source).text
 }
 
 /// Returns the text with a table after it, and an empty line in between.

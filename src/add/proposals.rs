@@ -39,9 +39,7 @@ pub(super) struct Subject<'s> {
 /// Adds the proposals to a table.
 pub(super) fn propose(subject: &Subject<'_>, table: &mut Table) {
     subject.filters(table);
-    subject.auth_reader(table);
-    subject.stubs(table);
-    subject.certificates(table);
+    subject.settings(table);
     subject.dependencies(table);
     subject.pull_secret(table);
     if subject.noticed.contains(&Code::RunAsUserMissing) {
@@ -100,20 +98,22 @@ impl Subject<'_> {
         table.suggest_operand(is_inline.then_some(&first.yaml), &first.kind);
     }
 
-    fn auth_reader(&self, table: &mut Table) {
+    fn settings(&self, table: &mut Table) {
         if self.noticed.contains(&Code::AuthReaderMissing) {
             let why = "delegates authentication to the API server, whose settings everyone can \
                 read on OpenShift only";
             table.propose("auth-reader", "true", why);
         }
-    }
-
-    fn stubs(&self, table: &mut Table) {
         let stubs = overlay::readable_stubs(self.unit);
         if !stubs.is_empty() {
             let why = "the operator may read these OpenShift APIs; the stub CRDs are created where \
                 the cluster has none";
             table.propose("stub-crds", &list(&stubs), why);
+        }
+        if self.cert_manager() {
+            let why = "issues the certificates of the webhooks and APIs; others: \"service-ca\" \
+                (OpenShift), \"helm\", \"existing-secret\", \"none\"";
+            table.propose("certificates", &quoted(CertificateProvider::default().as_str()), why);
         }
     }
 
@@ -122,14 +122,6 @@ impl Subject<'_> {
         let csv = &self.bundle.csv;
         let serves = !(csv.webhooks.is_empty() && csv.api_services.is_empty());
         serves && self.settings.certificates() == CertificateProvider::CertManager
-    }
-
-    fn certificates(&self, table: &mut Table) {
-        if self.cert_manager() {
-            let why = "issues the certificates of the webhooks and APIs; others: \"service-ca\" \
-                (OpenShift), \"helm\", \"existing-secret\", \"none\"";
-            table.propose("certificates", &quoted(CertificateProvider::default().as_str()), why);
-        }
     }
 
     /// Proposes `depends-on` for dependencies in the configuration, and suggests `provided` for

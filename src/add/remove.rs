@@ -30,9 +30,8 @@ pub(crate) fn remove(path: &Path, name: &str, diagnostics: &mut Diagnostics) -> 
             [] => "the configuration has no [[bundle]] tables".to_owned(),
             names => suggest::hint(name, names, "bundles"),
         };
-        diagnostics
-            .push(Diagnostic::error(Code::UnknownBundle, message).at(place(path)).hint(hint));
-        return None;
+        return diagnostics
+            .fail(Diagnostic::error(Code::UnknownBundle, message).at(place(path)).hint(hint));
     };
 
     let new = without(&text, &starts(table), &starts(document.as_table()));

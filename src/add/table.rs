@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 /// A table that is written key by key.
 pub(super) struct Table {
-    text: String,
+    pub(super) text: String,
 }
 
 impl Table {
@@ -61,11 +61,6 @@ impl Table {
         for line in ["inline = '''"].into_iter().chain(yaml.lines()).chain(["'''"]) {
             self.note(line);
         }
-    }
-
-    /// Returns the text.
-    pub(super) fn to_text(&self) -> String {
-        self.text.clone()
     }
 }
 

@@ -18,18 +18,16 @@ pub(crate) fn set_tag(
     let [name] = names else {
         let message = "`--to` sets the tag of one bundle";
         let hint = "write `--upgrade NAME --to TAG`";
-        diagnostics.push(Diagnostic::error(Code::UnknownBundle, message).hint(hint));
-        return None;
+        return diagnostics.fail(Diagnostic::error(Code::UnknownBundle, message).hint(hint));
     };
     pipeline::select_bundles(config, names, diagnostics)?;
     let bundle = config.bundles.iter_mut().find(|bundle| bundle.name == *name)?;
     let Source::Image { reference, span } = &mut bundle.source else {
         let message = format!("`{name}` has no tag: its source is not an image");
         let hint = "edit `path`, or `version` and `channel` of a catalog";
-        diagnostics.push(
+        return diagnostics.fail(
             Diagnostic::error(Code::InvalidReference, message).at(bundle.source.span()).hint(hint),
         );
-        return None;
     };
 
     let old = diagnostics.report(Reference::parse(reference))?;

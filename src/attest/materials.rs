@@ -1,9 +1,10 @@
 //! The inputs of a chart, with digests: configuration, lock, bundle and overlays.
 
-use super::{Inputs, purl};
+use super::purl;
 use crate::config::{BundleConfig, Source};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::lock::{self, Bytes};
+use crate::lock;
+use crate::pipeline::Inputs;
 use crate::regular_file;
 use crate::source::sha256;
 use serde_json::{Value as Json, json};
@@ -16,9 +17,10 @@ const SIZE_LIMIT: u64 = 16 << 20;
 pub(super) fn of(
     table: &str,
     inputs: &Inputs<'_>,
+    config_path: &Path,
     diagnostics: &mut Diagnostics,
 ) -> Option<Vec<Json>> {
-    let Inputs { config, config_path, .. } = *inputs;
+    let config = inputs.config;
     let mut materials = vec![file(config_path, diagnostics)?];
     let bundle = config.bundles.iter().find(|bundle| bundle.name == table);
     let span = config.tables().find(|(name, _)| *name == table).map(|(_, span)| span);
@@ -50,12 +52,12 @@ fn of_bundle(
     diagnostics: &mut Diagnostics,
 ) -> Option<()> {
     let start = diagnostics.mark();
-    match inputs.lock.entry(bundle).map(|entry| &entry.bytes) {
-        Some(Bytes::Image(image) | Bytes::Embedded { catalog: Some(image), .. }) => {
+    match inputs.lock.entry(bundle).map(|entry| &entry.image) {
+        Some(Some(image)) => {
             materials.push(self::image(&image.reference, &image.identity.digest));
         }
         // The files of a local catalog are read with it.
-        Some(Bytes::Embedded { catalog: None, .. }) => {}
+        Some(None) => {}
         None => {
             let files = inputs.sources.fetch(&bundle.source, None, diagnostics)?;
             let folder = match &bundle.source {
@@ -84,7 +86,7 @@ fn of_bundle(
             materials.push(content(&overlay.name, &overlay.content));
         }
     }
-    (!diagnostics.has_errors_since(start)).then_some(())
+    diagnostics.no_errors_since(start)
 }
 
 /// Returns the descriptor of an image.

@@ -19,13 +19,11 @@ pub(crate) use helm_provenance::helm_provenance;
 pub(crate) use provenance::built_by;
 pub(crate) use signing::{KEY_VARIABLE, Signer};
 
-use crate::config::Config;
-use crate::diag::{Code, Diagnostic, Diagnostics, Severity};
-use crate::lock::Lock;
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::lock;
 use crate::output::ChartFiles;
 use crate::package::{self, Package};
-use crate::pipeline;
-use crate::source::SourceResolver;
+use crate::pipeline::{self, Inputs};
 use crate::source::cosign::STATEMENT_MEDIA_TYPE;
 use dsse::{BUNDLE_TYPE, bundle as sigstore_bundle};
 use std::collections::BTreeSet;
@@ -39,21 +37,6 @@ pub(crate) const PROVENANCE_FILE: &str = "provenance.json";
 /// End of the name of the file with the SBOM of a package.
 pub(crate) const SBOM_FILE: &str = "cdx.json";
 
-/// The inputs of a build, which a provenance names.
-#[derive(Clone, Copy)]
-pub(crate) struct Inputs<'a> {
-    /// The configuration.
-    pub config: &'a Config,
-    /// Path of bundles.toml.
-    pub config_path: &'a Path,
-    /// The lock.
-    pub lock: &'a Lock,
-    /// Reads bundles and overlays.
-    pub sources: &'a SourceResolver,
-    /// Threads that compile.
-    pub jobs: usize,
-}
-
 /// The attestations of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Attestations {
@@ -65,15 +48,16 @@ pub(crate) struct Attestations {
 }
 
 /// Returns the attestations of each package, in their order; charts without provenance are reported
-/// by a warning.
+/// by a warning. `config_path` is the file of the configuration.
 ///
-/// `None` if a chart cannot be read, or its bundle does not compile.
+/// `None` if a chart cannot be read, or its bundle is not locked or does not compile.
 pub(crate) fn attestations(
     packages: &[Package],
     inputs: &Inputs<'_>,
+    config_path: &Path,
     diagnostics: &mut Diagnostics,
 ) -> Option<Vec<Attestations>> {
-    let compiled = compiled(packages, inputs, diagnostics)?;
+    let compiled = compiled(packages, inputs, config_path, diagnostics)?;
     let mut attestations = Vec::new();
     for package in packages {
         let sbom = sbom::of(package, inputs.sources, diagnostics)?;
@@ -81,7 +65,7 @@ pub(crate) fn attestations(
         // A name is a claim; equal bytes are the proof.
         let table = table.filter(|_| compiled.contains(&package.artifact.digest));
         let provenance = match table {
-            Some(table) => Some(provenance::of(package, table, inputs, diagnostics)?),
+            Some(table) => Some(provenance::of(package, table, inputs, config_path, diagnostics)?),
             None => {
                 diagnostics.push(not_reproduced(package));
                 None
@@ -97,9 +81,10 @@ pub(crate) fn attestations(
 fn compiled(
     packages: &[Package],
     inputs: &Inputs<'_>,
+    config_path: &Path,
     diagnostics: &mut Diagnostics,
 ) -> Option<BTreeSet<String>> {
-    let Inputs { config, sources, lock, jobs, .. } = *inputs;
+    let Inputs { config, lock, .. } = *inputs;
     let tables = packages.iter().filter_map(|package| config.table_of_chart(&package.name));
     let tables: BTreeSet<String> = tables.map(str::to_owned).collect();
     // No name would mean all of them.
@@ -107,20 +92,16 @@ fn compiled(
         return Some(BTreeSet::new());
     }
 
+    let tables: Vec<String> = tables.into_iter().collect();
+    lock.check_complete(config, &tables, &lock::path_of(config_path), diagnostics)?;
     // By digest, so that each chart is dropped on the thread that compiled it.
     let digest = |chart: ChartFiles| {
-        let name = chart.dir.iter().next()?.to_str()?;
         let ChartFiles { version, files, dir } = &chart;
-        let package = package::package(name, version, dir, files, &mut Diagnostics::new())?;
+        let package = package::package(chart.name(), version, dir, files, &mut Diagnostics::new())?;
         Some(package.artifact.digest)
     };
-    let tables: Vec<String> = tables.into_iter().collect();
-    let start = diagnostics.mark();
-    let built = pipeline::build_with(config, sources, lock, &tables, jobs, digest, diagnostics);
-    // Warnings are those of the build, where they were seen.
-    diagnostics.retain_since(start, |found| found.severity == Severity::Error);
-    let is_complete = !diagnostics.has_errors_since(start);
-    is_complete.then(|| built.charts.into_iter().flatten().collect())
+    let digests = pipeline::rebuild(inputs, &tables, digest, diagnostics)?;
+    Some(digests.into_iter().flatten().collect())
 }
 
 fn not_reproduced(package: &Package) -> Diagnostic {

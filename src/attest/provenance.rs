@@ -2,13 +2,15 @@
 //!
 //! <https://in-toto.io/Statement/v1>, <https://slsa.dev/spec/v1.0/provenance>
 
-use super::{Inputs, materials};
+use super::materials;
 use crate::diag::Diagnostics;
 use crate::package::Package;
+use crate::pipeline::Inputs;
 use crate::source::cosign::STATEMENT_TYPE;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
+use std::path::Path;
 
 /// Predicate type of a provenance.
 pub(super) const PREDICATE_TYPE: &str = "https://slsa.dev/provenance/v1";
@@ -23,9 +25,10 @@ pub(super) fn of(
     package: &Package,
     table: &str,
     inputs: &Inputs<'_>,
+    config_path: &Path,
     diagnostics: &mut Diagnostics,
 ) -> Option<Vec<u8>> {
-    let materials = materials::of(table, inputs, diagnostics)?;
+    let materials = materials::of(table, inputs, config_path, diagnostics)?;
     let predicate = json!({
         "buildDefinition": {
             "buildType": BUILD_TYPE,

@@ -1,17 +1,17 @@
 //! `bundle2chart build`
 
 use super::output::Output;
-use super::{Exit, Invocation};
+use super::{Exit, Invocation, cpus};
 use crate::chart;
 use crate::config::{Config, Deploy, Source};
 use crate::deploy::{self, Release};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, listed};
+use crate::diag::{Code, Diagnostic, Diagnostics, listed};
 use crate::escape::Lines;
 use crate::lock::{self, Lock};
 use crate::output::ownership::BUILD_REPORT;
-use crate::output::{Changes, ChartFiles, Comparison, Mode, OutputDirectory, Staged};
-use crate::pipeline;
+use crate::output::{Changes, ChartFiles, Comparison, Mode, OutputDirectory, Staged, outdated};
 use crate::pipeline::upgrade::{self, BuiltChart, Upgrades};
+use crate::pipeline::{self, Inputs};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -68,17 +68,13 @@ impl Build {
         let lock_path = lock::path_of(&global.config);
         let lock: Lock = diagnostics.report(lock::read(&lock_path)).unwrap_or_default();
         if self.locked {
-            check_locked(&lock, &config, &self.names, &lock_path, diagnostics);
+            lock.check_complete(&config, &self.names, &lock_path, diagnostics);
         }
-        if diagnostics.has_errors() {
-            return None;
-        }
+        diagnostics.no_errors()?;
 
         let out = self.out.clone().unwrap_or_else(|| config.out());
         not_in_source(&out, &config, diagnostics);
-        if diagnostics.has_errors() {
-            return None;
-        }
+        diagnostics.no_errors()?;
         // Before the first chart is staged there.
         let is_first = !out.exists();
         // About the output directory; printed after the findings about bundles.
@@ -88,19 +84,15 @@ impl Build {
 
         let upgrades = Upgrades::new(&out, &config, &sources);
         let finish = |chart| Finished::of(chart, &out, &config, &upgrades, directory.as_ref());
-        let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok());
-        let jobs = jobs.map_or(1, Into::into);
-        let names = &self.names;
-        let built =
-            pipeline::build_with(&config, &sources, &lock, names, jobs, finish, diagnostics);
+        let jobs = self.jobs.map_or_else(cpus, Into::into);
+        let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs };
+        let built = pipeline::build_with(&inputs, &self.names, finish, diagnostics);
         if global.verbose > 0 {
             output.note(&built.counts.iter().collect());
         }
         // A level can make an error of a warning, after which nothing may be written.
         config.set_levels(diagnostics);
-        if diagnostics.has_errors() {
-            return None;
-        }
+        diagnostics.no_errors()?;
 
         // With --locked the lock file is not written.
         let new_lock = if self.locked { lock.clone() } else { lock.updated(&config, built.locked) };
@@ -113,11 +105,13 @@ impl Build {
             files.insert(BUILD_REPORT.to_owned(), upgrade::summary(&charts).into_bytes());
             files
         });
-        let outdated = outdated(&charts, &out, config.output.keep, diagnostics);
+        let keep = config.output.keep;
+        let outdated_of = |BuiltChart { dir, version, .. }: &BuiltChart| {
+            outdated(&out, dir, version, keep, diagnostics)
+        };
+        let outdated: Vec<PathBuf> = charts.iter().flat_map(outdated_of).collect();
         config.set_levels(diagnostics);
-        if diagnostics.has_errors() {
-            return None;
-        }
+        diagnostics.no_errors()?;
 
         // The directory is missing only after an error that is reported above.
         let finished =
@@ -194,10 +188,8 @@ impl Build {
 /// The results of a chart, without its files, which are freed early.
 struct Finished {
     built: BuiltChart,
-    /// Warning: the CRDs moved.
-    moved: Option<Diagnostic>,
-    /// Error: the operator would watch other namespaces.
-    watch: Option<Diagnostic>,
+    /// A warning that the CRDs moved, and an error that the operator would watch other namespaces.
+    changed: Diagnostics,
     /// Warnings: the previous version cannot be compared.
     problems: Diagnostics,
     /// `None` after an error.
@@ -215,14 +207,13 @@ impl Finished {
         upgrades: &Upgrades<'_>,
         directory: Option<&OutputDirectory>,
     ) -> Self {
-        let moved = pipeline::crds_moved(out, &chart);
+        let moved = pipeline::crds_moved(out, &chart).into_iter();
         let mut problems = Diagnostics::new();
         let upgrade = upgrades.report(&mut chart, &mut problems);
         let mut unsuitable = Diagnostics::new();
         Finished {
             built: BuiltChart::new(&chart, upgrade),
-            moved,
-            watch: pipeline::watch_changed(out, &chart, &config.bundles),
+            changed: moved.chain(pipeline::watch_changed(out, &chart, &config.bundles)).collect(),
             problems,
             staged: directory.and_then(|directory| directory.stage(&chart, &mut unsuitable)),
             unsuitable,
@@ -240,8 +231,7 @@ fn collect(
     // In the order of bundles.toml, whichever thread was first.
     let (mut charts, mut staged, mut warnings) = (Vec::new(), Vec::new(), Diagnostics::new());
     for finished in finished {
-        diagnostics.extend(finished.moved);
-        diagnostics.extend(finished.watch);
+        diagnostics.append(finished.changed);
         warnings.append(finished.problems);
         found.append(finished.unsuitable);
         charts.push(finished.built);
@@ -272,20 +262,6 @@ fn not_in_source(out: &Path, config: &Config, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Returns the directories of versions above `keep`.
-fn outdated(
-    charts: &[BuiltChart],
-    out: &Path,
-    keep: Option<u32>,
-    diagnostics: &mut Diagnostics,
-) -> Vec<PathBuf> {
-    let Some(keep) = keep else { return Vec::new() };
-    let of_chart = |chart: &BuiltChart| {
-        crate::output::outdated(out, &chart.dir, &chart.version, keep, diagnostics)
-    };
-    charts.iter().flat_map(of_chart).collect()
-}
-
 /// Returns the releases so that each comes after those that it depends on.
 fn in_order(releases: &[Release]) -> Vec<&Release> {
     let mut left: Vec<&Release> = releases.iter().collect();
@@ -301,67 +277,23 @@ fn in_order(releases: &[Release]) -> Vec<&Release> {
     ordered
 }
 
-/// Reports each bundle that is not in the lock file, or, if there is none, each unused entry; `None` if
-/// there are any.
-pub(super) fn check_locked(
-    lock: &Lock,
-    config: &Config,
-    names: &[String],
-    path: &Path,
-    diagnostics: &mut Diagnostics,
-) -> Option<()> {
-    let before = diagnostics.mark();
-    let path = path.display();
-    let stale = |message: String| {
-        Diagnostic::error(Code::LockStale, message)
-            .hint("run `bundle2chart lock` and commit the lock file")
-    };
-
-    let missing = lock.missing(config, names);
-    for bundle in &missing {
-        let name = &bundle.name;
-        let has_entry = lock.bundles.iter().any(|entry| entry.name == *name);
-        let message = if has_entry {
-            format!("the entry for `{name}` in {path} is for another source")
-        } else {
-            format!("{path} has no entry for `{name}`")
-        };
-        diagnostics.push(stale(message).at(&bundle.span));
-    }
-
-    // A renamed bundle is missing and unused: one error is enough.
-    if names.is_empty() && missing.is_empty() {
-        for entry in lock.unused(config) {
-            let message = format!(
-                "{path} has an entry for `{}`, which is not in the configuration",
-                entry.name
-            );
-            diagnostics.push(stale(message).at(Place::file(path.to_string())));
-        }
-    }
-    (!diagnostics.has_errors_since(before)).then_some(())
-}
-
 /// Returns the next steps after a first build: the commands of the deployment tools that the
 /// configuration has, else one of Helm for each release.
 fn next_steps(releases: &[Release], deploy: Option<&Deploy>, files: &[&Path]) -> Lines {
     let out = files.last().copied().unwrap_or(Path::new(""));
     let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-    let tools = deploy.map(|deploy| {
-        let helmfile = deploy
-            .helmfile
-            .as_ref()
-            .map(|name| format!("  helmfile --file {} apply", out.join(name).display()));
-        let argocd = deploy.argocd.as_ref().map(|argocd| {
-            format!("  kubectl apply --filename {}", out.join(&argocd.dir).display())
-        });
-        let flux = deploy
-            .flux
-            .as_ref()
-            .map(|flux| format!("  kubectl apply --kustomize {}", out.join(&flux.dir).display()));
-        [helmfile, argocd, flux].into_iter().flatten().collect::<Vec<_>>()
+    let commands = deploy.into_iter().flat_map(|deploy| {
+        let Deploy { helmfile, argocd, flux, .. } = deploy;
+        [
+            (helmfile.as_ref(), "helmfile --file", " apply"),
+            (argocd.as_ref().map(|argocd| &argocd.dir), "kubectl apply --filename", ""),
+            (flux.as_ref().map(|flux| &flux.dir), "kubectl apply --kustomize", ""),
+        ]
     });
-    let tools = tools.unwrap_or_default();
+    let tools = commands.filter_map(|(file, command, end)| {
+        Some(format!("  {command} {}{end}", out.join(file?).display()))
+    });
+    let tools: Vec<String> = tools.collect();
 
     // Each of the tools installs all charts.
     let with = if tools.len() > 1 { " with one of" } else { "" };

@@ -2,7 +2,7 @@
 
 use super::{Exit, Invocation, environments};
 use crate::config::Config;
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, Severity};
 use crate::diff::render::report::{Comparison, Report};
 use crate::diff::render::{json, markdown, text};
 use crate::diff::{self, ChangeSet, Class, Ignore, Ignored, Options, Pattern, Side, values};
@@ -81,9 +81,7 @@ impl Diff {
         }
         let report = self.compare(invocation)?;
         let Invocation { global, output, diagnostics } = invocation;
-        if diagnostics.has_errors() {
-            return None;
-        }
+        diagnostics.no_errors()?;
         output.diagnostics(diagnostics);
         let to_terminal = self.output.is_none();
         let text = match self.format {
@@ -101,11 +99,10 @@ impl Diff {
             None => output.document(&text),
             Some(file) => {
                 if let Err(error) = write(file, &text) {
-                    output.error([
+                    return Some(output.error([
                         &*format!("error: cannot write `{}`: {error}", file.display()),
                         "hint: use a path in an existing directory",
-                    ]);
-                    return None;
+                    ]));
                 }
             }
         }
@@ -232,16 +229,15 @@ impl Diff {
                     let message = format!("no charts in `{}`", out.display());
                     let hint =
                         "run `bundle2chart build`, or pass the output directory with `--out`";
-                    diagnostics.push(Diagnostic::error(Code::ChartNotFound, message).hint(hint));
-                    return None;
+                    return diagnostics
+                        .fail(Diagnostic::error(Code::ChartNotFound, message).hint(hint));
                 }
                 Some(pairs)
             }
             _ => {
                 let message = "`diff` needs two charts, but only one is given";
                 let hint = "pass OLD and NEW, or use `--rev` to read OLD from Git";
-                diagnostics.push(Diagnostic::error(Code::ChartNotFound, message).hint(hint));
-                None
+                diagnostics.fail(Diagnostic::error(Code::ChartNotFound, message).hint(hint))
             }
         }
     }
@@ -268,18 +264,14 @@ impl Diff {
         }
         for side in [&old, &new] {
             for (id, is_other) in &side.duplicates {
-                let hint = "remove all but one: only one of them can exist in a cluster";
-                let found = match is_other {
-                    true => {
-                        let message = format!("{} has {id} with different contents", side.label);
-                        Diagnostic::error(Code::DuplicateObject, message)
-                    }
-                    false => {
-                        let message = format!("{} has {id} more than once", side.label);
-                        Diagnostic::warning(Code::DuplicateObject, message)
-                    }
+                let (severity, how) = match is_other {
+                    true => (Severity::Error, "with different contents"),
+                    false => (Severity::Warning, "more than once"),
                 };
-                diagnostics.push(found.hint(hint));
+                let message = format!("{} has {id} {how}", side.label);
+                let found = Diagnostic::warning(Code::DuplicateObject, message)
+                    .hint("remove all but one: only one of them can exist in a cluster");
+                diagnostics.push(Diagnostic { severity, ..found });
             }
         }
         Some((old, new))
@@ -291,13 +283,11 @@ impl Diff {
             ..Options::default()
         };
         let mut parse = |text: &String, flag: &str| {
-            Pattern::parse(text)
-                .map_err(|why| {
-                    let message = format!("invalid pattern `{flag} {text}`: {why}");
-                    let hint = "run `bundle2chart explain invalid-pattern` for the syntax";
-                    diagnostics.push(Diagnostic::error(Code::InvalidPattern, message).hint(hint));
-                })
-                .ok()
+            diagnostics.report(Pattern::parse(text).map_err(|why| {
+                let message = format!("invalid pattern `{flag} {text}`: {why}");
+                let hint = "run `bundle2chart explain invalid-pattern` for the syntax";
+                Diagnostic::error(Code::InvalidPattern, message).hint(hint).into()
+            }))
         };
         options.only.extend(self.only.iter().filter_map(|text| parse(text, "--only")));
         options.ignore.extend(self.ignore.iter().filter_map(|text| {

@@ -4,7 +4,6 @@ use crate::diag::Fatal;
 use crate::pipeline::operand;
 use indexmap::IndexSet;
 use serde_json::Value as Json;
-use std::path::PathBuf;
 
 /// The values of an environment.
 #[derive(Clone, Debug)]
@@ -33,8 +32,7 @@ pub(super) fn read(arguments: &[String]) -> Result<Vec<Environment>, Fatal> {
     let environment = |name: &str| {
         let mine = parsed.iter().filter(|(of, _)| of.is_none_or(|of| of == name));
         let files: Vec<String> = mine.map(|(_, file)| (*file).to_owned()).collect();
-        let paths: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
-        let values = operand::read_values(&paths)?;
+        let values = operand::read_values(&files)?;
         Ok(Environment { name: name.to_owned(), files, values })
     };
     names.into_iter().map(environment).collect()

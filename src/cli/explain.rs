@@ -36,7 +36,6 @@ impl Explain {
             [] => "run `bundle2chart explain` to list all codes".to_owned(),
             near => format!("did you mean {}?", near.join(" or ")),
         };
-        output.error([format!("error: unknown code `{name}`"), format!("hint: {hint}")]);
-        Exit::Error
+        output.error([format!("error: unknown code `{name}`"), format!("hint: {hint}")])
     }
 }

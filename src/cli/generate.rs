@@ -27,8 +27,7 @@ pub(super) fn man(out: Option<&Path>, output: &mut Output) -> Exit {
             Ok(()) => Exit::Clean,
             Err(error) => {
                 let text = format!("error: cannot write man pages to {}: {error}", out.display());
-                output.error([text]);
-                Exit::Error
+                output.error([text])
             }
         };
     }

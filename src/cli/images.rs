@@ -1,10 +1,9 @@
 //! `bundle2chart images`
 
-use super::access::access;
-use super::{Exit, Invocation};
-use crate::lock::{self, Lock};
-use crate::pipeline::VerifiedImages;
-use crate::source::{Reference, SourceResolver};
+use super::{Exit, Invocation, cpus};
+use crate::lock;
+use crate::pipeline::{Inputs, VerifiedImages};
+use crate::source::Reference;
 use crate::{images, pipeline};
 use clap::ValueEnum;
 
@@ -54,23 +53,21 @@ impl Images {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         // clap can require an option for a value of another one, but not forbid it for the rest.
         if self.mirror.is_some() && self.format != Format::Idms {
-            invocation.output.error(["error: `--mirror` can only be used with `--format idms`"]);
-            return None;
+            let error = "error: `--mirror` can only be used with `--format idms`";
+            return Some(invocation.output.error([error]));
         }
 
         let config = invocation.configuration();
-        let Invocation { global, output, diagnostics } = invocation;
-        let read = lock::read(&lock::path_of(&global.config));
-        let lock: Lock = diagnostics.report(read).unwrap_or_default();
-        let config = config.filter(|_| !diagnostics.has_errors())?;
-        let sources = SourceResolver::of(&config, access(global));
-        let jobs = std::thread::available_parallelism().map_or(1, Into::into);
-        let bundles = pipeline::images(&config, &sources, &lock, &self.names, jobs, diagnostics);
+        let lock = lock::read(&lock::path_of(&invocation.global.config));
+        let lock = invocation.diagnostics.report(lock);
+        let (config, lock) = (config?, lock?);
+        let sources = invocation.sources(&config);
+        let Invocation { output, diagnostics, .. } = invocation;
+        let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs: cpus() };
+        let bundles = pipeline::images(&inputs, &self.names, diagnostics);
         let verified = (self.verify && !diagnostics.has_errors())
-            .then(|| pipeline::verify_images(&sources, &bundles, jobs, diagnostics));
-        if diagnostics.has_errors() {
-            return None;
-        }
+            .then(|| pipeline::verify_images(&sources, &bundles, cpus(), diagnostics));
+        diagnostics.no_errors()?;
 
         // The list is for people and may have diagnostics next to it; all other formats are for
         // programs.

@@ -35,13 +35,10 @@ pub(super) fn run(config: &Path, output: &mut Output) -> Exit {
             output.note_line(format!("{} {text}", config.display()));
             Exit::Clean
         }
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            output.error([
-                &*format!("error: {} exists and was not changed", config.display()),
-                "hint: edit it, or use another file with `-c FILE`",
-            ]);
-            Exit::Error
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => output.error([
+            &*format!("error: {} exists and was not changed", config.display()),
+            "hint: edit it, or use another file with `-c FILE`",
+        ]),
         Err(error) => {
             let text = format!("error: cannot create {}: {error}", config.display());
             let is_missing = error.kind() == std::io::ErrorKind::NotFound;
@@ -49,8 +46,7 @@ pub(super) fn run(config: &Path, output: &mut Output) -> Exit {
                 .parent()
                 .filter(|_| is_missing)
                 .map(|folder| format!("hint: create the directory `{}`", folder.display()));
-            output.error([Some(text), hint].into_iter().flatten());
-            Exit::Error
+            output.error([Some(text), hint].into_iter().flatten())
         }
     }
 }

@@ -25,18 +25,11 @@ pub(super) struct Inspect {
     #[arg(long, value_name = "NS")]
     namespace: Option<String>,
     /// Namespaces to watch: `all`, `own`, or a comma-separated list.
-    #[arg(long, value_name = "WATCH", value_parser = watch)]
+    #[arg(long, value_name = "WATCH")]
     watch: Option<Watch>,
     /// Source of the certificates for webhooks and APIServices.
     #[arg(long, value_name = "PROVIDER", default_value = CertificateProvider::NAMES[0], value_parser = PossibleValuesParser::new(CertificateProvider::NAMES))]
     certificates: String,
-}
-
-pub(super) fn watch(text: &str) -> Result<Watch, String> {
-    match text {
-        "" => Err("use `all`, `own`, or a list of namespaces".to_owned()),
-        text => Ok(Watch::of_annotation(text)),
-    }
 }
 
 impl Inspect {
@@ -62,13 +55,8 @@ impl Inspect {
         settings.namespace.clone_from(&self.namespace);
         settings.operator.watch = self.watch.clone().map(|watch| (watch, None));
         settings.operator.certificates = CertificateProvider::named(&self.certificates);
-        let compiled = match &loaded {
-            // A copy, because the report shows the bundle as it was loaded.
-            Some(loaded) => {
-                pipeline::compile_loaded(loaded.clone(), &files, &settings, diagnostics)
-            }
-            None => pipeline::compile(&files, &settings, diagnostics),
-        };
+        // A copy, because the report shows the bundle as it was loaded.
+        let compiled = pipeline::compile_loaded(loaded.clone(), &files, &settings, diagnostics);
         if self.objects {
             let compiled = compiled?;
             let values = compiled.unit.default_values();

@@ -57,9 +57,7 @@ impl LockCommand {
         let jobs = self.jobs.map_or(pipeline::REGISTRY_JOBS, Into::into);
         let entries = pipeline::lock(&sources, &old, &needed, self.latest, jobs, diagnostics);
         config.set_levels(diagnostics);
-        if diagnostics.has_errors() {
-            return None;
-        }
+        diagnostics.no_errors()?;
         let new = old.updated(&config, entries);
         let changes = changes(&old, &new);
         let mut lines = Lines::new();

@@ -2,12 +2,10 @@
 
 use super::access::access;
 use super::add::write;
-use super::output::Output;
-use super::{Exit, Global, Invocation};
-use crate::add::Added;
-use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
+use super::{Exit, Invocation};
+use crate::diag::{Code, Diagnostic, Fatal};
 use crate::escape::shell::in_quotes;
-use crate::migrate::{self, HandMade, Installed};
+use crate::migrate::{self, Installed};
 use crate::pipeline::operand;
 use crate::source::chart as charts;
 use crate::source::{self, Limits};
@@ -50,9 +48,22 @@ impl Migrate {
         let Invocation { global, output, diagnostics } = invocation;
         // Before anything is read: swapped arguments would fail with errors about their content.
         diagnostics.report(self.in_order())?;
+        let (chart, config) = (&self.source, &global.config);
         let migrated = match &self.bundle {
-            Some(bundle) => self.hand_made(bundle, global, output, diagnostics)?,
-            None => self.subscriptions(global, diagnostics)?,
+            Some(bundle) => {
+                let values = diagnostics.report(operand::read_values(&self.values))?;
+                output.inspected(bundle);
+                migrate::hand_made(chart, bundle, values, config, access(global), diagnostics)?
+            }
+            None => {
+                let start = diagnostics.mark();
+                let files = source::manifests(&self.source, &Limits::default(), diagnostics);
+                diagnostics.no_errors_since(start)?;
+                let catalogs: BTreeMap<String, String> = self.catalog.iter().cloned().collect();
+                let installed =
+                    Installed { file: &self.source, files: &files, catalogs: &catalogs };
+                migrate::subscriptions(&installed, config, diagnostics)?
+            }
         };
         write(&migrated, self.dry_run, invocation)
     }
@@ -85,29 +96,5 @@ impl Migrate {
         };
 
         Err(Diagnostic::error(Code::NotMigrated, message).hint(hint).into())
-    }
-
-    fn hand_made(
-        &self,
-        bundle: &str,
-        global: &Global,
-        output: &mut Output,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Added> {
-        let values = diagnostics.report(operand::read_values(&self.values))?;
-        output.inspected(bundle);
-        let request = HandMade { chart: &self.source, bundle, values };
-        migrate::hand_made(&request, &global.config, access(global), diagnostics)
-    }
-
-    fn subscriptions(&self, global: &Global, diagnostics: &mut Diagnostics) -> Option<Added> {
-        let start = diagnostics.mark();
-        let files = source::manifests(&self.source, &Limits::default(), diagnostics);
-        if diagnostics.has_errors_since(start) {
-            return None;
-        }
-        let catalogs: BTreeMap<String, String> = self.catalog.iter().cloned().collect();
-        let installed = Installed { file: &self.source, files: &files, catalogs: &catalogs };
-        migrate::subscriptions(&installed, &global.config, diagnostics)
     }
 }

@@ -197,21 +197,17 @@ enum Command {
 /// Result of a command, as an exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exit {
-    /// Success (0).
-    Clean,
-    /// Differences or findings, if the command was asked to report them (1).
-    Findings,
-    /// Usage error or failure; nothing was written (2).
-    Error,
+    /// Success.
+    Clean = 0,
+    /// Differences or findings, if the command was asked to report them.
+    Findings = 1,
+    /// Usage error or failure; nothing was written.
+    Error = 2,
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        ExitCode::from(match exit {
-            Exit::Clean => 0,
-            Exit::Findings => 1,
-            Exit::Error => 2,
-        })
+        ExitCode::from(exit as u8)
     }
 }
 
@@ -309,6 +305,11 @@ fn run(cli: &Cli) -> ExitCode {
         Command::Man { out } => generate::man(out.as_deref(), output),
     };
     invocation.output.finish(exit).into()
+}
+
+/// Returns the number of CPUs that this process may use.
+fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, Into::into)
 }
 
 /// Path of this program, even if its file was replaced after the start.

@@ -38,9 +38,7 @@ impl Outdated {
         let count = statuses.iter().filter(|status| status.is_outdated()).count();
         output.note_line(format!("{count} of {} outdated", statuses.len()));
         // A bundle that could not be looked up is neither.
-        if diagnostics.has_errors() {
-            return None;
-        }
+        diagnostics.no_errors()?;
         let found = self.exit_code && statuses.iter().any(Status::is_outdated);
         Some(if found { Exit::Findings } else { Exit::Clean })
     }

@@ -11,7 +11,6 @@ use std::io::{ErrorKind, IsTerminal as _, Write as _};
 /// The two streams and how to use them.
 pub(super) struct Output {
     format: MessageFormat,
-    colour: bool,
     /// The `--color` option, and whether the environment allows colors.
     wanted: Colour,
     colours: bool,
@@ -33,17 +32,10 @@ impl Output {
         // no-color.org: set, and not empty.
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let colours = !no_colour && !dumb;
-        let colour = match global.color {
-            Colour::Always => true,
-            Colour::Never => false,
-            Colour::Auto => std::io::stderr().is_terminal() && colours,
-        };
         Output {
             format: global.message_format,
-            colour,
             wanted: global.color,
-            colours,
+            colours: !no_colour && !dumb,
             quiet: global.quiet,
             broken: false,
             has_result: false,
@@ -93,7 +85,8 @@ impl Output {
             // People open a place from where they are; programs know the bundle by its name.
             MessageFormat::Human => {
                 let opened = shown.iter().cloned().map(|found| self.repository.opened(found));
-                diag::human::render_within(&opened.collect(), self.colour, most)
+                let colour = self.has_colour(std::io::stderr().is_terminal());
+                diag::human::render_within(&opened.collect(), colour, most)
             }
             MessageFormat::Json => diag::json::render(&shown),
             MessageFormat::Github => diag::github::render(&shown, &locate),
@@ -115,12 +108,16 @@ impl Output {
         let size = terminal.then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten();
         let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
         let width = size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0);
-        let colour = match self.wanted {
+        (self.has_colour(terminal), width.or(columns).unwrap_or(100).clamp(40, 160), terminal)
+    }
+
+    /// Returns true if a stream, which may be a terminal, gets colors.
+    fn has_colour(&self, terminal: bool) -> bool {
+        match self.wanted {
             Colour::Always => true,
             Colour::Never => false,
             Colour::Auto => terminal && self.colours,
-        };
-        (colour, width.or(columns).unwrap_or(100).clamp(40, 160), terminal)
+        }
     }
 
     /// Prints a message to stderr, unless `--quiet` is set.
@@ -136,9 +133,10 @@ impl Output {
     }
 
     /// Prints an error to stderr that is not a diagnostic, and takes the place of all of them.
-    pub(super) fn error(&mut self, lines: impl IntoIterator<Item = impl AsRef<str>>) {
+    pub(super) fn error(&mut self, lines: impl IntoIterator<Item = impl AsRef<str>>) -> Exit {
         self.is_reported = true;
         self.write_stderr(Lines::from_iter(lines).as_str());
+        Exit::Error
     }
 
     /// Prints a list: a result, unless diagnostics for programs are on stdout.

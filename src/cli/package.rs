@@ -1,16 +1,14 @@
 //! `bundle2chart package`
 
-use super::access::access;
-use super::build::check_locked;
 use super::output::Output;
-use super::{Exit, Global, Invocation};
-use crate::attest::{self, Attestations, Inputs, PROVENANCE_FILE, SBOM_FILE, helm_provenance};
-use crate::config::Config;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use super::{Exit, Invocation, cpus};
+use crate::attest::{self, Attestations, PROVENANCE_FILE, SBOM_FILE, helm_provenance};
+use crate::diag::Diagnostics;
 use crate::escape::Lines;
-use crate::lock::{self, Lock};
+use crate::lock;
 use crate::package::{self, Packages, record};
-use crate::source::SourceResolver;
+use crate::pipeline::Inputs;
+use crate::replace_file::{readable, write_changed};
 use std::path::{Path, PathBuf};
 
 /// Package charts as .tgz files, and write charts.lock.
@@ -45,6 +43,7 @@ pub(super) struct Package {
 impl Package {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
         let config = invocation.configuration()?;
+        let sources = invocation.sources(&config);
         let Invocation { global, output, diagnostics } = invocation;
         let out = self.out.clone().unwrap_or_else(|| config.out());
         let packages = package::packages(&out, &self.charts, diagnostics)?;
@@ -56,8 +55,8 @@ impl Package {
         let attestations = if self.attest {
             let read = lock::read(&lock::path_of(&global.config));
             let lock = diagnostics.report(read)?;
-            let sources = SourceResolver::of(&config, access(global));
-            attestations(global, &config, &lock, &sources, &packages.selected, diagnostics)?
+            let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs: cpus() };
+            attest::attestations(&packages.selected, &inputs, &global.config, diagnostics)?
         } else {
             Vec::new()
         };
@@ -89,39 +88,10 @@ impl Package {
     /// Writes a file to the destination; returns its path.
     fn write(&self, name: &str, content: &[u8], diagnostics: &mut Diagnostics) -> Option<String> {
         let path = self.destination.join(name);
-        let shown = path.display().to_string();
-        let written = package::write(&path, content).map_err(|error| {
-            let message = format!("cannot write `{shown}`: {error}");
-            Diagnostic::error(Code::OutputFailed, message)
-                .at(Place::file(&shown))
-                .hint("make the directory writable, or set another `--destination`")
-                .into()
-        });
-        diagnostics.report(written)?;
-        Some(shown)
+        let hint = "make the directory writable, or set another `--destination`";
+        diagnostics.report(write_changed(&path, content, readable(), hint))?;
+        Some(path.display().to_string())
     }
-}
-
-/// Returns the attestations of the packages, after checking that the bundles are locked.
-pub(super) fn attestations(
-    global: &Global,
-    config: &Config,
-    lock: &Lock,
-    sources: &SourceResolver,
-    packages: &[package::Package],
-    diagnostics: &mut Diagnostics,
-) -> Option<Vec<Attestations>> {
-    let lock_path = lock::path_of(&global.config);
-    let tables = packages.iter().filter_map(|package| config.table_of_chart(&package.name));
-    let tables: Vec<String> = tables.map(str::to_owned).collect();
-    // No name would mean all bundles.
-    if !tables.is_empty() {
-        check_locked(lock, config, &tables, &lock_path, diagnostics)?;
-    }
-    let jobs = std::thread::available_parallelism().map_or(1, Into::into);
-    let config_path = &global.config;
-    let inputs = Inputs { config, config_path, lock, sources, jobs };
-    attest::attestations(packages, &inputs, diagnostics)
 }
 
 /// Lists the differences between charts.lock and the charts.

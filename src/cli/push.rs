@@ -1,14 +1,15 @@
 //! `bundle2chart push`
 
 use super::output::Output;
-use super::package::{attestations, write_record};
-use super::{Exit, Invocation};
+use super::package::write_record;
+use super::{Exit, Invocation, cpus};
 use crate::attest::{self, KEY_VARIABLE, Signer};
 use crate::diag::{Fatal, counted};
 use crate::escape::Lines;
 use crate::lock;
 use crate::package;
-use crate::package::push::{self, ChartRegistry, Remote, TagState};
+use crate::package::push::{self, Remote, TagState};
+use crate::pipeline::Inputs;
 use std::path::PathBuf;
 
 /// Push charts to an OCI registry, and write charts.lock.
@@ -49,19 +50,17 @@ pub(super) struct Push {
 
 impl Push {
     pub(super) fn run(&self, invocation: &mut Invocation<'_>) -> Option<Exit> {
-        let registry = ChartRegistry::parse(&self.registry, &mut invocation.diagnostics)?;
+        let registry = push::registry(&self.registry, &mut invocation.diagnostics)?;
         let config = invocation.configuration()?;
         let resolver = invocation.sources(&config);
         let Invocation { global, output, diagnostics } = invocation;
         let out = self.out.clone().unwrap_or_else(|| config.out());
         let packages = package::packages(&out, &self.charts, diagnostics)?;
 
-        let remotes = registry.look_up(&packages.selected, &resolver, diagnostics);
+        let remotes = push::look_up(&registry, &packages.selected, &resolver, diagnostics);
         // Before the first push: with a registry that does not answer, some charts would be there
         // and others not.
-        if diagnostics.has_errors() {
-            return None;
-        }
+        diagnostics.no_errors()?;
         if self.check {
             return Some(check(&remotes, output));
         }
@@ -71,7 +70,8 @@ impl Push {
             Vec::new()
         } else {
             let lock = diagnostics.report(lock::read(&lock::path_of(&global.config)))?;
-            attestations(global, &config, &lock, &resolver, &packages.selected, diagnostics)?
+            let inputs = Inputs { config: &config, sources: &resolver, lock: &lock, jobs: cpus() };
+            attest::attestations(&packages.selected, &inputs, &global.config, diagnostics)?
         };
         push::push(&remotes, self.replace, &resolver, diagnostics)?;
         let mut attached = 0;

@@ -1,7 +1,7 @@
 //! Maps the places of diagnostics to files of the Git repository, for annotations of code hosts.
 
-use crate::config::{Config, OverlaySource, Source};
-use crate::diag::{Diagnostic, Location, Place, Span};
+use crate::config::{BundleConfig, Config, Overlay, OverlaySource, Source};
+use crate::diag::{Diagnostic, Location, Place};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
@@ -12,20 +12,12 @@ pub(super) struct Repository {
     working: PathBuf,
     /// The root directory of the repository.
     top: PathBuf,
-    /// The configured bundles by name; the key of an inspected bundle is `None`.
-    bundles: BTreeMap<Option<String>, Origin>,
-}
-
-/// The origin of a bundle's files.
-#[derive(Clone, Debug, Default)]
-struct Origin {
-    /// The `[[bundle]]` line.
-    span: Option<Span>,
-    /// The bundle directory, if the bundle is a directory.
-    folder: Option<PathBuf>,
-    /// Paths of overlays as shown in places, relative to `base`.
-    overlays: Vec<String>,
+    /// The base directory of the configuration.
     base: PathBuf,
+    /// The configured bundles by name.
+    bundles: BTreeMap<String, BundleConfig>,
+    /// The path of the bundle from the command line.
+    argument: Option<PathBuf>,
 }
 
 impl Repository {
@@ -44,49 +36,33 @@ impl Repository {
                 git.map(Path::to_owned)
             })
             .unwrap_or_else(|| working.clone());
-        Repository { working, top, bundles: BTreeMap::new() }
+        Repository { working, top, ..Repository::default() }
     }
 
     /// Adds the bundles of a configuration.
     pub(super) fn add(&mut self, config: &Config) {
-        for bundle in &config.bundles {
-            let folder = match &bundle.source {
-                Source::Path { path, .. } => Some(config.base.join(path)),
-                // Places in manifests are relative to the configuration.
-                Source::Manifests(_) => Some(config.base.clone()),
-                Source::Image { .. } | Source::Catalog(_) => None,
-            };
-            let overlays = bundle.overlays.iter().filter_map(|overlay| match &overlay.source {
-                OverlaySource::Path(path) => Some(path.trim_end_matches('/').to_owned()),
-                OverlaySource::Text(_) | OverlaySource::Object(_) => None,
-            });
-            let origin = Origin {
-                span: Some(bundle.span.clone()),
-                folder,
-                overlays: overlays.collect(),
-                base: config.base.clone(),
-            };
-            self.bundles.insert(Some(bundle.name.clone()), origin);
-        }
+        self.base.clone_from(&config.base);
+        let bundles = config.bundles.iter();
+        self.bundles = bundles.map(|bundle| (bundle.name.clone(), bundle.clone())).collect();
     }
 
     /// Adds a bundle from the command line.
     pub(super) fn add_argument(&mut self, bundle: &str) {
-        let origin = Origin { folder: Some(PathBuf::from(bundle)), ..Origin::default() };
-        self.bundles.insert(None, origin);
+        self.argument = Some(PathBuf::from(bundle));
     }
 
     /// Returns the repository file of a place. Places in bundles that are not directories map to the
     /// `[[bundle]]` line.
     pub(super) fn locate(&self, place: &Place) -> Location {
         let mut location = Location::from(place);
-        if let (None, Some(origin)) = (&place.span, self.origin(place)) {
-            if let Some(file) = place.file.as_ref().and_then(|file| origin.file(file)) {
+        let bundle = self.bundle(place);
+        if place.span.is_none() && (bundle.is_some() || self.argument.is_some()) {
+            if let Some(file) = self.file(bundle, place) {
                 location.file = Some(self.relative(&file));
                 return location;
             }
             let inside = place.file.as_ref().map(|_| location.text());
-            location = origin.span.as_ref().map(Location::from).unwrap_or_default();
+            location = bundle.map(|bundle| Location::from(&bundle.span)).unwrap_or_default();
             location.inside = inside.unwrap_or_default();
         }
         location.file = location.file.map(|file| self.relative(Path::new(&file)));
@@ -97,10 +73,9 @@ impl Repository {
     /// directory.
     pub(super) fn opened(&self, mut found: Diagnostic) -> Diagnostic {
         // Related places are in the same bundle, which is named once.
-        let origin = self.origin(&found.place);
+        let bundle = self.bundle(&found.place);
         for place in found.places_mut() {
-            let file = place.file.as_ref().and_then(|file| origin?.file(file));
-            if let Some(file) = file {
+            if let Some(file) = self.file(bundle, place) {
                 let file: PathBuf = file.components().collect();
                 let shown = file.strip_prefix(".").unwrap_or(&file);
                 place.file = Some(shown.display().to_string());
@@ -109,9 +84,35 @@ impl Repository {
         found
     }
 
-    /// Returns the origin of the bundle of a place: one that is not configured is from the command line.
-    fn origin(&self, place: &Place) -> Option<&Origin> {
-        self.bundles.get(&place.bundle).or_else(|| self.bundles.get(&None))
+    /// Returns the configured bundle of a place: one that is not configured is from the command line.
+    fn bundle(&self, place: &Place) -> Option<&BundleConfig> {
+        self.bundles.get(place.bundle.as_ref()?)
+    }
+
+    /// Returns the file on disk for a place in a bundle, if it exists.
+    fn file(&self, bundle: Option<&BundleConfig>, place: &Place) -> Option<PathBuf> {
+        let name = place.file.as_deref()?;
+        let Some(bundle) = bundle else {
+            let folder = self.argument.as_ref()?;
+            // Such names of manifests are paths from the working directory.
+            let is_path = name.starts_with("./");
+            return if is_path { Some(PathBuf::from(name)) } else { file_in(folder, name) };
+        };
+        let is_overlay = |overlay: &Overlay| match &overlay.source {
+            OverlaySource::Path(path) => name
+                .strip_prefix(path.trim_end_matches('/'))
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+            OverlaySource::Text(_) | OverlaySource::Object(_) => false,
+        };
+        if bundle.overlays.iter().any(is_overlay) || name.starts_with("./") {
+            return Some(self.base.join(name));
+        }
+        match &bundle.source {
+            Source::Path { path, .. } => file_in(&self.base.join(path), name),
+            // Places in manifests are relative to the configuration.
+            Source::Manifests(_) => file_in(&self.base, name),
+            Source::Image { .. } | Source::Catalog(_) => None,
+        }
     }
 
     /// Returns the path relative to the repository root, or the absolute path if it is outside.
@@ -131,17 +132,7 @@ impl Repository {
     }
 }
 
-impl Origin {
-    /// Returns the file on disk for a place in the bundle, if it exists.
-    fn file(&self, name: &str) -> Option<PathBuf> {
-        let is_overlay = |overlay: &String| {
-            name.strip_prefix(overlay.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        if self.overlays.iter().any(is_overlay) || name.starts_with("./") {
-            return Some(self.base.join(name));
-        }
-        let file = self.folder.as_ref()?.join(name);
-        file.is_file().then_some(file)
-    }
+fn file_in(folder: &Path, name: &str) -> Option<PathBuf> {
+    let file = folder.join(name);
+    file.is_file().then_some(file)
 }

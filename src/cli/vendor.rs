@@ -1,6 +1,5 @@
 //! `bundle2chart vendor`
 
-use super::build::check_locked;
 use super::{Exit, Invocation};
 use crate::config::{Config, MirrorTarget};
 use crate::diag::counted;
@@ -30,7 +29,7 @@ impl Vendor {
         let sources = invocation.sources(&config);
         let Invocation { global, output, diagnostics } = invocation;
         // Else the copy would be incomplete, without a warning.
-        check_locked(&lock, &config, &[], &lock::path_of(&global.config), diagnostics)?;
+        lock.check_complete(&config, &[], &lock::path_of(&global.config), diagnostics)?;
         // Bundles embedded in a catalog need no image. Several bundles can have the same image.
         let mut images: Vec<Pin<'_>> = lock.bundles.iter().filter_map(Locked::pin).collect();
         images.sort_unstable_by_key(|pin| (pin.reference, pin.digest));

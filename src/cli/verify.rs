@@ -1,9 +1,9 @@
 //! `bundle2chart verify`
 
-use super::build::check_locked;
 use super::{Exit, Format, Invocation};
 use crate::diag::counted;
 use crate::lock;
+use crate::pipeline::Inputs;
 use crate::verify::{self, Subject, json, text};
 use std::path::PathBuf;
 
@@ -38,9 +38,11 @@ impl Verify {
         // Without a lock entry, a tag would be resolved now, which proves nothing.
         let table = subject.table(&config, diagnostics)?.to_owned();
         let lock_path = lock::path_of(&global.config);
-        check_locked(&lock, &config, std::slice::from_ref(&table), &lock_path, diagnostics)?;
+        lock.check_complete(&config, std::slice::from_ref(&table), &lock_path, diagnostics)?;
 
-        let verification = verify::verify(subject, &config, &sources, &lock, &table, diagnostics)?;
+        // One table is one job.
+        let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs: 1 };
+        let verification = verify::verify(subject, &inputs, &table, diagnostics)?;
         match self.format {
             Format::Text => output.list(&text(&verification)),
             Format::Json => output.document(&json(&verification)),

@@ -22,23 +22,17 @@ pub(super) fn attention(
         Some(hint) => format!("{}; {hint}", lint.message),
         None => lint.message.clone(),
     }));
-    if let Some(bundle) = bundle {
-        certificates(bundle, &mut findings);
-    }
-    registries(bundle, objects, &mut findings);
-    let crds = bundle.map_or_else(|| crds(objects), |bundle| bundle.crds.iter().collect());
-    large_crds(&crds, &mut findings);
-    findings
-}
-
-fn certificates(bundle: &Bundle, findings: &mut Vec<String>) {
-    if !bundle.csv.webhooks.is_empty() || !bundle.csv.api_services.is_empty() {
+    if bundle.is_some_and(|it| !it.csv.webhooks.is_empty() || !it.csv.api_services.is_empty()) {
         findings.push(
             "has webhooks or APIServices, which get certificates from cert-manager unless \
                 `certificates` is set"
                 .to_owned(),
         );
     }
+    registries(bundle, objects, &mut findings);
+    let crds = bundle.map_or_else(|| crds(objects), |bundle| bundle.crds.iter().collect());
+    large_crds(&crds, &mut findings);
+    findings
 }
 
 fn registries(bundle: Option<&Bundle>, objects: &[Object], findings: &mut Vec<String>) {

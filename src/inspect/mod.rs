@@ -76,7 +76,10 @@ fn head(text: &mut Lines, bundle: &Bundle, watch: Option<&Watch>) {
     row("Maturity", csv.spec_text("maturity"));
     row("Channels", &bundle.channels().join(", "));
     row("Replaces", csv.spec_text("replaces"));
-    row("Kubernetes", &minimum_version(csv.spec_text("minKubeVersion")));
+    match csv.spec_text("minKubeVersion") {
+        "" => {}
+        version => row("Kubernetes", &format!("{version} or later")),
+    }
     if let Some(maximum) = &bundle.requirements.max_openshift {
         row("OpenShift", &format!("up to {maximum}"));
     }
@@ -110,10 +113,6 @@ fn head(text: &mut Lines, bundle: &Bundle, watch: Option<&Watch>) {
 
     let files = size(bundle.manifest_bytes as u64);
     row("Manifests", &files);
-}
-
-fn minimum_version(version: &str) -> String {
-    if version.is_empty() { String::new() } else { format!("{version} or later") }
 }
 
 fn contents(text: &mut Lines, bundle: Option<&Bundle>, objects: &[Object]) {

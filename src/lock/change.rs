@@ -1,6 +1,6 @@
 //! The differences between two lock files, as text.
 
-use super::{Bytes, Lock, Locked};
+use super::{Lock, Locked};
 use crate::config::Watch;
 use crate::escape::Lines;
 use std::collections::BTreeSet;
@@ -38,21 +38,21 @@ impl Change<'_> {
         let lines = match self {
             Change::Added(new) => vec![
                 format!("{}: added", new.name),
-                format!("  {}", new.bytes.origin()),
-                format!("  {}  {} {}", short(new.bytes.digest()), new.csv, new.csv_version),
+                format!("  {}", new.origin()),
+                format!("  {}  {} {}", short(new.digest()), new.csv, new.csv_version),
             ],
             Change::Removed(old) => {
-                vec![format!("{}: removed", old.name), format!("  {}", old.bytes.origin())]
+                vec![format!("{}: removed", old.name), format!("  {}", old.origin())]
             }
             Change::Moved(old, new) => {
                 // Values that stay the same are printed once.
                 let line = |before: &str, after: &str| {
                     if before == after { after.to_owned() } else { format!("{before} → {after}") }
                 };
-                let digests = line(&short(old.bytes.digest()), &short(new.bytes.digest()));
+                let digests = line(&short(old.digest()), &short(new.digest()));
                 let mut lines = vec![
                     format!("{}: {}", new.name, meaning(old, new)),
-                    format!("  {}", line(old.bytes.origin(), new.bytes.origin())),
+                    format!("  {}", line(old.origin(), new.origin())),
                     format!("  {digests}"),
                 ];
                 lines.extend(decisions(old, new));
@@ -67,7 +67,7 @@ impl Change<'_> {
 fn decisions(old: &Locked, new: &Locked) -> Vec<String> {
     let watch = |entry: &Locked| entry.decisions.watch.as_ref().map(Watch::to_toml);
     let key = |entry: &Locked| {
-        let signature = entry.bytes.image()?.identity.signature.as_ref()?;
+        let signature = entry.image.as_ref()?.identity.signature.as_ref()?;
         Some(signature.signer.short().to_owned())
     };
     let keys = [
@@ -88,30 +88,20 @@ fn meaning(old: &Locked, new: &Locked) -> String {
         return format!("{} → {}", old.csv_version, new.csv_version);
     }
 
-    let same_origin = old.bytes.origin() == new.bytes.origin();
+    let same_origin = old.origin() == new.origin();
     // By whole entries with one field replaced, so that a field that is added later is not
     // forgotten.
-    let only_decided = old.decisions != new.decisions
-        && Locked { decisions: old.decisions.clone(), ..new.clone() } == *old;
-    if only_decided {
-        return format!("{} unchanged: package and install mode recorded", new.csv_version);
-    }
-
-    let only_edges =
-        old.edges != new.edges && Locked { edges: old.edges.clone(), ..new.clone() } == *old;
-    if only_edges {
-        return format!("{} unchanged: upgrade path of the catalog recorded", new.csv_version);
-    }
+    let only_decided = Locked { decisions: old.decisions.clone(), ..new.clone() } == *old;
+    let only_edges = Locked { edges: old.edges.clone(), ..new.clone() } == *old;
     let only_signed = without_signature(new) == without_signature(old);
-    if only_signed {
-        return format!("{} unchanged: verified signature recorded", new.csv_version);
-    }
-
-    let what = match (old.bytes.digest() == new.bytes.digest(), &new.bytes) {
+    let what = match (old.digest() == new.digest(), new.embedded.is_some()) {
+        _ if only_decided => "package and install mode recorded",
+        _ if only_edges => "upgrade path of the catalog recorded",
+        _ if only_signed => "verified signature recorded",
         (true, _) if !same_origin => "same content from another source",
         (true, _) if old.config_hash != new.config_hash => "same content, different configuration",
         (true, _) => "same content, different index",
-        (false, Bytes::Embedded { .. }) if same_origin => {
+        (false, true) if same_origin => {
             "digest changed: the catalog has different content for the same CSV version"
         }
         (false, _) if same_origin => "digest changed for the same tag and CSV version",
@@ -123,7 +113,7 @@ fn meaning(old: &Locked, new: &Locked) -> String {
 /// Returns the entry without the signature of its image.
 fn without_signature(entry: &Locked) -> Locked {
     let mut entry = entry.clone();
-    if let Some(image) = entry.bytes.image_mut() {
+    if let Some(image) = &mut entry.image {
         image.identity.signature = None;
     }
     entry
@@ -141,8 +131,8 @@ mod tests {
     use super::*;
     use crate::source::ImageIdentity;
 
-    fn image(tag: &str, digest: &str, index: &str) -> Bytes {
-        Bytes::Image(LockedImage {
+    fn image(tag: &str, digest: &str, index: &str) -> Option<LockedImage> {
+        Some(LockedImage {
             reference: format!("quay.io/a/b:{tag}"),
             identity: ImageIdentity {
                 digest: digest.to_owned(),
@@ -156,15 +146,12 @@ mod tests {
         })
     }
 
-    fn embedded(digest: &str) -> Bytes {
-        Bytes::Embedded { digest: digest.to_owned(), catalog: None }
-    }
-
-    fn locked(version: &str, hash: &str, bytes: Bytes) -> Locked {
+    fn locked(version: &str, hash: &str, image: Option<LockedImage>) -> Locked {
         Locked {
             name: "a".to_owned(),
             config_hash: hash.to_owned(),
-            bytes,
+            image,
+            embedded: None,
             csv: "a.v1".to_owned(),
             csv_version: version.to_owned(),
             edges: None,
@@ -216,7 +203,10 @@ mod tests {
             "a: 1.0.0 unchanged: package and install mode recorded\n  quay.io/a/b:1\n  :x\n  watch: \
              \"own\" → \"all\"\n"
         );
-        let [old, new] = ["x", "y"].map(|digest| locked("1.0.0", "h", embedded(digest)));
+        let [old, new] = ["x", "y"].map(|digest| Locked {
+            embedded: Some(digest.to_owned()),
+            ..locked("1.0.0", "h", None)
+        });
         let text = Change::Moved(&old, &new).describe();
         assert!(text.as_str().contains("the catalog has different content"), "{text}");
     }

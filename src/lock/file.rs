@@ -4,7 +4,7 @@ use super::Lock;
 use super::format;
 use crate::diag::{Code, Diagnostic, Fatal, Place, SourceText, Span};
 use crate::regular_file;
-use crate::replace_file::{permissions_of, replace_file};
+use crate::replace_file::{permissions_of, write_changed};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,19 +37,18 @@ pub fn read(path: &Path) -> Result<Lock, Fatal> {
 pub fn parse(name: String, text: String) -> Result<Lock, Fatal> {
     format::parse(&text).map_err(|fault| {
         // The TOML parser would report a marker of Git as an invalid key.
-        let conflict = text.match_indices("<<<<<<< ").map(|(start, _)| start);
-        let mut conflict = conflict.filter(|start| *start == 0 || text[..*start].ends_with('\n'));
-        if let Some(start) = conflict.next() {
-            let message = "the lock file has an unresolved merge conflict";
-            let hint = format!("run `git checkout --ours {name}`, then `bundle2chart lock`");
-            let source = Arc::new(SourceText { name, text });
-            return Diagnostic::error(Code::LockInvalid, message)
-                .at(Place::span(Span::new(&source, start..start + 7)))
-                .hint(hint)
-                .into();
-        }
+        let mut marks = text.match_indices("<<<<<<< ").map(|(start, _)| start);
+        let conflict = marks.find(|start| *start == 0 || text[..*start].ends_with('\n'));
+        let (found, range) = match conflict {
+            Some(start) => {
+                let message = "the lock file has an unresolved merge conflict";
+                let hint = format!("run `git checkout --ours {name}`, then `bundle2chart lock`");
+                (Diagnostic::error(Code::LockInvalid, message).hint(hint), start..start + 7)
+            }
+            None => (invalid(&fault.message), fault.range),
+        };
         let source = Arc::new(SourceText { name, text });
-        invalid(&fault.message).at(Place::span(Span::new(&source, fault.range))).into()
+        found.at(Place::span(Span::new(&source, range))).into()
     })
 }
 
@@ -68,18 +67,8 @@ fn content(path: &Path) -> io::Result<String> {
 /// # Errors
 /// If it cannot be written.
 pub fn write(path: &Path, lock: &Lock) -> Result<bool, Fatal> {
-    let name = path.display().to_string();
-    let text = format::text(lock);
-    // Not touched, so that build systems and Git see no change.
-    if content(path).is_ok_and(|old| old == text) {
-        return Ok(false);
-    }
-    replace_file(path, text.as_bytes(), permissions_of(path)).map_err(|error| {
-        Diagnostic::error(Code::OutputFailed, format!("cannot write `{name}`: {error}"))
-            .at(Place::file(name))
-            .hint("make the lock file and its directory writable")
-    })?;
-    Ok(true)
+    let hint = "make the lock file and its directory writable";
+    write_changed(path, format::text(lock).as_bytes(), permissions_of(path), hint)
 }
 
 fn invalid(why: &str) -> Diagnostic {

@@ -1,6 +1,6 @@
 //! The text of `bundles.lock`.
 
-use super::{Bytes, Decisions, Lock, Locked, LockedImage};
+use super::{Decisions, Lock, Locked, LockedImage};
 use crate::config::Watch;
 use crate::ir::UpgradeEdges;
 use crate::source::{ImageIdentity, Signature, Signer};
@@ -38,7 +38,7 @@ struct File {
 struct BundleEntry {
     name: toml::Spanned<String>,
     config_hash: String,
-    embedded: Option<toml::Spanned<String>>,
+    embedded: Option<Digest>,
     image: Option<String>,
     index: Option<String>,
     platform: Option<String>,
@@ -52,39 +52,14 @@ struct BundleEntry {
     skips: Option<Vec<String>>,
     skip_range: Option<String>,
     package: String,
-    watch: Option<LockedWatch>,
-}
-
-/// The value of `watch`, as in bundles.toml.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum LockedWatch {
-    Word(Word),
-    Namespaces(Vec<String>),
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Word {
-    All,
-    Own,
-}
-
-impl From<LockedWatch> for Watch {
-    fn from(watch: LockedWatch) -> Self {
-        match watch {
-            LockedWatch::Word(Word::All) => Watch::All,
-            LockedWatch::Word(Word::Own) => Watch::Own,
-            LockedWatch::Namespaces(names) => Watch::Namespaces(names),
-        }
-    }
+    watch: Option<Watch>,
 }
 
 /// The signature that was verified.
 #[derive(Deserialize)]
 struct LockedSignature {
-    manifest: toml::Spanned<String>,
-    signed: toml::Spanned<String>,
+    manifest: toml::Spanned<Digest>,
+    signed: Digest,
     key: Option<String>,
     identity: Option<String>,
     issuer: Option<String>,
@@ -92,8 +67,24 @@ struct LockedSignature {
 
 #[derive(Deserialize)]
 struct Blob {
-    digest: toml::Spanned<String>,
+    digest: Digest,
     size: u64,
+}
+
+/// The text of a digest; the parser adds the place to the error that it is none.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Digest(String);
+
+impl TryFrom<String> for Digest {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match oci_spec::image::Digest::try_from(text.as_str()) {
+            Ok(_) => Ok(Digest(text)),
+            Err(error) => Err(format!("invalid digest `{}`: {error}", text.escape_debug())),
+        }
+    }
 }
 
 /// Reads the text of a lock file.
@@ -133,30 +124,25 @@ impl BundleEntry {
             message: format!("the entry for `{}` has no `{key}`", self.name.get_ref()),
             range: range.clone(),
         };
+        let blob = |blob: Blob| (blob.digest.0, blob.size);
         // Files in a catalog at a path have no image.
         let image = if self.embedded.is_some() && self.image.is_none() {
             None
         } else {
-            let manifest = self.manifest.ok_or_else(|| missing("manifest"))?.checked()?;
+            let (digest, size) = blob(self.manifest.ok_or_else(|| missing("manifest"))?);
             let layers = self.layers.ok_or_else(|| missing("layers"))?;
-            let layers: Result<_, Fault> = layers.into_iter().map(Blob::checked).collect();
             Some(LockedImage {
                 reference: self.image.ok_or_else(|| missing("image"))?,
                 identity: ImageIdentity {
-                    digest: manifest.0,
-                    size: manifest.1,
+                    digest,
+                    size,
                     index: self.index,
                     platform: self.platform,
-                    config: self.config.ok_or_else(|| missing("config"))?.checked()?,
-                    layers: layers?,
+                    config: blob(self.config.ok_or_else(|| missing("config"))?),
+                    layers: layers.into_iter().map(blob).collect(),
                     signature: self.signature.map(LockedSignature::checked).transpose()?,
                 },
             })
-        };
-        let bytes = match (self.embedded, image) {
-            (Some(digest), catalog) => Bytes::Embedded { digest: checked(digest)?, catalog },
-            (None, Some(image)) => Bytes::Image(image),
-            (None, None) => return Err(missing("image")),
         };
         // All keys are written together.
         let edges = self.skips.map(|skips| UpgradeEdges {
@@ -167,11 +153,12 @@ impl BundleEntry {
         Ok(Locked {
             name: self.name.into_inner(),
             config_hash: self.config_hash,
-            bytes,
+            image,
+            embedded: self.embedded.map(|digest| digest.0),
             edges,
             csv: self.csv,
             csv_version: self.csv_version,
-            decisions: Decisions { package: self.package, watch: self.watch.map(Watch::from) },
+            decisions: Decisions { package: self.package, watch: self.watch },
         })
     }
 }
@@ -179,7 +166,6 @@ impl BundleEntry {
 impl LockedSignature {
     fn checked(self) -> Result<Signature, Fault> {
         let range = self.manifest.span();
-        let (manifest, signed) = (checked(self.manifest)?, checked(self.signed)?);
         let signer = match (self.key, self.identity, self.issuer) {
             // Both would leave open which one was verified.
             (Some(key), None, None) => Signer::Key(key),
@@ -189,26 +175,7 @@ impl LockedSignature {
                 return Err(Fault { message: message.to_owned(), range });
             }
         };
-        Ok(Signature { manifest, signed, signer })
-    }
-}
-
-impl Blob {
-    fn checked(self) -> Result<(String, u64), Fault> {
-        Ok((checked(self.digest)?, self.size))
-    }
-}
-
-/// Returns the text of a digest, when it is one.
-fn checked(digest: toml::Spanned<String>) -> Result<String, Fault> {
-    let range = digest.span();
-    let digest = digest.into_inner();
-    match oci_spec::image::Digest::try_from(digest.as_str()) {
-        Ok(_) => Ok(digest),
-        Err(error) => {
-            let message = format!("invalid digest `{}`: {error}", digest.escape_debug());
-            Err(Fault { message, range })
-        }
+        Ok(Signature { manifest: self.manifest.into_inner().0, signed: self.signed.0, signer })
     }
 }
 
@@ -216,75 +183,66 @@ fn checked(digest: toml::Spanned<String>) -> Result<String, Fault> {
 pub(super) fn text(lock: &Lock) -> String {
     let mut text = format!("{HEAD}version = {VERSION}\n");
     for entry in &lock.bundles {
-        let _ = entry.write(&mut text);
+        text.push_str("\n[[bundle]]\n");
+        for (key, value) in entry.keys() {
+            // Writing to a String cannot fail.
+            let _ = value.map(|value| writeln!(text, "{key} = {value}"));
+        }
     }
     text
 }
 
 impl Locked {
-    fn write(&self, text: &mut String) -> std::fmt::Result {
+    /// Returns the keys and values of the table.
+    fn keys(&self) -> [(&'static str, Option<String>); 17] {
         // By hand, not by serde: keys have this order, blobs are inline tables, and each layer has
         // its own line in a diff of Git.
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
-        let blob = |(digest, size): &(String, u64)| {
-            format!("{{ digest = {}, size = {size} }}", quoted(digest))
+        let blob =
+            |digest: &str, size: u64| format!("{{ digest = {}, size = {size} }}", quoted(digest));
+        let image = self.image.as_ref();
+        let identity = image.map(|image| &image.identity);
+        let layers = identity.map(|identity| {
+            let layers = identity.layers.iter();
+            let lines = layers.map(|(digest, size)| format!("    {},\n", blob(digest, *size)));
+            format!("[\n{}]", lines.collect::<String>())
+        });
+        let signature = identity.and_then(|identity| identity.signature.as_ref());
+        let signature = signature.map(|Signature { manifest, signed, signer }| {
+            let [manifest, signed] = [manifest, signed].map(|digest| quoted(digest));
+            let signer = match signer {
+                Signer::Key(key) => format!("key = {}", quoted(key)),
+                Signer::Identity { identity, issuer } => {
+                    format!("identity = {}, issuer = {}", quoted(identity), quoted(issuer))
+                }
+            };
+            format!("{{ manifest = {manifest}, signed = {signed}, {signer} }}")
+        });
+        let skips = |edges: &UpgradeEdges| {
+            let skips: Vec<String> = edges.skips.iter().map(|csv| quoted(csv)).collect();
+            format!("[{}]", skips.join(", "))
         };
-        writeln!(text, "\n[[bundle]]")?;
-        writeln!(text, "name = {}", quoted(&self.name))?;
-        writeln!(text, "config-hash = {}", quoted(&self.config_hash))?;
-        let image = match &self.bytes {
-            Bytes::Image(image) => Some(image),
-            Bytes::Embedded { digest, catalog } => {
-                writeln!(text, "embedded = {}", quoted(digest))?;
-                catalog.as_ref()
-            }
-        };
 
-        if let Some(LockedImage { reference, identity }) = image {
-            writeln!(text, "image = {}", quoted(reference))?;
-            if let Some(index) = &identity.index {
-                writeln!(text, "index = {}", quoted(index))?;
-            }
-            if let Some(platform) = &identity.platform {
-                writeln!(text, "platform = {}", quoted(platform))?;
-            }
-            let manifest = (identity.digest.clone(), identity.size);
-            writeln!(text, "manifest = {}", blob(&manifest))?;
-            writeln!(text, "config = {}", blob(&identity.config))?;
-            writeln!(text, "layers = [")?;
-            for layer in &identity.layers {
-                writeln!(text, "    {},", blob(layer))?;
-            }
-            writeln!(text, "]")?;
-            if let Some(Signature { manifest, signed, signer }) = &identity.signature {
-                let signer = match signer {
-                    Signer::Key(key) => format!("key = {}", quoted(key)),
-                    Signer::Identity { identity, issuer } => {
-                        format!("identity = {}, issuer = {}", quoted(identity), quoted(issuer))
-                    }
-                };
-                let [manifest, signed] = [manifest, signed].map(|text| quoted(text));
-                writeln!(
-                    text,
-                    "signature = {{ manifest = {manifest}, signed = {signed}, {signer} }}"
-                )?;
-            }
-        }
-
-        writeln!(text, "csv = {}", quoted(&self.csv))?;
-        writeln!(text, "csv-version = {}", quoted(&self.csv_version))?;
-        if let Some(UpgradeEdges { replaces, skips, skip_range }) = &self.edges {
-            let skips: Vec<String> = skips.iter().map(|csv| quoted(csv)).collect();
-            writeln!(text, "replaces = {}", quoted(replaces))?;
-            writeln!(text, "skips = [{}]", skips.join(", "))?;
-            writeln!(text, "skip-range = {}", quoted(skip_range))?;
-        }
-        writeln!(text, "package = {}", quoted(&self.decisions.package))?;
-        if let Some(watch) = &self.decisions.watch {
-            writeln!(text, "watch = {}", watch.to_toml())?;
-        }
-
-        Ok(())
+        let edges = self.edges.as_ref();
+        [
+            ("name", Some(quoted(&self.name))),
+            ("config-hash", Some(quoted(&self.config_hash))),
+            ("embedded", self.embedded.as_deref().map(quoted)),
+            ("image", image.map(|image| quoted(&image.reference))),
+            ("index", identity.and_then(|it| it.index.as_deref()).map(quoted)),
+            ("platform", identity.and_then(|it| it.platform.as_deref()).map(quoted)),
+            ("manifest", identity.map(|it| blob(&it.digest, it.size))),
+            ("config", identity.map(|it| blob(&it.config.0, it.config.1))),
+            ("layers", layers),
+            ("signature", signature),
+            ("csv", Some(quoted(&self.csv))),
+            ("csv-version", Some(quoted(&self.csv_version))),
+            ("replaces", edges.map(|edges| quoted(&edges.replaces))),
+            ("skips", edges.map(skips)),
+            ("skip-range", edges.map(|edges| quoted(&edges.skip_range))),
+            ("package", Some(quoted(&self.decisions.package))),
+            ("watch", self.decisions.watch.as_ref().map(Watch::to_toml)),
+        ]
     }
 }
 
@@ -312,7 +270,8 @@ mod tests {
         let locked = |name: &str, index: Option<&str>| Locked {
             name: name.to_owned(),
             config_hash: digest("0"),
-            bytes: Bytes::Image(image(name, index)),
+            image: Some(image(name, index)),
+            embedded: None,
             csv: format!("{name}.v1"),
             csv_version: "1.0.0".to_owned(),
             edges: None,
@@ -326,7 +285,8 @@ mod tests {
             },
         };
         let embedded = |name: &str, catalog: Option<LockedImage>| Locked {
-            bytes: Bytes::Embedded { digest: digest("6"), catalog },
+            image: catalog,
+            embedded: Some(digest("6")),
             ..locked(name, None)
         };
         let of_catalog = embedded("d", Some(image("catalog", None)));
@@ -368,7 +328,7 @@ mod tests {
             "\nsignature = {{ manifest = \"{manifest}\", signed = \"{signed}\", key = \"{key}\" }}\n"
         );
         let signature = Signature { manifest: manifest.clone(), signed, signer: Signer::Key(key) };
-        if let Bytes::Image(image) = &mut lock.bundles[0].bytes {
+        if let Some(image) = &mut lock.bundles[0].image {
             image.identity.signature = Some(signature);
         }
         let text = text(&lock);
@@ -386,7 +346,7 @@ mod tests {
             issuer: "https://token.example.com".to_owned(),
         };
         let signature = Signature { manifest: digest("7"), signed: digest("1"), signer };
-        if let Bytes::Image(image) = &mut lock.bundles[0].bytes {
+        if let Some(image) = &mut lock.bundles[0].image {
             image.identity.signature = Some(signature);
         }
         let text = text(&lock);

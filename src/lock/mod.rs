@@ -13,9 +13,10 @@ pub use file::{parse, path_of, read, write};
 
 use crate::bundle::Bundle;
 use crate::config::{BundleConfig, Config, Source, VersionRequest, Watch};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::UpgradeEdges;
 use crate::source::{BundleFiles, ImageIdentity, Pin, digest_of_parts};
+use std::path::Path;
 
 /// The lock file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,8 +32,10 @@ pub struct Locked {
     pub name: String,
     /// Hash of the source in bundles.toml; if it differs, the entry is for another source.
     pub config_hash: String,
-    /// The identity of the content.
-    pub bytes: Bytes,
+    /// The image; for embedded files the one of the catalog, unless the catalog is at a path.
+    pub image: Option<LockedImage>,
+    /// The digest of files that are embedded in a catalog, as [`BundleFiles::digest`] has it.
+    pub embedded: Option<String>,
     /// Name of the ClusterServiceVersion.
     pub csv: String,
     /// Version of the ClusterServiceVersion.
@@ -54,20 +57,6 @@ pub struct Decisions {
     pub watch: Option<Watch>,
 }
 
-/// The identity of a bundle's content.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Bytes {
-    /// An image; for a bundle of a catalog, the one that the catalog named.
-    Image(LockedImage),
-    /// Files that are embedded in a catalog.
-    Embedded {
-        /// Their digest, as [`BundleFiles::digest`] has it.
-        digest: String,
-        /// The catalog, unless it is at a path.
-        catalog: Option<LockedImage>,
-    },
-}
-
 /// The locked state of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockedImage {
@@ -77,66 +66,39 @@ pub struct LockedImage {
     pub identity: ImageIdentity,
 }
 
-impl Bytes {
-    /// Returns the image; for embedded files that of the catalog, if it has one.
-    pub fn image(&self) -> Option<&LockedImage> {
-        match self {
-            Bytes::Image(image) => Some(image),
-            Bytes::Embedded { catalog, .. } => catalog.as_ref(),
-        }
-    }
-
-    /// Returns the image, to change it.
-    fn image_mut(&mut self) -> Option<&mut LockedImage> {
-        match self {
-            Bytes::Image(image) => Some(image),
-            Bytes::Embedded { catalog, .. } => catalog.as_mut(),
-        }
-    }
-
-    /// Returns the digest of the image's manifest, or of the files.
-    pub fn digest(&self) -> &str {
-        match self {
-            Bytes::Image(image) => &image.identity.digest,
-            Bytes::Embedded { digest, .. } => digest,
-        }
-    }
-
-    /// Returns the reference of the image; `embedded in the catalog` when there is none.
-    pub fn origin(&self) -> &str {
-        match self {
-            Bytes::Image(image) => &image.reference,
-            Bytes::Embedded { .. } => "embedded in the catalog",
-        }
-    }
-}
-
 impl Locked {
     /// Locks a bundle to the content that was read; `None` for bundles of a path.
     pub fn new(config: &BundleConfig, files: &BundleFiles, bundle: &Bundle) -> Option<Self> {
         let config_hash = config_hash(&config.source)?;
-        let image = |identity: &ImageIdentity| {
+        let image = files.image.as_ref().or(files.catalog.as_ref()).map(|identity| {
             let reference = files.reference.as_deref().unwrap_or_else(|| config.source.text());
             LockedImage { reference: reference.to_owned(), identity: identity.clone() }
-        };
-        let bytes = match &files.image {
-            Some(identity) => Bytes::Image(image(identity)),
-            None => Bytes::Embedded {
-                digest: files.digest(),
-                catalog: files.catalog.as_ref().map(image),
-            },
-        };
-        // Without an image, the catalog is a file that is read with every build.
-        let is_image = files.image.is_some() || files.catalog.is_some();
+        });
         Some(Locked {
             name: config.name.clone(),
             config_hash,
-            bytes,
-            edges: files.edges.clone().filter(|_| is_image),
+            embedded: files.image.is_none().then(|| files.digest()),
+            // Without an image, the catalog is a file that is read with every build.
+            edges: files.edges.clone().filter(|_| image.is_some()),
+            image,
             csv: bundle.csv.name().to_owned(),
             csv_version: bundle.csv.version.clone(),
             decisions: Decisions::of(config, bundle),
         })
+    }
+
+    /// Returns the digest of the image's manifest, or of the embedded files.
+    pub fn digest(&self) -> &str {
+        let manifest = self.image.as_ref().map(|image| image.identity.digest.as_str());
+        self.embedded.as_deref().or(manifest).unwrap_or_default()
+    }
+
+    /// Returns the reference of the bundle's image; `embedded in the catalog` when there is none.
+    pub fn origin(&self) -> &str {
+        match (&self.image, &self.embedded) {
+            (Some(image), None) => &image.reference,
+            _ => "embedded in the catalog",
+        }
     }
 
     /// Returns the entry with the decisions of the bundle that it is about, and with the signature that
@@ -151,7 +113,7 @@ impl Locked {
         let verified = files.image.as_ref().or(files.catalog.as_ref());
         let verified = verified.and_then(|identity| identity.signature.clone());
         // Without a `[[verify]]` table that requires one, the recorded signature stays.
-        if let (Some(image), Some(_)) = (entry.bytes.image_mut(), &verified) {
+        if let (Some(image), Some(_)) = (&mut entry.image, &verified) {
             image.identity.signature = verified;
         }
         (entry != *self).then_some(entry)
@@ -160,14 +122,13 @@ impl Locked {
     /// Returns the pin for reading the image again: the bundle's image, or the catalog's if it
     /// embeds the bundle.
     pub fn pin(&self) -> Option<Pin<'_>> {
-        let image = self.bytes.image()?;
-        let is_catalog = matches!(self.bytes, Bytes::Embedded { .. });
+        let image = self.image.as_ref()?;
         Some(Pin {
             reference: &image.reference,
             digest: &image.identity.digest,
             index: image.identity.index.as_deref(),
             signature: image.identity.signature.as_ref(),
-            is_catalog,
+            is_catalog: self.embedded.is_some(),
             edges: self.edges.as_ref(),
         })
     }
@@ -187,7 +148,7 @@ impl Locked {
             Diagnostic::error(Code::LockStale, message).at(config.source.span()).hint(hint)
         };
         // The catalog may also name an image now, where it embedded the files.
-        if let Bytes::Embedded { digest, .. } = &self.bytes
+        if let Some(digest) = &self.embedded
             && (files.image.is_some() || files.digest() != *digest)
         {
             diagnostics.push(stale(
@@ -210,12 +171,9 @@ impl Locked {
 
     /// Returns the first property of the bundle that differs from the entry.
     fn contradiction(&self, files: &BundleFiles, bundle: &Bundle) -> Option<&'static str> {
-        let image = match (&self.bytes, &files.image) {
-            (Bytes::Image(image), Some(found)) => Some((&image.identity, found)),
-            _ => None,
-        };
+        let image = self.image.as_ref().zip(files.image.as_ref());
         let differs = |different: fn(&ImageIdentity, &ImageIdentity) -> bool| {
-            image.is_some_and(|(locked, found)| different(locked, found))
+            image.is_some_and(|(locked, found)| different(&locked.identity, found))
         };
         [
             (differs(|a, b| (&a.digest, a.size) != (&b.digest, b.size)), "manifest"),
@@ -266,12 +224,49 @@ impl Lock {
             .collect()
     }
 
-    /// Returns the entries of bundles that the configuration no longer has, or has from another
-    /// source.
-    pub fn unused(&self, config: &Config) -> Vec<&Locked> {
-        let is_used =
-            |entry: &&Locked| config.bundles.iter().any(|bundle| self.entry(bundle) == Some(entry));
-        self.bundles.iter().filter(|entry| !is_used(entry)).collect()
+    /// Reports each bundle, of those named (all when none is), that has no entry and needs one. If there
+    /// is none, reports each entry of a bundle that the configuration no longer has, or has from another
+    /// source. `None` if there are any. `path` is that of the lock file.
+    pub fn check_complete(
+        &self,
+        config: &Config,
+        names: &[String],
+        path: &Path,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<()> {
+        let before = diagnostics.mark();
+        let path = path.display();
+        let stale = |message: String| {
+            Diagnostic::error(Code::LockStale, message)
+                .hint("run `bundle2chart lock` and commit the lock file")
+        };
+
+        let missing = self.missing(config, names);
+        for bundle in &missing {
+            let name = &bundle.name;
+            let has_entry = self.bundles.iter().any(|entry| entry.name == *name);
+            let message = if has_entry {
+                format!("the entry for `{name}` in {path} is for another source")
+            } else {
+                format!("{path} has no entry for `{name}`")
+            };
+            diagnostics.push(stale(message).at(&bundle.span));
+        }
+
+        // A renamed bundle is missing and unused: one error is enough.
+        if names.is_empty() && missing.is_empty() {
+            let is_used = |entry: &&Locked| {
+                config.bundles.iter().any(|bundle| self.entry(bundle) == Some(entry))
+            };
+            for entry in self.bundles.iter().filter(|entry| !is_used(entry)) {
+                let message = format!(
+                    "{path} has an entry for `{}`, which is not in the configuration",
+                    entry.name
+                );
+                diagnostics.push(stale(message).at(Place::file(path.to_string())));
+            }
+        }
+        diagnostics.no_errors_since(before)
     }
 
     /// Returns the lock with these entries and the decisions of bundles.toml, without entries of

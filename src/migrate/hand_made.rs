@@ -4,15 +4,15 @@
 //! sets to other values become patches. What only the bundle has stays as the bundle has it.
 
 use super::changes::Changes;
-use super::operands::Operands;
+use super::operands;
 use super::{inline, left_out};
 use crate::add::{self, Added, quoted};
-use crate::config::{BundleConfig, Config, STUBS, Watch};
-use crate::diag::{Diagnostics, Severity, listed};
-use crate::diff::{Identity, Placement, Side};
+use crate::config::{BundleConfig, STUBS, Watch};
+use crate::diag::{Diagnostics, listed};
+use crate::diff::{Identity, Placement};
 use crate::ir::{Object, Origin, Phase, RELEASE_LABELS, Release, Value};
 use crate::olm::{AUTH_READER, auth_reader_name};
-use crate::pipeline::operand;
+use crate::pipeline::operand::{self, Operands};
 use crate::pipeline::{self, Compiled};
 use crate::source::chart as charts;
 use crate::source::{Access, SourceResolver};
@@ -22,45 +22,45 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// A hand-made chart.
-#[derive(Clone, Debug)]
-pub(crate) struct HandMade<'a> {
-    /// Directory or package of the chart.
-    pub chart: &'a str,
-    /// Its bundle: an image reference or a path.
-    pub bundle: &'a str,
-    /// Values for the chart, over its defaults.
-    pub values: Json,
-}
-
 /// Name of the bundle while it is read.
 const DRAFT: &str = "bundle2chart-migrate";
 
-/// Returns the configuration at `path` with a table for the chart. `None` after an error.
+/// Returns the configuration at `path` with a table for the hand-made `chart`, a directory or package, and
+/// its `bundle`, an image reference or a path. The chart has these `values` over its defaults. `None` after
+/// an error.
 pub(crate) fn hand_made(
-    request: &HandMade<'_>,
+    chart: &str,
+    bundle: &str,
+    values: Json,
     path: &Path,
     access: Access,
     diagnostics: &mut Diagnostics,
 ) -> Option<Added> {
-    let source = [add::source_key(request.bundle, path)];
+    let source = [add::source_key(bundle, path)];
     let text = add::read(path, diagnostics)?;
     let config = add::parse(path, text.clone(), &add::table(DRAFT, &source), diagnostics)?;
     let settings = config.bundles.iter().find(|bundle| bundle.name == DRAFT)?.clone();
     let sources = SourceResolver::of(&config, access);
 
-    let chart = chart(request, &config, &sources, diagnostics)?;
-    let facts = chart.chart.clone().unwrap_or_default();
+    // Rendered for its own default namespaces.
+    let operands = Operands {
+        config: Some(&config),
+        values,
+        helm: true,
+        ..Operands::new(&sources, Path::new(""))
+    };
+    let side = operands.load(chart, None, diagnostics)?;
+    let facts = side.chart.unwrap_or_default();
     let mut migration = Migration {
-        file: request.chart,
+        file: chart,
         name: facts.name.clone(),
-        theirs: chart.objects.into_values().collect(),
+        theirs: side.objects.into_values().collect(),
         namespace: String::new(),
         pull_secret: None,
         table: String::new(),
         diagnostics,
     };
-    migration.read_other_files(Path::new(request.chart))?;
+    migration.read_other_files(Path::new(chart))?;
     // Before objects are compared: it becomes a key, and no patch of each ServiceAccount.
     migration.find_pull_secret();
     let compiled = migration.compile(settings, &sources)?;
@@ -69,22 +69,6 @@ pub(crate) fn hand_made(
 
     let Migration { name, table, .. } = migration;
     add::with_tables(path, text, vec![name], table, diagnostics)
-}
-
-/// Renders the chart for its own default namespaces.
-fn chart(
-    request: &HandMade<'_>,
-    config: &Config,
-    sources: &SourceResolver,
-    diagnostics: &mut Diagnostics,
-) -> Option<Side> {
-    let operands = operand::Operands {
-        config: Some(config),
-        values: request.values.clone(),
-        helm: true,
-        ..operand::Operands::new(sources, Path::new(""))
-    };
-    operands.load(request.chart, None, diagnostics)
 }
 
 /// Returns the objects of a file if all are ServiceAccounts.
@@ -145,8 +129,7 @@ impl Migration<'_> {
                     format!("from {path}, which Helm does not read: the new chart has it");
                 let hint = "remove the file from the hooks, and upgrade with `--take-ownership`: Helm \
                             refuses to adopt a ServiceAccount that exists";
-                let label = label(&Identity::of(&account));
-                left_out(self.file, &label, message, hint, self.diagnostics);
+                self.left_out(&Identity::of(&account), message, hint);
                 self.theirs.push(account);
             }
         }
@@ -209,9 +192,9 @@ impl Migration<'_> {
         let default = || olm::default_watch(&loaded.csv).map(|watch| (watch, None));
         settings.operator.watch = settings.operator.watch.or_else(default);
         settings.package = None;
-        let compiled = pipeline::compile_loaded(loaded, &files, &settings, self.diagnostics);
+        let compiled = pipeline::compile_loaded(Some(loaded), &files, &settings, self.diagnostics);
         // What the build says of the bundle.
-        self.diagnostics.retain_since(start, |found| found.severity == Severity::Error);
+        self.diagnostics.only_errors_since(start);
         compiled
     }
 
@@ -241,13 +224,16 @@ impl Migration<'_> {
             if names.contains(&format!("RoleBinding/{}", id.name)) {
                 continue;
             }
-            let label = label(&id);
             let message =
                 format!("becomes `auth-reader`, and has another name: {}", names.join(", "));
             let hint = "nothing is lost: Helm replaces it during the upgrade";
-            left_out(self.file, &label, message, hint, self.diagnostics);
+            self.left_out(&id, message, hint);
         }
         !found.is_empty()
+    }
+
+    fn left_out(&mut self, id: &Identity, message: String, hint: &str) {
+        left_out(self.file, &label(id), message, hint, self.diagnostics);
     }
 
     /// Writes the keys of the table.
@@ -317,7 +303,6 @@ impl Migration<'_> {
         let overlays: String =
             only_theirs.iter().map(|(id, theirs)| self.overlay(id, theirs)).collect();
         for (id, (object, _)) in ours.iter().filter(|(id, _)| !matched.contains(*id)) {
-            let label = label(id);
             let (message, hint) = match &object.origin {
                 Origin::Added(reason) => (
                     format!("only in the new chart, which adds it ({reason})"),
@@ -328,7 +313,7 @@ impl Migration<'_> {
                     "to leave it out, add a filter to `exclude`",
                 ),
             };
-            left_out(self.file, &label, message, hint, self.diagnostics);
+            self.left_out(id, message, hint);
         }
         self.table.push_str(&operands);
         self.table.push_str(&overlays);
@@ -337,13 +322,12 @@ impl Migration<'_> {
 
     /// Returns the tables of namespaces and ServiceAccounts, and removes their objects from `objects`.
     fn operands(&mut self, objects: &mut Vec<(Identity, Json)>) -> String {
-        let operands = Operands::take(objects, &[&self.namespace, operand::NAMESPACE]);
+        let operands = operands::Operands::take(objects, &[&self.namespace, operand::NAMESPACE]);
         for name in operands.namespaces.iter().filter(|_| !operands.are_created) {
-            let label = format!("Namespace/{name}");
             let message = "the hand-made chart does not create it, the new chart does".to_owned();
             let hint = "upgrade the release with `--set createNamespaces=false`: Helm refuses to \
                         adopt a namespace that exists";
-            left_out(self.file, &label, message, hint, self.diagnostics);
+            self.left_out(&Identity::new("Namespace", "", "", name), message, hint);
         }
         operands.tables()
     }
@@ -357,11 +341,10 @@ impl Migration<'_> {
 
     /// Returns the overlay for an object that only the chart has.
     fn overlay(&mut self, id: &Identity, theirs: &Json) -> String {
-        let label = label(id);
         if STUBS.contains(&id.name.as_str()) {
             let message = "replaced by a stub CRD, whose schema allows any field".to_owned();
             let hint = "for the full CRD, make it a `[[chart]]` and remove it from `stub-crds`";
-            left_out(self.file, &label, message, hint, self.diagnostics);
+            self.left_out(id, message, hint);
             return String::new();
         }
         if id.kind == "Secret" {
@@ -370,26 +353,24 @@ impl Migration<'_> {
                 true => "set `pullSecret.dockerConfigJson` when you install the new chart",
                 false => "create it outside of the chart",
             };
-            left_out(self.file, &label, message, hint, self.diagnostics);
+            self.left_out(id, message, hint);
             return String::new();
         }
 
-        let mut object = without_release_labels(theirs);
-        if id.namespace.is_empty()
-            && let Some(metadata) = object["metadata"].as_object_mut()
-        {
-            metadata.shift_remove("namespace");
-        }
+        let object = match id.namespace.is_empty() {
+            true => without_namespace(theirs),
+            false => without_release_labels(theirs),
+        };
         let manifest = yaml::plain_value(&Value::from(object)).unwrap_or_default();
         format!(
-            "\n# {label} of the hand-made chart\n[[bundle.overlay]]\ninline = {}\n",
+            "\n# {} of the hand-made chart\n[[bundle.overlay]]\ninline = {}\n",
+            label(id),
             inline::lines(&manifest)
         )
     }
 
     /// Returns the patch that gives the bundle's object what the chart's has beyond it.
     fn patch(&mut self, id: &Identity, ours: &Json, theirs: &Json) -> String {
-        let label = label(id);
         if id.kind == "CustomResourceDefinition" {
             // The rest is the server's, or Helm's.
             let changes = Changes::of(&ours["spec"], &theirs["spec"]);
@@ -403,17 +384,12 @@ impl Migration<'_> {
                     "differs from the bundle's in {places}; the new chart has the bundle's"
                 );
                 let hint = "compare them with `bundle2chart diff` before the upgrade";
-                left_out(self.file, &label, message, hint, self.diagnostics);
+                self.left_out(id, message, hint);
             }
             return String::new();
         }
-        let (mut ours, mut theirs) = (without_release_labels(ours), without_release_labels(theirs));
         // The identities are the same, and hand-made charts set it for cluster-scoped objects, too.
-        for object in [&mut ours, &mut theirs] {
-            if let Some(metadata) = object["metadata"].as_object_mut() {
-                metadata.shift_remove("namespace");
-            }
-        }
+        let (mut ours, theirs) = (without_namespace(ours), without_namespace(theirs));
         let own_secret = json!({"name": self.pull_secret});
         if let Some(secrets) = ours["imagePullSecrets"].as_array_mut() {
             secrets.retain(|secret| *secret != own_secret);
@@ -423,7 +399,7 @@ impl Migration<'_> {
         if !changes.lacking.is_empty() {
             let message = format!("lacks {}, which the new chart has", changes.lacking.join(", "));
             let hint = "to remove it, write a `[[bundle.patch]]` with `del(…)`";
-            left_out(self.file, &label, message, hint, self.diagnostics);
+            self.left_out(id, message, hint);
         }
         if changes.assignments.is_empty() {
             return String::new();
@@ -432,7 +408,8 @@ impl Migration<'_> {
             format!(".kind == {} and .metadata.name == {}", json!(id.kind), json!(id.name));
         let program = changes.assignments.join(" | ");
         format!(
-            "\n# {label} of the hand-made chart\n[[bundle.patch]]\nmatch = {}\npatch = {}\n",
+            "\n# {} of the hand-made chart\n[[bundle.patch]]\nmatch = {}\npatch = {}\n",
+            label(id),
             inline::literal(&matches),
             inline::literal(&program)
         )
@@ -440,7 +417,7 @@ impl Migration<'_> {
 }
 
 /// Returns an object without the labels that Helm recommends, which the new chart sets itself.
-pub(super) fn without_release_labels(object: &Json) -> Json {
+fn without_release_labels(object: &Json) -> Json {
     let mut object = object.clone();
     let Some(metadata) = object["metadata"].as_object_mut() else { return object };
     if let Some(labels) = metadata.get_mut("labels").and_then(Json::as_object_mut) {
@@ -448,6 +425,15 @@ pub(super) fn without_release_labels(object: &Json) -> Json {
         if labels.is_empty() {
             metadata.shift_remove("labels");
         }
+    }
+    object
+}
+
+/// Returns [`without_release_labels`], without the namespace.
+pub(super) fn without_namespace(object: &Json) -> Json {
+    let mut object = without_release_labels(object);
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.shift_remove("namespace");
     }
     object
 }

@@ -7,7 +7,7 @@ mod inline;
 mod operands;
 mod subscriptions;
 
-pub(crate) use hand_made::{HandMade, hand_made};
+pub(crate) use hand_made::hand_made;
 pub(crate) use subscriptions::{Installed, subscriptions};
 
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};

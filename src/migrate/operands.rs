@@ -1,6 +1,6 @@
 //! The tables `[bundle.namespaces]` and `[bundle.service-accounts]` of a hand-made chart.
 
-use super::hand_made::without_release_labels;
+use super::hand_made::without_namespace;
 use crate::add::{list, quoted};
 use crate::diff::Identity;
 use serde_json::{Value as Json, json};
@@ -85,15 +85,12 @@ impl Operands {
 /// Returns true for an object that is as the tables create it: with a name and a namespace only, and
 /// a Namespace is kept.
 fn is_bare(object: &Json) -> bool {
-    let mut own = without_release_labels(object);
-    if let Some(metadata) = own["metadata"].as_object_mut() {
-        metadata.shift_remove("namespace");
-    }
     let mut metadata = json!({"name": object["metadata"]["name"]});
     if object["kind"] == "Namespace" {
         metadata["annotations"] = json!({"helm.sh/resource-policy": "keep"});
     }
-    own == json!({"apiVersion": "v1", "kind": object["kind"], "metadata": metadata})
+    without_namespace(object)
+        == json!({"apiVersion": "v1", "kind": object["kind"], "metadata": metadata})
 }
 
 #[cfg(test)]

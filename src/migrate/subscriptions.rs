@@ -1,7 +1,7 @@
 //! From OLM: `kubectl get subscriptions,csvs,operatorgroups,catalogsources -o yaml`.
 
 use super::{inline, left_out};
-use crate::add::{self, Added, quoted};
+use crate::add::{self, Added};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::Release;
 use crate::yaml;
@@ -49,13 +49,12 @@ pub(crate) fn subscriptions(
         .collect();
     if subscriptions.is_empty() {
         let message = "there is no Subscription";
-        diagnostics.push(
+        return diagnostics.fail(
             Diagnostic::error(Code::NotMigrated, message).at(Place::file(installed.file)).hint(
                 "run `kubectl get subscriptions,csvs,operatorgroups,catalogsources \
                     --all-namespaces -o yaml`",
             ),
         );
-        return None;
     }
 
     let mut names = BTreeSet::new();
@@ -71,9 +70,7 @@ pub(crate) fn subscriptions(
         tables.extend(one.table(&name, diagnostics));
         names.insert(name);
     }
-    if diagnostics.has_errors_since(start) {
-        return None;
-    }
+    diagnostics.no_errors_since(start)?;
     let text = add::read(path, diagnostics)?;
     add::with_tables(path, text, names.into_iter().collect(), tables.join("\n"), diagnostics)
 }
@@ -89,8 +86,7 @@ fn objects(installed: &Installed<'_>, diagnostics: &mut Diagnostics) -> Option<V
                 let message = format!("not valid YAML: {why}");
                 let found = Diagnostic::error(Code::NotMigrated, message).at(Place::file(file));
                 let hint = "pass the output of `kubectl get … -o yaml` as it is";
-                diagnostics.push(found.hint(hint));
-                return None;
+                return diagnostics.fail(found.hint(hint));
             }
         }
     }
@@ -136,17 +132,15 @@ impl Subscription<'_> {
 
     fn table(&self, name: &str, diagnostics: &mut Diagnostics) -> Option<String> {
         let catalog = self.catalog(diagnostics)?;
-        let mut table = format!("[[bundle]]\nname = {}\n", quoted(name));
-        let mut set = |key: &str, value: &str| {
-            if !value.is_empty() {
-                let _ = writeln!(table, "{key} = {}", quoted(value));
-            }
-        };
-        set("catalog", &catalog);
-        set("package", text(self.object, &["spec", "name"]));
-        set("channel", text(self.object, &["spec", "channel"]));
-        set("version", &self.version(diagnostics).unwrap_or_default());
-        set("namespace", self.namespace());
+        let mut keys = vec![
+            ("catalog", catalog),
+            ("package", text(self.object, &["spec", "name"]).to_owned()),
+            ("channel", text(self.object, &["spec", "channel"]).to_owned()),
+            ("version", self.version(diagnostics).unwrap_or_default()),
+            ("namespace", self.namespace().to_owned()),
+        ];
+        keys.retain(|(_, value)| !value.is_empty());
+        let mut table = add::table(name, &keys);
         if let Some(watch) = self.watch(diagnostics) {
             let _ = writeln!(table, "watch = {watch}");
         }
@@ -188,8 +182,7 @@ impl Subscription<'_> {
         );
         let place = Place::file(self.installed.file).object(self.label());
         let message = format!("{}: {message}", self.label());
-        diagnostics.push(Diagnostic::error(Code::NotMigrated, message).at(place).hint(hint));
-        None
+        diagnostics.fail(Diagnostic::error(Code::NotMigrated, message).at(place).hint(hint))
     }
 
     /// Returns the version of the installed CSV, or of the one that is requested.

@@ -2,10 +2,10 @@
 
 use super::Status;
 use crate::escape::Lines;
-use crate::source::catalog::Step;
+use crate::source::catalog::{Step, Upgrades};
 
 /// Returns the report: a table of all bundles, then upgrade paths, moved tags and deprecations.
-pub(crate) fn report(statuses: &[Status]) -> Lines {
+pub(crate) fn report(statuses: &[Status<'_>]) -> Lines {
     let mut rows = vec![["bundle", "locked", "in channel", "newest", ""].map(str::to_owned)];
     rows.extend(statuses.iter().map(row));
     let mut widths = [0; 5];
@@ -26,14 +26,14 @@ pub(crate) fn report(statuses: &[Status]) -> Lines {
     lines
 }
 
-fn row(status: &Status) -> [String; 5] {
+fn row(status: &Status<'_>) -> [String; 5] {
     let none = || "-".to_owned();
-    let channel = status.channel.as_ref().map(|channel| {
-        let newest = channel.newest.as_ref().map_or_else(none, ToString::to_string);
-        format!("{newest} ({})", channel.name)
+    let channel = status.upgrades.as_ref().map(|upgrades| {
+        let head = upgrades.head.as_ref().map_or_else(none, ToString::to_string);
+        format!("{head} ({})", upgrades.channel)
     });
-    let newest = status.newest.as_ref().map(|newest| format!("{} ({})", newest.version, newest.at));
-    let state = match (&status.locked, status.kind) {
+    let newest = status.newest().map(|(version, place)| format!("{version} ({place})"));
+    let state = match (status.locked, status.kind()) {
         (_, "path" | "manifests") => "local",
         (None, _) => "not locked",
         // First, because a moved tag counts as outdated, too.
@@ -42,44 +42,45 @@ fn row(status: &Status) -> [String; 5] {
         _ => "",
     };
     [
-        status.name.clone(),
-        status.locked.as_ref().map_or_else(none, |locked| locked.version.clone()),
+        status.bundle.name.clone(),
+        status.locked.map_or_else(none, |locked| locked.csv_version.clone()),
         channel.unwrap_or_else(none),
         newest.unwrap_or_else(none),
         state.to_owned(),
     ]
 }
 
-fn details(status: &Status) -> Vec<String> {
-    let name = &status.name;
-    let Some(locked) = &status.locked else { return Vec::new() };
+fn details(status: &Status<'_>) -> Vec<String> {
+    let name = &status.bundle.name;
+    let Some(locked) = status.locked else { return Vec::new() };
     let mut lines = Vec::new();
-    match (&status.path, &status.channel) {
-        (Some(path), _) if !path.is_empty() => {
-            lines.push(format!("{name}: {}", describe(&locked.version, path)));
+    if let Some(Upgrades { channel, selected, path, .. }) = &status.upgrades {
+        let from = &locked.csv_version;
+        match path.as_deref() {
+            Some([]) => {}
+            Some(path) => lines.push(format!("{name}: {}", describe(from, path))),
+            None => lines.push(format!(
+                "{name}: no upgrade path from {from} to {selected} in channel {channel}"
+            )),
         }
-        (None, Some(channel)) => lines.push(format!(
-            "{name}: no upgrade path from {} to {} in channel {}",
-            locked.version, channel.selected, channel.name
-        )),
-        _ => {}
     }
 
     if let Some(tag) = status.tag.as_ref().filter(|tag| tag.moved) {
         lines.push(format!(
             "{name}: tag {} moved from {} to {}",
-            tag.name, locked.digest, tag.digest
+            tag.name,
+            locked.digest(),
+            tag.digest
         ));
     }
 
-    if let (true, Some(newest)) = (status.has_newer_tag(), &status.newest) {
+    if let Some(tag) = status.newer_tag() {
         lines.push(format!(
-            "{name}: run `bundle2chart lock --upgrade {name} --to {}`, which sets the tag in bundles.toml",
-            newest.at
+            "{name}: run `bundle2chart lock --upgrade {name} --to {tag}`, which sets the tag in bundles.toml"
         ));
     }
 
-    for deprecated in &status.deprecations {
+    for deprecated in status.upgrades.iter().flat_map(|upgrades| &upgrades.deprecations) {
         let message = Some(deprecated.message.as_str()).filter(|message| !message.is_empty());
         lines.push(format!(
             "{name}: {} {} is deprecated: {}",

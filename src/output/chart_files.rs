@@ -21,6 +21,11 @@ pub struct ChartFiles {
 pub type DeploymentFiles = BTreeMap<String, Vec<u8>>;
 
 impl ChartFiles {
+    /// Returns the chart's name.
+    pub(crate) fn name(&self) -> &str {
+        self.dir.iter().next().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+
     /// Returns what the ownership file of the chart says. Hashes all files.
     pub(crate) fn ownership(&self) -> Ownership {
         Ownership::of(Some(&self.version), &self.files)
@@ -61,6 +66,11 @@ impl<'a> OwnedFiles<'a> {
         let ownership = Ownership::of(None, files);
         let marker = ownership.to_text();
         OwnedFiles { dir: Path::new(""), files, ownership, marker }
+    }
+
+    /// Returns true for a chart, false for the deployment files.
+    pub(super) fn is_chart(&self) -> bool {
+        self.ownership.version.is_some()
     }
 
     /// Returns path and content of each file. The ownership file is the last, so that a directory

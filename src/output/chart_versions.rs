@@ -1,6 +1,6 @@
 //! The names and versions of charts in an output directory.
 
-use super::{ChartFiles, ownership};
+use super::ownership;
 use crate::diag::{Code, Diagnostic, Fatal};
 use crate::source::chart::{self as charts, ChartTree, Identity};
 use std::cmp::Reverse;
@@ -30,27 +30,26 @@ impl<'t> ChartName<'t> {
 
 /// Returns the versions of a chart and their directories, relative to the output directory.
 pub(crate) fn versions_in(tree: &ChartTree, name: &str) -> Vec<(String, String)> {
-    tree.keys()
-        .filter_map(|path| path.strip_suffix("/Chart.yaml"))
-        .filter_map(|folder| {
-            if folder == name {
-                let identity = Identity::of(&charts::below(tree.clone(), name)).ok()?;
-                return Some((folder.to_owned(), identity.version));
-            }
-            let version = folder.strip_prefix(name)?.strip_prefix('/')?;
-            (!version.contains('/')).then(|| (folder.to_owned(), version.to_owned()))
-        })
-        .collect()
+    let flat = tree.get(&format!("{name}/Chart.yaml")).and_then(|metadata| {
+        // Identities are read from this file alone.
+        let chart = ChartTree::from([("Chart.yaml".to_owned(), metadata.clone())]);
+        Some((name.to_owned(), Identity::of(&chart).ok()?.version))
+    });
+    versions_in_paths(tree.keys(), name).into_iter().chain(flat).collect()
 }
 
-/// Returns the versions of a chart in these paths of files; none for the flat layout, in which no
-/// directory has the name of a version.
-pub(crate) fn versions_in_paths(paths: &[String], name: &str) -> Vec<String> {
+/// Returns the same by the paths of files; none for the flat layout, in which no directory has the name
+/// of a version.
+pub(crate) fn versions_in_paths<'p>(
+    paths: impl IntoIterator<Item = &'p String>,
+    name: &str,
+) -> Vec<(String, String)> {
     let version = |path: &String| {
-        let version = path.strip_prefix(name)?.strip_prefix('/')?.strip_suffix("/Chart.yaml")?;
-        (!version.contains('/')).then(|| version.to_owned())
+        let folder = path.strip_suffix("/Chart.yaml")?;
+        let version = folder.strip_prefix(name)?.strip_prefix('/')?;
+        (!version.contains('/')).then(|| (folder.to_owned(), version.to_owned()))
     };
-    paths.iter().filter_map(version).collect()
+    paths.into_iter().filter_map(version).collect()
 }
 
 /// Returns the same on disk.
@@ -71,16 +70,16 @@ pub(crate) fn versions_on_disk(out: &Path, name: &str) -> Result<Vec<(String, St
         .collect())
 }
 
-/// Returns the directories and versions of generated charts that are older versions of this one, the
-/// newest first.
+/// Returns the directories and versions of generated charts that are older versions of the chart in
+/// `dir`, the newest first.
 ///
 /// # Errors
 /// If a directory cannot be read.
-pub(crate) fn older(out: &Path, chart: &ChartFiles) -> Result<Vec<(String, String)>, Fatal> {
-    let name = chart.dir.iter().next().and_then(|name| name.to_str()).unwrap_or_default();
-    let new = precedence(&chart.version);
+pub(crate) fn older(out: &Path, dir: &Path, version: &str) -> Result<Vec<(String, String)>, Fatal> {
+    let name = dir.iter().next().and_then(|name| name.to_str()).unwrap_or_default();
+    let new = precedence(version);
     // In the flat layout the chart on disk is the one that is replaced: nothing need be read.
-    if chart.dir == Path::new(name) && charts::is_chart(&out.join(name)) {
+    if dir == Path::new(name) && charts::is_chart(&out.join(name)) {
         return Ok(Vec::new());
     }
 
@@ -88,7 +87,7 @@ pub(crate) fn older(out: &Path, chart: &ChartFiles) -> Result<Vec<(String, Strin
     older.retain(|(folder, version)| {
         // Folders without this file are charts of others.
         precedence(version) < new
-            && Path::new(folder) != chart.dir
+            && Path::new(folder) != dir
             && out.join(folder).join(ownership::FILE_NAME).is_file()
     });
     older.sort_by_cached_key(|(_, version)| Reverse(precedence(version)));

@@ -7,7 +7,7 @@ use super::stage::STAGE;
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 /// Differences between the output directory and the charts. Paths are relative to the output
 /// directory and sorted.
@@ -84,28 +84,22 @@ impl Comparison {
 /// Returns the directories that we wrote, of charts that are not among those in `dirs`.
 pub(super) fn orphans(out: &Path, dirs: &[&Path]) -> Result<Vec<PathBuf>, Fatal> {
     let names: BTreeSet<_> = dirs.iter().filter_map(|dir| dir.iter().next()).collect();
-    let mut orphans = Vec::new();
+    let mut orphans: Vec<PathBuf> = Vec::new();
     if !out.exists() {
         return Ok(orphans);
     }
+    // Older versions of a configured chart are kept on purpose.
+    let is_other = |entry: &DirEntry| {
+        entry.depth() > 1 || entry.file_name() != STAGE && !names.contains(entry.file_name())
+    };
     // Charts are at most two levels deep (`NAME/VERSION`).
-    let mut walk = WalkDir::new(out).min_depth(1).max_depth(2).into_iter();
-    while let Some(entry) = walk.next() {
+    let walk = WalkDir::new(out).min_depth(1).max_depth(2).into_iter();
+    for entry in walk.filter_entry(is_other) {
         let entry = entry.map_err(|e| walk_failed(out, e))?;
-        if !entry.file_type().is_dir() {
-            continue;
-        }
-        let configured = names.contains(entry.file_name()) || entry.file_name() == STAGE;
-        // Older versions of a configured chart are kept on purpose.
-        if entry.depth() == 1 && configured {
-            walk.skip_current_dir();
-        } else if is_marked(entry.path())
-            && let Ok(dir) = entry.path().strip_prefix(out)
-        {
+        let Ok(dir) = entry.path().strip_prefix(out) else { continue };
+        let is_inside = orphans.last().is_some_and(|orphan| dir.starts_with(orphan));
+        if entry.file_type().is_dir() && is_marked(entry.path()) && !is_inside {
             orphans.push(dir.to_owned());
-            if entry.depth() == 1 {
-                walk.skip_current_dir();
-            }
         }
     }
     orphans.sort();

@@ -7,12 +7,13 @@
 
 use super::chart_files::{ChartFiles, DeploymentFiles, OwnedFiles};
 use super::comparison::{Comparison, orphans};
+use super::failure::error;
 use super::inspection::{Inspection, State};
 use super::lock::{LOCK, Lock};
 use super::ownership;
 use super::stage::{CHARTS, DEPLOYMENT, Stage, check_directory};
 use super::{paths, refusals};
-use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place, Severity};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Severity};
 use crate::regular_file;
 use crate::source::sha256;
 use std::fs;
@@ -121,32 +122,13 @@ impl OutputDirectory {
     pub fn stage(&self, chart: &ChartFiles, diagnostics: &mut Diagnostics) -> Option<Staged> {
         paths::check_chart(chart, diagnostics)?;
         let files = OwnedFiles::of_chart(chart);
-        let mut found = self.inspect(chart, &files, diagnostics)?;
-        if !found.is_current() && self.mode != Mode::Check {
-            // Another build may have ended before we had the lock, so its state counts.
-            diagnostics.report(self.lock())?;
-            found = self.inspect(chart, &files, diagnostics)?;
-        }
-
+        let found = self.stage_files(CHARTS, &files, diagnostics)?;
         let change = match found.state {
             _ if found.is_current() => Change::Unchanged,
             State::Absent => Change::Created,
             _ => Change::Updated,
         };
-        let mut differences = Comparison::default();
-        if self.mode == Mode::Check {
-            let mut refused = Diagnostics::new();
-            refusals::of_chart(&self.out, chart, &files, &found, false, &mut refused);
-            differences = Comparison::of(&chart.dir, found, &refused);
-        } else if change != Change::Unchanged {
-            if self.failed.load(Ordering::Relaxed) {
-                return None;
-            }
-            let staged = self.stage.write(CHARTS, &files, &found);
-            // A full disk fails for every chart that follows.
-            self.failed.fetch_or(staged.is_err(), Ordering::Relaxed);
-            diagnostics.report(staged)?;
-        }
+        let differences = self.differences(&files, found);
         let marker = sha256(files.marker.as_bytes());
         Some(Staged { dir: chart.dir.clone(), change, marker, differences })
     }
@@ -223,21 +205,60 @@ impl OutputDirectory {
         Ok(())
     }
 
-    fn inspect(
+    /// Stages files, unless the output directory is up to date; with [`Mode::Check`], only inspects it.
+    fn stage_files(
         &self,
-        chart: &ChartFiles,
+        part: &str,
         files: &OwnedFiles<'_>,
         diagnostics: &mut Diagnostics,
     ) -> Option<Inspection> {
-        let before = diagnostics.mark();
-        let found = diagnostics.report(Inspection::of_chart(&self.out, files))?;
-        if let Mode::Write { replace } = self.mode {
-            refusals::of_chart(&self.out, chart, files, &found, replace, diagnostics);
+        let mut found = self.inspect(files, diagnostics)?;
+        if found.is_current() || self.mode == Mode::Check {
+            return Some(found);
         }
-        (!diagnostics.has_errors_since(before)).then_some(found)
+        // Another build may have ended before we had the lock, so its state counts.
+        diagnostics.report(self.lock())?;
+        found = self.inspect(files, diagnostics)?;
+        if !found.is_current() {
+            if self.failed.load(Ordering::Relaxed) {
+                return None;
+            }
+            let staged = self.stage.write(part, files, &found);
+            // A full disk fails for every chart that follows.
+            self.failed.fetch_or(staged.is_err(), Ordering::Relaxed);
+            diagnostics.report(staged)?;
+        }
+        Some(found)
     }
 
-    /// Compares the deployment files, stages them if one differs, and adds the differences.
+    fn inspect(&self, files: &OwnedFiles<'_>, diagnostics: &mut Diagnostics) -> Option<Inspection> {
+        let before = diagnostics.mark();
+        let found = diagnostics.report(Inspection::of(&self.out, files))?;
+        match self.mode {
+            Mode::Write { replace } => {
+                refusals::of(&self.out, files, &found, replace, diagnostics);
+            }
+            // Without their list, it is not known which deployment files there are.
+            Mode::Check if !files.is_chart() => {
+                diagnostics.report(refusals::damage(&self.out, &found))?;
+            }
+            Mode::Check => {}
+        }
+        diagnostics.no_errors_since(before)?;
+        Some(found)
+    }
+
+    /// Returns the differences from files, and none unless in [`Mode::Check`].
+    fn differences(&self, files: &OwnedFiles<'_>, found: Inspection) -> Comparison {
+        if self.mode != Mode::Check {
+            return Comparison::default();
+        }
+        let mut refused = Diagnostics::new();
+        refusals::of(&self.out, files, &found, false, &mut refused);
+        Comparison::of(files.dir, found, &refused)
+    }
+
+    /// Stages the deployment files if one differs, and adds the differences.
     fn add_deployment_files(
         &self,
         files: &DeploymentFiles,
@@ -247,35 +268,12 @@ impl OutputDirectory {
     ) -> Option<()> {
         paths::check_deployment(files, dirs, diagnostics)?;
         let files = OwnedFiles::of_deployment(files);
-        let inspect = |diagnostics: &mut Diagnostics| {
-            let before = diagnostics.mark();
-            let found = diagnostics.report(Inspection::of_deployment(&self.out, &files))?;
-            match self.mode {
-                Mode::Check => diagnostics.report(refusals::damage(&self.out, &found))?,
-                Mode::Write { replace } => {
-                    refusals::of_deployment(&self.out, &found, replace, diagnostics);
-                }
-            }
-            (!diagnostics.has_errors_since(before)).then_some(found)
-        };
-        let mut found = inspect(diagnostics)?;
-        if self.mode == Mode::Check {
-            let mut refused = Diagnostics::new();
-            refusals::of_deployment(&self.out, &found, false, &mut refused);
-            changes.differences.append(Comparison::of(Path::new(""), found, &refused));
-            return Some(());
-        }
-        if found.is_current() {
-            return Some(());
-        }
-        diagnostics.report(self.lock())?;
-        found = inspect(diagnostics)?;
-        diagnostics.report(self.stage.write(DEPLOYMENT, &files, &found))?;
-
+        let found = self.stage_files(DEPLOYMENT, &files, diagnostics)?;
         // The ownership file changes with every other one, and says nothing to a person.
         let mut changed = &(&found.missing | &found.stale) | &found.extra;
         changed.remove(ownership::FILE_NAME);
         changes.deployment_files = changed.into_iter().map(PathBuf::from).collect();
+        changes.differences.append(self.differences(&files, found));
         Some(())
     }
 
@@ -287,11 +285,7 @@ impl OutputDirectory {
             return Ok(());
         }
         let message = format!("another build wrote `{}` at the same time", folder.display());
-        Err(Box::new(
-            Diagnostic::error(Code::OutputBusy, message)
-                .at(Place::file(folder.display().to_string()))
-                .hint("build again"),
-        ))
+        Err(error(Code::OutputBusy, message, &folder).hint("build again").into())
     }
 
     /// Checks that the working directory of this process is not replaced: the process would
@@ -303,11 +297,8 @@ impl OutputDirectory {
                 let shown = folder.display();
                 let message =
                     format!("cannot replace `{shown}`: it contains the working directory");
-                return Err(Box::new(
-                    Diagnostic::error(Code::OutputUnsuitable, message)
-                        .at(Place::file(shown.to_string()))
-                        .hint("change to a directory outside the chart and build again"),
-                ));
+                let hint = "change to a directory outside the chart and build again";
+                return Err(error(Code::OutputUnsuitable, message, &folder).hint(hint).into());
             }
         }
         Ok(())
@@ -324,33 +315,12 @@ impl Drop for OutputDirectory {
     }
 }
 
-/// Compares the output directory `out` with `charts`. Nothing is written.
-///
-/// Reports [`Code::ChartPath`] for charts with invalid paths, [`Code::OutputUnsuitable`] if `out` is
-/// not a directory, [`Code::OutputFailed`] if it cannot be read.
-pub fn compare(
-    out: &Path,
-    charts: &[ChartFiles],
-    diagnostics: &mut Diagnostics,
-) -> Option<Comparison> {
-    Some(build(out, charts, None, Mode::Check, diagnostics)?.differences)
-}
-
-/// Writes exactly these `charts` to the output directory `out`, in addition to other files there,
-/// and exactly these deployment files; if they are not known, existing ones are kept.
+/// Compares the output directory `out` with exactly these `charts`, in addition to other files there,
+/// and exactly these deployment files, or writes them; if the latter are not known, existing ones are
+/// kept.
 ///
 /// Reports all reasons for which nothing was written; the output directory is then unchanged.
 pub fn write(
-    out: &Path,
-    charts: &[ChartFiles],
-    deployment_files: Option<&DeploymentFiles>,
-    replace: bool,
-    diagnostics: &mut Diagnostics,
-) -> Option<Changes> {
-    build(out, charts, deployment_files, Mode::Write { replace }, diagnostics)
-}
-
-fn build(
     out: &Path,
     charts: &[ChartFiles],
     deployment_files: Option<&DeploymentFiles>,
@@ -363,8 +333,6 @@ fn build(
     let directory = OutputDirectory::open(out, mode, diagnostics)?;
     let stage = |chart| directory.stage(chart, diagnostics);
     let staged: Vec<Staged> = charts.iter().filter_map(stage).collect();
-    if diagnostics.has_errors_since(before) {
-        return None;
-    }
+    diagnostics.no_errors_since(before)?;
     directory.finish(&staged, &[], deployment_files, diagnostics)
 }

@@ -1,18 +1,22 @@
 //! Diagnostics for I/O errors.
 
 use crate::diag::{Code, Diagnostic, Fatal, Place};
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::Path;
 
+/// Returns an error about a file or directory.
+pub(super) fn error(code: Code, message: String, path: &Path) -> Diagnostic {
+    Diagnostic::error(code, message).at(Place::file(path.display().to_string()))
+}
+
 /// Reports that `doing` (a verb, for example `write`) failed on `path`, with the cause and a hint.
-pub(super) fn failed(doing: &str, path: &Path, error: &io::Error) -> Fatal {
-    let name = path.display().to_string();
-    let diagnostic =
-        Diagnostic::error(Code::OutputFailed, format!("cannot {doing} `{name}`: {error}"))
-            .at(Place::file(name));
-    Box::new(match hint(error.kind()) {
-        Some(hint) => diagnostic.hint(hint),
-        None => diagnostic,
+pub(super) fn failed(doing: &str, path: &Path, why: &io::Error) -> Fatal {
+    let message = format!("cannot {doing} `{}`: {why}", path.display());
+    let failed = error(Code::OutputFailed, message, path);
+    Box::new(match hint(why.kind()) {
+        Some(hint) => failed.hint(hint),
+        None => failed,
     })
 }
 
@@ -21,6 +25,15 @@ pub(super) fn walk_failed(folder: &Path, error: walkdir::Error) -> Fatal {
     let path = error.path().unwrap_or(folder).to_owned();
     let error = error.into_io_error().unwrap_or_else(|| io::Error::other("a symbolic link loop"));
     failed("read", &path, &error)
+}
+
+/// Returns the metadata of a path, links not followed; `None` if there is nothing.
+pub(super) fn metadata_of(path: &Path) -> Result<Option<Metadata>, Fatal> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed("read", path, &error)),
+    }
 }
 
 fn hint(kind: io::ErrorKind) -> Option<&'static str> {

@@ -1,7 +1,7 @@
 //! Inspects the output directory: what differs there from the files of a build. Read-only.
 
 use super::chart_files::OwnedFiles;
-use super::failure::failed;
+use super::failure::{failed, metadata_of};
 use super::ownership::{self, Ownership, Recorded, is_marked};
 use crate::chart::{CHART_LOCK, is_written_by_helm};
 use crate::diag::Fatal;
@@ -9,7 +9,7 @@ use crate::regular_file;
 use crate::source::chart as charts;
 use crate::source::sha256_from;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, Metadata};
+use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -49,8 +49,13 @@ pub(super) struct Inspection {
 }
 
 impl Inspection {
-    /// Inspects the directory of a chart in the output directory `out`. All files in it count.
-    pub(super) fn of_chart(out: &Path, chart: &OwnedFiles<'_>) -> Result<Self, Fatal> {
+    /// Inspects the place of files in the output directory `out`.
+    pub(super) fn of(out: &Path, files: &OwnedFiles<'_>) -> Result<Self, Fatal> {
+        if files.is_chart() { Self::of_chart(out, files) } else { Self::of_deployment(out, files) }
+    }
+
+    /// Inspects the directory of a chart. All files in it count.
+    fn of_chart(out: &Path, chart: &OwnedFiles<'_>) -> Result<Self, Fatal> {
         let folder = out.join(chart.dir);
         let mut entries = BTreeMap::new();
         let state = match obstacle(out, chart.dir)? {
@@ -81,9 +86,9 @@ impl Inspection {
         Inspection::new(state).compare(&folder, chart, entries)
     }
 
-    /// Inspects the output directory `out` for deployment files. Only they and the files listed in
-    /// the ownership file count.
-    pub(super) fn of_deployment(out: &Path, files: &OwnedFiles<'_>) -> Result<Self, Fatal> {
+    /// Inspects the output directory for deployment files. Only they and the files listed in the
+    /// ownership file count.
+    fn of_deployment(out: &Path, files: &OwnedFiles<'_>) -> Result<Self, Fatal> {
         let mut found = Inspection::new(State::There(Ownership::read(out)?));
         let mut entries = BTreeMap::new();
         let mut add = |path: &str| -> Result<Option<PathBuf>, Fatal> {
@@ -217,15 +222,6 @@ fn obstacle(out: &Path, path: &Path) -> Result<Option<State>, Fatal> {
 /// Lists everything below `folder` except directories, by relative path.
 pub(super) fn files_below(folder: &Path) -> Result<BTreeMap<PathBuf, Metadata>, Fatal> {
     charts::files_below(folder).map_err(|(path, error)| failed("read", &path, &error))
-}
-
-/// Returns the metadata of a path, links not followed; `None` if there is nothing.
-fn metadata_of(path: &Path) -> Result<Option<Metadata>, Fatal> {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) => Ok(Some(metadata)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed("read", path, &error)),
-    }
 }
 
 /// Returns true if a Chart.lock was written by Helm.

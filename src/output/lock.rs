@@ -2,9 +2,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "writes the output directory")]
 
-use super::failure::failed;
+use super::failure::{error, failed};
 use super::stage::make_directories;
-use crate::diag::{Code, Diagnostic, Fatal, Place};
+use crate::diag::{Code, Fatal};
 use crate::regular_file;
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -65,9 +65,6 @@ impl Drop for Lock {
 
 fn busy(out: &Path, lock: &Path) -> Fatal {
     let message = format!("another build is writing to `{}`", out.display());
-    Box::new(
-        Diagnostic::error(Code::OutputBusy, message)
-            .at(Place::file(lock.display().to_string()))
-            .hint("wait until it is finished and build again"),
-    )
+    let hint = "wait until it is finished and build again";
+    error(Code::OutputBusy, message, lock).hint(hint).into()
 }

@@ -14,11 +14,10 @@ mod lock;
 pub mod ownership;
 mod paths;
 mod refusals;
-mod release;
 mod retention;
 mod stage;
 
 pub use chart_files::{ChartFiles, DeploymentFiles};
 pub use comparison::Comparison;
-pub use directory::{Change, Changes, Mode, OutputDirectory, Staged, compare, write};
+pub use directory::{Change, Changes, Mode, OutputDirectory, Staged, write};
 pub use retention::outdated;

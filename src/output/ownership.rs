@@ -4,7 +4,7 @@
 //! directory lists the deployment files. Its lines have the format of `sha256sum`, so that users
 //! can verify a chart: `cd CHART && sha256sum -c .bundle2chart`.
 
-use super::failure::failed;
+use super::failure::{failed, metadata_of};
 use crate::diag::Fatal;
 use crate::regular_file;
 use crate::source::chart::is_portable_path;
@@ -12,7 +12,6 @@ use crate::source::sha256;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io;
 use std::path::Path;
 
 /// Name of the ownership file in every chart directory.
@@ -118,12 +117,10 @@ impl Ownership {
     /// error.
     pub(crate) fn read(folder: &Path) -> Result<Recorded, Fatal> {
         let file = folder.join(FILE_NAME);
-        match fs::symlink_metadata(&file) {
-            // A link could lead to the list of another chart.
-            Ok(metadata) if metadata.is_file() && metadata.len() <= SIZE_LIMIT => {}
-            Ok(_) => return Ok(Recorded::Damaged(1)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Recorded::Missing),
-            Err(error) => return Err(failed("read", &file, &error)),
+        let Some(metadata) = metadata_of(&file)? else { return Ok(Recorded::Missing) };
+        // A link could lead to the list of another chart.
+        if !metadata.is_file() || metadata.len() > SIZE_LIMIT {
+            return Ok(Recorded::Damaged(1));
         }
         let content =
             regular_file::read(&file, SIZE_LIMIT).map_err(|e| failed("read", &file, &e))?;

@@ -1,8 +1,9 @@
 //! Rejects paths that lead out of their directory, need quoting, or conflict.
 
 use super::chart_files::{ChartFiles, DeploymentFiles};
+use super::failure::error;
 use super::ownership::is_chart_path;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostics};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -17,7 +18,7 @@ pub(super) fn check_chart(chart: &ChartFiles, diagnostics: &mut Diagnostics) -> 
         refuse(dir, format!("the version of chart `{shown}` has control characters"), diagnostics);
     }
     check_files(&chart.files, Some(dir), diagnostics);
-    (!diagnostics.has_errors_since(before)).then_some(())
+    diagnostics.no_errors_since(before)
 }
 
 /// Checks that no chart's directory is in another chart's; `None` if there is an error.
@@ -37,7 +38,7 @@ pub(super) fn check_dirs(dirs: &[&Path], diagnostics: &mut Diagnostics) -> Optio
             refuse(dir, message, diagnostics);
         }
     }
-    (!diagnostics.has_errors_since(before)).then_some(())
+    diagnostics.no_errors_since(before)
 }
 
 /// Checks the paths of deployment files next to the charts in `dirs`; `None` if there is an
@@ -59,7 +60,7 @@ pub(super) fn check_deployment(
             refuse(file, format!("`{path}` conflicts with the chart `{dir}`"), diagnostics);
         }
     }
-    (!diagnostics.has_errors_since(before)).then_some(())
+    diagnostics.no_errors_since(before)
 }
 
 /// Checks the paths of files that have one directory. Errors have the place `place`, or the file.
@@ -82,6 +83,5 @@ fn check_files(
 }
 
 fn refuse(place: &Path, message: String, diagnostics: &mut Diagnostics) {
-    let place = Place::file(place.display().to_string());
-    diagnostics.push(Diagnostic::error(Code::ChartPath, message).at(place));
+    diagnostics.push(error(Code::ChartPath, message, place));
 }

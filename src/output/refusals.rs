@@ -1,11 +1,12 @@
 //! The reasons why a build must not overwrite what is in the output directory.
 
-use super::chart_files::{ChartFiles, OwnedFiles};
+use super::chart_files::OwnedFiles;
+use super::failure::error;
 use super::inspection::{Inspection, State};
 use super::ownership::{self, Recorded};
-use super::release::is_unreleased;
 use crate::diag::{self, Code, Diagnostic, Diagnostics, Fatal, Place};
 use crate::regular_file;
+use crate::source::chart::{Committed, committed};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -15,21 +16,31 @@ const NAMED_FILES: usize = 5;
 /// Bytes of a file that are compared line by line.
 const FILE_LIMIT: u64 = 64 << 20;
 
-/// Reports why a chart must not be written to the output directory `out`, if so. `replace` allows
-/// to discard edits and different content under an existing version.
-pub(super) fn of_chart(
+/// Reports why files must not be written to the output directory `out`, if so. `replace` allows to
+/// discard edits and different content under an existing version of a chart.
+pub(super) fn of(
     out: &Path,
-    chart: &ChartFiles,
     wanted: &OwnedFiles<'_>,
     found: &Inspection,
     replace: bool,
     diagnostics: &mut Diagnostics,
 ) {
-    let folder = out.join(&chart.dir);
+    match &wanted.ownership.version {
+        Some(version) => of_chart(out, version, wanted, found, replace, diagnostics),
+        None => of_deployment(out, found, replace, diagnostics),
+    }
+}
+
+fn of_chart(
+    out: &Path,
+    version: &str,
+    wanted: &OwnedFiles<'_>,
+    found: &Inspection,
+    replace: bool,
+    diagnostics: &mut Diagnostics,
+) {
+    let folder = out.join(wanted.dir);
     let shown = folder.display();
-    let error = |code, message: String| {
-        Diagnostic::error(code, message).at(Place::file(folder.display().to_string()))
-    };
     if let Some(refused) = misplaced(out, &folder, found) {
         return diagnostics.push(refused);
     }
@@ -45,23 +56,18 @@ pub(super) fn of_chart(
             let message = format!(
                 "the directory `{shown}` was not written by bundle2chart and is not changed"
             );
-            return diagnostics
-                .push(error(Code::NotOurs, message).hint(
-                    "move it away, rename the bundle, or use another directory with `--out`",
-                ));
+            let hint = "move it away, rename the bundle, or use another directory with `--out`";
+            return diagnostics.push(error(Code::NotOurs, message, &folder).hint(hint));
         }
     };
 
     for path in &found.foreign {
-        let file = folder.join(path).display().to_string();
-        diagnostics.push(
-            error(Code::ForeignFile, format!("`{file}` was not written by bundle2chart"))
-                .at(Place::file(file))
-                .hint(
-                    "move it out of the chart directory, or declare it in bundles.toml with \
-                        `[[bundle.overlay]]`",
-                ),
-        );
+        let file = folder.join(path);
+        let message = format!("`{}` was not written by bundle2chart", file.display());
+        diagnostics.push(error(Code::ForeignFile, message, &file).hint(
+            "move it out of the chart directory, or declare it in bundles.toml with \
+                `[[bundle.overlay]]`",
+        ));
     }
 
     // Edits that restore the content of the chart need no permission.
@@ -69,16 +75,15 @@ pub(super) fn of_chart(
         return;
     }
     let is_other =
-        recorded.version == wanted.ownership.version && !recorded.is_same_chart(&wanted.ownership);
+        recorded.version.as_deref() == Some(version) && !recorded.is_same_chart(&wanted.ownership);
     // Asked last, because it starts git.
-    let is_released = || !is_unreleased(out, &chart.dir, recorded.to_text().as_bytes());
+    let is_released = || !is_unreleased(out, wanted.dir, recorded.to_text().as_bytes());
     if is_other && (!found.edited.is_empty() || is_released()) {
         let message = format!(
-            "chart `{shown}` exists with version {} and different content: {}",
-            chart.version,
+            "chart `{shown}` exists with version {version} and different content: {}",
             name_some(&differing(found))
         );
-        let refused = error(Code::ChartVersionExists, message).hint(
+        let refused = error(Code::ChartVersionExists, message, &folder).hint(
             "raise `chart-version` of this bundle in bundles.toml, or build with `--replace` if \
                 the old chart was never installed",
         );
@@ -90,42 +95,43 @@ pub(super) fn of_chart(
     } else if !found.edited.is_empty() {
         let edited = name_some(&found.edited);
         let message = format!("generated files of chart `{shown}` were edited: {edited}");
-        let refused = error(Code::ChartEdited, message)
+        let refused = error(Code::ChartEdited, message, &folder)
             .hint("declare the change in bundles.toml, or discard it with `--replace`");
         diagnostics.push(with_edits(refused, &folder, found));
     }
 }
 
-/// Reports why deployment files must not be written to the output directory `out`, if so.
-pub(super) fn of_deployment(
-    out: &Path,
-    found: &Inspection,
-    replace: bool,
-    diagnostics: &mut Diagnostics,
-) {
+fn of_deployment(out: &Path, found: &Inspection, replace: bool, diagnostics: &mut Diagnostics) {
     if let Err(damage) = damage(out, found) {
         return diagnostics.push(*damage);
     }
 
     for path in &found.foreign {
-        let file = out.join(path).display().to_string();
-        diagnostics.push(
-            Diagnostic::error(
-                Code::NotOurs,
-                format!("`{file}` was not written by bundle2chart and is not replaced"),
-            )
-            .at(Place::file(file))
-            .hint("move it away, or use another name in `[deploy]`"),
-        );
+        let file = out.join(path);
+        let message =
+            format!("`{}` was not written by bundle2chart and is not replaced", file.display());
+        let hint = "move it away, or use another name in `[deploy]`";
+        diagnostics.push(error(Code::NotOurs, message, &file).hint(hint));
     }
 
     if !replace && !found.edited.is_empty() {
         let edited = name_some(&found.edited);
         let message = format!("generated deployment files were edited: {edited}");
-        let refused = Diagnostic::error(Code::ChartEdited, message)
-            .at(Place::file(out.display().to_string()))
+        let refused = error(Code::ChartEdited, message, out)
             .hint("make the change in `[deploy]`, or discard it with `--replace`");
         diagnostics.push(with_edits(refused, out, found));
+    }
+}
+
+/// Returns true if the chart in the directory `dir` of the output directory is in a Git work tree
+/// and HEAD does not have it as it is, so that replacing it changes no released version. False
+/// without Git, and if Git ignores the directory.
+fn is_unreleased(out: &Path, dir: &Path, marker: &[u8]) -> bool {
+    let path = dir.join(ownership::FILE_NAME);
+    match path.to_str().map(|path| committed(out, path)) {
+        None | Some(Committed::Unknown) => false,
+        Some(Committed::Absent) => true,
+        Some(Committed::File(content)) => content != marker,
     }
 }
 
@@ -148,16 +154,13 @@ pub(super) fn damage(folder: &Path, found: &Inspection) -> Result<(), Fatal> {
 /// around, or something else has its path.
 fn misplaced(out: &Path, folder: &Path, found: &Inspection) -> Option<Diagnostic> {
     let shown = folder.display();
-    let layout_changed = |message| {
-        Diagnostic::error(Code::LayoutChanged, message)
-            .at(Place::file(folder.display().to_string()))
-    };
+    let layout_changed = |message| error(Code::LayoutChanged, message, folder);
     match &found.state {
         State::InTheWay(path) => {
-            let path = out.join(path).display().to_string();
-            let message = format!("`{path}` blocks a chart directory");
-            let refused = Diagnostic::error(Code::NotOurs, message).at(Place::file(path));
-            return Some(refused.hint("move it away, or rename the bundle"));
+            let path = out.join(path);
+            let message = format!("`{}` blocks a chart directory", path.display());
+            let hint = "move it away, or rename the bundle";
+            return Some(error(Code::NotOurs, message, &path).hint(hint));
         }
         State::InsideChart(outer) => {
             let outer = out.join(outer);

@@ -1,52 +1,40 @@
 //! Versions of charts above the number that the configuration keeps (`keep`).
 
+use super::chart_versions::older;
 use super::inspection::sha256_of;
 use super::ownership::{self, Ownership, Recorded};
 use crate::chart::CHART_LOCK;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::source::chart as charts;
-use std::cmp::Reverse;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Returns the directories of earlier versions of a chart that exceed `keep` versions, relative to
 /// the output directory `out`. The chart itself, in `dir` with this version, counts as one; later
 /// versions are never removed. Directories that contain other files than those that bundle2chart
-/// wrote are kept, with a warning.
+/// wrote are kept, with a warning. Without `keep`, all versions are kept.
 pub fn outdated(
     out: &Path,
     dir: &Path,
     version: &str,
-    keep: u32,
+    keep: Option<u32>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<PathBuf> {
-    let parts: Vec<_> = dir.iter().collect();
+    let is_version = |version: &str| semver::Version::parse(version).is_ok();
     // The layout `flat` has one version per chart.
-    let ([name, _], Ok(built)) = (parts.as_slice(), semver::Version::parse(version)) else {
-        return Vec::new();
-    };
-    let folder = out.join(name);
-    let mut earlier: Vec<(semver::Version, PathBuf)> = Vec::new();
-    for version in diagnostics.report(charts::folders(&folder)).unwrap_or_default() {
-        let is_ours = folder.join(&version).join(ownership::FILE_NAME).is_file();
-        match semver::Version::parse(&version) {
-            Ok(parsed) if is_ours && parsed < built => {
-                earlier.push((parsed, Path::new(name).join(version)));
-            }
-            _ => {}
-        }
-    }
-    // By precedence of versions, not by name: 1.10.0 is after 1.9.0.
-    earlier.sort_by_key(|(version, _)| Reverse(version.clone()));
+    let has_versions = dir.iter().count() == 2 && is_version(version);
+    let Some(keep) = keep.filter(|_| has_versions) else { return Vec::new() };
+    let mut earlier = diagnostics.report(older(out, dir, version)).unwrap_or_default();
+    earlier.retain(|(_, version)| is_version(version));
 
     let kept = usize::try_from(keep).unwrap_or(usize::MAX).saturating_sub(1);
     let mut outdated = Vec::new();
-    for (_, dir) in earlier.into_iter().skip(kept) {
+    for (dir, _) in earlier.into_iter().skip(kept) {
         let folder = out.join(&dir);
         let shown = folder.display().to_string();
         let (code, why, hint) = match foreign_file(&folder) {
             Ok(None) => {
-                outdated.push(dir);
+                outdated.push(PathBuf::from(dir));
                 continue;
             }
             Ok(Some(file)) => {

@@ -15,11 +15,11 @@
 #![expect(clippy::disallowed_methods, reason = "writes the output directory")]
 
 use super::chart_files::OwnedFiles;
-use super::failure::{failed, walk_failed};
+use super::failure::{error, failed, walk_failed};
 use super::inspection::{Inspection, files_below};
 use super::ownership::{self, Ownership, Recorded};
 use crate::chart::CHART_LOCK;
-use crate::diag::{Code, Diagnostic, Fatal, Place};
+use crate::diag::{Code, Fatal};
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -204,14 +204,11 @@ impl Stage {
 /// Checks that an output directory is a directory or missing.
 pub(super) fn check_directory(out: &Path) -> Result<(), Fatal> {
     match fs::metadata(out) {
-        Ok(metadata) if !metadata.is_dir() => Err(Box::new(
-            Diagnostic::error(
-                Code::OutputUnsuitable,
-                format!("the output directory `{}` is not a directory", out.display()),
-            )
-            .at(Place::file(out.display().to_string()))
-            .hint("use another directory with `--out`"),
-        )),
+        Ok(metadata) if !metadata.is_dir() => {
+            let message = format!("the output directory `{}` is not a directory", out.display());
+            let hint = "use another directory with `--out`";
+            Err(error(Code::OutputUnsuitable, message, out).hint(hint).into())
+        }
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("read", out, &error)),
         _ => Ok(()),
     }

@@ -3,17 +3,13 @@
 //! <https://helm.sh/docs/topics/registries/#oci-manifest-registry-contents>
 
 use crate::source::OciArtifact;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
 /// Media type of the configuration: Chart.yaml as JSON.
 const CONFIG_TYPE: &str = "application/vnd.cncf.helm.config.v1+json";
 /// Media type of the layer: the `.tgz`.
 pub(crate) const LAYER_TYPE: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
-
-/// Annotations that Chart.yaml cannot override, as in Helm.
-const TITLE: &str = "org.opencontainers.image.title";
-const VERSION: &str = "org.opencontainers.image.version";
 
 /// Returns the artifact of a package; `metadata` is its Chart.yaml as JSON.
 pub(super) fn artifact(metadata: &Json, archive: &[u8]) -> OciArtifact {
@@ -25,30 +21,22 @@ pub(super) fn artifact(metadata: &Json, archive: &[u8]) -> OciArtifact {
 /// and the predefined ones that Helm sets, apart from the time of creation.
 fn annotations(metadata: &Json) -> BTreeMap<String, String> {
     let text = |key: &str| metadata.get(key).and_then(Json::as_str).map(str::to_owned);
-    let own = |key: &str| format!("org.opencontainers.image.{key}");
     let sources = metadata.get("sources").and_then(Json::as_array);
     let source = sources.and_then(|sources| sources.first()?.as_str().map(str::to_owned));
-    let mut annotations = BTreeMap::new();
-    let mut set = |key: String, value: Option<String>| {
-        // As Helm's `addToMap`.
-        if let Some(value) = value.filter(|value| !value.is_empty()) {
-            annotations.insert(key, value);
-        }
-    };
-    set(own("description"), text("description"));
-    set(own("url"), text("home"));
-    set(own("source"), source);
-    set(own("authors"), authors(metadata));
-
-    // After those that follow from other fields, which they may override.
-    let declared = metadata.get("annotations").and_then(Json::as_object);
-    for (key, value) in declared.into_iter().flat_map(Map::iter) {
-        set(key.clone(), value.as_str().map(str::to_owned));
-    }
-
-    set(TITLE.to_owned(), text("name"));
-    set(VERSION.to_owned(), text("version"));
-    annotations
+    let predefined = [
+        ("description", text("description")),
+        ("url", text("home")),
+        ("source", source),
+        ("authors", authors(metadata)),
+    ];
+    // They follow from other fields; those of Chart.yaml may override them, but not the last ones.
+    let declared = metadata.get("annotations").and_then(Json::as_object).into_iter().flatten();
+    let declared = declared.map(|(key, value)| (key.clone(), value.as_str().map(str::to_owned)));
+    let fixed = [("title", text("name")), ("version", text("version"))];
+    let named = |(key, value)| (format!("org.opencontainers.image.{key}"), value);
+    let all = predefined.map(named).into_iter().chain(declared).chain(fixed.map(named));
+    // As Helm's `addToMap`.
+    all.filter_map(|(key, value)| Some((key, value.filter(|value| !value.is_empty())?))).collect()
 }
 
 /// Returns the maintainers as Helm joins them: `NAME (EMAIL), NAME`.
@@ -73,7 +61,9 @@ mod tests {
             "name": "lamp-operator", "version": "1.0.0+2", "description": "Lamps",
             "home": "https://lamps.example.com", "sources": ["https://git.example.com/lamps"],
             "maintainers": [{"name": "Ann", "email": "ann@example.com"}, {"name": "Bob"}],
-            "annotations": {"bundle2chart/digest": "sha256:1", TITLE: "other"},
+            "annotations": {
+                "bundle2chart/digest": "sha256:1", "org.opencontainers.image.title": "other",
+            },
         });
         let artifact = artifact(&metadata, b"tgz");
         let manifest: Json = serde_json::from_slice(&artifact.manifest).unwrap();

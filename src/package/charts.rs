@@ -56,16 +56,15 @@ pub(crate) fn charts_in(out: &Path, diagnostics: &mut Diagnostics) -> Option<Vec
         }
     }
 
-    let complete = !diagnostics.has_errors_since(start);
-    if complete && found.is_empty() {
-        diagnostics.push(
+    diagnostics.no_errors_since(start)?;
+    if found.is_empty() {
+        return diagnostics.fail(
             Diagnostic::error(Code::ChartNotFound, format!("no charts in `{}`", out.display()))
                 .hint("run `bundle2chart build`"),
         );
-        return None;
     }
     found.sort_by_cached_key(|chart| (chart.name.clone(), precedence(&chart.version)));
-    complete.then_some(found)
+    Some(found)
 }
 
 /// Reads the ownership file of a chart; returns it with the chart's version.
@@ -79,15 +78,14 @@ fn ownership(folder: &Path, diagnostics: &mut Diagnostics) -> Option<(String, Ow
         Recorded::Missing => 1,
     };
     let file = folder.join(FILE_NAME).display().to_string();
-    diagnostics.push(
+    diagnostics.fail(
         Diagnostic::error(
             Code::OwnershipFile,
             format!("cannot use `{file}`: line {line} is not valid"),
         )
         .at(Place { line: Some(line), ..Place::file(&file) })
         .hint("restore it from Git, or delete the chart's directory and build again"),
-    );
-    None
+    )
 }
 
 /// Returns the indexes of the selected charts; `names` are as in [`super::packages`]. `None` if there
@@ -157,20 +155,6 @@ impl ChartDirectory {
     /// `None` if the directory differs from what bundle2chart wrote: a package cannot be reviewed
     /// like a directory in Git, so nothing else may get into it.
     pub(super) fn package(&self, diagnostics: &mut Diagnostics) -> Option<Package> {
-        let files = self.files(diagnostics)?;
-        package(&self.name, &self.version, &self.path, &files, diagnostics)
-    }
-
-    /// Returns the files of the chart.
-    ///
-    /// # Errors
-    /// As [`charts::read_built`].
-    pub(crate) fn read(&self) -> Result<ChartTree, Fatal> {
-        charts::read_built(&self.out, &self.dir)
-    }
-
-    /// Returns the files of the package, checked against the ownership file.
-    fn files(&self, diagnostics: &mut Diagnostics) -> Option<ChartTree> {
         let mut files = diagnostics.report(self.read())?;
         files.remove(FILE_NAME);
         let place = |file: &str| Place::file(self.path.join(file).display().to_string());
@@ -199,9 +183,18 @@ impl ChartDirectory {
             );
         }
 
+        diagnostics.no_errors_since(start)?;
         // After the checks, in which it is a file of the chart like others.
         files.remove(UPGRADE_REPORT);
-        (!diagnostics.has_errors_since(start)).then_some(files)
+        package(&self.name, &self.version, &self.path, &files, diagnostics)
+    }
+
+    /// Returns the files of the chart.
+    ///
+    /// # Errors
+    /// As [`charts::read_built`].
+    pub(crate) fn read(&self) -> Result<ChartTree, Fatal> {
+        charts::read_built(&self.out, &self.dir)
     }
 }
 

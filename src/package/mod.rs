@@ -8,13 +8,11 @@
 mod archive;
 mod artifact;
 mod charts;
-mod file;
 pub(crate) mod push;
 pub(crate) mod record;
 
 pub(crate) use artifact::LAYER_TYPE;
 pub(crate) use charts::{chart_in, charts_in, package};
-pub(crate) use file::write;
 
 use crate::diag::Diagnostics;
 use crate::source::OciArtifact;

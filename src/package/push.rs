@@ -7,12 +7,6 @@ use crate::source::{Reference, SourceResolver};
 /// The scheme that Helm requires for registries.
 const SCHEME: &str = "oci://";
 
-/// Place for charts in a registry: `HOST/PATH`, below which each chart has a repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ChartRegistry {
-    start: String,
-}
-
 /// State of a chart's tag in a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TagState {
@@ -35,47 +29,45 @@ pub(crate) struct Remote<'p> {
     pub state: TagState,
 }
 
-impl ChartRegistry {
-    /// Parses `oci://HOST/PATH`; the scheme may be left out.
-    ///
-    /// `None` if it is something else.
-    pub(crate) fn parse(text: &str, diagnostics: &mut Diagnostics) -> Option<Self> {
-        let start = text.strip_prefix(SCHEME).unwrap_or(text).trim_end_matches('/');
-        // A reference needs a repository; `/chart` takes the place of a chart's name.
-        let parsed = Reference::parse(&format!("{start}/chart"));
-        if parsed.is_ok_and(|parsed| parsed.name.strip_suffix("/chart") == Some(start)) {
-            return Some(ChartRegistry { start: start.to_owned() });
-        }
-        let message = format!("invalid registry `{}`", text.escape_debug());
-        diagnostics.push(Diagnostic::error(Code::InvalidReference, message).hint(
-            "write oci://HOST/PATH, for example oci://registry.example.com/charts: the name \
-                    of each chart is appended",
-        ));
-        None
+/// Returns the place for charts in a registry, below which each chart has a repository: `HOST/PATH` of
+/// `oci://HOST/PATH`; the scheme may be left out.
+///
+/// `None` if it is something else.
+pub(crate) fn registry(text: &str, diagnostics: &mut Diagnostics) -> Option<String> {
+    let start = text.strip_prefix(SCHEME).unwrap_or(text).trim_end_matches('/');
+    // A reference needs a repository; `/chart` takes the place of a chart's name.
+    let parsed = Reference::parse(&format!("{start}/chart"));
+    if parsed.is_ok_and(|parsed| parsed.name.strip_suffix("/chart") == Some(start)) {
+        return Some(start.to_owned());
     }
+    let message = format!("invalid registry `{}`", text.escape_debug());
+    diagnostics.fail(Diagnostic::error(Code::InvalidReference, message).hint(
+        "write oci://HOST/PATH, for example oci://registry.example.com/charts: the name \
+                of each chart is appended",
+    ))
+}
 
-    /// Asks the registry for the tag of each package; charts whose tag cannot be looked up are
-    /// reported and left out.
-    pub(crate) fn look_up<'p>(
-        &self,
-        packages: &'p [Package],
-        resolver: &SourceResolver,
-        diagnostics: &mut Diagnostics,
-    ) -> Vec<Remote<'p>> {
-        let mut remotes = Vec::new();
-        for package in packages {
-            let reference = format!("{}/{}:{}", self.start, package.name, package.tag());
-            // One run reports all charts that cannot be looked up.
-            let Some(found) = resolver.tag_digest(&reference, diagnostics) else { continue };
-            let state = match found {
-                None => TagState::Missing,
-                Some(digest) if digest == package.artifact.digest => TagState::Same,
-                Some(digest) => TagState::Other(digest),
-            };
-            remotes.push(Remote { package, reference, state });
-        }
-        remotes
+/// Asks the registry for the tag of each package; charts whose tag cannot be looked up are reported and
+/// left out.
+pub(crate) fn look_up<'p>(
+    registry: &str,
+    packages: &'p [Package],
+    resolver: &SourceResolver,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Remote<'p>> {
+    let mut remotes = Vec::new();
+    for package in packages {
+        let reference = format!("{registry}/{}:{}", package.name, package.tag());
+        // One run reports all charts that cannot be looked up.
+        let Some(found) = resolver.tag_digest(&reference, diagnostics) else { continue };
+        let state = match found {
+            None => TagState::Missing,
+            Some(digest) if digest == package.artifact.digest => TagState::Same,
+            Some(digest) => TagState::Other(digest),
+        };
+        remotes.push(Remote { package, reference, state });
     }
+    remotes
 }
 
 impl Remote<'_> {
@@ -116,9 +108,7 @@ pub(crate) fn push(
                 .hint("raise `chart-version`, or move the tag with `push --replace`"),
         );
     }
-    if diagnostics.has_errors_since(start) {
-        return None;
-    }
+    diagnostics.no_errors_since(start)?;
 
     for remote in remotes.iter().filter(|remote| remote.is_pushed()) {
         resolver.push_artifact(&remote.package.artifact, &remote.reference, diagnostics)?;
@@ -134,9 +124,9 @@ mod tests {
     fn registries_are_hosts_with_a_path() {
         let parse = |text: &str| {
             let mut diagnostics = Diagnostics::new();
-            let parsed = ChartRegistry::parse(text, &mut diagnostics);
+            let parsed = registry(text, &mut diagnostics);
             assert_eq!(parsed.is_none(), diagnostics.has_errors(), "{text}");
-            parsed.map(|registry| registry.start)
+            parsed
         };
         let host = Some("registry.example.com/charts".to_owned());
         assert_eq!(parse("oci://registry.example.com/charts/"), host);

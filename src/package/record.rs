@@ -4,9 +4,9 @@
 //! committed and reviewed with them. The digest of the manifest is what Helm, Flux and Argo CD
 //! install from, and what a signature is for.
 
-use super::file;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::Diagnostics;
 use crate::regular_file;
+use crate::replace_file::{readable, write_changed};
 use serde::Deserialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -121,14 +121,8 @@ impl Record {
 
     /// Writes the record; returns false if it is unchanged, `None` if it cannot be written.
     pub(crate) fn write(&self, path: &Path, diagnostics: &mut Diagnostics) -> Option<bool> {
-        let name = path.display().to_string();
-        let written = file::write(path, self.to_text().as_bytes());
-        diagnostics.report(written.map_err(|error| {
-            Diagnostic::error(Code::OutputFailed, format!("cannot write `{name}`: {error}"))
-                .at(Place::file(&name))
-                .hint("make the output directory writable")
-                .into()
-        }))
+        let hint = "make the output directory writable";
+        diagnostics.report(write_changed(path, self.to_text().as_bytes(), readable(), hint))
     }
 }
 
@@ -161,9 +155,10 @@ mod tests {
         let new = Record { charts: vec![recorded("b", "y"), recorded("c", "x")] };
         let expected = ["stale b 1.0.0+2", "missing c 1.0.0+2", "extra a 1.0.0+2"];
         assert_eq!(new.differences(&path), expected);
-        file::write(&path, format!("{}# edited\n", old.to_text()).as_bytes()).unwrap();
+        let write = |text: &str| write_changed(&path, text.as_bytes(), readable(), "").unwrap();
+        write(&format!("{}# edited\n", old.to_text()));
         assert_eq!(old.differences(&path), [format!("stale {}", path.display())]);
-        file::write(&path, b"<<<<<<< ours\n").unwrap();
+        write("<<<<<<< ours\n");
         assert_eq!(old.differences(&path), [format!("stale {}", path.display())]);
     }
 }

@@ -1,23 +1,23 @@
 //! `bundle2chart build`: the charts of bundles and models.
 
+use super::Inputs;
 use super::compile::{Compiled, Hits, compile};
 use super::fetch::{Fetched, fetch_and_compile};
 use super::layout::{self, LaidOut, chart_version};
 use super::models::{self, MODELS};
 use super::release_size;
-use super::selection::{Selected, select};
-use super::threads::for_each;
+use super::selection::{Selected, for_each_selected};
 use crate::bundle::{self, Api, Positions};
 use crate::config::{BundleConfig, Config, Filter, Layout, ServingConfig};
 use crate::dependencies::{self, Member};
 use crate::deploy::Release;
 use crate::diag::{Diagnostic, Diagnostics, LintLevel, Place, counted};
 use crate::ir::{Origin, Unit};
-use crate::lock::{Lock, Locked};
+use crate::lock::Locked;
 use crate::output::ChartFiles;
 use crate::overlay::is_built_in;
 use crate::passes;
-use crate::source::{BundleFiles, SourceResolver};
+use crate::source::BundleFiles;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -66,45 +66,41 @@ struct Built<'c, C> {
     model: Option<(&'c ServingConfig, Unit)>,
 }
 
-/// Compiles the named bundles of a configuration (all when none is named) on up to `jobs` threads.
-/// Images are read by the digest that `lock` has for them.
-pub fn build(
-    config: &Config,
-    sources: &SourceResolver,
-    lock: &Lock,
+/// Compiles the named bundles of a configuration (all when none is named).
+pub fn build(inputs: &Inputs<'_>, names: &[String], diagnostics: &mut Diagnostics) -> Build {
+    build_with(inputs, names, |chart| chart, diagnostics)
+}
+
+/// Returns the charts of a [`build_with`] that repeats an earlier one, whose warnings and notes were
+/// seen; `None` after an error.
+pub fn rebuild<C: Send>(
+    inputs: &Inputs<'_>,
     names: &[String],
-    jobs: usize,
+    finish: impl Fn(ChartFiles) -> C + Sync,
     diagnostics: &mut Diagnostics,
-) -> Build {
-    build_with(config, sources, lock, names, jobs, |chart| chart, diagnostics)
+) -> Option<Vec<C>> {
+    let start = diagnostics.mark();
+    let built = build_with(inputs, names, finish, diagnostics);
+    diagnostics.only_errors_since(start);
+    diagnostics.no_errors_since(start)?;
+    Some(built.charts)
 }
 
 /// [`build`], which passes each chart to `finish` on the thread that compiled it, so that only as
 /// many bundles and charts are in memory as there are threads.
 pub fn build_with<C: Send>(
-    config: &Config,
-    sources: &SourceResolver,
-    lock: &Lock,
+    inputs: &Inputs<'_>,
     names: &[String],
-    jobs: usize,
     finish: impl Fn(ChartFiles) -> C + Sync,
     diagnostics: &mut Diagnostics,
 ) -> Build<C> {
     let before = diagnostics.mark();
-    let selected = select(config, names, diagnostics);
-    let layout = config.output.layout;
-    let all = for_each(
-        &selected,
-        jobs,
-        |one| one.name(),
-        diagnostics,
-        |selected, diagnostics| match selected {
-            Selected::Bundle(bundle) => {
-                build_bundle(config, sources, lock, bundle, &finish, diagnostics)
-            }
+    let layout = inputs.config.output.layout;
+    let all =
+        for_each_selected(inputs, names, diagnostics, |selected, diagnostics| match selected {
+            Selected::Bundle(bundle) => build_bundle(inputs, bundle, &finish, diagnostics),
             Selected::Model(model) => build_model(model, layout, &finish, diagnostics),
-        },
-    );
+        });
 
     let mut build = Build::of([], &finish);
     let (mut hits, mut members, mut models) = (Hits::new(), Vec::new(), Vec::new());
@@ -140,15 +136,13 @@ pub fn build_with<C: Send>(
 }
 
 fn build_bundle<'c, C>(
-    config: &Config,
-    sources: &SourceResolver,
-    lock: &Lock,
+    inputs: &Inputs<'_>,
     bundle: &'c BundleConfig,
     finish: impl Fn(ChartFiles) -> C,
     diagnostics: &mut Diagnostics,
 ) -> Option<Built<'c, C>> {
-    let Fetched { files, mut compiled, warnings } =
-        fetch_and_compile(sources, lock, bundle, diagnostics)?;
+    let Inputs { config, lock, .. } = *inputs;
+    let Fetched { files, mut compiled, warnings } = fetch_and_compile(inputs, bundle, diagnostics)?;
     let layout = config.output.layout;
     let locked = match (&compiled.bundle, lock.entry(bundle)) {
         (None, _) => None,
@@ -230,8 +224,7 @@ fn member<'c>(config: &'c BundleConfig, compiled: &Compiled, files: &BundleFiles
     let mut member = match &compiled.bundle {
         Some(bundle) => Member::new(config, bundle, crds),
         None => {
-            let objects = compiled.unit.objects.iter();
-            let own = objects.filter(|object| object.kind() == "CustomResourceDefinition");
+            let own = compiled.unit.of_kind("CustomResourceDefinition");
             Member::of_chart(config, bundle::served_apis(own), crds)
         }
     };
@@ -265,8 +258,7 @@ fn apis_used(unit: &Unit) -> Vec<(Api, Place)> {
 
 /// Returns the names of the CRDs that a release owns; stubs are hooks and belong to none.
 fn crds_of(unit: &Unit) -> Vec<String> {
-    let owned = unit.objects.iter().filter(|object| {
-        object.kind() == "CustomResourceDefinition" && !matches!(object.origin, Origin::Added(_))
-    });
+    let crds = unit.of_kind("CustomResourceDefinition");
+    let owned = crds.filter(|crd| !matches!(crd.origin, Origin::Added(_)));
     owned.map(|crd| crd.name().to_owned()).collect()
 }

@@ -41,36 +41,34 @@ pub fn compile(
     config: &BundleConfig,
     diagnostics: &mut Diagnostics,
 ) -> Option<Compiled> {
-    if let Source::Manifests(manifests) = &config.source {
-        let start = diagnostics.mark();
-        let compiled = compile_manifests(files, manifests, config, diagnostics);
-        bundle::locate(diagnostics.since(start), files);
-        return compiled;
-    }
-    let bundle = bundle::load(files, diagnostics)?;
-    compile_loaded(bundle, files, config, diagnostics)
+    compile_loaded(None, files, config, diagnostics)
 }
 
-/// [`compile`] for a bundle that is already loaded.
+/// [`compile`] for a bundle that may be loaded already.
 pub fn compile_loaded(
-    bundle: Bundle,
+    bundle: Option<Bundle>,
     files: &BundleFiles,
     config: &BundleConfig,
     diagnostics: &mut Diagnostics,
 ) -> Option<Compiled> {
     let start = diagnostics.mark();
-    let compiled = run_stages(bundle, files, config, diagnostics);
+    let input = match &config.source {
+        Source::Manifests(manifests) => of_manifests(files, manifests, config, diagnostics),
+        _ => bundle
+            .or_else(|| bundle::load(files, diagnostics))
+            .and_then(|bundle| of_bundle(bundle, config, diagnostics)),
+    };
+    let compiled = input.and_then(|input| adapt(input, files, config, diagnostics));
     bundle::locate(diagnostics.since(start), files);
-    compiled
+    compiled.filter(|_| !diagnostics.has_errors_since(start))
 }
 
-fn run_stages(
+/// Converts a bundle to the objects that OLM would create.
+fn of_bundle(
     mut bundle: Bundle,
-    files: &BundleFiles,
     config: &BundleConfig,
     diagnostics: &mut Diagnostics,
-) -> Option<Compiled> {
-    let start = diagnostics.mark();
+) -> Option<Input> {
     check_package(config, &bundle, diagnostics);
     let suggested = bundle.suggested_namespace().map(str::to_owned);
     let namespace = config
@@ -83,12 +81,11 @@ fn run_stages(
     if let Some(fault) = label_fault(&namespace, 63).filter(|_| is_suggested) {
         let message = format!("invalid suggested namespace `{namespace}`: the name {fault}");
         let annotation = ".metadata.annotations[\"operatorframework.io/suggested-namespace\"]";
-        diagnostics.push(
+        return diagnostics.fail(
             Diagnostic::error(Code::InvalidName, message)
                 .at(bundle.csv.place(annotation))
                 .hint("set namespace = \"…\" for this bundle"),
         );
-        return None;
     }
 
     let unit = olm::lower(&mut bundle, config, &namespace, diagnostics);
@@ -101,20 +98,18 @@ fn run_stages(
         replaces_later: replaces_later(&bundle),
         ..Context::of(config, bundle.csv.version.clone(), namespaces)
     };
-    let watch = config.watch().cloned().or_else(|| olm::default_watch(&bundle.csv));
-    let input = Input { unit, context, watch, bundle: Some(bundle) };
-    let compiled = adapt(input, files, config, diagnostics)?;
     // Without a watch no install mode fits, which `olm::lower` has reported.
-    (compiled.watch.is_some() && !diagnostics.has_errors_since(start)).then_some(compiled)
+    let watch = config.watch().cloned().or_else(|| olm::default_watch(&bundle.csv));
+    Some(Input { unit, context, watch, bundle: Some(bundle) })
 }
 
-/// Compiles the user's own manifests, which need no operator and no install mode.
-fn compile_manifests(
+/// Reads the user's own manifests, which need no operator and no install mode.
+fn of_manifests(
     files: &BundleFiles,
     manifests: &Manifests,
     config: &BundleConfig,
     diagnostics: &mut Diagnostics,
-) -> Option<Compiled> {
+) -> Option<Input> {
     let namespace = config.namespace.clone().unwrap_or_else(|| config.name.clone());
     let mut objects: Vec<Object> = Vec::new();
     if let Some(platform) = &manifests.maas {
@@ -133,8 +128,7 @@ fn compile_manifests(
     let context =
         Context { crd_version: version.clone(), ..Context::of(config, version, vec![namespace]) };
     let unit = Unit { objects, ..Unit::default() };
-    let input = Input { bundle: None, unit, context, watch: None };
-    adapt(input, files, config, diagnostics)
+    Some(Input { bundle: None, unit, context, watch: None })
 }
 
 /// The objects of a bundle or `[[chart]]`, before the configuration changes them.
@@ -145,14 +139,14 @@ struct Input {
     watch: Option<Watch>,
 }
 
-/// Applies the configuration and the passes; `None` after an error.
+/// Applies the configuration and the passes; `None` after an error that makes later findings
+/// meaningless.
 fn adapt(
     input: Input,
     files: &BundleFiles,
     config: &BundleConfig,
     diagnostics: &mut Diagnostics,
 ) -> Option<Compiled> {
-    let start = diagnostics.mark();
     let Input { bundle, mut unit, mut context, watch } = input;
     let namespace = context.namespaces.first().cloned().unwrap_or_default();
     // Filters and patches are for objects of the bundle, so overlays and stubs come after them.
@@ -177,8 +171,7 @@ fn adapt(
     unit.values.retain(|value| read.contains(&value.path));
     passes::run(&mut unit, &context, diagnostics);
     gates::check(config, &unit, diagnostics);
-    let compiled = Compiled { bundle, unit, namespace, watch, crds: context.crds, hits, patched };
-    (!diagnostics.has_errors_since(start)).then_some(compiled)
+    Some(Compiled { bundle, unit, namespace, watch, crds: context.crds, hits, patched })
 }
 
 /// Reports an error if the bundle is not of the package that bundles.toml names. For a bundle of a

@@ -1,12 +1,13 @@
 //! Fetches and compiles one bundle of a configuration.
 
+use super::Inputs;
 use super::compile::{Compiled, compile};
 use super::upgrade_step;
 use crate::bundle;
 use crate::config::BundleConfig;
 use crate::diag::{Diagnostic, Diagnostics, Severity};
-use crate::lock::{Lock, Locked};
-use crate::source::{BundleFiles, SourceResolver};
+use crate::lock::Locked;
+use crate::source::BundleFiles;
 
 /// A bundle that was fetched and compiled.
 pub(super) struct Fetched {
@@ -18,12 +19,12 @@ pub(super) struct Fetched {
 
 /// Fetches a bundle, by its lock entry if there is one, and compiles it; `None` after an error.
 pub(super) fn fetch_and_compile(
-    sources: &SourceResolver,
-    lock: &Lock,
+    inputs: &Inputs<'_>,
     bundle: &BundleConfig,
     diagnostics: &mut Diagnostics,
 ) -> Option<Fetched> {
     let before = diagnostics.mark();
+    let Inputs { sources, lock, .. } = *inputs;
     let entry = lock.entry(bundle);
     // Without an entry, what bundles.toml selects now is locked at once; steps that the upgrade path of
     // its catalog requires before it are reported, as by `lock`.

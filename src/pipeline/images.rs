@@ -1,58 +1,45 @@
 //! `bundle2chart images`: the images that a cluster pulls for the charts.
 
+use super::Inputs;
 use super::fetch::{Fetched, fetch_and_compile};
 use super::models;
-use super::selection::{Selected, select};
-use super::threads::for_each;
+use super::selection::{Selected, for_each_selected};
 use crate::bundle::Positions;
-use crate::config::{BundleConfig, Config, Source};
-use crate::diag::{Diagnostics, Severity};
+use crate::config::{BundleConfig, Source};
+use crate::diag::Diagnostics;
 use crate::images::{self, BundleImages, Image};
-use crate::lock::Lock;
-use crate::source::{BundleFiles, Reference, SourceResolver};
+use crate::source::{BundleFiles, Reference};
 
 /// Returns the images of the named bundles and models (all when none is named), in the order of the
 /// configuration; none after an error. Reports images that cannot be mirrored. Of compiling itself
 /// only errors are reported.
 pub fn images(
-    config: &Config,
-    sources: &SourceResolver,
-    lock: &Lock,
+    inputs: &Inputs<'_>,
     names: &[String],
-    jobs: usize,
     diagnostics: &mut Diagnostics,
 ) -> Vec<BundleImages> {
     let before = diagnostics.mark();
-    let selected = select(config, names, diagnostics);
-
-    let all = for_each(
-        &selected,
-        jobs,
-        |one| one.name(),
-        diagnostics,
-        |selected, diagnostics| {
-            let images = match selected {
-                Selected::Bundle(bundle) => bundle_images(sources, lock, bundle, diagnostics)?,
-                Selected::Model(config) => {
-                    let compiler = models::compiler("[[serving]]", &config.span, diagnostics)?;
-                    (compiler.images)(config, diagnostics)?
-                }
-            };
-            Some(BundleImages { bundle: selected.name().to_owned(), images })
-        },
-    );
+    let all = for_each_selected(inputs, names, diagnostics, |selected, diagnostics| {
+        let images = match selected {
+            Selected::Bundle(bundle) => bundle_images(inputs, bundle, diagnostics)?,
+            Selected::Model(config) => {
+                let compiler = models::compiler("[[serving]]", &config.span, diagnostics)?;
+                (compiler.images)(config, diagnostics)?
+            }
+        };
+        Some(BundleImages { bundle: selected.name().to_owned(), images })
+    });
     if diagnostics.has_errors_since(before) { Vec::new() } else { all }
 }
 
 fn bundle_images(
-    sources: &SourceResolver,
-    lock: &Lock,
+    inputs: &Inputs<'_>,
     bundle: &BundleConfig,
     diagnostics: &mut Diagnostics,
 ) -> Option<Vec<Image>> {
     let before = diagnostics.mark();
-    let compiled = fetch_and_compile(sources, lock, bundle, diagnostics);
-    diagnostics.retain_since(before, |found| found.severity == Severity::Error);
+    let compiled = fetch_and_compile(inputs, bundle, diagnostics);
+    diagnostics.only_errors_since(before);
     let Fetched { files, compiled, .. } = compiled?;
 
     let own = own_image(&files, &bundle.source);

@@ -21,18 +21,16 @@ pub fn lock(
     jobs: usize,
     diagnostics: &mut Diagnostics,
 ) -> Vec<Locked> {
-    // Manifests of a `[[chart]]` are versioned by Git, like bundles of a path.
-    let bundles: Vec<&BundleConfig> = bundles
-        .iter()
-        .copied()
-        .filter(|bundle| !matches!(bundle.source, Source::Manifests(_)))
-        .collect();
     for_each(
-        &bundles,
+        bundles,
         jobs,
         |bundle| bundle.name.as_str(),
         diagnostics,
         |config, diagnostics| {
+            // Manifests of a `[[chart]]` are versioned by Git, like bundles of a path.
+            if matches!(config.source, Source::Manifests(_)) {
+                return None;
+            }
             let source = upgrade_step::source(config, old, latest, sources, diagnostics)?;
             let files = sources.fetch(&source, None, diagnostics)?;
             let start = diagnostics.mark();

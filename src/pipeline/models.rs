@@ -59,7 +59,8 @@ engine = { image = \"vllm/vllm-openai:v0.33.0\" }
         let config = Config::parse(&Arc::new(text), Path::new("."), &mut diagnostics).unwrap();
         let sources = SourceResolver::of(&config, Access::default());
         let lock = Lock::default();
-        let built = pipeline::build(&config, &sources, &lock, &[], 1, &mut diagnostics);
+        let inputs = pipeline::Inputs { config: &config, sources: &sources, lock: &lock, jobs: 1 };
+        let built = pipeline::build(&inputs, &[], &mut diagnostics);
 
         assert!(built.charts.is_empty());
         let found: Vec<(Code, &str)> =

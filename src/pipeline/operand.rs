@@ -1,7 +1,7 @@
 //! Loads the operands of `diff`: converts a chart or a bundle to its objects in the cluster.
 //!
-//! [`Operands::load`] first resolves the text of the user to an [`Operand`], then reads that:
-//! `bundle` compiles bundles, `chart` renders charts, and `values` joins their values.
+//! [`Operands::load`] finds out what the text of the user names: `bundle` compiles bundles, `chart`
+//! renders charts, and `values` joins their values.
 
 mod bundle;
 mod chart;
@@ -14,13 +14,10 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, quoted, suggest};
 use crate::diff::{Placement, Side};
 use crate::ir::Identity;
 use crate::output::chart_versions::{ChartName, pick, versions_in, versions_on_disk};
-use crate::source::chart::{self as charts, ChartTree, Form};
+use crate::source::chart::{self as charts, Form};
 use crate::source::{self, Reference, SourceResolver};
 use serde_json::{Map, Value as Json};
 use std::path::Path;
-
-/// Most directories of the output directory to search for a similar name.
-const MOST_NAMES: usize = 1_000;
 
 /// Placeholder for the release namespace in reports; identities omit it.
 pub const NAMESPACE: &str = "release-namespace";
@@ -42,18 +39,6 @@ pub struct Operands<'a> {
     pub values: Json,
     /// True if the `helm` program can be used to render charts that bundle2chart cannot.
     pub helm: bool,
-}
-
-/// The text of an operand, resolved to what it names.
-enum Operand<'t> {
-    /// A chart directory or package.
-    ChartFiles(ChartTree, Form),
-    /// A chart in the output directory.
-    Built(ChartName<'t>),
-    /// A chart in the output directory at this Git revision.
-    AtRevision(ChartName<'t>, &'t str),
-    /// A bundle: a directory, layout, tar or image.
-    Bundle(Source),
 }
 
 impl<'a> Operands<'a> {
@@ -84,15 +69,10 @@ impl<'a> Operands<'a> {
         diagnostics: &mut Diagnostics,
     ) -> Option<Side> {
         let start = diagnostics.mark();
-        let loaded = self.resolve(text, revision).and_then(|operand| match operand {
-            Operand::ChartFiles(tree, form) => {
-                let side = self.chart("", &tree, form);
-                side.map(Some).map_err(|found| charts::located(text, found))
-            }
-            Operand::Built(chart) => self.built(chart).map(Some),
-            Operand::AtRevision(chart, revision) => self.at_revision(chart, revision, diagnostics),
-            Operand::Bundle(source) => Ok(self.bundle(&source, None, None, diagnostics)),
-        });
+        let loaded = match revision {
+            Some(revision) => self.at_revision(text, revision, diagnostics),
+            None => self.now(text, diagnostics),
+        };
         let side = diagnostics.report(loaded).flatten();
         side.filter(|_| !diagnostics.has_errors_since(start))
     }
@@ -134,22 +114,18 @@ impl<'a> Operands<'a> {
         Ok(())
     }
 
-    fn resolve<'t>(&self, text: &'t str, revision: Option<&'t str>) -> Result<Operand<'t>, Fatal> {
-        let chart = ChartName::parse(text, self.out);
-        if let Some(revision) = revision {
-            return Ok(Operand::AtRevision(chart, revision));
-        }
-
+    fn now(&self, text: &str, diagnostics: &mut Diagnostics) -> Result<Option<Side>, Fatal> {
         // A file or directory comes before a chart of the same name in the output directory.
         let path = Path::new(text);
-        let found = chart::chart_at(path).map_err(|found| charts::located(text, found))?;
-        if let Some((tree, form)) = found {
-            return Ok(Operand::ChartFiles(tree, form));
+        let located = |found| charts::located(text, found);
+        if let Some((tree, form)) = chart::chart_at(path).map_err(located)? {
+            return self.chart("", &tree, form).map(Some).map_err(located);
         }
+        let chart = ChartName::parse(text, self.out);
         // The name is joined to a path: `..` and `/` would lead out of the output directory.
         let is_built = || is_name(chart.name) && self.out.join(chart.name).is_dir();
         if !path.exists() && is_built() {
-            return Ok(Operand::Built(chart));
+            return self.built(chart).map(Some);
         }
 
         // Text that is not even the name of an image is most often a misspelled path or chart.
@@ -158,18 +134,14 @@ impl<'a> Operands<'a> {
         {
             return Err(self.not_found(text, chart.name));
         }
-        Ok(Operand::Bundle(source))
+        Ok(self.bundle(&source, None, None, diagnostics))
     }
 
     /// Returns the error for an operand that is nothing, with the charts that have a similar name.
     fn not_found(&self, text: &str, name: &str) -> Fatal {
-        let entries = self.out.read_dir().into_iter().flatten().take(MOST_NAMES);
-        // Entries that cannot be read only make the hint poorer.
-        let folders = entries.filter_map(Result::ok).filter(|entry| entry.path().is_dir());
-        let mut charts: Vec<String> =
-            folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        // A directory that cannot be read only makes the hint poorer.
+        let mut charts = charts::folders(self.out).unwrap_or_default();
         charts.retain(|chart| is_name(chart));
-        charts.sort_unstable();
         let charts: Vec<&str> = charts.iter().map(String::as_str).collect();
 
         let message = format!("no chart, directory, archive or image `{}`", text.escape_debug());
@@ -192,11 +164,11 @@ impl<'a> Operands<'a> {
 
     fn at_revision(
         &self,
-        chart: ChartName<'_>,
+        text: &str,
         revision: &str,
         diagnostics: &mut Diagnostics,
     ) -> Result<Option<Side>, Fatal> {
-        let ChartName { name, version } = chart;
+        let ChartName { name, version } = ChartName::parse(text, self.out);
         let tree = match charts::read_revision(self.out, revision, name) {
             Ok(tree) => tree,
             // Without a committed output directory, bundles.lock says which bundle it was.

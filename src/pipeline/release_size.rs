@@ -4,38 +4,14 @@ use crate::chart::{self, Chart};
 use crate::config::{BundleConfig, CrdPlacement};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 
-/// Keys of bundles.toml that make a release smaller.
-struct Remedy {
-    /// The setting, as written in bundles.toml.
-    written: &'static str,
-    apply: fn(&mut BundleConfig),
-}
-
-/// Settings that reduce the release size, least disruptive for existing releases first.
-const REMEDIES: [Remedy; 5] = [
-    Remedy {
-        written: "strip-descriptions = true",
-        apply: |config| config.settings.strip_descriptions = Some(true),
-    },
-    Remedy {
-        written: "crds = \"separate\"",
-        apply: |config| config.settings.crds = Some(CrdPlacement::Separate),
-    },
-    Remedy {
-        written: "crds = \"subchart\"",
-        apply: |config| config.settings.crds = Some(CrdPlacement::Subchart),
-    },
-    Remedy {
-        written: "crds = \"crds\"",
-        apply: |config| config.settings.crds = Some(CrdPlacement::Crds),
-    },
-    Remedy {
-        written: "crds = \"separate\" and strip-descriptions = true",
-        apply: |config| {
-            config.settings.crds = Some(CrdPlacement::Separate);
-            config.settings.strip_descriptions = Some(true);
-        },
-    },
+/// Settings that reduce the release size, least disruptive for existing releases first: the placement
+/// of CRDs, and the removal of descriptions.
+const REMEDIES: [(Option<CrdPlacement>, Option<bool>); 5] = [
+    (None, Some(true)),
+    (Some(CrdPlacement::Separate), None),
+    (Some(CrdPlacement::Subchart), None),
+    (Some(CrdPlacement::Crds), None),
+    (Some(CrdPlacement::Separate), Some(true)),
 ];
 
 /// Reports each chart whose release takes most of its Secret or does not fit, and what was left out of
@@ -102,16 +78,22 @@ fn hint(
 ) -> String {
     let mut fitting = Vec::new();
     let mut smaller = Vec::new();
-    for Remedy { written, apply } in REMEDIES {
+    for (crds, strip) in REMEDIES {
         let mut changed = config.clone();
-        apply(&mut changed);
-        let settings =
-            |config: &BundleConfig| (config.settings.crds, config.settings.strip_descriptions);
+        let settings = &mut changed.settings;
+        settings.crds = crds.or(settings.crds);
+        settings.strip_descriptions = strip.or(settings.strip_descriptions);
+        let is_set = settings.crds == config.settings.crds
+            && settings.strip_descriptions == config.settings.strip_descriptions;
         // A combination is worth its cost only where one setting is not enough.
-        let combines = written.contains(" and ");
-        if settings(&changed) == settings(config) || combines && !fitting.is_empty() {
+        let combines = crds.is_some() && strip.is_some();
+        if is_set || combines && !fitting.is_empty() {
             continue;
         }
+        let crds = crds.map(|crds| format!("crds = \"{}\"", crds.as_str()));
+        let strip = strip.map(|strip| format!("strip-descriptions = {strip}"));
+        let written = [crds, strip].into_iter().flatten().collect::<Vec<_>>().join(" and ");
+
         // Compiled, not estimated: the size is after compression.
         let charts = compile(&changed);
         let Some(most) = charts.iter().map(|chart| chart.release_bytes).max() else { continue };
@@ -125,7 +107,7 @@ fn hint(
         let saved = largest.saturating_sub(most);
         // A setting that only just fits would be too large with the next version.
         if most < chart::RELEASE_WARN {
-            fitting.push(written.to_owned());
+            fitting.push(written);
         } else if chart::release_percent(most) < chart::release_percent(largest) {
             smaller.push(format!("{written} ({shares})"));
         } else if saved >= WORTHWHILE {

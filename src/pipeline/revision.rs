@@ -63,7 +63,6 @@ pub fn chart_pairs(
     for name in charts::folders(out)? {
         let versions = versions_on_disk(out, &name)?;
         if !versions.is_empty() {
-            let versions: Vec<String> = versions.into_iter().map(|(_, version)| version).collect();
             new.insert(name.clone(), operand(&name, &versions, &built));
         }
     }
@@ -113,11 +112,11 @@ fn built_versions(config: Option<&Config>, lock: &Lock) -> BTreeMap<String, Stri
 }
 
 /// Returns the operand of a chart with these versions: the built one, if it is known and there.
-fn operand(name: &str, versions: &[String], built: &BTreeMap<String, String>) -> String {
+fn operand(name: &str, versions: &[(String, String)], built: &BTreeMap<String, String>) -> String {
     let bundle = name.strip_suffix(CRDS_SUFFIX).or_else(|| name.strip_suffix(OPERANDS_SUFFIX));
     // The whole name first: a bundle may be named like the CRDs of another one.
     let version = built.get(name).or_else(|| built.get(bundle?));
-    match version.filter(|version| versions.contains(version)) {
+    match version.filter(|version| versions.iter().any(|(_, known)| known == *version)) {
         Some(version) => format!("{name}@{version}"),
         None => name.to_owned(),
     }

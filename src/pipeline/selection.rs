@@ -1,5 +1,7 @@
 //! Selects the bundles and models that a command names.
 
+use super::Inputs;
+use super::threads::for_each;
 use crate::config::{BundleConfig, Config, ServingConfig};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Span, suggest};
 
@@ -19,20 +21,24 @@ impl<'c> Selected<'c> {
     }
 }
 
-/// Returns the named bundles and models, in the order of the configuration and bundles first. All
-/// when nothing is named, and none, with errors, when any name is unknown.
-pub(super) fn select<'c>(
-    config: &'c Config,
+/// Applies `work` to the named bundles and models, in the order of the configuration and bundles first:
+/// to all when nothing is named, and to none, with errors, when any name is unknown. Returns the results
+/// in this order.
+pub(super) fn for_each_selected<'c, R: Send>(
+    inputs: &Inputs<'c>,
     names: &[String],
     diagnostics: &mut Diagnostics,
-) -> Vec<Selected<'c>> {
+    work: impl Fn(&Selected<'c>, &mut Diagnostics) -> Option<R> + Sync,
+) -> Vec<R> {
+    let config = inputs.config;
     if !check(names, &config.tables().collect::<Vec<_>>(), diagnostics) {
         return Vec::new();
     }
     let bundles = config.bundles.iter().map(Selected::Bundle);
     let all = bundles.chain(config.servings.iter().map(Selected::Model));
     let is_named = |one: &Selected<'_>| names.iter().any(|name| name == one.name());
-    all.filter(|one| names.is_empty() || is_named(one)).collect()
+    let selected: Vec<_> = all.filter(|one| names.is_empty() || is_named(one)).collect();
+    for_each(&selected, inputs.jobs, |one| one.name(), diagnostics, work)
 }
 
 /// Returns the named bundles in the order of the configuration, all when nothing is named, and

@@ -31,8 +31,8 @@ pub fn watch_changed(
     chart: &ChartFiles,
     bundles: &[BundleConfig],
 ) -> Option<Diagnostic> {
-    let name = chart.dir.iter().next()?.to_str()?;
-    let bundle = bundles.iter().find(|bundle| bundle.name == name && bundle.watch().is_none())?;
+    let is_of = |bundle: &&BundleConfig| bundle.name == chart.name() && bundle.watch().is_none();
+    let bundle = bundles.iter().find(is_of)?;
     let now = annotation(chart.files.get("Chart.yaml")?, WATCH)?;
     let read = |folder: &Path| annotation(&chart_yaml(folder)?, WATCH);
 
@@ -44,21 +44,19 @@ pub fn watch_changed(
 
 fn watch_error(bundle: &BundleConfig, chart: &Path, before: &str, now: &str) -> Diagnostic {
     let toml = |text: &str| Watch::of_annotation(text).to_toml();
+    let (effect, keep) = match now {
+        "all" => (
+            "its Roles become ClusterRoles for all namespaces",
+            format!("watch = {} to keep it, or ", toml(before)),
+        ),
+        _ => ("custom resources in other namespaces are no longer reconciled", String::new()),
+    };
     let message = format!(
         "`{}` would watch {now} instead of {before} as in chart `{}`, because the bundle's install \
-            modes changed: {}",
+            modes changed: {effect}",
         bundle.name,
         chart.display(),
-        match now {
-            "all" => "its Roles become ClusterRoles for all namespaces",
-            _ => "custom resources in other namespaces are no longer reconciled",
-        }
     );
-
-    let keep = match now {
-        "all" => format!("watch = {} to keep it, or ", toml(before)),
-        _ => String::new(),
-    };
 
     Diagnostic::error(Code::WatchChanged, message)
         .at(&bundle.span)
@@ -72,7 +70,7 @@ fn warning(
     before: CrdPlacement,
     now: CrdPlacement,
 ) -> Diagnostic {
-    let name = chart.dir.iter().next().map(Path::new).unwrap_or(Path::new("")).display();
+    let name = chart.name();
     let hint = match (templates(before), templates(now)) {
         (false, true) => format!(
             "adopt the CRDs with the commands of the chart's README, because Helm does not adopt \
@@ -126,7 +124,7 @@ fn previous<T>(
     read: impl Fn(&Path) -> Option<T>,
 ) -> Option<(PathBuf, T)> {
     // The newest of the older ones is what is installed, most likely.
-    let older = chart_versions::older(root, chart).ok()?.into_iter();
+    let older = chart_versions::older(root, &chart.dir, &chart.version).ok()?.into_iter();
     let mut dirs = older.map(|(dir, _)| PathBuf::from(dir)).chain([chart.dir.clone()]);
     dirs.find_map(|dir| Some((dir.clone(), read(&root.join(dir))?)))
 }

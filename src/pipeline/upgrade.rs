@@ -104,15 +104,8 @@ pub struct Upgrades<'a> {
     is_single: bool,
 }
 
-/// The upgrade of a chart.
-enum Previous {
-    /// No previous version.
-    None,
-    /// The chart is in the output directory already, with this report.
-    Kept(Upgrade, Vec<u8>),
-    /// The differences from the previous version.
-    Compared(String, Box<ChangeSet>),
-}
+/// An upgrade and the content of UPGRADE.md.
+type Reported = (Upgrade, Vec<u8>);
 
 impl<'a> Upgrades<'a> {
     /// Prepares the upgrades from the charts in the output directory `out`.
@@ -143,44 +136,27 @@ impl<'a> Upgrades<'a> {
             diagnostics.push(warning);
         });
 
-        let (upgrade, report) = match found.ok()? {
-            Previous::None => return None,
-            Previous::Kept(upgrade, report) => (upgrade, report),
-            Previous::Compared(from, set) => {
-                let upgrade = Upgrade::new(from, &set);
-                let mark = upgrade.mark();
-                // The mark must be complete, or the next build could not read it.
-                let limit = Limit {
-                    bytes: render::markdown::LIMIT - mark.len(),
-                    lines: MOST_LINES - mark.lines().count(),
-                };
-                let text = format!("{}{mark}", render::markdown::render(&set, limit));
-                (upgrade, text.into_bytes())
-            }
-        };
+        let (upgrade, report) = found.ok()??;
         chart.files.insert(UPGRADE_REPORT.to_owned(), report);
         Some(upgrade)
     }
 
-    fn find(&self, chart: &ChartFiles) -> Result<Previous, Fatal> {
-        let Some(name) = chart.dir.iter().next().and_then(|name| name.to_str()) else {
-            return Ok(Previous::None);
-        };
+    fn find(&self, chart: &ChartFiles) -> Result<Option<Reported>, Fatal> {
         let out = self.operands.out;
-        match older(out, chart)?.into_iter().next() {
+        match older(out, &chart.dir, &chart.version)?.into_iter().next() {
             Some((folder, version)) => {
-                self.compared(version, &charts::read_built(out, &folder)?, chart)
+                self.compared(version, &charts::read_built(out, &folder)?, chart).map(Some)
             }
-            None if self.is_single => self.replaced(name, chart),
-            None => Ok(Previous::None),
+            None if self.is_single => self.replaced(chart),
+            None => Ok(None),
         }
     }
 
     /// Returns the upgrade from the chart that the build replaces.
-    fn replaced(&self, name: &str, chart: &ChartFiles) -> Result<Previous, Fatal> {
+    fn replaced(&self, chart: &ChartFiles) -> Result<Option<Reported>, Fatal> {
         let folder = self.operands.out.join(&chart.dir);
         if !folder.join(FILE_NAME).is_file() {
-            return Ok(Previous::None);
+            return Ok(None);
         }
         let current = charts::read_folder(&folder)?;
         // Compared with HEAD first, a second build before the commit would rewrite the report.
@@ -188,7 +164,7 @@ impl<'a> Upgrades<'a> {
             return Ok(kept);
         }
 
-        let dir = chart.dir.to_str().unwrap_or(name);
+        let dir = chart.dir.to_str().unwrap_or_default();
         let committed = charts::read_revision(self.operands.out, "HEAD", dir).ok();
         let committed = committed.map(|tree| charts::below(tree, dir));
         let committed = committed.filter(|tree| tree.contains_key(FILE_NAME));
@@ -200,9 +176,9 @@ impl<'a> Upgrades<'a> {
             None => current,
         };
         match Identity::of(&old) {
-            Ok(identity) => self.compared(identity.version, &old, chart),
+            Ok(identity) => self.compared(identity.version, &old, chart).map(Some),
             // A Chart.yaml without name and version is no chart of ours.
-            Err(_) => Ok(Previous::None),
+            Err(_) => Ok(None),
         }
     }
 
@@ -211,16 +187,26 @@ impl<'a> Upgrades<'a> {
         from: String,
         old: &ChartTree,
         chart: &ChartFiles,
-    ) -> Result<Previous, Fatal> {
+    ) -> Result<Reported, Fatal> {
         let old = self.operands.chart("", old, Form::Directory)?;
         let new = self.operands.chart("", &chart.files, Form::Directory)?;
         let set = diff::compare(old, new, &self.options);
-        Ok(Previous::Compared(from, Box::new(set)))
+
+        let upgrade = Upgrade::new(from, &set);
+        let mark = upgrade.mark();
+        // The mark must be complete, or the next build could not read it.
+        let limit = Limit {
+            bytes: render::markdown::LIMIT - mark.len(),
+            lines: MOST_LINES - mark.lines().count(),
+        };
+        let text = format!("{}{mark}", render::markdown::render(&set, limit));
+        Ok((upgrade, text.into_bytes()))
     }
 }
 
-/// Returns the report in a directory that has the same chart already; `None` if it is another chart.
-fn kept(tree: &ChartTree, chart: &ChartFiles) -> Option<Previous> {
+/// Returns the report in a directory that has the same chart already, if it has one; `None` if it is
+/// another chart.
+fn kept(tree: &ChartTree, chart: &ChartFiles) -> Option<Option<Reported>> {
     let marker = std::str::from_utf8(tree.get(FILE_NAME)?).ok()?;
     let recorded = Ownership::parse(marker).ok()?;
     if !recorded.is_same_chart(&chart.ownership()) {
@@ -231,10 +217,7 @@ fn kept(tree: &ChartTree, chart: &ChartFiles) -> Option<Previous> {
         recorded.sums.get(UPGRADE_REPORT) == Some(&sha256(report))
     });
     let upgrade = report.and_then(|report| Upgrade::parse(std::str::from_utf8(report).ok()?));
-    Some(match (upgrade, report) {
-        (Some(upgrade), Some(report)) => Previous::Kept(upgrade, report.clone()),
-        _ => Previous::None,
-    })
+    Some(upgrade.zip(report.cloned()))
 }
 
 /// Returns REPORT.md: the charts of the build, and a summary of each upgrade.

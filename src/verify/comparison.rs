@@ -30,21 +30,16 @@ pub(crate) struct Difference {
     pub change: Change,
     /// Path of the file in the chart; empty for the archive and the manifest.
     pub path: String,
-    /// The first difference of a changed file.
-    pub first: Option<FirstDifference>,
-    /// Digests of archive or manifest: of the compiled chart, and of this one.
-    pub digests: Option<(String, String)>,
+    /// The first line in which a changed file differs, 1-based.
+    pub line: Option<usize>,
+    /// That line, or a part of it, in the compiled chart and in this one; `None` where a file has
+    /// ended. Not shown for Secrets and for files that are not UTF-8. For the archive and the manifest,
+    /// their digests.
+    pub texts: Option<Texts>,
 }
 
-/// The first line in which two files differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FirstDifference {
-    /// The 1-based line.
-    pub line: usize,
-    /// The line, or a part of it, in the compiled chart and in this one; `None` where a file has
-    /// ended. Not shown for Secrets and for files that are not UTF-8.
-    pub texts: Option<[Option<String>; 2]>,
-}
+/// Texts of the compiled chart, and of this one.
+type Texts = [Option<String>; 2];
 
 impl Change {
     /// Returns the word in reports.
@@ -62,8 +57,8 @@ impl Change {
 impl Difference {
     /// Returns a difference of the archive or the manifest, by digests.
     pub(super) fn whole(change: Change, built: &str, found: &str) -> Self {
-        let digests = Some((built.to_owned(), found.to_owned()));
-        Difference { change, path: String::new(), first: None, digests }
+        let digests = [built, found].map(|digest| Some(digest.to_owned()));
+        Difference { change, path: String::new(), line: None, texts: Some(digests) }
     }
 }
 
@@ -71,25 +66,29 @@ impl Difference {
 pub(super) fn files(built: &ChartTree, found: &ChartTree) -> Vec<Difference> {
     let paths: BTreeSet<&String> = built.keys().chain(found.keys()).collect();
     let difference = |path: &String| {
-        let (change, first) = match (built.get(path), found.get(path)) {
+        let path = path.clone();
+        let change = match (built.get(&path), found.get(&path)) {
             (Some(built), Some(found)) if built == found => return None,
-            (Some(built), Some(found)) => (Change::Changed, Some(first_difference(built, found))),
-            (Some(_), None) => (Change::Missing, None),
-            (None, _) => (Change::Extra, None),
+            (Some(built), Some(found)) => {
+                let (line, texts) = first_difference(built, found);
+                return Some(Difference { change: Change::Changed, path, line: Some(line), texts });
+            }
+            (Some(_), None) => Change::Missing,
+            (None, _) => Change::Extra,
         };
-        Some(Difference { change, path: path.clone(), first, digests: None })
+        Some(Difference { change, path, line: None, texts: None })
     };
     paths.into_iter().filter_map(difference).collect()
 }
 
-/// Returns the first line in which two different contents differ.
-fn first_difference(built: &[u8], found: &[u8]) -> FirstDifference {
+/// Returns the first line in which two different contents differ, and its texts.
+fn first_difference(built: &[u8], found: &[u8]) -> (usize, Option<Texts>) {
     let lines = |content| <[u8]>::split(content, |byte| *byte == b'\n');
     let same = lines(built).zip(lines(found)).take_while(|(a, b)| a == b).count();
     let line = same + 1;
     // An edited Secret may have the data of a real one.
     if is_secret(built) || is_secret(found) {
-        return FirstDifference { line, texts: None };
+        return (line, None);
     }
 
     let [a, b] = [built, found].map(|content| lines(content).nth(same));
@@ -106,7 +105,7 @@ fn first_difference(built: &[u8], found: &[u8]) -> FirstDifference {
         };
         [a, b].map(|line| line.map(|line| excerpt(&line, start)))
     });
-    FirstDifference { line, texts }
+    (line, texts)
 }
 
 /// Returns true if the content has an object of the kind Secret.
@@ -139,9 +138,8 @@ mod tests {
         files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
     }
 
-    fn texts(built: &str, found: &str) -> (usize, Option<[Option<String>; 2]>) {
-        let FirstDifference { line, texts } = first_difference(built.as_bytes(), found.as_bytes());
-        (line, texts)
+    fn texts(built: &str, found: &str) -> (usize, Option<Texts>) {
+        first_difference(built.as_bytes(), found.as_bytes())
     }
 
     #[test]
@@ -206,6 +204,6 @@ mod tests {
             assert_eq!(texts("kind: ConfigMap\n", &found).1, None, "{kind}");
             assert_eq!(texts(&built, "kind: ConfigMap\n").1, None, "{kind}");
         }
-        assert_eq!(first_difference(b"a\n\xff", b"a\n\xfe").texts, None);
+        assert_eq!(first_difference(b"a\n\xff", b"a\n\xfe").1, None);
     }
 }

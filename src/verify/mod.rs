@@ -7,17 +7,14 @@ mod comparison;
 mod report;
 mod subject;
 
-pub(crate) use comparison::{Difference, FirstDifference};
+pub(crate) use comparison::Difference;
 pub(crate) use report::{json, text};
 pub(crate) use subject::Subject;
 
-use crate::config::Config;
-use crate::diag::{Code, Diagnostic, Diagnostics, Severity, quoted};
-use crate::lock::Lock;
+use crate::diag::{Code, Diagnostic, Diagnostics, quoted};
 use crate::output::ChartFiles;
 use crate::package;
-use crate::pipeline;
-use crate::source::SourceResolver;
+use crate::pipeline::{self, Inputs};
 
 /// The result of comparing a chart with the one that was compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,27 +45,15 @@ impl Verification {
 /// `None` if the bundle does not compile, or compiles to other charts or another version.
 pub(crate) fn verify(
     subject: Subject,
-    config: &Config,
-    sources: &SourceResolver,
-    lock: &Lock,
+    inputs: &Inputs<'_>,
     table: &str,
     diagnostics: &mut Diagnostics,
 ) -> Option<Verification> {
-    let start = diagnostics.mark();
-    // One table is one job.
-    let built = pipeline::build(config, sources, lock, &[table.to_owned()], 1, diagnostics);
-    // Warnings are those of the build, where they were seen.
-    diagnostics.retain_since(start, |found| found.severity == Severity::Error);
-    if diagnostics.has_errors_since(start) {
-        return None;
-    }
-
+    let charts = pipeline::rebuild(inputs, &[table.to_owned()], |chart| chart, diagnostics)?;
     let (name, version) = (&subject.name, &subject.version);
-    let is_named = |chart: &&ChartFiles| chart.dir.iter().next() == Some(name.as_ref());
-    let compiled = built.charts.iter().find(is_named);
+    let compiled = charts.iter().find(|chart| chart.name() == name);
     let Some(compiled) = compiled.filter(|chart| chart.version == *version) else {
-        diagnostics.push(not_built(&subject, table, compiled, &built.charts));
-        return None;
+        return diagnostics.fail(not_built(&subject, table, compiled, &charts));
     };
 
     // Packaged as `package` does it, so that the digests are those of charts.lock.
@@ -104,8 +89,7 @@ fn not_built(
             "run it with bundles.toml and bundles.lock of the commit that built version {version}"
         ));
     }
-    let names = charts.iter().filter_map(|chart| chart.dir.iter().next());
-    let names: Vec<String> = names.map(|name| name.display().to_string()).collect();
+    let names: Vec<&str> = charts.iter().map(ChartFiles::name).collect();
     let message = format!("`{table}` in the configuration builds no chart `{name}`");
     Diagnostic::error(Code::ChartNotFound, message)
         .hint(format!("its charts are {}", quoted(&names).join(", ")))

@@ -1,6 +1,6 @@
 //! The report of a verification: text, and JSON for bots.
 
-use super::{Difference, FirstDifference, Verification};
+use super::{Difference, Verification};
 use crate::escape::{self, Lines};
 use serde_json::{Value as Json, json};
 
@@ -17,25 +17,17 @@ pub(crate) fn text(verification: &Verification) -> Lines {
 
     let mut lines = Lines::new();
     lines.push(format!("{chart} differs from {name} {version} as {tool} builds it from {inputs}"));
-    for Difference { change, path, first, digests } in differences {
+    for Difference { change, path, line, texts } in differences {
         let change = change.as_str();
-        match first {
-            Some(FirstDifference { line, .. }) => {
-                lines.push(format!("  {change:<8} {path}, from line {line}"));
-            }
+        match line {
+            Some(line) => lines.push(format!("  {change:<8} {path}, from line {line}")),
             // Archive and manifest have no path.
             None => lines.push(format!("  {change:<8} {path}").trim_end()),
         }
-        let texts = first.as_ref().and_then(|first| first.texts.as_ref());
-        for (side, text) in
-            texts.into_iter().flat_map(|[built, found]| [("built", built), ("chart", found)])
-        {
+        let texts = texts.iter().flat_map(|[built, found]| [("built", built), ("chart", found)]);
+        for (side, text) in texts {
             let text = text.as_deref().unwrap_or("(end of file)");
             lines.push(format!("    {side}  {text}").trim_end());
-        }
-        if let Some((built, found)) = digests {
-            lines.push(format!("    built  {built}"));
-            lines.push(format!("    chart  {found}"));
         }
     }
     for reason in reasons {
@@ -62,17 +54,12 @@ pub(crate) fn json(verification: &Verification) -> String {
 }
 
 fn difference(difference: &Difference) -> Json {
-    let Difference { change, path, first, digests } = difference;
-    let texts = first.as_ref().and_then(|first| first.texts.as_ref());
-    let [built, found] = match (texts, digests) {
-        (Some([built, found]), _) => [built.clone(), found.clone()],
-        (None, Some((built, found))) => [Some(built.clone()), Some(found.clone())],
-        (None, None) => [None, None],
-    };
+    let Difference { change, path, line, texts } = difference;
+    let [built, found] = texts.clone().unwrap_or_default();
     json!({
         "change": change.as_str(),
         "path": Some(path).filter(|path| !path.is_empty()),
-        "line": first.as_ref().map(|first| first.line),
+        "line": line,
         "built": built,
         "found": found,
     })

@@ -237,11 +237,10 @@ fn in_registry(
     let reference = argument.strip_prefix(SCHEME).unwrap_or(argument);
     if !reference.contains('@') {
         let message = format!("`{}` has no digest", argument.escape_debug());
-        diagnostics.push(Diagnostic::error(Code::InvalidReference, message).hint(
+        return diagnostics.fail(Diagnostic::error(Code::InvalidReference, message).hint(
             "write oci://HOST/PATH/NAME@sha256:…, as `push` prints it: a tag can move after it \
              was verified",
         ));
-        return None;
     }
     let pulled = sources.pull_artifact(reference, LAYER_TYPE, CHART_BYTES, diagnostics)?;
     let files = diagnostics.report(files_in(&pulled.layer, argument))?;

@@ -4,7 +4,7 @@
 use crate::offline;
 use bundle2chart::config::Config;
 use bundle2chart::diag::Diagnostics;
-use bundle2chart::output;
+use bundle2chart::output::{self, Mode};
 use serde_json::Value as Json;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ pub(crate) fn compiled(bundle: &Path, settings: &str, folder: &Path) -> Option<P
         return None;
     }
     let out = folder.join("out");
-    output::write(&out, &charts, None, false, &mut Diagnostics::new())
+    output::write(&out, &charts, None, Mode::Write { replace: false }, &mut Diagnostics::new())
         .expect("an empty folder takes every chart");
     let own = charts.iter().find(|chart| chart.dir.starts_with("operator"))?;
     Some(out.join(&own.dir))

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use bundle2chart::config::{BundleConfig, CertificateProvider, Issuer};
 use bundle2chart::diag::Diagnostics;
 use bundle2chart::ir::{RELEASE_NAME, Release};
-use bundle2chart::output::{self, ChartFiles};
+use bundle2chart::output::{self, ChartFiles, Mode};
 use bundle2chart::pipeline::{self, Compiled};
 use bundle2chart::source::{self, Limits};
 use rustls::RootCertStore;
@@ -68,7 +68,7 @@ fn chart(folder: &Path, certificates: CertificateProvider) -> (PathBuf, ChartFil
     let (built, diagnostics) = offline::build(&configuration, &[]);
     assert!(!diagnostics.has_errors(), "{diagnostics:?}");
     let out = folder.join(name);
-    output::write(&out, &built, None, false, &mut Diagnostics::new())
+    output::write(&out, &built, None, Mode::Write { replace: false }, &mut Diagnostics::new())
         .expect("an empty folder takes every chart");
     let files = built.into_iter().next().expect("a chart");
     (out.join(&files.dir), files, compiled)

@@ -10,7 +10,7 @@ use bundle2chart::chart::render_generated;
 use bundle2chart::config::{BundleConfig, Config, CrdPlacement};
 use bundle2chart::diag::Diagnostics;
 use bundle2chart::ir::{RELEASE_NAME, Release, Unit, Value, value_keys};
-use bundle2chart::output::{self, ChartFiles};
+use bundle2chart::output::{self, ChartFiles, Mode};
 use bundle2chart::pipeline::{self, Compiled};
 use bundle2chart::source::{self, Access, Limits, SourceResolver};
 use serde_json::{Value as Json, json};
@@ -51,7 +51,7 @@ fn charts(out: &Path) -> Vec<Chart> {
     let config = config.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let (built, diagnostics) = offline::build(&config, &[]);
     assert!(!diagnostics.has_errors(), "{diagnostics:?}");
-    output::write(out, &built, None, false, &mut Diagnostics::new())
+    output::write(out, &built, None, Mode::Write { replace: false }, &mut Diagnostics::new())
         .expect("an empty folder takes every chart");
     let charts: Vec<Chart> = config
         .bundles
@@ -276,7 +276,7 @@ fn helm_has_no_dependencies_to_write_down() {
     in_parallel(&helms.iter().collect::<Vec<_>>(), |helm| {
         // Each Helm has charts of its own to change.
         let own = temporary.path().join(helm.version);
-        output::write(&own, &parts, None, false, &mut Diagnostics::new())
+        output::write(&own, &parts, None, Mode::Write { replace: false }, &mut Diagnostics::new())
             .expect("an empty folder takes every chart");
         for chart in &parts {
             let folder = own.join(&chart.dir);
@@ -285,14 +285,20 @@ fn helm_has_no_dependencies_to_write_down() {
                 helm.run(arguments).expect_success();
             }
         }
-        let comparison =
-            output::compare(&own, &parts, &mut Diagnostics::new()).expect("a folder of charts");
+        let compared = output::write(&own, &parts, None, Mode::Check, &mut Diagnostics::new());
+        let comparison = compared.expect("a folder of charts").differences;
         assert!(comparison.is_current(), "Helm {}: {comparison:?}", helm.version);
         assert_eq!(
-            output::write(&own, &parts, None, false, &mut Diagnostics::new())
-                .expect("the same")
-                .unchanged
-                .len(),
+            output::write(
+                &own,
+                &parts,
+                None,
+                Mode::Write { replace: false },
+                &mut Diagnostics::new()
+            )
+            .expect("the same")
+            .unchanged
+            .len(),
             parts.len()
         );
     });

@@ -13,9 +13,9 @@ use bundle2chart::bundle::{self, Bundle};
 use bundle2chart::config::{BundleConfig, Config, Watch};
 use bundle2chart::diag::{Code, Diagnostics, Severity};
 use bundle2chart::ir::{RELEASE_NAME, Release, Unit};
-use bundle2chart::lock::{Bytes, Decisions, Lock, Locked};
+use bundle2chart::lock::{Decisions, Lock, Locked};
 use bundle2chart::olm;
-use bundle2chart::output;
+use bundle2chart::output::{self, Mode};
 use bundle2chart::pipeline;
 use bundle2chart::source::{self, Limits};
 use std::collections::{BTreeMap, BTreeSet};
@@ -150,7 +150,7 @@ fn judge(helm: &Helm, bundle: &Path, is_newest: bool) -> Outcome {
         return outcome;
     }
     let out = temporary.path().join("out");
-    output::write(&out, &built, None, false, &mut Diagnostics::new())
+    output::write(&out, &built, None, Mode::Write { replace: false }, &mut Diagnostics::new())
         .expect("an empty folder takes every chart");
     let mut found = Vec::new();
     for chart in &built {
@@ -232,7 +232,8 @@ fn an_operator_does_not_watch_all_namespaces_in_silence() {
     let entry = Locked {
         name: "keycloak".to_owned(),
         config_hash: String::new(),
-        bytes: Bytes::Embedded { digest: String::new(), catalog: None },
+        image: None,
+        embedded: Some(String::new()),
         csv: before.csv.name().to_owned(),
         csv_version: before.csv.version.clone(),
         edges: None,

@@ -7,7 +7,7 @@
 
 use crate::support::unchecked::not_checked;
 use bundle2chart::diag::Diagnostics;
-use bundle2chart::output::{Changes, ChartFiles, DeploymentFiles, compare, write};
+use bundle2chart::output::{Changes, ChartFiles, DeploymentFiles, Mode, write};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Lines};
@@ -44,14 +44,16 @@ fn deployment_files(name: &str) -> DeploymentFiles {
 
 fn build(out: &Path, name: &str) -> Result<Changes, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
-    let written = write(out, &tree(name), Some(&deployment_files(name)), true, &mut diagnostics);
+    let mode = Mode::Write { replace: true };
+    let written = write(out, &tree(name), Some(&deployment_files(name)), mode, &mut diagnostics);
     assert_eq!(written.is_some(), diagnostics.is_empty(), "{diagnostics:?}");
     written.ok_or(diagnostics)
 }
 
 /// The answer of `build --check`.
 fn is_current(out: &Path, name: &str) -> bool {
-    compare(out, &tree(name), &mut Diagnostics::new()).unwrap().is_current()
+    let compared = write(out, &tree(name), None, Mode::Check, &mut Diagnostics::new());
+    compared.unwrap().differences.is_current()
 }
 
 /// All files of an output folder, without those of a build at work.

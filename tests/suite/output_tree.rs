@@ -1,4 +1,4 @@
-//! Files that `output::write` writes, keeps and refuses, and the answers of `output::compare`.
+//! Files that `output::write` writes, keeps and refuses, and the answers with `Mode::Check`.
 
 #![cfg(unix)]
 
@@ -23,7 +23,7 @@ fn write_with(
     replace: bool,
 ) -> Result<Changes, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
-    let written = output::write(out, charts, files, replace, &mut diagnostics);
+    let written = output::write(out, charts, files, Mode::Write { replace }, &mut diagnostics);
     assert_eq!(written.is_some(), diagnostics.is_empty(), "{diagnostics:?}");
     written.ok_or(diagnostics)
 }
@@ -33,7 +33,8 @@ fn write(out: &Path, charts: &[ChartFiles], replace: bool) -> Result<Changes, Di
 }
 
 fn compare(out: &Path, charts: &[ChartFiles]) -> Option<Comparison> {
-    output::compare(out, charts, &mut Diagnostics::new())
+    let changes = output::write(out, charts, None, Mode::Check, &mut Diagnostics::new())?;
+    Some(changes.differences)
 }
 
 fn chart(dir: &str, version: &str, files: &[(&str, &str)]) -> ChartFiles {

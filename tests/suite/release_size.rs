@@ -11,8 +11,8 @@ use bundle2chart::config::{Config, CrdPlacement, Layout, Operands, Overlay, Over
 use bundle2chart::diag::Diagnostics;
 use bundle2chart::ir::Phase;
 use bundle2chart::lock::Lock;
-use bundle2chart::output;
-use bundle2chart::pipeline;
+use bundle2chart::output::{self, Mode};
+use bundle2chart::pipeline::{self, Inputs};
 use bundle2chart::source::{Access, SourceResolver};
 use serde_json::{Value as Json, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -164,11 +164,13 @@ fn is_what_helm_stores() {
         }
         let sources = SourceResolver::of(&config, Access { offline: true, ..Access::default() });
         let mut diagnostics = Diagnostics::new();
-        let built = pipeline::build(&config, &sources, &Lock::default(), &[], 1, &mut diagnostics);
+        let lock = Lock::default();
+        let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs: 1 };
+        let built = pipeline::build(&inputs, &[], &mut diagnostics);
         assert!(!built.charts.is_empty(), "{diagnostics:?}");
         let what = format!("{bundle} with {crds:?}, stripped: {strip}");
         let out = temporary.path().join(what.replace(['/', ' '], "-"));
-        output::write(&out, &built.charts, None, false, &mut diagnostics)
+        output::write(&out, &built.charts, None, Mode::Write { replace: false }, &mut diagnostics)
             .expect("an empty folder takes every chart");
         let computed = built.release_bytes[Path::new(bundle)];
         // The size of a large chart does not depend on the version of Helm.

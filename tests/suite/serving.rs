@@ -10,7 +10,7 @@ use bundle2chart::config::serving::profile::{self, Profile};
 use bundle2chart::config::{Config, ServingConfig};
 use bundle2chart::diag::{Code, Diagnostics, Place, Severity, SourceText, human};
 use bundle2chart::ir::Release;
-use bundle2chart::output::{self, ChartFiles};
+use bundle2chart::output::{self, ChartFiles, Mode};
 use bundle2chart::serving::{self, Manifest};
 use bundle2chart::{bundle, source};
 use serde_json::{Value as Json, json};
@@ -185,7 +185,7 @@ fn write(configs: &[ServingConfig], out: &Path) -> BTreeMap<String, PathBuf> {
             ChartFiles { dir: PathBuf::from(&chart.name), version, files: chart.files }
         })
         .collect();
-    output::write(out, &charts, None, false, &mut Diagnostics::new())
+    output::write(out, &charts, None, Mode::Write { replace: false }, &mut Diagnostics::new())
         .expect("an empty folder takes every chart");
     configs.iter().map(|config| (config.name.clone(), out.join(&config.name))).collect()
 }

@@ -8,7 +8,7 @@ use crate::support::shared;
 use bundle2chart::config::Config;
 use bundle2chart::diag::{Diagnostics, Severity, SourceText};
 use bundle2chart::ir::RELEASE_LABELS;
-use bundle2chart::output;
+use bundle2chart::output::{self, Mode};
 use serde_json::{Value as Json, json};
 use std::fs;
 use std::path::Path;
@@ -251,8 +251,14 @@ fn the_same_objects_from_declarations() {
     assert_eq!(diagnostics.count(Severity::Error), 0, "{diagnostics:?}");
     assert_eq!(diagnostics.count(Severity::Warning), 0, "{diagnostics:?}");
     let temporary = TempDir::new().expect("a folder");
-    output::write(temporary.path(), &charts, None, false, &mut Diagnostics::new())
-        .expect("an empty folder takes every chart");
+    output::write(
+        temporary.path(),
+        &charts,
+        None,
+        Mode::Write { replace: false },
+        &mut Diagnostics::new(),
+    )
+    .expect("an empty folder takes every chart");
 
     let values = ["--set", "pullSecret.dockerConfigJson=x"];
     let mut used = [false; DEVIATIONS.len()];

@@ -4,7 +4,7 @@ use bundle2chart::config::Config;
 use bundle2chart::diag::Diagnostics;
 use bundle2chart::lock::Lock;
 use bundle2chart::output::ChartFiles;
-use bundle2chart::pipeline;
+use bundle2chart::pipeline::{self, Inputs};
 use bundle2chart::source::{Access, SourceResolver};
 
 /// The charts of the named bundles; all when none is named.
@@ -12,6 +12,8 @@ pub(crate) fn build(config: &Config, names: &[&str]) -> (Vec<ChartFiles>, Diagno
     let sources = SourceResolver::of(config, Access { offline: true, ..Access::default() });
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let mut diagnostics = Diagnostics::new();
-    let built = pipeline::build(config, &sources, &Lock::default(), &names, 2, &mut diagnostics);
+    let lock = Lock::default();
+    let inputs = Inputs { config, sources: &sources, lock: &lock, jobs: 2 };
+    let built = pipeline::build(&inputs, &names, &mut diagnostics);
     (built.charts, diagnostics)
 }

@@ -7,6 +7,7 @@ use crate::declare::{Flat, Form, Key, Kind, choices, table};
 use crate::diag::{Code, Span, suggest};
 use crate::forms::{Namespace, Placed, PullSecret, patterns};
 use crate::reader::{Node, Reader, items};
+use std::str::FromStr;
 
 /// Declares a part of a table whose missing keys are those of `[defaults]`.
 macro_rules! settings {
@@ -142,14 +143,16 @@ patterns! {
         "write a package name, or GROUP/VERSION/KIND, for example `cert-manager.io/v1/Certificate`";
 }
 
-/// The namespaces that an operator watches.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The namespaces that an operator watches. bundles.lock has them as bundles.toml does.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Watch {
     /// All namespaces.
     All,
     /// The namespace that it runs in.
     Own,
     /// Exactly these namespaces: one or more, without duplicates.
+    #[serde(untagged)]
     Namespaces(Vec<String>),
 }
 
@@ -194,6 +197,18 @@ impl Watch {
             "all" => Watch::All,
             "own" => Watch::Own,
             names => Watch::Namespaces(names.split(',').map(str::to_owned).collect()),
+        }
+    }
+}
+
+/// Parses an argument of the command line: the text of [`Watch::annotation`].
+impl FromStr for Watch {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "" => Err("use `all`, `own`, or a list of namespaces"),
+            text => Ok(Watch::of_annotation(text)),
         }
     }
 }

@@ -44,9 +44,15 @@ impl Diagnostics {
         self.list.extend(other.list);
     }
 
+    /// Adds the error that ends an operation without a value.
+    pub fn fail<T>(&mut self, error: Diagnostic) -> Option<T> {
+        self.push(error);
+        None
+    }
+
     /// Returns the value of an operation, or adds the error that ended it.
     pub fn report<T>(&mut self, result: Result<T, Fatal>) -> Option<T> {
-        result.map_err(|fatal| self.push(*fatal)).ok()
+        result.map_or_else(|fatal| self.fail(*fatal), Some)
     }
 
     /// Returns the last of several problems as the error of an operation, after adding the others;
@@ -75,6 +81,21 @@ impl Diagnostics {
     /// Returns true if there is an error.
     pub fn has_errors(&self) -> bool {
         has_errors(&self.list)
+    }
+
+    /// Returns `None` if there is an error since `mark`, for a stage that has no value after one.
+    pub fn no_errors_since(&self, mark: Mark) -> Option<()> {
+        (!self.has_errors_since(mark)).then_some(())
+    }
+
+    /// Returns `None` if there is an error, for a stage that has no value after one.
+    pub fn no_errors(&self) -> Option<()> {
+        self.no_errors_since(Mark(0))
+    }
+
+    /// Keeps only the errors since `mark`, for a stage whose other findings are known already.
+    pub fn only_errors_since(&mut self, mark: Mark) {
+        self.retain_since(mark, |found| found.severity == Severity::Error);
     }
 
     /// Keeps only the findings since `mark` that `keep` accepts.
@@ -238,7 +259,7 @@ mod tests {
         let mut diagnostics = Diagnostics::from(note("before"));
         let mark = diagnostics.mark();
         diagnostics.extend([note("note"), error("error")]);
-        diagnostics.retain_since(mark, |diagnostic| diagnostic.severity == Severity::Error);
+        diagnostics.only_errors_since(mark);
         assert_eq!(messages(&diagnostics), ["before", "error"]);
     }
 }

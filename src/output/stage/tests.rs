@@ -26,7 +26,7 @@ fn started(out: &Path, exchange: Exchange) -> (Lock, Stage) {
 
 fn put(stage: &Stage, chart: &ChartFiles) {
     let files = OwnedFiles::of_chart(chart);
-    stage.write(CHARTS, &files, &Inspection::of_chart(&stage.out, &files).unwrap()).unwrap();
+    stage.write(CHARTS, &files, &Inspection::of(&stage.out, &files).unwrap()).unwrap();
 }
 
 /// Builds one chart from the start to the end.

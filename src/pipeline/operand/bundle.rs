@@ -3,12 +3,12 @@
 use super::{Operands, merge};
 use crate::bundle;
 use crate::config::{BundleConfig, Source};
-use crate::diag::{Diagnostics, Fatal, Severity};
+use crate::diag::{Diagnostics, Fatal};
 use crate::diff::{BundleFacts, Side};
 use crate::ir::{Phase, Release};
 use crate::lock::Locked;
 use crate::pipeline::{Compiled, compile, compile_loaded, revision};
-use crate::source::{BundleFiles, Pin};
+use crate::source::Pin;
 use serde_json::Value as Json;
 
 impl Operands<'_> {
@@ -51,9 +51,12 @@ impl Operands<'_> {
         let mut files = self.sources.fetch(source, pin, diagnostics)?;
         let start = diagnostics.mark();
         if matches!(source, Source::Manifests(_)) && known.is_none() {
-            let side = self.manifests(&files, source, diagnostics);
-            diagnostics.retain_since(start, |found| found.severity == Severity::Error);
-            return side;
+            // As they are, because only one of the two sides may be a `[[chart]]` of the configuration.
+            let settings = BundleConfig::new("manifests", source.clone());
+            let compiled = compile(&files, &settings, diagnostics);
+            diagnostics.only_errors_since(start);
+            let objects = self.objects(&compiled?);
+            return Some(Side::new(text.to_owned(), objects, self.namespace, None));
         }
 
         let loaded = bundle::load(&files, diagnostics)?;
@@ -77,9 +80,9 @@ impl Operands<'_> {
         files.overlays = self.sources.overlays(&settings.overlays, diagnostics);
         // A copy, because compiling moves the objects out of the bundle, and the facts below are
         // read from it.
-        let compiled = compile_loaded(loaded.clone(), &files, &settings, diagnostics);
+        let compiled = compile_loaded(Some(loaded.clone()), &files, &settings, diagnostics);
         // Lints of either side are not what `diff` is asked for.
-        diagnostics.retain_since(start, |found| found.severity == Severity::Error);
+        diagnostics.only_errors_since(start);
         let compiled = compiled?;
 
         let objects = self.objects(&compiled);
@@ -107,20 +110,6 @@ impl Operands<'_> {
             follows_namespace: true,
             ..Side::new(label, objects, self.namespace, None)
         })
-    }
-
-    /// Compiles manifests as they are, because only one of the two sides may be a `[[chart]]` of the
-    /// configuration.
-    fn manifests(
-        &self,
-        files: &BundleFiles,
-        source: &Source,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Side> {
-        let settings = BundleConfig::new("manifests", source.clone());
-        let compiled = compile(files, &settings, diagnostics)?;
-        let objects = self.objects(&compiled);
-        Some(Side::new(source.text().to_owned(), objects, self.namespace, None))
     }
 
     /// Returns the objects of the operator's release.

@@ -43,7 +43,12 @@ impl Operands<'_> {
         let package = annotation("package").unwrap_or_default();
         let bundle = bundle_facts(annotation);
         let name = text("name");
-        let generated = render_generated(tree, self.namespace, &values).and_then(objects_of);
+        let generated = render_generated(tree, self.namespace, &values).and_then(|manifests| {
+            let manifests = manifests.iter().map(|Manifest { path, is_in_crds_folder, text }| {
+                (*is_in_crds_folder, path.as_str(), text.as_str())
+            });
+            objects_of(manifests).ok()
+        });
         let follows_namespace = generated.is_some();
         let rendered = match generated {
             Some(objects) => objects,
@@ -68,7 +73,7 @@ impl Operands<'_> {
         };
 
         let mut objects = Vec::new();
-        for (placement, file, object) in rendered.objects {
+        for (placement, file, object) in rendered {
             let kind = object.get("kind").and_then(Json::as_str);
             if kind == Some("CustomResourceDefinition")
                 && let Some(name) = object.pointer("/metadata/name").and_then(Json::as_str)
@@ -92,26 +97,17 @@ impl Operands<'_> {
         Ok(Side { bundle, package, operator_version, follows_namespace, ..side })
     }
 
-    fn with_helm(&self, name: &str, tree: &ChartTree, form: Form) -> Result<Rendered, Fatal> {
+    fn with_helm(&self, name: &str, tree: &ChartTree, form: Form) -> Result<Vec<Rendered>, Fatal> {
         // JSON is YAML.
         let values = self.values.to_string();
         let text = charts::helm_template(name, tree, form, self.namespace, &values)?;
-        let mut rendered = Rendered::default();
         // Helm begins each file so. At the end of another line the mark is a comment in an object.
-        for part in format!("\n{text}").split("\n---\n# Source: ").skip(1) {
+        let text = format!("\n{text}");
+        objects_of(text.split("\n---\n# Source: ").skip(1).map(|part| {
             let (path, content) = part.split_once('\n').unwrap_or((part, ""));
             let path = path.trim().split_once('/').map_or(path, |(_, inside)| inside);
-            let in_crds = is_crds(path.rsplit_once('/').map_or("", |(folder, _)| folder));
-            let placement = if in_crds { Placement::Crds } else { Placement::Templates };
-            for document in documents(path, content.as_bytes())? {
-                rendered.push(placement, path, document).map_err(|why| {
-                    Diagnostic::error(Code::ChartUnreadable, format!("`{path}` {why}"))
-                        .at(Place::file(path))
-                        .hint("check the rendered template: no cluster accepts it")
-                })?;
-            }
-        }
-        Ok(rendered)
+            (is_crds(path.rsplit_once('/').map_or("", |(folder, _)| folder)), path, content)
+        }))
     }
 }
 
@@ -162,43 +158,43 @@ pub(super) fn chart_at(path: &Path) -> Result<Option<(ChartTree, Form)>, Fatal> 
     Ok(tree.map(|tree| (tree, Form::Package)))
 }
 
-/// Returns the objects of a generated chart; `None` if a manifest has none.
-fn objects_of(manifests: Vec<Manifest>) -> Option<Rendered> {
-    let mut rendered = Rendered::default();
-    for Manifest { path, is_in_crds_folder, text } in manifests {
+/// An object, its placement and its file in the chart.
+type Rendered = (Placement, String, Json);
+
+/// Returns the objects of manifests; each of these is in a `crds/` directory or not, and has a path and
+/// a text.
+///
+/// # Errors
+/// When a manifest has something else, or has too many values to be compared.
+fn objects_of<'m>(
+    manifests: impl IntoIterator<Item = (bool, &'m str, &'m str)>,
+) -> Result<Vec<Rendered>, Fatal> {
+    let (mut objects, mut values) = (Vec::new(), 0);
+    for (is_in_crds_folder, path, text) in manifests {
         let placement = if is_in_crds_folder { Placement::Crds } else { Placement::Templates };
-        for document in documents(&path, text.as_bytes()).ok()? {
-            rendered.push(placement, &path, document).ok()?;
+        let refused = |why: &str| -> Fatal {
+            Diagnostic::error(Code::ChartUnreadable, format!("`{path}` {why}"))
+                .at(Place::file(path))
+                .hint("check the rendered template: no cluster accepts it")
+                .into()
+        };
+
+        for document in documents(path, text.as_bytes())? {
+            if !["apiVersion", "kind"].iter().all(|key| document[key].is_string()) {
+                let why = "renders a document that is no object with `apiVersion` and `kind`";
+                return Err(refused(why));
+            }
+            values += count(&document);
+            if values > MOST_VALUES {
+                return Err(refused(&format!(
+                    "exceeds the limit of {MOST_VALUES} values in a chart"
+                )));
+            }
+            let found = flatten(document).into_iter();
+            objects.extend(found.map(|object| (placement, path.to_owned(), object)));
         }
     }
-    Some(rendered)
-}
-
-/// Objects with their placement and file in the chart.
-#[derive(Default)]
-struct Rendered {
-    objects: Vec<(Placement, String, Json)>,
-    /// Lists, maps and scalars in all of them.
-    values: usize,
-}
-
-impl Rendered {
-    /// Adds the objects of a document.
-    ///
-    /// # Errors
-    /// Why it cannot be compared.
-    fn push(&mut self, placement: Placement, path: &str, document: Json) -> Result<(), String> {
-        if !["apiVersion", "kind"].iter().all(|key| document[key].is_string()) {
-            return Err("renders a document that is no object with `apiVersion` and `kind`".into());
-        }
-        self.values += count(&document);
-        if self.values > MOST_VALUES {
-            return Err(format!("exceeds the limit of {MOST_VALUES} values in a chart"));
-        }
-        let objects = flatten(document).into_iter();
-        self.objects.extend(objects.map(|object| (placement, path.to_owned(), object)));
-        Ok(())
-    }
+    Ok(objects)
 }
 
 /// Returns the number of lists, maps and scalars in a value.

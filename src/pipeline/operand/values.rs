@@ -4,22 +4,19 @@ use crate::diag::{Code, Diagnostic, Fatal, Place};
 use crate::ir::Release;
 use crate::source::chart as charts;
 use serde_json::{Map, Value as Json};
+use std::path::Path;
 
 /// Merges `over` into `under` as Helm does: maps key by key, and null removes a key.
 pub fn merge(under: &mut Json, over: &Json) {
     match (under, over) {
         (Json::Object(under), Json::Object(over)) => {
             for (key, value) in over {
-                match (under.get_mut(key), value) {
-                    (_, Json::Null) => {
-                        // `remove` of serde_json swaps in the last key, and the order of keys is
-                        // that of messages.
-                        under.shift_remove(key);
-                    }
-                    (Some(place), value) => merge(place, value),
-                    (None, value) => {
-                        under.insert(key.clone(), value.clone());
-                    }
+                if value.is_null() {
+                    // `remove` of serde_json swaps in the last key, and the order of keys is
+                    // that of messages.
+                    under.shift_remove(key);
+                } else {
+                    merge(under.entry(key.clone()).or_insert(Json::Null), value);
                 }
             }
         }
@@ -32,11 +29,11 @@ pub fn merge(under: &mut Json, over: &Json) {
 ///
 /// # Errors
 /// When a file cannot be read or is no map.
-pub fn read_values(files: &[std::path::PathBuf]) -> Result<Json, Fatal> {
+pub fn read_values(files: &[impl AsRef<Path>]) -> Result<Json, Fatal> {
     let mut values = Json::Object(Map::new());
     for file in files {
-        let shown = file.display().to_string();
-        let text = charts::read_values(file)?;
+        let shown = file.as_ref().display().to_string();
+        let text = charts::read_values(file.as_ref())?;
         let wrong = |why: String| -> Fatal {
             Diagnostic::error(Code::SourceUnreadable, format!("`{shown}`: {why}"))
                 .at(Place::file(&shown))

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::lock::Lock;
-use crate::output::{self, ChartFiles};
+use crate::output::{self, ChartFiles, Mode};
+use crate::pipeline::Inputs;
 use crate::verify::{Verification, json, not_built, text, verify};
 use std::fmt::Write as _;
 use std::fs;
@@ -38,9 +39,11 @@ impl Project {
         let config = project.config();
         let sources = SourceResolver::of(&config, crate::source::Access::default());
         let lock = Lock::default();
-        let built = crate::pipeline::build(&config, &sources, &lock, &[], 1, &mut found);
+        let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs: 1 };
+        let built = crate::pipeline::build(&inputs, &[], &mut found);
         let out = project.out();
-        output::write(&out, &built.charts, None, false, &mut found).unwrap();
+        output::write(&out, &built.charts, None, Mode::Write { replace: false }, &mut found)
+            .unwrap();
         let packages = package::packages(&out, &[], &mut found).unwrap();
         project.write("settings.tgz", &packages.selected[0].archive);
         project
@@ -79,7 +82,9 @@ impl Project {
         let config = self.config();
         let sources = SourceResolver::of(&config, crate::source::Access::default());
         let table = subject.table(&config, found)?;
-        verify(subject, &config, &sources, &Lock::default(), table, found)
+        let lock = Lock::default();
+        let inputs = Inputs { config: &config, sources: &sources, lock: &lock, jobs: 1 };
+        verify(subject, &inputs, table, found)
     }
 
     /// Returns the report about a chart, or the errors.
