@@ -4,7 +4,7 @@ use super::load::{drop_server_fields, read_file};
 use crate::config::Switch;
 use crate::config::text::{locate, value_at};
 use crate::diag::{Diagnostics, Place, Span};
-use crate::ir::{Condition, Object, Origin, steps};
+use crate::ir::{Condition, Object, steps};
 use crate::source::{BundleFiles, OverlayFile};
 
 /// Returns the objects of all overlays, in order, each with the phase and the switch of its overlay.
@@ -18,20 +18,11 @@ pub fn overlays(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Vec<Objec
             object.phase = file.phase;
             let switch = file.switch.as_ref().map(|name| Switch::value(name));
             object.when = switch.map(Condition::Set);
-            adopt(object);
+            drop_server_fields(object);
         }
     }
 
     objects
-}
-
-/// Makes a document the user's own.
-pub(super) fn adopt(object: &mut Object) {
-    if let Origin::File { file, document, line, path } = &object.origin {
-        let (file, path) = (file.clone(), path.clone());
-        object.origin = Origin::Overlay { file, document: *document, line: *line, path };
-    }
-    drop_server_fields(object);
 }
 
 /// Maps a place in an inline overlay to its place in the configuration; other places stay.
