@@ -6,7 +6,7 @@ use super::flux::Flux;
 use crate::BundleConfig;
 use crate::declare::{Form, Key, Kind, table};
 use crate::diag::{Code, Diagnostic};
-use crate::forms::{Label, patterns, plain};
+use crate::forms::{Label, matches, patterns, plain};
 use crate::reader::{Fields, Node, Reader};
 use std::ops::Range;
 use std::path::{Component, Path};
@@ -161,10 +161,8 @@ impl Form for HelmfileName {
             let is_on = value.get_ref().as_bool()?;
             return Some(is_on.then(|| "helmfile.yaml".to_owned()));
         };
-        let fits = text.ends_with(".yaml") || text.ends_with(".yaml.gotmpl");
-        let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
         // Names with a leading dot are those of the build itself: `.bundle2chart` and its stage.
-        if !fits || !plain || text.starts_with('.') {
+        if !matches("^[A-Za-z0-9_-][A-Za-z0-9._-]*\\.yaml(\\.gotmpl)?$", text) {
             reader.error(
                 Code::InvalidValue,
                 &value.span(),
