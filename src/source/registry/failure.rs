@@ -130,3 +130,11 @@ impl Failure {
         Diagnostic::error(code, message).hint(hint)
     }
 }
+
+/// Returns `None` in place of the failure of a request for something that does not exist.
+pub(super) fn if_found<T>(outcome: Result<T, Failure>) -> Result<Option<T>, Failure> {
+    match outcome {
+        Err(Failure::NotFound(_)) => Ok(None),
+        other => other.map(Some),
+    }
+}

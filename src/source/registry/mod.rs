@@ -223,7 +223,11 @@ struct Request<'r> {
 
 impl<'r> Request<'r> {
     fn get(path: &'r str, headers: Vec<(&'static str, String)>) -> Self {
-        Request { method: Method::GET, path, headers, body: Content::None, push: false }
+        Request { headers, push: false, ..Request::push(Method::GET, path) }
+    }
+
+    fn push(method: Method, path: &'r str) -> Self {
+        Request { method, path, headers: Vec::new(), body: Content::None, push: true }
     }
 }
 
