@@ -34,11 +34,6 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// Returns true for temporary failures.
-    pub(super) fn is_passing(&self) -> bool {
-        matches!(self, Failure::Unreachable(_) | Failure::Busy(..))
-    }
-
     /// Completes a failure that only has the registry's codes of what does not exist.
     pub(super) fn not_found(self, what: impl FnOnce() -> String) -> Self {
         match self {
