@@ -87,6 +87,13 @@ pub(super) struct ChannelEntry {
     pub(super) skip_range: Option<String>,
 }
 
+impl ChannelEntry {
+    /// Returns the names of the bundles that it replaces or skips.
+    pub(super) fn replaced(&self) -> impl Iterator<Item = &str> {
+        self.replaces.iter().chain(self.skips.iter().flatten()).map(String::as_str)
+    }
+}
+
 /// `olm.deprecations`
 #[derive(Debug, Deserialize)]
 pub(super) struct Deprecations {
