@@ -228,19 +228,16 @@ pub(super) fn documents(
                     document: Some(duplicate.document),
                     ..Place::file(file).at(line, column).path(&duplicate.path)
                 };
-                diagnostics.push(
-                    Diagnostic::warning(
-                        Code::DuplicateKey,
-                        format!(
-                            "duplicate key `{}` (lines {} and {line}); the last value is used, as \
-                                in Kubernetes",
-                            duplicate.path, duplicate.first
-                        ),
-                    )
+                let message = format!(
+                    "duplicate key `{}` (lines {} and {line}); the last value is used, as in \
+                        Kubernetes",
+                    duplicate.path, duplicate.first
+                );
+                let warning = Diagnostic::warning(Code::DuplicateKey, message)
                     .at(place(line, column))
                     .related(place(duplicate.first, 1), "first defined here; this value is ignored")
-                    .hint("remove one of them in the bundle's sources"),
-                );
+                    .hint("remove one of them in the bundle's sources");
+                diagnostics.push(warning);
             }
             Some(documents)
         }

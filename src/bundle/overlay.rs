@@ -53,18 +53,14 @@ fn within(file: &OverlayFile, inline: &Span, place: &Place) -> Span {
     // Lines are those of the value; `locate` maps them to bundles.toml, through TOML's escapes.
     let text = std::str::from_utf8(&file.content).unwrap_or_default();
     let Some(line) = place.line else { return inline.clone() };
-    let mut start = 0;
-    for (index, content) in text.split_inclusive('\n').enumerate() {
-        if index + 1 == line {
-            let content = content.trim_end();
-            let blanks = content.len() - content.trim_start().len();
-            let column = place.column.map_or(blanks, |column| {
-                content.char_indices().nth(column.saturating_sub(1)).map_or(blanks, |(at, _)| at)
-            });
-            let part = start + column..start + content.len();
-            return Span::new(&inline.source, locate(source, inline.range.clone(), part));
-        }
-        start += content.len();
-    }
-    inline.clone()
+    let mut lines = text.split_inclusive('\n');
+    let start: usize = lines.by_ref().take(line.saturating_sub(1)).map(str::len).sum();
+    let Some(content) = lines.next().map(str::trim_end) else { return inline.clone() };
+
+    let blanks = content.len() - content.trim_start().len();
+    let column = place.column.map_or(blanks, |column| {
+        content.char_indices().nth(column.saturating_sub(1)).map_or(blanks, |(at, _)| at)
+    });
+    let part = start + column..start + content.len();
+    Span::new(&inline.source, locate(source, inline.range.clone(), part))
 }
