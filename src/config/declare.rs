@@ -94,8 +94,7 @@ impl Kind {
     /// Returns the table that the value is, or that each item of it is.
     pub fn table(self) -> Option<&'static Table> {
         match self {
-            Kind::Table(table) => Some(table()),
-            Kind::List(Kind::Table(table)) => Some(table()),
+            Kind::Table(table) | Kind::List(&Kind::Table(table)) => Some(table()),
             _ => None,
         }
     }

@@ -89,13 +89,10 @@ impl Diagnostics {
     }
 
     /// Keeps only the findings since `mark` that `keep` accepts.
-    pub fn retain_since(&mut self, mark: Mark, mut keep: impl FnMut(&Diagnostic) -> bool) {
-        // `Vec::retain` visits the items in order, and once.
-        let mut index = 0;
-        self.list.retain(|diagnostic| {
-            index += 1;
-            index <= mark.0 || keep(diagnostic)
-        });
+    pub fn retain_since(&mut self, mark: Mark, keep: impl FnMut(&Diagnostic) -> bool) {
+        let mut later = self.list.split_off(mark.0.min(self.list.len()));
+        later.retain(keep);
+        self.list.append(&mut later);
     }
 
     /// Applies the lint level that `level_of` returns for a warning or note: removes what is allowed,
