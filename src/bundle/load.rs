@@ -207,18 +207,17 @@ pub(super) fn documents(
             return None;
         }
     };
+    let mut normalized = |line: usize, message: &str| {
+        let note = Diagnostic::note(Code::TextNormalized, message);
+        diagnostics.push(note.at(Place::file(file).at(line, 1)));
+    };
     if text.starts_with('\u{feff}') {
-        let message = "the file starts with a byte order mark, which is skipped";
-        diagnostics
-            .push(Diagnostic::note(Code::TextNormalized, message).at(Place::file(file).at(1, 1)));
+        normalized(1, "the file starts with a byte order mark, which is skipped");
     }
     // Byte by byte, because nearly no file has one.
     if let Some(offset) = memchr::memchr(b'\r', bytes).and_then(|_| text.find("\r\n")) {
         let line = text[..offset].matches('\n').count() + 1;
-        let message = "the file has Windows line endings (CRLF), which are normalized";
-        diagnostics.push(
-            Diagnostic::note(Code::TextNormalized, message).at(Place::file(file).at(line, 1)),
-        );
+        normalized(line, "the file has Windows line endings (CRLF), which are normalized");
     }
     match crate::yaml::read(text) {
         Ok(documents) => {

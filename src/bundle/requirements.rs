@@ -293,13 +293,13 @@ impl Reader {
     }
 }
 
-/// Returns true for dependencies; a property of the same type describes the bundle itself.
 /// Returns the APIServices that a CSV owns or requires.
 fn api_services<'c>(csv: &'c ClusterServiceVersion, key: &str) -> &'c [Value] {
     let list = csv.object.at(&["spec", "apiservicedefinitions", key]);
     list.and_then(Value::as_seq).unwrap_or_default()
 }
 
+/// Returns true for dependencies; a property of the same type describes the bundle itself.
 fn place_is_dependency(place: &Place) -> bool {
     place.path.as_deref().is_some_and(|path| path.starts_with(".dependencies"))
 }
