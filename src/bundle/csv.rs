@@ -246,6 +246,9 @@ fn crd_references(spec: &Value, key: &str) -> Vec<CrdReference> {
     entries.map(reference).collect()
 }
 
+/// Fields of a webhook definition; OLM drops every other.
+pub(super) const WEBHOOK_FIELDS: &[&str] = types::Webhook::FIELDS;
+
 /// The hint of findings that OLM reports, too.
 pub const OLM_REFUSES: &str =
     "fix the CSV, or use another version of the operator: OLM rejects this too";

@@ -1,32 +1,13 @@
 //! Webhooks and APIServices of the operator: `spec.webhookdefinitions` and
 //! `spec.apiservicedefinitions.owned` of a CSV.
 
-use super::csv::{Reader, list_of, text_of};
+use super::csv::{Reader, WEBHOOK_FIELDS, list_of, text_of};
 use crate::diag::Code;
 use crate::ir::{Map, Number, Origin, Value};
 
 /// The port of a Service for a definition that names none; the default in the CSV's CRD, which OLM
 /// v1 does not apply.
 const DEFAULT_PORT: i64 = 443;
-
-/// Fields of a webhook definition; OLM drops every other.
-const WEBHOOK_FIELDS: [&str; 15] = [
-    "admissionReviewVersions",
-    "containerPort",
-    "conversionCRDs",
-    "deploymentName",
-    "failurePolicy",
-    "generateName",
-    "matchPolicy",
-    "objectSelector",
-    "reinvocationPolicy",
-    "rules",
-    "sideEffects",
-    "targetPort",
-    "timeoutSeconds",
-    "type",
-    "webhookPath",
-];
 
 /// The type of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -162,7 +143,9 @@ impl Reader<'_> {
     }
 
     fn unknown_fields(&mut self, definition: &Map, place: &str) {
-        for key in definition.keys().filter(|key| !WEBHOOK_FIELDS.contains(&key.as_str())) {
+        // The field `type` is a keyword of Rust.
+        let is_known = |key: &str| WEBHOOK_FIELDS.iter().any(|f| f.trim_start_matches("r#") == key);
+        for key in definition.keys().filter(|key| !is_known(key)) {
             let message = format!("unknown field `{key}` of a webhook definition is ignored");
             self.warn(Code::IgnoredField, message, format!("{place}.{key}"));
         }
