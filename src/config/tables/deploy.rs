@@ -81,7 +81,7 @@ fn deploy(table: DeployTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> O
 
     let values = table.values.and_then(|folder| {
         // From the output directory back to the file's: one step up for each name.
-        let Some(down) = below("", &plain(&reader.known.output.dir)) else {
+        let Some(down) = below("", &reader.known.output.dir) else {
             let message = "`values` requires an output directory below the directory of this file";
             let hint = "change `dir` in `[output]`";
             reader.error(Code::InvalidValue, &fields.place("values"), message, hint);
@@ -222,18 +222,12 @@ patterns! {
 
 /// Returns `path` relative to `start`, without `.` and `..`; `None` if it leads outside.
 fn below(start: &str, path: &Path) -> Option<String> {
-    let mut names: Vec<&str> = start.split('/').filter(|name| !name.is_empty()).collect();
-    for component in path.components() {
-        match component {
-            Component::Normal(name) => names.push(name.to_str()?),
-            Component::CurDir => {}
-            Component::ParentDir => {
-                names.pop()?;
-            }
-            Component::RootDir | Component::Prefix(_) => return None,
-        }
-    }
-    Some(names.join("/"))
+    let path = plain(&Path::new(start).join(path));
+    let names = path.components().map(|component| match component {
+        Component::Normal(name) => name.to_str(),
+        _ => None,
+    });
+    Some(names.collect::<Option<Vec<&str>>>()?.join("/"))
 }
 
 #[cfg(test)]

@@ -134,11 +134,7 @@ impl Form for Namespaces {
     type Value = BTreeMap<String, String>;
     const KIND: Kind = Kind::Map(&Namespace::KIND);
 
-    fn read(
-        reader: &mut Reader<'_>,
-        key: &Key,
-        value: &Node<'_>,
-    ) -> Option<BTreeMap<String, String>> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         let mut namespaces: BTreeMap<String, String> = BTreeMap::new();
         for ((name, value), range) in entries(value) {
             // The key is a value of the chart, `namespaces.KEY`, which `--set` names without
