@@ -214,11 +214,8 @@ impl ClusterServiceVersion {
     ///
     /// OLM: operator-framework/api, `GetOwnedAPIServiceDescriptions`.
     pub fn served_versions(&self) -> Vec<&ApiServiceDescription> {
-        let mut served: IndexMap<String, &ApiServiceDescription> = IndexMap::new();
-        for service in &self.api_services {
-            // The position is that of the first entry, the content that of the last.
-            served.insert(service.name(), service);
-        }
+        // The position is that of the first entry, the content that of the last.
+        let served: IndexMap<String, _> = self.api_services.iter().map(|s| (s.name(), s)).collect();
         served.into_values().collect()
     }
 
@@ -248,6 +245,9 @@ fn crd_references(spec: &Value, key: &str) -> Vec<CrdReference> {
     };
     entries.map(reference).collect()
 }
+
+/// Fields of a webhook definition; OLM drops every other.
+pub(super) const WEBHOOK_FIELDS: &[&str] = types::Webhook::FIELDS;
 
 /// The hint of findings that OLM reports, too.
 pub const OLM_REFUSES: &str =

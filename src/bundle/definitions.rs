@@ -1,32 +1,13 @@
 //! Webhooks and APIServices of the operator: `spec.webhookdefinitions` and
 //! `spec.apiservicedefinitions.owned` of a CSV.
 
-use super::csv::{Reader, list_of, text_of};
+use super::csv::{Reader, WEBHOOK_FIELDS, list_of, text_of};
 use crate::diag::Code;
 use crate::ir::{Map, Number, Origin, Value};
 
 /// The port of a Service for a definition that names none; the default in the CSV's CRD, which OLM
 /// v1 does not apply.
 const DEFAULT_PORT: i64 = 443;
-
-/// Fields of a webhook definition; OLM drops every other.
-const WEBHOOK_FIELDS: [&str; 15] = [
-    "admissionReviewVersions",
-    "containerPort",
-    "conversionCRDs",
-    "deploymentName",
-    "failurePolicy",
-    "generateName",
-    "matchPolicy",
-    "objectSelector",
-    "reinvocationPolicy",
-    "rules",
-    "sideEffects",
-    "targetPort",
-    "timeoutSeconds",
-    "type",
-    "webhookPath",
-];
 
 /// The type of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,21 +87,29 @@ impl ApiServiceDescription {
 
 impl Reader<'_> {
     pub(super) fn webhooks(&mut self, spec: &Value) -> Vec<WebhookDescription> {
-        let list = ".spec.webhookdefinitions";
         let mut webhooks = Vec::new();
         for (index, entry) in list_of(spec, &["webhookdefinitions"]).iter().enumerate() {
-            let place = format!("{list}[{index}]");
+            let place = format!(".spec.webhookdefinitions[{index}]");
             // Other types have been reported with those of the whole CSV.
             let Some(definition) = entry.as_map() else { continue };
             self.unknown_fields(definition, &place);
             let port = self.port(entry, &place);
-            let webhook = WebhookDescription {
-                // Replaced below, once the type is known.
-                kind: WebhookKind::Validating,
+            let target_port = self.target_port(entry, &place, port);
+            let kind = text_of(entry, "type");
+            let Some(kind) = WebhookKind::ALL.into_iter().find(|known| known.as_str() == kind)
+            else {
+                let known = WebhookKind::ALL.map(WebhookKind::as_str).join(", ");
+                let message = format!("unknown webhook type `{kind}`; known types are {known}");
+                self.report(Code::ObjectFieldType, message, format!("{place}.type"));
+                continue;
+            };
+
+            webhooks.push(WebhookDescription {
+                kind,
                 name: text_of(entry, "generateName"),
                 deployment: text_of(entry, "deploymentName"),
                 port,
-                target_port: self.target_port(entry, &place, port),
+                target_port,
                 path: Some(text_of(entry, "webhookPath")).filter(|p| !p.is_empty()),
                 conversion_crds: list_of(entry, &["conversionCRDs"])
                     .iter()
@@ -129,30 +118,17 @@ impl Reader<'_> {
                 definition: definition.clone(),
                 origin: self.origin(place.clone()),
                 place,
-            };
-            let kind = text_of(entry, "type");
-            match WebhookKind::ALL.into_iter().find(|known| known.as_str() == kind) {
-                Some(kind) => webhooks.push(WebhookDescription { kind, ..webhook }),
-                None => self.report(
-                    Code::ObjectFieldType,
-                    format!(
-                        "unknown webhook type `{kind}`; known types are {}",
-                        WebhookKind::ALL.map(WebhookKind::as_str).join(", ")
-                    ),
-                    format!("{}.type", webhook.place),
-                ),
-            }
+            });
         }
 
         webhooks
     }
 
     pub(super) fn api_services(&mut self, spec: &Value) -> Vec<ApiServiceDescription> {
-        let list = ".spec.apiservicedefinitions.owned";
         let mut services = Vec::new();
         let entries = list_of(spec, &["apiservicedefinitions", "owned"]);
         for (index, entry) in entries.iter().enumerate() {
-            let place = format!("{list}[{index}]");
+            let place = format!(".spec.apiservicedefinitions.owned[{index}]");
             services.push(ApiServiceDescription {
                 group: text_of(entry, "group"),
                 version: text_of(entry, "version"),
@@ -167,7 +143,9 @@ impl Reader<'_> {
     }
 
     fn unknown_fields(&mut self, definition: &Map, place: &str) {
-        for key in definition.keys().filter(|key| !WEBHOOK_FIELDS.contains(&key.as_str())) {
+        // The field `type` is a keyword of Rust.
+        let is_known = |key: &str| WEBHOOK_FIELDS.iter().any(|f| f.trim_start_matches("r#") == key);
+        for key in definition.keys().filter(|key| !is_known(key)) {
             let message = format!("unknown field `{key}` of a webhook definition is ignored");
             self.warn(Code::IgnoredField, message, format!("{place}.{key}"));
         }

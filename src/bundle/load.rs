@@ -3,7 +3,7 @@
 use super::position::Positions;
 use super::{Bundle, ClusterServiceVersion, Requirements, properties, requirements};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::ir::{Map, Number, Object, Origin, Release, Value};
+use crate::ir::{Number, Object, Origin, Release, Value};
 use crate::source::BundleFiles;
 use crate::yaml::Cause;
 use crate::yaml::read::{Document, Documents};
@@ -43,23 +43,18 @@ pub fn load(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Option<Bundle
         .and_then(|object| ClusterServiceVersion::read(object, diagnostics));
 
     if let Some(mediatype) = annotations.get(MEDIATYPE).filter(|m| *m != "registry+v1") {
-        diagnostics.push(
-            Diagnostic::error(
-                Code::UnsupportedMediaType,
-                format!("unsupported media type `{mediatype}`: only `registry+v1` can be compiled"),
-            )
-            .at(annotations_place(files).path(format!(".annotations[{MEDIATYPE:?}]")))
-            .hint("use `helm` bundles as charts and `plain` bundles as manifests"),
-        );
+        let message =
+            format!("unsupported media type `{mediatype}`: only `registry+v1` can be compiled");
+        let hint = "use `helm` bundles as charts and `plain` bundles as manifests";
+        let place = annotation_place(files, MEDIATYPE);
+        diagnostics.error(Code::UnsupportedMediaType, place, message, hint);
     }
     let package = annotations.get(PACKAGE).cloned().unwrap_or_default();
     // Annotations that cannot be read are reported, and the package is in them.
     if package.is_empty() && readable {
-        diagnostics.push(
-            Diagnostic::error(Code::AnnotationsMissing, "package name is empty")
-                .at(annotations_place(files).path(format!(".annotations[{PACKAGE:?}]")))
-                .hint("set this annotation to the operator's package name"),
-        );
+        let hint = "set this annotation to the operator's package name";
+        let place = annotation_place(files, PACKAGE);
+        diagnostics.error(Code::AnnotationsMissing, place, "package name is empty", hint);
     }
     // Requirements of a CSV are its required CRDs, which need the owned ones of the bundle.
     let mut requirements = match &csv {
@@ -114,13 +109,17 @@ pub(super) fn read_file(
 ) {
     let read = documents(file, bytes, files, diagnostics);
     for document in read.into_iter().flat_map(|read| read.documents) {
-        let position = Position::of(file, &document, own);
-        flatten(document.value, &position, &document.item_lines, objects, diagnostics);
+        let origin = origin_of(file, &document, own);
+        flatten(document.value, origin, &document.item_lines, objects, diagnostics);
     }
 }
 
 fn annotations_place(files: &BundleFiles) -> Place {
     Place::file(format!("{}/annotations.yaml", files.metadata_dir))
+}
+
+fn annotation_place(files: &BundleFiles, key: &str) -> Place {
+    annotations_place(files).path(format!(".annotations[{key:?}]"))
 }
 
 /// Returns the entries of annotations.yaml, and the image's labels for missing keys.
@@ -132,35 +131,29 @@ fn annotations(files: &BundleFiles, diagnostics: &mut Diagnostics) -> IndexMap<S
         .filter(|(key, _)| key.starts_with("operators.operatorframework.io."))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
+    let file = format!("{}/annotations.yaml", files.metadata_dir);
     let Some(bytes) = files.metadata.get("annotations.yaml") else {
         if merged.is_empty() {
-            diagnostics.push(
-                Diagnostic::error(
-                    Code::AnnotationsMissing,
-                    format!("the bundle has no {}/annotations.yaml", files.metadata_dir),
-                )
-                .at(annotations_place(files))
-                .hint("use a directory (or image) with manifests/ and metadata/annotations.yaml"),
-            );
+            let message = format!("the bundle has no {file}");
+            let hint = "use a directory (or image) with manifests/ and metadata/annotations.yaml";
+            diagnostics.error(Code::AnnotationsMissing, Place::file(file), message, hint);
         }
         return merged;
     };
 
-    let file = format!("{}/annotations.yaml", files.metadata_dir);
     let Some(documents) = documents(&file, bytes, files, diagnostics) else { return merged };
     let root = documents.documents.into_iter().next().map(|document| document.value);
     let map = root.as_ref().and_then(|root| root.get("annotations")).and_then(Value::as_map);
     let Some(map) = map else {
-        diagnostics.push(
-            Diagnostic::error(Code::AnnotationsMissing, "the file has no `annotations` map")
-                .at(annotations_place(files).path(".annotations"))
-                .hint("write `annotations:`, followed by indented `KEY: VALUE` lines"),
-        );
+        let message = "the file has no `annotations` map";
+        let hint = "write `annotations:`, followed by indented `KEY: VALUE` lines";
+        let place = Place::file(file).path(".annotations");
+        diagnostics.error(Code::AnnotationsMissing, place, message, hint);
         return merged;
     };
 
     let mut report = |key: &str, diagnostic: Diagnostic| {
-        let place = annotations_place(files).path(format!(".annotations[{key:?}]"));
+        let place = annotation_place(files, key);
         diagnostics.push(diagnostic.at(place).hint("put the value in quotes"));
     };
     for (key, value) in map {
@@ -210,26 +203,21 @@ pub(super) fn documents(
                 format!("the file is not UTF-8: invalid byte 0x{:02x}", bytes[before.len()]);
             let hint = "save the file as UTF-8, or remove it if it is not a manifest: every file in \
                         the manifests directory is read as one";
-            diagnostics.push(
-                Diagnostic::error(Code::NotUtf8, message)
-                    .at(Place::file(file).at(line, column))
-                    .hint(hint),
-            );
+            diagnostics.error(Code::NotUtf8, Place::file(file).at(line, column), message, hint);
             return None;
         }
     };
+    let mut normalized = |line: usize, message: &str| {
+        let note = Diagnostic::note(Code::TextNormalized, message);
+        diagnostics.push(note.at(Place::file(file).at(line, 1)));
+    };
     if text.starts_with('\u{feff}') {
-        let message = "the file starts with a byte order mark, which is skipped";
-        diagnostics
-            .push(Diagnostic::note(Code::TextNormalized, message).at(Place::file(file).at(1, 1)));
+        normalized(1, "the file starts with a byte order mark, which is skipped");
     }
     // Byte by byte, because nearly no file has one.
     if let Some(offset) = memchr::memchr(b'\r', bytes).and_then(|_| text.find("\r\n")) {
         let line = text[..offset].matches('\n').count() + 1;
-        let message = "the file has Windows line endings (CRLF), which are normalized";
-        diagnostics.push(
-            Diagnostic::note(Code::TextNormalized, message).at(Place::file(file).at(line, 1)),
-        );
+        normalized(line, "the file has Windows line endings (CRLF), which are normalized");
     }
     match crate::yaml::read(text) {
         Ok(documents) => {
@@ -239,19 +227,16 @@ pub(super) fn documents(
                     document: Some(duplicate.document),
                     ..Place::file(file).at(line, column).path(&duplicate.path)
                 };
-                diagnostics.push(
-                    Diagnostic::warning(
-                        Code::DuplicateKey,
-                        format!(
-                            "duplicate key `{}` (lines {} and {line}); the last value is used, as \
-                                in Kubernetes",
-                            duplicate.path, duplicate.first
-                        ),
-                    )
+                let message = format!(
+                    "duplicate key `{}` (lines {} and {line}); the last value is used, as in \
+                        Kubernetes",
+                    duplicate.path, duplicate.first
+                );
+                let warning = Diagnostic::warning(Code::DuplicateKey, message)
                     .at(place(line, column))
                     .related(place(duplicate.first, 1), "first defined here; this value is ignored")
-                    .hint("remove one of them in the bundle's sources"),
-                );
+                    .hint("remove one of them in the bundle's sources");
+                diagnostics.push(warning);
             }
             Some(documents)
         }
@@ -284,11 +269,8 @@ pub(super) fn documents(
                 document: Some(problem.document),
                 ..Place::file(file).at(problem.line, problem.column)
             };
-            diagnostics.push(
-                Diagnostic::error(code, format!("cannot read the file: {}", problem.message))
-                    .at(place)
-                    .hint(hint),
-            );
+            let message = format!("cannot read the file: {}", problem.message);
+            diagnostics.error(code, place, message, hint);
             None
         }
     }
@@ -300,121 +282,102 @@ pub fn manifests(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec
     let mut objects = Vec::new();
     let read = documents(file, bytes, &BundleFiles::default(), diagnostics);
     for document in read.into_iter().flat_map(|read| read.documents) {
+        let origin = origin_of(file, &document, false);
         let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
         // Rendered folders have files for other tools, such as values.yaml, next to their
         // manifests.
         let (api_version, kind) = (text("apiVersion"), text("kind"));
         let is_kustomization = api_version.starts_with("kustomize.config.k8s.io/");
         if api_version.is_empty() || kind.is_empty() || is_kustomization {
-            if !document.value.is_null() {
-                let message = match kind {
-                    "" => "document without apiVersion and kind is not checked".to_owned(),
-                    _ => format!("document of kind {kind} is not checked"),
-                };
-                let place = Place {
-                    document: Some(document.number),
-                    line: Some(document.line),
-                    ..Place::file(file)
-                };
-                let hint = if is_kustomization {
-                    "apply it first: `kustomize build DIR | bundle2chart check-serving -`"
-                } else {
-                    "pass rendered manifests: from `helm template` or `kustomize build`"
-                };
-                let note = Diagnostic::note(Code::ServingUnread, message).at(place).hint(hint);
-                diagnostics.push(note);
-            }
+            let message = match kind {
+                "" => "document without apiVersion and kind is not checked".to_owned(),
+                _ => format!("document of kind {kind} is not checked"),
+            };
+            let hint = if is_kustomization {
+                "apply it first: `kustomize build DIR | bundle2chart check-serving -`"
+            } else {
+                "pass rendered manifests: from `helm template` or `kustomize build`"
+            };
+            let note = Diagnostic::note(Code::ServingUnread, message).at(origin.place()).hint(hint);
+            diagnostics.push(note);
             continue;
         }
-        let position = Position::of(file, &document, false);
-        let lines = &document.item_lines;
-        flatten(document.value, &position, lines, &mut objects, diagnostics);
+        flatten(document.value, origin, &document.item_lines, &mut objects, diagnostics);
     }
     objects
 }
 
-/// The place of a document, or of an item in it.
-struct Position<'a> {
-    file: &'a str,
-    document: usize,
-    line: usize,
-    path: String,
-    /// True for the user's own documents: overlays, and manifests of a `[[chart]]`.
-    own: bool,
-}
-
-impl<'a> Position<'a> {
-    fn of(file: &'a str, document: &Document, own: bool) -> Self {
-        let Document { number, line, .. } = *document;
-        Position { file, document: number, line, path: String::new(), own }
-    }
-
-    fn hint(&self, hint: &'static str) -> &'static str {
-        if self.own {
-            "every document must be an object with apiVersion, kind and metadata.name"
-        } else {
-            hint
-        }
+/// Returns the origin of a document; `own` for those of the user: overlays, and manifests of a
+/// `[[chart]]`.
+fn origin_of(file: &str, document: &Document, own: bool) -> Origin {
+    let (file, path) = (file.to_owned(), String::new());
+    let Document { number: document, line, .. } = *document;
+    match own {
+        true => Origin::Overlay { file, document, line, path },
+        false => Origin::File { file, document, line, path },
     }
 }
 
 /// Converts a document to objects; the items of a List become separate objects.
 fn flatten(
     value: Value,
-    position: &Position<'_>,
+    origin: Origin,
     item_lines: &[usize],
     objects: &mut Vec<Object>,
     diagnostics: &mut Diagnostics,
 ) {
-    let place = || Place {
-        document: Some(position.document),
-        line: Some(position.line),
-        ..Place::file(position.file).path(&position.path)
+    let is_own = matches!(origin, Origin::Overlay { .. });
+    let hint = |of_bundle: &'static str| match is_own {
+        true => "every document must be an object with apiVersion, kind and metadata.name",
+        false => of_bundle,
     };
     let type_name = value.type_name();
     // A list or a text at the top is what is left of a broken template.
     let Value::Map(mut root) = value else {
         let message = format!("expected a Kubernetes object, found {type_name}");
-        diagnostics.push(Diagnostic::error(Code::NotAnObject, message).at(place()).hint(
-            position.hint(
-                "remove the file if it is not a manifest: every file in the manifests directory \
-                    must contain objects with apiVersion and kind",
-            ),
-        ));
+        let hint = hint(
+            "remove the file if it is not a manifest: every file in the manifests directory must \
+                contain objects with apiVersion and kind",
+        );
+        diagnostics.error(Code::NotAnObject, origin.place(), message, hint);
         return;
     };
 
     let kind = root.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
     // By the form, as kubectl does: lists of custom resources have kinds of their own.
-    if kind.ends_with("List") && root.get("items").is_some_and(|items| items.as_seq().is_some()) {
-        let api_version = root.get("apiVersion").cloned();
-        let items = root.shift_remove("items");
-        let Some(Value::Seq(items)) = items else { return };
-        for (index, mut item) in items.into_iter().enumerate() {
-            if let (Some(item), Some(item_kind)) = (item.as_map_mut(), kind.strip_suffix("List")) {
-                fill_list_item(item, item_kind, api_version.as_ref());
+    if let Some(item_kind) = kind.strip_suffix("List")
+        && let Some(Value::Seq(items)) = root.get_mut("items")
+    {
+        for (index, mut item) in std::mem::take(items).into_iter().enumerate() {
+            if let Some(item) = item.as_map_mut().filter(|_| !item_kind.is_empty()) {
+                // apimachinery's `decodeToList` does the same: the API server omits both in items
+                // of typed lists, such as RoleList.
+                item.get_or_insert_with("kind", || Value::text(item_kind));
+                if let Some(api_version) = root.get("apiVersion") {
+                    item.get_or_insert_with("apiVersion", || api_version.clone());
+                }
             }
-            let position = Position {
+            let mut origin = origin.clone();
+            if let Origin::File { line, path, .. } | Origin::Overlay { line, path, .. } =
+                &mut origin
+            {
                 // Lists in lists have no lines of their own.
-                line: item_lines.get(index).copied().unwrap_or(position.line),
-                path: format!("{}.items[{index}]", position.path),
-                ..*position
-            };
-            flatten(item, &position, &[], objects, diagnostics);
+                *line = item_lines.get(index).copied().unwrap_or(*line);
+                path.push_str(&format!(".items[{index}]"));
+            }
+            flatten(item, origin, &[], objects, diagnostics);
         }
         return;
     }
 
     for key in ["apiVersion", "kind"] {
         if root.get(key).and_then(Value::as_str).is_none_or(str::is_empty) {
-            diagnostics.push(
-                Diagnostic::error(Code::NotAnObject, format!("the object has no `{key}`"))
-                    .at(place())
-                    .hint(position.hint(
-                        "remove the file if it is not a manifest: every document in the manifests \
-                            directory must be an object with apiVersion and kind",
-                    )),
+            let message = format!("the object has no `{key}`");
+            let hint = hint(
+                "remove the file if it is not a manifest: every document in the manifests directory \
+                    must be an object with apiVersion and kind",
             );
+            diagnostics.error(Code::NotAnObject, origin.place(), message, hint);
             return;
         }
     }
@@ -422,37 +385,13 @@ fn flatten(
     // An object without a name cannot be upgraded: each release would create another one.
     let name = root.get("metadata").and_then(|metadata| metadata.get("name"));
     if name.and_then(Value::as_str).is_none_or(str::is_empty) {
-        diagnostics.push(
-            Diagnostic::error(Code::NotAnObject, format!("the {kind} has no `metadata.name`"))
-                .at(place())
-                .hint("set a name: Helm and OLM install objects by name, not generateName"),
-        );
+        let message = format!("the {kind} has no `metadata.name`");
+        let hint = "set a name: Helm and OLM install objects by name, not generateName";
+        diagnostics.error(Code::NotAnObject, origin.place(), message, hint);
         return;
     }
 
-    objects.push(Object::new(
-        *root,
-        Origin::File {
-            file: position.file.to_owned(),
-            document: position.document,
-            line: position.line,
-            path: position.path.clone(),
-        },
-    ));
-}
-
-/// Fills in apiVersion and kind of an item of a typed list such as RoleList, where they are
-/// optional.
-fn fill_list_item(item: &mut Map, kind: &str, api_version: Option<&Value>) {
-    if kind.is_empty() {
-        return;
-    }
-    // apimachinery's `decodeToList` does the same: the API server omits both in items of typed
-    // lists.
-    item.get_or_insert_with("kind", || Value::text(kind));
-    if let Some(api_version) = api_version {
-        item.get_or_insert_with("apiVersion", || api_version.clone());
-    }
+    objects.push(Object::new(*root, origin));
 }
 
 /// Returns the only CSV; a missing one is reported if the manifests are `complete`.
@@ -482,11 +421,8 @@ fn single_csv(
     // The file with an error may be the CSV.
     if csv.is_none() && complete {
         let message = format!("no ClusterServiceVersion in `{}`", files.manifests_dir);
-        diagnostics.push(
-            Diagnostic::error(Code::CsvMissing, message)
-                .at(Place::file(files.manifests_dir.clone()))
-                .hint("check that this is an operator bundle, not a catalog or an operator image"),
-        );
+        let hint = "check that this is an operator bundle, not a catalog or an operator image";
+        diagnostics.error(Code::CsvMissing, Place::file(&files.manifests_dir), message, hint);
     }
     csv
 }

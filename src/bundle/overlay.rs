@@ -4,7 +4,7 @@ use super::load::{drop_server_fields, read_file};
 use crate::config::Switch;
 use crate::config::text::{locate, value_at};
 use crate::diag::{Diagnostics, Place, Span};
-use crate::ir::{Condition, Object, Origin, steps};
+use crate::ir::{Condition, Object, steps};
 use crate::source::{BundleFiles, OverlayFile};
 
 /// Returns the objects of all overlays, in order, each with the phase and the switch of its overlay.
@@ -18,20 +18,11 @@ pub fn overlays(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Vec<Objec
             object.phase = file.phase;
             let switch = file.switch.as_ref().map(|name| Switch::value(name));
             object.when = switch.map(Condition::Set);
-            adopt(object);
+            drop_server_fields(object);
         }
     }
 
     objects
-}
-
-/// Makes a document the user's own.
-pub(super) fn adopt(object: &mut Object) {
-    if let Origin::File { file, document, line, path } = &object.origin {
-        let (file, path) = (file.clone(), path.clone());
-        object.origin = Origin::Overlay { file, document: *document, line: *line, path };
-    }
-    drop_server_fields(object);
 }
 
 /// Maps a place in an inline overlay to its place in the configuration; other places stay.
@@ -62,18 +53,14 @@ fn within(file: &OverlayFile, inline: &Span, place: &Place) -> Span {
     // Lines are those of the value; `locate` maps them to bundles.toml, through TOML's escapes.
     let text = std::str::from_utf8(&file.content).unwrap_or_default();
     let Some(line) = place.line else { return inline.clone() };
-    let mut start = 0;
-    for (index, content) in text.split_inclusive('\n').enumerate() {
-        if index + 1 == line {
-            let content = content.trim_end();
-            let blanks = content.len() - content.trim_start().len();
-            let column = place.column.map_or(blanks, |column| {
-                content.char_indices().nth(column.saturating_sub(1)).map_or(blanks, |(at, _)| at)
-            });
-            let part = start + column..start + content.len();
-            return Span::new(&inline.source, locate(source, inline.range.clone(), part));
-        }
-        start += content.len();
-    }
-    inline.clone()
+    let mut lines = text.split_inclusive('\n');
+    let start: usize = lines.by_ref().take(line.saturating_sub(1)).map(str::len).sum();
+    let Some(content) = lines.next().map(str::trim_end) else { return inline.clone() };
+
+    let blanks = content.len() - content.trim_start().len();
+    let column = place.column.map_or(blanks, |column| {
+        content.char_indices().nth(column.saturating_sub(1)).map_or(blanks, |(at, _)| at)
+    });
+    let part = start + column..start + content.len();
+    Span::new(&inline.source, locate(source, inline.range.clone(), part))
 }

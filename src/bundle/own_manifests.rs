@@ -1,7 +1,6 @@
 //! Objects of a `[[chart]]`: the user's own manifests, as overlays are.
 
-use super::load::read_manifests;
-use super::overlay::adopt;
+use super::load::{drop_server_fields, read_manifests};
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, listed};
 use crate::ir::Object;
 use crate::source::BundleFiles;
@@ -18,16 +17,14 @@ pub fn own_manifests(files: &BundleFiles, diagnostics: &mut Diagnostics) -> Opti
     let mut objects = Vec::new();
     if !diagnostics.has_errors_since(start) {
         read_manifests(files, true, &mut objects, diagnostics);
-        objects.iter_mut().for_each(adopt);
+        objects.iter_mut().for_each(drop_server_fields);
     }
     if objects.is_empty() && !diagnostics.has_errors_since(start) {
         let names: Vec<String> = files.manifests.keys().map(|name| format!("`{name}`")).collect();
         let message = format!("no objects in {}", listed(&names, 3));
-        diagnostics.push(
-            Diagnostic::error(Code::ManifestsUnreadable, message)
-                .at(Place::file(files.manifests.keys().next().cloned().unwrap_or_default()))
-                .hint("check that these are the right files"),
-        );
+        let first = files.manifests.keys().next().cloned().unwrap_or_default();
+        let hint = "check that these are the right files";
+        diagnostics.error(Code::ManifestsUnreadable, Place::file(first), message, hint);
     }
 
     (!diagnostics.has_errors_since(start)).then_some(objects)

@@ -3,9 +3,9 @@
 
 use super::overlay;
 use crate::diag::{Diagnostic, Place};
-use crate::ir::{Step, steps};
+use crate::ir::steps;
 use crate::source::BundleFiles;
-use crate::yaml::{Event, Events, Mark};
+use crate::yaml::outline::{Document, outline};
 use std::collections::BTreeMap;
 
 /// Completes the places of findings that name a file of the bundle and a JSON path in it, but no
@@ -18,7 +18,7 @@ pub fn locate(found: &mut [Diagnostic], files: &BundleFiles) {
 /// The positions in a bundle's files; each file is parsed once, when a place names it first.
 pub struct Positions<'f> {
     files: &'f BundleFiles,
-    read: BTreeMap<String, (&'f str, Vec<Document>)>,
+    read: BTreeMap<String, (&'f str, Vec<Document<'f>>)>,
 }
 
 impl<'f> Positions<'f> {
@@ -46,12 +46,13 @@ impl<'f> Positions<'f> {
             let text = content(file, self.files).and_then(|bytes| std::str::from_utf8(bytes).ok());
             let text = text.unwrap_or_default();
             // Also without a text: a file that is not there is not looked for again.
-            self.read.insert(file.clone(), (text, documents(text)));
+            self.read.insert(file.clone(), (text, outline(text)));
         }
 
         let wanted = place.document.unwrap_or(1);
         let Some((text, documents)) = self.read.get(file) else { return };
-        if let Some(document) = documents.iter().find(|document| document.number == wanted) {
+        let wanted = |document: &&Document<'_>| document.number == wanted && document.is_whole;
+        if let Some(document) = documents.iter().find(wanted) {
             let mark = document.root.find(&steps(path));
             place.line = Some(mark.line);
             place.column = Some(mark.column(text));
@@ -73,106 +74,6 @@ fn content<'f>(file: &str, files: &'f BundleFiles) -> Option<&'f [u8]> {
     }
     in_folder(&files.manifests_dir, &files.manifests)
         .or_else(|| in_folder(&files.metadata_dir, &files.metadata))
-}
-
-struct Document {
-    /// 1-based, counting empty documents too.
-    number: usize,
-    root: Node,
-}
-
-/// The start of a value, and its contents.
-struct Node {
-    start: Mark,
-    content: Content,
-}
-
-enum Content {
-    Scalar,
-    Seq(Vec<Node>),
-    /// Keys as written, with their positions.
-    Map(Vec<(String, Mark, Node)>),
-}
-
-impl Node {
-    /// Returns the position of the last of `steps` that exists: a key, or a list item.
-    fn find(&self, steps: &[Step]) -> Mark {
-        let mut found = self.start;
-        let mut node = self;
-        for step in steps {
-            let next = match (step, &node.content) {
-                (Step::Index(index), Content::Seq(items)) => {
-                    items.get(*index).map(|item| (item.start, item))
-                }
-                // Of two equal keys the last counts.
-                (Step::Key(key), Content::Map(entries)) => entries
-                    .iter()
-                    .rfind(|(name, ..)| name == key)
-                    .map(|(_, position, value)| (*position, value)),
-                _ => None,
-            };
-            let Some((position, value)) = next else { break };
-            found = position;
-            node = value;
-        }
-        found
-    }
-}
-
-/// A list or map that is open; in a map, the key whose value comes next.
-enum Open {
-    Seq(Mark, Vec<Node>),
-    Map(Mark, Vec<(String, Mark, Node)>, Option<(String, Mark)>),
-}
-
-/// Returns the documents of a text, as far as it can be read.
-fn documents(text: &str) -> Vec<Document> {
-    let mut documents: Vec<Document> = Vec::new();
-    let mut number = 0;
-    let mut open: Vec<Open> = Vec::new();
-    for event in Events::new(text) {
-        // The reader of the file reports the error; findings above it still have places.
-        let Ok((event, at)) = event else { break };
-        let (node, name) = match event {
-            Event::DocumentStart(found) => {
-                number = found;
-                continue;
-            }
-            Event::DocumentEnd => continue,
-            Event::SequenceStart { .. } => {
-                open.push(Open::Seq(at, Vec::new()));
-                continue;
-            }
-            Event::MappingStart { .. } => {
-                open.push(Open::Map(at, Vec::new(), None));
-                continue;
-            }
-            Event::SequenceEnd | Event::MappingEnd => match open.pop() {
-                Some(Open::Seq(start, items)) => {
-                    (Node { start, content: Content::Seq(items) }, None)
-                }
-                Some(Open::Map(start, entries, _)) => {
-                    (Node { start, content: Content::Map(entries) }, None)
-                }
-                None => break,
-            },
-            Event::Scalar { text, .. } => {
-                (Node { start: at, content: Content::Scalar }, Some(text.into_owned()))
-            }
-            // The content is at the anchor; a path into it ends at the alias, where it is used.
-            Event::Alias(..) => (Node { start: at, content: Content::Scalar }, None),
-        };
-        match open.last_mut() {
-            None => documents.push(Document { number, root: node }),
-            Some(Open::Seq(_, items)) => items.push(node),
-            Some(Open::Map(_, entries, key)) => match key.take() {
-                None => *key = Some((name.unwrap_or_default(), node.start)),
-                Some((name, position)) => entries.push((name, position, node)),
-            },
-        }
-    }
-
-    documents
 }
 
 #[cfg(test)]

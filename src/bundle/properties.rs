@@ -16,7 +16,6 @@ const ANNOTATION: &str = "olm.properties";
 ///
 /// OLM: operator-controller, bundle source.
 pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
-    let mut added = Vec::new();
     let name = format!("{}/{FILE}", files.metadata_dir);
     let documents = files
         .metadata
@@ -24,15 +23,13 @@ pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
         .and_then(|bytes| documents(&name, bytes, files, &mut Diagnostics::new()));
     let Some(file) = documents.and_then(|read| read.documents.into_iter().next()) else { return };
     let listed = file.value.get("properties").and_then(Value::as_seq);
-    for item in listed.unwrap_or_default() {
-        if let Some(kind) = item.get("type").and_then(Value::as_str) {
-            let release = Release::LITERAL;
-            let mut value = item.get("value").map_or(Json::Null, |value| release.value(value));
-            // As Kubernetes' reader has them.
-            value.sort_all_objects();
-            added.push(json!({"type": kind, "value": value}));
-        }
-    }
+    let added = listed.unwrap_or_default().iter().filter_map(|item| {
+        let kind = item.get("type")?.as_str()?;
+        let mut value = item.get("value").map_or(Json::Null, |value| Release::LITERAL.value(value));
+        // As Kubernetes' reader has them.
+        value.sort_all_objects();
+        Some(json!({"type": kind, "value": value}))
+    });
 
     let own = csv.at(&["metadata", "annotations", ANNOTATION]).and_then(Value::as_str);
     let mut properties = match own.map(serde_json::from_str::<Json>) {
@@ -41,7 +38,7 @@ pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
         // `requirements` reports an annotation that is no list.
         Some(_) => return,
     };
-    properties.append(&mut added);
+    properties.extend(added);
     if properties.is_empty() {
         return;
     }

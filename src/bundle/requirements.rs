@@ -5,10 +5,12 @@
 //! <https://olm.operatorframework.io/docs/concepts/olm-architecture/dependency-resolution/>
 
 use super::ClusterServiceVersion;
+use super::csv::{list_of, text_of};
 use super::load::documents;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
 use crate::ir::{Object, Value, VersionRange};
 use crate::source::BundleFiles;
+use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -139,8 +141,7 @@ pub(super) fn read(
     reader.annotation(csv);
     reader.required(csv);
     reader.found.provides = served_apis(crds);
-    let path = ["spec", "apiservicedefinitions", "owned"];
-    let services = csv.object.at(&path).and_then(Value::as_seq).unwrap_or_default();
+    let services = api_services(csv, "owned");
     reader.found.provides.extend(services.iter().filter_map(|service| api(service).ok()));
     diagnostics.append(reader.diagnostics);
     reader.found
@@ -163,11 +164,8 @@ struct Reader {
 
 impl Reader {
     fn invalid(&mut self, place: &Place, message: String) {
-        self.diagnostics.push(
-            Diagnostic::error(Code::DependencyInvalid, message)
-                .at(place.clone())
-                .hint("fix the file, or use another version of the operator: OLM rejects this too"),
-        );
+        let hint = "fix the file, or use another version of the operator: OLM rejects this too";
+        self.diagnostics.error(Code::DependencyInvalid, place.clone(), message, hint);
     }
 
     fn list(&mut self, list: &Value, place: &Place) {
@@ -252,23 +250,21 @@ impl Reader {
     fn annotation(&mut self, csv: &ClusterServiceVersion) {
         let Some(text) = csv.annotation("olm.properties") else { return };
         let place = csv.place(".metadata.annotations[\"olm.properties\"]");
-        match serde_json::from_str::<serde_json::Value>(text) {
-            Ok(json) if !json.is_array() && !json.is_null() => {
-                self.invalid(&place, "the annotation `olm.properties` is not a list".to_owned());
-            }
-            Ok(json) => {
-                for item in json.as_array().into_iter().flatten() {
-                    let kind = item.get("type").and_then(|kind| kind.as_str()).unwrap_or_default();
-                    let value = Value::from(item.get("value").unwrap_or(&serde_json::Value::Null));
+        match serde_json::from_str(text) {
+            Ok(Json::Null) => {}
+            Ok(Json::Array(items)) => {
+                for item in items {
+                    let kind = item["type"].as_str().unwrap_or_default();
                     // A path inside the text leads nowhere.
-                    self.property(kind, &value, &place);
+                    self.property(kind, &Value::from(&item["value"]), &place);
                 }
             }
+            Ok(_) => {
+                self.invalid(&place, "the annotation `olm.properties` is not a list".to_owned());
+            }
             Err(error) => {
-                self.invalid(
-                    &place,
-                    format!("the annotation `olm.properties` is not valid JSON: {error}"),
-                );
+                let message = format!("the annotation `olm.properties` is not valid JSON: {error}");
+                self.invalid(&place, message);
             }
         }
     }
@@ -287,9 +283,7 @@ impl Reader {
             let api = Api { group, version: crd.version.clone(), kind: crd.kind.clone() };
             self.add(Requirement::Api(api), String::new(), csv.place(&crd.path));
         }
-        let path = ["spec", "apiservicedefinitions", "required"];
-        let services = csv.object.at(&path).and_then(Value::as_seq).unwrap_or_default();
-        for (index, service) in services.iter().enumerate() {
+        for (index, service) in api_services(csv, "required").iter().enumerate() {
             let place = csv.place(&format!(".spec.apiservicedefinitions.required[{index}]"));
             match api(service) {
                 Ok(api) => self.add(Requirement::Api(api), String::new(), place),
@@ -297,6 +291,12 @@ impl Reader {
             }
         }
     }
+}
+
+/// Returns the APIServices that a CSV owns or requires.
+fn api_services<'c>(csv: &'c ClusterServiceVersion, key: &str) -> &'c [Value] {
+    let list = csv.object.at(&["spec", "apiservicedefinitions", key]);
+    list.and_then(Value::as_seq).unwrap_or_default()
 }
 
 /// Returns true for dependencies; a property of the same type describes the bundle itself.
@@ -372,17 +372,13 @@ fn constraint(value: &Value, depth: usize, rest: &mut usize) -> Result<Requireme
 /// Returns the APIs that CRDs serve.
 pub fn served_apis<'o>(crds: impl IntoIterator<Item = &'o Object>) -> BTreeSet<Api> {
     let mut apis = BTreeSet::new();
-    for crd in crds {
-        let text =
-            |keys: &[&str]| crd.at(keys).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let versions = crd.at(&["spec", "versions"]).and_then(Value::as_seq).unwrap_or_default();
-        for version in versions {
+    for spec in crds.into_iter().filter_map(|crd| crd.root.get("spec")) {
+        for version in list_of(spec, &["versions"]) {
             if version.get("served") != Some(&Value::Bool(false)) {
-                let name = version.get("name").and_then(Value::as_str).unwrap_or_default();
                 apis.insert(Api {
-                    group: text(&["spec", "group"]),
-                    version: name.to_owned(),
-                    kind: text(&["spec", "names", "kind"]),
+                    group: text_of(spec, "group"),
+                    version: text_of(version, "name"),
+                    kind: spec.get("names").map(|names| text_of(names, "kind")).unwrap_or_default(),
                 });
             }
         }

@@ -5,6 +5,7 @@
 //! them, as a type of its own. So both are checked for all fields of all kinds, without a list.
 
 use super::typed::TypeMismatch;
+use crate::diag::suggest;
 use crate::ir::{push_key, quantity};
 use serde::Serialize;
 use serde::de::value::Error;
@@ -63,10 +64,7 @@ impl MissingField {
         let Self { path, fields } = self;
         match fields.as_slice() {
             [field] => format!("has no value for required field `{path}.{field}`"),
-            fields => {
-                let fields: Vec<String> = fields.iter().map(|field| format!("`{field}`")).collect();
-                format!("has none of {} at `{path}`", fields.join(", "))
-            }
+            fields => format!("has none of {} at `{path}`", suggest::list(fields)),
         }
     }
 }
@@ -86,25 +84,6 @@ pub(super) fn walk(typed: &impl Serialize, json: &Json) -> Findings {
     // Nothing below returns an error.
     let _ = typed.serialize(Place { json, path: String::new(), found: &mut found });
     found
-}
-
-/// Removes the values of maps that are the same to the API server as missing ones: its types have no
-/// other zero value. Items of lists and empty maps stay.
-pub(super) fn drop_zeros(json: &mut Json) {
-    match json {
-        Json::Array(items) => items.iter_mut().for_each(drop_zeros),
-        Json::Object(map) => {
-            map.retain(|_, value| match value {
-                Json::Null | Json::Bool(false) => false,
-                Json::Number(number) => number.as_f64() != Some(0.0),
-                Json::String(text) => !text.is_empty(),
-                Json::Array(items) => !items.is_empty(),
-                _ => true,
-            });
-            map.values_mut().for_each(drop_zeros);
-        }
-        _ => {}
-    }
 }
 
 /// A place in the JSON, as the serializer of the value that was read from there.

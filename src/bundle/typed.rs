@@ -1,7 +1,8 @@
 //! Checks a tree against the types and fields of a Kubernetes API type.
 
-use super::type_walk::{MissingField, drop_zeros, walk};
-use crate::ir::{Step, path_of, read_as};
+use super::type_walk::{MissingField, walk};
+use crate::ir::{Step, path_of, read_as, truth};
+use k8s_openapi::Resource;
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
 };
@@ -56,56 +57,53 @@ pub(super) trait ApiType: DeserializeOwned + Serialize {}
 
 impl<T: DeserializeOwned + Serialize> ApiType for T {}
 
-type Check = fn(Json) -> TypeCheck;
+/// Group, `apiVersion` and `kind` of a type, and the check against it.
+type Row = (&'static str, &'static str, &'static str, fn(Json) -> TypeCheck);
 
-/// Built-in kinds that a bundle contains or that OLM creates from its CSV, by `apiVersion` and
-/// `kind`. Kubernetes has no other version of them any more.
-const TYPES: [(&str, &str, Check); 15] = [
-    (
-        "admissionregistration.k8s.io/v1",
-        "MutatingWebhookConfiguration",
-        check::<MutatingWebhookConfiguration>,
-    ),
-    (
-        "admissionregistration.k8s.io/v1",
-        "ValidatingWebhookConfiguration",
-        check::<ValidatingWebhookConfiguration>,
-    ),
-    ("apiextensions.k8s.io/v1", "CustomResourceDefinition", check::<CustomResourceDefinition>),
-    ("apps/v1", "Deployment", check::<Deployment>),
-    ("networking.k8s.io/v1", "NetworkPolicy", check::<NetworkPolicy>),
-    ("policy/v1", "PodDisruptionBudget", check::<PodDisruptionBudget>),
-    ("rbac.authorization.k8s.io/v1", "ClusterRole", check::<ClusterRole>),
-    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", check::<ClusterRoleBinding>),
-    ("rbac.authorization.k8s.io/v1", "Role", check::<Role>),
-    ("rbac.authorization.k8s.io/v1", "RoleBinding", check::<RoleBinding>),
-    ("scheduling.k8s.io/v1", "PriorityClass", check::<PriorityClass>),
-    ("v1", "ConfigMap", check::<ConfigMap>),
-    ("v1", "Secret", check::<Secret>),
-    ("v1", "Service", check::<Service>),
-    ("v1", "ServiceAccount", check::<ServiceAccount>),
+/// Built-in kinds that a bundle contains or that OLM creates from its CSV. Kubernetes has no other
+/// version of them any more.
+const TYPES: [Row; 15] = [
+    row::<MutatingWebhookConfiguration>(),
+    row::<ValidatingWebhookConfiguration>(),
+    row::<CustomResourceDefinition>(),
+    row::<Deployment>(),
+    row::<NetworkPolicy>(),
+    row::<PodDisruptionBudget>(),
+    row::<ClusterRole>(),
+    row::<ClusterRoleBinding>(),
+    row::<Role>(),
+    row::<RoleBinding>(),
+    row::<PriorityClass>(),
+    row::<ConfigMap>(),
+    row::<Secret>(),
+    row::<Service>(),
+    row::<ServiceAccount>(),
 ];
+
+const fn row<T: ApiType + Resource>() -> Row {
+    (T::GROUP, T::API_VERSION, T::KIND, check::<T>)
+}
 
 /// Returns `apiVersion` and `kind` of all kinds that [`check_object`] knows.
 pub fn checked_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
-    TYPES.iter().map(|(version, kind, _)| (*version, *kind))
+    TYPES.iter().map(|(_, version, kind, _)| (*version, *kind))
 }
 
 /// Returns the current `apiVersion` of a built-in kind, by group and kind; `None` for kinds that
 /// bundles do not ship.
 pub fn api_version(group: &str, kind: &str) -> Option<&'static str> {
-    let row = TYPES.iter().find(|(version, name, _)| {
-        *name == kind && version.split_once('/').map_or("", |(group, _)| group) == group
-    });
-    row.map(|(version, ..)| *version)
+    let row =
+        TYPES.iter().find(|(its_group, _, its_kind, _)| (*its_group, *its_kind) == (group, kind));
+    row.map(|(_, version, ..)| *version)
 }
 
 /// Compares an object with the type of its `apiVersion` and `kind`. Kinds that are not Kubernetes'
 /// own, or that bundles do not ship, have no type and differ in nothing.
 pub fn check_object(object: Json) -> TypeCheck {
     let is = |key: &str, text: &str| object[key].as_str() == Some(text);
-    let row = TYPES.iter().find(|(version, kind, _)| is("apiVersion", version) && is("kind", kind));
-    row.map(|(_, _, check)| check(object)).unwrap_or_default()
+    let row =
+        TYPES.iter().find(|(_, version, kind, _)| is("apiVersion", version) && is("kind", kind));
+    row.map(|(.., check)| check(object)).unwrap_or_default()
 }
 
 /// Compares `json` with `T`. Free-form parts of `T`, such as the default of a schema, allow any
@@ -175,11 +173,21 @@ fn zero(why: &str) -> Json {
 }
 
 fn drop_nulls(json: &mut Json) {
+    keep_entries(json, |value| !value.is_null());
+}
+
+/// Removes the values of maps that are the same to the API server as missing ones: its types have no
+/// other zero value. Items of lists and empty maps stay.
+fn drop_zeros(json: &mut Json) {
+    keep_entries(json, |value| value.is_object() || truth(value));
+}
+
+fn keep_entries(json: &mut Json, keep: fn(&Json) -> bool) {
     match json {
-        Json::Array(items) => items.iter_mut().for_each(drop_nulls),
+        Json::Array(items) => items.iter_mut().for_each(|item| keep_entries(item, keep)),
         Json::Object(map) => {
-            map.retain(|_, value| !value.is_null());
-            map.values_mut().for_each(drop_nulls);
+            map.retain(|_, value| keep(value));
+            map.values_mut().for_each(|value| keep_entries(value, keep));
         }
         _ => {}
     }

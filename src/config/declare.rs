@@ -5,6 +5,7 @@
 //! documentation is that of the key.
 
 use super::reader::{Fields, Node, Reader, items};
+use std::collections::BTreeSet;
 use toml::de::DeValue;
 
 /// The type of a key's value.
@@ -93,8 +94,7 @@ impl Kind {
     /// Returns the table that the value is, or that each item of it is.
     pub fn table(self) -> Option<&'static Table> {
         match self {
-            Kind::Table(table) => Some(table()),
-            Kind::List(Kind::Table(table)) => Some(table()),
+            Kind::Table(table) | Kind::List(&Kind::Table(table)) => Some(table()),
             _ => None,
         }
     }
@@ -173,15 +173,12 @@ impl Table {
 
     /// Returns this table and those below it that have a key of this name, which is no table itself.
     pub(crate) fn with_key(&'static self, name: &str) -> Vec<&'static Table> {
-        let mut found: Vec<&Table> = Vec::new();
-        for table in self.all() {
-            let has_key = table.key(name).is_some_and(|key| key.kind.table().is_none());
-            // `all` has a table as often as keys lead to it; a hint names it once.
-            if has_key && !found.iter().any(|other| other.header == table.header) {
-                found.push(table);
-            }
-        }
-        found
+        let has_key = |table: &Table| table.key(name).is_some_and(|key| key.kind.table().is_none());
+        let mut seen = BTreeSet::new();
+        let mut tables = self.all();
+        // `all` has a table as often as keys lead to it; a hint names it once.
+        tables.retain(|table| has_key(table) && seen.insert(table.header));
+        tables
     }
 
     /// Returns this table and those below it, as often as keys lead to them.

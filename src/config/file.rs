@@ -1,7 +1,7 @@
 //! Reading `bundles.toml` from disk.
 
 use super::{Config, include};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, SourceText};
+use crate::diag::{Code, Diagnostics, Place, SourceText};
 use crate::regular_file;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -20,11 +20,8 @@ impl Config {
     pub fn read(path: &Path, diagnostics: &mut Diagnostics) -> Option<Config> {
         let text = content(path).map_err(|(why, hint)| {
             let message = format!("cannot read the configuration: {why}");
-            diagnostics.push(
-                Diagnostic::error(Code::ConfigUnreadable, message)
-                    .at(Place::file(path.display().to_string()))
-                    .hint(hint),
-            );
+            let place = Place::file(path.display().to_string());
+            diagnostics.error(Code::ConfigUnreadable, place, message, hint);
         });
         Config::read_draft(path, text.ok()?, "", diagnostics)
     }

@@ -61,7 +61,7 @@ impl<T: Rule> Form for T {
 }
 
 /// Returns true if a text matches one of the patterns of this crate.
-fn matches(pattern: &'static str, text: &str) -> bool {
+pub(crate) fn matches(pattern: &'static str, text: &str) -> bool {
     // Thousands of values have the same few patterns, and compiling one takes longer than matching.
     static COMPILED: LazyLock<Mutex<BTreeMap<&'static str, Option<Regex>>>> =
         LazyLock::new(Mutex::default);

@@ -32,7 +32,11 @@ pub(super) fn read(
         match matches(base, pattern) {
             Ok(found) => {
                 if found.is_empty() {
-                    diagnostics.push(unmatched(pattern, &span));
+                    let message = format!("`{pattern}` in `include` matches no file");
+                    let hint = "fix the pattern, which is relative to the directory of this file, \
+                        or remove it";
+                    let warning = Diagnostic::warning(Code::IncludeUnmatched, message);
+                    diagnostics.push(warning.at(&span).hint(hint));
                 }
                 files.extend(found.into_iter().map(|file| (file, span.clone())));
             }
@@ -46,14 +50,12 @@ pub(super) fn read(
     if let Some((_, span)) = files.get(FILE_LIMIT) {
         let message = format!("`include` matches {} files; the limit is {FILE_LIMIT}", files.len());
         let hint = "check that these are the right directories";
-        let fault = Diagnostic::error(Code::ConfigUnreadable, message).hint(hint);
-        diagnostics.push(fault.at(span));
+        diagnostics.error(Code::ConfigUnreadable, span, message, hint);
         return Vec::new();
     }
 
     let mut texts = Vec::new();
     for (file, span) in files {
-        let place = Place::span(span);
         // In messages as a person would type it: `models/a.toml` instead of `./models/a.toml`.
         let joined = base.join(&file);
         let shown = joined.strip_prefix(".").unwrap_or(&joined).display().to_string();
@@ -61,8 +63,7 @@ pub(super) fn read(
         if is_same(&joined, path) {
             let message = format!("`include` matches `{shown}`, which is this file");
             let hint = "move the included files to a directory, and write `DIRECTORY/*.toml`";
-            let fault = Diagnostic::error(Code::ConfigUnreadable, message).hint(hint);
-            diagnostics.push(fault.at(place));
+            diagnostics.error(Code::ConfigUnreadable, &span, message, hint);
             continue;
         }
         match content(&joined) {
@@ -71,8 +72,7 @@ pub(super) fn read(
                 let message = format!("cannot read the included file `{shown}`: {why}");
                 let hint = "check the path, which is relative to the directory of this file, and \
                     the file: it must be UTF-8 text of at most 1 MiB";
-                let fault = Diagnostic::error(Code::ConfigUnreadable, message).hint(hint);
-                diagnostics.push(fault.at(place));
+                diagnostics.error(Code::ConfigUnreadable, &span, message, hint);
             }
         }
     }
@@ -82,13 +82,6 @@ pub(super) fn read(
 fn is_same(one: &Path, other: &Path) -> bool {
     let canonical = |path: &Path| path.canonicalize().ok();
     canonical(one).is_some_and(|one| canonical(other) == Some(one))
-}
-
-fn unmatched(pattern: &str, span: &Span) -> Diagnostic {
-    let message = format!("`{pattern}` in `include` matches no file");
-    Diagnostic::warning(Code::IncludeUnmatched, message)
-        .at(span)
-        .hint("fix the pattern, which is relative to the directory of this file, or remove it")
 }
 
 /// Returns the paths below `base` that a pattern matches: a path without wildcards whether it

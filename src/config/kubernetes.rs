@@ -74,11 +74,7 @@ impl Form for TextMap {
     type Value = BTreeMap<String, String>;
     const KIND: Kind = Strings::KIND;
 
-    fn read(
-        reader: &mut Reader<'_>,
-        key: &Key,
-        value: &Node<'_>,
-    ) -> Option<BTreeMap<String, String>> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         serde_json::from_value(Strings::read(reader, key, value)?).ok()
     }
 }

@@ -114,13 +114,7 @@ pub struct Text {
 }
 
 /// A jq filter over one object: true keeps (or drops) it.
-#[derive(Clone, Debug)]
-pub struct Filter {
-    /// The program.
-    pub text: String,
-    /// The value in the file.
-    pub span: Span,
-}
+pub type Filter = Text;
 
 #[cfg(test)]
 mod tests;

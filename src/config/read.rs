@@ -251,26 +251,28 @@ fn tables<'a>(
         return None;
     }
 
-    // A table that is wrong has a draft, but no bundle: others may still depend on it.
     let mut read = Tables::default();
-    for (source, table, header) in all("bundle") {
+    let mut drafts = Vec::new();
+    let mut fields_of = |reader: &mut Reader<'a>, declared, (source, table, header)| {
         reader.source = source;
-        let fields = reader.fields(BundleConfig::table(), header, table);
-        read.drafts.push(draft(reader, &fields));
+        let fields = reader.fields(declared, header, table);
+        // A table that is wrong has a draft, but no bundle: others may still depend on it.
+        drafts.push(draft(reader, &fields));
+        fields
+    };
+    for item in all("bundle") {
+        let fields = fields_of(reader, BundleConfig::table(), item);
         read.bundles.extend(BundleConfig::of(reader, &fields));
     }
-    for (source, table, header) in all("chart") {
-        reader.source = source;
-        let fields = reader.fields(ChartTable::table(), header, table);
-        read.drafts.push(draft(reader, &fields));
+    for item in all("chart") {
+        let fields = fields_of(reader, ChartTable::table(), item);
         read.bundles.extend(ChartTable::of(reader, &fields));
     }
-    for (source, table, header) in all("serving") {
-        reader.source = source;
-        let fields = reader.fields(ServingConfig::table(), header, table);
-        read.drafts.push(draft(reader, &fields));
+    for item in all("serving") {
+        let fields = fields_of(reader, ServingConfig::table(), item);
         read.servings.extend(ServingConfig::of(reader, &fields));
     }
+    read.drafts = drafts;
 
     // Bundles and charts as people read them; the tree has them by key.
     let sources: Vec<&Arc<SourceText>> = parts.iter().map(|(source, _)| *source).collect();

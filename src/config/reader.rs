@@ -84,8 +84,7 @@ impl Reader<'_> {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) {
-        let place = self.place(range.clone());
-        self.found.push(Diagnostic::error(code, message).at(place).hint(hint));
+        self.found.error(code, self.place(range.clone()), message, hint);
     }
 
     /// Returns the value that was made of a text in the file, or reports why there is none.
@@ -108,7 +107,7 @@ impl Reader<'_> {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) {
-        self.found.push(Diagnostic::error(code, message).at(span).hint(hint));
+        self.found.error(code, span, message, hint);
     }
 
     /// Returns the keys of `tree`, which should be those of `table`; everything else is reported.
@@ -201,11 +200,8 @@ impl Reader<'_> {
     pub(crate) fn no_bundle(&mut self) {
         let hint = "add a bundle with `bundle2chart add REFERENCE`, or by hand:\n[[bundle]]\nname = \
             \"my-operator\"\nimage = \"registry.example.com/team/my-operator-bundle:1.0\"";
-        self.found.push(
-            Diagnostic::error(Code::MissingKey, "the configuration has no bundle")
-                .at(Place::file(self.source.name.clone()))
-                .hint(hint),
-        );
+        let place = Place::file(&self.source.name);
+        self.found.error(Code::MissingKey, place, "the configuration has no bundle", hint);
     }
 
     fn exactly_one(&mut self, table: &Table, header: &Range<usize>, tree: &DeTable<'_>) {

@@ -79,13 +79,9 @@ fn value_starts(raw: &str) -> Option<Vec<usize>> {
     let mut rest = content;
     if quote.len() == 3 {
         // A line break right after the opening quotes does not belong to the value.
-        for newline in ["\r\n", "\n"] {
-            if let Some(tail) = rest.strip_prefix(newline) {
-                position += newline.len();
-                rest = tail;
-                break;
-            }
-        }
+        let tail = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')).unwrap_or(rest);
+        position += rest.len() - tail.len();
+        rest = tail;
     }
     let mut starts = Vec::with_capacity(rest.len() + 1);
     while let Some(character) = rest.chars().next() {

@@ -94,10 +94,6 @@ struct Meter {
 }
 
 impl Meter {
-    fn new(budget: u64) -> Self {
-        Meter { budget, taken: Cell::new(0), base: stack_position() }
-    }
-
     /// Counts a step. jaq cannot return an error from here, so the run is unwound to [`metered`],
     /// which frees all its data; panic hooks are not called.
     fn step(&self) {
@@ -127,7 +123,7 @@ pub(super) fn metered<T>(
     steps: u64,
     work: impl FnOnce(Run<'_>) -> T,
 ) -> Result<T, Excess> {
-    let meter = Meter::new(steps);
+    let meter = Meter { budget: steps, taken: Cell::new(0), base: stack_position() };
     let run = Run { table, meter: &meter };
     // jaq has no way to stop a program; nothing that it owns is used after it was stopped.
     catch_unwind(AssertUnwindSafe(|| work(run))).map_err(|payload| match payload.downcast() {

@@ -13,8 +13,7 @@
 //!   the load of the machine.
 //!
 //! In normal use, the step limit decides; the system limits are far higher, for what steps do not
-//! measure. Systems other than Unix have no such limits, and macOS does not enforce limits of the
-//! address space.
+//! measure. macOS does not enforce limits of the address space.
 //!
 //! A program that embeds this library cannot be started as a worker. There, jq runs in a thread with
 //! a budget of steps only, unless [`run_in`] names a program that can: a function that loops or

@@ -143,12 +143,6 @@ fn holds(value: &Value, mark: &str) -> bool {
 }
 
 fn opened(number: &Num) -> Result<Number, String> {
-    if let Num::Float(value) = number {
-        return match value.is_finite() {
-            true => Ok(Number::Float(*value)),
-            false => Err("a number is not finite".to_owned()),
-        };
-    }
     // Integers that fit stay integers: `1` must not become `1.0` in a chart.
     let text = number.to_string();
     match (text.parse::<i64>(), text.parse::<u64>(), text.parse::<f64>()) {

@@ -4,13 +4,15 @@ use super::placeholders::Placeholders;
 use super::worker::{self, Limits, Setup};
 use super::{Answer, Budget, Excess, ProgramError, Purpose, large_stack};
 use crate::ir::{Map, Object, Release, Value};
+use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
 static WORKER: OnceLock<PathBuf> = OnceLock::new();
@@ -261,11 +263,7 @@ impl Drop for Worker {
 
 /// Returns the limit that ended a worker. Rust ends a process with the same signal when memory or
 /// stack run out, and says on stderr which it was.
-#[cfg(unix)]
-fn cause(status: std::process::ExitStatus, errors: &str, budget: &Budget) -> Excess {
-    use rustix::process::Signal;
-    use std::os::unix::process::ExitStatusExt as _;
-
+fn cause(status: ExitStatus, errors: &str, budget: &Budget) -> Excess {
     let is = |signal: Signal| status.signal() == Some(signal.as_raw());
     // The kernel sends it at the soft limit (RLIMIT_CPU).
     if is(Signal::XCPU) {
@@ -277,11 +275,6 @@ fn cause(status: std::process::ExitStatus, errors: &str, budget: &Budget) -> Exc
     } else {
         Excess::Failure(format!("its process ended with {status}"))
     }
-}
-
-#[cfg(not(unix))]
-fn cause(status: std::process::ExitStatus, _: &str, _: &Budget) -> Excess {
-    Excess::Failure(format!("its process ended with {status}"))
 }
 
 /// An object in the form in which programs read it.

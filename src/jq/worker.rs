@@ -8,6 +8,8 @@
 
 use super::{Budget, Excess, Program, ProgramError, Purpose, on_large_stack};
 use jaq_json::read::parse_single;
+use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::io::{self, BufRead, Write};
@@ -52,46 +54,26 @@ pub(super) enum Limits {
 }
 
 /// Limits the process to `budget`, except for its CPU time.
-#[cfg(unix)]
 fn limit_process(budget: &Budget) -> io::Result<()> {
-    use rustix::process::Resource;
-
     // Exceeding the limits is expected, so core dumps are disabled.
     lower(Resource::Core, 0)?;
     lower(Resource::As, budget.memory)
 }
 
 /// Adds `seconds` of CPU time to the process's limit.
-#[cfg(unix)]
 fn add_cpu_time(seconds: u64) -> io::Result<()> {
-    use rustix::process::Resource;
-    use rustix::time::{ClockId, clock_gettime};
-
     // The limit counts from the start of the process, in whole seconds.
     let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec;
     lower(Resource::Cpu, u64::try_from(used).unwrap_or_default() + 1 + seconds)
 }
 
 /// Sets the soft limit, which a process may also raise again, but not above the hard one.
-#[cfg(unix)]
-fn lower(resource: rustix::process::Resource, wanted: u64) -> io::Result<()> {
-    use rustix::process::{getrlimit, setrlimit};
-
+fn lower(resource: Resource, wanted: u64) -> io::Result<()> {
     let mut limit = getrlimit(resource);
     // At the soft limit of CPU time the kernel sends SIGXCPU, from which the session knows the
     // reason; at the hard one SIGKILL (setrlimit(2)), also if both are the same.
     limit.current = Some(limit.maximum.map_or(wanted, |most| most.saturating_sub(1).min(wanted)));
     Ok(setrlimit(resource, limit)?)
-}
-
-#[cfg(not(unix))]
-fn limit_process(_: &Budget) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn add_cpu_time(_: u64) -> io::Result<()> {
-    Ok(())
 }
 
 /// Answers until the input ends.

@@ -1,7 +1,16 @@
-//! Patterns for names of files.
+//! Patterns for names of files, and for other texts.
 
 /// Returns true if a name fits a pattern, in which `*` matches any bytes and `?` any one.
 pub fn fits(pattern: &str, name: &str) -> bool {
+    matches(pattern, name, Some(b'?'))
+}
+
+/// Returns true if a text fits a pattern, in which `*` matches any bytes.
+pub fn fits_stars(pattern: &str, text: &str) -> bool {
+    matches(pattern, text, None)
+}
+
+fn matches(pattern: &str, name: &str, any_one: Option<u8>) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     // The position after the last `*` in the pattern, and how much of the name it matched so far.
     let (mut at, mut offset, mut star) = (0, 0, None);
@@ -11,7 +20,7 @@ pub fn fits(pattern: &str, name: &str) -> bool {
                 at += 1;
                 star = Some((at, offset));
             }
-            Some(wanted) if *wanted == b'?' || Some(wanted) == name.get(offset) => {
+            Some(wanted) if Some(*wanted) == any_one || Some(wanted) == name.get(offset) => {
                 at += 1;
                 offset += 1;
             }

@@ -60,13 +60,11 @@ impl Meter {
             )));
         }
         // The `tar` crate reads long names and PAX records into memory, of any size.
-        match self.allowance.get().checked_sub(count) {
-            Some(rest) => self.allowance.set(rest),
-            None => {
-                let limit = in_bytes(limits.entry_header_bytes);
-                return Err(exceeded(format!("an entry has headers of more than {limit}")));
-            }
-        }
+        let rest = self.allowance.get().checked_sub(count).ok_or_else(|| {
+            let limit = in_bytes(limits.entry_header_bytes);
+            exceeded(format!("an entry has headers of more than {limit}"))
+        })?;
+        self.allowance.set(rest);
         Ok(())
     }
 }

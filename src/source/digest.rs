@@ -154,21 +154,15 @@ impl<R: Read> CheckedBlob<R> {
 
 impl<R: Read> Read for CheckedBlob<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.read > self.size {
-            return Err(longer());
-        }
         let count = self.inner.read(buffer)?;
         self.read += count as u64;
         if self.read > self.size {
-            return Err(longer());
+            let why = "the blob is longer than its descriptor says";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         }
         self.hasher.update(&buffer[..count]);
         Ok(count)
     }
-}
-
-fn longer() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the blob is longer than its descriptor says")
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use super::limits::Limits;
 use super::tree::{Tree, normalise};
 use super::{BundleFiles, failure};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, Place};
-use crate::yaml::{Event, Events};
+use crate::ir::Step;
+use crate::yaml::outline::outline;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -87,12 +88,12 @@ impl Folders {
     ) -> Result<Decided, Fatal> {
         let (metadata, text) = self.annotations(tree);
         let file = format!("{metadata}/{ANNOTATIONS_FILE}");
-        let annotated = text.map(annotated).unwrap_or_default();
-        let read = |key: &str, value: &Option<String>| {
+        let [manifests, metadata_named] = text.map(annotated).unwrap_or_default();
+        let read = |key: &str, value: Option<String>| {
             named(Place::file(&file), "the annotation", key, value.as_ref())
         };
-        let manifests = read(MANIFESTS_KEY, &annotated.manifests)?;
-        let metadata_named = read(METADATA_KEY, &annotated.metadata)?;
+        let manifests = read(MANIFESTS_KEY, manifests)?;
+        let metadata_named = read(METADATA_KEY, metadata_named)?;
         if let (Some(annotated), Some(labelled)) = (&manifests, &self.manifests)
             && annotated != labelled
         {
@@ -234,57 +235,15 @@ fn named(
     Err(failure(Code::UnexpectedEntry, message, "use `manifests/` or `metadata/`").at(place).into())
 }
 
-/// The values of the two keys in annotations.yaml.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Annotated {
-    manifests: Option<String>,
-    metadata: Option<String>,
-}
-
-/// Reads the two directory names from annotations.yaml on a best-effort basis: a later stage parses
-/// the file strictly and reports errors.
-fn annotated(text: &[u8]) -> Annotated {
-    let mut found = Annotated::default();
-    let Ok(text) = std::str::from_utf8(text) else { return found };
-    let mut depth = 0_usize;
-    // Key whose value comes next, for each mapping that is open; sequences count as depth only.
-    let mut key: Option<String> = None;
-    let mut in_annotations = false;
-    for event in Events::new(text) {
-        let Ok((event, _)) = event else { return found };
-        match event {
-            Event::MappingStart { .. } | Event::SequenceStart { .. } => {
-                let mapping = matches!(event, Event::MappingStart { .. });
-                if depth == 1 {
-                    in_annotations = mapping && key.as_deref() == Some("annotations");
-                }
-                depth += 1;
-                key = None;
-            }
-            Event::MappingEnd | Event::SequenceEnd => {
-                depth -= 1;
-                key = None;
-                in_annotations &= depth > 1;
-            }
-            Event::Scalar { text: value, .. } if depth == 1 || (depth == 2 && in_annotations) => {
-                match key.take() {
-                    None => key = Some(value.into_owned()),
-                    Some(name) if depth == 2 && name == MANIFESTS_KEY => {
-                        found.manifests = Some(value.into_owned());
-                    }
-                    Some(name) if depth == 2 && name == METADATA_KEY => {
-                        found.metadata = Some(value.into_owned());
-                    }
-                    Some(_) => {}
-                }
-            }
-            // The value of an anchor is unknown here; the strict parser resolves it.
-            Event::Alias(..) if key.is_some() => key = None,
-            Event::DocumentEnd => break,
-            _ => {}
-        }
-    }
-    found
+/// Reads the directories of manifests and metadata from annotations.yaml on a best-effort basis: a
+/// later stage parses the file strictly and reports errors.
+fn annotated(text: &[u8]) -> [Option<String>; 2] {
+    let documents = outline(std::str::from_utf8(text).unwrap_or_default());
+    [MANIFESTS_KEY, METADATA_KEY].map(|key| {
+        let mut path = ["annotations", key].map(|key| Step::Key(key.to_owned())).into_iter();
+        let root = &documents.first()?.root;
+        path.try_fold(root, |node, step| node.child(&step))?.text().map(str::to_owned)
+    })
 }
 
 /// Returns the directories that annotations.yaml of a bundle directory names, before the tree is
@@ -294,8 +253,7 @@ pub(super) fn named_in(text: &[u8], limits: &Limits) -> Vec<String> {
     if text.len() as u64 > limits.kept_file_bytes {
         return Vec::new();
     }
-    let named = annotated(text);
-    [named.manifests, named.metadata].iter().flatten().filter_map(|n| folder_name(n)).collect()
+    annotated(text).iter().flatten().filter_map(|named| folder_name(named)).collect()
 }
 
 #[cfg(test)]
@@ -303,8 +261,7 @@ mod tests {
     use super::*;
 
     fn names(text: &str) -> (Option<String>, Option<String>) {
-        let named = annotated(text.as_bytes());
-        (named.manifests, named.metadata)
+        annotated(text.as_bytes()).into()
     }
 
     #[test]

@@ -113,10 +113,7 @@ fn verified(
         Some(command) => format!("download it again ({command}), or"),
         None => "restore the file, or".to_owned(),
     };
-    diagnostics.push(
-        Diagnostic::error(Code::VendoredDigest, message)
-            .at(&vendored.digest.span)
-            .hint(format!("{restore} after a review of the change write digest = \"{digest}\"")),
-    );
+    let hint = format!("{restore} after a review of the change write digest = \"{digest}\"");
+    diagnostics.error(Code::VendoredDigest, &vendored.digest.span, message, hint);
     None
 }

@@ -2,6 +2,7 @@
 
 use super::failure;
 use crate::diag::{Code, Fatal};
+use crate::ir::ImageReference;
 use oci_spec::image::Digest;
 use std::net::Ipv6Addr;
 use std::str::FromStr as _;
@@ -32,11 +33,7 @@ impl Reference {
             );
         }
 
-        let host = text
-            .split_once('/')
-            .map(|(host, _)| host)
-            .filter(|host| host.contains('.') || host.contains(':') || *host == "localhost");
-        if host.is_none() {
+        if !text.split_once('/').is_some_and(|(host, _)| ImageReference::is_registry(host)) {
             return invalid(
                 "it has no registry host",
                 &format!(

@@ -4,7 +4,7 @@ use super::archive::{EntryKind, Expanded, Meter, walk};
 use super::folders::Folders;
 use super::image::broken;
 use super::layout::MARKER;
-use super::limits::{Limits, exceeded, in_bytes, is_exceeded};
+use super::limits::{Limits, in_bytes, is_exceeded};
 use super::tree::{Tree, normalise};
 use super::{BundleFiles, unreadable};
 use crate::diag::{Code, Diagnostic, Diagnostics, Fatal};
@@ -50,11 +50,7 @@ impl Tarball {
         let mut folders = Vec::new();
         let (_, outcome) = walk(stream, &meter, &mut |entry| {
             let (path, climbs) = normalise(&entry.path);
-            name_bytes += path.len() as u64 + 64;
-            if name_bytes > limits.name_bytes {
-                let limit = in_bytes(limits.name_bytes);
-                return Err(exceeded(format!("its file names are longer than {limit} in total")));
-            }
+            limits.count_name(&mut name_bytes, path.len(), "its file names")?;
             if entry.kind == EntryKind::File && !climbs {
                 // Of two entries with one path the last one counts, as when the archive is
                 // extracted.

@@ -243,15 +243,7 @@ impl Tree {
     }
 
     fn count_name(&mut self, length: usize) -> io::Result<()> {
-        // Approximate cost of a node, in addition to its path.
-        self.name_bytes += length as u64 + 64;
-        if self.name_bytes > self.limits.name_bytes {
-            return Err(exceeded(format!(
-                "its file names and links are longer than {} in total",
-                in_bytes(self.limits.name_bytes)
-            )));
-        }
-        Ok(())
+        self.limits.count_name(&mut self.name_bytes, length, "its file names and links")
     }
 
     fn check_size(&self, path: &[u8], size: u64) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! The template of certificates that Helm generates.
 
 use super::expression::quoted;
-use crate::ir::CertificateField;
+use crate::ir::CertificatePiece;
 
 /// Name of the named template.
 pub(super) const NAME: &str = "bundle2chart.certificate";
@@ -43,7 +43,8 @@ pub const CERTIFICATE_PLACEHOLDER_TEMPLATE: &str = r#"{{- define "bundle2chart.c
 "#;
 
 /// Returns a call of the template.
-pub(super) fn include(service: &str, secret: &str, field: CertificateField) -> String {
+pub(super) fn include(piece: &CertificatePiece) -> String {
+    let CertificatePiece { service, secret, field } = piece;
     let [name, service, secret, field] = [NAME, service, secret, field.as_str()].map(quoted);
     format!("include {name} (list $ {service} {secret} {field})")
 }

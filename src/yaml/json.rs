@@ -1,6 +1,6 @@
 //! Parses one JSON value into events, by the rules of Go's encoding/json.
 
-use super::scalar::{is_digits, number_parts};
+use super::scalar::{hexadecimal, is_digits, number_parts};
 use super::{Error, Event, MAX_DEPTH, Mark, Style};
 use std::borrow::Cow;
 
@@ -250,10 +250,7 @@ impl<'t> Parser<'t> {
     }
 
     fn code_unit(&self, start: usize) -> Option<u16> {
-        let digits = self.text.get(start..start + 4)?;
-        // `from_str_radix` accepts a sign.
-        let hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        u16::from_str_radix(digits, 16).ok().filter(|_| hexadecimal)
+        u16::try_from(hexadecimal(self.text, start, 4)?).ok()
     }
 
     fn expect(&mut self, byte: u8, expected: &str) -> Result<(), Error> {

@@ -16,6 +16,7 @@ mod crd_version;
 mod expression;
 mod image;
 mod json;
+pub mod outline;
 mod parser;
 pub mod read;
 pub mod render;

@@ -179,19 +179,15 @@ impl<'t> Parser<'t> {
                 return Ok((Event::Scalar { text, style, anchor, tag }, start));
             }
             TokenKind::FlowSequenceStart => {
-                self.scanner.take()?;
                 (Event::SequenceStart { anchor }, State::FlowEntry { first: true })
             }
             TokenKind::FlowMappingStart => {
-                self.scanner.take()?;
                 (Event::MappingStart { anchor }, State::FlowKey { first: true })
             }
             TokenKind::BlockSequenceStart if block => {
-                self.scanner.take()?;
                 (Event::SequenceStart { anchor }, State::BlockEntry)
             }
             TokenKind::BlockMappingStart if block => {
-                self.scanner.take()?;
                 (Event::MappingStart { anchor }, State::BlockKey)
             }
             // An anchor or a tag alone has an empty value.
@@ -210,6 +206,10 @@ impl<'t> Parser<'t> {
                 return Err(if unclosed { self.unclosed() } else { error });
             }
         };
+        // The `-` belongs to the first item.
+        if state != State::IndentlessEntry {
+            self.scanner.take()?;
+        }
         self.enter(start)?;
         self.state = state;
         Ok((event, start))

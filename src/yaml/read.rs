@@ -175,7 +175,7 @@ impl Builder<'_> {
                 }
                 let scalar = self.scalar(&mut text, style, tag.as_deref(), mark)?;
                 if anchor != 0 {
-                    self.anchor_scalar(anchor, &scalar, mark)?;
+                    self.anchor(anchor, scalar.clone(), mark)?;
                 }
                 self.place_scalar(scalar, &text, mark)?;
             }
@@ -298,7 +298,7 @@ impl Builder<'_> {
     /// Ends a list or map that began at `mark`.
     fn close(&mut self, value: Value, anchor: usize, mark: Mark) -> Result<(), Box<Problem>> {
         if anchor != 0 {
-            self.anchor_value(anchor, &value, mark)?;
+            self.anchor(anchor, Scalar::Value(value.clone()), mark)?;
         }
         self.place(value, mark)
     }

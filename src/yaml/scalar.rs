@@ -128,6 +128,14 @@ pub(super) fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// Returns the number that `count` hexadecimal digits at an offset spell.
+pub(super) fn hexadecimal(text: &str, offset: usize, count: usize) -> Option<u32> {
+    let digits = text.get(offset..offset + count)?;
+    // `from_str_radix` accepts a sign.
+    let are_digits = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    u32::from_str_radix(digits, 16).ok().filter(|_| are_digits)
+}
+
 fn parse_float(text: &str) -> Option<Number> {
     let shaped = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
     let value = text.parse::<f64>().ok().filter(|value| shaped && value.is_finite())?;

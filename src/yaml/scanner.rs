@@ -294,24 +294,30 @@ impl<'t> Scanner<'t> {
     fn fetch_document_indicator(&mut self) -> Result<(), Error> {
         self.unroll_indent(-1);
         self.remove_simple_key()?;
-        self.simple_key_allowed = false;
         let start = self.byte(self.pos) == b'-';
         let kind = if start { TokenKind::DocumentStart } else { TokenKind::DocumentEnd };
+        self.pass(kind, 3, false)
+    }
+
+    /// Passes an indicator of some bytes, after which a simple key may follow or not.
+    fn pass(
+        &mut self,
+        kind: TokenKind<'t>,
+        bytes: usize,
+        key_may_follow: bool,
+    ) -> Result<(), Error> {
+        self.simple_key_allowed = key_may_follow;
         self.push(kind, self.mark());
-        self.pos += 3;
+        self.pos += bytes;
         Ok(())
     }
 
     fn fetch_flow_start(&mut self, kind: TokenKind<'t>) -> Result<(), Error> {
         self.save_simple_key(true)?;
-        let mark = self.mark();
         let token = self.taken + self.queue.len();
-        self.simple_keys.push(SimpleKey::none(token, mark));
+        self.simple_keys.push(SimpleKey::none(token, self.mark()));
         self.flow += 1;
-        self.simple_key_allowed = true;
-        self.push(kind, mark);
-        self.pos += 1;
-        Ok(())
+        self.pass(kind, 1, true)
     }
 
     fn fetch_flow_end(&mut self, kind: TokenKind<'t>) -> Result<(), Error> {
@@ -326,58 +332,42 @@ impl<'t> Scanner<'t> {
                 key.awaited &= Some(key.token) != closed;
             }
         }
-        self.simple_key_allowed = false;
-        self.push(kind, self.mark());
-        self.pos += 1;
-        Ok(())
+        self.pass(kind, 1, false)
     }
 
     fn fetch_flow_entry(&mut self) -> Result<(), Error> {
         self.remove_simple_key()?;
-        self.simple_key_allowed = true;
-        self.push(TokenKind::FlowEntry, self.mark());
-        self.pos += 1;
-        Ok(())
+        self.pass(TokenKind::FlowEntry, 1, true)
     }
 
     fn fetch_block_entry(&mut self) -> Result<(), Error> {
-        let mark = self.mark();
-        // In flow lists `- ` is the parser's to refuse.
-        if self.flow == 0 {
-            if !self.simple_key_allowed {
-                let message = "block sequence entries are not allowed in this context";
-                return Err(Error::new(message, mark));
-            }
-            // An item at the indentation of its map opens no list here: the parser knows such lists
-            // from `-` alone.
-            self.roll_indent(mark, None, TokenKind::BlockSequenceStart);
-        }
+        // In flow lists `- ` is the parser's to refuse. An item at the indentation of its map opens
+        // no list here: the parser knows such lists from `-` alone.
+        self.begin_block(TokenKind::BlockSequenceStart, "block sequence entries")?;
         self.remove_simple_key()?;
-        self.simple_key_allowed = true;
-        self.push(TokenKind::BlockEntry, mark);
-        self.pos += 1;
-        Ok(())
+        self.pass(TokenKind::BlockEntry, 1, true)
     }
 
     fn fetch_key(&mut self) -> Result<(), Error> {
-        let mark = self.mark();
-        if self.flow == 0 {
-            if !self.simple_key_allowed {
-                return Err(Error::new("mapping keys are not allowed in this context", mark));
-            }
-            self.roll_indent(mark, None, TokenKind::BlockMappingStart);
-        }
+        self.begin_block(TokenKind::BlockMappingStart, "mapping keys")?;
         self.remove_simple_key()?;
-        self.simple_key_allowed = self.flow == 0;
-        self.push(TokenKind::Key, mark);
-        self.pos += 1;
+        self.pass(TokenKind::Key, 1, self.flow == 0)
+    }
+
+    /// Opens a collection, unless it is open or in brackets.
+    fn begin_block(&mut self, kind: TokenKind<'t>, what: &str) -> Result<(), Error> {
+        let mark = self.mark();
+        if self.flow == 0 && !self.simple_key_allowed {
+            return Err(Error::new(format!("{what} are not allowed in this context"), mark));
+        }
+        self.roll_indent(mark, None, kind);
         Ok(())
     }
 
     fn fetch_value(&mut self) -> Result<(), Error> {
-        let mark = self.mark();
         let level = self.simple_keys.len() - 1;
-        if self.is_key_possible(level)? {
+        let is_simple_key = self.is_key_possible(level)?;
+        if is_simple_key {
             let key = self.simple_keys[level];
             if key.collection {
                 // Go refuses it later, and misreads `[]: x`.
@@ -387,20 +377,11 @@ impl<'t> Scanner<'t> {
             self.insert(Some(key.token), Token { kind: TokenKind::Key, mark: key.mark });
             self.roll_indent(key.mark, Some(key.token), TokenKind::BlockMappingStart);
             self.simple_keys[level].possible = false;
-            self.simple_key_allowed = false;
         } else {
-            if self.flow == 0 {
-                if !self.simple_key_allowed {
-                    let message = "mapping values are not allowed in this context";
-                    return Err(Error::new(message, mark).caused_by(Cause::Indentation));
-                }
-                self.roll_indent(mark, None, TokenKind::BlockMappingStart);
-            }
-            self.simple_key_allowed = self.flow == 0;
+            self.begin_block(TokenKind::BlockMappingStart, "mapping values")
+                .map_err(|error| error.caused_by(Cause::Indentation))?;
         }
-        self.push(TokenKind::Value, mark);
-        self.pos += 1;
-        Ok(())
+        self.pass(TokenKind::Value, 1, !is_simple_key && self.flow == 0)
     }
 
     /// Skips blanks, comments and line breaks.

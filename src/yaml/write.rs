@@ -272,57 +272,50 @@ impl Writer {
     }
 
     fn expression(&mut self, expr: &Expr, indent: usize) {
-        match expr {
-            // Quoted, like all strings of expressions: a namespace may be `123`, base64 text
-            // `1e10`.
-            Expr::ReleaseNamespace => self.out.push_str(" {{ .Release.Namespace | quote }}\n"),
-            Expr::ReleaseName => self.out.push_str(" {{ .Release.Name | quote }}\n"),
-            Expr::Concat(parts) => {
-                self.out.push_str(" \"");
-                for part in parts {
-                    match part {
-                        Part::Text(text) => {
-                            // First for YAML, then for Helm, which reads the template before YAML
-                            // is parsed.
-                            let mut quoted = String::new();
-                            quote_into(&mut quoted, text);
-                            self.out.push_str(&expression::escape_before_action(&quoted));
-                        }
-                        Part::ReleaseNamespace => self.out.push_str("{{ .Release.Namespace }}"),
-                        Part::Image(image) => {
-                            let _ = write!(self.out, "{{{{ {} }}}}", image::include(image));
-                        }
-                    }
-                }
-                self.out.push_str("\"\n");
-            }
+        let pipeline = match expr {
+            Expr::Concat(parts) => return self.concatenation(parts),
             Expr::Values(path) | Expr::Entries(path) => {
                 // `toYaml` writes lists and maps without indentation, over several lines.
                 self.out.push('\n');
                 self.indent(indent + 2);
                 let path = self.scope.values(path);
                 let _ = writeln!(self.out, "{{{{- toYaml {path} | nindent {} }}}}", indent + 2);
+                return;
             }
-            Expr::Integer(path) => {
-                // Helm reads numbers of values as float64 and would print 1000000 as `1e+06`.
-                let _ = writeln!(self.out, " {{{{ {} | toJson }}}}", self.scope.pipeline(path));
-            }
-            Expr::Text(path) => {
-                let _ = writeln!(self.out, " {{{{ {} | quote }}}}", self.scope.pipeline(path));
-            }
-            Expr::Base64(path) => {
-                let path = self.scope.pipeline(path);
-                let _ = writeln!(self.out, " {{{{ {path} | b64enc | quote }}}}");
-            }
+            // Quoted, like all strings of expressions: a namespace may be `123`, base64 text
+            // `1e10`.
+            Expr::ReleaseNamespace => ".Release.Namespace | quote".to_owned(),
+            Expr::ReleaseName => ".Release.Name | quote".to_owned(),
+            // Helm reads numbers of values as float64 and would print 1000000 as `1e+06`.
+            Expr::Integer(path) => self.scope.pipeline(path) + " | toJson",
+            Expr::Text(path) => self.scope.pipeline(path) + " | quote",
+            Expr::Base64(path) => self.scope.pipeline(path) + " | b64enc | quote",
             Expr::Truncated(parts, bytes) => {
-                let text = expression::printf(parts);
-                let _ = writeln!(self.out, " {{{{ {text} | trunc {bytes} | quote }}}}");
+                format!("{} | trunc {bytes} | quote", expression::printf(parts))
             }
-            Expr::Certificate(piece) => {
-                let piece = certificate::include(&piece.service, &piece.secret, piece.field);
-                let _ = writeln!(self.out, " {{{{ {piece} | quote }}}}");
+            Expr::Certificate(piece) => certificate::include(piece) + " | quote",
+        };
+        let _ = writeln!(self.out, " {{{{ {pipeline} }}}}");
+    }
+
+    fn concatenation(&mut self, parts: &[Part]) {
+        self.out.push_str(" \"");
+        for part in parts {
+            match part {
+                Part::Text(text) => {
+                    // First for YAML, then for Helm, which reads the template before YAML is
+                    // parsed.
+                    let mut quoted = String::new();
+                    quote_into(&mut quoted, text);
+                    self.out.push_str(&expression::escape_before_action(&quoted));
+                }
+                Part::ReleaseNamespace => self.out.push_str("{{ .Release.Namespace }}"),
+                Part::Image(image) => {
+                    let _ = write!(self.out, "{{{{ {} }}}}", image::include(image));
+                }
             }
         }
+        self.out.push_str("\"\n");
     }
 
     fn block(&mut self, text: &str, indent: usize) {

@@ -20,6 +20,11 @@ macro_rules! types {
         pub(super) struct $name {
             $($field: Option<$type>,)*
         }
+
+        impl $name {
+            #[allow(dead_code, reason = "asked for webhooks only")]
+            pub(super) const FIELDS: &'static [&'static str] = &[$(stringify!($field)),*];
+        }
     )*};
 }
 

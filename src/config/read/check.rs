@@ -43,28 +43,19 @@ pub(super) fn companions(
 
             // Helm: release names have at most 53 characters, and releases are named as their charts.
             if name.len() > NAME_LIMIT {
-                let message = format!(
-                    "{why} creates a chart `{name}`, whose name has {} characters",
-                    name.len()
-                );
+                let count = name.len();
+                let message =
+                    format!("{why} creates a chart `{name}`, whose name has {count} characters");
                 let hint = format!(
-                    "use a shorter name: Helm release names have at most \
-                    {NAME_LIMIT} characters"
+                    "use a shorter name: Helm release names have at most {NAME_LIMIT} characters"
                 );
                 reader.error_at(Code::InvalidValue, place, message, hint);
             } else if let Some(other) = charts.get(name.as_str()) {
                 let message = format!(
-                    "{why} creates a chart `{name}`, which is also the name of another \
-                    chart"
+                    "{why} creates a chart `{name}`, which is also the name of another chart"
                 );
-                let spans = (place, *other);
-                reader.twice(
-                    Code::DuplicateName,
-                    spans,
-                    message,
-                    "the other chart",
-                    "rename one of them",
-                );
+                let (related, hint) = ("the other chart", "rename one of them");
+                reader.twice(Code::DuplicateName, (place, *other), message, related, hint);
             }
         }
     }

@@ -6,7 +6,7 @@ use super::flux::Flux;
 use crate::BundleConfig;
 use crate::declare::{Form, Key, Kind, table};
 use crate::diag::{Code, Diagnostic};
-use crate::forms::{Label, patterns, plain};
+use crate::forms::{Label, matches, patterns, plain};
 use crate::reader::{Fields, Node, Reader};
 use std::ops::Range;
 use std::path::{Component, Path};
@@ -81,7 +81,7 @@ fn deploy(table: DeployTable, reader: &mut Reader<'_>, fields: &Fields<'_>) -> O
 
     let values = table.values.and_then(|folder| {
         // From the output directory back to the file's: one step up for each name.
-        let Some(down) = below("", &plain(&reader.known.output.dir)) else {
+        let Some(down) = below("", &reader.known.output.dir) else {
             let message = "`values` requires an output directory below the directory of this file";
             let hint = "change `dir` in `[output]`";
             reader.error(Code::InvalidValue, &fields.place("values"), message, hint);
@@ -161,10 +161,8 @@ impl Form for HelmfileName {
             let is_on = value.get_ref().as_bool()?;
             return Some(is_on.then(|| "helmfile.yaml".to_owned()));
         };
-        let fits = text.ends_with(".yaml") || text.ends_with(".yaml.gotmpl");
-        let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
         // Names with a leading dot are those of the build itself: `.bundle2chart` and its stage.
-        if !fits || !plain || text.starts_with('.') {
+        if !matches("^[A-Za-z0-9_-][A-Za-z0-9._-]*\\.yaml(\\.gotmpl)?$", text) {
             reader.error(
                 Code::InvalidValue,
                 &value.span(),
@@ -224,18 +222,12 @@ patterns! {
 
 /// Returns `path` relative to `start`, without `.` and `..`; `None` if it leads outside.
 fn below(start: &str, path: &Path) -> Option<String> {
-    let mut names: Vec<&str> = start.split('/').filter(|name| !name.is_empty()).collect();
-    for component in path.components() {
-        match component {
-            Component::Normal(name) => names.push(name.to_str()?),
-            Component::CurDir => {}
-            Component::ParentDir => {
-                names.pop()?;
-            }
-            Component::RootDir | Component::Prefix(_) => return None,
-        }
-    }
-    Some(names.join("/"))
+    let path = plain(&Path::new(start).join(path));
+    let names = path.components().map(|component| match component {
+        Component::Normal(name) => name.to_str(),
+        _ => None,
+    });
+    Some(names.collect::<Option<Vec<&str>>>()?.join("/"))
 }
 
 #[cfg(test)]

@@ -23,12 +23,10 @@ impl Form for Levels {
             let code = Code::ALL.iter().copied().find(|code| code.as_str() == name);
             if code.is_none() {
                 let known: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
-                let hint = match suggest::nearest(name, &known) {
-                    Some(known) => format!("did you mean `{known}`?"),
-                    None => "write the code in brackets of a warning or note, such as \
-                        `run-as-user-missing`"
-                        .to_owned(),
-                };
+                let hint = suggest::did_you_mean(name, &known).unwrap_or_else(|| {
+                    "write the code in brackets of a warning or note, such as `run-as-user-missing`"
+                        .to_owned()
+                });
                 let message = format!("unknown diagnostic code `{name}`");
                 reader.error(Code::UnknownKey, &range, message, hint);
             }

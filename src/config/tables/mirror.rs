@@ -3,6 +3,7 @@
 use crate::declare::{Form, Header, Key, Kind, table};
 use crate::diag::Code;
 use crate::forms::{Reference, ReferencePrefix, Rule};
+use crate::ir::ImageReference;
 use crate::reader::{Node, Reader};
 use std::path::PathBuf;
 
@@ -66,7 +67,7 @@ fn target(key: &Key, text: &str) -> Result<MirrorTarget, (String, String)> {
     let text = text.trim_end_matches('/');
     let (host, path) = text.split_once('/').unwrap_or((text, ""));
     // As in references to images: without a dot, a port or `localhost` there is no host.
-    let names_host = host.contains('.') || host.contains(':') || host == "localhost";
+    let names_host = ImageReference::is_registry(host);
     // skopeo and podman write `oci:DIR` for a layout.
     if !names_host || host.starts_with("oci:") || path.contains([':', '@']) {
         let message = "`to` is neither an image layout nor a registry prefix";

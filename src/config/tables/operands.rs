@@ -3,7 +3,7 @@
 
 use crate::declare::{Form, Key, Kind, table};
 use crate::diag::{Code, Span, suggest};
-use crate::forms::{Namespace, ObjectName, Placed, Rule, SUBDOMAIN};
+use crate::forms::{Namespace, ObjectName, Placed, Rule, SUBDOMAIN, matches};
 use crate::ir::{Scope, Scopes, dns_subdomain};
 use crate::reader::{Fields, Located, Node, Reader, entries, items};
 use crate::{BundleConfig, Text};
@@ -71,12 +71,9 @@ fn operands(table: OperandTable, reader: &mut Reader<'_>, _: &Fields<'_>) -> Opt
     for (key, names) in table.service_accounts {
         if !known.contains(&key.text.as_str()) {
             let message = format!("`{}` is not in `[bundle.namespaces]`", key.text);
-            let hint = match suggest::nearest(&key.text, &known) {
-                Some(word) => format!("did you mean `{word}`?"),
-                None => {
-                    format!("add the namespace there, or use `{RELEASE}` for the release namespace")
-                }
-            };
+            let hint = suggest::did_you_mean(&key.text, &known).unwrap_or_else(|| {
+                format!("add the namespace there, or use `{RELEASE}` for the release namespace")
+            });
             reader.error_at(Code::InvalidValue, &key.span, message, hint);
             continue;
         }
@@ -137,11 +134,7 @@ impl Form for Namespaces {
     type Value = BTreeMap<String, String>;
     const KIND: Kind = Kind::Map(&Namespace::KIND);
 
-    fn read(
-        reader: &mut Reader<'_>,
-        key: &Key,
-        value: &Node<'_>,
-    ) -> Option<BTreeMap<String, String>> {
+    fn read(reader: &mut Reader<'_>, key: &Key, value: &Node<'_>) -> Option<Self::Value> {
         let mut namespaces: BTreeMap<String, String> = BTreeMap::new();
         for ((name, value), range) in entries(value) {
             // The key is a value of the chart, `namespaces.KEY`, which `--set` names without
@@ -161,10 +154,9 @@ impl Form for Namespaces {
 }
 
 fn value_name(reader: &mut Reader<'_>, (key, range): &Located<&str>) {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let fault = if *key == RELEASE {
         "is the release namespace, which needs no entry here"
-    } else if !key.starts_with(|c: char| c.is_ascii_lowercase()) || !key.chars().all(fits) {
+    } else if !matches("^[a-z][A-Za-z0-9-]*$", key) {
         "is not a valid name for a value"
     } else {
         return;
@@ -241,14 +233,13 @@ impl Rule for Stub {
 
     fn fault(_: &Key, name: &str) -> Option<(String, String)> {
         let message = format!("no stub CRD `{name}`");
-        let hint = match suggest::nearest(name, &STUBS) {
-            Some(known) => format!("did you mean `{known}`?"),
-            None => format!(
+        let hint = suggest::did_you_mean(name, &STUBS).unwrap_or_else(|| {
+            format!(
                 "the stub CRDs are {}; for another CRD, write it yourself and add it with \
                     `[[bundle.overlay]]`",
                 STUBS.join(" and ")
-            ),
-        };
+            )
+        });
         (!STUBS.contains(&name)).then_some((message, hint))
     }
 }

@@ -96,38 +96,29 @@ table! {
 }
 
 /// A jq program that is true or false for an object.
-pub struct FilterProgram;
+pub type FilterProgram = Program<false>;
 
-impl Form for FilterProgram {
+/// A jq program that returns a changed object.
+pub type PatchProgram = Program<true>;
+
+/// A jq program, reported when it cannot be used.
+pub struct Program<const IS_PATCH: bool>;
+
+impl<const IS_PATCH: bool> Form for Program<IS_PATCH> {
     type Value = Filter;
     const KIND: Kind = Any::KIND;
     // Not a list of any strings, so that messages say that they are filters.
     const LIST: Kind = Kind::Filters;
 
     fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Filter> {
-        program(reader, value, Purpose::Filter)
+        let (program, range) = (value.get_ref().as_str()?, value.span());
+        let purpose = if IS_PATCH { Purpose::Patch } else { Purpose::Filter };
+        if let Err(error) = jq::check(program, purpose) {
+            let part = text::locate(&reader.source.text, range.clone(), error.range);
+            reader.error(Code::InvalidFilter, &part, error.message, error.hint);
+        }
+        // Kept, although it may be wrong: nothing runs after an error, and the table is still
+        // checked.
+        Some(Filter { text: program.to_owned(), span: reader.span(range) })
     }
-}
-
-/// A jq program that returns a changed object.
-pub struct PatchProgram;
-
-impl Form for PatchProgram {
-    type Value = Filter;
-    const KIND: Kind = Any::KIND;
-
-    fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<Filter> {
-        program(reader, value, Purpose::Patch)
-    }
-}
-
-/// Returns a jq program, reported when it cannot be used.
-fn program(reader: &mut Reader<'_>, value: &Node<'_>, purpose: Purpose) -> Option<Filter> {
-    let (program, range) = (value.get_ref().as_str()?, value.span());
-    if let Err(error) = jq::check(program, purpose) {
-        let part = text::locate(&reader.source.text, range.clone(), error.range);
-        reader.error(Code::InvalidFilter, &part, error.message, error.hint);
-    }
-    // Kept, although it may be wrong: nothing runs after an error, and the table is still checked.
-    Some(Filter { text: program.to_owned(), span: reader.span(range) })
 }

@@ -4,7 +4,7 @@ use super::overlay::Overlay;
 use crate::Text;
 use crate::declare::{Flat, Form, Key, Kind, table, words};
 use crate::diag::{Code, Span};
-use crate::forms::{ApiKind, Namespace, ObjectName, Placed, Rule, patterns};
+use crate::forms::{ApiKind, Namespace, ObjectName, Placed, Rule, matches, patterns};
 use crate::ir::{LASTING_WORKLOADS, Object, Phase};
 use crate::reader::{Fields, Node, Reader};
 
@@ -16,7 +16,7 @@ table! {
         checked by chart_gate as Gate
     {
         /// The awaited state.
-        awaited: Flat<Awaited>;
+        awaited: Flat<StepGate>;
         /// The chart after which the gate is awaited. `with` (default): the chart itself. `operand`:
         /// the chart NAME-operands.
         phase: ChartPhase;
@@ -24,19 +24,12 @@ table! {
 }
 
 table! {
+    // A step is in a phase, and its gates with it.
     /// Gates: conditions that must hold before the change.
     pub struct StepGate at "[[bundle.after.ready]]",
         one of ["condition", "rollout", "crd", "jsonpath"],
-        checked by step_gate as Gate
+        checked by awaited as Gate
     {
-        /// The awaited state. A step is in a phase, and its gates with it.
-        awaited: Flat<Awaited>;
-    }
-}
-
-table! {
-    /// The state that a gate awaits.
-    pub struct Awaited at "ready", checked by awaited as Gate {
         /// Type of a status condition of `object` that must be `True`, for example `Ready`.
         condition: Option<ConditionType>, needs ["object"];
         /// A workload that must be rolled out, as `deployment/NAME`, `statefulset/NAME` or
@@ -91,6 +84,11 @@ pub struct Target {
 }
 
 impl Target {
+    fn new(group: &str, version: &str, kind: &str, name: &str) -> Self {
+        let [group, version, kind, name] = [group, version, kind, name].map(str::to_owned);
+        Target { group, version, kind, name, namespace: None }
+    }
+
     /// Returns `apiVersion` as in manifests.
     pub fn api_version(&self) -> String {
         match self.group.as_str() {
@@ -130,11 +128,7 @@ fn chart_gate(table: ChartGate, _: &mut Reader<'_>, _: &Fields<'_>) -> Option<Ga
     Some(Gate { phase: table.phase, ..table.awaited })
 }
 
-fn step_gate(table: StepGate, _: &mut Reader<'_>, _: &Fields<'_>) -> Option<Gate> {
-    Some(table.awaited)
-}
-
-fn awaited(table: Awaited, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Gate> {
+fn awaited(table: StepGate, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Gate> {
     let named = ["rollout", "crd"].into_iter().find(|key| fields.has(key));
     if let Some(key) = named.filter(|_| fields.has("object")) {
         let message = format!("`object` has no meaning with `{key}`, which names the object");
@@ -145,14 +139,8 @@ fn awaited(table: Awaited, reader: &mut Reader<'_>, fields: &Fields<'_>) -> Opti
 
     let established = || GateTest::Condition("Established".to_owned());
     let crd = |name: Text| {
-        let target = Target {
-            group: "apiextensions.k8s.io".to_owned(),
-            version: "v1".to_owned(),
-            kind: "CustomResourceDefinition".to_owned(),
-            name: name.text,
-            namespace: None,
-        };
-        (target, name.span)
+        let kind = "CustomResourceDefinition";
+        (Target::new("apiextensions.k8s.io", "v1", kind, &name.text), name.span)
     };
     let field = table.jsonpath.zip(table.value);
     let field = field.map(|(path, value)| GateTest::Field { path, value });
@@ -212,13 +200,7 @@ impl Form for Workload {
         if let Some((message, hint)) = ObjectName::fault(key, name) {
             reader.error(Code::InvalidValue, &value.span(), message, hint);
         }
-        let target = Target {
-            group: "apps".to_owned(),
-            version: "v1".to_owned(),
-            kind: kind.to_owned(),
-            name: name.to_owned(),
-            namespace: None,
-        };
+        let target = Target::new("apps", "v1", kind, name);
         Some((target, reader.span(value.span())))
     }
 }
@@ -265,26 +247,14 @@ fn object(key: &Key, text: &str) -> Result<Target, (String, String)> {
         }
     };
 
-    let is_version = version.starts_with('v')
-        && version.chars().nth(1).is_some_and(|c| c.is_ascii_digit())
-        && version.chars().all(|c| c.is_ascii_alphanumeric());
-    if !is_version {
+    if !matches("^v[0-9][A-Za-z0-9]*$", version) {
         let message = format!("`object` has the invalid API version {version:?}");
         let hint = "write it as `GROUP/VERSION/KIND/NAME`, with a version such as `v1`";
         return Err((message, hint.to_owned()));
     }
     let group_fault = if group.is_empty() { None } else { ObjectName::fault(key, group) };
     let fault = ApiKind::fault(key, kind).or(group_fault).or_else(|| ObjectName::fault(key, name));
-    match fault {
-        Some(fault) => Err(fault),
-        None => Ok(Target {
-            group: group.to_owned(),
-            version: version.to_owned(),
-            kind: kind.to_owned(),
-            name: name.to_owned(),
-            namespace: None,
-        }),
-    }
+    fault.map_or_else(|| Ok(Target::new(group, version, kind, name)), Err)
 }
 
 patterns! {
@@ -313,11 +283,8 @@ impl Form for FieldPath {
             Some(rest) => rest.strip_suffix('}'),
             None => Some(text),
         };
-        let path = match plain.map(|path| (path, path_fault(path))) {
-            Some((path, None)) => Ok(path.to_owned()),
-            Some((_, Some(fault))) => Err(fault),
-            None => Err("the closing brace is missing".to_owned()),
-        };
+        let path = plain.ok_or_else(|| "the closing brace is missing".to_owned());
+        let path = path.and_then(|path| path_fault(path).map_or(Ok(path.to_owned()), Err));
         let hint = "write names and list indices, such as `.status.state` or \
             `.status.items[0].phase`, and the expected value as `value`";
         let message = |fault| format!("invalid `jsonpath` {text:?}: {fault}");
@@ -339,25 +306,14 @@ fn path_fault(path: &str) -> Option<String> {
             Some(start) => step.split_at(start),
             None => (step, ""),
         };
-        let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !is_name {
+        if !matches("^[A-Za-z_][A-Za-z0-9_]*$", name) {
             return Some(format!("{name:?} is not a name"));
         }
         if number == 0 && !ROOTS.contains(&name) {
             return Some(format!("it starts with none of {}", ROOTS.join(", ")));
         }
 
-        let are_indices = indices.is_empty()
-            || indices.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).is_some_and(
-                |inner| {
-                    inner.split("][").all(|index| {
-                        (1..=5).contains(&index.len())
-                            && index.bytes().all(|byte| byte.is_ascii_digit())
-                    })
-                },
-            );
-        if !are_indices {
+        if !matches("^(\\[[0-9]{1,5}\\])*$", indices) {
             return Some(format!("{indices:?} is not a list index"));
         }
     }
@@ -375,20 +331,19 @@ patterns! {
 /// A time limit in seconds; without it, that of helmfile and Flux for a release.
 pub struct TimeLimit;
 
+// Five digits of hours are less than 2^32 seconds.
+const TIME: &str = "^[1-9][0-9]{0,4}[smh]$";
+
 impl Form for TimeLimit {
     type Value = u32;
-    const KIND: Kind = Kind::String(Some("^[1-9][0-9]{0,4}[smh]$"));
+    const KIND: Kind = Kind::String(Some(TIME));
 
     fn read(reader: &mut Reader<'_>, _: &Key, value: &Node<'_>) -> Option<u32> {
         let text = value.get_ref().as_str()?;
-        let unit = [('s', 1), ('m', 60), ('h', 3600)]
-            .into_iter()
-            .find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));
-        let number = unit.and_then(|(digits, unit)| {
-            // Five digits of hours are less than 2^32 seconds.
-            let plain = digits.len() <= 5 && digits.bytes().all(|byte| byte.is_ascii_digit());
-            let number: u32 = digits.parse::<u32>().ok().filter(|number| plain && *number > 0)?;
-            (!digits.starts_with('0')).then(|| number * unit)
+        let units = [('s', 1), ('m', 60), ('h', 3600)].into_iter();
+        let number = units.filter(|_| matches(TIME, text)).find_map(|(unit, seconds)| {
+            let number: u32 = text.strip_suffix(unit)?.parse().ok()?;
+            Some(number * seconds)
         });
         let message = || format!("`timeout` is not a time limit: {text:?}");
         let hint = "write it as `90s`, `15m` or `1h`";

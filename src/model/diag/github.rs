@@ -12,33 +12,30 @@ pub fn render(diagnostics: &Diagnostics, locate: &Locate<'_>) -> String {
 
 fn command(diagnostic: &Diagnostic, locate: &Locate<'_>) -> String {
     let name = match diagnostic.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
         Severity::Note => "notice",
+        other => other.as_str(),
     };
     let place = &diagnostic.place;
     let at = locate(place);
-    let mut properties = Vec::new();
-    let mut property = |key: &str, value: Option<String>| {
-        if let Some(value) = value {
-            properties.push(format!("{key}={}", escape_property(&value)));
-        }
+    // At least 1: a range that ends at the beginning of a line has no last character in it.
+    let last = at.end_column.map(|end| end.max(2) - 1).filter(|end| Some(*end) >= at.column);
+    // GitHub only supports columns together with a single line; the last column is inclusive.
+    let (column, last, end_line) = match at.end_line {
+        Some(end) if Some(end) != at.line => (None, None, Some(end)),
+        _ => (at.column, last, None),
     };
     let number = |value: Option<usize>| value.map(|value| value.to_string());
-    property("file", at.file.clone());
-    property("line", number(at.line));
-    // GitHub only supports columns together with a single line; the last column is inclusive.
-    if at.end_line.is_none() || at.end_line == at.line {
-        property("col", number(at.column));
-        property(
-            "endColumn",
-            // At least 1: a range that ends at the beginning of a line has no last character in it.
-            number(at.end_column.map(|end| end.max(2) - 1).filter(|end| Some(*end) >= at.column)),
-        );
-    } else {
-        property("endLine", number(at.end_line));
-    }
-    property("title", Some(diagnostic.code.as_str().to_owned()));
+    let properties = [
+        ("file", at.file.clone()),
+        ("line", number(at.line)),
+        ("col", number(column)),
+        ("endColumn", number(last)),
+        ("endLine", number(end_line)),
+        ("title", Some(diagnostic.code.as_str().to_owned())),
+    ];
+    let known = properties.into_iter().filter_map(|(key, value)| Some((key, value?)));
+    let properties: Vec<String> =
+        known.map(|(key, value)| format!("{key}={}", escape_property(&value))).collect();
 
     let mut message = diagnostic.message.clone();
     let facts = [

@@ -1,6 +1,6 @@
 //! Diagnostics for people: excerpt, message and hint.
 
-use super::{Diagnostic, Diagnostics, Place, Severity, SourceText, Span, listed};
+use super::{Diagnostic, Diagnostics, Place, Severity, SourceText, Span, counted, listed};
 use crate::escape;
 use annotate_snippets::{
     Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet,
@@ -178,13 +178,10 @@ fn without_empty_excerpt(report: &str) -> String {
 /// Counts the findings by severity: `2 errors, 1 warning`.
 fn count(diagnostics: &Diagnostics) -> String {
     let parts = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
-        let plural = |n| if n == 1 { "" } else { "s" };
-        match diagnostics.count(severity) {
-            0 => String::new(),
-            n => format!("{n} {}{}", severity.as_str(), plural(n)),
-        }
+        let count = diagnostics.count(severity);
+        (count > 0).then(|| counted(count, severity.as_str()))
     });
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the same finding without hidden characters, before colours are added. Hints may have

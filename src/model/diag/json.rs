@@ -48,7 +48,7 @@ fn place(place: &Place) -> Json {
 }
 
 /// Returns an object without the entries of which nothing is known.
-fn known(mut object: Json) -> Json {
+pub(super) fn known(mut object: Json) -> Json {
     let is_known = |value: &Json| match value {
         Json::Null => false,
         Json::Array(items) => !items.is_empty(),

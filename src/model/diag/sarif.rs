@@ -1,9 +1,10 @@
 //! Diagnostics as SARIF 2.1.0, for code scanning services.
 
+use super::json::known;
 use super::location::Locate;
 use super::{Code, Diagnostic, Diagnostics, Place};
 use crate::escape;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Returns a SARIF log with one run, pretty-printed; its rules are all diagnostic codes. Results
 /// are at the places that `locate` finds.
@@ -40,63 +41,44 @@ pub fn render(diagnostics: &Diagnostics, locate: &Locate<'_>) -> String {
 }
 
 fn result(diagnostic: &Diagnostic, locate: &Locate<'_>) -> Value {
-    let mut message = diagnostic.message.clone();
-    if let Some(inside) = locate(&diagnostic.place).inside {
-        message.push_str(&format!("\nin: {inside}"));
-    }
+    let in_bundle = |text: &str, place: &Place| match locate(place).inside {
+        Some(inside) => format!("{text}\nin: {inside}"),
+        None => text.to_owned(),
+    };
+    let mut message = in_bundle(&diagnostic.message, &diagnostic.place);
     if let Some(hint) = &diagnostic.hint {
         message.push_str(&format!("\nhint: {hint}"));
     }
-    let mut result = json!({
+    let related = diagnostic.related.iter().filter_map(|(place, why)| {
+        let mut location = location(place, locate)?;
+        location["message"] = json!({ "text": in_bundle(why, place) });
+        Some(location)
+    });
+
+    known(json!({
         "ruleId": diagnostic.code.as_str(),
         // All codes are rules of the log, in this order.
         "ruleIndex": Code::ALL.iter().position(|code| *code == diagnostic.code),
         "level": diagnostic.severity.as_str(),
         "message": { "text": message },
-    });
-    if let Some(location) = location(&diagnostic.place, locate) {
-        result["locations"] = json!([location]);
-    }
-    let related: Vec<Value> = diagnostic
-        .related
-        .iter()
-        .filter_map(|(place, why)| {
-            let mut location = location(place, locate)?;
-            let text = match locate(place).inside {
-                Some(inside) => format!("{why}\nin: {inside}"),
-                None => why.clone(),
-            };
-            location["message"] = json!({ "text": text });
-            Some(location)
-        })
-        .collect();
-
-    if !related.is_empty() {
-        result["relatedLocations"] = json!(related);
-    }
-    result
+        "locations": location(&diagnostic.place, locate).as_slice(),
+        "relatedLocations": related.collect::<Vec<_>>(),
+    }))
 }
 
 fn location(place: &Place, locate: &Locate<'_>) -> Option<Value> {
-    let mut location = Map::new();
     let at = locate(place);
-    if let Some(file) = &at.file {
-        let mut physical = json!({ "artifactLocation": { "uri": uri(file) } });
-        let region: Map<String, Value> = [
-            ("startLine", at.line),
-            ("startColumn", at.column),
-            ("endLine", at.end_line),
-            ("endColumn", at.end_column),
-        ]
-        .into_iter()
-        .filter_map(|(name, number)| Some((name.to_owned(), number?.into())))
-        .collect();
+    let region = known(json!({
+        "startLine": at.line,
+        "startColumn": at.column,
+        "endLine": at.end_line,
+        "endColumn": at.end_column,
+    }));
+    let physical = known(json!({
+        "artifactLocation": at.file.as_ref().map(|file| json!({ "uri": uri(file) })),
         // A region must begin with a line.
-        if at.line.is_some() {
-            physical["region"] = Value::Object(region);
-        }
-        location.insert("physicalLocation".to_owned(), physical);
-    }
+        "region": at.file.as_ref().and(at.line).map(|_| region),
+    }));
     let logical: Vec<Value> =
         // The kinds that SARIF suggests for code and JSON, because it has none for bundles and
         // objects.
@@ -104,10 +86,8 @@ fn location(place: &Place, locate: &Locate<'_>) -> Option<Value> {
             .into_iter()
             .filter_map(|(kind, name)| Some(json!({ "name": name.as_ref()?, "kind": kind })))
             .collect();
-    if !logical.is_empty() {
-        location.insert("logicalLocations".to_owned(), logical.into());
-    }
-    (!location.is_empty()).then_some(Value::Object(location))
+    let location = known(json!({ "physicalLocation": physical, "logicalLocations": logical }));
+    Some(location).filter(|location| *location != json!({}))
 }
 
 /// Returns `file` as a URI reference: everything but unreserved characters and `/` is encoded

@@ -1,6 +1,6 @@
 //! The sink: the one way in which findings leave a stage.
 
-use super::{Diagnostic, Severity};
+use super::{Code, Diagnostic, Place, Severity};
 
 /// The error of an operation that cannot continue after it, such as reading a file or asking a
 /// registry: `Result<T, Fatal>`. Boxed because a diagnostic is large and errors are rare.
@@ -37,6 +37,17 @@ impl Diagnostics {
     /// Adds one.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.list.push(diagnostic);
+    }
+
+    /// Adds an error with its place and what to do.
+    pub fn error(
+        &mut self,
+        code: Code,
+        place: impl Into<Place>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.push(Diagnostic::error(code, message).at(place).hint(hint));
     }
 
     /// Adds all of `other`, which another thread collected.
@@ -99,13 +110,10 @@ impl Diagnostics {
     }
 
     /// Keeps only the findings since `mark` that `keep` accepts.
-    pub fn retain_since(&mut self, mark: Mark, mut keep: impl FnMut(&Diagnostic) -> bool) {
-        // `Vec::retain` visits the items in order, and once.
-        let mut index = 0;
-        self.list.retain(|diagnostic| {
-            index += 1;
-            index <= mark.0 || keep(diagnostic)
-        });
+    pub fn retain_since(&mut self, mark: Mark, keep: impl FnMut(&Diagnostic) -> bool) {
+        let mut later = self.list.split_off(mark.0.min(self.list.len()));
+        later.retain(keep);
+        self.list.append(&mut later);
     }
 
     /// Applies the lint level that `level_of` returns for a warning or note: removes what is allowed,

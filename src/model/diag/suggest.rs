@@ -72,8 +72,7 @@ pub fn misspelt_text<'p>(
     // suggestion.
     let texts = programs.into_iter().flat_map(|program| program.split('"').skip(1).step_by(2));
     let mut misspelt = texts.filter(|text| !known.contains(text));
-    let near = misspelt.find_map(|text| nearest(text, &words))?;
-    Some(format!("did you mean `{near}`?"))
+    misspelt.find_map(|text| did_you_mean(text, &words))
 }
 
 /// Returns true if two names differ in at most two characters in one place, which are no numbers.
@@ -89,12 +88,14 @@ pub fn is_typo(one: &str, other: &str) -> bool {
     start + end > 1 && one.len() <= 2 && other.len() <= 2 && !is_number(one) && !is_number(other)
 }
 
+/// Returns the hint "did you mean `x`?", when a known word is near.
+pub fn did_you_mean(word: &str, known: &[&str]) -> Option<String> {
+    nearest(word, known).map(|near| format!("did you mean `{near}`?"))
+}
+
 /// Returns the hint "did you mean `x`?", or else the whole list: "known KIND: `a`, `b`".
 pub fn hint(word: &str, known: &[&str], kind: &str) -> String {
-    match nearest(word, known) {
-        Some(candidate) => format!("did you mean `{candidate}`?"),
-        None => format!("known {kind}: {}", list(known)),
-    }
+    did_you_mean(word, known).unwrap_or_else(|| format!("known {kind}: {}", list(known)))
 }
 
 /// Returns words as a list: "`a`, `b`, `c`".

@@ -21,7 +21,7 @@ fn words(text: &str, at_start: bool) -> String {
 /// Returns a code span with any text.
 pub fn code(text: &str) -> String {
     // The source of a document is printed to logs, too.
-    let text = super::replace_bracket_commands(&visible(text), "\\u{23}");
+    let text = super::replace_bracket_commands(visible(text), "\\u{23}");
     // A cell of a table ends at a pipe, also in code.
     if text.contains('|') {
         let mut safe = "<code>".to_owned();

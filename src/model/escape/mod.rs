@@ -94,13 +94,7 @@ pub fn json(document: &str) -> Cow<'_, str> {
             let _ = write!(out, "\\u{unit:04x}");
         }
     };
-    by_line(document, |text| {
-        let text = replace_hidden(text, escape);
-        match bracket_command(&text) {
-            None => text,
-            Some(_) => Cow::Owned(replace_bracket_commands(&text, "\\u0023")),
-        }
-    })
+    by_line(document, |text| replace_bracket_commands(replace_hidden(text, escape), "\\u0023"))
 }
 
 /// Escapes text for an HTML page or an attribute of it: visible, without markup or commands.
@@ -120,7 +114,7 @@ pub fn html(text: &str) -> String {
             other => safe.push(other),
         }
     }
-    replace_bracket_commands(&safe, "&#35;")
+    replace_bracket_commands(Cow::Owned(safe), "&#35;").into_owned()
 }
 
 /// Percent-encodes all bytes but letters, digits and those in `plain` (RFC 3986, section 2.1).
@@ -171,10 +165,7 @@ fn without_commands(line: &str) -> Cow<'_, str> {
         Some(rest) => Cow::Owned(format!("{}\\u{{3a}}:{rest}", &line[..start])),
         None => Cow::Borrowed(line),
     };
-    match bracket_command(&line) {
-        Some(_) => Cow::Owned(replace_bracket_commands(&line, "\\u{23}")),
-        None => line,
-    }
+    replace_bracket_commands(line, "\\u{23}")
 }
 
 /// Returns the position of the second `#` of the first `##NAME[`.
@@ -192,16 +183,19 @@ fn bracket_command(text: &str) -> Option<usize> {
     None
 }
 
-fn replace_bracket_commands(text: &str, hash: &str) -> String {
+fn replace_bracket_commands<'t>(text: Cow<'t, str>, hash: &str) -> Cow<'t, str> {
+    if bracket_command(&text).is_none() {
+        return text;
+    }
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
+    let mut rest = &*text;
     while let Some(at) = bracket_command(rest) {
         out.push_str(&rest[..at]);
         out.push_str(hash);
         rest = &rest[at + 1..];
     }
     out.push_str(rest);
-    out
+    Cow::Owned(out)
 }
 
 /// Text for a terminal or a log, line by line. Each line is safe when it is pushed, so that no part

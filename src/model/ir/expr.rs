@@ -69,14 +69,17 @@ impl ImageReference {
     /// meant, whose repositories without a slash are in `library`.
     pub fn split(reference: &str) -> (&str, String) {
         match reference.split_once('/') {
-            // The rule of distribution/reference (`splitDockerDomain`): any other first part is a
-            // repository.
-            Some((host, path)) if host.contains(['.', ':']) || host == "localhost" => {
-                (host, path.to_owned())
-            }
+            Some((host, path)) if Self::is_registry(host) => (host, path.to_owned()),
             Some(_) => (DOCKER_HUB, reference.to_owned()),
             None => (DOCKER_HUB, format!("library/{reference}")),
         }
+    }
+
+    /// Returns true if the part of a reference before its first slash is a registry.
+    pub fn is_registry(part: &str) -> bool {
+        // The rule of distribution/reference (`splitDockerDomain`): any other first part is a
+        // repository.
+        part.contains(['.', ':']) || part == "localhost"
     }
 
     /// Returns the key of the value that overrides the reference.

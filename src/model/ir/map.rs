@@ -1,6 +1,6 @@
 //! Maps in the order in which they were read.
 
-use super::Value;
+use super::{Expr, Value};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -45,6 +45,11 @@ impl Map {
     /// Returns true only if no value below contains an expression.
     pub fn is_literal(&self) -> bool {
         self.literal
+    }
+
+    /// Returns true if a value below is a condition, or such an expression.
+    pub(super) fn has(&self, wanted: fn(&Expr) -> bool) -> bool {
+        !self.literal && self.values().any(|value| value.has(wanted))
     }
 
     /// Returns a map of entries whose keys are known to differ.
@@ -183,10 +188,7 @@ impl Map {
         if value.as_map().is_none() {
             *value = Value::from(Map::new());
         }
-        match value {
-            Value::Map(map) => map,
-            _ => unreachable!("made a map above"),
-        }
+        value.as_map_mut().unwrap_or_else(|| unreachable!("made a map above"))
     }
 
     /// Returns the list at `key`, which is created if there is none; any other value is replaced.
@@ -195,10 +197,7 @@ impl Map {
         if value.as_seq().is_none() {
             *value = Value::Seq(Vec::new());
         }
-        match value {
-            Value::Seq(items) => items,
-            _ => unreachable!("made a list above"),
-        }
+        value.as_seq_mut().unwrap_or_else(|| unreachable!("made a list above"))
     }
 
     /// Returns the entries in order.

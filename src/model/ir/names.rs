@@ -35,13 +35,11 @@ pub fn is_label_value(text: &str) -> bool {
 /// Returns true for keys of labels and annotations: like a label's value, with an optional DNS
 /// subdomain and slash before it. Kubernetes reads keys of annotations in lower case.
 pub fn is_label_key(key: &str) -> bool {
-    let (prefix, name) = match key.split_once('/') {
-        Some((prefix, name)) => (Some(prefix), name),
-        None => (None, key),
+    let (is_domain, name) = match key.split_once('/') {
+        Some((prefix, name)) => (dns_subdomain(prefix).is_ok(), name),
+        None => (true, key),
     };
-    !name.is_empty()
-        && is_label_value(name)
-        && prefix.is_none_or(|prefix| dns_subdomain(prefix).is_ok())
+    is_domain && !name.is_empty() && is_label_value(name)
 }
 
 /// Checks an RFC 1123 subdomain, the form of most object names.

@@ -212,15 +212,13 @@ impl Object {
     /// Returns true if the object can only be written as a template.
     pub fn has_expression(&self) -> bool {
         // A condition is template text as well.
-        self.when.is_some()
-            || !self.root.is_literal() && self.root.values().any(Value::has_expression)
+        self.when.is_some() || self.root.has(|_| true)
     }
 
     /// Returns true if the object depends on values of the chart, or on a certificate that it
     /// generates, which a subchart does not have.
     pub fn reads_values(&self) -> bool {
-        self.when.is_some()
-            || !self.root.is_literal() && self.root.values().any(Value::reads_values)
+        self.when.is_some() || self.root.has(Expr::reads_values)
     }
 
     /// Returns the specification of a workload's pods.

@@ -176,9 +176,7 @@ impl From<Number> for Json {
         match number {
             Number::Int(value) => value.into(),
             Number::Uint(value) => value.into(),
-            Number::Float(value) => {
-                serde_json::Number::from_f64(value).map_or(Json::Null, Json::Number)
-            }
+            Number::Float(value) => value.into(),
         }
     }
 }

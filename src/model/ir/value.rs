@@ -162,22 +162,22 @@ impl Value {
 
     /// Returns true if the value contains an expression or condition.
     pub fn has_expression(&self) -> bool {
-        match self {
-            Value::Expr(_) | Value::When(_) => true,
-            Value::Seq(items) => items.iter().any(Value::has_expression),
-            Value::Map(map) => !map.is_literal() && map.values().any(Value::has_expression),
-            _ => false,
-        }
+        self.has(|_| true)
     }
 
     /// Returns true if the value depends on values of the chart, or on a certificate that it
     /// generates: on more than name and namespace of the release.
     pub fn reads_values(&self) -> bool {
+        self.has(Expr::reads_values)
+    }
+
+    /// Returns true if the value contains a condition, or such an expression.
+    pub(super) fn has(&self, wanted: fn(&Expr) -> bool) -> bool {
         match self {
-            Value::Expr(expr) => expr.reads_values(),
+            Value::Expr(expr) => wanted(expr),
             Value::When(_) => true,
-            Value::Seq(items) => items.iter().any(Value::reads_values),
-            Value::Map(map) => !map.is_literal() && map.values().any(Value::reads_values),
+            Value::Seq(items) => items.iter().any(|item| item.has(wanted)),
+            Value::Map(map) => map.has(wanted),
             _ => false,
         }
     }

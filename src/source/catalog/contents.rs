@@ -76,7 +76,6 @@ impl<'a> Reading<'a> {
                 return self.ignored.read(path, content);
             }
             Item::File(content) => {
-                let mut too_much = None;
                 let outcome =
                     stream::objects(content, self.package, self.limits, &mut |head, text| {
                         file.objects += 1;
@@ -87,15 +86,7 @@ impl<'a> Reading<'a> {
                         // A large file of the wrong kind would have a fault for each of its
                         // objects.
                         file.faults.truncate(MOST_FAULTS);
-                        if self.kept_bytes > self.limits.kept_bytes {
-                            too_much = Some(self.too_much());
-                        }
                     })?;
-                // The visitor cannot stop the stream, so the limit is checked after the file's
-                // objects.
-                if let Some(error) = too_much {
-                    return Err(error);
-                }
                 if let Err(fault) = outcome {
                     let mut diagnostic = invalid(path, Some(fault.line), &fault.message);
                     if fault.limit {
@@ -115,16 +106,15 @@ impl<'a> Reading<'a> {
         }
         // Most files of a large catalog have nothing to keep; a finding takes about 1 KiB.
         self.kept_bytes += path.len() as u64 + 64 + 1024 * file.faults.len() as u64;
+        // The visitor cannot stop the stream, so the limit is checked after the file's objects.
         if self.kept_bytes > self.limits.kept_bytes {
-            return Err(self.too_much());
+            let limit = in_bytes(self.limits.kept_bytes);
+            return Err(exceeded(format!(
+                "the catalog's data or errors of the package exceed {limit}"
+            )));
         }
         self.files.insert(path.to_owned(), file);
         Ok(())
-    }
-
-    fn too_much(&self) -> io::Error {
-        let limit = in_bytes(self.limits.kept_bytes);
-        exceeded(format!("the catalog's data or errors of the package exceed {limit}"))
     }
 
     /// Reads an object if it is of the package.

@@ -343,13 +343,10 @@ pub(super) fn path(
 /// Returns true if an entry of version `own` may replace the bundle `name`: it names it, or its range
 /// has the bundle's version, which must be lower.
 fn replaces(entry: &ChannelEntry, own: &Version, name: &str, version: Option<&Version>) -> bool {
-    let mut names = entry.replaces.iter().chain(entry.skips.iter().flatten());
-    if names.any(|other| other == name) {
-        return true;
-    }
-    version.is_some_and(|version| {
-        version < own && range(entry).is_some_and(|range| range.contains(version))
-    })
+    entry.replaced().any(|other| other == name)
+        || version.is_some_and(|version| {
+            version < own && range(entry).is_some_and(|range| range.contains(version))
+        })
 }
 
 /// Returns the highest version in any channel that is not a pre-release, and the channel; of several
@@ -375,11 +372,7 @@ fn heads<'c>(
     entries: &'c [ChannelEntry],
     versions: &BTreeMap<&str, Version>,
 ) -> Vec<&'c ChannelEntry> {
-    let mut covered: BTreeSet<&str> = BTreeSet::new();
-    for entry in entries {
-        let names = entry.replaces.iter().chain(entry.skips.iter().flatten());
-        covered.extend(names.map(String::as_str));
-    }
+    let covered: BTreeSet<&str> = entries.iter().flat_map(ChannelEntry::replaced).collect();
     let mut seen = BTreeSet::new();
     // A channel may list an entry twice, which is one head all the same.
     let heads: Vec<&ChannelEntry> = entries
@@ -431,8 +424,7 @@ fn leading_to<'c>(
         if !reached.insert(entry.name.as_str()) {
             continue;
         }
-        let names = entry.replaces.iter().chain(entry.skips.iter().flatten());
-        waiting.extend(names.map(String::as_str));
+        waiting.extend(entry.replaced());
 
         // `skipRange` names versions, and OLM upgrades from lower ones only.
         if let (Some(range), Some(own)) = (range(entry), versions.get(name)) {

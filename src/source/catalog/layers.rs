@@ -9,7 +9,7 @@ use crate::diag::{Code, Diagnostics, Fatal};
 use crate::failure;
 use crate::folders::{CATALOG_KEY, MANIFESTS_KEY};
 use crate::image::{Blobs, Opened, walk_layer};
-use crate::limits::{exceeded, in_bytes};
+
 use crate::tree::{Whiteout, is_below, normalise, whiteout};
 use std::collections::BTreeSet;
 use std::io;
@@ -48,11 +48,7 @@ pub(super) fn walk(
                 let message = format!("`{}` escapes the image with `..`", show(&entry.path));
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
-            name_bytes += path.len() as u64 + 64;
-            if name_bytes > limits.name_bytes {
-                let limit = in_bytes(limits.name_bytes);
-                return Err(exceeded(format!("the file names are longer than {limit} in total")));
-            }
+            limits.count_name(&mut name_bytes, path.len(), "the file names")?;
             let shown = show(&path);
             // Noted even if hidden: it hides what is in layers below.
             if !own.note(&path, &entry.kind) || later.hides(&path, &entry.kind) {

@@ -87,6 +87,13 @@ pub(super) struct ChannelEntry {
     pub(super) skip_range: Option<String>,
 }
 
+impl ChannelEntry {
+    /// Returns the names of the bundles that it replaces or skips.
+    pub(super) fn replaced(&self) -> impl Iterator<Item = &str> {
+        self.replaces.iter().chain(self.skips.iter().flatten()).map(String::as_str)
+    }
+}
+
 /// `olm.deprecations`
 #[derive(Debug, Deserialize)]
 pub(super) struct Deprecations {
@@ -136,11 +143,11 @@ struct Property<'a> {
     value: Option<&'a RawValue>,
 }
 
-/// Calls `visit` with type and value of each property.
+/// Calls `visit` with type and value of each property of a bundle.
 fn properties(
-    text: &str,
+    bundle: &RawBundle<'_>,
     visit: &mut dyn FnMut(&str, &str) -> Result<(), String>,
-) -> Result<(), serde_json::Error> {
+) -> Result<(), String> {
     struct List<'f>(&'f mut dyn FnMut(&str, &str) -> Result<(), String>);
     impl<'de> Visitor<'de> for List<'_> {
         type Value = ();
@@ -162,8 +169,9 @@ fn properties(
             Ok(())
         }
     }
+    let text = bundle.properties.map_or("null", RawValue::get);
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    deserializer.deserialize_any(List(visit))
+    deserializer.deserialize_any(List(visit)).map_err(|error| in_words(&error))
 }
 
 /// Reads a bundle; its large properties are only stepped over.
@@ -175,16 +183,14 @@ pub(super) fn bundle(text: &[u8], file: &str) -> Result<Bundle, String> {
     let raw: RawBundle<'_> = read(text)?;
     let mut version = None;
     let mut objects = 0;
-    let list = raw.properties.map_or("null", RawValue::get);
-    properties(list, &mut |kind, value| {
+    properties(&raw, &mut |kind, value| {
         match kind {
             "olm.package" => version = read::<Version>(value.as_bytes())?.version,
             "olm.bundle.object" => objects += 1,
             _ => {}
         }
         Ok(())
-    })
-    .map_err(|error| in_words(&error))?;
+    })?;
     Ok(Bundle { name: raw.name, image: raw.image, version, objects, file: file.to_owned() })
 }
 
@@ -209,8 +215,7 @@ pub(super) fn embedded(text: &[u8], limits: &Limits) -> Result<Properties, Strin
     let raw: RawBundle<'_> = read(text)?;
     let mut found = Properties::default();
     let mut size = 0;
-    let list = raw.properties.map_or("null", RawValue::get);
-    properties(list, &mut |kind, value| {
+    properties(&raw, &mut |kind, value| {
         match kind {
             "olm.bundle.object" => {
                 let manifest: Manifest = read(value.as_bytes())?;
@@ -231,8 +236,7 @@ pub(super) fn embedded(text: &[u8], limits: &Limits) -> Result<Properties, Strin
             return Err(format!("it has more than {} manifests", limits.kept_files));
         }
         Ok(())
-    })
-    .map_err(|error| in_words(&error))?;
+    })?;
     Ok(found)
 }
 

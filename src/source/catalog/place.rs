@@ -19,10 +19,8 @@ const MOST_NAMES: usize = 3;
 
 /// A catalog that can be read, as often as needed.
 pub(super) enum Catalog<'s> {
-    /// One file.
-    File { path: PathBuf, shown: String },
-    /// A directory of files.
-    Folder { path: PathBuf, shown: String },
+    /// A file, or a directory of files.
+    Local { path: PathBuf, shown: String },
     /// The directory named by the labels of an image, which was found by reference or at a path.
     Image { image: Box<Located<'s>>, by_reference: bool },
 }
@@ -60,14 +58,8 @@ pub(super) fn open<'s>(
         }
         Some(found) if found.suffix.is_empty() => {
             let shown = found.shown.trim_end_matches('/').to_owned();
-            let path = found.path;
-            let kind = path.metadata().map_err(|error| unreadable(&shown, &error))?;
-            no_bundle(&path, &shown)?;
-            Ok(if kind.is_dir() {
-                Catalog::Folder { path, shown }
-            } else {
-                Catalog::File { path, shown }
-            })
+            no_bundle(&found.path, &shown)?;
+            Ok(Catalog::Local { path: found.path, shown })
         }
         // `./catalog` is a path even if nothing is there; `catalog` may be a repository.
         _ if spelt => Err(failure(
@@ -111,13 +103,13 @@ impl Catalog<'_> {
         diagnostics: &mut Diagnostics,
     ) -> Result<Option<ImageIdentity>, Fatal> {
         match self {
-            Catalog::File { path, shown } => {
-                let budget = Cell::new(limits.expanded_bytes);
-                visit_file(path, shown, &budget, visit).map_err(|error| failed(shown, &error))?;
+            Catalog::Local { path, shown } if path.is_dir() => {
+                walk_folder(path, shown, limits, visit)?;
                 Ok(None)
             }
-            Catalog::Folder { path, shown } => {
-                walk_folder(path, shown, limits, visit)?;
+            Catalog::Local { path, shown } => {
+                let budget = Cell::new(limits.expanded_bytes);
+                visit_file(path, shown, &budget, visit).map_err(|error| failed(shown, &error))?;
                 Ok(None)
             }
             Catalog::Image { image, by_reference } => {

@@ -100,16 +100,15 @@ pub fn helm_template(
     {
         helm = helm.variable(variable, folder.path().join("none"));
     }
-    let done = match helm.run() {
-        Ok(done) => done,
-        Err(error @ (ProgramError::TimedOut(_) | ProgramError::TooMuch(_))) => {
-            let hint = "check its templates for infinite loops, or run `helm template`";
-            return Err(failed(&error.to_string(), hint));
-        }
-        Err(error) => {
-            return Err(failed(&error.to_string(), "run `helm version` to find the cause"));
-        }
-    };
+    let done = helm.run().map_err(|error| {
+        let hint = match error {
+            ProgramError::TimedOut(_) | ProgramError::TooMuch(_) => {
+                "check its templates for infinite loops, or run `helm template`"
+            }
+            _ => "run `helm version` to find the cause",
+        };
+        failed(&error.to_string(), hint)
+    })?;
 
     if !done.status.success() {
         let errors = String::from_utf8_lossy(&done.errors);

@@ -177,10 +177,7 @@ fn find_in(
         return Ok(Some(found));
     }
     // The helper for all registries without an entry.
-    match &file.store {
-        Some(helper) => ask(helper, host, environment),
-        None => Ok(None),
-    }
+    file.store.as_ref().map_or(Ok(None), |helper| ask(helper, host, environment))
 }
 
 /// Returns the login that a credential file has for a repository, for fuzz/. Names of helpers in the

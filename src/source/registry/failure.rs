@@ -34,11 +34,6 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// Returns true for temporary failures.
-    pub(super) fn is_passing(&self) -> bool {
-        matches!(self, Failure::Unreachable(_) | Failure::Busy(..))
-    }
-
     /// Completes a failure that only has the registry's codes of what does not exist.
     pub(super) fn not_found(self, what: impl FnOnce() -> String) -> Self {
         match self {
@@ -128,5 +123,13 @@ impl Failure {
             Failure::Reported(diagnostic) => return *diagnostic,
         };
         Diagnostic::error(code, message).hint(hint)
+    }
+}
+
+/// Returns `None` in place of the failure of a request for something that does not exist.
+pub(super) fn if_found<T>(outcome: Result<T, Failure>) -> Result<Option<T>, Failure> {
+    match outcome {
+        Err(Failure::NotFound(_)) => Ok(None),
+        other => other.map(Some),
     }
 }

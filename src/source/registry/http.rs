@@ -412,17 +412,12 @@ fn failure(uri: &Uri, proxy: Option<&Proxy>, error: &ureq::Error) -> Failure {
         ureq::Error::LargeResponseHeader(..) | ureq::Error::BadUri(_) => {
             Failure::Refused(format!("{place}: {error}"))
         }
-        ureq::Error::Io(inner) => match tls_error(inner) {
+        ureq::Error::Io(inner) => match inner.get_ref().and_then(|inner| inner.downcast_ref()) {
             Some(inner) => tls_failure(&place, inner),
             None => Failure::Unreachable(format!("{place}: {inner}")),
         },
         other => Failure::Unreachable(format!("{place}: {other}")),
     }
-}
-
-/// Returns the TLS error that an I/O error wraps.
-fn tls_error(error: &std::io::Error) -> Option<&rustls::Error> {
-    error.get_ref()?.downcast_ref()
 }
 
 fn tls_failure(place: &str, error: &rustls::Error) -> Failure {

@@ -1,6 +1,6 @@
 //! Manifests and indexes from a registry: the documents that say what blobs an image has.
 
-use super::failure::Failure;
+use super::failure::{Failure, if_found};
 use super::http::Response;
 use super::retry::read_body;
 use super::{Repository, Request, accepted, broken, offline, offline_tag, shown};
@@ -63,11 +63,8 @@ impl Repository<'_> {
         push: bool,
     ) -> Result<Option<(Descriptor, Vec<u8>)>, Fatal> {
         let _slot = self.host.slots.take();
-        match self.with_retries(|| self.fetch_manifest(tag, None, push)) {
-            Ok(found) => Ok(Some(found)),
-            Err(Failure::NotFound(_)) => Ok(None),
-            Err(failure) => Err(failure.diagnostic(&self.host.name).into()),
-        }
+        let found = if_found(self.with_retries(|| self.fetch_manifest(tag, None, push)));
+        found.map_err(|failure| failure.diagnostic(&self.host.name).into())
     }
 
     fn find_manifest(

@@ -223,7 +223,11 @@ struct Request<'r> {
 
 impl<'r> Request<'r> {
     fn get(path: &'r str, headers: Vec<(&'static str, String)>) -> Self {
-        Request { method: Method::GET, path, headers, body: Content::None, push: false }
+        Request { headers, push: false, ..Request::push(Method::GET, path) }
+    }
+
+    fn push(method: Method, path: &'r str) -> Self {
+        Request { method, path, headers: Vec::new(), body: Content::None, push: true }
     }
 }
 
@@ -240,32 +244,28 @@ impl Repository<'_> {
     ) -> Result<T, Failure> {
         let mut tries = 0;
         loop {
-            let failure = match attempt() {
-                Ok(done) => return Ok(done),
-                Err(failure) => failure,
-            };
-            if !failure.is_passing() || tries == self.client.network.retries {
-                return Err(failure);
-            }
-            let pause = match &failure {
-                Failure::Busy(message, Some(seconds)) => {
-                    let asked = Duration::from_secs(*seconds);
-                    if asked > LONGEST_PAUSE {
-                        let message = format!("{message}, with Retry-After {seconds} s");
-                        return Err(Failure::Busy(message, None));
-                    }
-                    // "At once" from a busy registry would use up all tries at once.
-                    asked.max(pause_after(tries))
+            let (why, asked) = match attempt() {
+                Err(Failure::Unreachable(why)) if tries < self.client.network.retries => {
+                    (why, None)
                 }
-                _ => pause_after(tries),
+                Err(Failure::Busy(why, asked)) if tries < self.client.network.retries => {
+                    (why, asked)
+                }
+                // Done, or not to be tried again.
+                outcome => return outcome,
             };
+            let mut pause = pause_after(tries);
+            if let Some(seconds) = asked {
+                let asked = Duration::from_secs(seconds);
+                if asked > LONGEST_PAUSE {
+                    let message = format!("{why}, with Retry-After {seconds} s");
+                    return Err(Failure::Busy(message, None));
+                }
+                // "At once" from a busy registry would use up all tries at once.
+                pause = pause.max(asked);
+            }
             tries += 1;
-            self.client.access.tell(1, || {
-                let (Failure::Unreachable(why) | Failure::Busy(why, _)) = &failure else {
-                    return String::new();
-                };
-                format!("{why}; retrying in {} ms", pause.as_millis())
-            });
+            self.client.access.tell(1, || format!("{why}; retrying in {} ms", pause.as_millis()));
             std::thread::sleep(pause);
         }
     }
@@ -286,8 +286,7 @@ impl Repository<'_> {
         let offers = challenge::parse(values.iter().filter_map(|value| value.to_str().ok()));
         let credentials =
             credentials::find(&host.name, &self.name, &self.client.access.environment)?;
-        let token = self.answer(&offers, credentials.as_ref(), &scope);
-        let token = token.map_err(|failure| with_origin(failure, credentials.as_ref()))?;
+        let token = self.answer(&offers, credentials.as_ref(), &scope)?;
         let Some(token) = token else { return self.check_status(response, credentials.as_ref()) };
         let response = self.send_once(request, Some(&token))?;
         // A rejected token is not kept, or the next request would begin with it.
@@ -359,16 +358,6 @@ impl Repository<'_> {
             408 | 425 | 429 | 500..=599 => Failure::Busy(answers, after),
             _ => Failure::Refused(answers),
         })
-    }
-}
-
-/// Adds the origin of rejected credentials to a failure.
-fn with_origin(failure: Failure, credentials: Option<&Credentials>) -> Failure {
-    match failure {
-        Failure::Denied(message, None) => {
-            Failure::Denied(message, credentials.map(|found| found.from.clone()))
-        }
-        other => other,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Pushing: blobs that a repository does not have, then the manifest that names them.
 
-use super::failure::Failure;
+use super::failure::{Failure, if_found};
 use super::http::{Content, is_https, join, shown};
 use super::{Repository, Request};
 use crate::diag::Fatal;
@@ -18,22 +18,12 @@ impl Repository<'_> {
         open: impl Fn() -> Result<File, Fatal>,
     ) -> Result<bool, Fatal> {
         let path = format!("blobs/{}", descriptor.digest());
-        let request = |method, path| Request {
-            method,
-            path,
-            headers: Vec::new(),
-            body: Content::None,
-            push: true,
-        };
+
         // Given back before the upload, which may be long, and before a download on its way.
         let asking = self.host.slots.take();
-        let has = self.with_retries(|| match self.send(&request(Method::HEAD, &path)) {
-            Ok(_) => Ok(true),
-            Err(Failure::NotFound(_)) => Ok(false),
-            Err(failure) => Err(failure),
-        });
+        let known = self.with_retries(|| if_found(self.send(&Request::push(Method::HEAD, &path))));
         drop(asking);
-        if has.map_err(|failure| failure.diagnostic(&self.host.name))? {
+        if known.map_err(|failure| failure.diagnostic(&self.host.name))?.is_some() {
             return Ok(false);
         }
         // Opening may start a download, which needs its own slot.
@@ -43,7 +33,7 @@ impl Repository<'_> {
             // A retry sends the file from its start.
             file.seek(SeekFrom::Start(0))
                 .map_err(|error| Failure::Refused(format!("cannot read a copied blob: {error}")))?;
-            let begun = self.send(&request(Method::POST, "blobs/uploads/"))?;
+            let begun = self.send(&Request::push(Method::POST, "blobs/uploads/"))?;
             let place = shown(&begun.from);
             let location = begun.header("location").and_then(|l| join(&begun.from, l));
             let Some(location) = location else {
@@ -60,11 +50,9 @@ impl Repository<'_> {
             // The location may have a query, which belongs to the upload and must be kept.
             let address = format!("{location}{separator}digest={}", descriptor.digest());
             self.send(&Request {
-                method: Method::PUT,
-                path: &address,
                 headers: vec![("content-type", "application/octet-stream".to_owned())],
                 body: Content::File(&file, descriptor.size()),
-                push: true,
+                ..Request::push(Method::PUT, &address)
             })
             .map(|_| ())
         });
@@ -81,14 +69,12 @@ impl Repository<'_> {
         bytes: &[u8],
     ) -> Result<bool, Fatal> {
         let _slot = self.host.slots.take();
-        let name = tag.map_or_else(|| descriptor.digest().to_string(), str::to_owned);
+        let path = format!("manifests/{}", tag.unwrap_or(descriptor.digest().as_ref()));
         let pushed = self.with_retries(|| {
             self.send(&Request {
-                method: Method::PUT,
-                path: &format!("manifests/{name}"),
                 headers: vec![("content-type", descriptor.media_type().to_string())],
                 body: Content::Bytes(bytes),
-                push: true,
+                ..Request::push(Method::PUT, &path)
             })
             .map(|response| response.header("oci-subject").is_some())
         });

@@ -3,7 +3,7 @@
 //!
 //! <https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers>
 
-use super::failure::Failure;
+use super::failure::{Failure, if_found};
 use super::{Repository, Request};
 use crate::diag::Fatal;
 use crate::digest::descriptor_of;
@@ -58,11 +58,8 @@ impl Repository<'_> {
     /// Returns an index, `None` if there is none.
     fn index(&self, path: &str, push: bool) -> Result<Option<Index>, Failure> {
         let accept = vec![("accept", MediaType::ImageIndex.to_string())];
-        let response = match self.send(&Request { push, ..Request::get(path, accept) }) {
-            Ok(response) => response,
-            Err(Failure::NotFound(_)) => return Ok(None),
-            Err(failure) => return Err(failure),
-        };
+        let request = Request { push, ..Request::get(path, accept) };
+        let Some(response) = if_found(self.send(&request))? else { return Ok(None) };
         let document = self.read_body(response)?;
         let index = serde_json::from_slice(&document.bytes);
         index

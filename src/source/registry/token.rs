@@ -39,7 +39,8 @@ impl Repository<'_> {
                 (Challenge::Basic, _) => {}
                 // Public images need a token, too, which the server gives without credentials.
                 (Challenge::Bearer { realm, service }, _) => {
-                    return self.fetch_token(realm, service.as_deref(), login, scope).map(Some);
+                    let service = service.as_deref();
+                    return self.fetch_token(realm, service, credentials, scope).map(Some);
                 }
             }
         }
@@ -51,10 +52,11 @@ impl Repository<'_> {
         &self,
         realm: &str,
         service: Option<&str>,
-        login: Option<&Login>,
+        credentials: Option<&Credentials>,
         scope: &str,
     ) -> Result<Secret, Failure> {
         let host = &self.host;
+        let login = credentials.map(|found| &found.login);
         let registry: &Uri = &host
             .endpoint
             .parse()
@@ -96,7 +98,8 @@ impl Repository<'_> {
         match response.status.as_u16() {
             200 => read_token(response, &place, self.client.network.timeout),
             401 | 403 => {
-                Err(Failure::Denied(format!("{place} denied a token for this repository"), None))
+                let message = format!("{place} denied a token for this repository");
+                Err(Failure::Denied(message, credentials.map(|found| found.from.clone())))
             }
             408 | 425 | 429 | 500..=599 => {
                 let message = format!("{place} returned {}", response.status);

@@ -38,7 +38,7 @@ use policy::{Rule, Table};
 use public_key::PublicKey;
 use rejection::Rejection;
 use signers::Signers;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr as _;
 
 /// Media type of bundles of sigstore, without their version; the artifact type of referrers with
@@ -275,19 +275,16 @@ impl Verifier<'_> {
                 let payload = read_small(self.blobs, layer)?;
                 let annotations = layer.annotations().as_ref().unwrap_or(&none);
                 simple_signing::verify(&payload, annotations, signed, self.reference, self.signers)
+                    .map(Some)
             } else if media_type.starts_with(BUNDLE_TYPE) {
-                let text = read_small(self.blobs, layer)?;
-                match bundle::verify(&text, signed, self.signers) {
-                    // An attestation, which is no signature of the image.
-                    Ok(None) => continue,
-                    Ok(Some(signer)) => Ok(signer),
-                    Err(rejection) => Err(rejection),
-                }
+                bundle::verify(&read_small(self.blobs, layer)?, signed, self.signers)
             } else {
                 continue;
             };
             match verified {
-                Ok(signer) => return Ok(Some(signer)),
+                // An attestation, which is no signature of the image.
+                Ok(None) => {}
+                Ok(signer) => return Ok(signer),
                 Err(rejection) => reasons.push(rejection),
             }
         }
@@ -323,13 +320,9 @@ fn unsigned(image: &str, digest: &Digest) -> Diagnostic {
 
 /// Reports an image of which no signature is valid.
 fn invalid(image: &str, signers: &Signers, found: &[Rejection]) -> Diagnostic {
-    let reasons: Vec<String> = found.iter().map(Rejection::describe).collect();
-    let mut distinct: Vec<&String> = Vec::new();
-    for reason in &reasons {
-        if !distinct.contains(&reason) {
-            distinct.push(reason);
-        }
-    }
+    let mut seen = BTreeSet::new();
+    let reasons = found.iter().map(Rejection::describe);
+    let reasons: Vec<String> = reasons.filter(|reason| seen.insert(reason.clone())).collect();
     let count = match found.len() {
         1 => "its signature is not valid".to_owned(),
         count => format!("none of its {count} signatures is valid"),
@@ -337,7 +330,7 @@ fn invalid(image: &str, signers: &Signers, found: &[Rejection]) -> Diagnostic {
     let message = format!(
         "`{image}`: {count} for {}: {}",
         signers.describe(),
-        listed(&distinct, MOST_REASONS)
+        listed(&reasons, MOST_REASONS)
     );
     Diagnostic::error(Code::SignatureInvalid, message).hint(signers.hint(image))
 }

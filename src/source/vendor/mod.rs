@@ -8,7 +8,7 @@ use super::signature::cosign::signature_tag;
 use super::{Pin, Signature, SourceResolver, failure};
 use crate::diag::{Code, Diagnostics, Fatal};
 use layout::LayoutWriter;
-use oci_spec::image::{Descriptor, Digest, MediaType};
+use oci_spec::image::{Descriptor, Digest, ImageManifest, MediaType};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -175,20 +175,12 @@ impl SourceResolver {
             return Err(failure(Code::InvalidLayout, message, "run `bundle2chart lock --upgrade`"));
         };
         let mut seen = BTreeSet::new();
-        let parts: Vec<Descriptor> = [manifest.config()]
-            .into_iter()
-            .chain(manifest.layers())
-            .filter(|part| seen.insert(part.digest().to_string()))
-            .cloned()
-            .collect();
+        let mut parts = parts_of(&manifest);
+        parts.retain(|part| seen.insert(part.digest().to_string()));
         opened.blobs.prepare(&parts)?;
-        let signature = match &opened.signature {
-            Some(signature) => {
-                let blobs = opened.blobs.as_ref();
-                AttachedSignature::find(signature, &opened.root, blobs)?
-            }
-            None => None,
-        };
+        let blobs = opened.blobs.as_ref();
+        let find = |signature| AttachedSignature::find(signature, &opened.root, blobs);
+        let signature = opened.signature.as_ref().map(find).transpose()?.flatten();
 
         Ok(Image {
             reference: Reference::parse(reference)?,
@@ -238,9 +230,14 @@ impl AttachedSignature {
             index = in_order_of_pushes(signed, blobs)?;
         }
 
-        let parts = [document.config()].into_iter().chain(document.layers()).cloned().collect();
+        let parts = parts_of(&document);
         Ok(Some(AttachedSignature { manifest, parts, tag, referrer, index }))
     }
+}
+
+/// Returns the configuration and the layers of an image.
+fn parts_of(manifest: &ImageManifest) -> Vec<Descriptor> {
+    [manifest.config()].into_iter().chain(manifest.layers()).cloned().collect()
 }
 
 /// Returns what an index consists of, for all platforms: blobs before the manifests that name them, and
@@ -253,8 +250,7 @@ fn in_order_of_pushes(index: Descriptor, blobs: &dyn Blobs) -> Result<Vec<Descri
         match document {
             Document::Index(index) => unread.extend(index.manifests().iter().cloned()),
             Document::Manifest(manifest) => {
-                let parts: Vec<Descriptor> =
-                    [manifest.config()].into_iter().chain(manifest.layers()).cloned().collect();
+                let parts = parts_of(&manifest);
                 blobs.prepare(&parts)?;
                 found.extend(parts);
             }

@@ -10,13 +10,9 @@ use crate::{Cause, MAX_DEPTH, Mark};
 // in bytes does not depend on the rest of the file.
 const MAX_COPIED: usize = 32 << 20;
 
-/// A value that aliases can repeat.
-pub(super) enum Anchored {
-    /// A scalar, which means something else as a key.
-    Scalar(Scalar),
-    /// A list or map.
-    Value(Value, Size),
-}
+/// A value that aliases can repeat, and the cost of it. A list or map is a [`Scalar::Value`] as well,
+/// because only other scalars mean something else as a key.
+pub(super) type Anchored = (Scalar, Size);
 
 /// The cost of copying a value.
 #[derive(Clone, Copy)]
@@ -57,64 +53,39 @@ impl Size {
 }
 
 impl Builder<'_> {
-    /// Keeps a scalar for aliases.
-    pub(super) fn anchor_scalar(
+    /// Keeps a value for aliases.
+    pub(super) fn anchor(
         &mut self,
         anchor: usize,
-        scalar: &Scalar,
+        value: Scalar,
         mark: Mark,
     ) -> Result<(), Box<Problem>> {
-        self.copy(Size::of_scalar(scalar), mark)?;
-        self.anchors.insert(anchor, Anchored::Scalar(scalar.clone()));
-        Ok(())
-    }
-
-    /// Keeps a list or map for aliases.
-    pub(super) fn anchor_value(
-        &mut self,
-        anchor: usize,
-        value: &Value,
-        mark: Mark,
-    ) -> Result<(), Box<Problem>> {
-        let size = Size::of(value);
+        let size = Size::of_scalar(&value);
         // The anchor keeps a copy: anchors inside of each other would grow quadratically without an
         // alias.
         self.copy(size, mark)?;
-        self.anchors.insert(anchor, Anchored::Value(value.clone(), size));
+        self.anchors.insert(anchor, (value, size));
         Ok(())
     }
 
     /// Adds the value of an alias to the innermost collection.
     pub(super) fn alias(&mut self, anchor: usize, mark: Mark) -> Result<(), Box<Problem>> {
-        match self.anchors.get(&anchor) {
-            Some(Anchored::Scalar(scalar)) => {
-                let scalar = scalar.clone();
-                self.copy(Size::of_scalar(&scalar), mark)?;
-                let written = if let Scalar::NotJson(text) = scalar { text } else { "" };
-                self.place_scalar(scalar, written, mark)?;
-            }
-            // go-yaml merges a list of maps, but not an alias of one (`decoder.merge`).
-            Some(Anchored::Value(Value::Seq(_), _)) if self.expects_merged() => {
-                return Err(self.merges_no_map(mark));
-            }
-            Some(Anchored::Value(value, size)) => {
-                let (value, size) = (value.clone(), *size);
-                // Aliases of aliases grow exponentially ("billion laughs"): what they copy is
-                // counted.
-                self.copy(size, mark)?;
-                if self.stack.len() + size.depth > MAX_DEPTH {
-                    let message =
-                        format!("lists and maps are nested more than {MAX_DEPTH} levels deep");
-                    return Err(self.problem(mark, message, Cause::Limit));
-                }
-                self.place(value, mark)?;
-            }
-            None => {
-                let message = "an alias is inside the value that it refers to";
-                return Err(self.problem(mark, message.to_owned(), Cause::Syntax));
-            }
+        let Some((value, size)) = self.anchors.get(&anchor).cloned() else {
+            let message = "an alias is inside the value that it refers to";
+            return Err(self.problem(mark, message.to_owned(), Cause::Syntax));
+        };
+        // go-yaml merges a list of maps, but not an alias of one (`decoder.merge`).
+        if matches!(value, Scalar::Value(Value::Seq(_))) && self.expects_merged() {
+            return Err(self.merges_no_map(mark));
         }
-        Ok(())
+        // Aliases of aliases grow exponentially ("billion laughs"): what they copy is counted.
+        self.copy(size, mark)?;
+        if self.stack.len() + size.depth > MAX_DEPTH {
+            let message = format!("lists and maps are nested more than {MAX_DEPTH} levels deep");
+            return Err(self.problem(mark, message, Cause::Limit));
+        }
+        let written = if let Scalar::NotJson(text) = value { text } else { "" };
+        self.place_scalar(value, written, mark)
     }
 
     /// Accounts for a copy that anchors and aliases make.

@@ -1,6 +1,7 @@
 //! Anchors, aliases and tags.
 
 use super::{Scanner, TokenKind};
+use crate::scalar::hexadecimal;
 use crate::{Error, Mark};
 
 /// The prefix of `!!`.
@@ -90,16 +91,12 @@ impl<'t> Scanner<'t> {
         loop {
             match self.byte(self.pos) {
                 b'%' => {
-                    let digits = self.text.as_bytes().get(self.pos + 1..self.pos + 3);
-                    let octet = digits
-                        .filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-                        .and_then(|digits| std::str::from_utf8(digits).ok())
-                        .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-                    let Some(octet) = octet else {
+                    let octet = hexadecimal(self.text, self.pos + 1, 2);
+                    let octet = octet.and_then(|octet| u8::try_from(octet).ok());
+                    uri.push(octet.ok_or_else(|| {
                         let message = "did not find two hexadecimal digits after `%` in a tag";
-                        return Err(Error::new(message, self.mark()));
-                    };
-                    uri.push(octet);
+                        Error::new(message, self.mark())
+                    })?);
                     self.pos += 3;
                 }
                 byte if is_word_character(byte) || b";/?:@&=+$,.!~*'()[]".contains(&byte) => {

@@ -2,6 +2,7 @@
 
 use super::plain::Breaks;
 use super::{Scanner, TokenKind};
+use crate::scalar::hexadecimal;
 use crate::{Error, Mark};
 use std::borrow::Cow;
 
@@ -131,20 +132,15 @@ impl<'t> Scanner<'t> {
         };
 
         self.pos += 2;
-        let digits = self.text.as_bytes().get(self.pos..self.pos + digits);
-        let code = digits
-            .filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-            .and_then(|digits| std::str::from_utf8(digits).ok());
-        let Some(code) = code else {
+        let Some(code) = hexadecimal(self.text, self.pos, digits) else {
             let message = "did not find the expected hexadecimal digits of an escape";
             return Err(Error::new(message, if self.line == start.line { mark } else { start }));
         };
-        let character = u32::from_str_radix(code, 16).ok().and_then(char::from_u32);
-        let Some(character) = character else {
+        let Some(character) = char::from_u32(code) else {
             let message = "the escape is no Unicode character; YAML has no surrogates";
             return Err(Error::new(message, mark));
         };
-        self.pos += code.len();
+        self.pos += digits;
 
         Ok(character)
     }

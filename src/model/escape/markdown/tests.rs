@@ -103,7 +103,7 @@ fn check(hostile: &str) {
         assert_eq!(others, Vec::<String>::new(), "{hostile:?}: {markdown}");
         assert!(seen.contains(&shown), "{hostile:?}: {seen:?} of {markdown}");
     }
-    let shown = crate::escape::replace_bracket_commands(&visible(hostile), "\\u{23}");
+    let shown = crate::escape::replace_bracket_commands(visible(hostile), "\\u{23}");
     for markdown in places(&code(hostile)) {
         let (seen, others) = rendered(&markdown);
         assert_eq!(others, Vec::<String>::new(), "{hostile:?}: {markdown}");
