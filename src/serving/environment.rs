@@ -1,12 +1,13 @@
-//! Values of variables that containers read from ConfigMaps in the manifests.
+//! Variables and launch scripts that containers read from ConfigMaps in the manifests.
 
 use super::view::Manifest;
-use super::view::pods::{list, text};
+use super::view::config_map::key_of;
+use super::view::pods::{is_shell, list, text, words};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Replaces references of variables to ConfigMaps in the manifests by their values, which rules then
-/// read as if they were written in the pods.
+/// Replaces references of variables and commands to ConfigMaps in the manifests by their values, which
+/// rules then read as if they were written in the pods.
 pub(super) fn resolve(manifests: &mut [Manifest]) {
     let mut maps: BTreeMap<&str, Vec<&Manifest>> = BTreeMap::new();
     for map in manifests.iter().filter(|manifest| manifest.kind() == "ConfigMap") {
@@ -24,12 +25,10 @@ pub(super) fn resolve(manifests: &mut [Manifest]) {
             map.json.get("data")?.as_object()
         };
         let mut containers = Vec::new();
-        find(&manifest.json, "", &mut containers);
-        resolved.extend(
-            containers
-                .into_iter()
-                .map(|(pointer, container)| (owner, pointer, with_values(container, &data))),
-        );
+        find(&manifest.json, "", &Json::Null, &mut containers);
+        resolved.extend(containers.into_iter().map(|(pointer, container, spec)| {
+            (owner, pointer, with_script(with_values(container, &data), spec, &data))
+        }));
     }
     for (owner, pointer, container) in resolved {
         if let Some(place) = manifests[owner].json.pointer_mut(&pointer) {
@@ -38,24 +37,69 @@ pub(super) fn resolve(manifests: &mut [Manifest]) {
     }
 }
 
-/// Adds the containers below a value that read ConfigMaps, with their JSON pointers.
-fn find<'m>(json: &'m Json, pointer: &str, found: &mut Vec<(String, &'m Json)>) {
+/// Adds the containers below a value that read ConfigMaps, with their JSON pointers and the pods around
+/// them.
+fn find<'m>(
+    json: &'m Json,
+    pointer: &str,
+    spec: &'m Json,
+    found: &mut Vec<(String, &'m Json, &'m Json)>,
+) {
     let reads = |variable: &Json| variable.pointer("/valueFrom/configMapKeyRef").is_some();
-    if !list(json, "envFrom").is_empty() || list(json, "env").iter().any(reads) {
-        found.push((pointer.to_owned(), json));
+    if !list(json, "envFrom").is_empty()
+        || list(json, "env").iter().any(reads)
+        || script_of(json).is_some()
+    {
+        found.push((pointer.to_owned(), json, spec));
         return;
     }
     match json {
         Json::Object(map) => {
+            let spec = if map.contains_key("containers") { json } else { spec };
             let nested = map.iter().filter(|(_, value)| value.is_object() || value.is_array());
-            nested.for_each(|(key, value)| find(value, &format!("{pointer}/{key}"), found));
+            nested.for_each(|(key, value)| find(value, &format!("{pointer}/{key}"), spec, found));
         }
         Json::Array(items) => {
             let items = items.iter().enumerate();
-            items.for_each(|(index, item)| find(item, &format!("{pointer}/{index}"), found));
+            items.for_each(|(index, item)| find(item, &format!("{pointer}/{index}"), spec, found));
         }
         _ => {}
     }
+}
+
+/// Returns the path of the script that a container starts, and the arguments of the script.
+fn script_of(container: &Json) -> Option<(String, Vec<String>)> {
+    if list(container, "command").is_empty() || list(container, "volumeMounts").is_empty() {
+        return None;
+    }
+    let mut words = words(container);
+    // `-c` has the script in the next word.
+    let options = usize::from(is_shell(&words));
+    let at = options + words[options..].iter().take_while(|word| word.starts_with('-')).count();
+    let is_inline = words[..at].iter().any(|word| word.starts_with('-') && word.ends_with('c'));
+    let rest = words.split_off((at + 1).min(words.len()));
+    let path = words.pop().filter(|path| path.starts_with('/') && !is_inline)?;
+    (options > 0 || path.ends_with(".sh")).then_some((path, rest))
+}
+
+/// Returns a container with the text of its script in place of the script's path, if the script is in a
+/// ConfigMap that is known.
+fn with_script<'m>(
+    mut container: Json,
+    spec: &Json,
+    data: &dyn Fn(&Json) -> Option<&'m serde_json::Map<String, Json>>,
+) -> Json {
+    let known = script_of(&container).and_then(|(path, rest)| {
+        let (name, key) = key_of(spec, &container, &path).ok()?;
+        let content = data(&json!({"name": name}))?.get(&key)?.as_str()?;
+        let is_shell = !content.starts_with("#!") || content.lines().next()?.ends_with("sh");
+        is_shell.then(|| [vec!["sh".to_owned(), "-c".to_owned(), content.to_owned(), path], rest])
+    });
+    if let Some(command) = known {
+        container["command"] = json!(command.concat());
+        container["args"] = json!([]);
+    }
+    container
 }
 
 /// Returns a container with the values of the ConfigMaps that are known.

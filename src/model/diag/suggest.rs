@@ -93,6 +93,7 @@ pub fn is_typo(one: &str, other: &str) -> bool {
 pub fn hint(word: &str, known: &[&str], kind: &str) -> String {
     match nearest(word, known) {
         Some(candidate) => format!("did you mean `{candidate}`?"),
+        None if known.is_empty() => format!("there are no {kind}"),
         None => format!("known {kind}: {}", list(known)),
     }
 }

@@ -78,6 +78,8 @@ pub(crate) fn release(image: &str, program: &str, releases: &Releases) -> Releas
         if let Some((_, version)) = known {
             return releases.find(version);
         }
+    } else if is_of(image, program) && tag == "latest" {
+        return Release::Latest;
     } else if is_of(image, program) {
         return releases.find(version_of(tag, &[]));
     }
@@ -116,6 +118,7 @@ mod tests {
         match release(image, "vllm", &VLLM.releases) {
             Release::Listed(index) => VLLM.releases.name(index).to_owned(),
             Release::Later => "later".to_owned(),
+            Release::Latest => "latest".to_owned(),
             Release::Unknown => "unknown".to_owned(),
         }
     }
@@ -130,7 +133,7 @@ mod tests {
             ("rocm/vllm:rocm6.4.1_vllm_0.9.1_20250702", "0.9.1"),
             ("example.com/team/serve:cuda-vllm-0.9.2", "0.9.2"),
             ("vllm/vllm-openai:v99.0.0", "later"),
-            ("vllm/vllm-openai:latest", "unknown"),
+            ("vllm/vllm-openai:latest", "latest"),
             ("vllm/vllm-openai:nightly-61e53561a", "unknown"),
             ("vllm/vllm-openai:v0.11.0rc2", "unknown"),
             ("vllm/vllm-openai@sha256:00", "unknown"),

@@ -56,6 +56,32 @@ const METRICS: [&str; 5] = ["num_requests_", "kv_cache_", "gpu_cache_", "time_",
 /// Reports queries of KEDA for names of metrics that vLLM does not have: only adapters and recording
 /// rules write them without a colon.
 fn queries(view: &View<'_>, found: &mut Found) {
+    for (owner, scaler) in view.of_kind(SCALERS[1]) {
+        let target = reference(scaler).and_then(|(_, kind, name)| view.named(kind, name, scaler));
+        let mut pods = target.into_iter().flat_map(|(number, _)| view.templates_of(number));
+        // Without pods, engines have no metrics; a sum with a constant has a value.
+        let is_own = |trigger: &Json| {
+            let query = trigger.pointer("/metadata/query").and_then(Json::as_str);
+            query.is_some_and(|query| {
+                ["vllm:", "sglang:"].iter().any(|start| query.contains(start))
+                    && !query.contains("vector(")
+            })
+        };
+        let triggers = list(scaler.spec(), "triggers");
+        let least = ["idleReplicaCount", "minReplicaCount"].map(|key| scaler.spec().get(key));
+        if least.iter().flatten().any(|count| **count == 0)
+            && !triggers.is_empty()
+            && triggers.iter().all(is_own)
+            && pods.any(|template| template.engine.is_some())
+        {
+            let message =
+                format!("{scaler} scales up from 0 by metrics that only running pods have");
+            let hint =
+                "write `minReplicaCount: 1`, or add a trigger that counts requests elsewhere";
+            let finding = found.push(owner, ".spec.triggers", message, hint);
+            finding.why("the number of pods stays 0", "KEDA docs, activation");
+        }
+    }
     if view.of_kind("PrometheusRule").next().is_some() {
         return;
     }

@@ -181,7 +181,7 @@ fn parent_of<'a>(
         let hint = suggest::hint(name, &names, "Gateways");
         let finding = found.push(message, hint);
         // The Gateway may be in the cluster, unless the name is nearly that of another one.
-        let is_near = names.contains(&name) || suggest::nearest(name, &names).is_some();
+        let is_near = names.iter().any(|other| *other == name || is_typo(name, other));
         finding.severity = (!is_near).then_some(Severity::Warning);
         return None;
     };

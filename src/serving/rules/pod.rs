@@ -2,7 +2,7 @@
 //! reject.
 
 use super::super::invariants::{Found, Reporter};
-use super::super::releases::{VLLM, kinds};
+use super::super::releases::{VLLM, image, kinds};
 use super::super::view::pods::{
     ACCELERATORS, Engine, Program, Template, Variable, all_containers, is_placeholder, list, text,
     variable,
@@ -18,6 +18,9 @@ use std::collections::BTreeSet;
 
 /// A pod spec to check: manifest, path and spec.
 pub(super) type Pod<'v> = (usize, String, &'v Json);
+
+/// Ends of repositories of images that name no user, so that their containers run as root.
+const ROOT_IMAGES: [&str; 2] = ["vllm/vllm-openai", "lmsysorg/sglang"];
 
 /// KServe's service, whose CRD has the types of pods.
 const SERVICE: &str = "LLMInferenceService";
@@ -37,6 +40,27 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
     for (owner, manifest) in view.manifests.iter().enumerate() {
         if manifest.kind() == "CustomResourceDefinition" {
             continue;
+        }
+        let spec = manifest.spec();
+        let is_part = |pointer| spec.pointer(pointer).is_none();
+        // kustomize merges it with an object that has them.
+        if ["Deployment", "StatefulSet"].contains(&manifest.kind())
+            && is_part("/selector")
+            && is_part("/template/metadata/labels")
+        {
+            let message = format!(
+                "incomplete: {manifest} has no selector and no labels of pods, as patches of \
+                 kustomize have none; errors of the file are left out"
+            );
+            let hint = "render an overlay with `kubectl kustomize`";
+            let finding = found.push(owner, ".spec", message, hint).note();
+            finding.code(Code::ServingUnread).is_incomplete = true;
+            continue;
+        }
+        let group = kinds::group_with(manifest.kind()).filter(|_| manifest.api_version() == "v1");
+        if let Some(group) = group {
+            let message = format!("apiVersion `v1` has no kind {}", manifest.kind());
+            found.push(owner, ".apiVersion", message, format!("it is one of `{group}`"));
         }
         let checked = bundle::check_object(manifest.json.clone());
         refused(manifest, &manifest.json, &checked, ("", ""), found.at(owner, ""));
@@ -76,12 +100,21 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
                 own.or_else(|| spec.pointer(&format!("/securityContext/{key}")))
             };
             // The kubelet verifies the user before it starts the container.
-            if user("runAsNonRoot") == Some(&json!(true)) && user("runAsUser") == Some(&json!(0)) {
-                let message = "runAsNonRoot is true, but runAsUser is 0";
-                let hint = "remove `runAsNonRoot`, or set another user";
+            let (repository, _) = image::parts(text(container, "image"));
+            let is_root = match user("runAsUser") {
+                Some(user) => *user == 0,
+                None => ROOT_IMAGES.iter().any(|end| repository.ends_with(end)),
+            };
+            if user("runAsNonRoot") == Some(&json!(true)) && is_root {
+                let message = "runAsNonRoot is true, but the container runs as user 0";
+                let hint = "set another `runAsUser`, or remove `runAsNonRoot`";
                 let path = format!("{path}.securityContext");
                 let finding = found.push(owner, path, message, hint);
                 finding.why("the kubelet does not start it", "CreateContainerConfigError");
+                // OpenShift sets a user.
+                if user("runAsUser").is_none() {
+                    finding.warning();
+                }
             }
         }
     }
@@ -230,6 +263,100 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
                     format!("raise the limit of `{name}`, or lower the request")
                 };
                 found.push(owner, format!("{path}.resources"), message, hint);
+            }
+        }
+    }
+}
+
+/// Checks that containers have what quotas of their namespace count (Kubernetes, ResourceQuota admission).
+pub(crate) fn quotas(view: &View<'_>, found: &mut Found) {
+    for (_, quota) in view.of_kind("ResourceQuota") {
+        // A LimitRange sets what containers leave out.
+        let is_near = |other: &Manifest| other.namespace() == quota.namespace();
+        let mut ranges = view.of_kind("LimitRange");
+        let is_for_some =
+            ["scopes", "scopeSelector"].iter().any(|k| quota.spec().get(*k).is_some());
+        if is_for_some || ranges.any(|(_, range)| is_near(range)) {
+            continue;
+        }
+        let hard = quota.map("/spec/hard").into_iter().flatten();
+        let counted: Vec<(&str, &str)> = hard
+            .map(|(key, _)| key.split_once('.').unwrap_or(("requests", key)))
+            .filter(|(group, name)| {
+                ["requests", "limits"].contains(group) && ["cpu", "memory"].contains(name)
+            })
+            .collect();
+
+        let near = pods(view).into_iter().filter(|(owner, ..)| is_near(&view.manifests[*owner]));
+        for (owner, path, spec) in near.filter(|(.., spec)| spec.get("resources").is_none()) {
+            for (container, path) in all_containers(spec, &path) {
+                let has = |group: &str, name: &str| {
+                    container.pointer(&format!("/resources/{group}/{name}")).is_some()
+                };
+                // A limit is a request, too.
+                let is_missing =
+                    |(group, name): &&(&str, &str)| !has(group, name) && !has("limits", name);
+                if let Some((group, name)) = counted.iter().find(is_missing) {
+                    let container = text(container, "name");
+                    let message =
+                        format!("{quota} counts {group}.{name}, which `{container}` does not set");
+                    let finding = found.push(owner, path, message, format!("set {group}.{name}"));
+                    finding.why("the API server rejects the pod", "Kubernetes docs, quotas");
+                }
+            }
+        }
+    }
+}
+
+/// Checks that pods have what the Pod Security Standard of their namespace requires (Kubernetes docs).
+pub(crate) fn security(view: &View<'_>, found: &mut Found) {
+    for (_, namespace) in view.of_kind("Namespace") {
+        let label = "/metadata/labels/pod-security.kubernetes.io~1enforce";
+        let Some(level @ ("baseline" | "restricted")) = namespace.text(label) else { continue };
+        let pods = pods(view).into_iter();
+        let pods = pods.filter(|pod| view.manifests[pod.0].namespace() == namespace.name());
+        for (owner, path, spec) in pods.filter(|pod| !is_completed(view, pod.0)) {
+            let is_on = |key: &str| spec.get(key) == Some(&json!(true));
+            let shared = ["hostNetwork", "hostPID", "hostIPC"].into_iter().find(|key| is_on(key));
+            let volumes = list(spec, "volumes");
+            let of_host = volumes.iter().any(|volume| volume.get("hostPath").is_some());
+            let shared = shared.or(of_host.then_some("hostPath"));
+            let mut report = |path: String, what: String| {
+                let message = format!("Namespace/{} is {level}: {what}", namespace.name());
+                let hint = "change the pod, or the level of the namespace";
+                found.push(owner, path, message, hint);
+            };
+            if let Some(key) = shared {
+                report(path.clone(), format!("it allows no {key}"));
+            }
+            for (container, path) in all_containers(spec, &path) {
+                let own = |key: &str| container.pointer(&format!("/securityContext/{key}"));
+                let any =
+                    |key| own(key).or_else(|| spec.pointer(&format!("/securityContext/{key}")));
+                if own("privileged") == Some(&json!(true)) {
+                    report(path, "it allows no privileged containers".to_owned());
+                    continue;
+                }
+                let drops = own("capabilities/drop").and_then(Json::as_array);
+                let has = [
+                    (
+                        own("allowPrivilegeEscalation") == Some(&json!(false)),
+                        "allowPrivilegeEscalation: false",
+                    ),
+                    (
+                        drops.is_some_and(|drops| drops.contains(&json!("ALL"))),
+                        "capabilities: {drop: [ALL]}",
+                    ),
+                    (any("runAsNonRoot") == Some(&json!(true)), "runAsNonRoot: true"),
+                    (
+                        any("seccompProfile/type").is_some_and(|kind| kind != "Unconfined"),
+                        "seccompProfile: {type: RuntimeDefault}",
+                    ),
+                ];
+                let missing = has.iter().find(|(has, _)| level == "restricted" && !has);
+                if let Some((_, setting)) = missing {
+                    report(path, format!("it requires `{setting}`"));
+                }
             }
         }
     }

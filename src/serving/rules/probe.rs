@@ -83,7 +83,7 @@ pub(crate) fn address((_, template, engine): Context<'_>, found: &mut Reporter<'
 }
 
 /// Returns the billions of parameters in a model name: 32 for `Qwen3-32B`, 56 for `8x7B`.
-fn billions(model: &str) -> Option<f64> {
+pub(super) fn billions(model: &str) -> Option<f64> {
     let words = model.rsplit('/').next()?.split(['-', '_', ':']);
     let size = |word: &str| -> Option<f64> {
         let digits = word.strip_suffix(['B', 'b'])?;
@@ -99,14 +99,26 @@ fn billions(model: &str) -> Option<f64> {
 /// parameter.
 const QUANTIZED: &[(&[&str], f64)] = &[
     (
-        &["awq", "gptq", "int4", "4bit", "w4a16", "fp4", "nvfp4", "mxfp4", "bnb", "bitsandbytes"],
+        &[
+            "awq",
+            "gptq",
+            "int4",
+            "4bit",
+            "w4a16",
+            "fp4",
+            "nvfp4",
+            "mxfp4",
+            "bnb",
+            "bitsandbytes",
+            "gpt-oss",
+        ],
         4.0,
     ),
     (&["fp8", "int8", "8bit", "w8a8", "w8a16"], 8.0),
 ];
 
 /// Returns the bits of a parameter: 16 unless a text marks quantized weights.
-fn bits(texts: &[&str]) -> f64 {
+pub(super) fn bits(texts: &[&str]) -> f64 {
     let lower: Vec<String> = texts.iter().map(|text| text.to_ascii_lowercase()).collect();
     let has = |marks: &[&str]| lower.iter().any(|text| marks.iter().any(|m| text.contains(m)));
     QUANTIZED.iter().find(|(marks, _)| has(marks)).map_or(16.0, |(_, bits)| *bits)

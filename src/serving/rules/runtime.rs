@@ -31,12 +31,12 @@ pub(crate) fn expanded((_, template, engine): Context<'_>, found: &mut Reporter<
     let is_known = engine.flags.is_some() && engine.unjudged.is_none();
     for env in list(container, "env").iter().filter(|_| is_known) {
         let name = text(env, "name");
-        let braced = format!("${{{name}}}");
-        if !name.is_empty()
-            && !is_placeholder(text(env, "value"))
-            && words.iter().any(|word| word.contains(&braced))
+        let (plain, braced) = (format!("${name}"), format!("${{{name}}}"));
+        let mut used = words.iter().filter(|word| word.contains(&braced) || word.ends_with(&plain));
+        if let Some(word) =
+            used.next().filter(|_| !name.is_empty() && !is_placeholder(text(env, "value")))
         {
-            let message = format!("`{braced}` stays as it is: Kubernetes expands `$({name})`");
+            let message = format!("`{word}` stays as it is: Kubernetes expands `$({name})`");
             found.push(message, format!("write `$({name})`"));
         }
     }
@@ -85,7 +85,7 @@ fn seconds(hook: &Json) -> Option<u64> {
 pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     // Other images may have the model, and other containers or a script may bring it.
     let (repository, _) = image::parts(text(engine.container, "image"));
-    let is_plain = repository.trim_start_matches("docker.io/") == "vllm/vllm-openai"
+    let is_plain = repository.ends_with("vllm/vllm-openai")
         && all_containers(template.spec, "").len() == 1
         && !is_shell(&words(engine.container));
     let offline = variable(engine.container, "HF_HUB_OFFLINE");

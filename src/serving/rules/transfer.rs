@@ -6,6 +6,7 @@ use super::super::view::flags::Flags;
 use super::super::view::pods::{
     Engine, Program, Sidecar, Template, Variable, is_moved, text, variable, words,
 };
+use super::addresses::is_closed;
 use super::network_policy::{End, report};
 use super::picker::service_port;
 use super::prefix_cache::events_port;
@@ -193,6 +194,11 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
             let (Some((_, service)), Ok(said)) = (service, three[2].parse::<u32>()) else {
                 continue;
             };
+            if is_closed(service, said) {
+                let message =
+                    format!("{service} has no port {said}, the bootstrap port of prefill");
+                found.push(template.owner, &path, message, "add the port to the Service");
+            }
             if service_port(service, said.into()).is_some_and(is_moved) {
                 continue;
             }

@@ -20,32 +20,11 @@ pub(crate) enum File<'a> {
 impl<'a> View<'a> {
     /// Returns the source of a file in a container of these pods.
     pub(crate) fn file(&self, pods: &Template<'_>, container: &Json, path: &str) -> File<'a> {
-        // The longest mount path wins.
-        let mount = list(container, "volumeMounts")
-            .iter()
-            .filter(|mount| is_inside(path, text(mount, "mountPath")))
-            .max_by_key(|mount| text(mount, "mountPath").len());
-        let Some(mount) = mount else { return File::NotMounted };
-        let inner =
-            path[text(mount, "mountPath").trim_end_matches('/').len()..].trim_start_matches('/');
-        let sub_path = text(mount, "subPath");
-        let wanted = match (sub_path.is_empty(), inner.is_empty()) {
-            (true, _) => inner.to_owned(),
-            (false, true) => sub_path.to_owned(),
-            (false, false) => format!("{sub_path}/{inner}"),
+        let (name, key) = match key_of(pods.spec, container, path) {
+            Ok(found) => found,
+            Err(other) => return other,
         };
-
-        let source = volume_of(pods.spec, mount).and_then(|volume| volume.get("configMap"));
-        let Some(source) = source else { return File::Unknown };
-        let items = list(source, "items");
-        let key = match items.iter().find(|item| text(item, "path") == wanted) {
-            Some(item) => text(item, "key").to_owned(),
-            // Without `items`, the keys are the names of the files.
-            None if items.is_empty() => wanted,
-            None => return File::Unknown,
-        };
-
-        let map = self.named("ConfigMap", text(source, "name"), pods.manifest);
+        let map = self.named("ConfigMap", name, pods.manifest);
         let Some((index, map)) = map else { return File::Unknown };
         match map.json.get("data").and_then(|data| data.get(&key)?.as_str()) {
             Some(content) => File::Text(index, key, content),
@@ -53,6 +32,39 @@ impl<'a> View<'a> {
             None => File::Missing(index),
         }
     }
+}
+
+/// Returns the name of the ConfigMap with a file in a container of a pod, and the key of the file.
+pub(crate) fn key_of<'s, 'f>(
+    spec: &'s Json,
+    container: &Json,
+    path: &str,
+) -> Result<(&'s str, String), File<'f>> {
+    // The longest mount path wins.
+    let mount = list(container, "volumeMounts")
+        .iter()
+        .filter(|mount| is_inside(path, text(mount, "mountPath")))
+        .max_by_key(|mount| text(mount, "mountPath").len());
+    let Some(mount) = mount else { return Err(File::NotMounted) };
+    let inner =
+        path[text(mount, "mountPath").trim_end_matches('/').len()..].trim_start_matches('/');
+    let sub_path = text(mount, "subPath");
+    let wanted = match (sub_path.is_empty(), inner.is_empty()) {
+        (true, _) => inner.to_owned(),
+        (false, true) => sub_path.to_owned(),
+        (false, false) => format!("{sub_path}/{inner}"),
+    };
+
+    let source = volume_of(spec, mount).and_then(|volume| volume.get("configMap"));
+    let Some(source) = source else { return Err(File::Unknown) };
+    let items = list(source, "items");
+    let key = match items.iter().find(|item| text(item, "path") == wanted) {
+        Some(item) => text(item, "key").to_owned(),
+        // Without `items`, the keys are the names of the files.
+        None if items.is_empty() => wanted,
+        None => return Err(File::Unknown),
+    };
+    Ok((text(source, "name"), key))
 }
 
 /// Returns true if a path is a folder, or in it.

@@ -306,6 +306,12 @@ impl<'a> Engine<'a> {
                 matches!(program, Some("vllm" | "vllm-omni")) && pair[1] == "serve"
             };
             if let Some(at) = command.windows(2).position(serves) {
+                // Of several servers in one container, nothing is said.
+                let port = |words: &[String]| Flags::parse(words).text("port").map(str::to_owned);
+                let mut others = all.iter().filter(|other| other.windows(2).any(serves));
+                if others.any(|other| port(other) != port(command)) {
+                    return named(Program::Vllm, None, "", None);
+                }
                 return of_vllm(after(at + 2), true);
             }
             let module = |name: &str| command.iter().position(|word| word == name);
