@@ -13,7 +13,13 @@ pub(super) fn resolve(manifests: &mut [Manifest]) {
     for map in manifests.iter().filter(|manifest| manifest.kind() == "ConfigMap") {
         maps.entry(map.name()).or_default().push(map);
     }
-    if maps.is_empty() {
+    let mut secrets: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for secret in manifests.iter().filter(|manifest| manifest.kind() == "Secret") {
+        let data = ["/data", "/stringData"].into_iter().filter_map(|key| secret.map(key));
+        let names = data.flatten().map(|(name, _)| name.as_str());
+        secrets.entry(secret.name()).or_default().extend(names);
+    }
+    if maps.is_empty() && secrets.is_empty() {
         return;
     }
 
@@ -27,7 +33,7 @@ pub(super) fn resolve(manifests: &mut [Manifest]) {
         let mut containers = Vec::new();
         find(&manifest.json, "", &Json::Null, &mut containers);
         resolved.extend(containers.into_iter().map(|(pointer, container, spec)| {
-            (owner, pointer, with_script(with_values(container, &data), spec, &data))
+            (owner, pointer, with_script(with_values(container, &data, &secrets), spec, &data))
         }));
     }
     for (owner, pointer, container) in resolved {
@@ -67,6 +73,9 @@ fn find<'m>(
     }
 }
 
+/// Bits of the mode of a file that can be started.
+pub(super) const EXECUTABLE: u64 = 0o111;
+
 /// Returns the path of the script that a container starts, and the arguments of the script.
 fn script_of(container: &Json) -> Option<(String, Vec<String>)> {
     if list(container, "command").is_empty() || list(container, "volumeMounts").is_empty() {
@@ -90,10 +99,12 @@ fn with_script<'m>(
     data: &dyn Fn(&Json) -> Option<&'m serde_json::Map<String, Json>>,
 ) -> Json {
     let known = script_of(&container).and_then(|(path, rest)| {
-        let (name, key) = key_of(spec, &container, &path).ok()?;
+        let (name, key, mode) = key_of(spec, &container, &path).ok()?;
+        let is_started = is_shell(&words(&container)) || mode & EXECUTABLE != 0;
         let content = data(&json!({"name": name}))?.get(&key)?.as_str()?;
         let is_shell = !content.starts_with("#!") || content.lines().next()?.ends_with("sh");
-        is_shell.then(|| [vec!["sh".to_owned(), "-c".to_owned(), content.to_owned(), path], rest])
+        (is_shell && is_started)
+            .then(|| [vec!["sh".to_owned(), "-c".to_owned(), content.to_owned(), path], rest])
     });
     if let Some(command) = known {
         container["command"] = json!(command.concat());
@@ -102,10 +113,11 @@ fn with_script<'m>(
     container
 }
 
-/// Returns a container with the values of the ConfigMaps that are known.
+/// Returns a container with the values of the ConfigMaps, and the names in the Secrets, that are known.
 fn with_values<'m>(
     container: &Json,
     data: &dyn Fn(&Json) -> Option<&'m serde_json::Map<String, Json>>,
+    secrets: &BTreeMap<&str, Vec<&str>>,
 ) -> Json {
     let mut container = container.clone();
     let mut variables = list(&container, "env").to_vec();
@@ -122,7 +134,19 @@ fn with_values<'m>(
         variables.iter().map(|variable| text(variable, "name").to_owned()).collect();
     let mut sources = list(&container, "envFrom").to_vec();
     sources.retain(|source| {
-        let Some(data) = source.get("configMapRef").and_then(data) else { return true };
+        let Some(data) = source.get("configMapRef").and_then(data) else {
+            // Of Secrets only the names are read.
+            let Some(secret) = source.get("secretRef").filter(|_| source.get("prefix").is_none())
+            else {
+                return true;
+            };
+            let named = secrets.get(text(secret, "name")).into_iter().flatten();
+            variables.extend(named.filter(|name| !own.contains(**name)).map(|name| {
+                let reference = json!({"name": secret.get("name"), "key": name});
+                json!({"name": name, "valueFrom": {"secretKeyRef": reference}})
+            }));
+            return true;
+        };
         let named =
             data.iter().map(|(key, value)| (text(source, "prefix").to_owned() + key, value));
         let more = named.filter(|(name, _)| !own.contains(name));

@@ -319,11 +319,11 @@ invariants! {
         rules::extras::destination, "Istio does not trust the picker";
     ServingSelector Error "name" "Kubernetes docs, Services"
         rules::addresses::ports, "connections fail";
-    ServingAddress Error "engine.pod" "Kubernetes docs, DNS for pods"
+    ServingAddress Error "pod" "Kubernetes docs, DNS for pods"
         |view, found| each(view, found, rules::addresses::names), "pods do not find each other";
     ServingPod Error "engine.env" "Kubernetes API, variables of containers"
         rules::addresses::order, "the program gets the text instead of a value";
-    ServingPod Error "engine.pod" "Kubernetes docs, Pod Security Standards"
+    ServingPod Error "pod" "Kubernetes docs, Pod Security Standards"
         rules::pod::security, "the API server rejects the pod";
     ServingPod Error "engine.resources" "Kubernetes docs, quotas"
         rules::pod::quotas, "the API server rejects the pod";
@@ -331,6 +331,8 @@ invariants! {
         |view, found| each(view, found, rules::hardware::fits), "the engine finds no device";
     ServingDevices Error "accelerator" "sizes of models and devices"
         |view, found| each(view, found, rules::hardware::weights), "the engine runs out of memory";
+    ServingPod Error "engine.pod" "sizes of models"
+        |view, found| each(view, found, rules::hardware::cache), "the model is not downloaded";
     ServingAdapters Error "engine.env" "GAIE, lora-syncer"
         |view, found| each(view, found, rules::adapters::loading), "adapters are not loaded";
     ServingJoin Error "topology" "Kubernetes docs, StatefulSets"

@@ -255,6 +255,8 @@ const DEFECTS: &[Change] = &[
     defect("route", ONE, ANOTHER, and_another!("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat}}, ingress: [{ports: [{port: 9000}]}]}\n---\n"), "serving-gateway"),
     defect("route", ONE, ANOTHER, and_another!("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat-epp}}, ingress: [{ports: [{port: 9003}, {port: metrics}]}]}\n---\n"), "serving-gateway"),
     defect("route", ONE, "  - {name: web, port: 80, protocol: HTTP}\n---", "  - {name: web, port: 80, protocol: HTTP, hostname: '*.example.com'}\n---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: more, namespace: models}\nspec: {hostnames: [chat.example.org], parentRefs: [{name: inference}], rules: [{backendRefs: [{group: inference.networking.k8s.io, kind: InferencePool, name: chat}]}]}\n---", "serving-gateway"),
+    defect("route", ONE, "value: /tokenize}}", "value: /direct}}", "serving-gateway"),
+    defect("route", ONE, "metadata: {name: chat-epp, namespace: models}\nspec:\n  host: chat-epp.models", "metadata: {name: picker, namespace: models}\nspec:\n  host: picker.models", "serving-destination"),
     defect("route", ONE, "  - matches: [{path: {type: PathPrefix, value: /v1}}]\n", "  - matches: [{path: {type: Exact, value: /v1}}]\n    filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /}}}]\n", "serving-gateway"),
     // Peers of NetworkPolicies: the picker, the Gateway, and egress of the picker.
     defect("route", ONE, ANOTHER, and_another!("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: allow, namespace: models}\nspec: {podSelector: {matchLabels: {app: chat}}, ingress: [{from: [{podSelector: {matchLabels: {app: gateway}}}]}]}\n---\n"), "serving-gateway"),
@@ -1054,8 +1056,14 @@ fn the_permissions_of_pickers_by_their_image() {
         roles.replace("[inferenceobjectives, inferencemodelrewrites]", "[inferenceobjectives]");
     // Those before read pools of that group too, if no flag says another.
     let pools = oldest.replace("[inference.networking.k8s.io]", "[inference.networking.x-k8s.io]");
-    for roles in [roles, oldest, pools] {
-        let found = human::render(&check(ONE, &format!("{other}{roles}")), false);
+    let old_pool = other.replace(
+        "inference.networking.k8s.io/v1\nkind: InferencePool",
+        "inference.networking.x-k8s.io/v1alpha2\nkind: InferencePool",
+    );
+    let with_pool = human::render(&check(ONE, &format!("{other}{pools}")), false);
+    assert!(with_pool.contains("inferencepools.inference.networking.k8s.io"), "{with_pool}");
+    for (stack, roles) in [(&other, roles), (&other, oldest), (&old_pool, pools)] {
+        let found = human::render(&check(ONE, &format!("{stack}{roles}")), false);
         assert!(!found.contains("cannot get, list, watch inference"), "{found}");
     }
 }

@@ -122,6 +122,79 @@ fn rows() -> Vec<Row> {
     let run = |command: &[&str]| json!({"command": command, "volumeMounts": [{"name": "scripts", "mountPath": "/scripts"}]});
     let scripts =
         || pods(&json!({"volumes": [{"name": "scripts", "configMap": {"name": "scripts"}}]}));
+    let started = || {
+        let map = json!({"name": "scripts", "defaultMode": 0o755});
+        pods(&json!({"volumes": [{"name": "scripts", "configMap": map}]}))
+    };
+    let cache = |size: &str| {
+        let volume = json!({"name": "cache", "emptyDir": {"sizeLimit": size}});
+        pods(&json!({"volumes": [volume]}))
+    };
+    let cached = || {
+        let mount = json!({"name": "cache", "mountPath": "/root/.cache"});
+        json!({"command": ["vllm", "serve", "example/chat-8B"], "volumeMounts": [mount]})
+    };
+    let read_only = |path: &str| {
+        json!({"securityContext": {"readOnlyRootFilesystem": true},
+            "volumeMounts": [{"name": "cache", "mountPath": path}]})
+    };
+    let models = |path: &str| {
+        json!({"readinessProbe": {"httpGet": {"path": path}},
+        "envFrom": [{"secretRef": {"name": "key"}}]})
+    };
+    let key = || vec![object("v1", "Secret", "key", &json!({"stringData": {"VLLM_API_KEY": "x"}}))];
+    let sglang = |words: &[&str]| {
+        let start = [
+            "python3",
+            "-m",
+            "sglang.launch_server",
+            "--host=0.0.0.0",
+            "--port=8000",
+            "--model-path=example/chat-8B",
+        ];
+        let command: Vec<&str> = start.iter().chain(words).copied().collect();
+        json!({"image": image("lmsysorg/sglang:v0.5.13"), "command": command})
+    };
+    let nixl = |tensor: u32, role: &str| {
+        let config = format!(
+            "--kv-transfer-config={{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"{role}\"}}"
+        );
+        let tensor_flag = format!("--tensor-parallel-size={tensor}");
+        let mut one = serve(&[&config, &tensor_flag]);
+        one["image"] = json!(image("vllm/vllm-openai:v0.11.0"));
+        one["env"] = json!([{"name": "VLLM_NIXL_SIDE_CHANNEL_HOST",
+            "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]);
+        one["resources"] = json!({"limits": limits("nvidia.com/gpu", tensor)});
+        one["volumeMounts"] = json!([{"name": "shm", "mountPath": "/dev/shm"}]);
+        one
+    };
+    let role = |name: &str| {
+        let labels = json!({"app": name, "llm-d.ai/role": name});
+        let mut whole =
+            pods(&json!({"volumes": [{"name": "shm", "emptyDir": {"medium": "Memory"}}]}));
+        merge(
+            &mut whole,
+            &json!({"metadata": {"name": name}, "spec": {
+            "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": labels}}}}),
+        );
+        whole
+    };
+    let group = |probe: Json| {
+        let engine = workload(&serve(&["--nnodes=2", "--node-rank=0", "--master-addr=x"]), &none());
+        let mut container = engine["spec"]["template"]["spec"]["containers"][0].clone();
+        merge(&mut container, &json!({"startupProbe": null, "readinessProbe": null}));
+        container["readinessProbe"] = probe;
+        let template = json!({"leaderTemplate": {"spec": {"containers": [container]}}, "size": 2,
+            "workerTemplate": {"spec": {"containers": [{"name": "w", "image": image("example.com/w:1")}]}}});
+        let spec = json!({"startupPolicy": "LeaderReady", "leaderWorkerTemplate": template});
+        vec![object(
+            "leaderworkerset.x-k8s.io/v1",
+            "LeaderWorkerSet",
+            "set",
+            &json!({"spec": spec}),
+        )]
+    };
     let url = |url: &str| json!({"env": [{"name": "LMCACHE_REMOTE_URL", "value": url}]});
     let set = |policy: &str| json!({"kind": "StatefulSet", "spec": {"serviceName": "chat", "podManagementPolicy": policy}});
     let nodes = || {
@@ -280,7 +353,7 @@ fn rows() -> Vec<Row> {
         (
             "a script that is run",
             run(&["/scripts/run.sh"]),
-            scripts(),
+            started(),
             script("#!/bin/bash\nexec vllm serve example/chat-8B --port $1\n"),
             "",
             "",
@@ -296,7 +369,7 @@ fn rows() -> Vec<Row> {
         (
             "Python",
             run(&["/scripts/run.sh"]),
-            scripts(),
+            started(),
             script("#!/usr/bin/env python3\nvllm serve example/chat-8B --port 8001\n"),
             "",
             "",
@@ -308,6 +381,116 @@ fn rows() -> Vec<Row> {
             vec![],
             "",
             "",
+        ),
+        (
+            "a script without the right",
+            run(&["/scripts/run.sh"]),
+            scripts(),
+            script("exec vllm serve example/chat-8B\n"),
+            "serving-pod",
+            "cannot be started: its mode is 644",
+        ),
+        // Arguments.
+        (
+            "a model that is a name",
+            json!({"command": ["vllm", "serve", "--served-model-name", "chat", "example/chat-8B"]}),
+            none(),
+            vec![],
+            "serving-engine-flags",
+            "so that no model is given",
+        ),
+        (
+            "names behind the model",
+            serve(&["--served-model-name", "chat", "example/chat-8B"]),
+            none(),
+            vec![],
+            "",
+            "",
+        ),
+        (
+            "a parser alone",
+            serve(&["--tool-call-parser=hermes"]),
+            none(),
+            vec![],
+            "serving-engine-flags",
+            "has no effect without",
+        ),
+        (
+            "a parser",
+            serve(&["--tool-call-parser=hermes", "--enable-auto-tool-choice"]),
+            none(),
+            vec![],
+            "",
+            "",
+        ),
+        (
+            "a large model",
+            json!({"command": ["vllm", "serve", "deepseek-ai/DeepSeek-R1"], "startupProbe": {"failureThreshold": 18}}),
+            none(),
+            vec![],
+            "serving-probe",
+            "is loaded",
+        ),
+        ("a key of a Secret", models("/v1/models"), none(), key(), "serving-probe", "gets 401"),
+        ("no key for health", models("/health"), none(), key(), "", ""),
+        // File systems.
+        (
+            "read-only",
+            read_only("/root/.cache"),
+            cache("200Gi"),
+            vec![],
+            "serving-pod",
+            "is read-only",
+        ),
+        ("a temporary folder", read_only("/tmp"), cache("200Gi"), vec![], "", ""),
+        (
+            "a small cache",
+            cached(),
+            cache("10Gi"),
+            vec![],
+            "serving-pod",
+            "does not fit into the volume",
+        ),
+        ("a cache", cached(), cache("30Gi"), vec![], "", ""),
+        // Roles.
+        (
+            "backends",
+            sglang(&["--disaggregation-mode=prefill", "--disaggregation-transfer-backend=nixl"]),
+            none(),
+            vec![workload(&sglang(&["--disaggregation-mode=decode"]), &{
+                let mut other = role("other");
+                merge(
+                    &mut other,
+                    &json!({"spec": {"template": {"metadata": {"labels": {"llm-d.ai/role": null}}}}}),
+                );
+                other
+            })],
+            "serving-transfer",
+            "`nixl` for prefill",
+        ),
+        (
+            "more ranks in prefill",
+            nixl(4, "kv_producer"),
+            role("prefill"),
+            vec![workload(&nixl(2, "kv_consumer"), &role("decode"))],
+            "serving-transfer",
+            "NIXL cannot transfer to",
+        ),
+        (
+            "more ranks in decode",
+            nixl(2, "kv_producer"),
+            role("prefill"),
+            vec![workload(&nixl(4, "kv_consumer"), &role("decode"))],
+            "",
+            "",
+        ),
+        (
+            "a deadlock",
+            none(),
+            none(),
+            group(json!({"httpGet": {"path": "/health", "port": 8000}})),
+            "serving-startup",
+            "deadlocks",
         ),
         // Ray.
         (

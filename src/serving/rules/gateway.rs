@@ -43,6 +43,30 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// First parts of the paths that engines serve.
+const OWN_PATHS: [&str; 20] = [
+    "v1",
+    "v2",
+    "health",
+    "healthz",
+    "metrics",
+    "ping",
+    "version",
+    "models",
+    "tokenize",
+    "detokenize",
+    "generate",
+    "invocations",
+    "pooling",
+    "score",
+    "rerank",
+    "classify",
+    "embeddings",
+    "docs",
+    "openapi.json",
+    "inference",
+];
+
 /// Checks that a rule leaves the `/v1` of requests to engines, below which they serve the API of OpenAI.
 fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter<'_>) {
     let to_engine = list(rule, "backendRefs").iter().any(|backend| match text(backend, "kind") {
@@ -53,6 +77,17 @@ fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter
     });
     let paths = list(rule, "matches").iter().filter_map(|one| one.pointer("/path/value"));
     let mut paths = paths.filter_map(Json::as_str);
+    // Filters of the implementation may rewrite, too.
+    let is_foreign = |path: &&str| {
+        let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+        let is_own = first.is_empty() || is_placeholder(path) || OWN_PATHS.contains(&first);
+        !is_own && list(rule, "filters").is_empty()
+    };
+    if let Some(path) = paths.clone().find(is_foreign).filter(|_| to_engine) {
+        let message = format!("{route} leaves `{path}` in the path, which engines do not serve");
+        let hint = "add a filter `URLRewrite` with `replacePrefixMatch: /`";
+        found.push(message, hint).why("requests get 404", "Gateway API, HTTPURLRewriteFilter");
+    }
     let Some(from) = paths.find(|path| path.trim_end_matches('/').ends_with("/v1")) else { return };
     for filter in list(rule, "filters").iter().filter(|_| to_engine) {
         let path = filter.pointer("/urlRewrite/path/replacePrefixMatch").and_then(Json::as_str);

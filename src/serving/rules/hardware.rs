@@ -2,9 +2,11 @@
 
 use super::super::invariants::{Context, Reporter};
 use super::super::releases::image::parts;
-use super::super::view::pods::{Program, accelerators, list, text, variable};
+use super::super::view::config_map::is_inside;
+use super::super::view::pods::{Program, Variable, accelerators, list, text, variable, volume_of};
 use super::engine::ranks;
-use super::probe::{billions, bits};
+use super::probe::{billions, bits, downloads};
+use crate::ir::quantity;
 use serde_json::Value as Json;
 
 /// Ends of the repositories of upstream's images, and the vendor whose drivers they are built for.
@@ -69,6 +71,31 @@ pub(crate) fn weights((_, template, engine): Context<'_>, found: &mut Reporter<'
     if needed > has && is_plain && matches!(engine.program, Program::Vllm | Program::Sglang) {
         let message = format!("the weights of `{model}` do not fit into {has} GB of its devices");
         found.push(message, "use more or larger devices, or a quantized model");
+    }
+}
+
+/// Checks that the weights of a model that is downloaded fit into the volume of its cache.
+pub(crate) fn cache((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let model = engine.model.as_deref().unwrap_or_default();
+    let Some(billions) = billions(model).filter(|_| downloads(template, engine)) else { return };
+    let home = variable(engine.container, "HF_HOME");
+    let home = match home {
+        Some(Variable::Text(home)) => home,
+        Some(_) => return,
+        None => "/root/.cache/huggingface",
+    };
+    let mounts = list(engine.container, "volumeMounts").iter();
+    let mount = mounts
+        .filter(|mount| is_inside(home, text(mount, "mountPath")))
+        .max_by_key(|mount| text(mount, "mountPath").len());
+    let volume = mount.and_then(|mount| volume_of(template.spec, mount));
+    let limit = volume.and_then(|volume| volume.pointer("/emptyDir/sizeLimit")).and_then(quantity);
+    let quantization = engine.flags.as_ref().and_then(|flags| flags.text("quantization"));
+    let gigabytes = billions * bits(&[model, quantization.unwrap_or_default()]) / 8.0 * 0.8;
+    if limit.is_some_and(|limit| limit < gigabytes * 1e9) {
+        let message = format!("`{model}` does not fit into the volume of its cache at {home}");
+        let finding = found.below(".volumeMounts", message, "raise `sizeLimit`");
+        finding.why("the pod is evicted during the download", "Kubernetes docs, emptyDir");
     }
 }
 

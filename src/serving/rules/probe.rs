@@ -92,8 +92,14 @@ pub(super) fn billions(model: &str) -> Option<f64> {
             None => digits.parse().ok(),
         }
     };
-    words.filter_map(size).reduce(f64::max)
+    let name = model.to_ascii_lowercase();
+    let by_name = || SIZES.iter().find(|(known, _)| name.contains(known)).map(|(_, size)| *size);
+    words.filter_map(size).reduce(f64::max).or_else(by_name)
 }
+
+/// Billions of parameters of models without a number in their names, whose weights have 8 bits.
+const SIZES: [(&str, f64); 3] =
+    [("deepseek-r1", 671.0), ("deepseek-v3", 671.0), ("kimi-k2", 1_000.0)];
 
 /// Marks of quantized weights in names of models and values of `--quantization`, with the bits of a
 /// parameter.
@@ -114,7 +120,7 @@ const QUANTIZED: &[(&[&str], f64)] = &[
         ],
         4.0,
     ),
-    (&["fp8", "int8", "8bit", "w8a8", "w8a16"], 8.0),
+    (&["fp8", "int8", "8bit", "w8a8", "w8a16", "deepseek-r1", "deepseek-v3", "kimi-k2"], 8.0),
 ];
 
 /// Returns the bits of a parameter: 16 unless a text marks quantized weights.

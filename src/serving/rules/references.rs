@@ -234,6 +234,13 @@ fn on_one_node(view: &View<'_>, owner: usize, path: &str, claim: &Manifest, foun
     }
     let of_path = |template: &&Template<'_>| path.starts_with(&template.spec_path);
     let Some(template) = view.templates_of(owner).find(of_path) else { return };
+    let is_pinned = template
+        .spec
+        .get("nodeSelector")
+        .is_some_and(|nodes| nodes.get("kubernetes.io/hostname").is_some());
+    if is_pinned {
+        return;
+    }
     if template.size > 1 || template.replicas.is_some_and(|replicas| replicas > 1) {
         let message = format!("{claim} is for pods of one node, but {template} has several");
         let hint = "use the access mode `ReadOnlyMany` or `ReadWriteMany`, or a claim for each pod";

@@ -1,9 +1,10 @@
 //! Invariants of pods that start and stop: variables, hooks, files, devices and storage drivers.
 
+use super::super::environment::EXECUTABLE;
 use super::super::invariants::{Context, Found, Reporter};
 use super::super::releases::image;
 use super::super::view::View;
-use super::super::view::config_map::is_inside;
+use super::super::view::config_map::{is_inside, key_of};
 use super::super::view::pods::{
     Part, Variable, accelerators, all_containers, expanded_names, is_placeholder, is_shell, list,
     text, variable, words,
@@ -93,6 +94,25 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
         let model = engine.model.as_deref().unwrap_or_default();
         let message = format!("`HF_HUB_OFFLINE` is set, but no volume has `{model}`");
         found.push(message, "remove it, or mount a volume with it");
+    }
+    let words = words(engine.container);
+    let program = words.first().map_or("", String::as_str);
+    let mode =
+        key_of(template.spec, engine.container, program).map_or(EXECUTABLE, |(.., mode)| mode);
+    if mode & EXECUTABLE == 0 && !template.completed {
+        let message = format!("`{program}` cannot be started: its mode is {mode:o}");
+        found.push(message, "write `defaultMode: 0755` at the volume, or start it with `bash`");
+    }
+    // Python, tempfile: the engine does not start without a folder.
+    let is_read_only = engine.container.pointer("/securityContext/readOnlyRootFilesystem");
+    let mut mounts = list(engine.container, "volumeMounts").iter();
+    if is_read_only == Some(&Json::Bool(true))
+        && !template.completed
+        && variable(engine.container, "TMPDIR").is_none()
+        && !mounts.any(|mount| ["/tmp", "/var/tmp"].contains(&text(mount, "mountPath")))
+    {
+        let message = "the root file system is read-only, and no volume is at /tmp";
+        found.push(message, "mount an `emptyDir` at /tmp");
     }
     let Some(flags) = engine.known_flags() else { return };
     let adapters = flags.all("lora-modules").into_iter().chain(flags.all("lora-paths"));

@@ -1,6 +1,7 @@
 //! Invariants of KV cache transfer between prefill and decode pods.
 
 use super::super::invariants::Found;
+use super::super::releases::VLLM;
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
@@ -105,6 +106,23 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
                 format!("prefill transfers KV caches with {one}, but decode with {other}");
             here.push(message, "set the same `kv_connector` for both");
             continue;
+        }
+
+        // vLLM before 0.12, NixlConnector: "Decode TP cannot be smaller than prefill TP".
+        let is_old = VLLM.index(text(one.container, "image"))
+            < VLLM.releases.index(VLLM.releases.find("0.12.0"));
+        let tensor = [one, other].map(|engine| engine.number("tensor-parallel-size", 1));
+        if let [Some(more), Some(less)] = tensor
+            && more > less
+            && is_old
+            && VLLM.index(text(one.container, "image")).is_some()
+            && ours.iter().chain(&theirs).any(Connector::is_nixl)
+        {
+            let message = format!(
+                "`--tensor-parallel-size` is {more} for prefill, but {less} for decode, which NIXL \
+                 cannot transfer to in this release"
+            );
+            here.push(message, "use at least the same number for decode");
         }
 
         for (template, engine, all, role, wrong, right) in [

@@ -20,7 +20,7 @@ pub(crate) enum File<'a> {
 impl<'a> View<'a> {
     /// Returns the source of a file in a container of these pods.
     pub(crate) fn file(&self, pods: &Template<'_>, container: &Json, path: &str) -> File<'a> {
-        let (name, key) = match key_of(pods.spec, container, path) {
+        let (name, key, _) = match key_of(pods.spec, container, path) {
             Ok(found) => found,
             Err(other) => return other,
         };
@@ -34,12 +34,13 @@ impl<'a> View<'a> {
     }
 }
 
-/// Returns the name of the ConfigMap with a file in a container of a pod, and the key of the file.
+/// Returns the name of the ConfigMap with a file in a container of a pod, the key of the file, and its
+/// mode.
 pub(crate) fn key_of<'s, 'f>(
     spec: &'s Json,
     container: &Json,
     path: &str,
-) -> Result<(&'s str, String), File<'f>> {
+) -> Result<(&'s str, String, u64), File<'f>> {
     // The longest mount path wins.
     let mount = list(container, "volumeMounts")
         .iter()
@@ -58,13 +59,16 @@ pub(crate) fn key_of<'s, 'f>(
     let source = volume_of(spec, mount).and_then(|volume| volume.get("configMap"));
     let Some(source) = source else { return Err(File::Unknown) };
     let items = list(source, "items");
-    let key = match items.iter().find(|item| text(item, "path") == wanted) {
+    let item = items.iter().find(|item| text(item, "path") == wanted);
+    let mode = item.and_then(|item| item.get("mode")).or(source.get("defaultMode"));
+    let mode = mode.and_then(Json::as_u64).unwrap_or(0o644);
+    let key = match item {
         Some(item) => text(item, "key").to_owned(),
         // Without `items`, the keys are the names of the files.
         None if items.is_empty() => wanted,
         None => return Err(File::Unknown),
     };
-    Ok((text(source, "name"), key))
+    Ok((text(source, "name"), key, mode))
 }
 
 /// Returns true if a path is a folder, or in it.

@@ -608,7 +608,12 @@ impl<'a> Template<'a> {
     /// Returns the role label: prefill, decode or both.
     pub(crate) fn role(&self) -> Option<&'a str> {
         let labels = ["llm-d.ai/role", "role-name"];
-        labels.iter().find_map(|label| self.labels.get(label).copied())
+        let labelled = labels.iter().find_map(|label| self.labels.get(label).copied());
+        // SGLang has its role in a flag.
+        let flags = self.engine.as_ref().and_then(|engine| engine.flags.as_ref());
+        let said = flags.and_then(|flags| flags.text("disaggregation-mode"));
+        let roles = ["prefill", "decode"];
+        labelled.or_else(|| roles.into_iter().find(|role| said == Some(role)))
     }
 
     /// Returns true if the pods have all of these labels.
