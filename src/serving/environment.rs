@@ -24,6 +24,7 @@ pub(super) fn resolve(manifests: &mut [Manifest]) {
     }
 
     let mut resolved: Vec<(usize, String, Json)> = Vec::new();
+    let mut left = SCRIPTS_LIMIT;
     for (owner, manifest) in manifests.iter().enumerate() {
         let data = |reference: &Json| {
             let mut named = maps.get(text(reference, "name"))?.iter();
@@ -33,7 +34,11 @@ pub(super) fn resolve(manifests: &mut [Manifest]) {
         let mut containers = Vec::new();
         find(&manifest.json, "", &Json::Null, &mut containers);
         resolved.extend(containers.into_iter().map(|(pointer, container, spec)| {
-            (owner, pointer, with_script(with_values(container, &data, &secrets), spec, &data))
+            (
+                owner,
+                pointer,
+                with_script(with_values(container, &data, &secrets), spec, &data, &mut left),
+            )
         }));
     }
     for (owner, pointer, container) in resolved {
@@ -73,6 +78,9 @@ fn find<'m>(
     }
 }
 
+/// Bytes of scripts in all containers. Those of real engines need a few thousand each.
+const SCRIPTS_LIMIT: usize = 1 << 20;
+
 /// Bits of the mode of a file that can be started.
 pub(super) const EXECUTABLE: u64 = 0o111;
 
@@ -97,11 +105,14 @@ fn with_script<'m>(
     mut container: Json,
     spec: &Json,
     data: &dyn Fn(&Json) -> Option<&'m serde_json::Map<String, Json>>,
+    left: &mut usize,
 ) -> Json {
     let known = script_of(&container).and_then(|(path, rest)| {
         let (name, key, mode) = key_of(spec, &container, &path).ok()?;
         let is_started = is_shell(&words(&container)) || mode & EXECUTABLE != 0;
         let content = data(&json!({"name": name}))?.get(&key)?.as_str()?;
+        // Each container gets a copy.
+        *left = left.checked_sub(content.len())?;
         let is_shell = !content.starts_with("#!") || content.lines().next()?.ends_with("sh");
         (is_shell && is_started)
             .then(|| [vec!["sh".to_owned(), "-c".to_owned(), content.to_owned(), path], rest])
@@ -149,8 +160,18 @@ fn with_values<'m>(
         };
         let named =
             data.iter().map(|(key, value)| (text(source, "prefix").to_owned() + key, value));
-        let more = named.filter(|(name, _)| !own.contains(name));
-        variables.extend(more.map(|(name, value)| json!({"name": name, "value": value})));
+        for (name, value) in named.filter(|(name, _)| !own.contains(name)) {
+            // Kubernetes reads these before those of the container itself.
+            let reference = format!("$({name})");
+            for known in variables.iter_mut().filter_map(|variable| variable.get_mut("value")) {
+                if let (Some(text), Some(value)) = (known.as_str(), value.as_str())
+                    && text.contains(&reference)
+                {
+                    *known = json!(text.replace(&reference, value));
+                }
+            }
+            variables.push(json!({"name": name, "value": value}));
+        }
         false
     });
     for (key, items) in [("env", variables), ("envFrom", sources)] {

@@ -37,14 +37,11 @@ pub fn check_files(
     if !is_about_serving(&manifests) {
         let kinds: BTreeSet<&str> = manifests.iter().map(Manifest::kind).collect();
         let kinds = list(&kinds.into_iter().collect::<Vec<&str>>());
-        let kinds = if kinds.is_empty() { "none".to_owned() } else { kinds };
-        diagnostics.push(
-            Diagnostic::error(Code::ServingNothing, format!("nothing is checked; kinds: {kinds}"))
-                .hint(
-                    "checked are pods of vLLM, SGLang and KServe's server, LLMInferenceServices, \
-                     InferencePools and endpoint pickers; render charts first",
-                ),
-        );
+        let among = if kinds.is_empty() { kinds } else { format!(" among {kinds}") };
+        let message = format!("no model server, InferencePool or endpoint picker{among}");
+        diagnostics.push(Diagnostic::error(Code::ServingNothing, message).hint(
+            "checked are vLLM, SGLang, KServe's server and its services; render charts first",
+        ));
         return None;
     }
 

@@ -931,7 +931,7 @@ fn published_stacks_have_no_false_error() {
     let are_true = [
         "ranks use 4",
         "`30000 # reduced it due to the error",
-        "r-router-service has no port 9001",
+        "`r-router-service:9001` is Service/r-router-service",
     ];
     errors.retain(|error| !are_true.iter().any(|one| error.contains(one)));
     assert!(errors.is_empty(), "{errors:#?}");

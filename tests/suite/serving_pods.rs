@@ -217,7 +217,7 @@ fn rows() -> Vec<Row> {
             as_user(&json!({"runAsNonRoot": true})),
             vec![],
             "serving-pod",
-            "runs as user 0",
+            "runs as root",
         ),
         (
             "a user",
@@ -234,7 +234,7 @@ fn rows() -> Vec<Row> {
             none(),
             vec![],
             "serving-devices",
-            "not for amd.com/gpu",
+            "but the container has amd.com/gpu",
         ),
         ("ROCm", of("vllm/vllm-openai-rocm:v0.33.0", "amd.com/gpu"), none(), vec![], "", ""),
         (
@@ -243,7 +243,7 @@ fn rows() -> Vec<Row> {
             none(),
             vec![],
             "serving-devices",
-            "built for devices of amd.com",
+            "is built for amd.com/gpu",
         ),
         (
             "no device",
@@ -277,7 +277,7 @@ fn rows() -> Vec<Row> {
             node("nvidia-l4"),
             vec![],
             "serving-devices",
-            "do not fit into 24 GB",
+            "but its devices have 24 GB",
         ),
         (
             "weights of 4 bits",
@@ -323,7 +323,7 @@ fn rows() -> Vec<Row> {
         ("a claim of nobody", none(), claims(), vec![], "serving-devices", "resource claim `gpus`"),
         ("a claim", json!({"resources": {"claims": [{"name": "gpus"}]}}), claims(), vec![], "", ""),
         // Variables.
-        ("below", env(host(), ip()), none(), vec![], "serving-pod", "`POD_IP` is below it"),
+        ("below", env(host(), ip()), none(), vec![], "serving-pod", "which is defined after it"),
         ("above", env(ip(), host()), none(), vec![], "", ""),
         (
             "no shell",
@@ -543,14 +543,7 @@ fn rows() -> Vec<Row> {
             "",
         ),
         // Pods that wait for each other.
-        (
-            "in order",
-            nodes(),
-            set("OrderedReady"),
-            vec![],
-            "serving-join",
-            "when the one before it is ready",
-        ),
+        ("in order", nodes(), set("OrderedReady"), vec![], "serving-join", "starts pods in order"),
         ("at once", nodes(), set("Parallel"), vec![], "", ""),
         (
             "names on the host",
@@ -558,7 +551,7 @@ fn rows() -> Vec<Row> {
             on_host("ClusterFirst"),
             vec![],
             "serving-address",
-            "do not resolve",
+            "does not resolve",
         ),
         (
             "names by the cluster",
@@ -575,7 +568,7 @@ fn rows() -> Vec<Row> {
             none(),
             service(&none()),
             "serving-selector",
-            "has no port 6379",
+            "whose ports are 65432",
         ),
         ("a port", url("lm://cache:65432"), none(), service(&none()), "", ""),
         (
@@ -692,8 +685,8 @@ fn rows() -> Vec<Row> {
             none(),
             json!({"spec": {"selector": null, "template": {"metadata": null}}}),
             vec![],
-            "",
-            "",
+            "serving-pod",
+            "no selector and no labels of pods",
         ),
         (
             "no selector",

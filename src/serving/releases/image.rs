@@ -35,6 +35,11 @@ fn is_named(repository: &str, name: &str) -> bool {
     repository.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
+/// Returns true if the image is in a repository with this name, of any registry.
+pub(crate) fn is_in(image: &str, repository: &str) -> bool {
+    is_named(parts(image).0, repository)
+}
+
 /// Returns true if the image is one of the program (a key of data/images.json), at any release.
 pub(crate) fn is_of(image: &str, program: &str) -> bool {
     let (repository, _) = parts(image);

@@ -75,7 +75,7 @@ fn queries(view: &View<'_>, found: &mut Found) {
         let is_own = |trigger: &Json| {
             query_of(trigger).is_some_and(|query| {
                 ["vllm:", "sglang:"].iter().any(|start| query.contains(start))
-                    && !query.contains("vector(")
+                    && !["vector(", " or ", "absent("].iter().any(|part| query.contains(part))
             })
         };
         let triggers = list(scaler.spec(), "triggers");
@@ -84,6 +84,9 @@ fn queries(view: &View<'_>, found: &mut Found) {
             && !triggers.is_empty()
             && triggers.iter().all(is_own)
             && !engines.is_empty()
+            // Other engines may have the metrics.
+            && view.engines().count() == engines.len()
+            && scaler.spec().get("fallback").is_none()
         {
             let message =
                 format!("{scaler} scales up from 0 by metrics that only running pods have");

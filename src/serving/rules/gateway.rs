@@ -2,7 +2,7 @@
 
 use super::super::invariants::{Found, Reporter};
 use super::super::releases::go_flags::nanoseconds;
-use super::super::view::pods::{is_placeholder, list, text, text_or};
+use super::super::view::pods::{Engine, Template, is_placeholder, list, text, text_or};
 use super::super::view::{Manifest, View};
 use super::picker::service_port;
 use crate::diag::Severity;
@@ -83,7 +83,24 @@ fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter
         let is_own = first.is_empty() || is_placeholder(path) || OWN_PATHS.contains(&first);
         !is_own && list(rule, "filters").is_empty()
     };
-    if let Some(path) = paths.clone().find(is_foreign).filter(|_| to_engine) {
+    // Engines of the manifests that serve the usual paths.
+    let is_usual = |pods: &Template<'_>| {
+        let engine = pods.engine.as_ref().filter(|engine| engine.program.table().is_some());
+        engine.and_then(Engine::known_flags).is_some_and(|flags| !flags.has("root-path"))
+    };
+    let mut backends = list(rule, "backendRefs").iter();
+    let is_served = backends.all(|backend| {
+        let name = text(backend, "name");
+        match text(backend, "kind") {
+            "InferencePool" => view
+                .named("InferencePool", name, route)
+                .is_some_and(|(_, pool)| view.selected(pool).into_iter().any(is_usual)),
+            _ => view
+                .named("Service", name, route)
+                .is_some_and(|(_, service)| view.behind(service).any(is_usual)),
+        }
+    });
+    if let Some(path) = paths.clone().find(is_foreign).filter(|_| to_engine && is_served) {
         let message = format!("{route} leaves `{path}` in the path, which engines do not serve");
         let hint = "add a filter `URLRewrite` with `replacePrefixMatch: /`";
         found.push(message, hint).why("requests get 404", "Gateway API, HTTPURLRewriteFilter");

@@ -14,12 +14,12 @@ use crate::diag::suggest::{self, is_typo};
 use crate::ir::{Object, Origin, Value, dns_subdomain, path_of, quantity, steps, value_at};
 use crate::passes;
 use serde_json::{Value as Json, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A pod spec to check: manifest, path and spec.
 pub(super) type Pod<'v> = (usize, String, &'v Json);
 
-/// Ends of repositories of images that name no user, so that their containers run as root.
+/// Repositories of images that name no user, so that their containers run as root.
 const ROOT_IMAGES: [&str; 2] = ["vllm/vllm-openai", "lmsysorg/sglang"];
 
 /// KServe's service, whose CRD has the types of pods.
@@ -43,18 +43,13 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
         }
         let spec = manifest.spec();
         let is_part = |pointer| spec.pointer(pointer).is_none();
-        // kustomize merges it with an object that has them.
-        if ["Deployment", "StatefulSet"].contains(&manifest.kind())
-            && is_part("/selector")
-            && is_part("/template/metadata/labels")
-        {
-            let message = format!(
-                "incomplete: {manifest} has no selector and no labels of pods, as patches of \
-                 kustomize have none; errors of the file are left out"
-            );
-            let hint = "render an overlay with `kubectl kustomize`";
-            let finding = found.push(owner, ".spec", message, hint).note();
-            finding.code(Code::ServingUnread).is_incomplete = true;
+        // kustomize merges patches with an object that has them.
+        let is_workload = ["Deployment", "StatefulSet"].contains(&manifest.kind());
+        if is_workload && is_part("/selector") && is_part("/template/metadata/labels") {
+            let message = format!("{manifest} has no selector and no labels of pods");
+            let hint = "add them, or render the overlay that it is a patch of";
+            let finding = found.push(owner, ".spec", message, hint).warning();
+            finding.why("the API server rejects it, unless it is a patch", "Kubernetes API, types");
             continue;
         }
         let group = kinds::group_with(manifest.kind()).filter(|_| manifest.api_version() == "v1");
@@ -100,13 +95,16 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
                 own.or_else(|| spec.pointer(&format!("/securityContext/{key}")))
             };
             // The kubelet verifies the user before it starts the container.
-            let (repository, _) = image::parts(text(container, "image"));
-            let is_root = match user("runAsUser") {
-                Some(user) => *user == 0,
-                None => ROOT_IMAGES.iter().any(|end| repository.ends_with(end)),
+            let image = text(container, "image");
+            let (is_root, why) = match user("runAsUser") {
+                Some(user) => (*user == 0, "runAsUser is 0".to_owned()),
+                None => (
+                    ROOT_IMAGES.iter().any(|name| image::is_in(image, name)),
+                    format!("`{image}` runs as root"),
+                ),
             };
             if user("runAsNonRoot") == Some(&json!(true)) && is_root {
-                let message = "runAsNonRoot is true, but the container runs as user 0";
+                let message = format!("runAsNonRoot is true, but {why}");
                 let hint = "set another `runAsUser`, or remove `runAsNonRoot`";
                 let path = format!("{path}.securityContext");
                 let finding = found.push(owner, path, message, hint);
@@ -268,40 +266,53 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// Returns the pods that no controller completes, by their namespace.
+fn pods_by_namespace<'v>(view: &'v View<'_>) -> BTreeMap<&'v str, Vec<Pod<'v>>> {
+    let mut all: BTreeMap<&str, Vec<Pod<'_>>> = BTreeMap::new();
+    for pod in pods(view).into_iter().filter(|(owner, ..)| !is_completed(view, *owner)) {
+        all.entry(view.manifests[pod.0].namespace()).or_default().push(pod);
+    }
+    all
+}
+
 /// Checks that containers have what quotas of their namespace count (Kubernetes, ResourceQuota admission).
 pub(crate) fn quotas(view: &View<'_>, found: &mut Found) {
+    // A LimitRange sets what containers leave out; it is often in other manifests.
+    let ranges: BTreeSet<&str> =
+        view.of_kind("LimitRange").map(|(_, one)| one.namespace()).collect();
+    let mut counted: BTreeMap<&str, BTreeMap<(&str, &str), &Manifest>> = BTreeMap::new();
     for (_, quota) in view.of_kind("ResourceQuota") {
-        // A LimitRange sets what containers leave out.
-        let is_near = |other: &Manifest| other.namespace() == quota.namespace();
-        let mut ranges = view.of_kind("LimitRange");
         let is_for_some =
             ["scopes", "scopeSelector"].iter().any(|k| quota.spec().get(*k).is_some());
-        if is_for_some || ranges.any(|(_, range)| is_near(range)) {
-            continue;
+        let hard = quota.map("/spec/hard").filter(|_| !is_for_some).into_iter().flatten();
+        for (group, name) in hard.map(|(key, _)| key.split_once('.').unwrap_or(("requests", key))) {
+            if ["requests", "limits"].contains(&group) && ["cpu", "memory"].contains(&name) {
+                counted.entry(quota.namespace()).or_default().insert((group, name), quota);
+            }
         }
-        let hard = quota.map("/spec/hard").into_iter().flatten();
-        let counted: Vec<(&str, &str)> = hard
-            .map(|(key, _)| key.split_once('.').unwrap_or(("requests", key)))
-            .filter(|(group, name)| {
-                ["requests", "limits"].contains(group) && ["cpu", "memory"].contains(name)
-            })
-            .collect();
-
-        let near = pods(view).into_iter().filter(|(owner, ..)| is_near(&view.manifests[*owner]));
-        for (owner, path, spec) in near.filter(|(.., spec)| spec.get("resources").is_none()) {
-            for (container, path) in all_containers(spec, &path) {
+    }
+    let pods = if counted.is_empty() { BTreeMap::new() } else { pods_by_namespace(view) };
+    for (namespace, counted) in counted.iter().filter(|(namespace, _)| !ranges.contains(*namespace))
+    {
+        let pods = pods.get(namespace).into_iter().flatten();
+        for (owner, path, spec) in pods.filter(|(.., spec)| spec.get("resources").is_none()) {
+            for (container, path) in all_containers(spec, path) {
                 let has = |group: &str, name: &str| {
                     container.pointer(&format!("/resources/{group}/{name}")).is_some()
                 };
                 // A limit is a request, too.
-                let is_missing =
-                    |(group, name): &&(&str, &str)| !has(group, name) && !has("limits", name);
-                if let Some((group, name)) = counted.iter().find(is_missing) {
+                let is_missing = |((group, name), _): &(&(&str, &str), &&Manifest)| {
+                    !has(group, name) && !has("limits", name)
+                };
+                if let Some(((group, name), quota)) = counted.iter().find(is_missing) {
                     let container = text(container, "name");
                     let message =
                         format!("{quota} counts {group}.{name}, which `{container}` does not set");
-                    let finding = found.push(owner, path, message, format!("set {group}.{name}"));
-                    finding.why("the API server rejects the pod", "Kubernetes docs, quotas");
+                    let finding = found.push(*owner, path, message, format!("set {group}.{name}"));
+                    finding.warning().why(
+                        "the API server rejects the pod, unless a LimitRange sets it",
+                        "Kubernetes docs, quotas",
+                    );
                 }
             }
         }
@@ -310,34 +321,34 @@ pub(crate) fn quotas(view: &View<'_>, found: &mut Found) {
 
 /// Checks that pods have what the Pod Security Standard of their namespace requires (Kubernetes docs).
 pub(crate) fn security(view: &View<'_>, found: &mut Found) {
-    for (_, namespace) in view.of_kind("Namespace") {
-        let label = "/metadata/labels/pod-security.kubernetes.io~1enforce";
-        let Some(level @ ("baseline" | "restricted")) = namespace.text(label) else { continue };
-        let pods = pods(view).into_iter();
-        let pods = pods.filter(|pod| view.manifests[pod.0].namespace() == namespace.name());
-        for (owner, path, spec) in pods.filter(|pod| !is_completed(view, pod.0)) {
+    let label = "/metadata/labels/pod-security.kubernetes.io~1enforce";
+    let levels = view.of_kind("Namespace").filter_map(|(_, one)| Some((one, one.text(label)?)));
+    let levels: Vec<(&Manifest, &str)> =
+        levels.filter(|(_, level)| ["baseline", "restricted"].contains(level)).collect();
+    let pods = if levels.is_empty() { BTreeMap::new() } else { pods_by_namespace(view) };
+    for (namespace, level) in levels {
+        for (owner, path, spec) in pods.get(namespace.name()).into_iter().flatten() {
             let is_on = |key: &str| spec.get(key) == Some(&json!(true));
             let shared = ["hostNetwork", "hostPID", "hostIPC"].into_iter().find(|key| is_on(key));
-            let volumes = list(spec, "volumes");
-            let of_host = volumes.iter().any(|volume| volume.get("hostPath").is_some());
-            let shared = shared.or(of_host.then_some("hostPath"));
-            let mut report = |path: String, what: String| {
-                let message = format!("Namespace/{} is {level}: {what}", namespace.name());
+            let of_host = list(spec, "volumes").iter().any(|one| one.get("hostPath").is_some());
+            let mut report = |path: &str, what: String| {
+                let message = format!("{namespace} is {level}: {what}");
                 let hint = "change the pod, or the level of the namespace";
-                found.push(owner, path, message, hint);
+                found.push(*owner, path, message, hint);
             };
-            if let Some(key) = shared {
-                report(path.clone(), format!("it allows no {key}"));
+            if let Some(key) = shared.or(of_host.then_some("hostPath")) {
+                report(path, format!("it allows no {key}"));
             }
-            for (container, path) in all_containers(spec, &path) {
+            for (container, path) in all_containers(spec, path) {
                 let own = |key: &str| container.pointer(&format!("/securityContext/{key}"));
                 let any =
                     |key| own(key).or_else(|| spec.pointer(&format!("/securityContext/{key}")));
                 if own("privileged") == Some(&json!(true)) {
-                    report(path, "it allows no privileged containers".to_owned());
+                    report(&path, "it allows no privileged containers".to_owned());
                     continue;
                 }
                 let drops = own("capabilities/drop").and_then(Json::as_array);
+                let profile = any("seccompProfile/type").filter(|kind| **kind != "Unconfined");
                 let has = [
                     (
                         own("allowPrivilegeEscalation") == Some(&json!(false)),
@@ -348,14 +359,12 @@ pub(crate) fn security(view: &View<'_>, found: &mut Found) {
                         "capabilities: {drop: [ALL]}",
                     ),
                     (any("runAsNonRoot") == Some(&json!(true)), "runAsNonRoot: true"),
-                    (
-                        any("seccompProfile/type").is_some_and(|kind| kind != "Unconfined"),
-                        "seccompProfile: {type: RuntimeDefault}",
-                    ),
+                    (profile.is_some(), "seccompProfile: {type: RuntimeDefault}"),
                 ];
-                let missing = has.iter().find(|(has, _)| level == "restricted" && !has);
-                if let Some((_, setting)) = missing {
-                    report(path, format!("it requires `{setting}`"));
+                let missing = has.into_iter().filter(|(has, _)| level == "restricted" && !has);
+                let missing: Vec<&str> = missing.map(|(_, setting)| setting).collect();
+                if !missing.is_empty() {
+                    report(&path, format!("it requires {}", suggest::list(&missing)));
                 }
             }
         }

@@ -108,7 +108,11 @@ fn front<'a>(view: &View<'a>, worker: &Template<'_>) -> Option<&'a Manifest> {
     let mut containers = worker.containers().map(|(container, _)| container);
     // Other nodes of SGLang answer health checks, and nothing else.
     let is_sglang = worker.engine.as_ref().is_some_and(|one| one.program == Program::Sglang);
-    if !is_sglang && containers.any(|container| container.get("readinessProbe").is_some()) {
+    let answers = |probe: &Json| {
+        let path = probe.pointer("/httpGet/path").and_then(Json::as_str);
+        is_sglang && path.is_some_and(|path| path.starts_with("/health"))
+    };
+    if containers.any(|container| container.get("readinessProbe").is_some_and(|p| !answers(p))) {
         return None;
     }
     let engine = worker.engine.as_ref().map(|engine| engine.container);

@@ -84,7 +84,8 @@ pub(crate) fn address((_, template, engine): Context<'_>, found: &mut Reporter<'
 
 /// Returns the billions of parameters in a model name: 32 for `Qwen3-32B`, 56 for `8x7B`.
 pub(super) fn billions(model: &str) -> Option<f64> {
-    let words = model.rsplit('/').next()?.split(['-', '_', ':']);
+    let model = model.trim_end_matches('/').rsplit('/').next()?;
+    let words = model.split(['-', '_', ':']);
     let size = |word: &str| -> Option<f64> {
         let digits = word.strip_suffix(['B', 'b'])?;
         match digits.split_once('x') {
@@ -93,6 +94,7 @@ pub(super) fn billions(model: &str) -> Option<f64> {
         }
     };
     let name = model.to_ascii_lowercase();
+    let name = Some(name).filter(|name| !name.contains("distill")).unwrap_or_default();
     let by_name = || SIZES.iter().find(|(known, _)| name.contains(known)).map(|(_, size)| *size);
     words.filter_map(size).reduce(f64::max).or_else(by_name)
 }
@@ -107,6 +109,9 @@ const QUANTIZED: &[(&[&str], f64)] = &[
     (
         &[
             "awq",
+            "aqlm",
+            "2bit",
+            "w4a8",
             "gptq",
             "int4",
             "4bit",

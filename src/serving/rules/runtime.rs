@@ -33,11 +33,18 @@ pub(crate) fn expanded((_, template, engine): Context<'_>, found: &mut Reporter<
     for env in list(container, "env").iter().filter(|_| is_known) {
         let name = text(env, "name");
         let (plain, braced) = (format!("${name}"), format!("${{{name}}}"));
-        let mut used = words.iter().filter(|word| word.contains(&braced) || word.ends_with(&plain));
-        if let Some(word) =
-            used.next().filter(|_| !name.is_empty() && !is_placeholder(text(env, "value")))
-        {
-            let message = format!("`{word}` stays as it is: Kubernetes expands `$({name})`");
+        let has = |form: &String| {
+            let is_it = |word: &String| {
+                let end = word.len() - form.len();
+                (form == &plain && word.ends_with(form) || form == &braced)
+                    && !word[..end.max(word.find(form).unwrap_or(end))].ends_with('$')
+            };
+            words.iter().filter(|word| word.contains(form)).any(is_it)
+        };
+        let used = [&braced, &plain].into_iter().find(|form| has(form));
+        let used = used.filter(|_| !name.is_empty() && !is_placeholder(text(env, "value")));
+        if let Some(used) = used {
+            let message = format!("`{used}` stays as it is: Kubernetes expands `$({name})`");
             found.push(message, format!("write `$({name})`"));
         }
     }
@@ -85,8 +92,7 @@ fn seconds(hook: &Json) -> Option<u64> {
 /// Checks that a container that serves files has the volume that an init container wrote them to.
 pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     // Other images may have the model, and other containers or a script may bring it.
-    let (repository, _) = image::parts(text(engine.container, "image"));
-    let is_plain = repository.ends_with("vllm/vllm-openai")
+    let is_plain = image::is_in(text(engine.container, "image"), "vllm/vllm-openai")
         && all_containers(template.spec, "").len() == 1
         && !is_shell(&words(engine.container));
     let offline = variable(engine.container, "HF_HUB_OFFLINE");

@@ -294,7 +294,7 @@ pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
 
 fn host(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
     let is_prefill = template.role() == Some("prefill");
-    let on_host = template.spec.get("hostNetwork").and_then(Json::as_bool) == Some(true);
+    let on_host = template.is_on_host();
     let what = match variable(engine.container, HOST) {
         // Decode pods connect to prefill pods.
         None if is_prefill => {

@@ -650,7 +650,7 @@ pub(super) const BREAKING: &[Breaking] = &[
     breaks(Code::ServingPod, "no node has the resource `nvdia.com/gpu`", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-decode"), POD)["resources"] = json!({"limits": {"nvdia.com/gpu": 2}});
     }),
-    breaks(Code::ServingPod, "runAsNonRoot is true, but the container runs as user 0", SINGLE, |all| {
+    breaks(Code::ServingPod, "runAsNonRoot is true, but runAsUser is 0", SINGLE, |all| {
         engine(object(all, "Deployment", "chat-decode"), POD)["securityContext"] = json!({"runAsNonRoot": true, "runAsUser": 0});
     }),
     Breaking { severity: Severity::Note, ..breaks(Code::ServingPod, "ServiceAccount/engine, which is not in the manifests, and nothing uses ServiceAccount/chat", SINGLE, |all| {
