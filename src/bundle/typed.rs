@@ -29,6 +29,9 @@ pub struct TypeMismatch {
 impl TypeMismatch {
     /// Returns a hint if only the spelling of the value is wrong.
     pub fn spelling(&self) -> Option<&'static str> {
+        if self.why == "it must be base64" {
+            return Some("encode the value with `base64`, or move it to `stringData`");
+        }
         let (expected, found) = self.why.strip_prefix("it must be ")?.split_once(", but it is ")?;
         match (expected, found) {
             ("a string", "a boolean" | "an integer" | "a number with a fraction") => {

@@ -1,74 +1,157 @@
-//! Values of variables that containers read from ConfigMaps in the manifests.
+//! Variables and launch scripts that containers read from ConfigMaps in the manifests.
 
 use super::view::Manifest;
-use super::view::pods::{list, text};
+use super::view::config_map::key_of;
+use super::view::pods::{is_shell, list, text, words};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Replaces references of variables to ConfigMaps in the manifests by their values, which rules then
-/// read as if they were written in the pods.
+/// Bytes of scripts in all containers. Those of real engines need a few thousand each.
+const SCRIPTS_LIMIT: usize = 1 << 20;
+
+/// Bits of the mode of a file that can be started.
+pub(super) const EXECUTABLE: u64 = 0o111;
+
+/// The ConfigMaps and Secrets of the manifests, for the containers of one of them.
+struct Sources<'m> {
+    maps: &'m BTreeMap<&'m str, Vec<&'m Manifest>>,
+    /// The names in Secrets.
+    secrets: &'m BTreeMap<&'m str, Vec<&'m str>>,
+    namespace: String,
+    /// Bytes that are left for scripts.
+    left: usize,
+}
+
+/// Replaces references of variables and commands to ConfigMaps in the manifests by their values, which
+/// rules then read as if they were written in the pods.
 pub(super) fn resolve(manifests: &mut [Manifest]) {
     // Copies, because the manifests change.
-    let all = manifests.iter().filter(|manifest| manifest.kind() == "ConfigMap");
+    let all = manifests.iter().filter(|one| matches!(one.kind(), "ConfigMap" | "Secret"));
     let all: Vec<Manifest> = all.cloned().collect();
-    let mut maps: BTreeMap<&str, Vec<&Manifest>> = BTreeMap::new();
-    for map in &all {
-        maps.entry(map.name()).or_default().push(map);
-    }
-
-    for manifest in manifests.iter_mut().filter(|_| !all.is_empty()) {
-        let namespace = manifest.namespace().to_owned();
-        let data = |reference: &Json| {
-            let mut named = maps.get(text(reference, "name"))?.iter();
-            named.find(|map| map.may_be_in(&namespace))?.json.get("data")?.as_object()
-        };
-        resolve_in(&mut manifest.json, &data);
-    }
-}
-
-/// The data of the ConfigMap that a reference names.
-type Data<'d, 'm> = dyn Fn(&Json) -> Option<&'m serde_json::Map<String, Json>> + 'd;
-
-/// Changes the containers below a value that read ConfigMaps.
-fn resolve_in(json: &mut Json, data: &Data<'_, '_>) {
-    let reads = |variable: &Json| variable.pointer("/valueFrom/configMapKeyRef").is_some();
-    if !list(json, "envFrom").is_empty() || list(json, "env").iter().any(reads) {
-        set_values(json, data);
-        return;
-    }
-    match json {
-        Json::Object(map) => map.values_mut().for_each(|inner| resolve_in(inner, data)),
-        Json::Array(items) => items.iter_mut().for_each(|inner| resolve_in(inner, data)),
-        _ => {}
-    }
-}
-
-/// Sets the values of the ConfigMaps that are known in a container.
-fn set_values(container: &mut Json, data: &Data<'_, '_>) {
-    let mut variables = list(container, "env").to_vec();
-    for variable in &mut variables {
-        let reference = variable.pointer("/valueFrom/configMapKeyRef");
-        let value = reference.and_then(|reference| data(reference)?.get(text(reference, "key")));
-        if let Some(value) = value {
-            *variable = json!({"name": variable.get("name"), "value": value});
+    let (mut maps, mut secrets) = (BTreeMap::new(), BTreeMap::new());
+    for one in &all {
+        if one.kind() == "ConfigMap" {
+            maps.entry(one.name()).or_insert_with(Vec::new).push(one);
+        } else {
+            let data = ["/data", "/stringData"].into_iter().filter_map(|key| one.map(key));
+            let names = data.flatten().map(|(name, _)| name.as_str());
+            secrets.entry(one.name()).or_insert_with(Vec::new).extend(names);
         }
     }
 
-    // A variable of the container itself wins, and of several ConfigMaps the last one.
-    let own: BTreeSet<String> =
-        variables.iter().map(|variable| text(variable, "name").to_owned()).collect();
-    let mut sources = list(container, "envFrom").to_vec();
-    sources.retain(|source| {
-        let Some(data) = source.get("configMapRef").and_then(data) else { return true };
-        let named =
-            data.iter().map(|(key, value)| (text(source, "prefix").to_owned() + key, value));
-        let more = named.filter(|(name, _)| !own.contains(name));
-        variables.extend(more.map(|(name, value)| json!({"name": name, "value": value})));
-        false
-    });
-    for (key, items) in [("env", variables), ("envFrom", sources)] {
-        if !items.is_empty() || container.get(key).is_some() {
-            container[key] = Json::Array(items);
+    let (namespace, left) = (String::new(), SCRIPTS_LIMIT);
+    let mut sources = Sources { maps: &maps, secrets: &secrets, namespace, left };
+    for manifest in manifests.iter_mut().filter(|_| !all.is_empty()) {
+        sources.namespace = manifest.namespace().to_owned();
+        sources.resolve_in(&mut manifest.json, &[]);
+    }
+}
+
+/// Returns the path of the script that a container starts, and the arguments of the script.
+fn script_of(container: &Json) -> Option<(String, Vec<String>)> {
+    if list(container, "command").is_empty() || list(container, "volumeMounts").is_empty() {
+        return None;
+    }
+    let mut words = words(container);
+    // `-c` has the script in the next word.
+    let options = usize::from(is_shell(&words));
+    let at = options + words[options..].iter().take_while(|word| word.starts_with('-')).count();
+    let is_inline = words[..at].iter().any(|word| word.starts_with('-') && word.ends_with('c'));
+    let rest = words.split_off((at + 1).min(words.len()));
+    let path = words.pop().filter(|path| path.starts_with('/') && !is_inline)?;
+    (options > 0 || path.ends_with(".sh")).then_some((path, rest))
+}
+
+impl<'m> Sources<'m> {
+    /// Returns the data of the ConfigMap that a reference names.
+    fn data(&self, reference: &Json) -> Option<&'m serde_json::Map<String, Json>> {
+        let mut named = self.maps.get(text(reference, "name"))?.iter();
+        named.find(|map| map.may_be_in(&self.namespace))?.json.get("data")?.as_object()
+    }
+
+    /// Changes the containers below a value that read ConfigMaps. `volumes` are those of the pod around it.
+    fn resolve_in(&mut self, json: &mut Json, volumes: &[Json]) {
+        let reads = |variable: &Json| variable.pointer("/valueFrom/configMapKeyRef").is_some();
+        if !list(json, "envFrom").is_empty() || list(json, "env").iter().any(reads) {
+            self.set_values(json);
+        }
+        if let Some(command) = self.command(json, volumes) {
+            json["command"] = json!(command);
+            json["args"] = json!([]);
+            return;
+        }
+        let own = json.get("containers").map(|_| list(json, "volumes").to_vec());
+        let volumes = own.as_deref().unwrap_or(volumes);
+        match json {
+            Json::Object(map) => map.values_mut().for_each(|one| self.resolve_in(one, volumes)),
+            Json::Array(items) => items.iter_mut().for_each(|one| self.resolve_in(one, volumes)),
+            _ => {}
+        }
+    }
+
+    /// Returns the command of a container with the text of its script in place of the path, if the script
+    /// is in a ConfigMap that is known.
+    fn command(&mut self, container: &Json, volumes: &[Json]) -> Option<Vec<String>> {
+        let (path, rest) = script_of(container)?;
+        let (name, key, mode) = key_of(volumes, container, &path).ok()?;
+        let is_started = is_shell(&words(container)) || mode & EXECUTABLE != 0;
+        let content = self.data(&json!({"name": name}))?.get(&key)?.as_str()?;
+        let is_shell = !content.starts_with("#!") || content.lines().next()?.ends_with("sh");
+        // Each container gets a copy.
+        self.left = self.left.checked_sub(content.len())?;
+        let script = vec!["sh".to_owned(), "-c".to_owned(), content.to_owned(), path];
+        (is_shell && is_started).then(|| [script, rest].concat())
+    }
+
+    /// Sets the values of the ConfigMaps, and the names in the Secrets, that are known in a container.
+    fn set_values(&self, container: &mut Json) {
+        let mut variables = list(container, "env").to_vec();
+        for variable in &mut variables {
+            let reference = variable.pointer("/valueFrom/configMapKeyRef");
+            let value =
+                reference.and_then(|reference| self.data(reference)?.get(text(reference, "key")));
+            if let Some(value) = value {
+                *variable = json!({"name": variable.get("name"), "value": value});
+            }
+        }
+
+        // A variable of the container itself wins, and of several ConfigMaps the last one.
+        let own: BTreeSet<String> =
+            variables.iter().map(|variable| text(variable, "name").to_owned()).collect();
+        let mut sources = list(container, "envFrom").to_vec();
+        sources.retain(|source| {
+            let prefix = text(source, "prefix");
+            if let Some(secret) = source.get("secretRef") {
+                let named = self.secrets.get(text(secret, "name")).into_iter().flatten();
+                let named = named.map(|key| (key, format!("{prefix}{key}")));
+                variables.extend(named.filter(|(_, name)| !own.contains(name)).map(
+                    |(key, name)| {
+                        let reference = json!({"name": secret.get("name"), "key": key});
+                        json!({"name": name, "valueFrom": {"secretKeyRef": reference}})
+                    },
+                ));
+            }
+            let data = source.get("configMapRef").and_then(|reference| self.data(reference));
+            let named =
+                data.into_iter().flatten().map(|(key, value)| (format!("{prefix}{key}"), value));
+            for (name, value) in named.filter(|(name, _)| !own.contains(name)) {
+                // Kubernetes reads these before those of the container itself.
+                let reference = format!("$({name})");
+                for known in variables.iter_mut().filter_map(|variable| variable.get_mut("value")) {
+                    if let (Some(text), Some(value)) = (known.as_str(), value.as_str())
+                        && text.contains(&reference)
+                    {
+                        *known = json!(text.replace(&reference, value));
+                    }
+                }
+                variables.push(json!({"name": name, "value": value}));
+            }
+            data.is_none()
+        });
+        for (key, items) in [("env", variables), ("envFrom", sources)] {
+            if !items.is_empty() || container.get(key).is_some() {
+                container[key] = Json::Array(items);
+            }
         }
     }
 }

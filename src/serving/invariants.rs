@@ -329,6 +329,26 @@ invariants! {
         rules::extras::disruption, "nodes cannot be drained";
     ServingDestination Error "route.provider" "llm-d-router chart, DestinationRule"
         rules::extras::destination, "Istio does not trust the picker";
+    ServingSelector Error "name" "Kubernetes docs, Services"
+        rules::addresses::ports, "connections fail";
+    ServingAddress Error "pod" "Kubernetes docs, DNS for pods"
+        |view, found| each(view, found, rules::addresses::names), "pods do not find each other";
+    ServingPod Error "engine.env" "Kubernetes API, variables of containers"
+        rules::addresses::order, "the program gets the text instead of a value";
+    ServingPod Error "pod" "Kubernetes docs, Pod Security Standards"
+        rules::pod::security, "the API server rejects the pod";
+    ServingPod Error "engine.resources" "Kubernetes docs, quotas"
+        rules::pod::quotas, "the API server rejects the pod";
+    ServingDevices Error "engine.image" "images of vLLM and SGLang, devices of Kubernetes"
+        |view, found| each(view, found, rules::hardware::fits), "the engine finds no device";
+    ServingDevices Error "accelerator" "sizes of models and devices"
+        |view, found| each(view, found, rules::hardware::weights), "the engine runs out of memory";
+    ServingPod Error "engine.pod" "sizes of models"
+        |view, found| each(view, found, rules::hardware::cache), "the model is not downloaded";
+    ServingAdapters Error "engine.env" "GAIE, lora-syncer"
+        |view, found| each(view, found, rules::adapters::loading), "adapters are not loaded";
+    ServingJoin Error "topology" "Kubernetes docs, StatefulSets"
+        |view, found| each(view, found, rules::join::parallel), "ranks wait for missing pods";
     ServingKserve Error "dp" "kserve#4946"
         |view, found| of_kind(view, found, "LLMInferenceService", rules::kserve::parallelism), "KServe rejects the service, or creates pods that wait for others";
     ServingKserve Error "dp" "KServe, webhook"

@@ -4,9 +4,11 @@ use super::view::Manifest;
 use super::{check_manifests, is_about_serving, placeholders};
 use crate::bundle;
 use crate::config::serving::profile::{self, Profile};
+use crate::diag::suggest::list;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place, Severity};
 use crate::ir::{Object, Release};
 use crate::source::{self, Limits};
+use std::collections::BTreeSet;
 
 /// Numbers for the summary of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +35,13 @@ pub fn check_files(
         return None;
     }
     if !is_about_serving(&manifests) {
-        diagnostics.push(
-            Diagnostic::error(Code::ServingNothing, "no manifest for serving a model").hint(
-                "add manifests of model servers, InferencePools or endpoint pickers; \
-                    render charts first",
-            ),
-        );
+        let kinds: BTreeSet<&str> = manifests.iter().map(Manifest::kind).collect();
+        let kinds = list(&kinds.into_iter().collect::<Vec<&str>>());
+        let among = if kinds.is_empty() { kinds } else { format!(" among {kinds}") };
+        let message = format!("no model server, InferencePool or endpoint picker{among}");
+        diagnostics.push(Diagnostic::error(Code::ServingNothing, message).hint(
+            "checked are vLLM, SGLang, KServe's server and its services; render charts first",
+        ));
         return None;
     }
 
@@ -92,7 +95,7 @@ fn charts(files: &[(String, Vec<u8>)]) -> Vec<String> {
     let folders = files.iter().filter_map(|(name, _)| name.strip_suffix("/Chart.yaml"));
     let mut charts: Vec<String> = Vec::new();
     // Sorted, a chart comes before its subcharts.
-    for folder in folders.collect::<std::collections::BTreeSet<_>>() {
+    for folder in folders.collect::<BTreeSet<_>>() {
         if !charts.iter().any(|chart| folder.starts_with(&format!("{chart}/"))) {
             charts.push(folder.to_owned());
         }

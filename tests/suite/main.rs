@@ -61,6 +61,7 @@ mod reproduce;
 mod reviewers;
 mod serving;
 mod serving_defects;
+mod serving_pods;
 mod serving_tables;
 mod serving_upstream;
 mod signatures;

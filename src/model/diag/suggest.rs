@@ -95,7 +95,10 @@ pub fn did_you_mean(word: &str, known: &[&str]) -> Option<String> {
 
 /// Returns the hint "did you mean `x`?", or else the whole list: "known KIND: `a`, `b`".
 pub fn hint(word: &str, known: &[&str], kind: &str) -> String {
-    did_you_mean(word, known).unwrap_or_else(|| format!("known {kind}: {}", list(known)))
+    did_you_mean(word, known).unwrap_or_else(|| match known {
+        [] => format!("there are no {kind}"),
+        _ => format!("known {kind}: {}", list(known)),
+    })
 }
 
 /// Returns words as a list: "`a`, `b`, `c`".

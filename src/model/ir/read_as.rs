@@ -165,7 +165,9 @@ impl<'de> MapAccess<'de> for Entries<'de, '_> {
 fn in_words(error: &str) -> String {
     // The value may contain the same words.
     let Some((found, expected)) = error.rsplit_once(", expected ") else {
-        return error.to_owned();
+        // The decoder of base64 names the character, which is one of the value.
+        let is_encoding = error.starts_with("Invalid ");
+        return if is_encoding { "it must be base64".to_owned() } else { error.to_owned() };
     };
     let expected = match expected {
         "i32" | "i64" => "an integer",

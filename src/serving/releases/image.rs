@@ -30,6 +30,11 @@ fn is_named(repository: &str, name: &str) -> bool {
     repository.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
+/// Returns true if the image is in a repository with this name, of any registry.
+pub(crate) fn is_in(image: &str, repository: &str) -> bool {
+    is_named(parts(image).0, repository)
+}
+
 /// Returns true if the image is one of the program (a key of data/images.json), at any release.
 pub(crate) fn is_of(image: &str, program: &str) -> bool {
     let (repository, _) = parts(image);
@@ -73,6 +78,8 @@ pub(crate) fn release(image: &str, program: &str, releases: &Releases) -> Releas
         if let Some((_, version)) = known {
             return releases.find(version);
         }
+    } else if is_of(image, program) && tag == "latest" {
+        return Release::Latest;
     } else if is_of(image, program) {
         return releases.find(version_of(tag));
     }
@@ -106,6 +113,7 @@ mod tests {
         match release(image, "vllm", &VLLM.releases) {
             Release::Listed(index) => VLLM.releases.name(index).to_owned(),
             Release::Later => "later".to_owned(),
+            Release::Latest => "latest".to_owned(),
             Release::Unknown => "unknown".to_owned(),
         }
     }
@@ -120,7 +128,7 @@ mod tests {
             ("rocm/vllm:rocm6.4.1_vllm_0.9.1_20250702", "0.9.1"),
             ("example.com/team/serve:cuda-vllm-0.9.2", "0.9.2"),
             ("vllm/vllm-openai:v99.0.0", "later"),
-            ("vllm/vllm-openai:latest", "unknown"),
+            ("vllm/vllm-openai:latest", "latest"),
             ("vllm/vllm-openai:nightly-61e53561a", "unknown"),
             ("vllm/vllm-openai:v0.11.0rc2", "unknown"),
             ("vllm/vllm-openai@sha256:00", "unknown"),

@@ -48,6 +48,12 @@ fn schema_of(object: &Json) -> Option<&'static Value> {
     SCHEMAS.get(&format!("{group}/{}", kind.trim_end_matches("Config")))
 }
 
+/// Returns the group that has a kind, of those with a known schema.
+pub(crate) fn group_with(kind: &str) -> Option<&'static str> {
+    let mut keys = SCHEMAS.keys().filter_map(|key| key.rsplit_once('/'));
+    keys.find(|(_, name)| *name == kind).map(|(group, _)| group)
+}
+
 /// Returns the specs of pods in `spec` of an object, with their JSON paths.
 pub(crate) fn pods(object: &Json) -> Vec<(String, &Json)> {
     let mut found = Vec::new();

@@ -179,7 +179,7 @@ impl Config<'_> {
         let noun = format!("`{name}` parameter");
         fields::judge(&mut self.judge, parameters, &fields, path, &noun, unknown);
         // The image may have a later release, but hardly a typing error.
-        if self.judge.release == Release::Unknown {
+        if self.judge.release.is_unknown() {
             for verdict in &mut self.judge.verdicts[before..] {
                 verdict.is_certain = verdict.is_near();
             }

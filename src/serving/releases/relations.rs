@@ -51,7 +51,7 @@ pub(crate) fn judge(
 
         let refuses = |index| spans.at(index).and_then(fault).is_some();
         let all: Vec<bool> = (0..judge.releases.len()).map(refuses).collect();
-        if judge.release == Release::Unknown && all.contains(&false) {
+        if judge.release.is_unknown() && all.contains(&false) {
             let (program, which) = (judge.program, judge.releases.describe(&all));
             let message =
                 format!("the image does not name its version of {program}; in {which}, {message}");

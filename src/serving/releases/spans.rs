@@ -11,8 +11,17 @@ pub(crate) enum Release {
     Listed(usize),
     /// A release after the last one of the table, whose facts are used with less certainty.
     Later,
+    /// Not told by the tag `latest`, which is the newest one when it is pulled.
+    Latest,
     /// Not told: a digest alone, a moving tag, a commit.
     Unknown,
+}
+
+impl Release {
+    /// Returns true if the image does not tell it.
+    pub(crate) fn is_unknown(self) -> bool {
+        matches!(self, Release::Latest | Release::Unknown)
+    }
 }
 
 /// The releases of a table, oldest first.
@@ -40,7 +49,7 @@ impl Releases {
         match release {
             Release::Listed(index) => Some(index),
             Release::Later => self.0.len().checked_sub(1),
-            Release::Unknown => None,
+            Release::Latest | Release::Unknown => None,
         }
     }
 

@@ -713,7 +713,7 @@ fn unknown_releases_note_what_some_have() {
         "only 0.22.0 and later have `--data-parallel-multi-port-external-lb`",
         "",
     );
-    let found = vllm("latest", "--swap-space 4 --data-parallel-multi-port-external-lb");
+    let found = vllm("nightly", "--swap-space 4 --data-parallel-multi-port-external-lb");
     one(
         &found,
         Kind::Ignored,

@@ -170,7 +170,16 @@ impl<'t> Judge<'t> {
 
     /// Records a name that only these releases have, for an unknown release.
     pub(crate) fn depends(&mut self, shown: &str, has: &[bool]) {
-        if has.contains(&false) && !self.needs.iter().any(|(known, _)| known == shown) {
+        if !has.contains(&false) || self.needs.iter().any(|(known, _)| known == shown) {
+            return;
+        }
+        let last = has.iter().rposition(|has| *has).filter(|last| last + 1 < has.len());
+        if let Some(last) = last.filter(|_| self.release == Release::Latest) {
+            let (title, last) = (self.current_title(), self.releases.name(last));
+            let message = format!("{title} has no `{shown}`: {last} was the last release with it");
+            // The tag is older if the image was pulled before.
+            self.push(Kind::Refused, "", message, "remove it, or replace it").is_certain = false;
+        } else {
             self.needs.push((shown.to_owned(), has.to_vec()));
         }
     }

@@ -1,7 +1,7 @@
 //! Invariants of model rewrites.
 
 use super::super::invariants::{Context, Reporter};
-use super::super::view::pods::{Engine, Program, is_placeholder, list, text, variable};
+use super::super::view::pods::{Engine, Program, Variable, is_placeholder, list, text, variable};
 use super::super::view::{Manifest, View};
 
 /// Returns the models and adapters that an engine serves; `None` if requests or plugins may add more.
@@ -42,6 +42,19 @@ pub(crate) fn forms((_, template, engine): Context<'_>, found: &mut Reporter<'_>
             let message = format!("`{item}` of `--lora-modules` has no path");
             found.push(message, "write NAME=PATH");
         }
+    }
+}
+
+/// Checks that vLLM loads the adapters of a sidecar that asks for it (GAIE, lora-syncer).
+pub(crate) fn loading((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    const NAME: &str = "VLLM_ALLOW_RUNTIME_LORA_UPDATING";
+    let mut images = template.containers().map(|(container, _)| text(container, "image"));
+    let is_asked = engine.program == Program::Vllm && images.any(|one| one.contains("lora-syncer"));
+    let value = variable(engine.container, NAME);
+    if is_asked && matches!(value, None | Some(Variable::Text("" | "0" | "false" | "False"))) {
+        let message = format!("the sidecar cannot load adapters: `{NAME}` is not set");
+        let finding = found.below(".env", message, "set it to \"True\"");
+        finding.why("requests for adapters get 404", "vLLM docs, LoRA adapters");
     }
 }
 

@@ -116,7 +116,7 @@ pub(super) fn other_releases(view: &View<'_>, found: &mut Found) {
             Release::Later => format!(
                 "settings of `{image}` are judged by {program} {newest}, the newest known release"
             ),
-            Release::Unknown => format!(
+            Release::Latest | Release::Unknown => format!(
                 "settings of `{image}` are judged by no release: it names no release of {program}"
             ),
         };
@@ -206,7 +206,7 @@ fn of_either(
     judge: impl Fn(&'static releases::Picker) -> Vec<Verdict>,
 ) -> Vec<Verdict> {
     let mut verdicts = judge(own);
-    if release == Release::Unknown && !image::is_of(image, own.program.key) {
+    if release.is_unknown() && !image::is_of(image, own.program.key) {
         let other = if own.program.key == GIE.program.key { &*LLM_D } else { &*GIE };
         let others = judge(other);
         verdicts.retain(|one| {
@@ -267,7 +267,9 @@ fn told_release(view: &View<'_>, project: &str) -> Option<String> {
 /// the image names none.
 fn release_of(view: &View<'_>, program: &ProgramTable, image: &str) -> Release {
     match program.release(image) {
-        Release::Unknown if view.is_generated => program.releases.find(view.profile.version),
+        release if release.is_unknown() && view.is_generated => {
+            program.releases.find(view.profile.version)
+        }
         known => known,
     }
 }

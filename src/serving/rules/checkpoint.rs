@@ -8,9 +8,24 @@ use super::super::view::pods::{Program, variable};
 const FAMILIES: [&str; 2] = ["awq", "gptq"];
 
 /// Checks the arguments that vLLM compares with the configuration of the model (its ModelConfig).
-pub(crate) fn arguments((_, _, engine): Context<'_>, found: &mut Reporter<'_>) {
+pub(crate) fn arguments((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let flags = engine.known_flags().filter(|_| engine.program == Program::Vllm);
-    let (Some(flags), Some(model)) = (flags, engine.model.as_deref()) else { return };
+    let Some(flags) = flags else { return };
+    if flags.has("tool-call-parser") && !flags.is_on("enable-auto-tool-choice") {
+        let message = "`--tool-call-parser` has no effect without `--enable-auto-tool-choice`";
+        let finding = found.push(message, "add `--enable-auto-tool-choice`").warning();
+        finding.why("requests with `tool_choice: auto` get 400", "vLLM docs, tool calling");
+    }
+    // A flag of several values takes the model after it as one of them.
+    let names = flags.all("served-model-name");
+    let taken = names.iter().skip(1).find(|name| name.contains('/'));
+    if let Some(taken) = taken.filter(|_| engine.model.is_none() && !template.completed) {
+        let message =
+            format!("`--served-model-name` takes `{taken}` as a name, so that no model is given");
+        let finding = found.push(message, "write the model before the flag");
+        finding.why("the engine serves its default model", "vLLM, arguments of `serve`");
+    }
+    let Some(model) = engine.model.as_deref() else { return };
     let name = model.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     let family = |text: &str| {
         let mut families = FAMILIES.into_iter().filter(|family| text.contains(family));

@@ -4,7 +4,7 @@ use super::super::invariants::{Context, Found, Reporter};
 use super::super::releases::image;
 use super::super::view::pods::{
     Engine, Part, Program, Sidecar, Template, accelerators, all_containers, commands, declared,
-    is_placeholder, list, port_number, text, volume_of,
+    is_placeholder, list, port_number, starts_ray, text, volume_of,
 };
 use super::super::view::{Manifest, View};
 use super::probe::http_probes;
@@ -71,6 +71,7 @@ pub(crate) fn devices(view: &View<'_>, found: &mut Found) {
         let in_group = template.part == Part::Single
             && (path.contains(".entryTemplate")
                 || path.contains(".workerTemplate")
+                || starts_ray(engine.container)
                 || path.contains("GroupSpec") && engine.uses_ray());
         if in_group || template.manifest.kind().ends_with("ServingRuntime") {
             continue;

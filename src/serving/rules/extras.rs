@@ -1,7 +1,8 @@
 //! Invariants of autoscalers, disruption budgets and Istio DestinationRules.
 
 use super::super::invariants::Found;
-use super::super::view::pods::{Part, Template, is_placeholder, list, text, text_or};
+use super::super::releases::VLLM;
+use super::super::view::pods::{Engine, Part, Template, is_placeholder, list, text, text_or};
 use super::super::view::{Manifest, View, group_of};
 use super::picker::{behind, service_of};
 use super::pod::requests;
@@ -55,24 +56,64 @@ fn bounds(view: &View<'_>, found: &mut Found) {
 /// Beginnings of the names of vLLM's metrics, after `vllm:`.
 const METRICS: [&str; 5] = ["num_requests_", "kv_cache_", "gpu_cache_", "time_", "request_"];
 
-/// Reports queries of KEDA for names of metrics that vLLM does not have: only adapters and recording
-/// rules write them without a colon.
+/// The metric of vLLM that has another name since 0.12.
+const RENAMED: (&str, &str) = ("vllm:gpu_cache_usage_perc", "vllm:kv_cache_usage_perc");
+
+/// Reports queries of KEDA for names of metrics that vLLM does not have, and scaling from 0 by metrics of
+/// the pods themselves. Only adapters and recording rules write names without a colon.
 fn queries(view: &View<'_>, found: &mut Found) {
-    if view.of_kind("PrometheusRule").next().is_some() {
-        return;
-    }
+    let has_rules = view.of_kind("PrometheusRule").next().is_some();
+    let renamed_in = VLLM.releases.index(VLLM.releases.find("0.12.0"));
     for (owner, scaler) in view.of_kind(SCALERS[1]) {
-        for (index, trigger) in list(scaler.spec(), "triggers").iter().enumerate() {
-            let query = trigger.pointer("/metadata/query").and_then(Json::as_str);
-            let mut words = query.into_iter().flat_map(|query| query.split("vllm_").skip(1));
+        let target = reference(scaler).and_then(|(_, kind, name)| view.named(kind, name, scaler));
+        let pods = target.into_iter().flat_map(|(number, _)| view.templates_of(number));
+        let engines: Vec<&Engine<'_>> = pods.filter_map(|pods| pods.engine.as_ref()).collect();
+        let index = engines.first().and_then(|engine| VLLM.index(text(engine.container, "image")));
+        let is_renamed = index.is_some() && index >= renamed_in;
+        let query_of =
+            |trigger: &'_ Json| trigger.pointer("/metadata/query")?.as_str().map(str::to_owned);
+
+        // Without pods, engines have no metrics; a sum with a constant has a value.
+        let is_own = |trigger: &Json| {
+            query_of(trigger).is_some_and(|query| {
+                ["vllm:", "sglang:"].iter().any(|start| query.contains(start))
+                    && !["vector(", " or ", "absent("].iter().any(|part| query.contains(part))
+            })
+        };
+        let triggers = list(scaler.spec(), "triggers");
+        let mut least = ["idleReplicaCount", "minReplicaCount"].iter();
+        if least.any(|key| scaler.spec().get(*key).is_some_and(|count| *count == 0))
+            && !triggers.is_empty()
+            && triggers.iter().all(is_own)
+            && !engines.is_empty()
+            // Other engines may have the metrics.
+            && view.engines().count() == engines.len()
+            && scaler.spec().get("fallback").is_none()
+        {
+            let message =
+                format!("{scaler} scales up from 0 by metrics that only running pods have");
+            let hint =
+                "write `minReplicaCount: 1`, or add a trigger that counts requests elsewhere";
+            let finding = found.push(owner, ".spec.triggers", message, hint);
+            finding.why("the number of pods stays 0", "KEDA docs, activation");
+        }
+
+        for (at, query) in triggers.iter().map(query_of).enumerate().filter(|_| !has_rules) {
+            let query = query.unwrap_or_default();
+            let mut words = query.split("vllm_").skip(1);
             let is_own = |word: &&str| METRICS.iter().any(|start| word.starts_with(start));
-            if let Some(word) = words.find(is_own) {
+            let (wrong, right) = if let Some(word) = words.find(is_own) {
                 let name = name_at(word);
-                let message = format!("vLLM has no metric `vllm_{name}`");
-                let path = format!(".spec.triggers[{index}].metadata.query");
-                let finding = found.push(owner, path, message, format!("write `vllm:{name}`"));
-                finding.warning().why("the query returns nothing", "vLLM docs, metrics");
-            }
+                (format!("vllm_{name}"), format!("vllm:{name}"))
+            } else if is_renamed && query.contains(RENAMED.0) {
+                (RENAMED.0.to_owned(), RENAMED.1.to_owned())
+            } else {
+                continue;
+            };
+            let path = format!(".spec.triggers[{at}].metadata.query");
+            let message = format!("vLLM has no metric `{wrong}`");
+            let finding = found.push(owner, path, message, format!("write `{right}`"));
+            finding.warning().why("the query returns nothing", "vLLM docs, metrics");
         }
     }
 }
@@ -219,6 +260,22 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
     }
     for (_, pool) in view.pools() {
         let Some(name) = pool.text("/spec/endpointPickerRef/name") else { continue };
+        // A rule of the picker's namespace for a Service that is nowhere.
+        let is_stray = |rule: &Manifest| {
+            let host = text(rule.spec(), "host").split('.').next().unwrap_or_default();
+            rule.may_share_namespace(pool)
+                && rule.spec().pointer("/trafficPolicy/tls").is_some()
+                && !host.contains('*')
+                && view.all_named("Service", host, "").next().is_none()
+        };
+        let mut strays = view.of_kind("DestinationRule").filter(|(_, rule)| is_stray(rule));
+        let has_service = service_of(view, pool).is_some() && !rules.contains_key(name);
+        if let Some((owner, rule)) = strays.next().filter(|_| has_service) {
+            let host = text(rule.spec(), "host");
+            let message =
+                format!("{rule} has host {host}, which is no Service; the picker is {name}");
+            found.push(owner, ".spec.host", message, format!("write the Service `{name}`"));
+        }
         for (owner, rule) in rules.get(name).into_iter().flatten() {
             let Some(spec) = rule.json.get("spec") else { continue };
             let host = text(spec, "host");

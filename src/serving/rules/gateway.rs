@@ -2,7 +2,7 @@
 
 use super::super::invariants::{Found, Reporter};
 use super::super::releases::go_flags::nanoseconds;
-use super::super::view::pods::{is_placeholder, list, number, text, text_or};
+use super::super::view::pods::{Engine, Template, is_placeholder, list, number, text, text_or};
 use super::super::view::{Manifest, View};
 use super::picker::service_port;
 use crate::diag::Severity;
@@ -43,6 +43,30 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// First parts of the paths that engines serve.
+const OWN_PATHS: [&str; 20] = [
+    "v1",
+    "v2",
+    "health",
+    "healthz",
+    "metrics",
+    "ping",
+    "version",
+    "models",
+    "tokenize",
+    "detokenize",
+    "generate",
+    "invocations",
+    "pooling",
+    "score",
+    "rerank",
+    "classify",
+    "embeddings",
+    "docs",
+    "openapi.json",
+    "inference",
+];
+
 /// Checks that a rule leaves the `/v1` of requests to engines, below which they serve the API of OpenAI.
 fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter<'_>) {
     let to_engine = list(rule, "backendRefs").iter().any(|backend| match text(backend, "kind") {
@@ -53,6 +77,34 @@ fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter
     });
     let paths = list(rule, "matches").iter().filter_map(|one| one.pointer("/path/value"));
     let mut paths = paths.filter_map(Json::as_str);
+    // Filters of the implementation may rewrite, too.
+    let is_foreign = |path: &&str| {
+        let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+        let is_own = first.is_empty() || is_placeholder(path) || OWN_PATHS.contains(&first);
+        !is_own && list(rule, "filters").is_empty()
+    };
+    // Engines of the manifests that serve the usual paths.
+    let is_usual = |pods: &Template<'_>| {
+        let engine = pods.engine.as_ref().filter(|engine| engine.program.table().is_some());
+        engine.and_then(Engine::known_flags).is_some_and(|flags| !flags.has("root-path"))
+    };
+    let mut backends = list(rule, "backendRefs").iter();
+    let is_served = backends.all(|backend| {
+        let name = text(backend, "name");
+        match text(backend, "kind") {
+            "InferencePool" => view
+                .named("InferencePool", name, route)
+                .is_some_and(|(_, pool)| view.selected(pool).into_iter().any(is_usual)),
+            _ => view
+                .named("Service", name, route)
+                .is_some_and(|(_, service)| view.behind(service).any(is_usual)),
+        }
+    });
+    if let Some(path) = paths.clone().find(is_foreign).filter(|_| to_engine && is_served) {
+        let message = format!("{route} leaves `{path}` in the path, which engines do not serve");
+        let hint = "add a filter `URLRewrite` with `replacePrefixMatch: /`";
+        found.push(message, hint).why("requests get 404", "Gateway API, HTTPURLRewriteFilter");
+    }
     let Some(from) = paths.find(|path| path.trim_end_matches('/').ends_with("/v1")) else { return };
     for filter in list(rule, "filters").iter().filter(|_| to_engine) {
         let path = filter.pointer("/urlRewrite/path/replacePrefixMatch").and_then(Json::as_str);
@@ -181,7 +233,7 @@ fn parent_of<'a>(
         let hint = suggest::hint(name, &names, "Gateways");
         let finding = found.push(message, hint);
         // The Gateway may be in the cluster, unless the name is nearly that of another one.
-        let is_near = names.contains(&name) || suggest::nearest(name, &names).is_some();
+        let is_near = names.iter().any(|other| *other == name || is_typo(name, other));
         finding.severity = (!is_near).then_some(Severity::Warning);
         return None;
     };

@@ -3,7 +3,8 @@
 use super::super::invariants::{Found, Reporter};
 use super::super::view::discovery::{Group, groups};
 use super::super::view::pods::{
-    Engine, Part, Template, Variable, accelerators, commands, list, text, variable, words,
+    Engine, Part, Template, Variable, accelerators, commands, list, port_number, text, variable,
+    words,
 };
 use super::super::view::{Manifest, View};
 use super::engine::{devices_of, ranks};
@@ -24,7 +25,15 @@ fn specs<'a>(view: &View<'a>) -> impl Iterator<Item = (usize, Group<'a>)> {
 pub(crate) fn startup(view: &View<'_>, found: &mut Found) {
     for (owner, Group { path, spec, .. }) in specs(view) {
         let size = spec.pointer("/leaderWorkerTemplate/size").and_then(Json::as_u64).unwrap_or(1);
-        if text(spec, "startupPolicy") == "LeaderReady" && size > 1 {
+        // A probe of another port, such as that of Ray, succeeds before the workers come.
+        let leader = view.templates_of(owner).find(|template| template.part == Part::Leader);
+        let is_early = leader.and_then(|leader| {
+            let engine = leader.engine.as_ref()?;
+            let port = engine.container.pointer("/readinessProbe/tcpSocket/port")?;
+            let port = u32::try_from(port_number(engine.container, port)?).ok()?;
+            Some(!engine.ports()?.contains(&port))
+        });
+        if text(spec, "startupPolicy") == "LeaderReady" && size > 1 && is_early != Some(true) {
             let message =
                 "startupPolicy LeaderReady deadlocks: the leader is ready only with its workers";
             let hint = "write `startupPolicy: LeaderCreated`";

@@ -1,12 +1,14 @@
 //! Invariants of engines that span a group of pods, and of vLLM's flags.
 
-use super::super::invariants::Found;
+use super::super::invariants::{Context, Found, Reporter};
 use super::super::releases::VLLM;
+use super::super::releases::image::is_in;
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Part, Program, Template, accelerators, last_index, list, starts_ray, text,
+    Engine, Part, Program, Template, accelerators, commands, last_index, list, starts_ray, text,
 };
+use super::super::view::shell::UNKNOWN;
 use super::engine::supervisor;
 
 /// vLLM flags with which data-parallel ranks have their own servers.
@@ -201,15 +203,40 @@ pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// Checks that Ray is not used with vLLM images since 0.19, which do not contain it.
+/// Checks that a StatefulSet starts the pods of an engine together: they wait for each other.
+pub(crate) fn parallel((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let set = template.manifest;
+    let is_ordered =
+        set.kind() == "StatefulSet" && text(set.spec(), "podManagementPolicy") != "Parallel";
+    let nodes = engine.number("nnodes", 1).is_none_or(|nodes| nodes > 1)
+        && engine.flags.as_ref().is_some_and(|flags| flags.has("nnodes"));
+    let waits = engine.container.get("readinessProbe").is_some();
+    if is_ordered && nodes && waits && template.replicas.is_some_and(|replicas| replicas > 1) {
+        let message = format!("{set} starts pods in order, but each waits for all of them");
+        found.push(message, "write `podManagementPolicy: Parallel`");
+    }
+}
+
+/// Checks that Ray is not used with vLLM images since 0.19, which do not contain it, and that the
+/// container of a worker stays.
 pub(crate) fn ray(view: &View<'_>, found: &mut Found) {
     let since = VLLM.releases.index(VLLM.releases.find("0.19.0"));
     for (template, container, path) in view.containers().filter(|(_, one, _)| starts_ray(one)) {
         let image = text(container, "image");
         let index = VLLM.index(image);
-        let name = image.split([':', '@']).next().unwrap_or_default();
+        let commands = commands(container, template.part, template.size, &view.budget);
+        let last = commands.as_ref().and_then(|all| all.last()).map_or(&[][..], Vec::as_slice);
+        let may_block = |word: &String| word.starts_with("--block") || word.contains(UNKNOWN);
+        if matches!(last, [ray, start, ..] if ray == "ray" && start == "start")
+            && !last.iter().any(may_block)
+        {
+            let message =
+                "the container ends after `ray start`, which starts Ray in the background";
+            let finding = found.push(template.owner, &path, message, "add `--block`");
+            finding.why("the pod restarts again and again", "Ray docs, ray start");
+        }
         // Whether other images of vLLM contain Ray is not known.
-        if name.ends_with("vllm/vllm-openai") && index.is_some_and(|index| Some(index) >= since) {
+        if is_in(image, "vllm/vllm-openai") && index.is_some_and(|index| Some(index) >= since) {
             let message = format!("command starts Ray, which is not in image `{image}`");
             let hint = "use an image with Ray, or vLLM multiprocessing (`--nnodes`)";
             found.push(template.owner, format!("{path}.image"), message, hint);

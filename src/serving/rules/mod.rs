@@ -1,6 +1,7 @@
 //! Checks of the invariants.
 
 pub(super) mod adapters;
+pub(super) mod addresses;
 pub(super) mod by_release;
 pub(super) mod checkpoint;
 pub(super) mod config;
@@ -8,6 +9,7 @@ pub(super) mod engine;
 pub(super) mod extras;
 pub(super) mod gateway;
 pub(super) mod group;
+pub(super) mod hardware;
 pub(super) mod join;
 mod keys;
 pub(super) mod kserve;

@@ -269,17 +269,21 @@ fn service_ports(view: &View<'_>, found: &mut Found) {
         let rules = || policies.iter().flat_map(|(.., rules)| *rules);
         let is_open =
             |port: &u32| rules().flat_map(|r| list(r, "ports")).any(|r| is_port(&server, r, *port));
-        // Policies add up.
-        if rules().any(|rule| list(rule, "ports").is_empty()) || open.iter().any(is_open) {
-            continue;
-        }
+        // Policies add up, but a rule of its own has no effect.
+        let is_reached =
+            rules().any(|rule| list(rule, "ports").is_empty()) || open.iter().any(is_open);
+        let has_none = |rule: &Json| {
+            !open.iter().any(|port| list(rule, "ports").iter().any(|r| is_port(&server, r, *port)))
+        };
         let ports = view.services_selecting(template).flat_map(|(_, service)| {
             let moved = list(service.spec(), "ports").iter().filter(|port| is_moved(port));
             moved.filter_map(move |port| Some((service, port.get("port")?)))
         });
         let mut named = ports.filter_map(|(service, port)| {
-            let has =
-                |rule: &Json| list(rule, "ports").iter().any(|one| one.get("port") == Some(port));
+            let has = |rule: &Json| {
+                list(rule, "ports").iter().any(|one| one.get("port") == Some(port))
+                    && has_none(rule)
+            };
             let policy = policies.iter().find(|(.., rules)| rules.iter().any(has))?;
             Some((service, port, policy))
         });
@@ -287,7 +291,9 @@ fn service_ports(view: &View<'_>, found: &mut Found) {
             let open = super::ranges(&open);
             let message =
                 format!("{policy} allows port {port} of {service}, but the pods listen on {open}");
-            found.push(*owner, ".spec.ingress", message, "write the port of the pods");
+            let finding =
+                found.push(*owner, ".spec.ingress", message, "write the port of the pods");
+            finding.severity = is_reached.then_some(Severity::Warning);
         }
     }
 }

@@ -357,7 +357,11 @@ fn needed<'p>(
             let before = [("inference.networking.x-k8s.io", kind, READ)];
             may_be_older && lacking(rules, &before).is_empty()
         };
-        if picker.flags.has("pool-group") || !is_older("inferencepools") {
+        let name = picker.flags.text("pool-name").unwrap_or_default();
+        let pool = view.named("InferencePool", name, picker.manifest);
+        let is_told =
+            picker.flags.has("pool-group") || pool.is_some_and(|(_, pool)| pool.group() == pools.0);
+        if is_told || !is_older("inferencepools") {
             needed.push(pools);
         }
         if !is_older("inferenceobjectives") {

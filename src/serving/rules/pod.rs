@@ -2,7 +2,7 @@
 //! reject.
 
 use super::super::invariants::{Found, Reporter};
-use super::super::releases::{VLLM, kinds};
+use super::super::releases::{VLLM, image, kinds};
 use super::super::view::pods::{
     ACCELERATORS, Engine, Program, Template, Variable, all_containers, is_placeholder, list, text,
     variable,
@@ -14,7 +14,10 @@ use crate::diag::suggest::{self, is_typo};
 use crate::ir::{Object, Origin, Value, dns_subdomain, path_of, quantity, steps, value_at};
 use crate::passes;
 use serde_json::{Value as Json, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Repositories of images that name no user, so that their containers run as root.
+const ROOT_IMAGES: [&str; 2] = ["vllm/vllm-openai", "lmsysorg/sglang"];
 
 /// KServe's service, whose CRD has the types of pods.
 const SERVICE: &str = "LLMInferenceService";
@@ -32,6 +35,22 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
     for (owner, manifest) in view.manifests.iter().enumerate() {
         if manifest.kind() == "CustomResourceDefinition" {
             continue;
+        }
+        let spec = manifest.spec();
+        let is_part = |pointer| spec.pointer(pointer).is_none();
+        // kustomize merges patches with an object that has them.
+        let is_workload = ["Deployment", "StatefulSet"].contains(&manifest.kind());
+        if is_workload && is_part("/selector") && is_part("/template/metadata/labels") {
+            let message = format!("{manifest} has no selector and no labels of pods");
+            let hint = "add them, or render the overlay that it is a patch of";
+            let finding = found.push(owner, ".spec", message, hint).warning();
+            finding.why("the API server rejects it, unless it is a patch", "Kubernetes API, types");
+            continue;
+        }
+        let group = kinds::group_with(manifest.kind()).filter(|_| manifest.api_version() == "v1");
+        if let Some(group) = group {
+            let message = format!("apiVersion `v1` has no kind {}", manifest.kind());
+            found.push(owner, ".apiVersion", message, format!("it is one of `{group}`"));
         }
         let checked = bundle::check_object(manifest.json.clone());
         refused(manifest, &manifest.json, &checked, ("", ""), found.at(owner, ""));
@@ -72,12 +91,24 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
                 own.or_else(|| spec.pointer(&format!("/securityContext/{key}")))
             };
             // The kubelet verifies the user before it starts the container.
-            if user("runAsNonRoot") == Some(&json!(true)) && user("runAsUser") == Some(&json!(0)) {
-                let message = "runAsNonRoot is true, but runAsUser is 0";
-                let hint = "remove `runAsNonRoot`, or set another user";
+            let image = text(container, "image");
+            let (is_root, why) = match user("runAsUser") {
+                Some(user) => (*user == 0, "runAsUser is 0".to_owned()),
+                None => (
+                    ROOT_IMAGES.iter().any(|name| image::is_in(image, name)),
+                    format!("`{image}` runs as root"),
+                ),
+            };
+            if user("runAsNonRoot") == Some(&json!(true)) && is_root {
+                let message = format!("runAsNonRoot is true, but {why}");
+                let hint = "set another `runAsUser`, or remove `runAsNonRoot`";
                 let path = format!("{path}.securityContext");
                 let finding = found.push(owner, path, message, hint);
                 finding.why("the kubelet does not start it", "CreateContainerConfigError");
+                // OpenShift sets a user.
+                if user("runAsUser").is_none() {
+                    finding.warning();
+                }
             }
         }
     }
@@ -230,6 +261,114 @@ pub(super) fn requests(container: &Json, name: &str) -> bool {
     let groups = ["requests", "limits"].into_iter();
     let mut groups = groups.filter_map(|group| container.get("resources")?.get(group)?.get(name));
     groups.next().is_some()
+}
+
+/// Returns the pods that no controller completes, by their namespace.
+fn pods_by_namespace<'v>(view: &'v View<'_>) -> BTreeMap<&'v str, Vec<&'v Template<'v>>> {
+    let mut all: BTreeMap<&str, Vec<&Template<'_>>> = BTreeMap::new();
+    for pod in pods(view).filter(|pods| !pods.completed) {
+        all.entry(pod.manifest.namespace()).or_default().push(pod);
+    }
+    all
+}
+
+/// Checks that containers have what quotas of their namespace count (Kubernetes, ResourceQuota admission).
+pub(crate) fn quotas(view: &View<'_>, found: &mut Found) {
+    // A LimitRange sets what containers leave out; it is often in other manifests.
+    let ranges: BTreeSet<&str> =
+        view.of_kind("LimitRange").map(|(_, one)| one.namespace()).collect();
+    let mut counted: BTreeMap<&str, BTreeMap<(&str, &str), &Manifest>> = BTreeMap::new();
+    for (_, quota) in view.of_kind("ResourceQuota") {
+        let is_for_some =
+            ["scopes", "scopeSelector"].iter().any(|k| quota.spec().get(*k).is_some());
+        let hard = quota.map("/spec/hard").filter(|_| !is_for_some).into_iter().flatten();
+        for (group, name) in hard.map(|(key, _)| key.split_once('.').unwrap_or(("requests", key))) {
+            if ["requests", "limits"].contains(&group) && ["cpu", "memory"].contains(&name) {
+                counted.entry(quota.namespace()).or_default().insert((group, name), quota);
+            }
+        }
+    }
+    let pods = if counted.is_empty() { BTreeMap::new() } else { pods_by_namespace(view) };
+    for (namespace, counted) in counted.iter().filter(|(namespace, _)| !ranges.contains(*namespace))
+    {
+        let pods = pods.get(namespace).into_iter().flatten();
+        for pod in pods.filter(|pod| pod.spec.get("resources").is_none()) {
+            for (container, path) in all_containers(pod.spec, &pod.spec_path) {
+                let has = |group: &str, name: &str| {
+                    container.pointer(&format!("/resources/{group}/{name}")).is_some()
+                };
+                // A limit is a request, too.
+                let is_missing = |((group, name), _): &(&(&str, &str), &&Manifest)| {
+                    !has(group, name) && !has("limits", name)
+                };
+                if let Some(((group, name), quota)) = counted.iter().find(is_missing) {
+                    let container = text(container, "name");
+                    let message =
+                        format!("{quota} counts {group}.{name}, which `{container}` does not set");
+                    let finding =
+                        found.push(pod.owner, path, message, format!("set {group}.{name}"));
+                    finding.warning().why(
+                        "the API server rejects the pod, unless a LimitRange sets it",
+                        "Kubernetes docs, quotas",
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Checks that pods have what the Pod Security Standard of their namespace requires (Kubernetes docs).
+pub(crate) fn security(view: &View<'_>, found: &mut Found) {
+    let label = "/metadata/labels/pod-security.kubernetes.io~1enforce";
+    let levels = view.of_kind("Namespace").filter_map(|(_, one)| Some((one, one.text(label)?)));
+    let levels: Vec<(&Manifest, &str)> =
+        levels.filter(|(_, level)| ["baseline", "restricted"].contains(level)).collect();
+    let pods = if levels.is_empty() { BTreeMap::new() } else { pods_by_namespace(view) };
+    for (namespace, level) in levels {
+        for Template { owner, spec_path, spec, .. } in
+            pods.get(namespace.name()).into_iter().flatten()
+        {
+            let is_on = |key: &str| spec.get(key) == Some(&json!(true));
+            let shared = ["hostNetwork", "hostPID", "hostIPC"].into_iter().find(|key| is_on(key));
+            let of_host = list(spec, "volumes").iter().any(|one| one.get("hostPath").is_some());
+            let mut report = |path: &str, what: String| {
+                let message = format!("{namespace} is {level}: {what}");
+                let hint = "change the pod, or the level of the namespace";
+                found.push(*owner, path, message, hint);
+            };
+            if let Some(key) = shared.or(of_host.then_some("hostPath")) {
+                report(spec_path, format!("it allows no {key}"));
+            }
+            for (container, path) in all_containers(spec, spec_path) {
+                let own = |key: &str| container.pointer(&format!("/securityContext/{key}"));
+                let any =
+                    |key| own(key).or_else(|| spec.pointer(&format!("/securityContext/{key}")));
+                if own("privileged") == Some(&json!(true)) {
+                    report(&path, "it allows no privileged containers".to_owned());
+                    continue;
+                }
+                let drops = own("capabilities/drop").and_then(Json::as_array);
+                let profile = any("seccompProfile/type").filter(|kind| **kind != "Unconfined");
+                let has = [
+                    (
+                        own("allowPrivilegeEscalation") == Some(&json!(false)),
+                        "allowPrivilegeEscalation: false",
+                    ),
+                    (
+                        drops.is_some_and(|drops| drops.contains(&json!("ALL"))),
+                        "capabilities: {drop: [ALL]}",
+                    ),
+                    (any("runAsNonRoot") == Some(&json!(true)), "runAsNonRoot: true"),
+                    (profile.is_some(), "seccompProfile: {type: RuntimeDefault}"),
+                ];
+                let missing = has.into_iter().filter(|(has, _)| level == "restricted" && !has);
+                let missing: Vec<&str> = missing.map(|(_, setting)| setting).collect();
+                if !missing.is_empty() {
+                    report(&path, format!("it requires {}", suggest::list(&missing)));
+                }
+            }
+        }
+    }
 }
 
 /// Reports an engine without requests of CPU or memory. The right numbers depend on model and nodes, so

@@ -3,7 +3,7 @@
 use super::super::invariants::{Found, Reporter};
 use super::super::releases::{GIE, image};
 use super::super::view::pods::{
-    Part, Sidecar, Template, declared, joins_ray, list, number, target_port, text, text_or,
+    Part, Program, Sidecar, Template, declared, joins_ray, list, number, target_port, text, text_or,
 };
 use super::super::view::{Manifest, Picker, View, group_of};
 use super::join::leader_of;
@@ -106,7 +106,13 @@ fn front<'a>(view: &View<'a>, worker: &Template<'_>) -> Option<&'a Manifest> {
     let open = leader.engine.as_ref().filter(|engine| !engine.is_headless())?.ports()?;
     // Pods that are not ready get no requests.
     let mut containers = worker.containers().map(|(container, _)| container);
-    if containers.any(|container| container.get("readinessProbe").is_some()) {
+    // Other nodes of SGLang answer health checks, and nothing else.
+    let is_sglang = worker.engine.as_ref().is_some_and(|one| one.program == Program::Sglang);
+    let answers = |probe: &Json| {
+        let path = probe.pointer("/httpGet/path").and_then(Json::as_str);
+        is_sglang && path.is_some_and(|path| path.starts_with("/health"))
+    };
+    if containers.any(|container| container.get("readinessProbe").is_some_and(|p| !answers(p))) {
         return None;
     }
     let engine = worker.engine.as_ref().map(|engine| engine.container);
@@ -127,6 +133,9 @@ fn front<'a>(view: &View<'a>, worker: &Template<'_>) -> Option<&'a Manifest> {
     })
 }
 
+/// Group of pools before their first stable version.
+const OLD_GROUP: &str = "inference.networking.x-k8s.io";
+
 /// Checks that routes, objectives and rewrites reference existing pools.
 pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
     let group = group_of(view.profile.pool);
@@ -135,7 +144,12 @@ pub(crate) fn missing(view: &View<'_>, found: &mut Found) {
         // A group of the old API and a missing one both lead to no pool, without an error.
         let said = reference.get("group").map_or(usual, |group| group.as_str().unwrap_or(""));
         let namespace = text_or(reference, "namespace", manifest.namespace());
-        let is_there = view.all_named("InferencePool", name, namespace).next().is_some();
+        let mut pools = view.all_named("InferencePool", name, namespace).map(|(_, pool)| pool);
+        let is_there = pools.next().is_some_and(|pool| said == group || pool.group() != said);
+        // Stacks of the old API route to pools of the old API.
+        if said == OLD_GROUP && !is_there {
+            return;
+        }
         if said != group {
             let message = format!("{manifest} references InferencePools in group `{said}`");
             found.push(message, format!("write `group: {group}`"));

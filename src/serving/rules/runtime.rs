@@ -1,9 +1,10 @@
 //! Invariants of pods that start and stop: variables, hooks, files, devices and storage drivers.
 
+use super::super::environment::EXECUTABLE;
 use super::super::invariants::{Context, Found, Reporter};
 use super::super::releases::image;
 use super::super::view::View;
-use super::super::view::config_map::is_inside;
+use super::super::view::config_map::{is_inside, key_of};
 use super::super::view::pods::{
     Part, Variable, accelerators, all_containers, expanded_names, is_placeholder, is_shell, list,
     text, variable, words,
@@ -32,12 +33,19 @@ pub(crate) fn expanded((_, template, engine): Context<'_>, found: &mut Reporter<
     let is_known = engine.flags.is_some() && engine.unjudged.is_none();
     for env in list(container, "env").iter().filter(|_| is_known) {
         let name = text(env, "name");
-        let braced = format!("${{{name}}}");
-        if !name.is_empty()
-            && !is_placeholder(text(env, "value"))
-            && words.iter().any(|word| word.contains(&braced))
-        {
-            let message = format!("`{braced}` stays as it is: Kubernetes expands `$({name})`");
+        let (plain, braced) = (format!("${name}"), format!("${{{name}}}"));
+        let has = |form: &String| {
+            let is_it = |word: &String| {
+                let end = word.len() - form.len();
+                (form == &plain && word.ends_with(form) || form == &braced)
+                    && !word[..end.max(word.find(form).unwrap_or(end))].ends_with('$')
+            };
+            words.iter().filter(|word| word.contains(form)).any(is_it)
+        };
+        let used = [&braced, &plain].into_iter().find(|form| has(form));
+        let used = used.filter(|_| !name.is_empty() && !is_placeholder(text(env, "value")));
+        if let Some(used) = used {
+            let message = format!("`{used}` stays as it is: Kubernetes expands `$({name})`");
             found.push(message, format!("write `$({name})`"));
         }
     }
@@ -85,8 +93,7 @@ fn seconds(hook: &Json) -> Option<u64> {
 /// Checks that a container that serves files has the volume that an init container wrote them to.
 pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     // Other images may have the model, and other containers or a script may bring it.
-    let (repository, _) = image::parts(text(engine.container, "image"));
-    let is_plain = repository.trim_start_matches("docker.io/") == "vllm/vllm-openai"
+    let is_plain = image::is_in(text(engine.container, "image"), "vllm/vllm-openai")
         && all_containers(template.spec, "").len() == 1
         && !is_shell(&words(engine.container));
     let offline = variable(engine.container, "HF_HUB_OFFLINE");
@@ -94,6 +101,25 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
         let model = engine.model.as_deref().unwrap_or_default();
         let message = format!("`HF_HUB_OFFLINE` is set, but no volume has `{model}`");
         found.push(message, "remove it, or mount a volume with it");
+    }
+    let words = words(engine.container);
+    let program = words.first().map_or("", String::as_str);
+    let mode = key_of(list(template.spec, "volumes"), engine.container, program)
+        .map_or(EXECUTABLE, |(.., mode)| mode);
+    if mode & EXECUTABLE == 0 && !template.completed {
+        let message = format!("`{program}` cannot be started: its mode is {mode:o}");
+        found.push(message, "write `defaultMode: 0755` at the volume, or start it with `bash`");
+    }
+    // Python, tempfile: the engine does not start without a folder.
+    let is_read_only = engine.container.pointer("/securityContext/readOnlyRootFilesystem");
+    let mut mounts = list(engine.container, "volumeMounts").iter();
+    if is_read_only == Some(&Json::Bool(true))
+        && !template.completed
+        && variable(engine.container, "TMPDIR").is_none()
+        && !mounts.any(|mount| ["/tmp", "/var/tmp"].contains(&text(mount, "mountPath")))
+    {
+        let message = "the root file system is read-only, and no volume is at /tmp";
+        found.push(message, "mount an `emptyDir` at /tmp");
     }
     let Some(flags) = engine.known_flags() else { return };
     let adapters = flags.all("lora-modules").into_iter().chain(flags.all("lora-paths"));

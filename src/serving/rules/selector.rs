@@ -2,7 +2,9 @@
 
 use super::super::invariants::Found;
 use super::super::view::discovery::is_completed;
-use super::super::view::pods::{Template, declared, is_placeholder, list, number, text};
+use super::super::view::pods::{
+    Program, Template, declared, is_placeholder, list, number, starts_ray, text,
+};
 use super::super::view::{Manifest, View, labels_at};
 use super::set::is_of_unknown_kind;
 use crate::diag::suggest::{self, is_typo};
@@ -362,6 +364,9 @@ pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
     }
 }
 
+/// Ports of Ray's head: its store, its dashboard and its clients.
+const RAY_PORTS: [u32; 3] = [6_379, 8_265, 10_001];
+
 /// Returns the ports of pods, if all are engines with known ports.
 fn open_ports(selected: &[Candidate<'_>]) -> Option<Vec<u32>> {
     let mut open = Vec::new();
@@ -376,6 +381,11 @@ fn open_ports(selected: &[Candidate<'_>]) -> Option<Vec<u32>> {
         open.extend(known);
         // A process may open ports that only its declaration names, such as metrics or KV events.
         open.extend(list(spec, "containers").iter().flat_map(declared));
+        if starts_ray(engine.container) {
+            open.extend(RAY_PORTS);
+        }
+        let bootstrap = engine.number("disaggregation-bootstrap-port", 8_998);
+        open.extend(bootstrap.filter(|_| engine.program == Program::Sglang));
         open.extend(super::engine::supervisor(engine).filter(|_| engine.has_port_for_each_rank()));
     }
     (!open.is_empty()).then_some(open)

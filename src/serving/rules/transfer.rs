@@ -1,10 +1,12 @@
 //! Invariants of KV cache transfer between prefill and decode pods.
 
 use super::super::invariants::Found;
+use super::super::releases::VLLM;
 use super::super::view::View;
 use super::super::view::pods::{
     Engine, Program, Sidecar, Template, Variable, is_moved, text, variable, words,
 };
+use super::addresses::is_closed;
 use super::join::known;
 use super::network_policy::{End, report};
 use super::picker::service_port;
@@ -104,6 +106,23 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
             continue;
         }
 
+        // vLLM before 0.12, NixlConnector: "Decode TP cannot be smaller than prefill TP".
+        let is_old = VLLM.index(text(one.container, "image"))
+            < VLLM.releases.index(VLLM.releases.find("0.12.0"));
+        let tensor = [one, other].map(|engine| engine.number("tensor-parallel-size", 1));
+        if let [Some(more), Some(less)] = tensor
+            && more > less
+            && is_old
+            && VLLM.index(text(one.container, "image")).is_some()
+            && ours.iter().chain(&theirs).any(Connector::is_nixl)
+        {
+            let message = format!(
+                "`--tensor-parallel-size` is {more} for prefill, but {less} for decode, which NIXL \
+                 cannot transfer to in this release"
+            );
+            here.push(message, "use at least the same number for decode");
+        }
+
         for (template, engine, all, role, wrong, right) in [
             (prefill, one, &ours, "prefill", "kv_consumer", "kv_producer"),
             (decode, other, &theirs, "decode", "kv_producer", "kv_consumer"),
@@ -186,6 +205,11 @@ pub(crate) fn router(view: &View<'_>, found: &mut Found) {
             let (Some((_, service)), Ok(said)) = (service, three[2].parse::<u32>()) else {
                 continue;
             };
+            if is_closed(service, said) {
+                let message =
+                    format!("{service} has no port {said}, the bootstrap port of prefill");
+                found.push(template.owner, &path, message, "add the port to the Service");
+            }
             if service_port(service, said).is_some_and(is_moved) {
                 continue;
             }
@@ -262,7 +286,7 @@ pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
 
 fn host(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
     let is_prefill = template.role() == Some("prefill");
-    let on_host = template.spec.get("hostNetwork").and_then(Json::as_bool) == Some(true);
+    let on_host = template.is_on_host();
     let what = match variable(engine.container, HOST) {
         // Decode pods connect to prefill pods.
         None if is_prefill => {

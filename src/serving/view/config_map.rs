@@ -1,6 +1,6 @@
 //! Files that containers read from ConfigMaps.
 
-use super::pods::{Template, list, text, volume_of};
+use super::pods::{Template, list, text};
 use super::{Manifest, PickerFile, View};
 use crate::ir::Release;
 use serde_json::Value as Json;
@@ -20,30 +20,11 @@ pub(crate) enum File<'a> {
 impl<'a> View<'a> {
     /// Returns the source of a file in a container of these pods.
     pub(crate) fn file(&self, pods: &Template<'_>, container: &Json, path: &str) -> File<'a> {
-        // The longest mount path wins.
-        let mount = list(container, "volumeMounts")
-            .iter()
-            .filter(|mount| is_inside(path, text(mount, "mountPath")))
-            .max_by_key(|mount| text(mount, "mountPath").len());
-        let Some(mount) = mount else { return File::NotMounted };
-        let inner =
-            path[text(mount, "mountPath").trim_end_matches('/').len()..].trim_start_matches('/');
-        let sub_path = text(mount, "subPath");
-        let mut parts = vec![sub_path, inner];
-        parts.retain(|part| !part.is_empty());
-        let wanted = parts.join("/");
-
-        let source = volume_of(pods.spec, mount).and_then(|volume| volume.get("configMap"));
-        let Some(source) = source else { return File::Unknown };
-        let items = list(source, "items");
-        let key = match items.iter().find(|item| text(item, "path") == wanted) {
-            Some(item) => text(item, "key").to_owned(),
-            // Without `items`, the keys are the names of the files.
-            None if items.is_empty() => wanted,
-            None => return File::Unknown,
+        let (name, key, _) = match key_of(list(pods.spec, "volumes"), container, path) {
+            Ok(found) => found,
+            Err(other) => return other,
         };
-
-        let map = self.named("ConfigMap", text(source, "name"), pods.manifest);
+        let map = self.named("ConfigMap", name, pods.manifest);
         let Some((index, map)) = map else { return File::Unknown };
         match map.json.get("data").and_then(|data| data.get(&key)?.as_str()) {
             Some(content) => File::Text(index, key, content),
@@ -51,6 +32,42 @@ impl<'a> View<'a> {
             None => File::Missing(index),
         }
     }
+}
+
+/// Returns the name of the ConfigMap with a file in a container of a pod with these volumes, the key of
+/// the file, and its mode.
+pub(crate) fn key_of<'s, 'f>(
+    volumes: &'s [Json],
+    container: &Json,
+    path: &str,
+) -> Result<(&'s str, String, u64), File<'f>> {
+    // The longest mount path wins.
+    let mount = list(container, "volumeMounts")
+        .iter()
+        .filter(|mount| is_inside(path, text(mount, "mountPath")))
+        .max_by_key(|mount| text(mount, "mountPath").len());
+    let Some(mount) = mount else { return Err(File::NotMounted) };
+    let inner =
+        path[text(mount, "mountPath").trim_end_matches('/').len()..].trim_start_matches('/');
+    let sub_path = text(mount, "subPath");
+    let mut parts = vec![sub_path, inner];
+    parts.retain(|part| !part.is_empty());
+    let wanted = parts.join("/");
+
+    let volume = volumes.iter().find(|volume| text(volume, "name") == text(mount, "name"));
+    let source = volume.and_then(|volume| volume.get("configMap"));
+    let Some(source) = source else { return Err(File::Unknown) };
+    let items = list(source, "items");
+    let item = items.iter().find(|item| text(item, "path") == wanted);
+    let mode = item.and_then(|item| item.get("mode")).or(source.get("defaultMode"));
+    let mode = mode.and_then(Json::as_u64).unwrap_or(0o644);
+    let key = match item {
+        Some(item) => text(item, "key").to_owned(),
+        // Without `items`, the keys are the names of the files.
+        None if items.is_empty() => wanted,
+        None => return Err(File::Unknown),
+    };
+    Ok((text(source, "name"), key, mode))
 }
 
 /// Returns true if a path is a folder, or in it.

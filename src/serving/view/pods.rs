@@ -299,14 +299,24 @@ impl<'a> Engine<'a> {
             named(Program::Vllm, Some(flags), "model", first)
         };
 
-        let all = commands.unwrap_or_default();
-        for command in all {
+        let prints = |command: &&Vec<String>| {
+            command.first().is_some_and(|program| matches!(program.as_str(), "echo" | "printf"))
+        };
+        let all: Vec<_> = commands.unwrap_or_default().iter().filter(|one| !prints(one)).collect();
+        for command in &all {
             let after = |at: usize| command.get(at..).unwrap_or_default();
             let serves = |pair: &[String]| {
                 let program = pair[0].rsplit('/').next();
                 matches!(program, Some("vllm" | "vllm-omni")) && pair[1] == "serve"
             };
             if let Some(at) = command.windows(2).position(serves) {
+                // Of several servers in one container, nothing is said. Those of one port are branches of
+                // a script.
+                let port = |words: &[String]| Flags::parse(words).text("port").map(str::to_owned);
+                let mut others = all.iter().filter(|other| other.windows(2).any(serves));
+                if others.any(|other| port(other) != port(command)) {
+                    return Some(named(Program::Vllm, None, "", None));
+                }
                 return Some(of_vllm(after(at + 2), true));
             }
             let module = |name: &str| command.iter().position(|word| word == name);
@@ -329,7 +339,7 @@ impl<'a> Engine<'a> {
         }
 
         let contains = |parts: &[&str]| parts.iter().any(|part| image.contains(part));
-        let words_of_all: Vec<String> = all.iter().flatten().cloned().collect();
+        let words_of_all: Vec<String> = all.iter().copied().flatten().cloned().collect();
         let bare = list(container, "command").is_empty() && !words_of_all.is_empty();
         if bare && contains(&["vllm-openai", "vllm-omni"]) {
             // The entrypoint of the image is the server.
@@ -572,6 +582,11 @@ impl<'a> Template<'a> {
         if self.role() == Some("prefill") { "prefill.args" } else { "engine.args" }
     }
 
+    /// Returns true for pods in the network of their node.
+    pub(crate) fn is_on_host(&self) -> bool {
+        self.spec.get("hostNetwork").and_then(Json::as_bool) == Some(true)
+    }
+
     /// Returns true if its engine has no server.
     pub(crate) fn is_headless(&self) -> bool {
         self.engine.as_ref().is_some_and(Engine::is_headless)
@@ -598,7 +613,12 @@ impl<'a> Template<'a> {
     /// Returns the role label: prefill, decode or both.
     pub(crate) fn role(&self) -> Option<&'a str> {
         let labels = ["llm-d.ai/role", "role-name"];
-        labels.iter().find_map(|label| self.labels.get(label).copied())
+        let labelled = labels.iter().find_map(|label| self.labels.get(label).copied());
+        // SGLang has its role in a flag.
+        let flags = self.engine.as_ref().and_then(|engine| engine.flags.as_ref());
+        let said = flags.and_then(|flags| flags.text("disaggregation-mode"));
+        let roles = ["prefill", "decode"];
+        labelled.or_else(|| roles.into_iter().find(|role| said == Some(role)))
     }
 
     /// Returns true if the pods have all of these labels.

@@ -80,6 +80,7 @@ pub(crate) fn commands(
         words: Vec::new(),
         word: None,
         depth: 0,
+        depends: false,
         commands: Vec::new(),
     };
     shell.run();
@@ -94,8 +95,10 @@ struct Shell<'a> {
     variables: Variables,
     words: Vec<String>,
     word: Option<String>,
-    /// Conditions and loops around the command.
+    /// Conditions, loops and functions around the command.
     depth: usize,
+    /// True if the command depends on the one before it.
+    depends: bool,
     commands: Vec<Vec<String>>,
 }
 
@@ -119,13 +122,17 @@ impl Shell<'_> {
         self.words.extend(self.word.take());
     }
 
-    fn end_command(&mut self) {
+    /// Ends a command, whose success is a condition of the next one with `&&` and `||`.
+    fn end_command(&mut self, is_condition: bool) {
         self.end_word();
         let mut words = std::mem::take(&mut self.words);
+        let depends = std::mem::replace(&mut self.depends, is_condition);
+        // Bodies of functions are in braces.
+        self.depth += usize::from(words.last().is_some_and(|word| word == "{"));
         // Whether an assignment below a condition is carried out is not known.
         match words.first().map_or("", String::as_str) {
             "if" | "case" | "for" | "while" | "until" => self.depth += 1,
-            "fi" | "esac" | "done" => self.depth = self.depth.saturating_sub(1),
+            "fi" | "esac" | "done" | "}" => self.depth = self.depth.saturating_sub(1),
             "then" | "else" | "do" if words.len() > 1 => drop(words.remove(0)),
             _ => {}
         }
@@ -133,7 +140,7 @@ impl Shell<'_> {
             words.iter().map(|word| assignment(word)).collect();
         match assignments {
             Some(assignments) => {
-                let is_known = self.depth == 0;
+                let is_known = self.depth == 0 && !depends;
                 let value =
                     |value: &str| if is_known { value.to_owned() } else { UNKNOWN.to_string() };
                 let pairs = assignments.into_iter().map(|(n, v)| (n.to_owned(), value(v)));
@@ -165,17 +172,20 @@ impl Shell<'_> {
                     let value = self.expansion();
                     self.unquoted(&value);
                 }
-                '\n' | ';' | '|' => self.end_command(),
+                '\n' | ';' => self.end_command(false),
                 // The `&` of `2>&1` belongs to a redirection.
-                '&' if self.word.as_ref().is_none_or(|word| !word.ends_with('>')) => {
-                    self.end_command();
+                '|' | '&' if self.word.as_ref().is_none_or(|word| !word.ends_with('>')) => {
+                    let is_condition = self.peek(0) == Some(character);
+                    self.position += usize::from(is_condition);
+                    self.end_command(is_condition);
                 }
+                '(' | ')' => self.end_word(),
                 character if character.is_whitespace() => self.end_word(),
                 character => self.push(&character.to_string()),
             }
         }
 
-        self.end_command();
+        self.end_command(false);
     }
 
     /// Appends an unquoted value, which is split at spaces.

@@ -1,0 +1,140 @@
+//! Invariants of addresses in commands and variables: names that resolve, ports that Services have, and
+//! variables that Kubernetes expands.
+
+use super::super::invariants::{Context, Found, Reporter};
+use super::super::view::pods::{all_containers, expanded_names, list, text, words};
+use super::super::view::{Manifest, View};
+use super::picker::service_port;
+use super::pod::pods;
+use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
+
+/// An address in a word of a container or in the value of a variable: a host and a port.
+type Address = (String, Option<u32>);
+
+/// Returns the addresses in a text: hosts of URLs, and names of the cluster with a port.
+fn addresses(text: &str) -> Vec<Address> {
+    let is_inside = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | ':');
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let mut found = Vec::new();
+    for line in lines {
+        // What is before the `@` of a URL may be a secret.
+        let urls = line.split("://").skip(1).map(|rest| {
+            let end = rest.find(|c: char| c == '/' || c.is_whitespace()).unwrap_or(rest.len());
+            (rest[..end].rsplit('@').next().unwrap_or_default(), true)
+        });
+        let words = line.split(|c: char| !is_inside(c) && c != '@' && c != '/');
+        let words = words.filter(|word| !word.contains(['@', '/'])).map(|word| (word, false));
+        for (text, is_url) in urls.chain(words) {
+            let end = text.find(|c: char| !is_inside(c)).unwrap_or(text.len());
+            let (host, port) = text[..end].split_once(':').unwrap_or((&text[..end], ""));
+            if !host.is_empty() && (is_url || host.contains('.')) {
+                found.push((host.to_owned(), port.parse().ok()));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the addresses in a container.
+fn addresses_of(container: &Json) -> Vec<Address> {
+    let is_proxy = |variable: &&Json| !text(variable, "name").eq_ignore_ascii_case("no_proxy");
+    let values = list(container, "env").iter().filter(is_proxy).map(|one| text(one, "value"));
+    let words = words(container);
+    words.iter().map(String::as_str).chain(values).flat_map(addresses).collect()
+}
+
+/// Returns the Service of a host, for pods of a namespace: `name`, `name.namespace`, `name.namespace.svc…`.
+fn service_at<'a>(view: &View<'a>, host: &str, namespace: &str) -> Option<&'a Manifest> {
+    let labels: Vec<&str> = host.split('.').collect();
+    let (name, namespace) = match labels[..] {
+        [name] => (name, namespace),
+        [name, namespace] | [name, namespace, "svc", ..] => (name, namespace),
+        _ => return None,
+    };
+    let mut services = view.all_named("Service", name, namespace).map(|(_, service)| service);
+    services.find(|service| service.namespace() == namespace)
+}
+
+/// Returns true if clients of a Service cannot connect to this port of it. Without an address, they
+/// connect to the pods.
+pub(super) fn is_closed(service: &Manifest, port: u32) -> bool {
+    let spec = service.spec();
+    let has_address = text(spec, "clusterIP") != "None" && text(spec, "type") != "ExternalName";
+    let ports = list(spec, "ports");
+    has_address
+        && !ports.is_empty()
+        && ports.iter().all(|one| one.get("port").is_some_and(Json::is_u64))
+        && service_port(service, port.into()).is_none()
+}
+
+/// Checks that Services in the manifests have the ports of the addresses that containers name.
+pub(crate) fn ports(view: &View<'_>, found: &mut Found) {
+    for (template, container, path) in view.containers() {
+        let aliases = list(template.spec, "hostAliases").iter();
+        let aliases: Vec<&Json> = aliases.flat_map(|alias| list(alias, "hostnames")).collect();
+        let all: BTreeSet<Address> = addresses_of(container).into_iter().collect();
+        for (host, port) in all {
+            let is_own = host == template.manifest.name() && template.manifest.kind() == "Pod";
+            let service = service_at(view, &host, template.manifest.namespace());
+            let service = service.filter(|_| !is_own && !aliases.contains(&&json!(host)));
+            let (Some(service), Some(port)) = (service, port) else { continue };
+            if is_closed(service, port) {
+                let ports = list(service.spec(), "ports").iter().filter_map(|one| one.get("port"));
+                let ports: Vec<String> = ports.map(Json::to_string).collect();
+                let ports = ports.join(", ");
+                let message = format!("`{host}:{port}` is {service}, whose ports are {ports}");
+                let hint = "add the port to the Service, or write one that it has";
+                found.push(template.owner, &path, message, hint);
+            }
+        }
+    }
+}
+
+/// Checks that pods in the network of their node resolve names of the cluster.
+pub(crate) fn names((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let spec = template.spec;
+    let resolves = matches!(text(spec, "dnsPolicy"), "ClusterFirstWithHostNet" | "None")
+        || spec.pointer("/dnsConfig/nameservers").is_some();
+    if !template.is_on_host() || resolves {
+        return;
+    }
+    let is_of_cluster = |host: &String| host.split('.').nth(2) == Some("svc");
+    let mut hosts = addresses_of(engine.container).into_iter().map(|(host, _)| host);
+    let leader = "LWS_LEADER_ADDRESS";
+    let joins = template.size > 1 && words(engine.container).iter().any(|w| w.contains(leader));
+    let name = hosts.find(is_of_cluster).or_else(|| joins.then(|| format!("${leader}")));
+    if let Some(name) = name {
+        let message = format!("in the network of its node, the pod does not resolve `{name}`");
+        found.push(message, "write `dnsPolicy: ClusterFirstWithHostNet`");
+    }
+}
+
+/// Checks that variables are above those that use them.
+pub(crate) fn order(view: &View<'_>, found: &mut Found) {
+    for pod in pods(view) {
+        for (container, path) in all_containers(pod.spec, &pod.spec_path) {
+            let variables = list(container, "env");
+            // Variables of Secrets come before all others.
+            if !list(container, "envFrom").is_empty() {
+                continue;
+            }
+            for (index, variable) in variables.iter().enumerate() {
+                let is_named = |one: &Json, name: &String| text(one, "name") == name;
+                let (above, below) = variables.split_at(index);
+                let is_late = |name: &String| {
+                    let mut below = below.iter().skip(1);
+                    below.any(|one| is_named(one, name))
+                        && !above.iter().any(|one| is_named(one, name))
+                };
+                let names = expanded_names(text(variable, "value"));
+                if let Some(late) = names.into_iter().find(is_late) {
+                    let name = text(variable, "name");
+                    let message = format!("`{name}` uses `$({late})`, which is defined after it");
+                    let path = format!("{path}.env[{index}]");
+                    found.push(pod.owner, path, message, format!("move `{late}` above `{name}`"));
+                }
+            }
+        }
+    }
+}

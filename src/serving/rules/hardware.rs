@@ -1,0 +1,193 @@
+//! Invariants of devices: the images and data types that run on them, and the containers that get them.
+
+use super::super::invariants::{Context, Reporter};
+use super::super::releases::image::{is_in, parts};
+use super::super::view::config_map::is_inside;
+use super::super::view::pods::{
+    Engine, Program, Template, Variable, accelerators, all_containers, list, text, variable,
+    volume_of,
+};
+use super::engine::ranks;
+use super::probe::{billions, bits, downloads};
+use crate::ir::{quantity, steps, value_at};
+use serde_json::Value as Json;
+
+/// Repositories of upstream's images, and the resource of the devices that they are built for.
+const BUILDS: [(&str, &str); 4] = [
+    ("vllm/vllm-openai", "nvidia.com/gpu"),
+    ("vllm/vllm-openai-rocm", "amd.com/gpu"),
+    ("vllm/vllm-tpu", "google.com/tpu"),
+    ("lmsysorg/sglang", "nvidia.com/gpu"),
+];
+
+/// Words in tags of builds for other devices.
+const OTHER_BUILDS: [&str; 7] = ["rocm", "mi300", "tpu", "cpu", "xpu", "xeon", "npu"];
+
+/// Words in labels of nodes whose GPUs have a compute capability below 8.0, which bfloat16 needs.
+const WITHOUT_BFLOAT16: [&str; 6] =
+    ["tesla-t4", "tesla-v100", "tesla-p4", "tesla-p100", "g4dn.", "_t4_v3"];
+
+/// Returns the labels that pods require of their nodes and that name devices, in lower case.
+fn devices(template: &Template<'_>) -> impl Iterator<Item = String> {
+    let nodes = template.spec.get("nodeSelector").and_then(Json::as_object);
+    let keys = ["/gke-accelerator", "/gpu.product", "/instance-type"];
+    let labels = nodes.into_iter().flatten();
+    let labels = labels.filter(move |(key, _)| keys.iter().any(|end| key.ends_with(end)));
+    labels.filter_map(|(_, label)| Some(label.as_str()?.to_ascii_lowercase()))
+}
+
+/// Gigabytes of memory of devices, by words in labels of their nodes. Others have it in the label.
+const MEMORY: [(&str, u32); 9] = [
+    ("t4", 16),
+    ("l4", 24),
+    ("a10", 24),
+    ("a10g", 24),
+    ("l40s", 48),
+    ("a100", 40),
+    ("h100", 80),
+    ("h200", 141),
+    ("b200", 192),
+];
+
+/// Returns the gigabytes of memory of the device that the label of a node names.
+fn memory(label: &str) -> Option<u32> {
+    let words = || label.split('-');
+    let said = words().find_map(|word| word.strip_suffix("gb")?.parse().ok());
+    let by_name = || MEMORY.iter().find(|(name, _)| words().any(|word| word == *name));
+    said.or_else(|| by_name().map(|(_, gigabytes)| *gigabytes))
+}
+
+/// Returns about the gigabytes of a model's weights; `None` if their number or their form is not known.
+fn weight(engine: &Engine<'_>) -> Option<f64> {
+    let (flags, model) = (engine.known_flags()?, engine.model.as_deref()?);
+    let said = flags.text("quantization").unwrap_or_default();
+    let is_open = ["load-format", "torchao-config", "lora-modules"].iter().any(|f| flags.has(f))
+        || flags.raw.iter().any(|word| word.contains("offload"))
+        || model.to_ascii_lowercase().contains("gguf")
+        || flags.has("quantization") && bits(&[said]) > 8.0;
+    // Names round the number up: `8x7B` are 47 billions.
+    Some(billions(model)? * bits(&[model, said]) / 8.0 * 0.8).filter(|_| !is_open)
+}
+
+/// Checks that the weights of the model fit into the memory of its devices.
+pub(crate) fn weights((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let number = |flag| engine.number(flag, 1);
+    // Experts are spread over replicas, too.
+    let is_known = matches!(engine.program, Program::Vllm | Program::Sglang)
+        && number("data-parallel-size") == Some(1);
+    let memory = devices(template).find_map(|label| memory(&label)).filter(|_| is_known);
+    let ranks = number("tensor-parallel-size").zip(number("pipeline-parallel-size"));
+    let (Some(memory), Some((tensor, pipeline)), Some(needs)) = (memory, ranks, weight(engine))
+    else {
+        return;
+    };
+    let has = f64::from(memory) * f64::from(tensor) * f64::from(pipeline);
+    if needs > has {
+        let model = engine.model.as_deref().unwrap_or_default();
+        let message = format!(
+            "the weights of `{model}` are about {needs:.0} GB, but its devices have {has:.0} GB"
+        );
+        found.push(message, "use more or larger devices, or a quantized model");
+    }
+}
+
+/// Checks that the weights of a model that is downloaded fit into the volume of its cache.
+pub(crate) fn cache((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let Some(gigabytes) = weight(engine).filter(|_| downloads(template, engine)) else { return };
+    let home = variable(engine.container, "HF_HOME");
+    let home = match home {
+        Some(Variable::Text(home)) => home,
+        Some(_) => return,
+        None => "/root/.cache/huggingface",
+    };
+    let mounts = list(engine.container, "volumeMounts").iter();
+    let mount = mounts
+        .filter(|mount| is_inside(home, text(mount, "mountPath")))
+        .max_by_key(|mount| text(mount, "mountPath").len());
+    let volume = mount.and_then(|mount| volume_of(template.spec, mount));
+    let limit = volume.and_then(|volume| volume.pointer("/emptyDir/sizeLimit")).and_then(quantity);
+    let model = engine.model.as_deref().unwrap_or_default();
+    if limit.is_some_and(|limit| limit < gigabytes * 1e9) {
+        let message = format!("`{model}` does not fit into the volume of its cache at {home}");
+        let finding = found.below(".volumeMounts", message, "raise `sizeLimit`");
+        finding.why("the pod is evicted during the download", "Kubernetes docs, emptyDir");
+    }
+}
+
+/// Checks that the engine's image and data type fit its devices, and that its container gets them.
+pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let image = text(engine.container, "image");
+    let build = BUILDS.iter().find(|(name, _)| is_in(image, name));
+    let build = build.filter(|_| !OTHER_BUILDS.iter().any(|word| parts(image).1.contains(word)));
+    if let (Some((_, built)), Some((resource, _))) = (build, accelerators(engine.container))
+        && resource != *built
+    {
+        let message = format!("`{image}` is built for {built}, but the container has {resource}");
+        found.below(".image", message, "use the image for these devices");
+    }
+
+    // A runtime may add all devices of the node by the image's own variable, and others by annotations.
+    let amounts = ["limits", "requests"].map(|group| {
+        let resources =
+            engine.container.get("resources").and_then(|all| all.get(group)?.as_object());
+        resources.into_iter().flatten().any(|(name, _)| name.contains('/'))
+    });
+    let pod = value_at(&template.manifest.json, &steps(&template.path));
+    let annotations = pod.and_then(|pod| pod.pointer("/metadata/annotations")?.as_object());
+    let flags = engine.flags.as_ref();
+    let is_given = amounts.contains(&true)
+        || template.completed
+        || template.spec.get("runtimeClassName").is_some()
+        || !list(template.spec, "resourceClaims").is_empty()
+        || annotations.is_some_and(|all| all.keys().any(|key| key.contains("gpu")))
+        || engine.container.pointer("/securityContext/privileged") == Some(&Json::Bool(true))
+        || variable(engine.container, "NVIDIA_VISIBLE_DEVICES").is_some()
+        || flags.is_some_and(|flags| flags.text("device") == Some("cpu"))
+        || engine.number("data-parallel-size-local", 1) == Some(0);
+    if let Some((_, built)) = build.filter(|_| engine.program == Program::Vllm && !is_given) {
+        let message = format!("the container of `{image}` requests no device");
+        found.below(".resources", message, format!("add `{built}: 1` to its limits")).warning();
+    }
+
+    let is_old = |label: &String| WITHOUT_BFLOAT16.iter().any(|mark| label.contains(mark));
+    let wants = flags.is_some_and(|flags| flags.text("dtype") == Some("bfloat16"));
+    if let Some(node) = devices(template).find(is_old).filter(|_| wants) {
+        let finding = found.push(format!("`{node}` has no bfloat16"), "write `--dtype=half`");
+        finding.why("the engine fails to start", "vLLM, check of the data type");
+    }
+
+    let limits = engine.container.pointer("/resources/limits").and_then(Json::as_object);
+    let slice = limits.and_then(|all| all.keys().find(|name| name.starts_with("nvidia.com/mig-")));
+    if let (Some(slice), Some(ranks)) = (slice, ranks(engine, template).filter(|ranks| *ranks > 1))
+    {
+        let message = format!("{ranks} ranks need {ranks} devices, but a process sees one {slice}");
+        let finding = found.below(".resources", message, "use one rank, or whole devices");
+        finding.why("the engine fails to start", "NVIDIA, MIG user guide");
+    }
+
+    // A container gets the devices of the claims that it names (Kubernetes docs, dynamic resources). Those of
+    // networks are for the whole pod.
+    let uses = |(container, _): &(&Json, String)| {
+        let claims = container.pointer("/resources/claims").and_then(Json::as_array);
+        claims.is_some_and(|claims| !claims.is_empty())
+    };
+    let claim = list(template.spec, "resourceClaims").first().map(|claim| text(claim, "name"));
+    let claim = claim.filter(|_| !template.completed && !amounts.contains(&true));
+    if let Some(claim) = claim.filter(|_| !all_containers(template.spec, "").iter().any(uses)) {
+        let message = format!("no container of the pod uses its resource claim `{claim}`");
+        let hint = format!("write `claims: [{{name: {claim}}}]` in the container's resources");
+        found.below(".resources", message, hint);
+    }
+
+    // The model has the architecture of a generating one, which SGLang takes it for.
+    const EMBEDDERS: [&str; 2] = ["qwen3-embedding", "gte-qwen2"];
+    let model = engine.model.as_deref().unwrap_or_default();
+    let flags = engine.known_flags().filter(|_| engine.program == Program::Sglang);
+    if flags.is_some_and(|flags| !flags.has("is-embedding"))
+        && EMBEDDERS.iter().any(|name| model.to_ascii_lowercase().contains(name))
+    {
+        let message = format!("`{model}` is served as a model that generates text");
+        let finding = found.push(message, "add `--is-embedding`");
+        finding.why("requests for embeddings fail", "SGLang docs, embedding models");
+    }
+}

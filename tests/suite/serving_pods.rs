@@ -1,0 +1,742 @@
+//! Pods of engines that do not start or are not reached, each beside one that is sound.
+
+use super::serving_defects::check;
+use bundle2chart::diag::human;
+use serde_json::{Value as Json, json};
+
+/// A change of the pods, with the code and a part of the message that must report it; none if it is sound.
+type Row = (&'static str, Json, Json, Vec<Json>, &'static str, &'static str);
+
+const DIGEST: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+
+fn image(name: &str) -> String {
+    format!("{name}@{DIGEST}")
+}
+
+/// Merges a patch into a value; null removes (RFC 7386).
+fn merge(value: &mut Json, patch: &Json) {
+    let Some(patch) = patch.as_object() else {
+        *value = patch.clone();
+        return;
+    };
+    if !value.is_object() {
+        *value = json!({});
+    }
+    for (key, inner) in patch {
+        match inner {
+            Json::Null => drop(value.as_object_mut().expect("a map").remove(key)),
+            _ => merge(&mut value[key], inner),
+        }
+    }
+}
+
+/// Returns a workload of one engine with changes of its container and of the whole object.
+fn workload(container: &Json, whole: &Json) -> Json {
+    let probe = json!({"httpGet": {"path": "/health", "port": 8000}});
+    let mut engine = json!({
+        "name": "vllm",
+        "image": image("vllm/vllm-openai:v0.33.0"),
+        "command": ["vllm", "serve", "example/chat-8B"],
+        "resources": {"limits": {"cpu": "8", "memory": "64Gi", "nvidia.com/gpu": 1}},
+        "startupProbe": {"httpGet": probe["httpGet"], "failureThreshold": 60},
+        "readinessProbe": probe,
+    });
+    merge(&mut engine, container);
+    let mut object = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "chat", "namespace": "models"},
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": {"app": "chat"}},
+            "template": {"metadata": {"labels": {"app": "chat"}}, "spec": {"containers": [engine]}},
+        },
+    });
+    merge(&mut object, whole);
+    object
+}
+
+/// Returns a patch of the pods of a workload.
+fn pods(spec: &Json) -> Json {
+    json!({"spec": {"template": {"spec": spec}}})
+}
+
+fn object(version: &str, kind: &str, name: &str, more: &Json) -> Json {
+    let mut object = json!({"apiVersion": version, "kind": kind});
+    object["metadata"] = json!({"name": name, "namespace": "models"});
+    merge(&mut object, more);
+    object
+}
+
+fn script(text: &str) -> Vec<Json> {
+    vec![object("v1", "ConfigMap", "scripts", &json!({"data": {"run.sh": text}}))]
+}
+
+fn scaler(least: u32, query: &str) -> Vec<Json> {
+    let metadata = json!({"query": query, "threshold": "5", "serverAddress": "http://prometheus"});
+    let spec = json!({"scaleTargetRef": {"name": "chat"}, "minReplicaCount": least,
+        "triggers": [{"type": "prometheus", "metadata": metadata}]});
+    vec![object("keda.sh/v1alpha1", "ScaledObject", "chat", &json!({"spec": spec}))]
+}
+
+fn quota(hard: &Json, limits: bool) -> Vec<Json> {
+    let quota = object("v1", "ResourceQuota", "team", &json!({"spec": {"hard": hard}}));
+    let range = object("v1", "LimitRange", "team", &json!({"spec": {"limits": []}}));
+    [quota].into_iter().chain(limits.then_some(range)).collect()
+}
+
+fn namespace(level: &str) -> Vec<Json> {
+    let labels = json!({"pod-security.kubernetes.io/enforce": level});
+    let metadata = json!({"name": "models", "namespace": null, "labels": labels});
+    vec![object("v1", "Namespace", "models", &json!({"metadata": metadata}))]
+}
+
+fn service(more: &Json) -> Vec<Json> {
+    let mut spec = json!({"selector": {"app": "cache"}, "ports": [{"port": 65432}]});
+    merge(&mut spec, more);
+    vec![object("v1", "Service", "cache", &json!({"spec": spec}))]
+}
+
+/// A pod that the level `restricted` allows.
+fn restricted() -> Json {
+    json!({"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]},
+        "runAsNonRoot": true, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}})
+}
+
+fn rows() -> Vec<Row> {
+    let none = || json!({});
+    let env = |first: Json, second: Json| json!({"env": [first, second]});
+    let ip = || json!({"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}});
+    let host = || json!({"name": "VLLM_HOST_IP", "value": "$(POD_IP)"});
+    let limits = |name: &str, count: u32| json!({"cpu": "8", "memory": "64Gi", "nvidia.com/gpu": null, name: count});
+    let resources = |name: &str, count| json!({"resources": {"limits": limits(name, count)}});
+    let of = |name: &str, resource: &str| json!({"image": image(name), "resources": {"limits": limits(resource, 1)}});
+    let serve = |words: &[&str]| {
+        let all = ["vllm", "serve", "example/chat-8B"].iter().chain(words);
+        json!({"command": all.collect::<Vec<_>>()})
+    };
+    let node =
+        |label: &str| pods(&json!({"nodeSelector": {"cloud.google.com/gke-accelerator": label}}));
+    let as_user = |user: &Json| pods(&json!({"securityContext": user}));
+    let claims =
+        || pods(&json!({"resourceClaims": [{"name": "gpus", "resourceClaimTemplateName": "two"}]}));
+    let run = |command: &[&str]| json!({"command": command, "volumeMounts": [{"name": "scripts", "mountPath": "/scripts"}]});
+    let scripts =
+        || pods(&json!({"volumes": [{"name": "scripts", "configMap": {"name": "scripts"}}]}));
+    let started = || {
+        let map = json!({"name": "scripts", "defaultMode": 0o755});
+        pods(&json!({"volumes": [{"name": "scripts", "configMap": map}]}))
+    };
+    let cache = |size: &str| {
+        let volume = json!({"name": "cache", "emptyDir": {"sizeLimit": size}});
+        pods(&json!({"volumes": [volume]}))
+    };
+    let cached = || {
+        let mount = json!({"name": "cache", "mountPath": "/root/.cache"});
+        json!({"command": ["vllm", "serve", "example/chat-8B"], "volumeMounts": [mount]})
+    };
+    let read_only = |path: &str| {
+        json!({"securityContext": {"readOnlyRootFilesystem": true},
+            "volumeMounts": [{"name": "cache", "mountPath": path}]})
+    };
+    let models = |path: &str| {
+        json!({"readinessProbe": {"httpGet": {"path": path}},
+        "envFrom": [{"secretRef": {"name": "key"}}]})
+    };
+    let key = || vec![object("v1", "Secret", "key", &json!({"stringData": {"VLLM_API_KEY": "x"}}))];
+    let sglang = |words: &[&str]| {
+        let start = [
+            "python3",
+            "-m",
+            "sglang.launch_server",
+            "--host=0.0.0.0",
+            "--port=8000",
+            "--model-path=example/chat-8B",
+        ];
+        let command: Vec<&str> = start.iter().chain(words).copied().collect();
+        json!({"image": image("lmsysorg/sglang:v0.5.13"), "command": command})
+    };
+    let nixl = |tensor: u32, role: &str| {
+        let config = format!(
+            "--kv-transfer-config={{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"{role}\"}}"
+        );
+        let tensor_flag = format!("--tensor-parallel-size={tensor}");
+        let mut one = serve(&[&config, &tensor_flag]);
+        one["image"] = json!(image("vllm/vllm-openai:v0.11.0"));
+        one["env"] = json!([{"name": "VLLM_NIXL_SIDE_CHANNEL_HOST",
+            "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]);
+        one["resources"] = json!({"limits": limits("nvidia.com/gpu", tensor)});
+        one["volumeMounts"] = json!([{"name": "shm", "mountPath": "/dev/shm"}]);
+        one
+    };
+    let role = |name: &str| {
+        let labels = json!({"app": name, "llm-d.ai/role": name});
+        let mut whole =
+            pods(&json!({"volumes": [{"name": "shm", "emptyDir": {"medium": "Memory"}}]}));
+        merge(
+            &mut whole,
+            &json!({"metadata": {"name": name}, "spec": {
+            "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": labels}}}}),
+        );
+        whole
+    };
+    let group = |probe: Json| {
+        let engine = workload(&serve(&["--nnodes=2", "--node-rank=0", "--master-addr=x"]), &none());
+        let mut container = engine["spec"]["template"]["spec"]["containers"][0].clone();
+        merge(&mut container, &json!({"startupProbe": null, "readinessProbe": null}));
+        container["readinessProbe"] = probe;
+        let template = json!({"leaderTemplate": {"spec": {"containers": [container]}}, "size": 2,
+            "workerTemplate": {"spec": {"containers": [{"name": "w", "image": image("example.com/w:1")}]}}});
+        let spec = json!({"startupPolicy": "LeaderReady", "leaderWorkerTemplate": template});
+        vec![object(
+            "leaderworkerset.x-k8s.io/v1",
+            "LeaderWorkerSet",
+            "set",
+            &json!({"spec": spec}),
+        )]
+    };
+    let url = |url: &str| json!({"env": [{"name": "LMCACHE_REMOTE_URL", "value": url}]});
+    let set = |policy: &str| json!({"kind": "StatefulSet", "spec": {"serviceName": "chat", "podManagementPolicy": policy}});
+    let nodes = || {
+        let mut nodes = serve(&["--nnodes=2", "--node-rank=$(RANK)", "--master-addr=chat-0.chat"]);
+        nodes["env"] = json!([{"name": "RANK", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['apps.kubernetes.io/pod-index']"}}}]);
+        nodes
+    };
+    let secure = |drop: &str| {
+        let mut context = restricted();
+        context.as_object_mut().expect("a map").remove(drop);
+        json!({"securityContext": context})
+    };
+    let on_host = |policy: &str| pods(&json!({"hostNetwork": true, "dnsPolicy": policy}));
+    vec![
+        ("nothing", none(), none(), vec![], "", ""),
+        // Users.
+        (
+            "root",
+            none(),
+            as_user(&json!({"runAsNonRoot": true})),
+            vec![],
+            "serving-pod",
+            "runs as root",
+        ),
+        (
+            "a user",
+            none(),
+            as_user(&json!({"runAsNonRoot": true, "runAsUser": 1000})),
+            vec![],
+            "",
+            "",
+        ),
+        // Images and devices.
+        (
+            "AMD",
+            of("vllm/vllm-openai:v0.33.0", "amd.com/gpu"),
+            none(),
+            vec![],
+            "serving-devices",
+            "but the container has amd.com/gpu",
+        ),
+        ("ROCm", of("vllm/vllm-openai-rocm:v0.33.0", "amd.com/gpu"), none(), vec![], "", ""),
+        (
+            "ROCm on NVIDIA",
+            of("vllm/vllm-openai-rocm:v0.33.0", "nvidia.com/gpu"),
+            none(),
+            vec![],
+            "serving-devices",
+            "is built for amd.com/gpu",
+        ),
+        (
+            "no device",
+            json!({"resources": {"limits": {"nvidia.com/gpu": null}}}),
+            none(),
+            vec![],
+            "serving-devices",
+            "requests no device",
+        ),
+        (
+            "a runtime class",
+            json!({"resources": {"limits": {"nvidia.com/gpu": null}}}),
+            pods(&json!({"runtimeClassName": "nvidia"})),
+            vec![],
+            "",
+            "",
+        ),
+        (
+            "bfloat16",
+            serve(&["--dtype=bfloat16"]),
+            node("nvidia-tesla-t4"),
+            vec![],
+            "serving-devices",
+            "has no bfloat16",
+        ),
+        ("half", serve(&["--dtype=half"]), node("nvidia-tesla-t4"), vec![], "", ""),
+        ("a newer device", serve(&["--dtype=bfloat16"]), node("nvidia-l4"), vec![], "", ""),
+        (
+            "large weights",
+            json!({"command": ["vllm", "serve", "example/chat-70B"]}),
+            node("nvidia-l4"),
+            vec![],
+            "serving-devices",
+            "but its devices have 24 GB",
+        ),
+        (
+            "weights of 4 bits",
+            json!({"command": ["vllm", "serve", "example/chat-70B-AWQ"]}),
+            node("nvidia-l40s"),
+            vec![],
+            "",
+            "",
+        ),
+        (
+            "a large device",
+            json!({"command": ["vllm", "serve", "example/chat-70B"]}),
+            node("nvidia-h200-141gb"),
+            vec![],
+            "",
+            "",
+        ),
+        (
+            "a flag that is gone",
+            {
+                let mut gone = serve(&["--disable-log-requests"]);
+                gone["image"] = json!(image("vllm/vllm-openai:latest"));
+                gone
+            },
+            none(),
+            vec![],
+            "serving-engine-flags",
+            "was the last release with it",
+        ),
+        (
+            "slices",
+            {
+                let mut slices = resources("nvidia.com/mig-3g.40gb", 2);
+                merge(&mut slices, &serve(&["--tensor-parallel-size=2"]));
+                slices
+            },
+            none(),
+            vec![],
+            "serving-devices",
+            "a process sees one",
+        ),
+        ("a slice", resources("nvidia.com/mig-3g.40gb", 1), none(), vec![], "", ""),
+        ("a claim of nobody", none(), claims(), vec![], "serving-devices", "resource claim `gpus`"),
+        ("a claim", json!({"resources": {"claims": [{"name": "gpus"}]}}), claims(), vec![], "", ""),
+        // Variables.
+        ("below", env(host(), ip()), none(), vec![], "serving-pod", "which is defined after it"),
+        ("above", env(ip(), host()), none(), vec![], "", ""),
+        (
+            "no shell",
+            json!({"command": ["vllm", "serve", "$MODEL"], "env": [{"name": "MODEL", "value": "example/chat-8B"}]}),
+            none(),
+            vec![],
+            "serving-engine-flags",
+            "`$MODEL` stays",
+        ),
+        (
+            "offline in a mirror",
+            json!({"image": image("example.com/mirror/vllm/vllm-openai:v0.33.0"), "env": [{"name": "HF_HUB_OFFLINE", "value": "1"}]}),
+            none(),
+            vec![],
+            "serving-pod",
+            "`HF_HUB_OFFLINE`",
+        ),
+        // Scripts in ConfigMaps.
+        (
+            "a script",
+            run(&["/bin/bash", "/scripts/run.sh"]),
+            scripts(),
+            script("exec vllm serve example/chat-8B --port 8001\n"),
+            "serving-probe",
+            "listens on 8001",
+        ),
+        (
+            "a script that is run",
+            run(&["/scripts/run.sh"]),
+            started(),
+            script("#!/bin/bash\nexec vllm serve example/chat-8B --port $1\n"),
+            "",
+            "",
+        ),
+        (
+            "a right script",
+            run(&["bash", "-e", "/scripts/run.sh", "8000"]),
+            scripts(),
+            script("exec vllm serve example/chat-8B --port $1\n"),
+            "",
+            "",
+        ),
+        (
+            "Python",
+            run(&["/scripts/run.sh"]),
+            started(),
+            script("#!/usr/bin/env python3\nvllm serve example/chat-8B --port 8001\n"),
+            "",
+            "",
+        ),
+        (
+            "two servers",
+            json!({"command": ["bash", "-c", "vllm serve a/b --port 8001 & vllm serve c/d"]}),
+            none(),
+            vec![],
+            "",
+            "",
+        ),
+        (
+            "a script without the right",
+            run(&["/scripts/run.sh"]),
+            scripts(),
+            script("exec vllm serve example/chat-8B\n"),
+            "serving-pod",
+            "cannot be started: its mode is 644",
+        ),
+        // Arguments.
+        (
+            "a model that is a name",
+            json!({"command": ["vllm", "serve", "--served-model-name", "chat", "example/chat-8B"]}),
+            none(),
+            vec![],
+            "serving-engine-flags",
+            "so that no model is given",
+        ),
+        (
+            "names behind the model",
+            serve(&["--served-model-name", "chat", "example/chat-8B"]),
+            none(),
+            vec![],
+            "",
+            "",
+        ),
+        (
+            "a parser alone",
+            serve(&["--tool-call-parser=hermes"]),
+            none(),
+            vec![],
+            "serving-engine-flags",
+            "has no effect without",
+        ),
+        (
+            "a parser",
+            serve(&["--tool-call-parser=hermes", "--enable-auto-tool-choice"]),
+            none(),
+            vec![],
+            "",
+            "",
+        ),
+        (
+            "a large model",
+            json!({"command": ["vllm", "serve", "deepseek-ai/DeepSeek-R1"], "startupProbe": {"failureThreshold": 18}}),
+            none(),
+            vec![],
+            "serving-probe",
+            "is loaded",
+        ),
+        ("a key of a Secret", models("/v1/models"), none(), key(), "serving-probe", "gets 401"),
+        ("no key for health", models("/health"), none(), key(), "", ""),
+        // File systems.
+        (
+            "read-only",
+            read_only("/root/.cache"),
+            cache("200Gi"),
+            vec![],
+            "serving-pod",
+            "is read-only",
+        ),
+        ("a temporary folder", read_only("/tmp"), cache("200Gi"), vec![], "", ""),
+        (
+            "a small cache",
+            cached(),
+            cache("10Gi"),
+            vec![],
+            "serving-pod",
+            "does not fit into the volume",
+        ),
+        ("a cache", cached(), cache("30Gi"), vec![], "", ""),
+        // Roles.
+        (
+            "backends",
+            sglang(&["--disaggregation-mode=prefill", "--disaggregation-transfer-backend=nixl"]),
+            none(),
+            vec![workload(&sglang(&["--disaggregation-mode=decode"]), &{
+                let mut other = role("other");
+                merge(
+                    &mut other,
+                    &json!({"spec": {"template": {"metadata": {"labels": {"llm-d.ai/role": null}}}}}),
+                );
+                other
+            })],
+            "serving-transfer",
+            "`nixl` for prefill",
+        ),
+        (
+            "more ranks in prefill",
+            nixl(4, "kv_producer"),
+            role("prefill"),
+            vec![workload(&nixl(2, "kv_consumer"), &role("decode"))],
+            "serving-transfer",
+            "NIXL cannot transfer to",
+        ),
+        (
+            "more ranks in decode",
+            nixl(2, "kv_producer"),
+            role("prefill"),
+            vec![workload(&nixl(4, "kv_consumer"), &role("decode"))],
+            "",
+            "",
+        ),
+        (
+            "a deadlock",
+            none(),
+            none(),
+            group(json!({"httpGet": {"path": "/health", "port": 8000}})),
+            "serving-startup",
+            "deadlocks",
+        ),
+        // Ray.
+        (
+            "Ray in the background",
+            json!({"image": image("example.com/ray:1"), "command": ["bash", "-c", "ray start --address=head:6379"]}),
+            none(),
+            vec![],
+            "serving-ray",
+            "ends after `ray start`",
+        ),
+        (
+            "Ray",
+            json!({"image": image("example.com/ray:1"), "command": ["bash", "-c", "ray start --address=head:6379 --block"]}),
+            none(),
+            vec![],
+            "",
+            "",
+        ),
+        (
+            "ranks of a Ray cluster",
+            json!({"image": image("vllm/vllm-openai:v0.11.0"), "command": ["bash", "-c", "ray start --address=head:6379; vllm serve example/chat-8B -tp 8"]}),
+            none(),
+            vec![],
+            "",
+            "",
+        ),
+        // Autoscaling from zero.
+        (
+            "own metrics",
+            none(),
+            json!({"spec": {"replicas": null}}),
+            scaler(0, "sum(vllm:num_requests_waiting)"),
+            "serving-autoscaler",
+            "only running pods have",
+        ),
+        (
+            "one pod stays",
+            none(),
+            json!({"spec": {"replicas": null}}),
+            scaler(1, "sum(vllm:num_requests_waiting)"),
+            "",
+            "",
+        ),
+        (
+            "metrics of a gateway",
+            none(),
+            json!({"spec": {"replicas": null}}),
+            scaler(0, "sum(rate(nginx_requests[1m]))"),
+            "",
+            "",
+        ),
+        // Pods that wait for each other.
+        ("in order", nodes(), set("OrderedReady"), vec![], "serving-join", "starts pods in order"),
+        ("at once", nodes(), set("Parallel"), vec![], "", ""),
+        (
+            "names on the host",
+            url("lm://cache.models.svc:65432"),
+            on_host("ClusterFirst"),
+            vec![],
+            "serving-address",
+            "does not resolve",
+        ),
+        (
+            "names by the cluster",
+            url("lm://cache.models.svc:65432"),
+            on_host("ClusterFirstWithHostNet"),
+            vec![],
+            "",
+            "",
+        ),
+        // Ports of Services.
+        (
+            "a port that is closed",
+            url("lm://cache.models.svc:6379"),
+            none(),
+            service(&none()),
+            "serving-selector",
+            "whose ports are 65432",
+        ),
+        ("a port", url("lm://cache:65432"), none(), service(&none()), "", ""),
+        (
+            "no address",
+            url("lm://cache:6379"),
+            none(),
+            service(&json!({"clusterIP": "None"})),
+            "",
+            "",
+        ),
+        ("another namespace", url("lm://cache.others:6379"), none(), service(&none()), "", ""),
+        // Admission.
+        (
+            "a quota",
+            none(),
+            none(),
+            quota(&json!({"requests.cpu": "64", "limits.ephemeral-storage": "1Ti"}), false),
+            "",
+            "",
+        ),
+        (
+            "a quota of memory",
+            json!({"resources": {"limits": {"memory": null}}}),
+            none(),
+            quota(&json!({"limits.memory": "1Ti"}), false),
+            "serving-pod",
+            "counts limits.memory",
+        ),
+        (
+            "a quota with defaults",
+            json!({"resources": {"limits": {"memory": null}}}),
+            none(),
+            quota(&json!({"limits.memory": "1Ti"}), true),
+            "",
+            "",
+        ),
+        (
+            "restricted",
+            json!({"securityContext": restricted()}),
+            none(),
+            namespace("restricted"),
+            "",
+            "",
+        ),
+        (
+            "escalation",
+            secure("allowPrivilegeEscalation"),
+            none(),
+            namespace("restricted"),
+            "serving-pod",
+            "allowPrivilegeEscalation",
+        ),
+        (
+            "capabilities",
+            secure("capabilities"),
+            none(),
+            namespace("restricted"),
+            "serving-pod",
+            "drop: [ALL]",
+        ),
+        (
+            "profile",
+            secure("seccompProfile"),
+            none(),
+            namespace("restricted"),
+            "serving-pod",
+            "RuntimeDefault",
+        ),
+        (
+            "non-root",
+            secure("runAsNonRoot"),
+            none(),
+            namespace("restricted"),
+            "serving-pod",
+            "runAsNonRoot",
+        ),
+        (
+            "of the pod",
+            secure("runAsNonRoot"),
+            as_user(&json!({"runAsNonRoot": true})),
+            namespace("restricted"),
+            "",
+            "",
+        ),
+        (
+            "host paths",
+            none(),
+            pods(&json!({"volumes": [{"name": "models", "hostPath": {"path": "/models"}}]})),
+            namespace("baseline"),
+            "serving-pod",
+            "allows no hostPath",
+        ),
+        (
+            "privileged",
+            json!({"securityContext": {"privileged": true}}),
+            none(),
+            namespace("baseline"),
+            "serving-pod",
+            "no privileged containers",
+        ),
+        ("without rights", none(), none(), namespace("baseline"), "", ""),
+        ("audited", none(), pods(&json!({"hostIPC": true})), namespace("privileged"), "", ""),
+        // Objects.
+        (
+            "a kind of another group",
+            none(),
+            none(),
+            vec![object("v1", "ServiceMonitor", "chat", &none())],
+            "serving-pod",
+            "no kind ServiceMonitor",
+        ),
+        (
+            "a patch",
+            none(),
+            json!({"spec": {"selector": null, "template": {"metadata": null}}}),
+            vec![],
+            "serving-pod",
+            "no selector and no labels of pods",
+        ),
+        (
+            "no selector",
+            none(),
+            json!({"spec": {"selector": null}}),
+            vec![],
+            "serving-pod",
+            "has no selector",
+        ),
+        (
+            "not base64",
+            none(),
+            none(),
+            vec![object("v1", "Secret", "key", &json!({"data": {"key": "hf_abc"}}))],
+            "serving-pod",
+            "it must be base64",
+        ),
+        // SGLang.
+        (
+            "embeddings",
+            json!({"image": image("lmsysorg/sglang:v0.5.13"), "command": ["python3", "-m", "sglang.launch_server", "--host=0.0.0.0", "--port=8000", "--model-path=Qwen/Qwen3-Embedding-8B"]}),
+            none(),
+            vec![],
+            "serving-devices",
+            "generates text",
+        ),
+        (
+            "embeddings by the flag",
+            json!({"image": image("lmsysorg/sglang:v0.5.13"), "command": ["python3", "-m", "sglang.launch_server", "--host=0.0.0.0", "--port=8000", "--is-embedding", "--model-path=Qwen/Qwen3-Embedding-8B"]}),
+            none(),
+            vec![],
+            "",
+            "",
+        ),
+    ]
+}
+
+#[test]
+fn defects_of_pods_are_found_and_their_sound_neighbours_are_not_reported() {
+    let mut wrong = String::new();
+    for (about, container, whole, others, code, says) in rows() {
+        let all = [workload(&container, &whole)].into_iter().chain(others);
+        let text = all.map(|object| object.to_string()).collect::<Vec<_>>().join("\n---\n");
+        let found = check(about, &text);
+        let hit = found.iter().any(|one| one.code.as_str() == code && one.message.contains(says));
+        let is_right = if code.is_empty() { found.is_empty() } else { hit };
+        if !is_right {
+            let found = human::render(&found, false);
+            wrong.push_str(&format!("{about}: expected `{code}` {says}\n{found}\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
