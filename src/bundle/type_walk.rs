@@ -27,7 +27,7 @@ const ZERO_IS_VALID: [(&str, &str); 7] = [
 
 /// Fields that a type does not require, but the API server: at least one of them. The types, and so the
 /// fields, are those of k8s-openapi; `validation.go` of each group has the rules.
-const REQUIRED_BY_SERVER: [(&str, &[&str]); 15] = [
+const REQUIRED_BY_SERVER: [(&str, &[&str]); 14] = [
     ("AggregationRule", &["clusterRoleSelectors"]),
     ("DownwardAPIVolumeFile", &["fieldRef", "resourceFieldRef"]),
     ("EnvFromSource", &["configMapRef", "secretRef"]),
@@ -44,7 +44,6 @@ const REQUIRED_BY_SERVER: [(&str, &[&str]); 15] = [
     ("RuleWithOperations", &["resources"]),
     ("SecretVolumeSource", &["secretName"]),
     ("Service", &["spec"]),
-    ("ValidationRule", &["rule"]),
     ("WebhookClientConfig", &["service", "url"]),
 ];
 
