@@ -77,3 +77,6 @@ fn within(file: &OverlayFile, inline: &Span, place: &Place) -> Span {
     }
     inline.clone()
 }
+
+#[cfg(test)]
+mod tests;

@@ -336,3 +336,6 @@ impl<'a> Serializer for Place<'a> {
 fn unexpected() -> Error {
     ser::Error::custom("not a type of the Kubernetes API")
 }
+
+#[cfg(test)]
+mod tests;
