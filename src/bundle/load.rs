@@ -256,7 +256,9 @@ pub(super) fn documents(
             Some(documents)
         }
         Err(problem) => {
-            let is_manifest = file.starts_with(&format!("{}/", files.manifests_dir));
+            let folder = files.manifests_dir.as_str();
+            // Without a folder, every absolute path would be below it.
+            let is_manifest = !folder.is_empty() && file.starts_with(&format!("{folder}/"));
             let line = text.lines().nth(problem.line.saturating_sub(1));
             let is_template = line.is_some_and(|line| line.contains("{{"));
             let hint = match problem.cause {
@@ -326,7 +328,7 @@ pub fn manifests(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec
             }
             continue;
         }
-        let position = Position::of(file, &document, false);
+        let position = Position::of(file, &document, true);
         let lines = &document.item_lines;
         flatten(document.value, &position, lines, &mut objects, diagnostics);
     }
@@ -339,7 +341,8 @@ struct Position<'a> {
     document: usize,
     line: usize,
     path: String,
-    /// True for the user's own documents: overlays, and manifests of a `[[chart]]`.
+    /// True for documents outside of bundles: overlays, manifests of a `[[chart]]`, and those of
+    /// [`manifests`].
     own: bool,
 }
 

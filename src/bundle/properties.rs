@@ -17,11 +17,10 @@ const ANNOTATION: &str = "olm.properties";
 /// OLM: operator-controller, bundle source.
 pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
     let mut added = Vec::new();
-    let name = format!("{}/{FILE}", files.metadata_dir);
     let documents = files
         .metadata
         .get(FILE)
-        .and_then(|bytes| documents(&name, bytes, files, &mut Diagnostics::new()));
+        .and_then(|bytes| documents(FILE, bytes, files, &mut Diagnostics::new()));
     let Some(file) = documents.and_then(|read| read.documents.into_iter().next()) else { return };
     let listed = file.value.get("properties").and_then(Value::as_seq);
     for item in listed.unwrap_or_default() {

@@ -116,7 +116,7 @@ pub(super) fn read(
 ) -> Requirements {
     let mut reader =
         Reader { found: Requirements::default(), rest: MOST, diagnostics: Diagnostics::new() };
-    for (name, bytes) in files.metadata.iter().filter(|(name, _)| *name != "annotations.yaml") {
+    for (name, bytes) in &files.metadata {
         let file = format!("{}/{name}", files.metadata_dir);
         // Files are recognized by their content, as in OLM; only these two must be readable.
         let known = ["dependencies.yaml", "properties.yaml"].contains(&name.as_str());

@@ -12,7 +12,7 @@ use serde::ser::{self, Impossible, Serializer};
 use serde_json::Value as Json;
 
 /// Required fields whose zero value the API server accepts, with their type.
-const ZERO_IS_VALID: [(&str, &str); 7] = [
+const ZERO_IS_VALID: [(&str, &str); 6] = [
     ("CustomResourceDefinitionVersion", "served"),
     ("CustomResourceDefinitionVersion", "storage"),
     ("HTTPHeader", "value"),
@@ -20,8 +20,6 @@ const ZERO_IS_VALID: [(&str, &str); 7] = [
     ("LocalObjectReference", "name"),
     // The first logical unit.
     ("ISCSIVolumeSource", "lun"),
-    // The priority of pods without a class.
-    ("PriorityClass", "value"),
     ("SleepAction", "seconds"),
 ];
 
