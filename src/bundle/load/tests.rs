@@ -371,3 +371,21 @@ metadata: {name: settings}
         .collect();
     assert_eq!(found, expected);
 }
+
+/// Manifests outside of bundles are in no manifests directory, wherever their file is.
+#[test]
+fn faults_of_manifests_outside_of_bundles() {
+    let document = "every document must be an object with apiVersion, kind and metadata.name";
+    for (text, hint) in [
+        ("a: ]\n", "fix the file: it must be YAML or JSON"),
+        ("apiVersion: v1\nkind: List\nitems: [5]\n", document),
+        ("apiVersion: v1\nkind: List\nitems: [{kind: Pod}]\n", document),
+    ] {
+        for file in ["rendered.yaml", "/tmp/rendered.yaml", "manifests/rendered.yaml"] {
+            let mut diagnostics = Diagnostics::new();
+            assert_eq!(manifests(file, text.as_bytes(), &mut diagnostics), []);
+            let found: Vec<_> = diagnostics.iter().map(|found| found.hint.as_deref()).collect();
+            assert_eq!(found, [Some(hint)], "{file}: {text}");
+        }
+    }
+}

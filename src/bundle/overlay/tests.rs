@@ -76,6 +76,10 @@ fn located(written: &str, content: &str, place: Place) -> String {
     locate(&mut found, &files);
     let [Diagnostic { place, related, .. }] = &found;
     assert_eq!(*place, related[0].0);
+    // A place in the configuration is no place in a file, which only exists in memory.
+    let Place { file, document, line, column, .. } = place;
+    let is_known = (file.is_some(), document.is_some(), line.is_some(), column.is_some());
+    assert!(place.span.is_none() || is_known == (false, false, false, false), "{place:?}");
     told_place(place)
 }
 
@@ -97,7 +101,8 @@ fn findings_in_inline_overlays_are_those_of_the_configuration() {
     let content = "a: 1\nb:\n    c: 'é' # x  \n    d: \"x\"\n";
     let lines = format!("\"\"\"\n{}\"\"\"", content.replace('é', "\\u00e9").replace('"', "\\\""));
     let keys = [path(".a"), path(".b"), path(".b.c"), path(".b.d"), path(".b.e")];
-    let columns = [line(1), line(3), at(3, 0), at(3, 1), at(3, 9), at(3, 90)];
+    let columns = [line(1), line(3), at(3, 0), at(3, 1), at(3, 9), at(3, 90)]
+        .map(|place| Place { document: Some(1), ..place });
     show(&lines, content, &[&keys[..], &columns, &[line(9), inline.clone()]].concat());
     show("\"a: 1\\nb: 2\"", "a: 1\nb: 2", &[path(".b")]);
     show("'b: 2'", "b: 2", &[path(".b")]);

@@ -157,6 +157,9 @@ fn limits() {
     };
     let (loaded, _) = bundle(&[("dependencies.yaml", &many(1_000))], "");
     assert_eq!(loaded.unwrap().requirements.dependencies.len(), 1_000);
+    // One of them twice is none more.
+    let twice = many(1_000) + "- {type: olm.gvk, value: {group: g, version: v1, kind: K0}}\n";
+    assert!(bundle(&[("dependencies.yaml", &twice)], "").0.is_some());
     assert_eq!(
         shown(&[("dependencies.yaml", &many(1_500))], ""),
         "metadata/dependencies.yaml:1002 the bundle has more than 1000 dependencies"
@@ -259,7 +262,7 @@ fn faults_of_dependencies() {
         "{type: olm.package, value: {packageName: a}}",
         "{type: olm.package, value: {packageName: [a], version: 1.0.0}}",
         "{type: olm.package, value: {packageName: a, version: 1}}",
-        r#"{type: olm.package, value: {packageName: a, versionRange: "a\e"}}"#,
+        r#"{type: olm.package, value: {packageName: a, version: "a\e"}}"#,
         "{type: olm.package.required, value: {packageName: a, versionRange: ''}}",
         "{type: olm.gvk, value: {group: g, kind: K}}",
         "{type: olm.gvk, value: {group: g, version: v1, kind: null}}",
