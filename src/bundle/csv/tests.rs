@@ -316,3 +316,74 @@ fn served_versions_have_the_server_of_their_last_kind() {
     let expected = [("v1.example.com", "c"), ("v2.example.com", "b"), ("v1.example.org", "d")];
     assert_eq!(served, expected.map(|(name, server)| (name.to_owned(), server)));
 }
+
+/// Each field of a ClusterServiceVersion that OLM decodes, by its type. `[]` is an item of a list.
+#[test]
+fn all_fields_have_their_type() {
+    let types = [
+        (
+            "a string",
+            json!(5),
+            "version maturity minKubeVersion displayName description replaces keywords[] skips[]
+            labels.a annotations.a selector.matchLabels.a maintainers[].name maintainers[].email
+            provider.name provider.url links[].name links[].url icon[].base64data icon[].mediatype
+            relatedImages[].name relatedImages[].image installModes[].type
+            nativeAPIs[].group nativeAPIs[].version nativeAPIs[].kind
+            customresourcedefinitions.owned[].name customresourcedefinitions.owned[].version
+            customresourcedefinitions.owned[].kind customresourcedefinitions.required[].name
+            customresourcedefinitions.owned[].displayName customresourcedefinitions.owned[].description
+            customresourcedefinitions.owned[].resources[].name
+            customresourcedefinitions.owned[].statusDescriptors[].path
+            customresourcedefinitions.owned[].specDescriptors[].displayName
+            customresourcedefinitions.owned[].actionDescriptors[].description
+            apiservicedefinitions.owned[].group apiservicedefinitions.required[].group
+            apiservicedefinitions.owned[].deploymentName
+            install.strategy install.spec.deployments[].name install.spec.deployments[].label.a
+            install.spec.permissions[].serviceAccountName
+            install.spec.clusterPermissions[].serviceAccountName
+            webhookdefinitions[].generateName webhookdefinitions[].type
+            webhookdefinitions[].deploymentName webhookdefinitions[].failurePolicy
+            webhookdefinitions[].matchPolicy webhookdefinitions[].sideEffects
+            webhookdefinitions[].reinvocationPolicy webhookdefinitions[].webhookPath
+            webhookdefinitions[].admissionReviewVersions[] webhookdefinitions[].conversionCRDs[]
+            webhookdefinitions[].objectSelector.matchLabels.a webhookdefinitions[].rules[].scope",
+        ),
+        (
+            "an integer",
+            json!("a"),
+            "webhookdefinitions[].containerPort webhookdefinitions[].timeoutSeconds
+            apiservicedefinitions.owned[].containerPort install.spec.deployments[].spec.replicas",
+        ),
+        ("an integer or a string", json!([]), "webhookdefinitions[].targetPort"),
+        ("a boolean", json!("a"), "installModes[].supported cleanup.enabled"),
+        (
+            "a list",
+            json!("a"),
+            "install.spec.permissions[].rules install.spec.clusterPermissions[].rules",
+        ),
+    ];
+    for (expected, wrong, paths) in types {
+        for path in paths.split_whitespace() {
+            let spec = path.rsplit('.').fold(wrong.clone(), |value, step| {
+                let (key, value) = match step.strip_suffix("[]") {
+                    Some(key) => (key, json!([value])),
+                    None => (step, value),
+                };
+                json!({key: value})
+            });
+            let (_, found) = bundle(
+                &json!({
+                    "apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
+                    "metadata": {"name": "widget-operator.v1.0.0"}, "spec": spec,
+                })
+                .to_string(),
+            );
+            let path = path.replace("[]", "[0]");
+            let start = format!("1 `.spec.{path}` must be {expected}, but it is ");
+            assert!(
+                found.first().is_some_and(|first| first.starts_with(&start)),
+                "{path} {found:?}"
+            );
+        }
+    }
+}
