@@ -283,8 +283,10 @@ impl Reader<'_> {
 
     /// Reports an error, unless it follows from a value of the wrong type that was reported.
     pub(super) fn report(&mut self, code: Code, message: String, path: String) {
-        let holds =
-            |above: &str| path.strip_prefix(above).is_some_and(|rest| rest.starts_with(['.', '[']));
+        let holds = |above: &str| {
+            let rest = path.strip_prefix(above);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
         if self.diagnostics.iter().any(|found| found.place.path.as_deref().is_some_and(holds)) {
             return;
         }

@@ -15,6 +15,8 @@ mod properties;
 mod requirements;
 #[doc(hidden)]
 pub mod sample;
+#[cfg(test)]
+mod tests;
 mod type_walk;
 mod typed;
 

@@ -241,7 +241,9 @@ pub(super) fn documents(
             Some(documents)
         }
         Err(problem) => {
-            let is_manifest = file.starts_with(&format!("{}/", files.manifests_dir));
+            let folder = files.manifests_dir.as_str();
+            // Without a folder, every absolute path would be below it.
+            let is_manifest = !folder.is_empty() && file.starts_with(&format!("{folder}/"));
             let line = text.lines().nth(problem.line.saturating_sub(1));
             let is_template = line.is_some_and(|line| line.contains("{{"));
             let hint = match problem.cause {
@@ -282,19 +284,27 @@ pub fn manifests(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec
     let mut objects = Vec::new();
     let read = documents(file, bytes, &BundleFiles::default(), diagnostics);
     for document in read.into_iter().flat_map(|read| read.documents) {
-        let origin = origin_of(file, &document, false);
+        let origin = origin_of(file, &document, true);
         let text = |key: &str| document.value.get(key).and_then(Value::as_str).unwrap_or_default();
         // Rendered folders have files for other tools, such as values.yaml, next to their
         // manifests.
         let (api_version, kind) = (text("apiVersion"), text("kind"));
         let is_kustomization = api_version.starts_with("kustomize.config.k8s.io/");
-        if api_version.is_empty() || kind.is_empty() || is_kustomization {
+        // Files of other programs have the form of objects, such as kubeconfigs.
+        let name = document.value.get("metadata").and_then(|metadata| metadata.get("name"));
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        let is_of_program = name.is_none()
+            && !(kind.is_empty() || kind.ends_with("List"))
+            && super::api_version(group, kind).is_none();
+        if api_version.is_empty() || kind.is_empty() || is_kustomization || is_of_program {
             let message = match kind {
                 "" => "document without apiVersion and kind is not checked".to_owned(),
                 _ => format!("document of kind {kind} is not checked"),
             };
             let hint = if is_kustomization {
                 "apply it first: `kustomize build DIR | bundle2chart check-serving -`"
+            } else if is_of_program {
+                "write `metadata.name` if it is an object of the cluster"
             } else {
                 "pass rendered manifests: from `helm template` or `kustomize build`"
             };

@@ -64,3 +64,6 @@ fn within(file: &OverlayFile, inline: &Span, place: &Place) -> Span {
     let part = start + column..start + content.len();
     Span::new(&inline.source, locate(source, inline.range.clone(), part))
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,3 +42,6 @@ fn kustomization(file: &str) -> Option<Diagnostic> {
     );
     Some(Diagnostic::error(Code::KustomizationFile, message).at(Place::file(file)).hint(hint))
 }
+
+#[cfg(test)]
+mod tests;

@@ -122,4 +122,71 @@ spec:
         assert_eq!(at(TEXT, 3, ".a"), None);
         assert_eq!(at("a: [\n", 1, ".a"), None);
     }
+
+    #[test]
+    fn flow_lists_aliases_and_texts_end_a_path() {
+        let text = "\
+a: [[b], {c: d}, []]
+e: &e {f: 1}
+g: *e
+? [h, i]
+: j
+k: 1
+---
+- l: 1
+---
+m
+";
+        for (document, path, expected) in [
+            (1, ".a[0][0]", (1, 6)),
+            (1, ".a[1].c", (1, 11)),
+            (1, ".a[2][0]", (1, 18)),
+            (1, ".e.f", (2, 8)),
+            // The line that uses the anchor, not that of the content.
+            (1, ".g.f", (3, 1)),
+            (1, ".k.x", (6, 1)),
+            (1, ".k[0]", (6, 1)),
+            (1, ".a.b", (1, 1)),
+            (2, "[0].l", (8, 3)),
+            (3, ".m", (10, 1)),
+            (3, "[0]", (10, 1)),
+        ] {
+            assert_eq!(at(text, document, path), Some(expected), "{path}");
+        }
+    }
+
+    /// Returns a told place after it is completed.
+    fn completed(mut place: Place) -> String {
+        let metadata = ("annotations.yaml", "annotations:\n  a: b\n");
+        let mut files = sample::files(&[("a.yaml", "a: 1\nb: 2\n"), ("c.yaml", "")], &[metadata]);
+        files.overlays = vec![crate::tests::overlay("o.yaml", "a: 1\n\nb: 2\n")];
+        Positions::new(&files).complete(&mut place);
+        crate::tests::told_place(&place)
+    }
+
+    #[test]
+    fn places_of_the_bundles_files_are_completed() {
+        let place = |file: &str| Place::file(file).path(".b");
+        for (place, expected) in [
+            (place("manifests/a.yaml"), "manifests/a.yaml:2:1 .b"),
+            (Place { line: Some(1), ..place("manifests/a.yaml") }, "manifests/a.yaml:2:1 .b"),
+            (Place { document: Some(1), ..place("manifests/a.yaml") }, "manifests/a.yaml#1:2:1 .b"),
+            (Place { document: Some(2), ..place("manifests/a.yaml") }, "manifests/a.yaml#2 .b"),
+            (place("manifests/a.yaml").at(1, 2), "manifests/a.yaml:1:2 .b"),
+            (place("metadata/annotations.yaml"), "metadata/annotations.yaml:1:1 .b"),
+            (place("o.yaml"), "o.yaml:3:1 .b"),
+            (place("a.yaml"), "a.yaml .b"),
+            (place("manifests/b.yaml"), "manifests/b.yaml .b"),
+            (place("manifests/c.yaml"), "manifests/c.yaml .b"),
+            (place("manifestsa.yaml"), "manifestsa.yaml .b"),
+            (Place::file("manifests/a.yaml"), "manifests/a.yaml"),
+            (Place::default().path(".b"), " .b"),
+            (
+                Place { span: Some(crate::tests::overlay("", "").span), ..place("o.yaml") },
+                "bundles.toml:1:1 \"\"",
+            ),
+        ] {
+            assert_eq!(completed(place.clone()), expected, "{place:?}");
+        }
+    }
 }

@@ -16,11 +16,10 @@ const ANNOTATION: &str = "olm.properties";
 ///
 /// OLM: operator-controller, bundle source.
 pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
-    let name = format!("{}/{FILE}", files.metadata_dir);
     let documents = files
         .metadata
         .get(FILE)
-        .and_then(|bytes| documents(&name, bytes, files, &mut Diagnostics::new()));
+        .and_then(|bytes| documents(FILE, bytes, files, &mut Diagnostics::new()));
     let Some(file) = documents.and_then(|read| read.documents.into_iter().next()) else { return };
     let listed = file.value.get("properties").and_then(Value::as_seq);
     let added = listed.unwrap_or_default().iter().filter_map(|item| {

@@ -118,7 +118,7 @@ pub(super) fn read(
 ) -> Requirements {
     let mut reader =
         Reader { found: Requirements::default(), rest: MOST, diagnostics: Diagnostics::new() };
-    for (name, bytes) in files.metadata.iter().filter(|(name, _)| *name != "annotations.yaml") {
+    for (name, bytes) in &files.metadata {
         let file = format!("{}/{name}", files.metadata_dir);
         // Files are recognized by their content, as in OLM; only these two must be readable.
         let known = ["dependencies.yaml", "properties.yaml"].contains(&name.as_str());
@@ -191,7 +191,8 @@ impl Reader {
         let requirement = match kind {
             // These properties describe the bundle itself.
             "olm.package" | "olm.gvk" if !place_is_dependency(place) => return,
-            "olm.package" | "olm.package.required" => package(value),
+            "olm.package" => package(value, "version"),
+            "olm.package.required" => package(value, "versionRange"),
             "olm.gvk" | "olm.gvk.required" => api(value).map(Requirement::Api),
             "olm.constraint" => constraint(value, 0, &mut self.rest),
             "olm.label" => {
@@ -312,10 +313,10 @@ fn text<'v>(value: &'v Value, key: &str) -> Result<&'v str, String> {
     }
 }
 
-fn package(value: &Value) -> Result<Requirement, String> {
+/// Reads a package, whose range has this key: `version` in dependencies, as OLM reads them.
+fn package(value: &Value, key: &str) -> Result<Requirement, String> {
     let name = text(value, "packageName")?;
-    // `olm.package.required` has `versionRange`, `olm.package` in dependencies.yaml has `version`.
-    let range = text(value, "versionRange").or_else(|_| text(value, "version"))?;
+    let range = text(value, key)?;
     let parsed = VersionRange::parse(range)
         .map_err(|why| format!("invalid version range `{}`: {why}", range.escape_debug()))?;
     Ok(Requirement::Package { name: name.to_owned(), range: parsed, text: range.to_owned() })
@@ -360,7 +361,7 @@ fn constraint(value: &Value, depth: usize, rest: &mut usize) -> Result<Requireme
     let inner = value.get(kind).unwrap_or(&Value::Null);
 
     Ok(match kind {
-        "package" => package(inner)?,
+        "package" => package(inner, "versionRange")?,
         "gvk" => Requirement::Api(api(inner)?),
         "all" => Requirement::All(list(kind)?),
         "any" => Requirement::Any(list(kind)?),

@@ -13,7 +13,7 @@ use serde::ser::{self, Impossible, Serializer};
 use serde_json::Value as Json;
 
 /// Required fields whose zero value the API server accepts, with their type.
-const ZERO_IS_VALID: [(&str, &str); 7] = [
+const ZERO_IS_VALID: [(&str, &str); 6] = [
     ("CustomResourceDefinitionVersion", "served"),
     ("CustomResourceDefinitionVersion", "storage"),
     ("HTTPHeader", "value"),
@@ -21,14 +21,12 @@ const ZERO_IS_VALID: [(&str, &str); 7] = [
     ("LocalObjectReference", "name"),
     // The first logical unit.
     ("ISCSIVolumeSource", "lun"),
-    // The priority of pods without a class.
-    ("PriorityClass", "value"),
     ("SleepAction", "seconds"),
 ];
 
 /// Fields that a type does not require, but the API server: at least one of them. The types, and so the
 /// fields, are those of k8s-openapi; `validation.go` of each group has the rules.
-const REQUIRED_BY_SERVER: [(&str, &[&str]); 15] = [
+const REQUIRED_BY_SERVER: [(&str, &[&str]); 14] = [
     ("AggregationRule", &["clusterRoleSelectors"]),
     ("DownwardAPIVolumeFile", &["fieldRef", "resourceFieldRef"]),
     ("EnvFromSource", &["configMapRef", "secretRef"]),
@@ -45,7 +43,6 @@ const REQUIRED_BY_SERVER: [(&str, &[&str]); 15] = [
     ("RuleWithOperations", &["resources"]),
     ("SecretVolumeSource", &["secretName"]),
     ("Service", &["spec"]),
-    ("ValidationRule", &["rule"]),
     ("WebhookClientConfig", &["service", "url"]),
 ];
 
@@ -316,3 +313,6 @@ impl<'a> Serializer for Place<'a> {
 fn unexpected() -> Error {
     ser::Error::custom("not a type of the Kubernetes API")
 }
+
+#[cfg(test)]
+mod tests;

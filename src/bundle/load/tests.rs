@@ -1,7 +1,10 @@
+mod faults;
+
 use super::*;
-use crate::ir::Release;
+use crate::ir::{Release, UpgradeEdges};
 use crate::sample::{self, ANNOTATIONS};
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// Returns the objects of a manifest file, and the diagnostics as `code line path`.
 fn objects_of(text: &str) -> (Vec<Object>, Vec<String>) {
@@ -217,6 +220,54 @@ fn annotations_without_quotes_are_texts_but_lists_are_errors() {
     assert_eq!(read("images: [a]"), (None, vec![list.to_owned()]));
 }
 
+/// Labels that other tools write, and annotations without a file.
+#[test]
+fn labels_of_an_image_are_annotations_that_the_file_overrides() {
+    let package = "operators.operatorframework.io.bundle.package.v1";
+    let other = "operators.operatorframework.io.test.config.v1";
+    for (labels, metadata, expected) in [
+        (&[(package, "gadgets"), ("version", "7")][..], &[][..], &[(package, "gadgets")][..]),
+        (
+            &[(package, "gadgets"), (other, "a")],
+            &[ANNOTATIONS],
+            &[(package, "widgets"), (other, "a")],
+        ),
+        (&[("operators", "a")], &[ANNOTATIONS], &[(package, "widgets")]),
+    ] {
+        let texts = |list: &[(&str, &str)]| {
+            list.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
+        let mut files = sample::files(&[CSV], metadata);
+        files.labels = texts(labels);
+        let bundle = load(&files, &mut Diagnostics::new()).expect("a bundle");
+        assert_eq!(bundle.annotations.into_iter().collect::<BTreeMap<_, _>>(), texts(expected));
+        assert_eq!(bundle.package, expected[0].1);
+    }
+}
+
+#[test]
+fn objects_are_read_by_file_name_and_routed_by_kind() {
+    let manifest = |kind: &str| format!("apiVersion: v1\nkind: {kind}\nmetadata: {{name: a}}\n");
+    let kinds = ["Secret", "CustomResourceDefinition", "ClusterServiceVersion", "ConfigMap"];
+    let texts = kinds
+        .map(|kind| manifest(kind) + if kind.starts_with("Cluster") { "spec: {}" } else { "" });
+    let names = ["d.yaml", "b.yaml", "a.yaml", "c"];
+    let files: Vec<_> = names.into_iter().zip(texts.iter().map(String::as_str)).collect();
+    let mut files = sample::files(&files, &[ANNOTATIONS]);
+    let loaded = load(&files, &mut Diagnostics::new()).expect("a bundle");
+    let labels = |objects: &[Object]| objects.iter().map(Object::label).collect::<Vec<_>>();
+    assert_eq!(labels(&loaded.objects), ["ConfigMap/a", "Secret/a"]);
+    assert_eq!(labels(&loaded.crds), ["CustomResourceDefinition/a"]);
+    assert_eq!(loaded.csv.object.label(), "ClusterServiceVersion/a");
+    assert_eq!(loaded.manifest_bytes, texts.concat().len());
+
+    // The upgrade graph of a catalog is the one that OLM uses.
+    assert_eq!((loaded.edges, loaded.image), (UpgradeEdges::default(), None));
+    let edges = UpgradeEdges { replaces: "a.v0".to_owned(), ..UpgradeEdges::default() };
+    files.edges = Some(edges.clone());
+    assert_eq!(load(&files, &mut Diagnostics::new()).expect("a bundle").edges, edges);
+}
+
 #[test]
 fn fields_of_the_api_server_are_dropped() {
     let crd = |name: &str, created: &str, status: &str| {
@@ -319,4 +370,22 @@ metadata: {name: settings}
         })
         .collect();
     assert_eq!(found, expected);
+}
+
+/// Manifests outside of bundles are in no manifests directory, wherever their file is.
+#[test]
+fn faults_of_manifests_outside_of_bundles() {
+    let document = "every document must be an object with apiVersion, kind and metadata.name";
+    for (text, hint) in [
+        ("a: ]\n", "fix the file: it must be YAML or JSON"),
+        ("apiVersion: v1\nkind: List\nitems: [5]\n", document),
+        ("apiVersion: v1\nkind: List\nitems: [{kind: Pod}]\n", document),
+    ] {
+        for file in ["rendered.yaml", "/tmp/rendered.yaml", "manifests/rendered.yaml"] {
+            let mut diagnostics = Diagnostics::new();
+            assert_eq!(manifests(file, text.as_bytes(), &mut diagnostics), []);
+            let found: Vec<_> = diagnostics.iter().map(|found| found.hint.as_deref()).collect();
+            assert_eq!(found, [Some(hint)], "{file}: {text}");
+        }
+    }
 }

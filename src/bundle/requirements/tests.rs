@@ -1,4 +1,5 @@
 use super::*;
+use crate::tests::all_told;
 use crate::{Bundle, load, sample};
 
 /// A bundle with these metadata files, and these lines in the spec of its CSV.
@@ -156,6 +157,9 @@ fn limits() {
     };
     let (loaded, _) = bundle(&[("dependencies.yaml", &many(1_000))], "");
     assert_eq!(loaded.unwrap().requirements.dependencies.len(), 1_000);
+    // One of them twice is none more.
+    let twice = many(1_000) + "- {type: olm.gvk, value: {group: g, version: v1, kind: K0}}\n";
+    assert!(bundle(&[("dependencies.yaml", &twice)], "").0.is_some());
     assert_eq!(
         shown(&[("dependencies.yaml", &many(1_500))], ""),
         "metadata/dependencies.yaml:1002 the bundle has more than 1000 dependencies"
@@ -180,11 +184,20 @@ fn limits() {
         nested(33),
         "metadata/dependencies.yaml:1 `olm.constraint`: constraints are nested deeper than 32"
     );
-    let wide = format!(
-        "dependencies: [{{type: olm.constraint, value: {{any: {{constraints: [{}]}}}}}}]",
-        "{cel: {}}, ".repeat(2_000)
-    );
-    assert!(shown(&[("dependencies.yaml", &wide)], "").contains("more than 1000 parts"));
+    // All constraints of a bundle share the number of parts.
+    let wide = |parts: usize, others: usize| {
+        let part = "{cel: {}}, ".repeat(parts);
+        let constraint = |parts: &str| {
+            format!("{{type: olm.constraint, value: {{any: {{constraints: [{parts}]}}}}}}, ")
+        };
+        let list = constraint(&part) + &constraint("").repeat(others);
+        bundle(&[("dependencies.yaml", &format!("dependencies: [{list}]"))], "").1
+    };
+    assert!(wide(999, 0).is_empty() && wide(899, 100).is_empty());
+    for found in [wide(1_000, 0), wide(899, 101)] {
+        let messages: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
+        assert_eq!(messages, ["`olm.constraint`: constraints have more than 1000 parts"]);
+    }
 }
 
 #[test]
@@ -235,4 +248,112 @@ fn texts_are_sorted() {
         bundle.unwrap().requirements.texts(),
         ["an operator with the label `shiny`", "example.com/v1/Wire", "switch >=1.0.0"]
     );
+}
+
+/// Each entry of a bundle's dependencies that is wrong, with all that is said about it.
+#[test]
+fn faults_of_dependencies() {
+    let mut shown = String::new();
+    for entry in [
+        "{value: {packageName: a, version: 1.0.0}}",
+        "{type: 5}",
+        "{type: olm.package}",
+        "{type: olm.package, value: {version: 1.0.0}}",
+        "{type: olm.package, value: {packageName: a}}",
+        "{type: olm.package, value: {packageName: [a], version: 1.0.0}}",
+        "{type: olm.package, value: {packageName: a, version: 1}}",
+        r#"{type: olm.package, value: {packageName: a, version: "a\e"}}"#,
+        "{type: olm.package.required, value: {packageName: a, versionRange: ''}}",
+        "{type: olm.gvk, value: {group: g, kind: K}}",
+        "{type: olm.gvk, value: {group: g, version: v1, kind: null}}",
+        "{type: olm.gvk.required, value: {group: g, version: {}, kind: K}}",
+        "{type: olm.constraint, value: {}}",
+        "{type: olm.constraint, value: {gvk: {version: v1, kind: K}, cel: {}}}",
+        "{type: olm.constraint, value: {package: {packageName: a}}}",
+        "{type: olm.constraint, value: {gvk: {kind: K}}}",
+        "{type: olm.constraint, value: {all: {}}}",
+        "{type: olm.constraint, value: {any: {constraints: {}}}}",
+        "{type: olm.constraint, value: {not: []}}",
+        "{type: olm.constraint, value: {none: {constraints: [{not: {constraints: [{}]}}]}}}",
+    ] {
+        let (_, found) =
+            bundle(&[("dependencies.yaml", &format!("dependencies:\n- {entry}\n"))], "");
+        shown += &format!("{entry}:\n{}", all_told(&found));
+    }
+    insta::assert_snapshot!(shown);
+}
+
+/// Each file and part of a ClusterServiceVersion that requirements are read from.
+#[test]
+fn faults_of_the_sources_of_requirements() {
+    let annotation = |json: &str| format!("annotation:olm.properties: '{json}'");
+    let mut shown = String::new();
+    for (file, text, spec) in [
+        ("dependencies.yaml", "dependencies: {}", ""),
+        ("dependencies.yaml", "dependencies: null", ""),
+        ("dependencies.yaml", "dependencies: ]", ""),
+        ("properties.yaml", "properties: a", ""),
+        ("properties.yaml", "properties: [a: ]", ""),
+        (
+            "properties.yaml",
+            "properties: [{type: olm.gvk, value: 5}, {type: olm.package, value: 5}]",
+            "",
+        ),
+        ("properties.yaml", "properties: [{type: olm.maxOpenShiftVersion}]", ""),
+        ("other.yaml", "dependencies: ]", ""),
+        ("other.yaml", "dependencies: a", ""),
+        ("other.yaml", "dependencies: [{type: olm.gvk}]", ""),
+        ("other.yaml", "dependencies: [{value: {}}]", ""),
+        ("other.yaml", "dependencies: [{type: olm.gvk, value: {}}]", ""),
+        ("a.md", "", &annotation("{\"type\": \"olm.gvk.required\"}")),
+        ("a.md", "", &annotation("[{")),
+        ("a.md", "", &annotation("null")),
+        ("a.md", "", &annotation("[5, {\"value\": 5}, {\"type\": \"olm.gvk.required\"}]")),
+        ("a.md", "", "  apiservicedefinitions: {required: [{group: g, version: v1}]}\n"),
+        ("a.md", "", "  apiservicedefinitions: {required: [{version: v1, kind: K}, {kind: K}]}\n"),
+        ("a.md", "", "  apiservicedefinitions: {owned: [{version: v1}]}\n"),
+    ] {
+        let (loaded, found) = bundle(&[(file, text)], spec);
+        let texts = loaded.map(|bundle| bundle.requirements.texts());
+        shown += &format!("{file} {text}{spec}: {texts:?}\n{}", all_told(&found));
+    }
+    insta::assert_snapshot!(shown);
+}
+
+/// The same requirement in other words.
+#[test]
+fn requirements_are_those_of_olm() {
+    let texts = |entries: &[&str]| {
+        let dependencies = format!("dependencies: [{}]", entries.join(", "));
+        let (bundle, found) = bundle(&[("dependencies.yaml", &dependencies)], "");
+        let bundle = bundle.unwrap_or_else(|| panic!("{found:?}"));
+        let found = bundle.requirements.dependencies.iter();
+        found.map(|found| found.requirement.to_string()).collect::<Vec<_>>()
+    };
+    for (entry, expected) in [
+        (
+            "{type: olm.package, value: {packageName: a, version: 1.x, versionRange: 2.x}}",
+            "the package `a` in version `1.x`",
+        ),
+        (
+            "{type: olm.package.required, value: {packageName: a, version: 1.x, versionRange: 2.x}}",
+            "the package `a` in version `2.x`",
+        ),
+        ("{type: olm.gvk, value: {group: 5, version: v1, kind: K}}", "the API `/v1/K`"),
+        ("{type: olm.gvk.required, value: {group: g, version: v1, kind: K}}", "the API `g/v1/K`"),
+        ("{type: olm.label, value: {label: 5}}", "an operator with the label ``"),
+        (
+            "{type: olm.constraint, value: {package: {packageName: a, versionRange: 1.x}, all: null}}",
+            "the package `a` in version `1.x`",
+        ),
+        ("{type: olm.constraint, value: {gvk: {version: v1, kind: K}}}", "the API `/v1/K`"),
+        (
+            "{type: olm.constraint, value: {none: {constraints: [{cel: {}}, {cel: {}}]}}}",
+            "none of (a CEL rule on operator properties, a CEL rule on operator properties)",
+        ),
+        ("{type: olm.constraint, value: {not: {constraints: []}}}", "none of ()"),
+    ] {
+        // A second time, it is the same.
+        assert_eq!(texts(&[entry, entry]), [expected], "{entry}");
+    }
 }

@@ -1,0 +1,273 @@
+use super::*;
+use crate::typed::{api_version, check_object, checked_kinds};
+use serde_json::{Value as Json, json};
+
+/// A pod in a Deployment with these fields.
+fn pod(fields: Json) -> Json {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "spec": {"selector": {}, "template": {"spec": fields}},
+    })
+}
+
+fn container(fields: Json) -> Json {
+    let mut container = json!({"name": "a"});
+    merge(&mut container, &fields);
+    pod(json!({"containers": [container]}))
+}
+
+fn volume(fields: Json) -> Json {
+    let mut volume = json!({"name": "a"});
+    merge(&mut volume, &fields);
+    pod(json!({"containers": [{"name": "a"}], "volumes": [volume]}))
+}
+
+fn webhook(fields: Json) -> Json {
+    let mut webhook = json!({
+        "name": "a.example.com", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+        "clientConfig": {"url": "https://example.com"},
+    });
+    merge(&mut webhook, &fields);
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+        "webhooks": [webhook],
+    })
+}
+
+fn merge(map: &mut Json, fields: &Json) {
+    for (key, value) in fields.as_object().expect("a map") {
+        map[key] = value.clone();
+    }
+}
+
+/// Returns what is said about the fields that an object lacks, which has metadata.
+fn missing(object: &Json) -> Vec<String> {
+    let mut object = object.clone();
+    object["metadata"] = json!({"name": "a"});
+    let check = check_object(object.clone());
+    assert_eq!((check.mismatches, check.unknown_fields), (Vec::new(), Vec::new()), "{object}");
+    check.missing.iter().map(MissingField::describe).collect()
+}
+
+/// Each rule of the API server about a map: the fields of which one is required, each with a value
+/// that is enough.
+#[test]
+fn fields_that_only_the_server_requires() {
+    let key = json!({"key": "a", "name": "a"});
+    let rule = |without: &str| {
+        let mut rule = json!({
+            "apiGroups": ["a"], "apiVersions": ["v1"], "operations": ["*"], "resources": ["as"],
+        });
+        rule.as_object_mut().expect("a map").remove(without);
+        webhook(json!({"rules": [rule]}))
+    };
+    for (object, path, fields) in [
+        (
+            json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "aggregationRule": {}}),
+            "/aggregationRule",
+            json!({"clusterRoleSelectors": [{}]}),
+        ),
+        (
+            volume(json!({"downwardAPI": {"items": [{"path": "a"}]}})),
+            "/spec/template/spec/volumes/0/downwardAPI/items/0",
+            json!({"fieldRef": {"fieldPath": "a"}, "resourceFieldRef": {"resource": "a"}}),
+        ),
+        (
+            container(json!({"envFrom": [{}]})),
+            "/spec/template/spec/containers/0/envFrom/0",
+            json!({"configMapRef": {"name": "a"}, "secretRef": {"name": "a"}}),
+        ),
+        (
+            container(json!({"env": [{"name": "A", "valueFrom": {}}]})),
+            "/spec/template/spec/containers/0/env/0/valueFrom",
+            json!({
+                "configMapKeyRef": key, "fieldRef": {"fieldPath": "a"},
+                "fileKeyRef": {"key": "a", "path": "a", "volumeName": "a"},
+                "resourceFieldRef": {"resource": "a"}, "secretKeyRef": key,
+            }),
+        ),
+        (
+            json!({
+                "apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
+                "spec": {"podSelector": {}, "ingress": [{"from": [{}]}]},
+            }),
+            "/spec/ingress/0/from/0",
+            json!({"ipBlock": {"cidr": "10.0.0.0/8"}, "namespaceSelector": {}, "podSelector": {}}),
+        ),
+        (
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"selector": {}, "template": {}}}),
+            "/spec/template",
+            json!({"spec": {"containers": [{"name": "a"}]}}),
+        ),
+        (
+            container(json!({"livenessProbe": {}})),
+            "/spec/template/spec/containers/0/livenessProbe",
+            json!({"exec": {}, "grpc": {"port": 1}, "httpGet": {"port": 1}, "tcpSocket": {"port": 1}}),
+        ),
+        (rule("apiGroups"), "/webhooks/0/rules/0", json!({"apiGroups": ["a"]})),
+        (rule("apiVersions"), "/webhooks/0/rules/0", json!({"apiVersions": ["v1"]})),
+        (rule("operations"), "/webhooks/0/rules/0", json!({"operations": ["*"]})),
+        (rule("resources"), "/webhooks/0/rules/0", json!({"resources": ["as"]})),
+        (
+            volume(json!({"secret": {}})),
+            "/spec/template/spec/volumes/0/secret",
+            json!({"secretName": "a"}),
+        ),
+        (json!({"apiVersion": "v1", "kind": "Service"}), "", json!({"spec": {}})),
+        (
+            json!({
+                "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+                "spec": {
+                    "group": "example.com", "names": {"kind": "Lamp", "plural": "lamps"},
+                    "scope": "Namespaced",
+                    "versions": [{"name": "v1", "schema": {"openAPIV3Schema": {"x-kubernetes-validations": [{}]}}}],
+                },
+            }),
+            "/spec/versions/0/schema/openAPIV3Schema/x-kubernetes-validations/0",
+            json!({"rule": "self > 0"}),
+        ),
+        (
+            webhook(json!({"clientConfig": {}})),
+            "/webhooks/0/clientConfig",
+            json!({"service": {"name": "a", "namespace": "b"}, "url": "https://example.com"}),
+        ),
+    ] {
+        let fields = fields.as_object().expect("a map");
+        let keys: Vec<String> = fields.keys().map(|key| format!("`{key}`")).collect();
+        let at: String = path
+            .split('/')
+            .skip(1)
+            .map(|step| match step.parse::<usize>() {
+                Ok(_) => format!("[{step}]"),
+                Err(_) => format!(".{step}"),
+            })
+            .collect();
+        let why = match keys.as_slice() {
+            [key] => format!("has no value for required field `{at}.{}`", key.trim_matches('`')),
+            keys => format!("has none of {} at `{at}`", keys.join(", ")),
+        };
+        assert_eq!(missing(&object), [why], "{object}");
+        for (key, value) in fields {
+            let mut with = object.clone();
+            with.pointer_mut(path).expect("a place")[key] = value.clone();
+            assert_eq!(missing(&with), [""; 0], "{with}");
+        }
+    }
+}
+
+/// Each field that the types require, but whose zero value is like a missing one and valid.
+#[test]
+fn zero_is_enough_for_some_required_fields() {
+    let crd = |version: Json| {
+        json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "spec": {
+                "group": "example.com", "names": {"kind": "Lamp", "plural": "lamps"},
+                "scope": "Namespaced", "versions": [version],
+            },
+        })
+    };
+    let headers = |header: Json| {
+        container(json!({"livenessProbe": {"httpGet": {"port": 1, "httpHeaders": [header]}}}))
+    };
+    let iscsi = |mut source: Json| {
+        merge(&mut source, &json!({"iqn": "a", "targetPortal": "b"}));
+        volume(json!({"iscsi": source}))
+    };
+    let sleep = |action: Json| container(json!({"lifecycle": {"preStop": {"sleep": action}}}));
+    let secrets = |secret: Json| json!({"apiVersion": "v1", "kind": "ServiceAccount", "imagePullSecrets": [secret]});
+    for objects in [
+        [crd(json!({"name": "v1"})), crd(json!({"name": "v1", "served": false, "storage": false}))],
+        [headers(json!({"name": "A"})), headers(json!({"name": "A", "value": ""}))],
+        [secrets(json!({})), secrets(json!({"name": ""}))],
+        [iscsi(json!({})), iscsi(json!({"lun": 0}))],
+        [sleep(json!({})), sleep(json!({"seconds": 0}))],
+    ] {
+        for object in objects {
+            assert_eq!(missing(&object), [""; 0], "{object}");
+        }
+    }
+}
+
+/// Each kind that is checked, with a field whose type is wrong.
+#[test]
+fn kinds_have_their_types() {
+    let webhooks = "admissionregistration.k8s.io/v1";
+    let rbac = "rbac.authorization.k8s.io/v1";
+    let kinds = [
+        (webhooks, "MutatingWebhookConfiguration", "webhooks"),
+        (webhooks, "ValidatingWebhookConfiguration", "webhooks"),
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "spec"),
+        ("apps/v1", "Deployment", "spec"),
+        ("networking.k8s.io/v1", "NetworkPolicy", "spec"),
+        ("policy/v1", "PodDisruptionBudget", "spec"),
+        (rbac, "ClusterRole", "aggregationRule"),
+        (rbac, "ClusterRoleBinding", "roleRef"),
+        (rbac, "Role", "rules"),
+        (rbac, "RoleBinding", "subjects"),
+        ("scheduling.k8s.io/v1", "PriorityClass", "globalDefault"),
+        ("v1", "ConfigMap", "binaryData"),
+        ("v1", "Secret", "stringData"),
+        ("v1", "Service", "spec"),
+        ("v1", "ServiceAccount", "imagePullSecrets"),
+    ];
+    for (version, kind, field) in kinds {
+        let check = check_object(json!({"apiVersion": version, "kind": kind, field: 5}));
+        let paths: Vec<_> = check.mismatches.iter().map(|found| found.path.as_str()).collect();
+        assert_eq!(paths, [format!(".{field}")], "{kind}");
+        let group = version.rsplit_once('/').map_or("", |(group, _)| group);
+        assert_eq!(api_version(group, kind), Some(version), "{kind}");
+        let others = [api_version("example.com", kind), api_version(group, "Widget")];
+        assert_eq!(others, [None, None], "{kind}");
+    }
+    assert!(checked_kinds().eq(kinds.map(|(version, kind, _)| (version, kind))));
+}
+
+/// Spellings that a hint can mend, and the nearest that it cannot.
+#[test]
+fn values_of_another_spelling() {
+    let spelling = |object: Json| {
+        let check = check_object(object);
+        let [found] = check.mismatches.as_slice() else { panic!("{check:?}") };
+        found.spelling()
+    };
+    let quotes = Some("put the value in quotes");
+    let secret =
+        |value: Json| json!({"apiVersion": "v1", "kind": "Secret", "stringData": {"a": value}});
+    for (value, hint) in [
+        (json!(true), quotes),
+        (json!(5), quotes),
+        (json!(1.5), quotes),
+        (json!([]), None),
+        (json!({}), None),
+    ] {
+        assert_eq!(spelling(secret(value.clone())), hint, "{value}");
+    }
+    let secret = |value: Json| json!({"apiVersion": "v1", "kind": "Secret", "immutable": value});
+    for (value, hint) in
+        [(json!("true"), Some("write true or false without quotes")), (json!(1), None)]
+    {
+        assert_eq!(spelling(secret(value.clone())), hint, "{value}");
+    }
+    let limits = container(json!({"resources": {"limits": {"cpu": "a"}}}));
+    assert_eq!(spelling(limits), None);
+}
+
+/// Values of a CRD that are free, but not their type.
+#[test]
+fn the_status_of_a_subresource_is_a_map() {
+    let crd = |status: Json| {
+        check_object(json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "spec": {
+                "group": "example.com", "names": {"kind": "Lamp", "plural": "lamps"},
+                "scope": "Namespaced",
+                "versions": [{"name": "v1", "subresources": {"status": status}}],
+            },
+        }))
+    };
+    assert_eq!(crd(json!({})).mismatches, []);
+    let path = ".spec.versions[0].subresources.status".to_owned();
+    let why = "it must be a map".to_owned();
+    assert_eq!(crd(json!("a")).mismatches, [TypeMismatch { path, why }]);
+}
