@@ -287,7 +287,7 @@ pub fn compare(mut old: Side, mut new: Side, options: &Options) -> ChangeSet {
         edited.insert(&pair.id);
 
         let judged = sides.findings(pair, &edits);
-        let change = |(Edit { path, old, new, .. }, findings)| Change { path, old, new, findings };
+        let change = |(Edit { path, old, new }, findings)| Change { path, old, new, findings };
         let changes = edits.into_iter().zip(judged).map(change).collect();
         objects.push(ObjectChange { id: pair.id.clone(), action: Action::of(pair), changes });
     }
@@ -344,7 +344,7 @@ pub fn compare(mut old: Side, mut new: Side, options: &Options) -> ChangeSet {
 fn effective_edits(pair: &Pair<'_>) -> (Vec<Edit>, bool) {
     let (Some(old), Some(new)) = (pair.old, pair.new) else {
         let (old, new) = (pair.old.cloned(), pair.new.cloned());
-        return (vec![Edit { path: Path::default(), old, new, index: None }], false);
+        return (vec![Edit { path: Path::default(), old, new }], false);
     };
     let mut edits = tree::edits(old, new);
     edits.retain(|edit| !defaults::is_without_effect(&pair.id, old, new, edit));

@@ -1,4 +1,4 @@
-//! Computes the edits between two JSON trees, and applies them.
+//! Computes the edits between two JSON trees.
 //!
 //! Lists whose items have a merge key are compared item by item, as the API server merges them.
 //! Other lists of maps are compared by index if they have the same length. Every other list is one
@@ -17,13 +17,11 @@ pub struct Edit {
     pub old: Option<Json>,
     /// New value; `None` if removed.
     pub new: Option<Json>,
-    /// 0-based index in the new list, for added list items.
-    pub index: Option<usize>,
 }
 
 impl Edit {
     fn of(path: &Path, old: Option<&Json>, new: Option<&Json>) -> Self {
-        Edit { path: path.clone(), old: old.cloned(), new: new.cloned(), index: None }
+        Edit { path: path.clone(), old: old.cloned(), new: new.cloned() }
     }
 }
 
@@ -109,10 +107,10 @@ fn walk_items(
         }
         path.0.pop();
     }
-    for (index, (name, new)) in new_names.iter().zip(after).enumerate() {
+    for (name, new) in new_names.iter().zip(after) {
         if !old_index.contains_key(name) {
             path.0.push(Step::Item(name.clone()));
-            found.push(Edit { index: Some(index), ..Edit::of(path, None, Some(new)) });
+            found.push(Edit::of(path, None, Some(new)));
             path.0.pop();
         }
     }
@@ -128,7 +126,6 @@ fn walk_items(
             path: path.clone(),
             old: Some(Json::Array(labels(&old_names))),
             new: Some(Json::Array(labels(&new_names))),
-            index: None,
         });
         path.0.pop();
     }
@@ -195,7 +192,7 @@ fn merge_key(
 
 /// Returns the merge key values of an item; `None` if it lacks a field. A field with `!` is required
 /// but not part of the key.
-fn key_of(item: &Json, fields: &[&str]) -> Option<Vec<(String, String)>> {
+pub fn key_of(item: &Json, fields: &[&str]) -> Option<Vec<(String, String)>> {
     let mut key = Vec::with_capacity(fields.len());
     for field in fields {
         if let Some(field) = field.strip_suffix('!') {
@@ -213,70 +210,8 @@ fn key_of(item: &Json, fields: &[&str]) -> Option<Vec<(String, String)>> {
     key.iter().any(|(_, text)| !text.is_empty()).then_some(key)
 }
 
-/// Applies `edits` to `old`; `None` if they do not fit.
-pub fn apply(old: &Json, edits: &[Edit]) -> Option<Json> {
-    let mut tree = old.clone();
-    // Removals and reorderings first, so that indices of added items refer to the new list.
-    let turn = |edit: &Edit| match (edit.path.0.last(), edit.index) {
-        (Some(Step::Order(_)), _) => 1,
-        (_, Some(_)) => 2,
-        _ => 0,
-    };
-    for now in 0..3 {
-        for edit in edits.iter().filter(|edit| turn(edit) == now) {
-            set(&mut tree, edit.path.steps(), edit)?;
-        }
-    }
-    Some(tree)
-}
-
-fn set(tree: &mut Json, steps: &[Step], edit: &Edit) -> Option<()> {
-    let Some((step, rest)) = steps.split_first() else {
-        // An edit of the whole tree, or the end of the path.
-        *tree = edit.new.clone()?;
-        return Some(());
-    };
-
-    match (step, tree) {
-        (Step::Key(key), Json::Object(map)) if rest.is_empty() => {
-            match &edit.new {
-                Some(new) => map.insert(key.clone(), new.clone()),
-                None => map.shift_remove(key),
-            };
-            Some(())
-        }
-        (Step::Key(key), Json::Object(map)) => set(map.get_mut(key)?, rest, edit),
-        (Step::Index(index), Json::Array(items)) => set(items.get_mut(*index)?, rest, edit),
-        (Step::Order(fields), Json::Array(items)) => {
-            let wanted = edit.new.as_ref()?.as_array()?;
-            let place = |item: &Json| {
-                let label = Step::Item(key_of(item, fields)?).label();
-                wanted.iter().position(|name| name.as_str() == Some(label.as_str()))
-            };
-            // Items that are added later are inserted at their own index.
-            items.sort_by_cached_key(|item| place(item).unwrap_or(usize::MAX));
-            Some(())
-        }
-        (Step::Item(name), Json::Array(items)) => {
-            match items.iter().position(|item| is_item(item, name)) {
-                Some(at) if rest.is_empty() && edit.new.is_none() => {
-                    items.remove(at);
-                    Some(())
-                }
-                Some(at) => set(items.get_mut(at)?, rest, edit),
-                None => {
-                    let at = edit.index?.min(items.len());
-                    items.insert(at, edit.new.clone()?);
-                    Some(())
-                }
-            }
-        }
-        _ => None,
-    }
-}
-
 /// Returns true if an item has these merge key values.
-pub(super) fn is_item(item: &Json, name: &[(String, String)]) -> bool {
+pub fn is_item(item: &Json, name: &[(String, String)]) -> bool {
     name.iter().all(|(field, value)| field_text(item, field) == *value)
 }
 
