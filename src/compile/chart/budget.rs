@@ -22,9 +22,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde::{Serialize, Serializer};
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::{self, BufWriter, Write};
 
 /// Maximum size of a Secret's data in bytes.
@@ -64,74 +63,56 @@ pub fn release_bytes(
     namespace: &str,
 ) -> usize {
     let values = unit.default_values();
-    let manifest = Manifest { chart, files, release: &Release { namespace, values: &values } };
-
-    let text = |path: &str| files.get(path).map(String::as_str);
-    let schema = text("values.schema.json").unwrap_or_default();
-    let templates = |path: &&String| path.starts_with("templates/");
-    let document = Document {
-        name: chart,
-        info: Info {
-            first_deployed: time(""),
-            last_deployed: time(""),
-            deleted: "",
-            description: "Install complete",
-            status: "deployed",
-            notes: text("templates/NOTES.txt"),
-        },
-        chart: StoredChart {
-            metadata: text("Chart.yaml"),
-            lock: text(CHART_LOCK),
-            templates: files.iter().filter(|(path, _)| templates(path)).map(File::of).collect(),
-            values: &values,
-            schema: STANDARD.encode(schema),
-            schemamodtime: time("values.schema.json"),
-            files: files.iter().filter(|(path, _)| is_other(path)).map(File::of).collect(),
-            modtime: time("Chart.yaml"),
-        },
-        manifest,
-        version: 1,
-        namespace,
-        // Helm 4 stores the method, which is server-side apply for new installations.
-        apply_method: "ssa",
+    let text = |path: &str| files.get(path);
+    let stored = |belongs: fn(&str) -> bool| -> Vec<Json> {
+        let files = files.iter().filter(|(path, _)| belongs(path));
+        let file = |(path, text): (&String, &String)| json!({"name": path, "modtime": time(path), "data": STANDARD.encode(text)});
+        files.map(file).collect()
     };
+    let document = json!({
+        "name": chart,
+        "info": {
+            "first_deployed": time(""),
+            "last_deployed": time(""),
+            "deleted": "",
+            "description": "Install complete",
+            "status": "deployed",
+            "notes": text("templates/NOTES.txt"),
+        },
+        "chart": {
+            "metadata": text("Chart.yaml"),
+            "lock": text(CHART_LOCK),
+            "templates": stored(|path| path.starts_with("templates/")),
+            "values": values,
+            "schema": STANDARD.encode(text("values.schema.json").map_or("", String::as_str)),
+            "schemamodtime": time("values.schema.json"),
+            "files": stored(is_other),
+            "modtime": time("Chart.yaml"),
+        },
+        "manifest": manifest(chart, files, &Release { namespace, values: &values }),
+        "version": 1,
+        "namespace": namespace,
+        // Helm 4 stores the method, which is server-side apply for new installations.
+        "apply_method": "ssa",
+    });
 
-    let bound = in_secret(document.write(Bound::Stored(Vec::new())).size());
-    if bound < WARN { bound } else { document.size() }
+    let bound = in_secret(written(&document, Bound::Stored(Vec::new())).size());
+    if bound < WARN { bound } else { compressed_size(&document) }
 }
 
-/// The rendered manifest: all templates as Helm concatenates them.
-struct Manifest<'a> {
-    chart: &'a str,
-    files: &'a BTreeMap<String, String>,
-    release: &'a Release<'a>,
-}
-
-impl<'a> Manifest<'a> {
-    fn templates(&self) -> impl Iterator<Item = (&'a String, &'a String)> + use<'a> {
-        self.files.iter().filter(|(path, _)| {
-            let is_template = path.starts_with("templates/") || path.starts_with(CRDS_TEMPLATES);
-            is_template && path.ends_with(".yaml")
-        })
-    }
-}
-
-impl fmt::Display for Manifest<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (path, text) in self.templates() {
-            let rendered = render::render(text, self.release);
-            writeln!(f, "---\n# Source: {}/{path}", self.chart)?;
+/// Returns the rendered manifest: all templates as Helm concatenates them.
+fn manifest(chart: &str, files: &BTreeMap<String, String>, release: &Release<'_>) -> String {
+    let mut manifest = String::new();
+    for (path, text) in files {
+        let is_template = path.starts_with("templates/") || path.starts_with(CRDS_TEMPLATES);
+        if is_template && path.ends_with(".yaml") {
+            let rendered = render::render(text, release);
             // A template that cannot be rendered here is counted as it is.
-            f.write_str(rendered.as_deref().unwrap_or(text))?;
+            let rendered = rendered.as_deref().unwrap_or(text);
+            manifest += &format!("---\n# Source: {chart}/{path}\n{rendered}");
         }
-        Ok(())
     }
-}
-
-impl Serialize for Manifest<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
+    manifest
 }
 
 /// Returns true for files that Helm stores as `files`: not in a subchart, not a template, and not
@@ -142,68 +123,19 @@ fn is_other(path: &str) -> bool {
         && !path.starts_with("templates/")
 }
 
-/// The JSON document in the release Secret.
-#[derive(Serialize)]
-struct Document<'a> {
-    name: &'a str,
-    info: Info<'a>,
-    chart: StoredChart<'a>,
-    manifest: Manifest<'a>,
-    version: u32,
-    namespace: &'a str,
-    apply_method: &'a str,
+/// Returns the size of the document in the Secret in bytes, compressed as well as Helm does.
+fn compressed_size(document: &Json) -> usize {
+    let compressed = miniz_oxide::deflate::compress_to_vec(&written(document, Vec::new()), BEST);
+    in_secret(compressed.len() + GZIP_FRAME)
 }
 
-#[derive(Serialize)]
-struct Info<'a> {
-    first_deployed: String,
-    last_deployed: String,
-    deleted: &'a str,
-    description: &'a str,
-    status: &'a str,
-    notes: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct StoredChart<'a> {
-    metadata: Option<&'a str>,
-    lock: Option<&'a str>,
-    templates: Vec<File<'a>>,
-    values: &'a serde_json::Value,
-    schema: String,
-    schemamodtime: String,
-    files: Vec<File<'a>>,
-    modtime: String,
-}
-
-#[derive(Serialize)]
-struct File<'a> {
-    name: &'a str,
-    modtime: String,
-    data: String,
-}
-
-impl<'a> File<'a> {
-    fn of((path, text): (&'a String, &'a String)) -> File<'a> {
-        File { name: path, modtime: time(path), data: STANDARD.encode(text) }
-    }
-}
-
-impl Document<'_> {
-    /// Returns the size in the Secret in bytes, compressed as well as Helm does.
-    fn size(&self) -> usize {
-        let compressed = miniz_oxide::deflate::compress_to_vec(&self.write(Vec::new()), BEST);
-        in_secret(compressed.len() + GZIP_FRAME)
-    }
-
-    /// Writes the JSON document to a writer that cannot fail.
-    fn write<W: Write>(&self, writer: W) -> W {
-        // serde_json writes a few bytes at a time.
-        let mut writer = BufWriter::with_capacity(1 << 16, writer);
-        let _ = serde_json::to_writer(&mut writer, self);
-        let _ = writer.flush();
-        writer.into_parts().0
-    }
+/// Writes the document to a writer that cannot fail.
+fn written<W: Write>(document: &Json, writer: W) -> W {
+    // serde_json writes a few bytes at a time.
+    let mut writer = BufWriter::with_capacity(1 << 16, writer);
+    let _ = serde_json::to_writer(&mut writer, document);
+    let _ = writer.flush();
+    writer.into_parts().0
 }
 
 /// A writer that bounds the size of compressed data: without compression as long as that fits, else
