@@ -220,9 +220,9 @@ impl<'f> Question<'f> {
 
     /// Returns a diagnostic if the filter failed.
     fn failure(self) -> Option<Diagnostic> {
-        let names: Vec<&str> = self.failures.iter().map(|(label, ..)| label.as_str()).collect();
+        let names = listed(self.failures.iter().map(|(label, ..)| label), NAMED);
         let (_, _, first) = self.failures.first()?;
-        let failure = self.filter.failed(&listed(&names, NAMED), first);
+        let failure = self.filter.failed(&names, first);
         let related = self.failures.into_iter().take(NAMED);
         Some(related.fold(failure, |failure, (_, place, reason)| {
             failure.related(place, reason.to_string())

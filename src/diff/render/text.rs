@@ -285,7 +285,7 @@ impl Writer {
                         more => format!("{} ({more})", label(&object.id)),
                     }
                 });
-                listed(&counted.collect::<Vec<_>>(), NAMED)
+                listed(counted, NAMED)
             }
         };
         if !named.is_empty() {
@@ -328,7 +328,7 @@ impl Writer {
             let reasons = || joined(alike, NAMED).into_iter().map(|line| line.reason);
             let named = match group.rule.counted {
                 true => String::new(),
-                false => format!(": {}", listed(&reasons().collect::<Vec<_>>(), NAMED)),
+                false => format!(": {}", listed(reasons(), NAMED)),
             };
             let code = group.rule.code;
             let noun = plural("change", changes);
@@ -341,7 +341,7 @@ impl Writer {
         let mut paragraphs: IndexMap<String, IndexMap<String, Vec<String>>> = IndexMap::new();
         for line in joined(alike, OBJECTS) {
             let objects = line.group.by_object();
-            let labels: Vec<String> = objects.iter().map(|(object, _)| label(&object.id)).collect();
+            let labels = objects.iter().map(|(object, _)| label(&object.id));
             // The container is written once.
             let (part, rest) = match line.reason.split_once(": ") {
                 Some((part, rest)) if part.starts_with("container ") => {
@@ -349,7 +349,7 @@ impl Writer {
                 }
                 _ => (String::new(), line.reason),
             };
-            let parts = paragraphs.entry(listed(&labels, OBJECTS)).or_default();
+            let parts = paragraphs.entry(listed(labels, OBJECTS)).or_default();
             parts.entry(part).or_default().push(rest);
         }
 

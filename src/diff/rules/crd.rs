@@ -159,7 +159,7 @@ fn served(crd: &Json) -> String {
     let versions = items(crd, &["spec", "versions"]).iter();
     let served = versions.filter(|version| is_true(*version, &["served"]));
     let names = served.filter_map(|version| version.get("name")).map(display_value);
-    listed(&names.collect::<Vec<_>>(), 4)
+    listed(names, 4)
 }
 
 /// Returns the reason for a removed CRD. What happens to it depends on where the old chart has it.

@@ -291,7 +291,7 @@ fn text(key: &str, old: &str, new: &str) -> (bool, String) {
 }
 
 fn shown(lines: &[&&str]) -> String {
-    listed(&lines.iter().map(|line| plain(&json!(line))).collect::<Vec<_>>(), LINES)
+    listed(lines.iter().map(|line| plain(&json!(line))), LINES)
 }
 
 /// Returns a configuration file as a document: YAML or JSON with a map.
@@ -326,7 +326,7 @@ fn parsed(old: &Json, new: &Json) -> (bool, String) {
             _ => format!("{path} removed"),
         }
     };
-    (is_tuned, listed(&edits.iter().map(change).collect::<Vec<_>>(), LINES))
+    (is_tuned, listed(edits.iter().map(change), LINES))
 }
 
 /// Returns the lines of a text without blanks at their ends, empty lines and comments.

@@ -95,7 +95,7 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
     let label = context.label();
     let images = |list| {
         let images = items(list, &[]).iter().filter_map(|container| container.get("image"));
-        listed(&images.map(plain).collect::<Vec<_>>(), 3)
+        listed(images.map(plain), 3)
     };
     let finding = match (rest, old, new) {
         (["serviceAccountName", ..], ..) => {
@@ -182,8 +182,7 @@ fn source_of(variable: &Json) -> String {
         let parts: Vec<String> = keys.filter_map(|key| source.get(key)).map(plain).collect();
         format!("{kind} {}", parts.join("/"))
     };
-    let sources: Vec<String> = source.iter().map(shown).collect();
-    format!("from {}", listed(&sources, 2))
+    format!("from {}", listed(source.iter().map(shown), 2))
 }
 
 /// Returns the finding for an edit of an environment variable.
