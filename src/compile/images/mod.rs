@@ -9,7 +9,7 @@ pub(crate) use places::{Leaf, visit};
 
 use crate::bundle::Bundle;
 use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::ir::{Map, Object, Value};
+use crate::ir::{ImageParts, Map, Object, Value};
 use crate::source::Reference;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -204,9 +204,7 @@ impl ImageUses {
 
 /// Returns the last part of the repository of an image.
 pub(crate) fn base_name(reference: &str) -> &str {
-    // Before the last slash there may be a port, whose colon begins no tag.
-    let last = reference.rsplit('/').next().unwrap_or(reference);
-    last.split(['@', ':']).next().unwrap_or(last)
+    ImageParts::of(reference).repository.rsplit('/').next().unwrap_or(reference)
 }
 
 /// Returns true if the text is a reference with a digest, and nothing else.

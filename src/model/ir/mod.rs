@@ -26,7 +26,7 @@ mod version_range;
 pub use crate::{map, value};
 pub use expr::{
     CertificateField, CertificatePiece, ClusterObject, Condition, Expr, IMAGE_REGISTRIES, IMAGES,
-    ImageReference, Part, ValuesPath,
+    ImageParts, ImageReference, Part, ValuesPath,
 };
 pub use identity::{Identity, may_be_built_in_group};
 pub use map::{Iter, Map};
