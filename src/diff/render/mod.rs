@@ -185,16 +185,22 @@ pub(super) fn plural(noun: &str, count: usize) -> String {
     format!("{noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Returns the counts of distinct findings by class: `2 breaking, 5 risky, 40 info`.
-pub(super) fn counts(summary: &Summary<'_>) -> String {
-    Class::ALL.map(|class| format!("{} {}", summary.count(class), class.as_str())).join(", ")
+/// Returns counts by class: `2 breaking, 5 risky, 40 info`.
+pub(super) fn counts(counts: [usize; 3]) -> String {
+    let count = |(class, count): (Class, usize)| format!("{count} {}", class.as_str());
+    Class::ALL.into_iter().zip(counts).map(count).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the counts of findings, changed places and objects in one line.
 pub(super) fn totals(set: &ChangeSet, summary: &Summary<'_>) -> String {
     let is_change = |change: &&Change| change.old.is_some() || change.new.is_some();
     let changes = set.changes().map(|(_, change)| change).filter(is_change).count();
-    format!("{}: {changes} {} in {}", counts(summary), plural("change", changes), objects(set))
+    format!(
+        "{}: {changes} {} in {}",
+        counts(summary.counts),
+        plural("change", changes),
+        objects(set)
+    )
 }
 
 /// Returns the counts of objects: `12 objects (1 added, 10 changed, 1 removed), 20 unchanged`.

@@ -172,15 +172,9 @@ impl Report {
         for Comparison { name, set } in self.comparisons.iter().take(ROWS) {
             let summary = Summary::of(set);
             let class = summary.class.map_or("", Class::as_str);
-            let _ = writeln!(
-                out,
-                "| {} | {} | {class} | {} | {} | {} |",
-                escaped::text(name),
-                escaped::text(&title(set)),
-                summary.count(Class::Breaking),
-                summary.count(Class::Risky),
-                summary.count(Class::Info),
-            );
+            let [breaking, risky, info] = summary.counts;
+            let [name, title] = [name, &title(set)].map(|text| escaped::text(text));
+            let _ = writeln!(out, "| {name} | {title} | {class} | {breaking} | {risky} | {info} |");
         }
 
         if self.comparisons.len() > ROWS {
@@ -229,7 +223,7 @@ impl Report {
                 body,
                 "<tr><td><b class=\"{class}\">{class}</b></td><td><a href=\"#chart-{number}\">{}</a></td><td>{}</td></tr>",
                 escape::html(name),
-                counts(summary),
+                counts(summary.counts),
             );
         }
         let _ = write!(
