@@ -84,10 +84,8 @@ fn check(
             && context.same_namespace(object, target)
     };
     if let Some(object) = objects.iter().find(is_target) {
-        let message = format!(
-            "the chart contains {}, which steps would change back and forth",
-            object.label()
-        );
+        let message =
+            format!("the chart contains {object}, which steps would change back and forth");
         let hint = "change it with `patch`, or in its overlay: steps are for objects that operators create";
         diagnostics.push(Diagnostic::error(Code::StepAfter, message).at(&step.span).hint(hint));
     }

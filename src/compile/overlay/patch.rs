@@ -101,7 +101,7 @@ fn apply(
             Err((reason, hint)) => diagnostics.push(
                 Diagnostic::error(
                     Code::PatchFailed,
-                    format!("patch `{}` fails on {}: {reason}", config.patch.text, object.label()),
+                    format!("patch `{}` fails on {object}: {reason}", config.patch.text),
                 )
                 .at(config.patch.place())
                 .related(object.place(), "the object")
@@ -134,11 +134,7 @@ fn replaced(object: &Object, root: Map) -> Result<Object, (String, &'static str)
         return Ok(patched);
     }
     Err((
-        format!(
-            "the patch changes its identity to {} of {}",
-            patched.label(),
-            patched.api_version()
-        ),
+        format!("the patch changes its identity to {patched} of {}", patched.api_version()),
         "keep kind, apiVersion, name and namespace; to replace an object, exclude it and add \
             another one with `[[bundle.overlay]]`",
     ))

@@ -27,9 +27,8 @@ pub(super) fn pre_install_hooks(unit: &mut Unit, _: &Context, diagnostics: &mut 
         let account = object.account();
         if made_with.contains(account) {
             let message = format!(
-                "{} runs before the chart is installed, but its ServiceAccount/{account} \
-                            is installed later",
-                object.label()
+                "{object} runs before the chart is installed, but its ServiceAccount/{account} \
+                            is installed later"
             );
             let hint = "give it its own ServiceAccount in an overlay, and annotate that and its \
                         permissions with `helm.sh/hook: pre-install,pre-upgrade` and a \

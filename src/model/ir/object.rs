@@ -2,6 +2,7 @@
 
 use super::{Condition, Expr, Identity, Map, Step, Value};
 use crate::diag::{Code, Diagnostic, Place};
+use std::fmt;
 
 /// The reason in [`Origin::Added`] for Secrets that pods pull images with.
 pub const PULL_SECRET: &str = "pull secret";
@@ -274,7 +275,7 @@ impl Object {
 
     /// Returns `Kind/name`, for messages.
     pub fn label(&self) -> String {
-        format!("{}/{}", self.kind(), self.id().name)
+        self.to_string()
     }
 
     /// Returns the place of the object, for diagnostics.
@@ -313,5 +314,12 @@ impl Object {
             _ => path,
         };
         self.place().path(path)
+    }
+}
+
+impl fmt::Display for Object {
+    /// Writes `Kind/name`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.kind(), self.id().name)
     }
 }

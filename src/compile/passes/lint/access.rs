@@ -22,10 +22,8 @@ pub(super) fn accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
     for deployment in unit.of_kind("Deployment") {
         let name = deployment.account();
         if name != "default" && !known.contains(name) {
-            let message = format!(
-                "{} uses ServiceAccount/{name}, which is not in the chart",
-                deployment.label()
-            );
+            let message =
+                format!("{deployment} uses ServiceAccount/{name}, which is not in the chart");
             let hint = "create it before installing the chart: pods do not start without it";
             diagnostics.push(deployment.warning(Code::AccountMissing, message).hint(hint));
         }
@@ -55,10 +53,8 @@ pub(super) fn bound_accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
 
             // One account often has several bindings.
             if said.insert(name) {
-                let message = format!(
-                    "{} binds ServiceAccount/{name}, which is not in the chart",
-                    binding.label()
-                );
+                let message =
+                    format!("{binding} binds ServiceAccount/{name}, which is not in the chart");
                 let hint = "the permissions have no effect until something creates it; check its \
                     name, or create it with `[bundle.service-accounts]`";
                 diagnostics.push(binding.note(Code::AccountMissing, message).hint(hint));
@@ -157,7 +153,7 @@ fn refused(role: &Object) -> Option<(usize, String)> {
 pub(super) fn rules(unit: &Unit, diagnostics: &mut Diagnostics) {
     for role in roles(unit) {
         if let Some((index, why)) = refused(role) {
-            let message = format!("rule {} of {} {why}", index + 1, role.label());
+            let message = format!("rule {} of {role} {why}", index + 1);
             let hint = "fix the rule with a `[[bundle.patch]]`, or exclude the role and its \
                     binding: the API server rejects the role";
             diagnostics.push(
@@ -179,7 +175,6 @@ pub(super) fn openshift<'a>(unit: &'a Unit, diagnostics: &mut Diagnostics) {
     };
     let Some(first) = roles(unit).find(|role| groups_of(role).next().is_some()) else { return };
     let groups: BTreeSet<&str> = roles(unit).flat_map(groups_of).collect();
-    let groups: Vec<&str> = groups.into_iter().collect();
     let mut resources =
         roles(unit).flat_map(rules_of).flat_map(|rule| texts(rule.get("resources")));
     let constraints = resources.any(|name| name == "securitycontextconstraints");
@@ -189,7 +184,7 @@ pub(super) fn openshift<'a>(unit: &'a Unit, diagnostics: &mut Diagnostics) {
         ""
     };
 
-    let message = format!("the operator has RBAC for OpenShift-only APIs: {}{also}", few(&groups));
+    let message = format!("the operator has RBAC for OpenShift-only APIs: {}{also}", few(groups));
     let mut found = first.note(Code::OpenshiftOnly, message);
     let stubs: Vec<String> =
         overlay::readable_stubs(unit).iter().map(|stub| format!("\"{stub}\"")).collect();

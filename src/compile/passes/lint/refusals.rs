@@ -74,7 +74,7 @@ pub fn refused(object: &Object) -> Vec<(String, String)> {
 pub(super) fn refusals(unit: &Unit, diagnostics: &mut Diagnostics) {
     for object in unit.objects.iter().filter(|object| is_given(object)) {
         for (path, what) in refused(object) {
-            let message = format!("{} {what}", object.label());
+            let message = format!("{object} {what}");
             let warning = Diagnostic::warning(Code::ApiRefuses, message);
             diagnostics.push(rejected(warning, object, &path));
         }
