@@ -1,7 +1,7 @@
 //! Argo CD: an ApplicationSet whose steps are the levels, or Applications with sync waves; and an
 //! ApplicationSet that discovers models.
 
-use super::{Plan, Planned, document, filled, join};
+use super::{Planned, document, filled, join};
 use crate::config::{ArgoCd, ArgoStyle, Deploy, Discovery, IgnoreDifference, OwnApplication};
 use crate::ir::{Value, value};
 use crate::kubectl::Gate;
@@ -62,7 +62,11 @@ const SYNC_OPTIONS: &[&str] = &[
     "SkipDryRunOnMissingResource=true",
 ];
 
-pub(super) fn files(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> BTreeMap<String, String> {
+pub(super) fn files(
+    plan: &[Planned<'_>],
+    deploy: &Deploy,
+    argocd: &ArgoCd,
+) -> BTreeMap<String, String> {
     let mut files = applications(plan, deploy, argocd);
     if let Some(settings) = health_checks(plan, argocd) {
         files.insert(format!("{}/{SETTINGS}.yaml", argocd.dir), settings);
@@ -75,9 +79,9 @@ pub(super) fn files(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> BTreeM
 ///
 /// Argo CD knows the health of what an Application contains. It does not see objects that operators
 /// create, so the comment lists those.
-fn health_checks(plan: &Plan<'_>, argocd: &ArgoCd) -> Option<String> {
+fn health_checks(plan: &[Planned<'_>], argocd: &ArgoCd) -> Option<String> {
     let gates: Vec<&Gate> =
-        plan.releases.iter().flat_map(|planned| &planned.release.install.gates).collect();
+        plan.iter().flat_map(|planned| &planned.release.install.gates).collect();
     if gates.is_empty() {
         return None;
     }
@@ -132,13 +136,17 @@ fn health_check(gates: &[&Gate]) -> String {
     text + "return health\n"
 }
 
-fn applications(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> BTreeMap<String, String> {
+fn applications(
+    plan: &[Planned<'_>],
+    deploy: &Deploy,
+    argocd: &ArgoCd,
+) -> BTreeMap<String, String> {
     let folder = format!("{}/{APPLICATIONS}", argocd.dir);
     let is_listed = |planned: &&Planned<'_>| match &argocd.discovery {
         Some(found) => !found.charts.contains(&planned.release.bundle),
         None => true,
     };
-    let listed: Vec<&Planned<'_>> = plan.releases.iter().filter(is_listed).collect();
+    let listed: Vec<&Planned<'_>> = plan.iter().filter(is_listed).collect();
     let (own, in_set): (Vec<&Planned<'_>>, Vec<&Planned<'_>>) =
         listed.iter().copied().partition(|planned| {
             let is_named = own_application(argocd, &planned.release.name).is_some();
