@@ -4,6 +4,7 @@ use super::group::{Group, groups};
 use super::read::{containers, entries, is_true, items, pod_spec, pod_template, text, texts};
 use super::rules::{self, Sides};
 use super::{Action, ChangeSet, Finding, Identity, ObjectChange, is_description};
+use crate::diag::counted;
 use crate::escape::shell::{in_quotes, quoted};
 use crate::kubectl::{adopt_crds, make_helm_owner};
 use indexmap::IndexSet;
@@ -387,11 +388,9 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
         .then(|| format!("{created} created, {changed} changed, {deleted} deleted"));
 
     let version_only = set.version_only.iter().filter(|id| !is_outside_release(id, sides));
-    let version_only = match version_only.count() {
-        0 => None,
-        1 => Some("labels or annotations of 1 object follow the version".to_owned()),
-        more => Some(format!("labels or annotations of {more} objects follow the version")),
-    };
+    let version_only = Some(version_only.count()).filter(|count| *count > 0).map(|count| {
+        format!("labels or annotations of {} follow the version", counted(count, "object"))
+    });
     let items: Vec<String> = items.into_iter().chain(version_only).collect();
     let mut step = Step::new(StepKind::Upgrade, items);
     if sides.new.chart.is_some() {

@@ -3,7 +3,7 @@
 use super::group::{Group, groups};
 use super::harm::Harm;
 use super::{ChangeSet, Class};
-use crate::diag::listed;
+use crate::diag::{counted, listed};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of findings on the first screen.
@@ -59,13 +59,10 @@ impl<'s> Summary<'s> {
             false => format!(", because {}", listed(&consequences, CONSEQUENCES)),
         };
 
-        let findings = match self.count(class) {
-            1 => format!(" (1 {} finding)", class.as_str()),
-            more => format!(" ({more} {} findings)", class.as_str()),
-        };
+        let findings = counted(self.count(class), &format!("{} finding", class.as_str()));
         match class {
-            Class::Breaking => format!("breaking: act before this upgrade{because}{findings}"),
-            Class::Risky => format!("risky: review before this upgrade{because}{findings}"),
+            Class::Breaking => format!("breaking: act before this upgrade{because} ({findings})"),
+            Class::Risky => format!("risky: review before this upgrade{because} ({findings})"),
             Class::Info => "info: nothing to do before this upgrade".to_owned(),
         }
     }

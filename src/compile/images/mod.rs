@@ -8,7 +8,7 @@ pub use formats::{image_set, json, list, mirror_set, skopeo};
 pub(crate) use places::{Leaf, visit};
 
 use crate::bundle::Bundle;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, counted};
 use crate::ir::{ImageParts, Map, Object, Value};
 use crate::source::Reference;
 use serde::Serialize;
@@ -233,9 +233,8 @@ pub fn check(images: &[Image], bundle: Option<&Bundle>, diagnostics: &mut Diagno
         // One finding for a bundle without the list, else one for each image.
         Some(first) if bundle.csv.related_images.is_empty() => {
             let message = format!(
-                "the ClusterServiceVersion has no `relatedImages`, but pods use {} image{}",
-                undeclared.len(),
-                if undeclared.len() == 1 { "" } else { "s" }
+                "the ClusterServiceVersion has no `relatedImages`, but pods use {}",
+                counted(undeclared.len(), "image")
             );
             let diagnostic = Diagnostic::warning(Code::ImageNotDeclared, message);
             diagnostics.push(diagnostic.at(place(first)).hint(hint));

@@ -2,6 +2,7 @@
 //! several environments. With one comparison they are the reports of the other modules.
 
 use super::{counts, html, json, markdown, text, title};
+use crate::diag::{counted, listed};
 use crate::escape::{self, markdown as escaped};
 use crate::group::Group;
 use crate::summary::Summary;
@@ -72,15 +73,14 @@ impl Report {
     fn title(&self) -> String {
         match self.comparisons.len() {
             0 => "no differences".to_owned(),
-            1 => "1 upgrade with differences".to_owned(),
-            more => format!("{more} upgrades with differences"),
+            more => format!("{} with differences", counted(more, "upgrade")),
         }
     }
 
     fn unchanged(&self) -> String {
         match self.unchanged.len() {
             0 => String::new(),
-            _ => format!("no differences: {}", crate::diag::listed(&self.unchanged, ROWS)),
+            _ => format!("no differences: {}", listed(&self.unchanged, ROWS)),
         }
     }
 
@@ -156,7 +156,7 @@ impl Report {
             out.push_str(&details);
         }
         if !omitted.is_empty() {
-            let names = crate::diag::listed(&omitted, 10);
+            let names = listed(&omitted, 10);
             let _ = writeln!(out, "**Omitted for length:** {}.", escaped::text(&names));
         }
         out

@@ -3,10 +3,8 @@
 //! Each finding is written once and has a number, which the plan refers to.
 
 use super::joined::joined;
-use super::{
-    Sign, fields, headline, lines, more_like, names, plural, title as heading_of, totals, values,
-};
-use crate::diag::listed;
+use super::{Sign, fields, headline, lines, more_like, names, title as heading_of, totals, values};
+use crate::diag::{counted, listed};
 use crate::escape::{self, visible};
 use crate::group::{Group, label};
 use crate::plan::Step;
@@ -199,7 +197,7 @@ impl Writer {
         if groups.is_empty() {
             return;
         }
-        let heading = counted(class, summary.count(class), above.len());
+        let heading = class_heading(class, summary.count(class), above.len());
         self.heading(&heading, &format!("{BOLD};{}", colour_of(class)));
 
         for alike in groups.chunk_by(|one, other| one.rule.code == other.rule.code) {
@@ -275,7 +273,7 @@ impl Writer {
         let named = match objects.as_slice() {
             [(_, places)] => listed(&names(places), NAMED),
             objects => {
-                let counted = objects.iter().map(|(object, places)| {
+                let objects = objects.iter().map(|(object, places)| {
                     let places = match fields(places).len() {
                         0 => places.len(),
                         fields => fields,
@@ -285,7 +283,7 @@ impl Writer {
                         more => format!("{} ({more})", label(&object.id)),
                     }
                 });
-                listed(counted, NAMED)
+                listed(objects, NAMED)
             }
         };
         if !named.is_empty() {
@@ -315,7 +313,7 @@ impl Writer {
         if groups.is_empty() {
             return;
         }
-        self.heading(&counted(Class::Info, summary.count(Class::Info), 0), BOLD);
+        self.heading(&class_heading(Class::Info, summary.count(Class::Info), 0), BOLD);
         let (named, by_rule): (Vec<&Group<'_>>, Vec<&Group<'_>>) =
             groups.into_iter().partition(|group| !group.rule.counted && !group.is_schema());
         for alike in named.chunk_by(|one, other| one.rule.code == other.rule.code) {
@@ -331,8 +329,8 @@ impl Writer {
                 false => format!(": {}", listed(reasons(), NAMED)),
             };
             let code = group.rule.code;
-            let noun = plural("change", changes);
-            self.words(2, &format!("{code}:"), &format!("{changes} {noun}{named}"), "");
+            let changes = counted(changes, "change");
+            self.words(2, &format!("{code}:"), &format!("{changes}{named}"), "");
         }
     }
 
@@ -414,7 +412,7 @@ impl Writer {
             let group = |index: &usize| summary.groups.get(*index);
             let groups = step.findings.iter().filter_map(group);
             let numbers: Vec<usize> = groups.map(|group| group.number).collect();
-            let noun = plural("finding", numbers.len());
+            let noun = if numbers.len() == 1 { "finding" } else { "findings" };
             return Some(format!("{noun} {}", ranges(numbers)));
         }
         let shown: Vec<&str> = step.items.iter().take(ITEMS).map(String::as_str).collect();
@@ -443,7 +441,7 @@ impl Writer {
 }
 
 /// Returns the heading of a class: its name and the number of findings.
-fn counted(class: Class, count: usize, above: usize) -> String {
+fn class_heading(class: Class, count: usize, above: usize) -> String {
     let above = match above {
         0 => String::new(),
         above => format!(", {above} of them above"),
