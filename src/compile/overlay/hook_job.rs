@@ -57,20 +57,12 @@ pub(super) enum Event {
 }
 
 impl Event {
-    /// Returns the value of `helm.sh/hook`.
-    fn hook(self) -> &'static str {
+    /// Returns the value of `helm.sh/hook`, and the weight of the Job: before or after hooks of
+    /// overlays, which seldom have one below -10 or above 10.
+    fn hook(self) -> (&'static str, &'static str) {
         match self {
-            Event::Before => "pre-install,pre-upgrade",
-            Event::After => "post-install,post-upgrade",
-        }
-    }
-
-    /// Returns the weight of the Job: before or after hooks of overlays, which seldom have one below
-    /// -10 or above 10.
-    fn weight(self) -> &'static str {
-        match self {
-            Event::Before => "-1000",
-            Event::After => "1000",
+            Event::Before => ("pre-install,pre-upgrade", "-1000"),
+            Event::After => ("post-install,post-upgrade", "1000"),
         }
     }
 }
@@ -307,9 +299,7 @@ impl<'a> Context<'a> {
                 }},
             },
         };
-        let mut job_object = object(job, root);
-        annotate(&mut job_object, job.event, job.event.weight());
-        job_object
+        object(job, root)
     }
 
     fn container(&self, container: &Container<'_>, variables: &BTreeMap<String, String>) -> Value {
@@ -350,18 +340,15 @@ fn object(job: &HookJob<'_>, root: Map) -> Object {
     let when = Some(job.when.clone());
     let mut object =
         Object { phase: job.phase, when, ..Object::new(root, Origin::Added(job.reason)) };
-    if job.event == Event::Before && object.kind() != "Job" {
-        annotate(&mut object, job.event, PERMISSIONS_WEIGHT);
+    let is_job = object.kind() == "Job";
+    if is_job || job.event == Event::Before {
+        let (hook, weight) = job.event.hook();
+        object.annotate("helm.sh/hook", hook);
+        object.annotate("helm.sh/hook-weight", if is_job { weight } else { PERMISSIONS_WEIGHT });
+        // A Job that failed stays until the next one, for its logs.
+        object.annotate("helm.sh/hook-delete-policy", "before-hook-creation,hook-succeeded");
     }
     object
-}
-
-/// Makes an object a hook.
-fn annotate(object: &mut Object, event: Event, weight: &str) {
-    object.annotate("helm.sh/hook", event.hook());
-    object.annotate("helm.sh/hook-weight", weight);
-    // A Job that failed stays until the next one, for its logs.
-    object.annotate("helm.sh/hook-delete-policy", "before-hook-creation,hook-succeeded");
 }
 
 /// Returns the plural that nearly all APIs have for a kind.
