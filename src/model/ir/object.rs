@@ -186,8 +186,8 @@ impl Object {
     }
 
     /// Sets an annotation.
-    pub fn annotate(&mut self, key: &str, value: &str) {
-        self.annotations_mut().insert(key.to_owned(), Value::text(value));
+    pub fn annotate(&mut self, key: &str, value: impl Into<Value>) {
+        self.annotations_mut().insert(key.to_owned(), value.into());
     }
 
     /// Returns the value at the end of these map keys.
