@@ -1,7 +1,7 @@
 //! The permissions of an operator in few words, the dangerous ones first.
 
 use crate::bundle::ClusterServiceVersion;
-use crate::diag::listed;
+use crate::diag::{join, listed};
 use crate::escape::Lines;
 use crate::fields::texts;
 use crate::ir::Value;
@@ -97,20 +97,16 @@ impl Line {
 
     /// Formats the permissions as `VERBS: RESOURCES; RESOURCES (GROUP)`.
     fn text(&self) -> String {
-        let what: Vec<String> = self
-            .what
-            .iter()
-            .map(|(group, resources)| {
-                let list = resources.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-                match group.as_str() {
-                    "" if resources.contains("all resources") => format!("{list} (core)"),
-                    "" => list,
-                    "*" => format!("{list} (every API group)"),
-                    group => format!("{list} ({group})"),
-                }
-            })
-            .collect();
-        let what = what.join("; ");
+        let of_group = |(group, resources): (&String, &IndexSet<String>)| {
+            let list = join(resources, ", ");
+            match group.as_str() {
+                "" if resources.contains("all resources") => format!("{list} (core)"),
+                "" => list,
+                "*" => format!("{list} (every API group)"),
+                group => format!("{list} ({group})"),
+            }
+        };
+        let what = join(self.what.iter().map(of_group), "; ");
         if self.dangers.is_empty() {
             format!("{}: {what}", self.verbs)
         } else {

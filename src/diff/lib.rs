@@ -328,9 +328,9 @@ pub fn compare(mut old: Side, mut new: Side, options: &Options) -> ChangeSet {
     let unconditional = plan::unconditional_steps(&set, &sides);
     set.remove_ignored(&options.ignore);
     if not_selected > 0 {
-        let patterns: Vec<String> = options.only.iter().map(Pattern::to_string).collect();
+        let patterns = diag::join(options.only.iter().map(Pattern::to_string), " --only ");
         set.ignored.push(Ignored {
-            pattern: format!("--only {}", patterns.join(" --only ")),
+            pattern: format!("--only {patterns}"),
             reason: "not selected".to_owned(),
             changes: not_selected,
         });

@@ -4,7 +4,7 @@ use super::group::{Group, groups};
 use super::read::{containers, entries, is_true, items, pod_spec, pod_template, text, texts};
 use super::rules::{self, Sides};
 use super::{Action, ChangeSet, Finding, Identity, ObjectChange, is_description};
-use crate::diag::counted;
+use crate::diag::{counted, join};
 use crate::escape::shell::{in_quotes, quoted};
 use crate::kubectl::{adopt_crds, make_helm_owner};
 use indexmap::IndexSet;
@@ -155,8 +155,7 @@ fn storage(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     let mut step = Step::new(StepKind::Storage, Vec::new());
     for (object, findings) in objects(set, StepKind::Storage) {
         let name = &object.id.name;
-        let gone = findings.iter().map(|finding| finding.reason.as_str());
-        let gone = gone.collect::<Vec<_>>().join("; ");
+        let gone = join(findings.iter().map(|finding| &finding.reason), "; ");
         let (old, new) = (sides.old.objects.get(&object.id), sides.new.objects.get(&object.id));
         let Some(kept) = old.zip(new).and_then(|(old, new)| KeptVersion::of(old, new)) else {
             step.items.push(format!(
@@ -328,8 +327,7 @@ fn crds(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     let files: IndexSet<String> =
         added.clone().filter_map(file).map(|path| quoted(&format!("CHART/{path}"))).collect();
     if !files.is_empty() {
-        let files: Vec<String> = files.into_iter().collect();
-        step.commands.push(format!("kubectl create -f {}", files.join(" -f ")));
+        step.commands.push(format!("kubectl create -f {}", join(files, " -f ")));
     } else if added.count() > 0 {
         step.commands.push(format!("kubectl create -f {folder}"));
     }

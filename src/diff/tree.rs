@@ -5,6 +5,7 @@
 //! value.
 
 use super::path::{Path, Step};
+use crate::diag::join;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -237,10 +238,9 @@ fn text_of(value: Option<&Json>, optional: bool) -> Option<String> {
             let mut texts: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
             // The order of groups or resources in a rule has no meaning.
             texts.sort_unstable();
-            let texts: Vec<&str> =
-                // An empty API group would be invisible in a path.
-                texts.iter().map(|text| if text.is_empty() { "core" } else { text }).collect();
-            Some(texts.join(","))
+            // An empty API group would be invisible in a path.
+            let texts = texts.into_iter().map(|text| if text.is_empty() { "core" } else { text });
+            Some(join(texts, ","))
         }
         None if optional => Some(String::new()),
         _ => None,

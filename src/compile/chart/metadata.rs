@@ -5,6 +5,7 @@ use super::crds::Crds;
 use super::{Description, Part, artifact_hub};
 use crate::bundle::Bundle;
 use crate::config::Maintainer;
+use crate::diag::join;
 use crate::fields::texts;
 use crate::ir::{Map, Object, Value, map, value};
 use crate::yaml;
@@ -136,9 +137,8 @@ fn provenance(description: &Description<'_>) -> Map {
 /// dependencies.
 fn upgrade_facts(bundle: &Bundle) -> Map {
     let (csv, edges) = (&bundle.csv, &bundle.edges);
-    let modes: Vec<&str> = csv.install_modes.iter().map(|mode| mode.as_str()).collect();
     let facts = [
-        ("install-modes", modes.join(",")),
+        ("install-modes", join(csv.install_modes.iter().map(|mode| mode.as_str()), ",")),
         ("replaces", edges.replaces.clone()),
         ("skips", edges.skips.join(",")),
         ("skip-range", edges.skip_range.clone()),

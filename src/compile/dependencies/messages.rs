@@ -3,7 +3,7 @@
 use super::Member;
 use crate::bundle::{Api, Dependency, Requirement};
 use crate::config::Source;
-use crate::diag::{Code, Diagnostic, Place, listed, quoted};
+use crate::diag::{Code, Diagnostic, Place, join, listed, quoted};
 
 /// Most names in a message.
 const MOST_NAMES: usize = 8;
@@ -41,9 +41,9 @@ pub(super) fn missing(
             }
         }
         Requirement::Not(list) => {
-            let list: Vec<String> = list.iter().map(ToString::to_string).collect();
+            let list = join(list.iter().map(ToString::to_string), " or ");
             (
-                format!("`{name}` conflicts with {}", list.join(" or ")),
+                format!("`{name}` conflicts with {list}"),
                 "remove one of them from the configuration".to_owned(),
             )
         }
@@ -174,8 +174,7 @@ fn or_provided(own: &Member<'_>, provided: &[&str]) -> String {
 
 fn list(key: &str, known: &[String], more: &[&str]) -> String {
     let all = known.iter().map(String::as_str).chain(more.iter().copied());
-    let all: Vec<String> = all.map(|name| format!("{name:?}")).collect();
-    format!("{key} = [{}]", all.join(", "))
+    format!("{key} = [{}]", join(all.map(|name| format!("{name:?}")), ", "))
 }
 
 /// Collects the entries of `provided` that would satisfy a requirement.
@@ -202,7 +201,7 @@ fn collect(requirement: &Requirement, names: &mut Vec<String>) {
 }
 
 fn one_line(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = join(text.split_whitespace(), " ");
     // The text is the bundle's (`failureMessage` of a constraint), of any length.
     words.chars().filter(|c| !c.is_control()).take(300).collect()
 }

@@ -3,6 +3,7 @@
 
 use super::{Planned, Release, document, filled, join};
 use crate::config::{Deploy, Flux};
+use crate::diag;
 use crate::ir::{Value, value};
 use crate::kubectl::{Gate, Step};
 use std::collections::BTreeMap;
@@ -126,7 +127,7 @@ fn expressions(gates: &[Gate]) -> Vec<Value> {
         // An expression is for all objects of its kind, so each gate is limited to its own object.
         let current = match gates.as_slice() {
             [gate] => gate.cel(),
-            gates => gates.iter().map(one).collect::<Vec<_>>().join(" && "),
+            gates => diag::join(gates.iter().map(one), " && "),
         };
         value!({"apiVersion": api_version, "kind": kind, "current": current})
     });

@@ -1,10 +1,11 @@
 //! Words of a POSIX shell.
 
+use crate::diag::join;
 use crate::escape::shell::quoted;
 
 /// Returns a command for a POSIX shell.
 pub(super) fn shell(arguments: &[&str]) -> String {
-    arguments.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    join(arguments.iter().map(|word| quoted(word)), " ")
 }
 
 /// Returns a command that ends the script with this message if the one before it fails.

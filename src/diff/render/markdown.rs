@@ -4,6 +4,7 @@
 use super::{
     Rendered, code_in_html, counts, headline, lines, more_like, names, title, totals, values,
 };
+use crate::diag::join;
 use crate::escape::markdown::{code, sentence};
 use crate::escape::{self, markdown};
 use crate::group::{Group, Place, label};
@@ -189,14 +190,13 @@ fn omitted(groups: &[&Group<'_>]) -> String {
     for group in groups {
         *codes.entry(group.rule.code).or_default() += 1;
     }
-    let codes: Vec<String> =
-        codes.into_iter().take(12).map(|(name, count)| format!("{count} {}", code(name))).collect();
+    let codes = codes.into_iter().take(12).map(|(name, count)| format!("{count} {}", code(name)));
     format!(
         "**Omitted for length:** {} findings ({}): {}. \
          `bundle2chart diff --format html` shows all.\n\n",
         groups.len(),
         counts(summary::counts(groups.iter().copied())),
-        codes.join(", "),
+        join(codes, ", "),
     )
 }
 

@@ -12,7 +12,7 @@ pub mod text;
 use super::group::{Group, Place};
 use super::summary::Summary;
 use super::{Action, Change, ChangeSet, Class, Ignored};
-use crate::diag::counted;
+use crate::diag::{counted, join};
 use crate::escape::visible;
 use crate::ir::{Map, Value};
 use crate::yaml;
@@ -155,7 +155,7 @@ fn spell(value: &Json) -> String {
             let text = yaml::plain(&root).unwrap_or_else(|_| value.to_string());
             text.strip_prefix("items:\n").unwrap_or(&text).to_owned()
         }
-        Json::Array(items) => items.iter().map(item).collect::<Vec<_>>().join("\n"),
+        Json::Array(items) => join(items.iter().map(item), "\n"),
         other => other.to_string(),
     }
 }
@@ -184,7 +184,7 @@ type Rendered = HashMap<*const Change, String>;
 /// Returns counts by class: `2 breaking, 5 risky, 40 info`.
 pub(super) fn counts(counts: [usize; 3]) -> String {
     let count = |(class, count): (Class, usize)| format!("{count} {}", class.as_str());
-    Class::ALL.into_iter().zip(counts).map(count).collect::<Vec<_>>().join(", ")
+    join(Class::ALL.into_iter().zip(counts).map(count), ", ")
 }
 
 /// Returns the counts of findings, changed places and objects in one line.

@@ -4,7 +4,7 @@
 
 use super::joined::joined;
 use super::{Sign, fields, headline, lines, more_like, names, title as heading_of, totals, values};
-use crate::diag::{counted, listed};
+use crate::diag::{counted, join, listed};
 use crate::escape::{self, visible};
 use crate::group::{Group, label};
 use crate::plan::Step;
@@ -355,11 +355,8 @@ impl Writer {
         let count = paragraphs.len();
         let most = if count > OBJECTS + 1 { OBJECTS } else { count };
         for (labels, parts) in paragraphs.into_iter().take(most) {
-            let parts: Vec<String> = parts
-                .into_iter()
-                .map(|(part, reasons)| format!("{part}{}", reasons.join("; ")))
-                .collect();
-            let text = format!("{} (in {labels})", parts.join("; "));
+            let part = |(part, reasons): (_, Vec<_>)| format!("{part}{}", reasons.join("; "));
+            let text = format!("{} (in {labels})", join(parts.into_iter().map(part), "; "));
             self.words(2, &format!("{code}:"), &text, "");
         }
         if count > most {
@@ -372,12 +369,9 @@ impl Writer {
     fn objects(&mut self, set: &ChangeSet) {
         self.heading("objects", BOLD);
         for object in &set.objects {
-            let parts: Vec<String> = Class::ALL
-                .into_iter()
-                .filter(|class| object.count(*class) > 0)
-                .map(|class| format!("{} {}", object.count(class), class.as_str()))
-                .collect();
-            self.words(2, "", &format!("{}: {}", title(object), parts.join(", ")), "");
+            let classes = Class::ALL.into_iter().filter(|class| object.count(*class) > 0);
+            let parts = classes.map(|class| format!("{} {}", object.count(class), class.as_str()));
+            self.words(2, "", &format!("{}: {}", title(object), join(parts, ", ")), "");
         }
     }
 

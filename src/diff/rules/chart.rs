@@ -2,6 +2,7 @@
 
 use super::fields::plain;
 use super::{RuleContext, display_value, found, listed, not_in, rules};
+use crate::diag::join;
 use crate::ir::stable_key;
 use crate::path::{Path, Step};
 use crate::read::{at, items};
@@ -129,8 +130,7 @@ fn lowest(constraint: &Json) -> Option<Vec<u64>> {
 
 /// Returns the name of a value, such as `a.b.c`, from its path below `values`.
 fn name(path: &Path) -> String {
-    let steps: Vec<String> = path.steps().iter().skip(1).map(Step::label).collect();
-    steps.join(".")
+    join(path.steps().iter().skip(1).map(Step::label), ".")
 }
 
 /// Returns true for paths `values.images.NAME`, which are empty by default.

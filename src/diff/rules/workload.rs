@@ -6,6 +6,7 @@ use super::fields::{self, plain};
 use super::image::{self, Use, is_image};
 use super::lookup::Lookup;
 use super::{RuleContext, found, listed, not_in, rules, settings};
+use crate::diag::join;
 use crate::ir::quantity;
 use crate::path::Step;
 use crate::read::{at, items, pod_spec, pod_template, text};
@@ -179,8 +180,7 @@ fn source_of(variable: &Json) -> String {
     };
     let shown = |(kind, source): (&String, &Json)| {
         let keys = ["name", "key", "fieldPath", "resource"].into_iter();
-        let parts: Vec<String> = keys.filter_map(|key| source.get(key)).map(plain).collect();
-        format!("{kind} {}", parts.join("/"))
+        format!("{kind} {}", join(keys.filter_map(|key| source.get(key)).map(plain), "/"))
     };
     format!("from {}", listed(source.iter().map(shown), 2))
 }

@@ -12,6 +12,12 @@ pub fn listed<S: AsRef<str>>(items: impl IntoIterator<Item = S>, most: usize) ->
     }
 }
 
+/// Joins the items of an iterator with a separator.
+pub fn join<S: AsRef<str>>(items: impl IntoIterator<Item = S>, separator: &str) -> String {
+    let items: Vec<S> = items.into_iter().collect();
+    items.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(separator)
+}
+
 /// Quotes names with backticks, control characters escaped.
 pub fn quoted<S: AsRef<str>>(names: &[S]) -> Vec<String> {
     names.iter().map(|name| format!("`{}`", name.as_ref().escape_debug())).collect()
