@@ -404,22 +404,19 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
 
 /// Returns the workloads whose pod template changes.
 fn restarts(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
-    let mut items = Vec::new();
-    for object in &set.objects {
-        let Some(template) = pod_template(&object.id.kind) else { continue };
+    let restarted = |object: &ObjectChange| {
+        let template = pod_template(&object.id.kind)?;
         let here = |change: &super::Change| change.path.keys().starts_with(template);
         // Hooks run in every upgrade or test anyway.
         let hook = sides.new.objects.get(&object.id).is_some_and(rules::is_hook);
         match object.action {
-            _ if hook => {}
-            Action::Changed if object.changes.iter().any(here) => {
-                items.push(object.id.to_string());
-            }
-            Action::Renamed(_) => items.push(format!("{} (renamed)", object.id)),
-            _ => {}
+            _ if hook => None,
+            Action::Changed => object.changes.iter().any(here).then(|| object.id.to_string()),
+            Action::Renamed(_) => Some(format!("{} (renamed)", object.id)),
+            _ => None,
         }
-    }
-    items
+    };
+    set.objects.iter().filter_map(restarted).collect()
 }
 
 #[cfg(test)]

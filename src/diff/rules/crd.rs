@@ -114,32 +114,30 @@ rules! {
 pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let edit = context.edit;
     let finding = match (context.shape().as_slice(), &edit.old, &edit.new) {
-        ([], Some(old), None) => Some(found(&REMOVED, removed(context, old))),
+        ([], Some(old), None) => found(&REMOVED, removed(context, old)),
         ([], None, Some(new)) => {
-            findings.push(found(&ADDED, format!("new CRD, serves {}", served(new))));
             let versions = items(new, &["spec", "versions"]).iter();
             findings.extend(versions.flat_map(crd_schema::refused_defaults));
-            None
+            found(&ADDED, format!("new CRD, serves {}", served(new)))
         }
-        (["spec", "scope"], Some(_), Some(_)) => Some(found(&SCOPE, context.change())),
+        (["spec", "scope"], Some(_), Some(_)) => found(&SCOPE, context.change()),
         (["spec", "group"] | ["spec", "names", "kind" | "plural"], Some(_), Some(_)) => {
-            Some(found(&NAMES, context.change()))
+            found(&NAMES, context.change())
         }
         (["spec", "names", "shortNames"], Some(old), new) => {
             let gone = not_in(old, new.as_ref());
-            findings.extend(gone.into_iter().map(|name| {
+            return findings.extend(gone.into_iter().map(|name| {
                 found(&SHORT_NAME, format!("spec.names.shortNames[{}]: removed", plain(name)))
             }));
-            None
         }
-        (["spec", "names", "singular"], Some(_), _) => Some(found(&SHORT_NAME, context.change())),
+        (["spec", "names", "singular"], Some(_), _) => found(&SHORT_NAME, context.change()),
         // Only CRDs that came from v1beta1 have it.
         (["spec", "preserveUnknownFields"], Some(Json::Bool(true)), _) => {
-            Some(found(&PRESERVE, "`spec.preserveUnknownFields` is no longer true"))
+            found(&PRESERVE, "`spec.preserveUnknownFields` is no longer true")
         }
         // cert-manager and operators write the CA bundle into the CRD.
         (["spec", "conversion", rest @ ..], _, _) if rest.last() != Some(&"caBundle") => {
-            Some(conversion(context))
+            conversion(context)
         }
         (["spec", "versions", "[]", "schema", ..], _, _)
             if matches!(context.steps().get(2), Some(Step::Item(_))) =>
@@ -149,9 +147,9 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
         (["spec", "versions", "[]", rest @ ..], _, _) => {
             return findings.extend(version(context, rest));
         }
-        _ => None,
+        _ => return,
     };
-    findings.extend(finding);
+    findings.push(finding);
 }
 
 /// Returns the names of the served versions as a list.
