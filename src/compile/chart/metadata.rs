@@ -156,12 +156,9 @@ fn kube_version(minimum: &str) -> Option<String> {
 
 /// Returns the list of maintainers.
 pub fn maintainers(maintainers: &[Maintainer]) -> Value {
-    Value::Seq(maintainers.iter().map(maintainer).collect())
-}
-
-fn maintainer(maintainer: &Maintainer) -> Value {
-    let Maintainer { name, email, url } = maintainer;
-    value!({"name": name, "email": ?email, "url": ?url})
+    let entry =
+        |Maintainer { name, email, url }: &_| value!({"name": name, "email": ?email, "url": ?url});
+    Value::Seq(maintainers.iter().map(entry).collect())
 }
 
 /// Returns the YAML of a map without expressions, which cannot fail.

@@ -3,7 +3,7 @@
 use super::Context;
 use super::controller_fields::targets;
 use crate::diag::Diagnostics;
-use crate::fields::{map_mut, maps_mut};
+use crate::fields::{self, map_mut, maps_mut};
 use crate::ir::{
     Condition, Expr, Map, Object, Origin, Release, Unit, Value, ValueSpec, ValuesPath, value,
     value_keys,
@@ -321,9 +321,8 @@ pub(super) fn add_entries(metadata: &mut Map, key: &str, path: &ValuesPath) -> J
 }
 
 fn names(list: Option<&Value>) -> Vec<String> {
-    let items = list.and_then(Value::as_seq).unwrap_or_default();
-    let name = |item: &Value| item.get("name").and_then(Value::as_str).map(str::to_owned);
-    items.iter().filter_map(name).collect()
+    let names = fields::list(list).iter().filter_map(|item| fields::text(item, "name"));
+    names.map(str::to_owned).collect()
 }
 
 /// Replaces the map at `key` by the value, with the map as its default; does nothing if there
