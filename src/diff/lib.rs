@@ -35,7 +35,7 @@ pub use side::{BundleFacts, CHART_KIND, ChartFacts, Placement, Side, is_descript
 use bundle2chart_compile::{field_ownership, kubectl, overlay, permissions};
 use bundle2chart_model::{diag, escape, ir};
 use bundle2chart_yaml as yaml;
-use identity::{Pair, Pairs};
+use identity::Pair;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use tree::Edit;
@@ -270,12 +270,12 @@ pub fn compare(mut old: Side, mut new: Side, options: &Options) -> ChangeSet {
     side::add_bundles(&mut old, &mut new);
     redact::redact(&mut old, &mut new);
 
-    let pairs = Pairs::of(&old, &new);
+    let pairs = identity::pairs(&old, &new);
     let sides = rules::Sides::new(&old, &new, &pairs);
     let (mut version_only, mut unchanged) = (Vec::new(), 0);
     let mut edited = BTreeSet::new();
     let mut objects = Vec::new();
-    for pair in &pairs.list {
+    for pair in &pairs {
         let (edits, follows_version) = effective_edits(pair);
         if edits.is_empty() {
             match follows_version {
@@ -307,7 +307,7 @@ pub fn compare(mut old: Side, mut new: Side, options: &Options) -> ChangeSet {
         objects.push(ObjectChange { id: id.clone(), action: Action::Affected, changes });
     }
 
-    let ids = || pairs.list.iter().flat_map(|pair| pair.old_id.iter().chain([&pair.id]));
+    let ids = || pairs.iter().flat_map(|pair| pair.old_id.iter().chain([&pair.id]));
     let is_unknown = |only: &&Pattern| !ids().any(|id| only.matches_object(id));
     let unknown = options.only.iter().filter(is_unknown).map(Pattern::to_string).collect();
     let not_selected = select(&mut objects, &options.only);

@@ -14,7 +14,7 @@ use crate::defaults::default_of;
 use crate::identity::Pair;
 use crate::ir::quantity;
 use crate::path::Step;
-use crate::read::{CONTAINERS, at, entries, items, keys, pod_spec, pod_template};
+use crate::read::{CONTAINERS, at, entries, items, keys, pod_keys, pod_spec};
 use crate::{Identity, Rule};
 use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashMap};
@@ -93,8 +93,8 @@ pub(super) fn add_findings(pair: &Pair<'_>, judgement: &mut Judgement<'_>) {
     if id.kind.ends_with("WebhookConfiguration") {
         parts = whole.items(Of::Webhook, "webhooks");
     } else if let (Some(old), Some(new)) = (pod_spec(&id.kind, old), pod_spec(&id.kind, new)) {
-        let template = pod_template(&id.kind).unwrap_or_default();
-        let pod = part(Some(Of::Pod), keys(&[template, &["spec"]].concat()), old, new);
+        let path = keys(pod_keys(&id.kind).unwrap_or_default());
+        let pod = part(Some(Of::Pod), path, old, new);
         parts = CONTAINERS.iter().flat_map(|list| pod.items(Of::Container, list)).collect();
         parts.insert(0, pod);
     }

@@ -35,6 +35,7 @@ pub use names::{is_label, is_label_key, is_label_value, label_fault};
 pub use object::{
     ACCOUNT_KEYS, CRD_REPLACES, CRD_VERSION, DEFAULT_ACCOUNT, LASTING_WORKLOADS, OPERANDS, Object,
     Origin, PULL_SECRET, Phase, RELEASE_LABELS, VERSION_METADATA, WORKLOADS, account,
+    pod_spec_keys,
 };
 pub use path::{Step, path_of, push_key, steps, value_at};
 pub use pattern::{Ignore, Pattern};

@@ -110,7 +110,7 @@ pub const WORKLOADS: [&str; 7] =
 pub const LASTING_WORKLOADS: [&str; 3] = ["DaemonSet", "Deployment", "StatefulSet"];
 
 /// Returns the keys on the way to the specification of pods.
-fn pod_spec_keys(kind: &str) -> &'static [&'static str] {
+pub fn pod_spec_keys(kind: &str) -> &'static [&'static str] {
     match kind {
         "Pod" => &["spec"],
         "CronJob" => &["spec", "jobTemplate", "spec", "template", "spec"],
