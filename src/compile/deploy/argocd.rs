@@ -239,23 +239,19 @@ fn set_object(
     strategy: Option<Value>,
     template: Value,
 ) -> Value {
-    value!({
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "ApplicationSet",
-        "metadata": metadata,
-        "spec": {
-            "goTemplate": true,
-            // Go's templates print `<no value>` for a missing parameter by default.
-            "goTemplateOptions": ["missingkey=error"],
-            "generators": [generator],
-            "strategy": ?strategy,
-            // As for Applications of an Application of Applications: the objects of a chart are
-            // kept when its entry or directory is removed, because the operator must be running
-            // while its objects are deleted.
-            "syncPolicy": {"preserveResourcesOnDeletion": true},
-            "template": template,
-        },
-    })
+    let spec = value!({
+        "goTemplate": true,
+        // Go's templates print `<no value>` for a missing parameter by default.
+        "goTemplateOptions": ["missingkey=error"],
+        "generators": [generator],
+        "strategy": ?strategy,
+        // As for Applications of an Application of Applications: the objects of a chart are kept when
+        // its entry or directory is removed, because the operator must be running while its objects
+        // are deleted.
+        "syncPolicy": {"preserveResourcesOnDeletion": true},
+        "template": template,
+    });
+    object("ApplicationSet", metadata, spec)
 }
 
 fn application_set(releases: &[&Planned<'_>], deploy: &Deploy, argocd: &ArgoCd) -> String {
@@ -322,36 +318,35 @@ fn application(planned: &Planned<'_>, deploy: &Deploy, argocd: &ArgoCd) -> Strin
         stubs: release.install.stubs.iter().map(String::as_str).collect(),
         own: own_application(argocd, &release.name),
     };
-    let body = value!({
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "Application",
-        "metadata": metadata_of(&release.name, argocd, wave),
-        "spec": chart.spec(deploy, argocd, true),
-    });
-    document("", &body)
+    let metadata = metadata_of(&release.name, argocd, wave);
+    document("", &object("Application", metadata, chart.spec(deploy, argocd, true)))
 }
 
 /// Returns the Application of Applications.
 fn root(deploy: &Deploy, argocd: &ArgoCd) -> String {
     let path = join(&deploy.charts, &format!("{}/{APPLICATIONS}", argocd.dir));
-    let body = value!({
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "Application",
-        "metadata": metadata_of(&argocd.name, argocd, None),
-        "spec": {
-            "project": &argocd.project,
-            "source": source(argocd, &path, None),
-            // Applications are objects of the cluster that Argo CD itself runs in.
-            "destination": {
-                "server": "https://kubernetes.default.svc",
-                "namespace": &argocd.namespace,
-            },
-            "syncPolicy": {"automated": automated(argocd.prune)},
+    let spec = value!({
+        "project": &argocd.project,
+        "source": source(argocd, &path, None),
+        // Applications are objects of the cluster that Argo CD itself runs in.
+        "destination": {
+            "server": "https://kubernetes.default.svc",
+            "namespace": &argocd.namespace,
         },
+        "syncPolicy": {"automated": automated(argocd.prune)},
     });
     let head = "Sync waves follow `depends-on`. Argo CD only waits for Applications if its settings\n\
                 have the health check resource.customizations.health.argoproj.io_Application.";
-    document(head, &body)
+    document(head, &object("Application", metadata_of(&argocd.name, argocd, None), spec))
+}
+
+fn object(kind: &str, metadata: Value, spec: Value) -> Value {
+    value!({
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": kind,
+        "metadata": metadata,
+        "spec": spec,
+    })
 }
 
 fn metadata_of(name: &str, argocd: &ArgoCd, wave: Option<usize>) -> Value {
