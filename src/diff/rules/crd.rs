@@ -196,18 +196,16 @@ fn version(context: &RuleContext<'_, '_>, rest: &[&str]) -> Vec<Finding> {
     let Some(step @ Step::Item(_)) = context.steps().get(2) else { return Vec::new() };
     let name = display_value(&Json::String(step.label()));
     let stored = || found(&STORAGE_MOVED, format!("storage version is now {name}"));
+    let it = |rule, predicate: &str| found(rule, format!("{name} {predicate}"));
 
     let finding = match (rest, &edit.old, &edit.new) {
         // The API server rejects a CRD without a version that is in its `status.storedVersions`.
         ([], Some(old), None) if is_true(old, &["storage"]) => {
-            found(&STORED_REMOVED, format!("{name} was the storage version"))
+            it(&STORED_REMOVED, "was the storage version")
         }
-        ([], Some(old), None) if is_true(old, &["served"]) => {
-            found(&VERSION_REMOVED, format!("{name} was served"))
-        }
+        ([], Some(old), None) if is_true(old, &["served"]) => it(&VERSION_REMOVED, "was served"),
         ([], Some(_), None) => {
-            let reason = format!("{name} was not served, but objects may be stored in it");
-            found(&UNSERVED_REMOVED, reason)
+            it(&UNSERVED_REMOVED, "was not served, but objects may be stored in it")
         }
         ([], None, Some(new)) => {
             let served = if is_true(new, &["served"]) { "" } else { ", not served" };
@@ -216,14 +214,10 @@ fn version(context: &RuleContext<'_, '_>, rest: &[&str]) -> Vec<Finding> {
             findings.extend(is_true(new, &["storage"]).then(stored));
             return findings;
         }
-        (["served"], Some(Json::Bool(true)), _) => {
-            found(&NOT_SERVED, format!("{name} is no longer served"))
-        }
+        (["served"], Some(Json::Bool(true)), _) => it(&NOT_SERVED, "is no longer served"),
         // The other version loses the flag in the same upgrade; one finding is enough.
         (["storage"], _, Some(Json::Bool(true))) => stored(),
-        (["deprecated"], _, Some(Json::Bool(true))) => {
-            found(&DEPRECATED, format!("{name} is deprecated"))
-        }
+        (["deprecated"], _, Some(Json::Bool(true))) => it(&DEPRECATED, "is deprecated"),
         // The message is the vendor's text, and the values show it.
         (["deprecationWarning"], old, new) => {
             let change = match (old, new) {
