@@ -17,25 +17,18 @@ pub(super) fn missing(
     let name = &own.config.name;
     let (mut message, hint) = match &dependency.requirement {
         Requirement::Package { name: package, text, .. } => {
-            let other = members.iter().find(|member| member.package == *package);
-            match other {
-                Some(other) => (
-                    format!(
-                        "`{name}` requires package `{package}` in version `{text}`, but `{}` has \
-                            version {}",
-                        other.config.name, other.version
-                    ),
-                    format!(
-                        "use a matching version of `{}`{}",
-                        other.config.name,
-                        or_provided(own, &[package.as_str()])
-                    ),
-                ),
+            let needs = format!("`{name}` requires package `{package}` in version `{text}`");
+            match members.iter().find(|member| member.package == *package) {
+                Some(other) => {
+                    let (other, version) = (&other.config.name, &other.version);
+                    let provided = or_provided(own, &[package.as_str()]);
+                    (
+                        format!("{needs}, but `{other}` has version {version}"),
+                        format!("use a matching version of `{other}`{provided}"),
+                    )
+                }
                 None => (
-                    format!(
-                        "`{name}` requires package `{package}` in version `{text}`, which no \
-                            bundle provides"
-                    ),
+                    format!("{needs}, which no bundle provides"),
                     to_add(own, package, Some(package), &[package.as_str()]),
                 ),
             }
@@ -78,11 +71,9 @@ pub(super) fn missing_apis(
     let names: Vec<String> = apis.iter().map(|(api, _)| api.to_string()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let shown = listed(&quoted(&names), MOST_NAMES);
-    let mut message = format!(
-        "`{}` requires {}, which no bundle provides",
-        own.config.name,
-        if names.len() == 1 { format!("the API {shown}") } else { format!("the APIs {shown}") }
-    );
+    let apis_of = if names.len() == 1 { "the API" } else { "the APIs" };
+    let mut message =
+        format!("`{}` requires {apis_of} {shown}, which no bundle provides", own.config.name);
 
     let other_version = members.iter().find_map(|member| {
         let provides = member.requirements.provides.iter();

@@ -43,18 +43,13 @@ pub fn plan(releases: &[Release]) -> Vec<Planned<'_>> {
         .iter()
         .zip(&needs)
         .zip(levels)
-        .map(|((release, needs), level)| Planned {
-            release,
-            needs: needs.iter().filter_map(|index| releases.get(*index)).collect(),
-            creates_namespace: true,
-            level,
+        .map(|((release, needs), level)| {
+            let mut needs: Vec<&Release> = needs.iter().map(|index| &releases[*index]).collect();
+            // By name: the order of bundles.toml must not change the files.
+            needs.sort_by_key(|need| &need.name);
+            Planned { release, needs, creates_namespace: true, level }
         })
         .collect();
-
-    for one in &mut planned {
-        // By name: the order of bundles.toml must not change the files.
-        one.needs.sort_by_key(|need| &need.name);
-    }
     planned.sort_by_key(|planned| (planned.level, &planned.release.name));
 
     // Each release comes after those that it needs.

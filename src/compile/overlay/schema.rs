@@ -407,18 +407,11 @@ fn int_or_string(schema: &Map) -> bool {
 }
 
 fn is_integer(number: Number) -> bool {
-    match number {
-        Number::Int(_) | Number::Uint(_) => true,
-        Number::Float(value) => value.fract() == 0.0,
-    }
+    float(number).fract() == 0.0
 }
 
 fn float(number: Number) -> f64 {
-    match number {
-        Number::Int(value) => value as f64,
-        Number::Uint(value) => value as f64,
-        Number::Float(value) => value,
-    }
+    Json::from(number).as_f64().unwrap_or_default()
 }
 
 #[cfg(test)]
