@@ -24,7 +24,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
-use std::io::{self, BufWriter, Write};
+use std::io::Write as _;
 
 /// Maximum size of a Secret's data in bytes.
 pub const LIMIT: usize = 1 << 20;
@@ -64,7 +64,7 @@ pub fn release_bytes(
 ) -> usize {
     let values = unit.default_values();
     let text = |path: &str| files.get(path);
-    let stored = |belongs: fn(&str) -> bool| -> Vec<Json> {
+    let files_of = |belongs: fn(&str) -> bool| -> Vec<Json> {
         let files = files.iter().filter(|(path, _)| belongs(path));
         let file = |(path, text): (&String, &String)| json!({"name": path, "modtime": time(path), "data": STANDARD.encode(text)});
         files.map(file).collect()
@@ -82,11 +82,11 @@ pub fn release_bytes(
         "chart": {
             "metadata": text("Chart.yaml"),
             "lock": text(CHART_LOCK),
-            "templates": stored(|path| path.starts_with("templates/")),
+            "templates": files_of(|path| path.starts_with("templates/")),
             "values": values,
             "schema": STANDARD.encode(text("values.schema.json").map_or("", String::as_str)),
             "schemamodtime": time("values.schema.json"),
-            "files": stored(is_other),
+            "files": files_of(is_other),
             "modtime": time("Chart.yaml"),
         },
         "manifest": manifest(chart, files, &Release { namespace, values: &values }),
@@ -96,8 +96,13 @@ pub fn release_bytes(
         "apply_method": "ssa",
     });
 
-    let bound = in_secret(written(&document, Bound::Stored(Vec::new())).size());
-    if bound < WARN { bound } else { compressed_size(&document) }
+    let plain = serde_json::to_vec(&document).unwrap_or_default();
+    let bounds: [fn(&[u8]) -> usize; 2] = [stored, compressed_fast];
+    let mut bounds = bounds.into_iter().map(|bound| in_secret(bound(&plain)));
+    bounds.find(|bytes| *bytes < WARN).unwrap_or_else(|| {
+        let best = miniz_oxide::deflate::compress_to_vec(&plain, BEST);
+        in_secret(best.len() + GZIP_FRAME)
+    })
 }
 
 /// Returns the rendered manifest: all templates as Helm concatenates them.
@@ -123,62 +128,17 @@ fn is_other(path: &str) -> bool {
         && !path.starts_with("templates/")
 }
 
-/// Returns the size of the document in the Secret in bytes, compressed as well as Helm does.
-fn compressed_size(document: &Json) -> usize {
-    let compressed = miniz_oxide::deflate::compress_to_vec(&written(document, Vec::new()), BEST);
-    in_secret(compressed.len() + GZIP_FRAME)
-}
-
-/// Writes the document to a writer that cannot fail.
-fn written<W: Write>(document: &Json, writer: W) -> W {
-    // serde_json writes a few bytes at a time.
-    let mut writer = BufWriter::with_capacity(1 << 16, writer);
-    let _ = serde_json::to_writer(&mut writer, document);
-    let _ = writer.flush();
-    writer.into_parts().0
-}
-
-/// A writer that bounds the size of compressed data: without compression as long as that fits, else
-/// with a fast one.
-enum Bound {
-    Stored(Vec<u8>),
-    Compressed(Box<GzEncoder<Counter>>),
-}
-
-impl Bound {
-    /// Returns the upper bound in bytes.
-    fn size(self) -> usize {
-        match self {
-            Bound::Stored(plain) => stored(plain.len()),
-            Bound::Compressed(encoder) => encoder.finish().map_or(0, |counter| counter.0),
-        }
-    }
-}
-
-impl Write for Bound {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Bound::Compressed(encoder) => encoder.write(bytes),
-            Bound::Stored(plain) => {
-                plain.extend(bytes);
-                if in_secret(stored(plain.len())) >= WARN {
-                    let mut encoder = GzEncoder::new(Counter(0), Compression::fast());
-                    encoder.write_all(plain)?;
-                    *self = Bound::Compressed(Box::new(encoder));
-                }
-                Ok(bytes.len())
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Returns an upper bound of the size of gzip data, which stores what it cannot compress.
-fn stored(plain: usize) -> usize {
-    plain + plain.div_ceil(DEFLATE_BLOCK) * DEFLATE_BLOCK_HEADER + GZIP_FRAME
+fn stored(plain: &[u8]) -> usize {
+    plain.len() + plain.len().div_ceil(DEFLATE_BLOCK) * DEFLATE_BLOCK_HEADER + GZIP_FRAME
+}
+
+/// Returns the size of quickly compressed gzip data.
+fn compressed_fast(plain: &[u8]) -> usize {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    // Writing to memory cannot fail.
+    let _ = encoder.write_all(plain);
+    encoder.finish().map_or(0, |compressed| compressed.len())
 }
 
 /// Compression level of Helm.
@@ -199,20 +159,6 @@ fn in_secret(compressed: usize) -> usize {
 fn time(path: &str) -> String {
     let digits = path.bytes().fold(5_381_u64, |hash, byte| hash.wrapping_mul(33) ^ u64::from(byte));
     format!("2006-01-02T15:04:05.{:09}Z", digits % 1_000_000_000)
-}
-
-/// A writer that counts bytes.
-struct Counter(usize);
-
-impl Write for Counter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]
