@@ -7,7 +7,7 @@
 use super::path::{Path, Step};
 use crate::diag::join;
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One difference between two trees.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,115 +20,96 @@ pub struct Edit {
     pub new: Option<Json>,
 }
 
-impl Edit {
-    fn of(path: &Path, old: Option<&Json>, new: Option<&Json>) -> Self {
-        Edit { path: path.clone(), old: old.cloned(), new: new.cloned() }
-    }
-}
-
 /// Returns the differences between two trees, in the order of the old one; empty for equal trees.
 pub fn edits(old: &Json, new: &Json) -> Vec<Edit> {
-    let mut found = Vec::new();
-    walk(old, new, &mut Path::default(), &mut found);
-    found
+    let mut walk = Walk { path: Path::default(), found: Vec::new() };
+    walk.values(old, new);
+    walk.found
 }
 
-fn walk(old: &Json, new: &Json, path: &mut Path, found: &mut Vec<Edit>) {
-    match (old, new) {
-        (Json::Object(before), Json::Object(after)) => {
-            for (key, old) in before {
-                path.0.push(Step::Key(key.clone()));
-                match after.get(key) {
-                    Some(new) => walk(old, new, path, found),
-                    None => found.push(Edit::of(path, Some(old), None)),
-                }
+/// A walk through two trees.
+struct Walk {
+    path: Path,
+    found: Vec<Edit>,
+}
 
-                path.0.pop();
-            }
-            // After the removals, so that a renamed key reads as removed, then added.
-            for (key, new) in after.iter().filter(|(key, _)| !before.contains_key(*key)) {
-                path.0.push(Step::Key(key.clone()));
-                found.push(Edit::of(path, None, Some(new)));
-                path.0.pop();
-            }
+impl Walk {
+    /// Adds the difference of two values as a whole.
+    fn add(&mut self, old: Option<&Json>, new: Option<&Json>) {
+        let path = self.path.clone();
+        self.found.push(Edit { path, old: old.cloned(), new: new.cloned() });
+    }
+
+    /// Adds the differences one step below.
+    fn below(&mut self, step: Step, old: Option<&Json>, new: Option<&Json>) {
+        self.path.0.push(step);
+        match old.zip(new) {
+            Some((old, new)) => self.values(old, new),
+            None => self.add(old, new),
         }
-        (Json::Array(before), Json::Array(after)) => {
-            // Most lists are equal, and comparing is cheaper than finding a merge key.
-            if old == new {
-                return;
-            }
+        self.path.0.pop();
+    }
 
+    fn values(&mut self, old: &Json, new: &Json) {
+        match (old, new) {
+            (Json::Object(before), Json::Object(after)) => {
+                for (key, old) in before {
+                    self.below(Step::Key(key.clone()), Some(old), after.get(key));
+                }
+                // After the removals, so that a renamed key reads as removed, then added.
+                for (key, new) in after.iter().filter(|(key, _)| !before.contains_key(*key)) {
+                    self.below(Step::Key(key.clone()), None, Some(new));
+                }
+            }
+            // Most lists are equal, and comparing is cheaper than finding a merge key.
+            _ if old == new => {}
             // Lists of maps are compared by the key that strategic merge patches use, others as a
             // whole.
-            let maps = |items: &[Json]| items.iter().all(Json::is_object);
-            if !maps(before) || !maps(after) {
-                found.push(Edit::of(path, Some(old), Some(new)));
-            } else if let Some(fields) = merge_key(path.last_key(), before, after) {
-                walk_items(before, after, fields, path, found);
-            } else if before.len() == after.len() {
-                for (index, (old, new)) in before.iter().zip(after).enumerate() {
-                    path.0.push(Step::Index(index));
-                    walk(old, new, path, found);
-                    path.0.pop();
+            (Json::Array(before), Json::Array(after))
+                if before.iter().chain(after).all(Json::is_object) =>
+            {
+                if let Some(fields) = merge_key(self.path.last_key(), before, after) {
+                    self.items(before, after, fields);
+                } else if before.len() == after.len() {
+                    for (index, (old, new)) in before.iter().zip(after).enumerate() {
+                        self.below(Step::Index(index), Some(old), Some(new));
+                    }
+                } else {
+                    self.add(Some(old), Some(new));
                 }
-            } else {
-                found.push(Edit::of(path, Some(old), Some(new)));
             }
-        }
-        _ if old == new => {}
-        _ => found.push(Edit::of(path, Some(old), Some(new))),
-    }
-}
-
-fn walk_items(
-    before: &[Json],
-    after: &[Json],
-    fields: &'static [&'static str],
-    path: &mut Path,
-    found: &mut Vec<Edit>,
-) {
-    let name = |item: &Json| key_of(item, fields).unwrap_or_default();
-    let old_names: Vec<_> = before.iter().map(name).collect();
-    let new_names: Vec<_> = after.iter().map(name).collect();
-    // By index: containers with hundreds of variables were quadratic.
-    let index_of = |names: &[Vec<(String, String)>]| -> BTreeMap<_, usize> {
-        names.iter().enumerate().map(|(index, name)| (name.clone(), index)).collect()
-    };
-    let (old_index, new_index) = (index_of(&old_names), index_of(&new_names));
-
-    let mut kept = Vec::new();
-    for (name, old) in old_names.iter().zip(before) {
-        path.0.push(Step::Item(name.clone()));
-        match new_index.get(name).and_then(|index| Some((index, after.get(*index)?))) {
-            Some((index, new)) => {
-                kept.push(*index);
-                walk(old, new, path, found);
-            }
-            None => found.push(Edit::of(path, Some(old), None)),
-        }
-        path.0.pop();
-    }
-    for (name, new) in new_names.iter().zip(after) {
-        if !old_index.contains_key(name) {
-            path.0.push(Step::Item(name.clone()));
-            found.push(Edit::of(path, None, Some(new)));
-            path.0.pop();
+            _ => self.add(Some(old), Some(new)),
         }
     }
 
-    // Items that are on both sides in another order; added and removed ones do not change the order
-    // of the others.
-    if !kept.is_sorted() {
-        let labels = |names: &[Vec<(String, String)>]| {
-            names.iter().map(|name| Json::String(Step::Item(name.clone()).label())).collect()
-        };
-        path.0.push(Step::Order(fields));
-        found.push(Edit {
-            path: path.clone(),
-            old: Some(Json::Array(labels(&old_names))),
-            new: Some(Json::Array(labels(&new_names))),
-        });
-        path.0.pop();
+    fn items(&mut self, before: &[Json], after: &[Json], fields: &'static [&'static str]) {
+        let name = |item: &Json| key_of(item, fields).unwrap_or_default();
+        let old_names: Vec<_> = before.iter().map(name).collect();
+        let new_names: Vec<_> = after.iter().map(name).collect();
+        // By index: containers with hundreds of variables were quadratic.
+        let new_index: BTreeMap<_, usize> = new_names.iter().zip(0..).collect();
+        let known: BTreeSet<_> = old_names.iter().collect();
+
+        let mut kept = Vec::new();
+        for (name, old) in old_names.iter().zip(before) {
+            let index = new_index.get(name).copied();
+            kept.extend(index);
+            self.below(Step::Item(name.clone()), Some(old), index.and_then(|at| after.get(at)));
+        }
+        for (name, new) in new_names.iter().zip(after).filter(|(name, _)| !known.contains(name)) {
+            self.below(Step::Item(name.clone()), None, Some(new));
+        }
+
+        // Items that are on both sides in another order; added and removed ones do not change the
+        // order of the others.
+        if !kept.is_sorted() {
+            let labels = |names: &[Vec<(String, String)>]| {
+                names.iter().map(|name| Step::Item(name.clone()).label()).collect()
+            };
+            self.path.0.push(Step::Order(fields));
+            self.add(Some(&labels(&old_names)), Some(&labels(&new_names)));
+            self.path.0.pop();
+        }
     }
 }
 

@@ -216,9 +216,6 @@ fn property(context: &RuleContext<'_, '_>, location: &SchemaLocation) -> Option<
     }
     // A hint for people only: values are not moved, so the field is removed all the same.
     let twin = context.new_properties.twin(context.edit);
-    let mut reason = format!("{field}: field removed");
-    if let Some(twin) = twin {
-        reason.push_str(&format!(", maybe renamed to `{twin}`"));
-    }
-    Some(found(&PROPERTY_REMOVED, reason))
+    let renamed = twin.map(|twin| format!(", maybe renamed to `{twin}`")).unwrap_or_default();
+    Some(found(&PROPERTY_REMOVED, format!("{field}: field removed{renamed}")))
 }

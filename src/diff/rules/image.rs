@@ -149,11 +149,8 @@ pub(super) fn changed_operands(place: &str, old: &str, new: &str) -> Option<Vec<
     let (before, after) = (versions(old)?, versions(new)?);
 
     let mut findings = Vec::new();
-    let gone: Vec<&str> = before
-        .iter()
-        .map(|(key, _)| *key)
-        .filter(|key| !after.iter().any(|(new, _)| new == key))
-        .collect();
+    let is_gone = |key: &&str| !after.iter().any(|(new, _)| new == key);
+    let gone: Vec<&str> = before.iter().map(|(key, _)| *key).filter(is_gone).collect();
     if !gone.is_empty() {
         let reason = format!("{place}: no image for {} any more", listed(&gone, 5));
         findings.push(found(&OPERAND_VERSION, reason));

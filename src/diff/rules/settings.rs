@@ -227,15 +227,12 @@ pub(super) fn content(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>
     let mut judge = |key: &str, label: String, old: Option<&Json>, new: Option<&Json>| {
         let (is_tuned, change) = match (old, new) {
             (Some(old), Some(new)) => text(key, &plain_text(old), &plain_text(new)),
-            (None, Some(new)) => {
-                let value = plain_text(new);
-                let is_file = value.trim_end().contains('\n');
-                let setting = Setting::new(key, &value);
-                (is_file || is_tuning([], [&setting]), "added".to_owned())
-            }
-            (old, _) => {
-                let setting = Setting::new(key, &old.map(plain_text).unwrap_or_default());
-                (is_tuning([&setting], []), "removed".to_owned())
+            _ => {
+                let value = old.or(new).map(plain_text).unwrap_or_default();
+                let is_new_file = old.is_none() && value.trim_end().contains('\n');
+                let change = if old.is_none() { "added" } else { "removed" };
+                let is_tuned = is_new_file || is_tuning([&Setting::new(key, &value)], []);
+                (is_tuned, change.to_owned())
             }
         };
         let rule = if is_tuned || is_dashboard { &CONFIG_TUNED } else { &CONFIG };

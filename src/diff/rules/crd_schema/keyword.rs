@@ -130,11 +130,7 @@ impl KeywordChange<'_> {
     /// Returns true if the old schema lists its values, and the new one allows each of them. CEL rules
     /// and formats are not evaluated.
     fn keeps_all_values(&self) -> bool {
-        const EVALUATED: [&str; 12] = [
-            "allOf",
-            "anyOf",
-            "oneOf",
-            "not",
+        const EVALUATED: [&str; 8] = [
             "pattern",
             "minLength",
             "maxLength",
@@ -145,7 +141,7 @@ impl KeywordChange<'_> {
             "exclusiveMaximum",
         ];
         let values = self.before.get("enum").map(all).unwrap_or_default();
-        EVALUATED.contains(&self.keyword)
+        (COMBINATIONS.contains(&self.keyword) || EVALUATED.contains(&self.keyword))
             && !values.is_empty()
             && values
                 .iter()
