@@ -172,18 +172,12 @@ fn together(
     diagnostics: &mut Diagnostics,
 ) {
     let crd = definition.crd;
-    let first = match placement {
-        // Stubs have a chart of their own, which is installed before.
-        _ if crd.origin == Origin::Stub => true,
-        CrdPlacement::Subchart | CrdPlacement::Crds | CrdPlacement::Separate => {
-            !crd.has_expression()
-        }
-        CrdPlacement::Templates => false,
-    };
+    // Stubs have a chart of their own, which is installed before.
+    let first =
+        crd.origin == Origin::Stub || placement != CrdPlacement::Templates && !crd.has_expression();
     let late = match (object.phase, crd.phase) {
-        (Phase::Operand, Phase::Operand) => true,
-        (Phase::Operand, _) => false,
         (_, Phase::Operand) => true,
+        (Phase::Operand, _) => false,
         _ => !first,
     };
     if late {

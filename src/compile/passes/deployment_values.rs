@@ -202,13 +202,8 @@ impl Settings {
 
     fn priority_class(&mut self, pod: &mut Map) {
         let path = self.path(&["priorityClassName"]);
-        let own = match pod.get("priorityClassName") {
-            None => String::new(),
-            Some(own) => match own.as_str() {
-                Some(own) => own.to_owned(),
-                None => return,
-            },
-        };
+        let own = pod.get("priorityClassName").map_or(Some(""), Value::as_str);
+        let Some(own) = own.map(str::to_owned) else { return };
         let value = Value::when(Condition::Set(path.clone()), Expr::Text(path.clone()).into());
         pod.insert("priorityClassName".to_owned(), value);
         let schema = json!({"type": "string"});

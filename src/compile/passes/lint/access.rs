@@ -2,7 +2,7 @@
 
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::fields::{list, texts};
+use crate::fields::{list, text, texts};
 use crate::ir::{Expr, Object, Unit, Value};
 use crate::olm::AUTH_READER;
 use crate::overlay;
@@ -42,10 +42,7 @@ pub(super) fn bound_accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
             continue;
         }
         for subject in list(binding.at(&["subjects"])) {
-            let text = |key| subject.get(key).and_then(Value::as_str);
-            let Some(name) = text("name").filter(|_| text("kind") == Some("ServiceAccount")) else {
-                continue;
-            };
+            let Some(name) = account_in(subject) else { continue };
             let here = subject.get("namespace") == Some(&Expr::ReleaseNamespace.into());
             if !here || name == "default" || known.contains(name) || used.contains(name) {
                 continue;
@@ -63,6 +60,11 @@ pub(super) fn bound_accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
     }
 }
 
+/// Returns the name of the ServiceAccount that a subject is.
+fn account_in(subject: &Value) -> Option<&str> {
+    text(subject, "name").filter(|_| text(subject, "kind") == Some("ServiceAccount"))
+}
+
 /// Returns the bindings of a kind for an account.
 fn bindings<'a>(
     unit: &'a Unit,
@@ -70,10 +72,7 @@ fn bindings<'a>(
     account: &'a str,
 ) -> impl Iterator<Item = &'a Object> {
     unit.of_kind(kind).filter(move |binding| {
-        list(binding.at(&["subjects"])).iter().any(|subject| {
-            let text = |key| subject.get(key).and_then(Value::as_str);
-            text("kind") == Some("ServiceAccount") && text("name") == Some(account)
-        })
+        list(binding.at(&["subjects"])).iter().any(|subject| account_in(subject) == Some(account))
     })
 }
 
