@@ -1,7 +1,5 @@
 //! `diff` from end to end: operands, renderers that say the same, reports of builds.
 
-#[path = "../../src/diff/tree/tests/applied.rs"]
-mod applied;
 mod crds;
 mod pull_request;
 
@@ -9,10 +7,8 @@ use crate::support::command::Case;
 use crate::support::json_schema::JsonSchema;
 use bundle2chart::config::Network;
 use bundle2chart::diag::Diagnostics;
-use bundle2chart::diff::path::Step;
 use bundle2chart::diff::render::{html, json, markdown, text};
 use bundle2chart::diff::summary::Summary;
-use bundle2chart::diff::tree::{Edit, edits, is_item, key_of};
 use bundle2chart::diff::{self, ChangeSet, ChartFacts, Class, Options, Side, group};
 use bundle2chart::pipeline::operand::{NAMESPACE, Operands};
 use bundle2chart::source::{Access, Limits, SourceResolver};
@@ -930,8 +926,7 @@ fn real_upgrades() {
         let (before, after) = (load(&path(old)), load(&path(new)));
         for (id, old) in &before.objects {
             let Some(new) = after.objects.get(id) else { continue };
-            let applied = applied::apply(old, &edits(old, new), new);
-            assert_eq!(applied.as_ref(), Some(new), "{name} {id}");
+            crate::fuzz::targets::diff::check_edits(old, new);
         }
         insta::assert_snapshot!(format!("real_{name}_{old}_{new}"), facts(&set));
 

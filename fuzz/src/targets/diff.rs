@@ -45,7 +45,8 @@ fn check_input(data: &[u8]) -> arbitrary::Result<()> {
     Ok(())
 }
 
-fn check_edits(old: &Json, new: &Json) {
+/// Applies the edits between two trees to the old one, which must give the new one.
+pub fn check_edits(old: &Json, new: &Json) {
     let made = edits(old, new);
     assert_eq!(made.is_empty(), old == new, "no edit\nold: {old}\nnew: {new}");
     let applied = applied::apply(old, &made, new);

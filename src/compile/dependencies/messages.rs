@@ -70,7 +70,7 @@ pub(super) fn missing_apis(
 ) -> Diagnostic {
     let names: Vec<String> = apis.iter().map(|(api, _)| api.to_string()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let shown = listed(&quoted(&names), MOST_NAMES);
+    let shown = listed(quoted(&names), MOST_NAMES);
     let apis_of = if names.len() == 1 { "the API" } else { "the APIs" };
     let mut message =
         format!("`{}` requires {apis_of} {shown}, which no bundle provides", own.config.name);

@@ -2,7 +2,7 @@
 
 use crate::bundle::{api_version, check_object};
 use crate::config::PatchConfig;
-use crate::diag::{Code, Diagnostic, Diagnostics, suggest};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, suggest};
 use crate::ir::{Map, Object, Release};
 use crate::jq::{Input, Session, Stopped};
 use std::collections::BTreeSet;
@@ -45,7 +45,7 @@ pub fn patch(
             Ok(hits) => patched.hits.push(hits),
             // It ended the session, so that later patches cannot run.
             Err(over_budget) => {
-                diagnostics.push(over_budget);
+                diagnostics.push(*over_budget);
                 break;
             }
         }
@@ -68,12 +68,12 @@ fn apply(
     session: &mut Session,
     matches: usize,
     diagnostics: &mut Diagnostics,
-) -> Result<usize, Diagnostic> {
+) -> Result<usize, Fatal> {
     let mut hits = 0;
     for object in objects {
         let stopped = |stopped: Stopped| {
             let program = if stopped.program == matches { &config.matches } else { &config.patch };
-            program.stopped(object, &stopped.excess)
+            Box::new(program.stopped(object, &stopped.excess))
         };
         let answers =
             session.conditions(&[matches], &Input::new(object, release)).map_err(stopped)?;

@@ -271,7 +271,7 @@ impl Writer {
 
         let objects = group.by_object();
         let named = match objects.as_slice() {
-            [(_, places)] => listed(&names(places), NAMED),
+            [(_, places)] => listed(names(places), NAMED),
             objects => {
                 let objects = objects.iter().map(|(object, places)| {
                     let places = match fields(places).len() {

@@ -35,9 +35,9 @@ mod tests {
     #[test]
     fn long_lists_are_cut_and_counted() {
         assert_eq!(listed([""; 0], 3), "");
-        assert_eq!(listed(&["a"], 3), "a");
-        assert_eq!(listed(&["a", "b", "c"], 3), "a, b and c");
-        assert_eq!(listed(&["a", "b", "c", "d", "e"], 3), "a, b, c and 2 more");
+        assert_eq!(listed(["a"], 3), "a");
+        assert_eq!(listed(["a", "b", "c"], 3), "a, b and c");
+        assert_eq!(listed(["a", "b", "c", "d", "e"], 3), "a, b, c and 2 more");
         assert_eq!(quoted(&["a", "b\n"]), ["`a`", "`b\\n`"]);
     }
 }
