@@ -41,7 +41,7 @@ pub(super) fn annotate(csv: &mut Object, files: &BundleFiles) {
     if properties.is_empty() {
         return;
     }
-    csv.annotate(ANNOTATION, &spelled_by_go(properties));
+    csv.annotate(ANNOTATION, spelled_by_go(properties));
 }
 
 /// Keeps the fields of an item that OLM knows.

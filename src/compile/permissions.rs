@@ -1,7 +1,7 @@
 //! The permissions of an operator in few words, the dangerous ones first.
 
 use crate::bundle::ClusterServiceVersion;
-use crate::diag::listed;
+use crate::diag::{join, listed};
 use crate::escape::Lines;
 use crate::fields::texts;
 use crate::ir::Value;
@@ -97,20 +97,16 @@ impl Line {
 
     /// Formats the permissions as `VERBS: RESOURCES; RESOURCES (GROUP)`.
     fn text(&self) -> String {
-        let what: Vec<String> = self
-            .what
-            .iter()
-            .map(|(group, resources)| {
-                let list = resources.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-                match group.as_str() {
-                    "" if resources.contains("all resources") => format!("{list} (core)"),
-                    "" => list,
-                    "*" => format!("{list} (every API group)"),
-                    group => format!("{list} ({group})"),
-                }
-            })
-            .collect();
-        let what = what.join("; ");
+        let of_group = |(group, resources): (&String, &IndexSet<String>)| {
+            let list = join(resources, ", ");
+            match group.as_str() {
+                "" if resources.contains("all resources") => format!("{list} (core)"),
+                "" => list,
+                "*" => format!("{list} (every API group)"),
+                group => format!("{list} ({group})"),
+            }
+        };
+        let what = join(self.what.iter().map(of_group), "; ");
         if self.dangers.is_empty() {
             format!("{}: {what}", self.verbs)
         } else {
@@ -119,26 +115,37 @@ impl Line {
     }
 }
 
-/// Joins verbs, with one word for sets that are usual together.
+/// Verbs that are `read` together, in their usual order.
+pub const READ: [&str; 3] = ["get", "list", "watch"];
+/// Verbs that are `write` together.
+pub const WRITE: [&str; 4] = ["create", "update", "patch", "delete"];
+
+/// Returns verbs with one word for those that are usual together, which comes first.
+pub fn in_words<'v>(verbs: &[&'v str]) -> Vec<&'v str> {
+    let mut words = Vec::new();
+    let mut rest = verbs.to_vec();
+    for (set, word) in [(&READ[..], "read"), (&WRITE[..], "write")] {
+        if set.iter().all(|verb| verbs.contains(verb)) {
+            words.push(word);
+            rest.retain(|verb| !set.contains(verb));
+        }
+    }
+    words.extend(rest);
+    words
+}
+
+/// Joins verbs.
 fn in_short(verbs: &[&str]) -> String {
-    const READ: [&str; 3] = ["get", "list", "watch"];
-    const WRITE: [&str; 4] = ["create", "update", "patch", "delete"];
     if verbs.contains(&"*") {
         return "all verbs".to_owned();
     }
-    let has = |all: &[&str]| all.iter().all(|verb| verbs.contains(verb));
-    let (read, write) = (has(&READ), has(&WRITE));
-    let mut words = match (read, write) {
-        (true, true) => vec!["manage"],
-        (true, false) => vec!["read"],
-        (false, true) => vec!["write"],
-        (false, false) => Vec::new(),
-    };
-    let covered = |verb: &&&str| !(read && READ.contains(*verb) || write && WRITE.contains(*verb));
-    let mut rest: Vec<&str> = verbs.iter().filter(covered).copied().collect();
-    rest.sort_unstable();
-    rest.dedup();
-    words.extend(rest);
+    let mut verbs = verbs.to_vec();
+    verbs.sort_unstable();
+    verbs.dedup();
+    let mut words = in_words(&verbs);
+    if words.starts_with(&["read", "write"]) {
+        words.splice(..2, ["manage"]);
+    }
     words.join(", ")
 }
 

@@ -7,10 +7,10 @@
 
 use super::path::Step;
 use super::read::{
-    CONTAINERS, at, child, entries, is_custom_kind, items, pod_template, shape, text, texts,
+    CONTAINERS, child, entries, is_custom_kind, items, pod_template, shape, text, texts,
 };
 use super::tree::Edit;
-use crate::ir::{Identity, quantity};
+use crate::ir::{Identity, ImageParts, quantity};
 use serde_json::{Value as Json, json};
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -173,18 +173,12 @@ fn computed(id: &Identity, steps: &[Step], object: &Json) -> Option<Json> {
         },
         (_, "serviceAccount") if is_pod => parent.get("serviceAccountName").cloned(),
         (_, "imagePullPolicy") if is_pod => {
-            at(parent, &["image"]).and_then(Json::as_str).map(|image| json!(pull_policy(image)))
+            let image = ImageParts::of(parent.get("image")?.as_str()?);
+            // `SetDefaults_Container` in pkg/apis/core/v1.
+            Some(json!(if image.is_moving() { "Always" } else { "IfNotPresent" }))
         }
         _ => None,
     }
-}
-
-/// Returns the default `imagePullPolicy` of an image.
-fn pull_policy(image: &str) -> &'static str {
-    let name = image.rsplit('/').next().unwrap_or(image);
-    // `SetDefaults_Container` in pkg/apis/core/v1: without tag and digest, the tag is `latest`.
-    let latest = name.ends_with(":latest") || !name.contains(':');
-    if latest && !image.contains('@') { "Always" } else { "IfNotPresent" }
 }
 
 /// Returns true for entries of maps of quantities, and for fields with one.
@@ -202,8 +196,9 @@ fn is_same_quantity(old: &Json, new: &Json) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{DEFAULTS, pull_policy};
-    use crate::read::{entries, items, texts};
+    use super::{DEFAULTS, computed};
+    use crate::ir::Identity;
+    use crate::read::{entries, items, keys, texts};
     use crate::tree::edits;
     use crate::{Options, Side, compare};
     use serde_json::{Value as Json, json};
@@ -230,7 +225,9 @@ mod tests {
             ("r.io/a:latest", "Always"),
             ("r.io/a@sha256:0", "IfNotPresent"),
         ] {
-            assert_eq!(pull_policy(image), policy, "{image}");
+            let id = Identity::new("Pod", "", "", "a");
+            let found = computed(&id, &keys(&["imagePullPolicy"]), &json!({"image": image}));
+            assert_eq!(found, Some(json!(policy)), "{image}");
         }
     }
 

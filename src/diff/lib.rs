@@ -32,10 +32,10 @@ pub use crate::ir::{Identity, Ignore, Pattern};
 pub use rules::Rule;
 pub use side::{BundleFacts, CHART_KIND, ChartFacts, Placement, Side, is_description};
 
-use bundle2chart_compile::{field_ownership, kubectl, overlay};
+use bundle2chart_compile::{field_ownership, kubectl, overlay, permissions};
 use bundle2chart_model::{diag, escape, ir};
 use bundle2chart_yaml as yaml;
-use identity::{Pair, Pairs};
+use identity::Pair;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use tree::Edit;
@@ -270,12 +270,12 @@ pub fn compare(mut old: Side, mut new: Side, options: &Options) -> ChangeSet {
     side::add_bundles(&mut old, &mut new);
     redact::redact(&mut old, &mut new);
 
-    let pairs = Pairs::of(&old, &new);
+    let pairs = identity::pairs(&old, &new);
     let sides = rules::Sides::new(&old, &new, &pairs);
     let (mut version_only, mut unchanged) = (Vec::new(), 0);
     let mut edited = BTreeSet::new();
     let mut objects = Vec::new();
-    for pair in &pairs.list {
+    for pair in &pairs {
         let (edits, follows_version) = effective_edits(pair);
         if edits.is_empty() {
             match follows_version {
@@ -287,7 +287,7 @@ pub fn compare(mut old: Side, mut new: Side, options: &Options) -> ChangeSet {
         edited.insert(&pair.id);
 
         let judged = sides.findings(pair, &edits);
-        let change = |(Edit { path, old, new, .. }, findings)| Change { path, old, new, findings };
+        let change = |(Edit { path, old, new }, findings)| Change { path, old, new, findings };
         let changes = edits.into_iter().zip(judged).map(change).collect();
         objects.push(ObjectChange { id: pair.id.clone(), action: Action::of(pair), changes });
     }
@@ -307,7 +307,7 @@ pub fn compare(mut old: Side, mut new: Side, options: &Options) -> ChangeSet {
         objects.push(ObjectChange { id: id.clone(), action: Action::Affected, changes });
     }
 
-    let ids = || pairs.list.iter().flat_map(|pair| pair.old_id.iter().chain([&pair.id]));
+    let ids = || pairs.iter().flat_map(|pair| pair.old_id.iter().chain([&pair.id]));
     let is_unknown = |only: &&Pattern| !ids().any(|id| only.matches_object(id));
     let unknown = options.only.iter().filter(is_unknown).map(Pattern::to_string).collect();
     let not_selected = select(&mut objects, &options.only);
@@ -328,9 +328,9 @@ pub fn compare(mut old: Side, mut new: Side, options: &Options) -> ChangeSet {
     let unconditional = plan::unconditional_steps(&set, &sides);
     set.remove_ignored(&options.ignore);
     if not_selected > 0 {
-        let patterns: Vec<String> = options.only.iter().map(Pattern::to_string).collect();
+        let patterns = diag::join(options.only.iter().map(Pattern::to_string), " --only ");
         set.ignored.push(Ignored {
-            pattern: format!("--only {}", patterns.join(" --only ")),
+            pattern: format!("--only {patterns}"),
             reason: "not selected".to_owned(),
             changes: not_selected,
         });
@@ -344,7 +344,7 @@ pub fn compare(mut old: Side, mut new: Side, options: &Options) -> ChangeSet {
 fn effective_edits(pair: &Pair<'_>) -> (Vec<Edit>, bool) {
     let (Some(old), Some(new)) = (pair.old, pair.new) else {
         let (old, new) = (pair.old.cloned(), pair.new.cloned());
-        return (vec![Edit { path: Path::default(), old, new, index: None }], false);
+        return (vec![Edit { path: Path::default(), old, new }], false);
     };
     let mut edits = tree::edits(old, new);
     edits.retain(|edit| !defaults::is_without_effect(&pair.id, old, new, edit));

@@ -4,6 +4,7 @@ use super::group::{Group, groups};
 use super::read::{containers, entries, is_true, items, pod_spec, pod_template, text, texts};
 use super::rules::{self, Sides};
 use super::{Action, ChangeSet, Finding, Identity, ObjectChange, is_description};
+use crate::diag::{counted, join};
 use crate::escape::shell::{in_quotes, quoted};
 use crate::kubectl::{adopt_crds, make_helm_owner};
 use indexmap::IndexSet;
@@ -154,8 +155,7 @@ fn storage(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     let mut step = Step::new(StepKind::Storage, Vec::new());
     for (object, findings) in objects(set, StepKind::Storage) {
         let name = &object.id.name;
-        let gone = findings.iter().map(|finding| finding.reason.as_str());
-        let gone = gone.collect::<Vec<_>>().join("; ");
+        let gone = join(findings.iter().map(|finding| &finding.reason), "; ");
         let (old, new) = (sides.old.objects.get(&object.id), sides.new.objects.get(&object.id));
         let Some(kept) = old.zip(new).and_then(|(old, new)| KeptVersion::of(old, new)) else {
             step.items.push(format!(
@@ -327,8 +327,7 @@ fn crds(set: &ChangeSet, sides: &Sides<'_>) -> Step {
     let files: IndexSet<String> =
         added.clone().filter_map(file).map(|path| quoted(&format!("CHART/{path}"))).collect();
     if !files.is_empty() {
-        let files: Vec<String> = files.into_iter().collect();
-        step.commands.push(format!("kubectl create -f {}", files.join(" -f ")));
+        step.commands.push(format!("kubectl create -f {}", join(files, " -f ")));
     } else if added.count() > 0 {
         step.commands.push(format!("kubectl create -f {folder}"));
     }
@@ -387,11 +386,9 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
         .then(|| format!("{created} created, {changed} changed, {deleted} deleted"));
 
     let version_only = set.version_only.iter().filter(|id| !is_outside_release(id, sides));
-    let version_only = match version_only.count() {
-        0 => None,
-        1 => Some("labels or annotations of 1 object follow the version".to_owned()),
-        more => Some(format!("labels or annotations of {more} objects follow the version")),
-    };
+    let version_only = Some(version_only.count()).filter(|count| *count > 0).map(|count| {
+        format!("labels or annotations of {} follow the version", counted(count, "object"))
+    });
     let items: Vec<String> = items.into_iter().chain(version_only).collect();
     let mut step = Step::new(StepKind::Upgrade, items);
     if sides.new.chart.is_some() {
@@ -407,22 +404,19 @@ fn upgrade(set: &ChangeSet, sides: &Sides<'_>) -> Step {
 
 /// Returns the workloads whose pod template changes.
 fn restarts(set: &ChangeSet, sides: &Sides<'_>) -> Vec<String> {
-    let mut items = Vec::new();
-    for object in &set.objects {
-        let Some(template) = pod_template(&object.id.kind) else { continue };
+    let restarted = |object: &ObjectChange| {
+        let template = pod_template(&object.id.kind)?;
         let here = |change: &super::Change| change.path.keys().starts_with(template);
         // Hooks run in every upgrade or test anyway.
         let hook = sides.new.objects.get(&object.id).is_some_and(rules::is_hook);
         match object.action {
-            _ if hook => {}
-            Action::Changed if object.changes.iter().any(here) => {
-                items.push(object.id.to_string());
-            }
-            Action::Renamed(_) => items.push(format!("{} (renamed)", object.id)),
-            _ => {}
+            _ if hook => None,
+            Action::Changed => object.changes.iter().any(here).then(|| object.id.to_string()),
+            Action::Renamed(_) => Some(format!("{} (renamed)", object.id)),
+            _ => None,
         }
-    }
-    items
+    };
+    set.objects.iter().filter_map(restarted).collect()
 }
 
 #[cfg(test)]

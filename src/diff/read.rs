@@ -65,19 +65,19 @@ pub(super) fn shape(steps: &[Step]) -> Vec<&str> {
     shape.collect()
 }
 
+/// Returns the path of the spec of the pods of a kind; `None` for kinds without pods.
+pub(super) fn pod_keys(kind: &str) -> Option<&'static [&'static str]> {
+    ir::WORKLOADS.contains(&kind).then(|| ir::pod_spec_keys(kind))
+}
+
 /// Returns the path of the pod template for a kind; `None` for kinds without pods.
 pub(super) fn pod_template(kind: &str) -> Option<&'static [&'static str]> {
-    Some(match kind {
-        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Job" => &["spec", "template"],
-        "CronJob" => &["spec", "jobTemplate", "spec", "template"],
-        "Pod" => &[],
-        _ => return None,
-    })
+    pod_keys(kind)?.split_last().map(|(_, template)| template)
 }
 
 /// Returns the spec of the pods of an object of this kind.
 pub(super) fn pod_spec<'j>(kind: &str, object: impl Into<Option<&'j Json>>) -> Option<&'j Json> {
-    at(at(object, pod_template(kind)?), &["spec"])
+    at(object, pod_keys(kind)?)
 }
 
 /// Lists of containers in the spec of a pod.

@@ -187,13 +187,11 @@ fn in_text(text: &mut String, marks: &mut Marks) {
             let secret = block_below(text, found.get_match().start(), start)
                 .unwrap_or_else(|| first_value(&text[start..], start));
             let Range { start, end } = secret;
+            done.push_str(&text[at..start]);
+            at = start;
             if is_secret(&found[1], &Json::from(&text[start..end])) {
-                done.push_str(&text[at..start]);
                 done.push_str(&marks.number(&text[start..end]));
                 at = end;
-            } else {
-                done.push_str(&text[at..start]);
-                at = start;
             }
         }
         done.push_str(&text[at..]);

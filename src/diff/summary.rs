@@ -3,7 +3,7 @@
 use super::group::{Group, groups};
 use super::harm::Harm;
 use super::{ChangeSet, Class};
-use crate::diag::listed;
+use crate::diag::{counted, listed};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of findings on the first screen.
@@ -29,8 +29,7 @@ impl<'s> Summary<'s> {
     /// Summarizes a change set.
     pub fn of(set: &'s ChangeSet) -> Self {
         let groups = groups(set);
-        let counts =
-            Class::ALL.map(|class| groups.iter().filter(|group| group.class() == class).count());
+        let counts = counts(groups.iter());
         let mut summary = Summary { class: set.class(), counts, verdict: String::new(), groups };
         summary.verdict = summary.verdict(set);
         summary
@@ -60,13 +59,10 @@ impl<'s> Summary<'s> {
             false => format!(", because {}", listed(&consequences, CONSEQUENCES)),
         };
 
-        let findings = match self.count(class) {
-            1 => format!(" (1 {} finding)", class.as_str()),
-            more => format!(" ({more} {} findings)", class.as_str()),
-        };
+        let findings = counted(self.count(class), &format!("{} finding", class.as_str()));
         match class {
-            Class::Breaking => format!("breaking: act before this upgrade{because}{findings}"),
-            Class::Risky => format!("risky: review before this upgrade{because}{findings}"),
+            Class::Breaking => format!("breaking: act before this upgrade{because} ({findings})"),
+            Class::Risky => format!("risky: review before this upgrade{because} ({findings})"),
             Class::Info => "info: nothing to do before this upgrade".to_owned(),
         }
     }
@@ -93,6 +89,13 @@ impl<'s> Summary<'s> {
         let is_first = top.iter().map(|other| other.number).min() == Some(group.number);
         if is_first { more.len() } else { 0 }
     }
+}
+
+/// Returns the number of groups of each class, in the order of [`Class::ALL`].
+pub(super) fn counts<'g, 's: 'g>(
+    groups: impl Iterator<Item = &'g Group<'s>> + Clone,
+) -> [usize; 3] {
+    Class::ALL.map(|class| groups.clone().filter(|group| group.class() == class).count())
 }
 
 /// Returns the index of each group with its round: the first groups of all rules are round 0, the

@@ -1,12 +1,13 @@
-//! Computes the edits between two JSON trees, and applies them.
+//! Computes the edits between two JSON trees.
 //!
 //! Lists whose items have a merge key are compared item by item, as the API server merges them.
 //! Other lists of maps are compared by index if they have the same length. Every other list is one
 //! value.
 
 use super::path::{Path, Step};
+use crate::diag::join;
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One difference between two trees.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,120 +18,98 @@ pub struct Edit {
     pub old: Option<Json>,
     /// New value; `None` if removed.
     pub new: Option<Json>,
-    /// 0-based index in the new list, for added list items.
-    pub index: Option<usize>,
-}
-
-impl Edit {
-    fn of(path: &Path, old: Option<&Json>, new: Option<&Json>) -> Self {
-        Edit { path: path.clone(), old: old.cloned(), new: new.cloned(), index: None }
-    }
 }
 
 /// Returns the differences between two trees, in the order of the old one; empty for equal trees.
 pub fn edits(old: &Json, new: &Json) -> Vec<Edit> {
-    let mut found = Vec::new();
-    walk(old, new, &mut Path::default(), &mut found);
-    found
+    let mut walk = Walk { path: Path::default(), found: Vec::new() };
+    walk.values(old, new);
+    walk.found
 }
 
-fn walk(old: &Json, new: &Json, path: &mut Path, found: &mut Vec<Edit>) {
-    match (old, new) {
-        (Json::Object(before), Json::Object(after)) => {
-            for (key, old) in before {
-                path.0.push(Step::Key(key.clone()));
-                match after.get(key) {
-                    Some(new) => walk(old, new, path, found),
-                    None => found.push(Edit::of(path, Some(old), None)),
-                }
+/// A walk through two trees.
+struct Walk {
+    path: Path,
+    found: Vec<Edit>,
+}
 
-                path.0.pop();
-            }
-            // After the removals, so that a renamed key reads as removed, then added.
-            for (key, new) in after.iter().filter(|(key, _)| !before.contains_key(*key)) {
-                path.0.push(Step::Key(key.clone()));
-                found.push(Edit::of(path, None, Some(new)));
-                path.0.pop();
-            }
+impl Walk {
+    /// Adds the difference of two values as a whole.
+    fn add(&mut self, old: Option<&Json>, new: Option<&Json>) {
+        let path = self.path.clone();
+        self.found.push(Edit { path, old: old.cloned(), new: new.cloned() });
+    }
+
+    /// Adds the differences one step below.
+    fn below(&mut self, step: Step, old: Option<&Json>, new: Option<&Json>) {
+        self.path.0.push(step);
+        match old.zip(new) {
+            Some((old, new)) => self.values(old, new),
+            None => self.add(old, new),
         }
-        (Json::Array(before), Json::Array(after)) => {
-            // Most lists are equal, and comparing is cheaper than finding a merge key.
-            if old == new {
-                return;
-            }
+        self.path.0.pop();
+    }
 
+    fn values(&mut self, old: &Json, new: &Json) {
+        match (old, new) {
+            (Json::Object(before), Json::Object(after)) => {
+                for (key, old) in before {
+                    self.below(Step::Key(key.clone()), Some(old), after.get(key));
+                }
+                // After the removals, so that a renamed key reads as removed, then added.
+                for (key, new) in after.iter().filter(|(key, _)| !before.contains_key(*key)) {
+                    self.below(Step::Key(key.clone()), None, Some(new));
+                }
+            }
+            // Most lists are equal, and comparing is cheaper than finding a merge key.
+            _ if old == new => {}
             // Lists of maps are compared by the key that strategic merge patches use, others as a
             // whole.
-            let maps = |items: &[Json]| items.iter().all(Json::is_object);
-            if !maps(before) || !maps(after) {
-                found.push(Edit::of(path, Some(old), Some(new)));
-            } else if let Some(fields) = merge_key(path.last_key(), before, after) {
-                walk_items(before, after, fields, path, found);
-            } else if before.len() == after.len() {
-                for (index, (old, new)) in before.iter().zip(after).enumerate() {
-                    path.0.push(Step::Index(index));
-                    walk(old, new, path, found);
-                    path.0.pop();
+            (Json::Array(before), Json::Array(after))
+                if before.iter().chain(after).all(Json::is_object) =>
+            {
+                if let Some(fields) = merge_key(self.path.last_key(), before, after) {
+                    self.items(before, after, fields);
+                } else if before.len() == after.len() {
+                    for (index, (old, new)) in before.iter().zip(after).enumerate() {
+                        self.below(Step::Index(index), Some(old), Some(new));
+                    }
+                } else {
+                    self.add(Some(old), Some(new));
                 }
-            } else {
-                found.push(Edit::of(path, Some(old), Some(new)));
             }
-        }
-        _ if old == new => {}
-        _ => found.push(Edit::of(path, Some(old), Some(new))),
-    }
-}
-
-fn walk_items(
-    before: &[Json],
-    after: &[Json],
-    fields: &'static [&'static str],
-    path: &mut Path,
-    found: &mut Vec<Edit>,
-) {
-    let name = |item: &Json| key_of(item, fields).unwrap_or_default();
-    let old_names: Vec<_> = before.iter().map(name).collect();
-    let new_names: Vec<_> = after.iter().map(name).collect();
-    // By index: containers with hundreds of variables were quadratic.
-    let index_of = |names: &[Vec<(String, String)>]| -> BTreeMap<_, usize> {
-        names.iter().enumerate().map(|(index, name)| (name.clone(), index)).collect()
-    };
-    let (old_index, new_index) = (index_of(&old_names), index_of(&new_names));
-
-    let mut kept = Vec::new();
-    for (name, old) in old_names.iter().zip(before) {
-        path.0.push(Step::Item(name.clone()));
-        match new_index.get(name).and_then(|index| Some((index, after.get(*index)?))) {
-            Some((index, new)) => {
-                kept.push(*index);
-                walk(old, new, path, found);
-            }
-            None => found.push(Edit::of(path, Some(old), None)),
-        }
-        path.0.pop();
-    }
-    for (index, (name, new)) in new_names.iter().zip(after).enumerate() {
-        if !old_index.contains_key(name) {
-            path.0.push(Step::Item(name.clone()));
-            found.push(Edit { index: Some(index), ..Edit::of(path, None, Some(new)) });
-            path.0.pop();
+            _ => self.add(Some(old), Some(new)),
         }
     }
 
-    // Items that are on both sides in another order; added and removed ones do not change the order
-    // of the others.
-    if !kept.is_sorted() {
-        let labels = |names: &[Vec<(String, String)>]| {
-            names.iter().map(|name| Json::String(Step::Item(name.clone()).label())).collect()
-        };
-        path.0.push(Step::Order(fields));
-        found.push(Edit {
-            path: path.clone(),
-            old: Some(Json::Array(labels(&old_names))),
-            new: Some(Json::Array(labels(&new_names))),
-            index: None,
-        });
-        path.0.pop();
+    fn items(&mut self, before: &[Json], after: &[Json], fields: &'static [&'static str]) {
+        let name = |item: &Json| key_of(item, fields).unwrap_or_default();
+        let old_names: Vec<_> = before.iter().map(name).collect();
+        let new_names: Vec<_> = after.iter().map(name).collect();
+        // By index: containers with hundreds of variables were quadratic.
+        let new_index: BTreeMap<_, usize> = new_names.iter().zip(0..).collect();
+        let known: BTreeSet<_> = old_names.iter().collect();
+
+        let mut kept = Vec::new();
+        for (name, old) in old_names.iter().zip(before) {
+            let index = new_index.get(name).copied();
+            kept.extend(index);
+            self.below(Step::Item(name.clone()), Some(old), index.and_then(|at| after.get(at)));
+        }
+        for (name, new) in new_names.iter().zip(after).filter(|(name, _)| !known.contains(name)) {
+            self.below(Step::Item(name.clone()), None, Some(new));
+        }
+
+        // Items that are on both sides in another order; added and removed ones do not change the
+        // order of the others.
+        if !kept.is_sorted() {
+            let labels = |names: &[Vec<(String, String)>]| {
+                names.iter().map(|name| Step::Item(name.clone()).label()).collect()
+            };
+            self.path.0.push(Step::Order(fields));
+            self.add(Some(&labels(&old_names)), Some(&labels(&new_names)));
+            self.path.0.pop();
+        }
     }
 }
 
@@ -195,7 +174,7 @@ fn merge_key(
 
 /// Returns the merge key values of an item; `None` if it lacks a field. A field with `!` is required
 /// but not part of the key.
-fn key_of(item: &Json, fields: &[&str]) -> Option<Vec<(String, String)>> {
+pub fn key_of(item: &Json, fields: &[&str]) -> Option<Vec<(String, String)>> {
     let mut key = Vec::with_capacity(fields.len());
     for field in fields {
         if let Some(field) = field.strip_suffix('!') {
@@ -213,70 +192,8 @@ fn key_of(item: &Json, fields: &[&str]) -> Option<Vec<(String, String)>> {
     key.iter().any(|(_, text)| !text.is_empty()).then_some(key)
 }
 
-/// Applies `edits` to `old`; `None` if they do not fit.
-pub fn apply(old: &Json, edits: &[Edit]) -> Option<Json> {
-    let mut tree = old.clone();
-    // Removals and reorderings first, so that indices of added items refer to the new list.
-    let turn = |edit: &Edit| match (edit.path.0.last(), edit.index) {
-        (Some(Step::Order(_)), _) => 1,
-        (_, Some(_)) => 2,
-        _ => 0,
-    };
-    for now in 0..3 {
-        for edit in edits.iter().filter(|edit| turn(edit) == now) {
-            set(&mut tree, edit.path.steps(), edit)?;
-        }
-    }
-    Some(tree)
-}
-
-fn set(tree: &mut Json, steps: &[Step], edit: &Edit) -> Option<()> {
-    let Some((step, rest)) = steps.split_first() else {
-        // An edit of the whole tree, or the end of the path.
-        *tree = edit.new.clone()?;
-        return Some(());
-    };
-
-    match (step, tree) {
-        (Step::Key(key), Json::Object(map)) if rest.is_empty() => {
-            match &edit.new {
-                Some(new) => map.insert(key.clone(), new.clone()),
-                None => map.shift_remove(key),
-            };
-            Some(())
-        }
-        (Step::Key(key), Json::Object(map)) => set(map.get_mut(key)?, rest, edit),
-        (Step::Index(index), Json::Array(items)) => set(items.get_mut(*index)?, rest, edit),
-        (Step::Order(fields), Json::Array(items)) => {
-            let wanted = edit.new.as_ref()?.as_array()?;
-            let place = |item: &Json| {
-                let label = Step::Item(key_of(item, fields)?).label();
-                wanted.iter().position(|name| name.as_str() == Some(label.as_str()))
-            };
-            // Items that are added later are inserted at their own index.
-            items.sort_by_cached_key(|item| place(item).unwrap_or(usize::MAX));
-            Some(())
-        }
-        (Step::Item(name), Json::Array(items)) => {
-            match items.iter().position(|item| is_item(item, name)) {
-                Some(at) if rest.is_empty() && edit.new.is_none() => {
-                    items.remove(at);
-                    Some(())
-                }
-                Some(at) => set(items.get_mut(at)?, rest, edit),
-                None => {
-                    let at = edit.index?.min(items.len());
-                    items.insert(at, edit.new.clone()?);
-                    Some(())
-                }
-            }
-        }
-        _ => None,
-    }
-}
-
 /// Returns true if an item has these merge key values.
-pub(super) fn is_item(item: &Json, name: &[(String, String)]) -> bool {
+pub fn is_item(item: &Json, name: &[(String, String)]) -> bool {
     name.iter().all(|(field, value)| field_text(item, field) == *value)
 }
 
@@ -302,10 +219,9 @@ fn text_of(value: Option<&Json>, optional: bool) -> Option<String> {
             let mut texts: Vec<&str> = items.iter().filter_map(Json::as_str).collect();
             // The order of groups or resources in a rule has no meaning.
             texts.sort_unstable();
-            let texts: Vec<&str> =
-                // An empty API group would be invisible in a path.
-                texts.iter().map(|text| if text.is_empty() { "core" } else { text }).collect();
-            Some(texts.join(","))
+            // An empty API group would be invisible in a path.
+            let texts = texts.into_iter().map(|text| if text.is_empty() { "core" } else { text });
+            Some(join(texts, ","))
         }
         None if optional => Some(String::new()),
         _ => None,

@@ -218,5 +218,5 @@ fn differing(found: &Inspection) -> BTreeSet<String> {
 /// Returns a few quoted paths for a sentence.
 fn name_some(paths: &BTreeSet<String>) -> String {
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-    diag::listed(&diag::quoted(&paths), NAMED_FILES)
+    diag::listed(diag::quoted(&paths), NAMED_FILES)
 }

@@ -70,7 +70,7 @@ fn required_step<'u>(
     // The required version is outside of what the user allows.
     if !rest.is_empty() && (at_once || !fits) {
         let required = path.iter().take(path.len() - 1).map(|step| step.version.to_string());
-        let required = listed(&required.collect::<Vec<_>>(), MOST_VERSIONS);
+        let required = listed(required.collect::<Vec<_>>(), MOST_VERSIONS);
         let message =
             format!("the upgrade from {from} to {selected} leaves out the required {required}");
         let hint = if at_once {

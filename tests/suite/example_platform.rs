@@ -5,7 +5,7 @@ use crate::support::json_schema::JsonSchema;
 use crate::support::llm_platform;
 use bundle2chart::config::Config;
 use bundle2chart::config::schema::json_schema;
-use bundle2chart::deploy::{Install, Plan, Release};
+use bundle2chart::deploy::{Install, Release, plan};
 use bundle2chart::diag::Diagnostics;
 use std::fmt::Write as _;
 use std::fs;
@@ -67,9 +67,8 @@ fn it_stands_in_the_order_in_which_it_is_installed() {
             install: Install::default(),
         })
         .collect();
-    let plan = Plan::new(&releases);
     let mut levels = String::new();
-    for planned in &plan.releases {
+    for planned in plan(&releases) {
         let _ = writeln!(levels, "{} {}", planned.level, planned.release.name);
     }
     insta::assert_snapshot!(levels);

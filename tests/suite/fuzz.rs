@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 #[allow(unreachable_pub, reason = "public in fuzz/, which is a library")]
 #[path = "../../fuzz/src/targets/mod.rs"]
-mod targets;
+pub(super) mod targets;
 
 mod memory {
     /// Runs `work`; in fuzz/ with a bound on its memory.

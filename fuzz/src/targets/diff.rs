@@ -1,10 +1,15 @@
 //! `diff` of changed objects: edits give the new tree, and all renderers have the same findings.
 
+#[path = "../../../src/diff/tree/tests/applied.rs"]
+mod applied;
+
 use super::super::memory::bounded;
 use super::{fixtures, tree};
 use arbitrary::Unstructured;
+use bundle2chart::diff::path::Step;
 use bundle2chart::diff::render::{html, json, markdown, text};
-use bundle2chart::diff::{self, ChangeSet, Class, Options, Side, tree as edits};
+use bundle2chart::diff::tree::{Edit, edits, is_item, key_of};
+use bundle2chart::diff::{self, ChangeSet, Class, Options, Side};
 use serde_json::Value as Json;
 use std::sync::LazyLock;
 
@@ -40,10 +45,11 @@ fn check_input(data: &[u8]) -> arbitrary::Result<()> {
     Ok(())
 }
 
-fn check_edits(old: &Json, new: &Json) {
-    let made = edits::edits(old, new);
+/// Applies the edits between two trees to the old one, which must give the new one.
+pub fn check_edits(old: &Json, new: &Json) {
+    let made = edits(old, new);
     assert_eq!(made.is_empty(), old == new, "no edit\nold: {old}\nnew: {new}");
-    let applied = edits::apply(old, &made);
+    let applied = applied::apply(old, &made, new);
     assert!(
         applied.as_ref() == Some(new),
         "old:     {old}\nnew:     {new}\napplied: {applied:?}\nedits:   {made:?}"

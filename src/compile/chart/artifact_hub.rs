@@ -34,7 +34,9 @@ pub(super) fn annotations(csv: &ClusterServiceVersion, images: &[String]) -> Map
 
 /// Returns the annotation with these images; `None` without images.
 pub fn images_of(images: &[String]) -> Option<(String, Value)> {
-    list_of("artifacthub.io/images", images.iter().map(|image| image_entry(image)).collect())
+    // The last part of its repository is the name of an image.
+    let entry = |image: &String| value!({"name": base_name(image), "image": image});
+    list_of("artifacthub.io/images", images.iter().map(entry).collect())
 }
 
 /// Returns an annotation whose text is a YAML list; `None` for an empty list.
@@ -65,9 +67,4 @@ fn entries(
             Value::map(keys.filter_map(|key| Some((*key, text(item, key)?))))
         })
         .collect()
-}
-
-/// Returns an image with the last part of its repository as the name.
-fn image_entry(reference: &str) -> Value {
-    value!({"name": base_name(reference), "image": reference})
 }

@@ -22,10 +22,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde::{Serialize, Serializer};
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
-use std::fmt;
-use std::io::{self, BufWriter, Write};
+use std::io::Write as _;
 
 /// Maximum size of a Secret's data in bytes.
 pub const LIMIT: usize = 1 << 20;
@@ -64,74 +63,61 @@ pub fn release_bytes(
     namespace: &str,
 ) -> usize {
     let values = unit.default_values();
-    let manifest = Manifest { chart, files, release: &Release { namespace, values: &values } };
-
-    let text = |path: &str| files.get(path).map(String::as_str);
-    let schema = text("values.schema.json").unwrap_or_default();
-    let templates = |path: &&String| path.starts_with("templates/");
-    let document = Document {
-        name: chart,
-        info: Info {
-            first_deployed: time(""),
-            last_deployed: time(""),
-            deleted: "",
-            description: "Install complete",
-            status: "deployed",
-            notes: text("templates/NOTES.txt"),
-        },
-        chart: StoredChart {
-            metadata: text("Chart.yaml"),
-            lock: text(CHART_LOCK),
-            templates: files.iter().filter(|(path, _)| templates(path)).map(File::of).collect(),
-            values: &values,
-            schema: STANDARD.encode(schema),
-            schemamodtime: time("values.schema.json"),
-            files: files.iter().filter(|(path, _)| is_other(path)).map(File::of).collect(),
-            modtime: time("Chart.yaml"),
-        },
-        manifest,
-        version: 1,
-        namespace,
-        // Helm 4 stores the method, which is server-side apply for new installations.
-        apply_method: "ssa",
+    let text = |path: &str| files.get(path);
+    let files_of = |belongs: fn(&str) -> bool| -> Vec<Json> {
+        let files = files.iter().filter(|(path, _)| belongs(path));
+        let file = |(path, text): (&String, &String)| json!({"name": path, "modtime": time(path), "data": STANDARD.encode(text)});
+        files.map(file).collect()
     };
+    let document = json!({
+        "name": chart,
+        "info": {
+            "first_deployed": time(""),
+            "last_deployed": time(""),
+            "deleted": "",
+            "description": "Install complete",
+            "status": "deployed",
+            "notes": text("templates/NOTES.txt"),
+        },
+        "chart": {
+            "metadata": text("Chart.yaml"),
+            "lock": text(CHART_LOCK),
+            "templates": files_of(|path| path.starts_with("templates/")),
+            "values": values,
+            "schema": STANDARD.encode(text("values.schema.json").map_or("", String::as_str)),
+            "schemamodtime": time("values.schema.json"),
+            "files": files_of(is_other),
+            "modtime": time("Chart.yaml"),
+        },
+        "manifest": manifest(chart, files, &Release { namespace, values: &values }),
+        "version": 1,
+        "namespace": namespace,
+        // Helm 4 stores the method, which is server-side apply for new installations.
+        "apply_method": "ssa",
+    });
 
-    let bound = in_secret(document.write(Bound::Stored(Vec::new())).size());
-    if bound < WARN { bound } else { document.size() }
+    let plain = serde_json::to_vec(&document).unwrap_or_default();
+    let bounds: [fn(&[u8]) -> usize; 2] = [stored, compressed_fast];
+    let mut bounds = bounds.into_iter().map(|bound| in_secret(bound(&plain)));
+    bounds.find(|bytes| *bytes < WARN).unwrap_or_else(|| {
+        let best = miniz_oxide::deflate::compress_to_vec(&plain, BEST);
+        in_secret(best.len() + GZIP_FRAME)
+    })
 }
 
-/// The rendered manifest: all templates as Helm concatenates them.
-struct Manifest<'a> {
-    chart: &'a str,
-    files: &'a BTreeMap<String, String>,
-    release: &'a Release<'a>,
-}
-
-impl<'a> Manifest<'a> {
-    fn templates(&self) -> impl Iterator<Item = (&'a String, &'a String)> + use<'a> {
-        self.files.iter().filter(|(path, _)| {
-            let is_template = path.starts_with("templates/") || path.starts_with(CRDS_TEMPLATES);
-            is_template && path.ends_with(".yaml")
-        })
-    }
-}
-
-impl fmt::Display for Manifest<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (path, text) in self.templates() {
-            let rendered = render::render(text, self.release);
-            writeln!(f, "---\n# Source: {}/{path}", self.chart)?;
+/// Returns the rendered manifest: all templates as Helm concatenates them.
+fn manifest(chart: &str, files: &BTreeMap<String, String>, release: &Release<'_>) -> String {
+    let mut manifest = String::new();
+    for (path, text) in files {
+        let is_template = path.starts_with("templates/") || path.starts_with(CRDS_TEMPLATES);
+        if is_template && path.ends_with(".yaml") {
+            let rendered = render::render(text, release);
             // A template that cannot be rendered here is counted as it is.
-            f.write_str(rendered.as_deref().unwrap_or(text))?;
+            let rendered = rendered.as_deref().unwrap_or(text);
+            manifest += &format!("---\n# Source: {chart}/{path}\n{rendered}");
         }
-        Ok(())
     }
-}
-
-impl Serialize for Manifest<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
+    manifest
 }
 
 /// Returns true for files that Helm stores as `files`: not in a subchart, not a template, and not
@@ -142,111 +128,17 @@ fn is_other(path: &str) -> bool {
         && !path.starts_with("templates/")
 }
 
-/// The JSON document in the release Secret.
-#[derive(Serialize)]
-struct Document<'a> {
-    name: &'a str,
-    info: Info<'a>,
-    chart: StoredChart<'a>,
-    manifest: Manifest<'a>,
-    version: u32,
-    namespace: &'a str,
-    apply_method: &'a str,
-}
-
-#[derive(Serialize)]
-struct Info<'a> {
-    first_deployed: String,
-    last_deployed: String,
-    deleted: &'a str,
-    description: &'a str,
-    status: &'a str,
-    notes: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct StoredChart<'a> {
-    metadata: Option<&'a str>,
-    lock: Option<&'a str>,
-    templates: Vec<File<'a>>,
-    values: &'a serde_json::Value,
-    schema: String,
-    schemamodtime: String,
-    files: Vec<File<'a>>,
-    modtime: String,
-}
-
-#[derive(Serialize)]
-struct File<'a> {
-    name: &'a str,
-    modtime: String,
-    data: String,
-}
-
-impl<'a> File<'a> {
-    fn of((path, text): (&'a String, &'a String)) -> File<'a> {
-        File { name: path, modtime: time(path), data: STANDARD.encode(text) }
-    }
-}
-
-impl Document<'_> {
-    /// Returns the size in the Secret in bytes, compressed as well as Helm does.
-    fn size(&self) -> usize {
-        let compressed = miniz_oxide::deflate::compress_to_vec(&self.write(Vec::new()), BEST);
-        in_secret(compressed.len() + GZIP_FRAME)
-    }
-
-    /// Writes the JSON document to a writer that cannot fail.
-    fn write<W: Write>(&self, writer: W) -> W {
-        // serde_json writes a few bytes at a time.
-        let mut writer = BufWriter::with_capacity(1 << 16, writer);
-        let _ = serde_json::to_writer(&mut writer, self);
-        let _ = writer.flush();
-        writer.into_parts().0
-    }
-}
-
-/// A writer that bounds the size of compressed data: without compression as long as that fits, else
-/// with a fast one.
-enum Bound {
-    Stored(Vec<u8>),
-    Compressed(Box<GzEncoder<Counter>>),
-}
-
-impl Bound {
-    /// Returns the upper bound in bytes.
-    fn size(self) -> usize {
-        match self {
-            Bound::Stored(plain) => stored(plain.len()),
-            Bound::Compressed(encoder) => encoder.finish().map_or(0, |counter| counter.0),
-        }
-    }
-}
-
-impl Write for Bound {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Bound::Compressed(encoder) => encoder.write(bytes),
-            Bound::Stored(plain) => {
-                plain.extend(bytes);
-                if in_secret(stored(plain.len())) >= WARN {
-                    let mut encoder = GzEncoder::new(Counter(0), Compression::fast());
-                    encoder.write_all(plain)?;
-                    *self = Bound::Compressed(Box::new(encoder));
-                }
-                Ok(bytes.len())
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Returns an upper bound of the size of gzip data, which stores what it cannot compress.
-fn stored(plain: usize) -> usize {
-    plain + plain.div_ceil(DEFLATE_BLOCK) * DEFLATE_BLOCK_HEADER + GZIP_FRAME
+fn stored(plain: &[u8]) -> usize {
+    plain.len() + plain.len().div_ceil(DEFLATE_BLOCK) * DEFLATE_BLOCK_HEADER + GZIP_FRAME
+}
+
+/// Returns the size of quickly compressed gzip data.
+fn compressed_fast(plain: &[u8]) -> usize {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    // Writing to memory cannot fail.
+    let _ = encoder.write_all(plain);
+    encoder.finish().map_or(0, |compressed| compressed.len())
 }
 
 /// Compression level of Helm.
@@ -267,20 +159,6 @@ fn in_secret(compressed: usize) -> usize {
 fn time(path: &str) -> String {
     let digits = path.bytes().fold(5_381_u64, |hash, byte| hash.wrapping_mul(33) ^ u64::from(byte));
     format!("2006-01-02T15:04:05.{:09}Z", digits % 1_000_000_000)
-}
-
-/// A writer that counts bytes.
-struct Counter(usize);
-
-impl Write for Counter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -24,11 +24,10 @@ pub(super) fn paragraph(unit: &Unit, crds: &Crds, scopes: &Scopes) -> String {
     };
     let owned = unit.objects.iter().filter(is_owned).filter(is_cluster_scoped);
     let kinds: BTreeSet<&str> = owned.map(Object::kind).collect();
-    let kinds: Vec<String> = kinds.into_iter().map(code).collect();
     if kinds.is_empty() {
         return String::new();
     }
-    let kinds = listed(&kinds, kinds.len());
+    let kinds = listed(kinds.into_iter().map(code), usize::MAX);
     format!(
         "\nInstall one release of it per cluster: its {kinds} objects are cluster-scoped and have fixed names, so \
          Helm refuses a second release in another namespace.\n"

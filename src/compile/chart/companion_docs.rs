@@ -5,6 +5,7 @@ use super::readme::{contents, provenance, values};
 use super::{
     Description, DocumentedChart, Part, crd_docs, gates, steps, stub_names, switches, uninstall,
 };
+use crate::diag::join;
 use crate::escape::markdown::{self, code};
 use crate::ir::Object;
 use crate::yaml::{escape, in_text};
@@ -45,11 +46,10 @@ pub(super) fn crds(chart: &DocumentedChart<'_>) -> (String, String) {
 
     let mut notes = INSTALLED.to_owned();
     if !crds.sizes().is_empty() {
-        let names: Vec<&str> = crds.sizes().keys().map(String::as_str).collect();
         notes += &format!(
             "\nWait until the API server serves them:\n  \
              kubectl wait --for=condition=Established crd {}\n",
-            escape(&names.join(" "))
+            escape(&join(crds.sizes().keys(), " "))
         );
     }
     notes += &format!("\nThen install {main} in the same version.\n");

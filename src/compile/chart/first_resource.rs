@@ -2,7 +2,6 @@
 
 use crate::bundle::ClusterServiceVersion;
 use crate::escape::{self, markdown};
-use crate::fields::list;
 use crate::ir::{Object, Origin, Value};
 use crate::{overlay, yaml};
 use serde_json::Value as Json;
@@ -36,17 +35,12 @@ impl FirstResource {
         let internal = csv.json_annotation("operators.operatorframework.io/internal-objects");
         let internal = internal.as_ref().and_then(Json::as_array).map(Vec::as_slice);
         let is_internal = |name: &str| internal.unwrap_or_default().iter().any(|own| own == name);
-        let owned = list(csv.object.at(&["spec", "customresourcedefinitions", "owned"]));
         let is_own = |example: &Json| {
             let group = example["apiVersion"].as_str().and_then(|api| api.split('/').next());
-            owned.iter().any(|crd| {
-                let text = |key: &str| crd.get(key).and_then(Value::as_str);
-                let Some((name, (_, own))) =
-                    text("name").and_then(|n| Some((n, n.split_once('.')?)))
-                else {
-                    return false;
-                };
-                text("kind") == example["kind"].as_str() && Some(own) == group && !is_internal(name)
+            csv.owned_crds.iter().any(|crd| {
+                let is_of_group =
+                    crd.name.split_once('.').is_some_and(|(_, own)| Some(own) == group);
+                is_of_group && example["kind"] == crd.kind.as_str() && !is_internal(&crd.name)
             })
         };
         let examples = csv.examples().into_iter().filter(is_own);

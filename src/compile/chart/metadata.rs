@@ -5,6 +5,7 @@ use super::crds::Crds;
 use super::{Description, Part, artifact_hub};
 use crate::bundle::Bundle;
 use crate::config::Maintainer;
+use crate::diag::join;
 use crate::fields::texts;
 use crate::ir::{Map, Object, Value, map, value};
 use crate::yaml;
@@ -136,9 +137,8 @@ fn provenance(description: &Description<'_>) -> Map {
 /// dependencies.
 fn upgrade_facts(bundle: &Bundle) -> Map {
     let (csv, edges) = (&bundle.csv, &bundle.edges);
-    let modes: Vec<&str> = csv.install_modes.iter().map(|mode| mode.as_str()).collect();
     let facts = [
-        ("install-modes", modes.join(",")),
+        ("install-modes", join(csv.install_modes.iter().map(|mode| mode.as_str()), ",")),
         ("replaces", edges.replaces.clone()),
         ("skips", edges.skips.join(",")),
         ("skip-range", edges.skip_range.clone()),
@@ -156,12 +156,9 @@ fn kube_version(minimum: &str) -> Option<String> {
 
 /// Returns the list of maintainers.
 pub fn maintainers(maintainers: &[Maintainer]) -> Value {
-    Value::Seq(maintainers.iter().map(maintainer).collect())
-}
-
-fn maintainer(maintainer: &Maintainer) -> Value {
-    let Maintainer { name, email, url } = maintainer;
-    value!({"name": name, "email": ?email, "url": ?url})
+    let entry =
+        |Maintainer { name, email, url }: &_| value!({"name": name, "email": ?email, "url": ?url});
+    Value::Seq(maintainers.iter().map(entry).collect())
 }
 
 /// Returns the YAML of a map without expressions, which cannot fail.

@@ -5,6 +5,7 @@ use super::{
     Description, DocumentedChart, Part, crd_docs, first_resource, gates, steps, uninstall,
 };
 use crate::config::{CertificateProvider, Layout, Source, Watch};
+use crate::diag::join;
 use crate::escape::markdown::{self, code, sentence};
 use crate::ir::{Expr, Identity, Unit, Value, ValuesPath};
 use crate::permissions;
@@ -26,9 +27,8 @@ pub(super) fn readme(chart: &DocumentedChart<'_>) -> String {
     );
 
     if !description.config.depends_on.is_empty() {
-        let names: Vec<String> =
-            description.config.depends_on.iter().map(|name| code(name)).collect();
-        text += &format!("Install first: {}.\n\n", names.join(", "));
+        let names = description.config.depends_on.iter().map(|name| code(name));
+        text += &format!("Install first: {}.\n\n", join(names, ", "));
     }
     install(&mut text, chart);
     text.push_str(once);
@@ -256,8 +256,8 @@ fn certificate_section(text: &mut String, unit: &Unit, description: &Description
         // Filters may have excluded a Deployment of the CSV.
         .filter(|name| unit.names("Deployment").contains(*name))
         .collect();
-    let deployments: Vec<String> = deployments.into_iter().map(code).collect();
-    *text += &format!(" ({}). {provider}\n", deployments.join(", "));
+    let deployments = join(deployments.into_iter().map(code), ", ");
+    *text += &format!(" ({deployments}). {provider}\n");
 }
 
 /// Writes the table of the objects in the chart.

@@ -3,6 +3,7 @@
 
 use super::DocumentedChart;
 use super::commands::{RELEASE, in_notes, in_readme};
+use crate::diag::join;
 use crate::escape::markdown::code;
 use crate::kubectl::Namespaces;
 use crate::overlay;
@@ -19,9 +20,9 @@ pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
          | Object | Merge patch |\n|---|---|\n",
     );
     for step in &chart.steps {
-        let patches: Vec<String> = step.patches().iter().map(|patch| code(patch)).collect();
+        let patches = join(step.patches().iter().map(|patch| code(patch)), ", then ");
         let once = if step.is_done_once() { ", once for each object" } else { "" };
-        *text += &format!("| {} | {}{once} |\n", code(&step.describe()), patches.join(", then "));
+        *text += &format!("| {} | {patches}{once} |\n", code(&step.describe()));
     }
 
     *text += &format!(

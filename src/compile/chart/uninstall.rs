@@ -1,6 +1,7 @@
 //! Uninstall section of a README.
 
 use super::{Description, DocumentedChart, Part};
+use crate::diag::join;
 use crate::escape::markdown::code;
 use crate::escape::shell::in_quotes;
 use crate::ir::{Object, Release, Unit};
@@ -33,10 +34,9 @@ pub(super) fn section(text: &mut String, chart: &DocumentedChart<'_>) {
     let aggregated = roles.filter(|role| role.at(&["aggregationRule"]).is_some());
     let names: BTreeSet<&str> = aggregated.map(Object::name).collect();
     if !names.is_empty() {
-        let names: Vec<String> = names.into_iter().map(in_quotes).collect();
+        let names = join(names.into_iter().map(in_quotes), " ");
         *text += &format!(
-            "kubectl delete clusterrole {} --ignore-not-found   # its controller may create it again\n",
-            names.join(" ")
+            "kubectl delete clusterrole {names} --ignore-not-found   # its controller may create it again\n"
         );
     }
 

@@ -82,8 +82,10 @@ fn write_yaml(nodes: &Tree<'_>, indent: usize, out: &mut String) {
 /// Returns values.schema.json (draft-07, which Helm's validator supports). It rejects unknown keys, so
 /// that typos are errors.
 pub fn schema(unit: &Unit, with_crds_subchart: bool) -> String {
-    let mut root = json!({"$schema": "http://json-schema.org/draft-07/schema#"});
-    merge(&mut root, schema_of(&tree(&unit.values)));
+    let mut root = schema_of(&tree(&unit.values));
+    if let Some(map) = root.as_object_mut() {
+        map.shift_insert(0, "$schema".to_owned(), "http://json-schema.org/draft-07/schema#".into());
+    }
     // Helm adds these itself: global values, and the values of a subchart under its name.
     root["properties"]["global"] = json!({"type": "object"});
     if with_crds_subchart {
@@ -115,10 +117,4 @@ fn schema_of(nodes: &Tree<'_>) -> Json {
         properties.insert((*name).to_owned(), schema);
     }
     json!({"type": "object", "properties": properties, "additionalProperties": false})
-}
-
-fn merge(into: &mut Json, from: Json) {
-    if let (Json::Object(into), Json::Object(from)) = (into, from) {
-        into.extend(from);
-    }
 }

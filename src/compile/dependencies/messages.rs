@@ -3,7 +3,7 @@
 use super::Member;
 use crate::bundle::{Api, Dependency, Requirement};
 use crate::config::Source;
-use crate::diag::{Code, Diagnostic, Place, listed, quoted};
+use crate::diag::{Code, Diagnostic, Place, join, listed, quoted};
 
 /// Most names in a message.
 const MOST_NAMES: usize = 8;
@@ -17,33 +17,26 @@ pub(super) fn missing(
     let name = &own.config.name;
     let (mut message, hint) = match &dependency.requirement {
         Requirement::Package { name: package, text, .. } => {
-            let other = members.iter().find(|member| member.package == *package);
-            match other {
-                Some(other) => (
-                    format!(
-                        "`{name}` requires package `{package}` in version `{text}`, but `{}` has \
-                            version {}",
-                        other.config.name, other.version
-                    ),
-                    format!(
-                        "use a matching version of `{}`{}",
-                        other.config.name,
-                        or_provided(own, &[package.as_str()])
-                    ),
-                ),
+            let needs = format!("`{name}` requires package `{package}` in version `{text}`");
+            match members.iter().find(|member| member.package == *package) {
+                Some(other) => {
+                    let (other, version) = (&other.config.name, &other.version);
+                    let provided = or_provided(own, &[package.as_str()]);
+                    (
+                        format!("{needs}, but `{other}` has version {version}"),
+                        format!("use a matching version of `{other}`{provided}"),
+                    )
+                }
                 None => (
-                    format!(
-                        "`{name}` requires package `{package}` in version `{text}`, which no \
-                            bundle provides"
-                    ),
+                    format!("{needs}, which no bundle provides"),
                     to_add(own, package, Some(package), &[package.as_str()]),
                 ),
             }
         }
         Requirement::Not(list) => {
-            let list: Vec<String> = list.iter().map(ToString::to_string).collect();
+            let list = join(list.iter().map(ToString::to_string), " or ");
             (
-                format!("`{name}` conflicts with {}", list.join(" or ")),
+                format!("`{name}` conflicts with {list}"),
                 "remove one of them from the configuration".to_owned(),
             )
         }
@@ -77,12 +70,10 @@ pub(super) fn missing_apis(
 ) -> Diagnostic {
     let names: Vec<String> = apis.iter().map(|(api, _)| api.to_string()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let shown = listed(&quoted(&names), MOST_NAMES);
-    let mut message = format!(
-        "`{}` requires {}, which no bundle provides",
-        own.config.name,
-        if names.len() == 1 { format!("the API {shown}") } else { format!("the APIs {shown}") }
-    );
+    let shown = listed(quoted(&names), MOST_NAMES);
+    let apis_of = if names.len() == 1 { "the API" } else { "the APIs" };
+    let mut message =
+        format!("`{}` requires {apis_of} {shown}, which no bundle provides", own.config.name);
 
     let other_version = members.iter().find_map(|member| {
         let provides = member.requirements.provides.iter();
@@ -174,8 +165,7 @@ fn or_provided(own: &Member<'_>, provided: &[&str]) -> String {
 
 fn list(key: &str, known: &[String], more: &[&str]) -> String {
     let all = known.iter().map(String::as_str).chain(more.iter().copied());
-    let all: Vec<String> = all.map(|name| format!("{name:?}")).collect();
-    format!("{key} = [{}]", all.join(", "))
+    format!("{key} = [{}]", join(all.map(|name| format!("{name:?}")), ", "))
 }
 
 /// Collects the entries of `provided` that would satisfy a requirement.
@@ -202,7 +192,7 @@ fn collect(requirement: &Requirement, names: &mut Vec<String>) {
 }
 
 fn one_line(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = join(text.split_whitespace(), " ");
     // The text is the bundle's (`failureMessage` of a constraint), of any length.
     words.chars().filter(|c| !c.is_control()).take(300).collect()
 }

@@ -1,7 +1,7 @@
 //! CRDs that several bundles of a configuration ship, as the ACK controllers do.
 
 use super::Member;
-use crate::diag::{Code, Diagnostic, Diagnostics, quoted};
+use crate::diag::{Code, Diagnostic, Diagnostics, join, quoted};
 use std::collections::BTreeMap;
 
 /// Reports a warning for each bundle whose CRDs an earlier one also ships: Helm refuses to install
@@ -27,11 +27,7 @@ pub(super) fn check(members: &[Member<'_>], diagnostics: &mut Diagnostics) {
 fn warning(owner: &str, crds: &[&str]) -> Diagnostic {
     let names = quoted(crds).join(", ");
     let (these, verb) = if crds.len() == 1 { ("CRD", "is") } else { ("CRDs", "are") };
-    let filter = crds
-        .iter()
-        .map(|name| format!(".metadata.name == \"{name}\""))
-        .collect::<Vec<_>>()
-        .join(" or ");
+    let filter = join(crds.iter().map(|name| format!(".metadata.name == \"{name}\"")), " or ");
     let message = format!(
         "{these} {names} {verb} also in `{owner}`: Helm refuses to install objects that another release owns"
     );

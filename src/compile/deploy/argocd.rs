@@ -1,7 +1,7 @@
 //! Argo CD: an ApplicationSet whose steps are the levels, or Applications with sync waves; and an
 //! ApplicationSet that discovers models.
 
-use super::{Plan, Planned, document, filled, join};
+use super::{Planned, document, filled, join};
 use crate::config::{ArgoCd, ArgoStyle, Deploy, Discovery, IgnoreDifference, OwnApplication};
 use crate::ir::{Value, value};
 use crate::kubectl::Gate;
@@ -62,7 +62,11 @@ const SYNC_OPTIONS: &[&str] = &[
     "SkipDryRunOnMissingResource=true",
 ];
 
-pub(super) fn files(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> BTreeMap<String, String> {
+pub(super) fn files(
+    plan: &[Planned<'_>],
+    deploy: &Deploy,
+    argocd: &ArgoCd,
+) -> BTreeMap<String, String> {
     let mut files = applications(plan, deploy, argocd);
     if let Some(settings) = health_checks(plan, argocd) {
         files.insert(format!("{}/{SETTINGS}.yaml", argocd.dir), settings);
@@ -75,9 +79,9 @@ pub(super) fn files(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> BTreeM
 ///
 /// Argo CD knows the health of what an Application contains. It does not see objects that operators
 /// create, so the comment lists those.
-fn health_checks(plan: &Plan<'_>, argocd: &ArgoCd) -> Option<String> {
+fn health_checks(plan: &[Planned<'_>], argocd: &ArgoCd) -> Option<String> {
     let gates: Vec<&Gate> =
-        plan.releases.iter().flat_map(|planned| &planned.release.install.gates).collect();
+        plan.iter().flat_map(|planned| &planned.release.install.gates).collect();
     if gates.is_empty() {
         return None;
     }
@@ -132,13 +136,17 @@ fn health_check(gates: &[&Gate]) -> String {
     text + "return health\n"
 }
 
-fn applications(plan: &Plan<'_>, deploy: &Deploy, argocd: &ArgoCd) -> BTreeMap<String, String> {
+fn applications(
+    plan: &[Planned<'_>],
+    deploy: &Deploy,
+    argocd: &ArgoCd,
+) -> BTreeMap<String, String> {
     let folder = format!("{}/{APPLICATIONS}", argocd.dir);
     let is_listed = |planned: &&Planned<'_>| match &argocd.discovery {
         Some(found) => !found.charts.contains(&planned.release.bundle),
         None => true,
     };
-    let listed: Vec<&Planned<'_>> = plan.releases.iter().filter(is_listed).collect();
+    let listed: Vec<&Planned<'_>> = plan.iter().filter(is_listed).collect();
     let (own, in_set): (Vec<&Planned<'_>>, Vec<&Planned<'_>>) =
         listed.iter().copied().partition(|planned| {
             let is_named = own_application(argocd, &planned.release.name).is_some();
@@ -231,23 +239,19 @@ fn set_object(
     strategy: Option<Value>,
     template: Value,
 ) -> Value {
-    value!({
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "ApplicationSet",
-        "metadata": metadata,
-        "spec": {
-            "goTemplate": true,
-            // Go's templates print `<no value>` for a missing parameter by default.
-            "goTemplateOptions": ["missingkey=error"],
-            "generators": [generator],
-            "strategy": ?strategy,
-            // As for Applications of an Application of Applications: the objects of a chart are
-            // kept when its entry or directory is removed, because the operator must be running
-            // while its objects are deleted.
-            "syncPolicy": {"preserveResourcesOnDeletion": true},
-            "template": template,
-        },
-    })
+    let spec = value!({
+        "goTemplate": true,
+        // Go's templates print `<no value>` for a missing parameter by default.
+        "goTemplateOptions": ["missingkey=error"],
+        "generators": [generator],
+        "strategy": ?strategy,
+        // As for Applications of an Application of Applications: the objects of a chart are kept when
+        // its entry or directory is removed, because the operator must be running while its objects
+        // are deleted.
+        "syncPolicy": {"preserveResourcesOnDeletion": true},
+        "template": template,
+    });
+    object("ApplicationSet", metadata, spec)
 }
 
 fn application_set(releases: &[&Planned<'_>], deploy: &Deploy, argocd: &ArgoCd) -> String {
@@ -314,36 +318,35 @@ fn application(planned: &Planned<'_>, deploy: &Deploy, argocd: &ArgoCd) -> Strin
         stubs: release.install.stubs.iter().map(String::as_str).collect(),
         own: own_application(argocd, &release.name),
     };
-    let body = value!({
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "Application",
-        "metadata": metadata_of(&release.name, argocd, wave),
-        "spec": chart.spec(deploy, argocd, true),
-    });
-    document("", &body)
+    let metadata = metadata_of(&release.name, argocd, wave);
+    document("", &object("Application", metadata, chart.spec(deploy, argocd, true)))
 }
 
 /// Returns the Application of Applications.
 fn root(deploy: &Deploy, argocd: &ArgoCd) -> String {
     let path = join(&deploy.charts, &format!("{}/{APPLICATIONS}", argocd.dir));
-    let body = value!({
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "Application",
-        "metadata": metadata_of(&argocd.name, argocd, None),
-        "spec": {
-            "project": &argocd.project,
-            "source": source(argocd, &path, None),
-            // Applications are objects of the cluster that Argo CD itself runs in.
-            "destination": {
-                "server": "https://kubernetes.default.svc",
-                "namespace": &argocd.namespace,
-            },
-            "syncPolicy": {"automated": automated(argocd.prune)},
+    let spec = value!({
+        "project": &argocd.project,
+        "source": source(argocd, &path, None),
+        // Applications are objects of the cluster that Argo CD itself runs in.
+        "destination": {
+            "server": "https://kubernetes.default.svc",
+            "namespace": &argocd.namespace,
         },
+        "syncPolicy": {"automated": automated(argocd.prune)},
     });
     let head = "Sync waves follow `depends-on`. Argo CD only waits for Applications if its settings\n\
                 have the health check resource.customizations.health.argoproj.io_Application.";
-    document(head, &body)
+    document(head, &object("Application", metadata_of(&argocd.name, argocd, None), spec))
+}
+
+fn object(kind: &str, metadata: Value, spec: Value) -> Value {
+    value!({
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": kind,
+        "metadata": metadata,
+        "spec": spec,
+    })
 }
 
 fn metadata_of(name: &str, argocd: &ArgoCd, wave: Option<usize>) -> Value {

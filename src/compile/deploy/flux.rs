@@ -1,8 +1,9 @@
 //! Flux: a HelmRelease for each chart, and the list of them. With gates, also a Kustomization for each
 //! chart, which waits for them: a HelmRelease depends on other HelmReleases only.
 
-use super::{Plan, Planned, Release, document, filled, join};
+use super::{Planned, Release, document, filled, join};
 use crate::config::{Deploy, Flux};
+use crate::diag;
 use crate::ir::{Value, value};
 use crate::kubectl::{Gate, Step};
 use std::collections::BTreeMap;
@@ -19,27 +20,29 @@ const RETRY_INTERVAL: &str = "1m";
 /// Number of retries of a failed release before Flux waits for the next interval.
 const RETRIES: i64 = 5;
 
-pub(super) fn files(plan: &Plan<'_>, deploy: &Deploy, flux: &Flux) -> BTreeMap<String, String> {
+pub(super) fn files(
+    plan: &[Planned<'_>],
+    deploy: &Deploy,
+    flux: &Flux,
+) -> BTreeMap<String, String> {
     // In a directory of their own: a chart may have the name of the list.
-    let has_gates = plan.releases.iter().any(|planned| !planned.release.install.gates.is_empty());
+    let has_gates = plan.iter().any(|planned| !planned.release.install.gates.is_empty());
     let file = |name: &str| {
         let path = format!("{}/{RELEASES}/{name}", flux.dir);
         if has_gates { path + "/helmrelease.yaml" } else { path + ".yaml" }
     };
     let mut files: BTreeMap<String, String> = plan
-        .releases
         .iter()
         .map(|planned| (file(&planned.release.name), helm_release(planned, deploy, flux)))
         .collect();
     if has_gates {
-        files.extend(plan.releases.iter().map(|planned| {
+        files.extend(plan.iter().map(|planned| {
             let path = format!("{}/{STEPS}/{}.yaml", flux.dir, planned.release.name);
             (path, kustomization(planned, deploy, flux))
         }));
     }
     let listed = if has_gates { STEPS } else { RELEASES };
-    let names =
-        plan.releases.iter().map(|planned| format!("{listed}/{}.yaml", planned.release.name));
+    let names = plan.iter().map(|planned| format!("{listed}/{}.yaml", planned.release.name));
     let list = value!({
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
@@ -124,7 +127,7 @@ fn expressions(gates: &[Gate]) -> Vec<Value> {
         // An expression is for all objects of its kind, so each gate is limited to its own object.
         let current = match gates.as_slice() {
             [gate] => gate.cel(),
-            gates => gates.iter().map(one).collect::<Vec<_>>().join(" && "),
+            gates => diag::join(gates.iter().map(one), " && "),
         };
         value!({"apiVersion": api_version, "kind": kind, "current": current})
     });

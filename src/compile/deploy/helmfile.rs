@@ -1,6 +1,6 @@
 //! A helmfile: releases with `needs`, and hooks for what Helm does not do itself.
 
-use super::{Plan, Planned, Release, document, filled, join};
+use super::{Planned, Release, document, filled, join};
 use crate::config::Deploy;
 use crate::ir::{Value, value};
 use crate::kubectl::Namespaces;
@@ -8,8 +8,8 @@ use crate::kubectl::Namespaces;
 /// Seconds that a release may take to become ready.
 const TIMEOUT: u64 = 600;
 
-pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
-    let some_have = |has: fn(&Release) -> bool| plan.releases.iter().any(|one| has(one.release));
+pub(super) fn file(plan: &[Planned<'_>], deploy: &Deploy, name: &str) -> String {
+    let some_have = |has: fn(&Release) -> bool| plan.iter().any(|one| has(one.release));
     let by_kubectl = some_have(|release| release.install.crds_folder.is_some());
     let mut head = format!("helmfile --file {name} apply\n");
     if by_kubectl {
@@ -44,8 +44,7 @@ pub(super) fn file(plan: &Plan<'_>, deploy: &Deploy, name: &str) -> String {
         "serverSide": ?server_side.then_some("true"),
         "forceConflicts": ?server_side.then_some(true),
     });
-    let releases: Vec<Value> =
-        plan.releases.iter().map(|planned| release(planned, deploy)).collect();
+    let releases: Vec<Value> = plan.iter().map(|planned| release(planned, deploy)).collect();
     document(&head, &value!({"helmDefaults": defaults, "releases": releases}))
 }
 

@@ -1,6 +1,6 @@
 //! Generates the files that install the charts: helmfile, Argo CD and Flux.
 //!
-//! All are generated from one [`Plan`] with the dependencies and the order of the releases. The
+//! All are generated from one [`plan`] with the dependencies and the order of the releases. The
 //! files contain no templates and no secrets, and comments only at the top.
 
 mod argocd;
@@ -12,7 +12,7 @@ mod plan;
 mod tests;
 
 pub use crate::chart::{Install, Part};
-pub use plan::{Plan, Planned};
+pub use plan::{Planned, plan};
 
 use crate::config::Deploy;
 use crate::ir::Value;
@@ -39,7 +39,7 @@ pub struct Release {
 /// Returns the files that `deploy` requests, by `/`-separated path relative to the output
 /// directory.
 pub fn files(releases: &[Release], deploy: &Deploy) -> BTreeMap<String, Vec<u8>> {
-    let plan = Plan::new(releases);
+    let plan = plan(releases);
     let mut files = BTreeMap::new();
     if let Some(name) = &deploy.helmfile {
         files.insert(name.clone(), helmfile::file(&plan, deploy, name));

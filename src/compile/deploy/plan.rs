@@ -3,14 +3,6 @@
 use super::{Part, Release};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Releases in an order in which each comes after all that it needs.
-#[derive(Clone, Debug)]
-pub struct Plan<'a> {
-    /// Releases by level, and by name within a level, independent of the order of the
-    /// configuration.
-    pub releases: Vec<Planned<'a>>,
-}
-
 /// A release and its dependencies.
 #[derive(Clone, Debug)]
 pub struct Planned<'a> {
@@ -28,54 +20,49 @@ pub struct Planned<'a> {
     pub level: usize,
 }
 
-impl<'a> Plan<'a> {
-    /// Plans the releases. A bundle's own parts follow each other, and its operator comes after
-    /// the last part of each bundle that it depends on. CustomResourceDefinitions need nothing.
-    ///
-    /// `depends-on` without an end, which the configuration does not let through, ends here at the
-    /// last level.
-    pub fn new(releases: &'a [Release]) -> Self {
-        let needs: Vec<Vec<usize>> =
-            releases.iter().map(|release| needs(releases, release)).collect();
-        // Each round moves releases to the level after those that they need.
-        let mut levels = vec![0; releases.len()];
-        for _ in 0..releases.len() {
-            for (index, needs) in needs.iter().enumerate() {
-                let after = needs.iter().map(|need| levels[*need] + 1).max();
-                levels[index] = after.unwrap_or(0).min(releases.len());
-            }
+/// Returns the releases in an order in which each comes after all that it needs: by level, and by name
+/// within a level, independent of the order of the configuration.
+///
+/// A bundle's own parts follow each other, and its operator comes after
+/// the last part of each bundle that it depends on. CustomResourceDefinitions need nothing.
+///
+/// `depends-on` without an end, which the configuration does not let through, ends here at the
+/// last level.
+pub fn plan(releases: &[Release]) -> Vec<Planned<'_>> {
+    let needs: Vec<Vec<usize>> = releases.iter().map(|release| needs(releases, release)).collect();
+    // Each round moves releases to the level after those that they need.
+    let mut levels = vec![0; releases.len()];
+    for _ in 0..releases.len() {
+        for (index, needs) in needs.iter().enumerate() {
+            let after = needs.iter().map(|need| levels[*need] + 1).max();
+            levels[index] = after.unwrap_or(0).min(releases.len());
         }
-
-        let mut planned: Vec<Planned<'a>> = releases
-            .iter()
-            .zip(&needs)
-            .zip(levels)
-            .map(|((release, needs), level)| Planned {
-                release,
-                needs: needs.iter().filter_map(|index| releases.get(*index)).collect(),
-                creates_namespace: true,
-                level,
-            })
-            .collect();
-
-        for one in &mut planned {
-            // By name: the order of bundles.toml must not change the files.
-            one.needs.sort_by_key(|need| &need.name);
-        }
-        planned.sort_by_key(|planned| (planned.level, &planned.release.name));
-
-        // Each release comes after those that it needs.
-        let mut created: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for one in &mut planned {
-            let before = one.needs.iter().filter_map(|need| created.get(need.name.as_str()));
-            let mut there: BTreeSet<&str> = before.flatten().copied().collect();
-            one.creates_namespace = !there.contains(one.release.namespace.as_str());
-            there.extend(one.release.install.namespaces.iter().map(String::as_str));
-            created.insert(&one.release.name, there);
-        }
-
-        Plan { releases: planned }
     }
+
+    let mut planned: Vec<Planned<'_>> = releases
+        .iter()
+        .zip(&needs)
+        .zip(levels)
+        .map(|((release, needs), level)| {
+            let mut needs: Vec<&Release> = needs.iter().map(|index| &releases[*index]).collect();
+            // By name: the order of bundles.toml must not change the files.
+            needs.sort_by_key(|need| &need.name);
+            Planned { release, needs, creates_namespace: true, level }
+        })
+        .collect();
+    planned.sort_by_key(|planned| (planned.level, &planned.release.name));
+
+    // Each release comes after those that it needs.
+    let mut created: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for one in &mut planned {
+        let before = one.needs.iter().filter_map(|need| created.get(need.name.as_str()));
+        let mut there: BTreeSet<&str> = before.flatten().copied().collect();
+        one.creates_namespace = !there.contains(one.release.namespace.as_str());
+        there.extend(one.release.install.namespaces.iter().map(String::as_str));
+        created.insert(&one.release.name, there);
+    }
+
+    planned
 }
 
 /// Returns the indices of what `release` needs.

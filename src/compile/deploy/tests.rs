@@ -343,8 +343,8 @@ fn a_circle_does_not_hang() {
         release("b", "b", Part::Operator, &["a"]),
         release("c", "c", Part::Operator, &[]),
     ];
-    let plan = Plan::new(&releases);
-    let levels: Vec<_> = plan.releases.iter().map(|p| (p.release.name.as_str(), p.level)).collect();
+    let plan = plan(&releases);
+    let levels: Vec<_> = plan.iter().map(|p| (p.release.name.as_str(), p.level)).collect();
     assert_eq!(levels, [("c", 0), ("a", 3), ("b", 3)]);
 }
 
@@ -378,14 +378,14 @@ fn platforms() -> impl Strategy<Value = Vec<Release>> {
 proptest! {
     #[test]
     fn each_release_comes_after_all_that_it_needs(releases in platforms()) {
-        let plan = Plan::new(&releases);
-        prop_assert_eq!(plan.releases.len(), releases.len());
+        let plan = plan(&releases);
+        prop_assert_eq!(plan.len(), releases.len());
         let mut before: Vec<&str> = Vec::new();
-        for planned in &plan.releases {
+        for planned in &plan {
             let release = planned.release;
             for need in &planned.needs {
                 prop_assert!(before.contains(&need.name.as_str()));
-                let level = plan.releases.iter().find(|p| p.release == *need).unwrap().level;
+                let level = plan.iter().find(|p| p.release == *need).unwrap().level;
                 prop_assert!(level < planned.level);
             }
             prop_assert!(planned.needs.is_empty() == (planned.level == 0));

@@ -1,7 +1,7 @@
 //! Lists of images for people, for programs and for the tools that copy images.
 
 use super::{BundleImages, Image, Use, UseKind};
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, join};
 use crate::escape::{self, Lines};
 use crate::ir::{Map, Value, map, value};
 use crate::source::Reference;
@@ -26,9 +26,8 @@ pub fn list(bundles: &[BundleImages]) -> Lines {
         let flags_width = images.iter().map(|image| flags(image).len()).max().unwrap_or(0);
         let flags_width = if flags_width > 0 { flags_width + 2 } else { 0 };
         for (image, reference) in images.iter().zip(references) {
-            let uses: Vec<String> = image.uses.iter().map(in_words).collect();
-            let flags = flags(image);
-            let line = format!("  {reference:<width$}  {flags:<flags_width$}{}", uses.join(", "));
+            let (uses, flags) = (join(image.uses.iter().map(in_words), ", "), flags(image));
+            let line = format!("  {reference:<width$}  {flags:<flags_width$}{uses}");
             lines.push(line.trim_end());
         }
     }
@@ -37,8 +36,7 @@ pub fn list(bundles: &[BundleImages]) -> Lines {
 
 fn flags(image: &Image) -> String {
     let flags = [(!image.is_pinned(), "not pinned"), (image.is_undeclared(), "not declared")];
-    let flags = flags.into_iter().filter_map(|(is_set, flag)| is_set.then_some(flag));
-    flags.collect::<Vec<_>>().join(", ")
+    join(flags.into_iter().filter_map(|(is_set, flag)| is_set.then_some(flag)), ", ")
 }
 
 fn in_words(used: &Use) -> String {

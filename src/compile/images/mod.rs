@@ -8,8 +8,8 @@ pub use formats::{image_set, json, list, mirror_set, skopeo};
 pub(crate) use places::{Leaf, visit};
 
 use crate::bundle::Bundle;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
-use crate::ir::{Map, Object, Value};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, counted};
+use crate::ir::{ImageParts, Map, Object, Value};
 use crate::source::Reference;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -204,9 +204,7 @@ impl ImageUses {
 
 /// Returns the last part of the repository of an image.
 pub(crate) fn base_name(reference: &str) -> &str {
-    // Before the last slash there may be a port, whose colon begins no tag.
-    let last = reference.rsplit('/').next().unwrap_or(reference);
-    last.split(['@', ':']).next().unwrap_or(last)
+    ImageParts::of(reference).repository.rsplit('/').next().unwrap_or(reference)
 }
 
 /// Returns true if the text is a reference with a digest, and nothing else.
@@ -235,9 +233,8 @@ pub fn check(images: &[Image], bundle: Option<&Bundle>, diagnostics: &mut Diagno
         // One finding for a bundle without the list, else one for each image.
         Some(first) if bundle.csv.related_images.is_empty() => {
             let message = format!(
-                "the ClusterServiceVersion has no `relatedImages`, but pods use {} image{}",
-                undeclared.len(),
-                if undeclared.len() == 1 { "" } else { "s" }
+                "the ClusterServiceVersion has no `relatedImages`, but pods use {}",
+                counted(undeclared.len(), "image")
             );
             let diagnostic = Diagnostic::warning(Code::ImageNotDeclared, message);
             diagnostics.push(diagnostic.at(place(first)).hint(hint));

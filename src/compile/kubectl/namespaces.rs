@@ -1,7 +1,8 @@
 //! Names of namespaces in commands.
 
-use super::shell::shell;
 use crate::config::Target;
+use crate::diag::join;
+use crate::escape::shell::quoted;
 use std::collections::BTreeMap;
 
 /// The place where commands run, which decides how they name namespaces.
@@ -24,7 +25,7 @@ impl Namespaces<'_> {
     ) -> String {
         let own = target.namespace.as_deref();
         let flag = if is_cluster_scoped { String::new() } else { self.flag(own) };
-        format!("kubectl {flag}{}", shell(arguments))
+        format!("kubectl {flag}{}", join(arguments.iter().map(|word| quoted(word)), " "))
     }
 
     /// Returns the flag for the namespace of an object, with a space after it; empty for the

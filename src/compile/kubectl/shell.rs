@@ -1,11 +1,6 @@
-//! Words of a POSIX shell.
+//! Scripts for a POSIX shell.
 
 use crate::escape::shell::quoted;
-
-/// Returns a command for a POSIX shell.
-pub(super) fn shell(arguments: &[&str]) -> String {
-    arguments.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-}
 
 /// Returns a command that ends the script with this message if the one before it fails.
 pub(super) fn or_fail(message: &str) -> String {

@@ -84,7 +84,7 @@ impl Server<'_> {
     pub(super) fn annotate_service(&self, service: &mut Object) {
         if self.provider == CertificateProvider::ServiceCa {
             let key = "service.beta.openshift.io/serving-cert-secret-name";
-            annotate(service, key, Value::text(&self.secret));
+            service.annotate(key, &self.secret);
         }
     }
 
@@ -101,12 +101,10 @@ impl Server<'_> {
             CertificateProvider::CertManager => {
                 let certificate =
                     vec![Part::ReleaseNamespace, Part::Text(format!("/{}", self.secret))];
-                let value = Expr::Concat(certificate).into();
-                annotate(object, INJECT_CA_FROM, value);
+                object.annotate(INJECT_CA_FROM, Expr::Concat(certificate));
             }
             CertificateProvider::ServiceCa => {
-                let key = "service.beta.openshift.io/inject-cabundle";
-                annotate(object, key, Value::text("true"));
+                object.annotate("service.beta.openshift.io/inject-cabundle", "true");
             }
             CertificateProvider::Helm
             | CertificateProvider::ExistingSecret
@@ -257,10 +255,6 @@ fn secret(server: &Server<'_>) -> Object {
         "data": Value::map(fields),
     };
     Object::new(root, server.origin.clone())
-}
-
-fn annotate(object: &mut Object, key: &str, value: Value) {
-    object.annotations_mut().insert(key.to_owned(), value);
 }
 
 /// Names of the volumes that make way: those with our names, and those that a container mounts at

@@ -7,7 +7,7 @@ use super::webhook;
 use crate::bundle::{
     ApiServiceDescription, Bundle, InstallMode, OLM_REFUSES, WebhookDescription, WebhookKind,
 };
-use crate::diag::{Code, Diagnostic, Diagnostics, Place};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, join};
 use crate::fields::{list, texts};
 use crate::ir::{Value, dns_subdomain};
 use indexmap::IndexMap;
@@ -48,12 +48,11 @@ fn install_modes(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     if modes.as_slice() == [InstallMode::AllNamespaces] {
         return;
     }
-    let modes: Vec<&str> = modes.iter().map(|mode| mode.as_str()).collect();
+    let modes = join(modes.iter().map(|mode| mode.as_str()), ", ");
     for webhook in conversions(bundle) {
         let message = format!(
-            "the bundle contains the conversion webhook `{}` and supports the install modes {}; conversion webhooks are only supported for bundles that only support AllNamespaces",
-            webhook.name,
-            modes.join(", ")
+            "the bundle contains the conversion webhook `{}` and supports the install modes {modes}; conversion webhooks are only supported for bundles that only support AllNamespaces",
+            webhook.name
         );
         let found = refused(Code::ConversionWebhook, message, place(bundle, &webhook.place, ""));
         diagnostics
@@ -161,10 +160,9 @@ fn converted_once(bundle: &Bundle, diagnostics: &mut Diagnostics) {
     }
     for (crd, webhooks) in by_crd {
         let [first, .., last] = webhooks.as_slice() else { continue };
-        let names: Vec<&str> = webhooks.iter().map(|webhook| webhook.name.as_str()).collect();
+        let names = join(webhooks.iter().map(|webhook| &webhook.name), ", ");
         let message = format!(
-            "the conversion webhooks {} reference the same custom resource definition `{crd}`",
-            names.join(", ")
+            "the conversion webhooks {names} reference the same custom resource definition `{crd}`"
         );
         let at = |webhook: &WebhookDescription| place(bundle, &webhook.place, ".conversionCRDs");
         let found = refused(Code::ConversionWebhook, message, at(last));

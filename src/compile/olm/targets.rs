@@ -2,7 +2,7 @@
 
 use crate::bundle::{ClusterServiceVersion, InstallMode};
 use crate::config::{BundleConfig, Watch};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics, join};
 use crate::ir::{Expr, Part, Value};
 
 /// The namespaces that an operator watches, checked against its install modes.
@@ -136,7 +136,7 @@ const RELEASE: &str = "=";
 /// Returns the comma-separated namespaces, as operators read them from `olm.targetNamespaces`.
 fn joined(namespaces: &[Value]) -> Value {
     let names = namespaces.iter().map(|namespace| namespace.as_str().unwrap_or(RELEASE));
-    let names = names.collect::<Vec<_>>().join(",");
+    let names = join(names, ",");
     let mut parts = Vec::new();
     for (index, text) in names.split(RELEASE).enumerate() {
         parts.extend((index > 0).then_some(Part::ReleaseNamespace));
@@ -154,23 +154,18 @@ fn supported(csv: &ClusterServiceVersion) -> String {
     if csv.install_modes.is_empty() {
         return "no install mode".to_owned();
     }
-    let modes: Vec<&str> = csv.install_modes.iter().map(|mode| mode.as_str()).collect();
-    modes.join(", ")
+    join(csv.install_modes.iter().map(|mode| mode.as_str()), ", ")
 }
 
 fn hint(csv: &ClusterServiceVersion) -> String {
-    let mut choices = Vec::new();
-    for mode in &csv.install_modes {
-        choices.push(match mode {
-            InstallMode::AllNamespaces => "watch = \"all\"",
-            InstallMode::OwnNamespace => "watch = \"own\"",
-            InstallMode::SingleNamespace => "watch = [\"some-namespace\"]",
-            InstallMode::MultiNamespace => "watch = [\"one-namespace\", \"another-namespace\"]",
-        });
+    if csv.install_modes.is_empty() {
+        return "the CSV must support at least one install mode".to_owned();
     }
-    if choices.is_empty() {
-        "the CSV must support at least one install mode".to_owned()
-    } else {
-        format!("set {}", choices.join(" or "))
-    }
+    let choices = csv.install_modes.iter().map(|mode| match mode {
+        InstallMode::AllNamespaces => "watch = \"all\"",
+        InstallMode::OwnNamespace => "watch = \"own\"",
+        InstallMode::SingleNamespace => "watch = [\"some-namespace\"]",
+        InstallMode::MultiNamespace => "watch = [\"one-namespace\", \"another-namespace\"]",
+    });
+    format!("set {}", join(choices, " or "))
 }

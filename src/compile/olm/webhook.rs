@@ -8,8 +8,9 @@ use super::webhook_server::Server;
 use crate::bundle::{Bundle, WebhookDescription, WebhookKind};
 use crate::ir::{Object, Value, map, value};
 
-/// Fields of a definition that an admission webhook has under the same name.
-const FIELDS: [&str; 7] = [
+/// Fields of a definition that an admission webhook has under the same name; the last one only if it is
+/// mutating.
+const FIELDS: [&str; 8] = [
     "rules",
     "failurePolicy",
     "matchPolicy",
@@ -17,6 +18,7 @@ const FIELDS: [&str; 7] = [
     "sideEffects",
     "timeoutSeconds",
     "admissionReviewVersions",
+    "reinvocationPolicy",
 ];
 
 /// Returns the name of an admission webhook and of its configuration.
@@ -42,18 +44,15 @@ pub(super) fn configurations(
 }
 
 fn configuration(webhook: &WebhookDescription, server: &Server<'_>, targets: &Targets) -> Object {
-    let kind = match webhook.kind {
-        WebhookKind::Mutating => "MutatingWebhookConfiguration",
-        _ => "ValidatingWebhookConfiguration",
+    let (kind, fields) = match webhook.kind {
+        WebhookKind::Mutating => ("MutatingWebhookConfiguration", &FIELDS[..]),
+        _ => ("ValidatingWebhookConfiguration", &FIELDS[..FIELDS.len() - 1]),
     };
     let mut body = map! {
         "name": name(webhook),
         "clientConfig": client_config(webhook, server),
     };
-    let policy = ["reinvocationPolicy"];
-    // Only mutating webhooks have this field.
-    let own = if webhook.kind == WebhookKind::Mutating { policy.as_slice() } else { &[] };
-    for key in FIELDS.iter().chain(own) {
+    for key in fields {
         if let Some(value) = webhook.definition.get(key).filter(|value| !value.is_null()) {
             body.insert((*key).to_owned(), value.clone());
         }

@@ -228,11 +228,7 @@ pub(super) fn replace_shipped(
     objects.retain(|object| {
         let server = servers.iter().find(|server| server.service == object.name());
         let Some(server) = server.filter(|_| object.kind() == "Service") else { return true };
-        let message = format!(
-            "{} gives way to the webhook Service of Deployment `{}`, which has the same name",
-            object.label(),
-            server.deployment.name
-        );
+        let message = format!("{object} gives way to the webhook Service of Deployment `{}`, which has the same name", server.deployment.name);
 
         let lost = server.ports_without(object);
         let found = if lost.is_empty() {

@@ -1,7 +1,7 @@
 //! Steps after the installation (`[[bundle.after]]`), as a hook Job after all other objects, which Helm,
 //! Argo CD and Flux carry out.
 
-use super::hook_job::{AWAIT, CHANGE, Container, Context, Event, HookJob, Rules, START};
+use super::hook_job::{AWAIT, CHANGE, Context, Event, HookJob, Rules, START};
 use super::scope_of;
 use crate::config::{BundleConfig, KUBECTL_IMAGE, OPERANDS_SUFFIX, StepAfter, Target};
 use crate::diag::{Code, Diagnostic, Diagnostics};
@@ -84,10 +84,8 @@ fn check(
             && context.same_namespace(object, target)
     };
     if let Some(object) = objects.iter().find(is_target) {
-        let message = format!(
-            "the chart contains {}, which steps would change back and forth",
-            object.label()
-        );
+        let message =
+            format!("the chart contains {object}, which steps would change back and forth");
         let hint = "change it with `patch`, or in its overlay: steps are for objects that operators create";
         diagnostics.push(Diagnostic::error(Code::StepAfter, message).at(&step.span).hint(hint));
     }
@@ -111,13 +109,10 @@ fn job<'a>(steps: &[&'a StepAfter], phase: Phase, context: &Context<'_>) -> Hook
         .iter()
         .flat_map(|step| std::iter::once(&step.target).chain(step.gates.iter().map(|g| &g.target)));
     let variables = context.variables(targets);
-    let is_cluster_scoped = |target: &Target| context.scope(target) == Some(Scope::Cluster);
-    let commands: Vec<Step> =
-        steps.iter().map(|step| Step::new(step, is_cluster_scoped(&step.target))).collect();
-    let containers = steps.iter().zip(&commands).zip(1..).map(|((step, command), number)| {
-        let script = command.script(Namespaces::InPod(&variables));
+    let commands = self::steps(context.config, phase, &context.scopes);
+    let containers = steps.iter().zip(&commands).map(|(step, command)| {
         let image = step.image.as_deref().unwrap_or(KUBECTL_IMAGE);
-        Container { name: format!("step-{number}"), image, script }
+        (image, command.script(Namespaces::InPod(&variables)))
     });
     let containers = containers.collect();
     HookJob {

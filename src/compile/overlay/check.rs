@@ -31,8 +31,7 @@ pub fn check(
         match (object.group(), object.kind()) {
             ("apiextensions.k8s.io", "CustomResourceDefinition") => crd(object, diagnostics),
             (OLM, _) => {
-                let message =
-                    format!("{} is an OLM object, which charts do not use", object.label());
+                let message = format!("{object} is an OLM object, which charts do not use");
                 diagnostics.push(invalid(object, "", message, "remove it".to_owned()));
             }
             _ => {}
@@ -68,7 +67,7 @@ pub(crate) fn refused_resource(resource: &Object, objects: &[Object]) -> Vec<Str
         custom(resource, definition, &mut found);
     }
 
-    let label = format!("{}: ", resource.label());
+    let label = format!("{resource}: ");
     let messages = found.iter().map(|found| &found.message);
     let mut faults: Vec<String> = messages
         .map(|message| message.strip_prefix(&label).unwrap_or(message).to_owned())
@@ -109,8 +108,7 @@ fn invalid(object: &Object, path: &str, message: String, hint: String) -> Diagno
 
 fn crd(object: &Object, diagnostics: &mut Diagnostics) {
     if object.api_version() != "apiextensions.k8s.io/v1" {
-        let message =
-            format!("{} has removed apiVersion `{}`", object.label(), object.api_version());
+        let message = format!("{object} has removed apiVersion `{}`", object.api_version());
         let hint = "convert it to apiextensions.k8s.io/v1".to_owned();
         diagnostics.push(invalid(object, ".apiVersion", message, hint));
     }
@@ -118,7 +116,7 @@ fn crd(object: &Object, diagnostics: &mut Diagnostics) {
 
 fn no_namespace(object: &Object, diagnostics: &mut Diagnostics) {
     if object.metadata("namespace").is_some() {
-        let message = format!("{} has a namespace, but its kind is cluster-scoped", object.label());
+        let message = format!("{object} has a namespace, but its kind is cluster-scoped");
         let hint = "remove `metadata.namespace`".to_owned();
         diagnostics.push(invalid(object, ".metadata.namespace", message, hint));
     }
@@ -141,10 +139,8 @@ fn custom(object: &Object, definition: &Definition<'_>, diagnostics: &mut Diagno
     // An empty map turns the subresource on, null does not.
     let has_status = version.at(&["subresources", "status"]).is_some_and(|it| !it.is_null());
     if has_status && object.root.contains_key("status") && !is_shipped(object) {
-        let message = format!(
-            "{}: `status` is set by the operator and dropped by the API server",
-            object.label()
-        );
+        let message =
+            format!("{object}: `status` is set by the operator and dropped by the API server");
         diagnostics.push(invalid(object, ".status", message, "remove `status`".to_owned()));
     }
 
@@ -157,12 +153,12 @@ fn custom(object: &Object, definition: &Definition<'_>, diagnostics: &mut Diagno
     // A wrong kind or version makes nearly every field a fault.
     let more = faults.len().saturating_sub(MOST_FINDINGS);
     for fault in faults.into_iter().take(MOST_FINDINGS) {
-        let message = format!("{}: {fault}", object.label());
+        let message = format!("{object}: {fault}");
         diagnostics.push(invalid(object, &fault.path, message, fault.hint));
     }
 
     if more > 0 {
-        let message = format!("{}: {more} more errors", object.label());
+        let message = format!("{object}: {more} more errors");
         diagnostics.push(invalid(object, "", message, "check the kind of this object".to_owned()));
     }
 }
@@ -176,23 +172,16 @@ fn together(
     diagnostics: &mut Diagnostics,
 ) {
     let crd = definition.crd;
-    let first = match placement {
-        // Stubs have a chart of their own, which is installed before.
-        _ if crd.origin == Origin::Stub => true,
-        CrdPlacement::Subchart | CrdPlacement::Crds | CrdPlacement::Separate => {
-            !crd.has_expression()
-        }
-        CrdPlacement::Templates => false,
-    };
+    // Stubs have a chart of their own, which is installed before.
+    let first =
+        crd.origin == Origin::Stub || placement != CrdPlacement::Templates && !crd.has_expression();
     let late = match (object.phase, crd.phase) {
-        (Phase::Operand, Phase::Operand) => true,
-        (Phase::Operand, _) => false,
         (_, Phase::Operand) => true,
+        (Phase::Operand, _) => false,
         _ => !first,
     };
     if late {
-        let message =
-            format!("{} would be installed in the same release as its CRD", object.label());
+        let message = format!("{object} would be installed in the same release as its CRD");
         let remedy = if object.phase == Phase::Operand {
             "use an earlier phase for the CRD"
         } else {
@@ -220,7 +209,7 @@ fn unknown(
         return;
     }
 
-    let message = format!("{} is not validated: no CRD here defines its kind", object.label());
+    let message = format!("{object} is not validated: no CRD here defines its kind");
     let diagnostic = match (object.phase, severity) {
         (Phase::Operand, _) | (_, Severity::Note) => object.note(Code::OverlayUnchecked, message),
         (Phase::Before | Phase::With, _) => object.warning(Code::OverlayUnchecked, message).hint(

@@ -57,20 +57,12 @@ pub(super) enum Event {
 }
 
 impl Event {
-    /// Returns the value of `helm.sh/hook`.
-    fn hook(self) -> &'static str {
+    /// Returns the value of `helm.sh/hook`, and the weight of the Job: before or after hooks of
+    /// overlays, which seldom have one below -10 or above 10.
+    fn hook(self) -> (&'static str, &'static str) {
         match self {
-            Event::Before => "pre-install,pre-upgrade",
-            Event::After => "post-install,post-upgrade",
-        }
-    }
-
-    /// Returns the weight of the Job: before or after hooks of overlays, which seldom have one below
-    /// -10 or above 10.
-    fn weight(self) -> &'static str {
-        match self {
-            Event::Before => "-1000",
-            Event::After => "1000",
+            Event::Before => ("pre-install,pre-upgrade", "-1000"),
+            Event::After => ("post-install,post-upgrade", "1000"),
         }
     }
 }
@@ -88,21 +80,13 @@ pub(super) struct HookJob<'a> {
     pub(super) when: Condition,
     /// Origin of the objects.
     pub(super) reason: &'static str,
-    /// Containers, which run one after the other.
-    pub(super) containers: Vec<Container<'a>>,
+    /// The image and the commands for a POSIX shell of its containers, which run one after the other.
+    pub(super) containers: Vec<(&'a str, String)>,
     /// Environment variables with the namespaces that the scripts name.
     pub(super) variables: BTreeMap<String, String>,
     pub(super) rules: Rules,
     /// Time limit in seconds.
     pub(super) seconds: u64,
-}
-
-/// A container of a hook Job.
-pub(super) struct Container<'a> {
-    pub(super) name: String,
-    pub(super) image: &'a str,
-    /// Commands for a POSIX shell.
-    pub(super) script: String,
 }
 
 /// The inputs of the hook Jobs of a chart.
@@ -111,7 +95,7 @@ pub(super) struct Context<'a> {
     /// Namespaces that mean the release namespace.
     pub(super) namespaces: &'a [String],
     definitions: Definitions<'a>,
-    scopes: Scopes,
+    pub(super) scopes: Scopes,
 }
 
 /// The place of permissions, and of other objects of a Job.
@@ -279,8 +263,9 @@ impl<'a> Context<'a> {
     /// Returns the Job itself: all containers but the last are init containers, which run one after
     /// the other.
     fn job(&self, job: &HookJob<'_>) -> Object {
+        let containers = job.containers.iter().zip(1..);
         let mut containers: Vec<Value> =
-            job.containers.iter().map(|one| self.container(one, &job.variables)).collect();
+            containers.map(|(one, number)| self.container(job, one, number)).collect();
         let last: Vec<Value> = containers.pop().into_iter().collect();
         let user = user().path;
         let run_as = Value::Expr(Expr::Integer(user.clone()));
@@ -307,20 +292,24 @@ impl<'a> Context<'a> {
                 }},
             },
         };
-        let mut job_object = object(job, root);
-        annotate(&mut job_object, job.event, job.event.weight());
-        job_object
+        object(job, root)
     }
 
-    fn container(&self, container: &Container<'_>, variables: &BTreeMap<String, String>) -> Value {
-        let env = variables.iter().map(
+    fn container(
+        &self,
+        job: &HookJob<'_>,
+        (image, script): &(&str, String),
+        number: usize,
+    ) -> Value {
+        let what = if job.event == Event::Before { "gate" } else { "step" };
+        let env = job.variables.iter().map(
             |(namespace, variable)| value!({"name": variable, "value": self.namespace(namespace)}),
         );
         let env: Vec<Value> = env.collect();
         value!({
-            "name": &container.name,
-            "image": container.image,
-            "command": ["/bin/sh", "-c", &container.script],
+            "name": format!("{what}-{number}"),
+            "image": *image,
+            "command": ["/bin/sh", "-c", script],
             "env": ?(!env.is_empty()).then_some(env),
             "securityContext": {
                 "allowPrivilegeEscalation": false,
@@ -350,18 +339,15 @@ fn object(job: &HookJob<'_>, root: Map) -> Object {
     let when = Some(job.when.clone());
     let mut object =
         Object { phase: job.phase, when, ..Object::new(root, Origin::Added(job.reason)) };
-    if job.event == Event::Before && object.kind() != "Job" {
-        annotate(&mut object, job.event, PERMISSIONS_WEIGHT);
+    let is_job = object.kind() == "Job";
+    if is_job || job.event == Event::Before {
+        let (hook, weight) = job.event.hook();
+        object.annotate("helm.sh/hook", hook);
+        object.annotate("helm.sh/hook-weight", if is_job { weight } else { PERMISSIONS_WEIGHT });
+        // A Job that failed stays until the next one, for its logs.
+        object.annotate("helm.sh/hook-delete-policy", "before-hook-creation,hook-succeeded");
     }
     object
-}
-
-/// Makes an object a hook.
-fn annotate(object: &mut Object, event: Event, weight: &str) {
-    object.annotate("helm.sh/hook", event.hook());
-    object.annotate("helm.sh/hook-weight", weight);
-    // A Job that failed stays until the next one, for its logs.
-    object.annotate("helm.sh/hook-delete-policy", "before-hook-creation,hook-succeeded");
 }
 
 /// Returns the plural that nearly all APIs have for a kind.

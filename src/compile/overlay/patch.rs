@@ -2,7 +2,7 @@
 
 use crate::bundle::{api_version, check_object};
 use crate::config::PatchConfig;
-use crate::diag::{Code, Diagnostic, Diagnostics, suggest};
+use crate::diag::{Code, Diagnostic, Diagnostics, Fatal, suggest};
 use crate::ir::{Map, Object, Release};
 use crate::jq::{Input, Session, Stopped};
 use std::collections::BTreeSet;
@@ -41,9 +41,13 @@ pub fn patch(
 
     for (index, config) in patches.iter().enumerate() {
         let matches = first + 2 * index;
-        // A program over its budget ends the session, so that later patches cannot run.
-        if !apply(&mut patched, config, release, session, matches, diagnostics) {
-            break;
+        match apply(&mut patched.objects, config, release, session, matches, diagnostics) {
+            Ok(hits) => patched.hits.push(hits),
+            // It ended the session, so that later patches cannot run.
+            Err(over_budget) => {
+                diagnostics.push(*over_budget);
+                break;
+            }
         }
     }
     // A patch that matches nothing because another one failed is no second problem.
@@ -56,28 +60,23 @@ pub fn patch(
 }
 
 /// Applies one patch, of which the filter is the program `matches` and the patch the next one.
-/// False when one of them went over its budget.
+/// Returns the number of objects that it matches; an error when one of them went over its budget.
 fn apply(
-    patched: &mut Patched,
+    objects: &mut [Object],
     config: &PatchConfig,
     release: &Release<'_>,
     session: &mut Session,
     matches: usize,
     diagnostics: &mut Diagnostics,
-) -> bool {
+) -> Result<usize, Fatal> {
     let mut hits = 0;
-    for object in &mut patched.objects {
+    for object in objects {
         let stopped = |stopped: Stopped| {
             let program = if stopped.program == matches { &config.matches } else { &config.patch };
-            program.stopped(object, &stopped.excess)
+            Box::new(program.stopped(object, &stopped.excess))
         };
-        let answers = match session.conditions(&[matches], &Input::new(object, release)) {
-            Ok(answers) => answers,
-            Err(over) => {
-                diagnostics.push(stopped(over));
-                return false;
-            }
-        };
+        let answers =
+            session.conditions(&[matches], &Input::new(object, release)).map_err(stopped)?;
         match answers.into_iter().next() {
             Some(Ok(true)) => hits += 1,
             Some(Ok(false)) | None => continue,
@@ -88,20 +87,15 @@ fn apply(
             }
         }
 
-        let changed = match session.patch(matches + 1, &config.patch.text, &object.root) {
-            Ok(changed) => changed,
-            Err(over) => {
-                diagnostics.push(stopped(over));
-                return false;
-            }
-        };
+        let changed = session.patch(matches + 1, &config.patch.text, &object.root);
+        let changed = changed.map_err(stopped)?;
         let changed = changed.map_err(failed).and_then(|root| replaced(object, root));
         match changed.and_then(|changed| well_typed(object, changed, release)) {
             Ok(changed) => *object = changed,
             Err((reason, hint)) => diagnostics.push(
                 Diagnostic::error(
                     Code::PatchFailed,
-                    format!("patch `{}` fails on {}: {reason}", config.patch.text, object.label()),
+                    format!("patch `{}` fails on {object}: {reason}", config.patch.text),
                 )
                 .at(config.patch.place())
                 .related(object.place(), "the object")
@@ -109,8 +103,7 @@ fn apply(
             ),
         }
     }
-    patched.hits.push(hits);
-    true
+    Ok(hits)
 }
 
 /// Returns the reason why a patch failed, and a hint.
@@ -134,11 +127,7 @@ fn replaced(object: &Object, root: Map) -> Result<Object, (String, &'static str)
         return Ok(patched);
     }
     Err((
-        format!(
-            "the patch changes its identity to {} of {}",
-            patched.label(),
-            patched.api_version()
-        ),
+        format!("the patch changes its identity to {patched} of {}", patched.api_version()),
         "keep kind, apiVersion, name and namespace; to replace an object, exclude it and add \
             another one with `[[bundle.overlay]]`",
     ))

@@ -4,7 +4,7 @@
 //! types, `required`, `enum`, bounds, lengths, patterns, sets and maps, combinations, and unknown
 //! fields, which the server would silently drop. CEL rules and formats are not checked.
 
-use crate::diag::suggest;
+use crate::diag::{join, suggest};
 use crate::fields::{below, list, texts};
 use crate::ir::{Map, Number, Release, Value};
 use regex::RegexBuilder;
@@ -371,9 +371,7 @@ impl Validator {
 /// Returns the first values of a list as JSON.
 fn first_values(values: &[Value]) -> String {
     let values = values.iter().take(MOST_VALUES);
-    let shown: Vec<String> =
-        values.map(|value| Release::LITERAL.value(value).to_string()).collect();
-    shown.join(", ")
+    join(values.map(|value| Release::LITERAL.value(value).to_string()), ", ")
 }
 
 fn unknown_hint(key: &str, known: &[&str]) -> String {
@@ -381,9 +379,9 @@ fn unknown_hint(key: &str, known: &[&str]) -> String {
         Some(near) => format!("did you mean `{near}`?"),
         None if known.is_empty() => "remove it: the CRD has no fields here".to_owned(),
         None => {
-            let shown: Vec<&str> = known.iter().copied().take(MOST_VALUES).collect();
+            let shown = join(known.iter().take(MOST_VALUES), ", ");
             let more = if known.len() > MOST_VALUES { ", …" } else { "" };
-            format!("the fields in the CRD are {}{more}", shown.join(", "))
+            format!("the fields in the CRD are {shown}{more}")
         }
     }
 }
@@ -391,7 +389,7 @@ fn unknown_hint(key: &str, known: &[&str]) -> String {
 /// Returns the first sentence of a field's description in the CRD.
 fn description(schema: Option<&Value>) -> Option<String> {
     let text = schema?.get("description")?.as_str()?;
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = join(text.split_whitespace(), " ");
     let sentence = line.split(". ").next().unwrap_or_default().trim_end_matches('.');
     (!sentence.is_empty()).then(|| format!("from the CRD: {sentence}"))
 }
@@ -409,18 +407,11 @@ fn int_or_string(schema: &Map) -> bool {
 }
 
 fn is_integer(number: Number) -> bool {
-    match number {
-        Number::Int(_) | Number::Uint(_) => true,
-        Number::Float(value) => value.fract() == 0.0,
-    }
+    float(number).fract() == 0.0
 }
 
 fn float(number: Number) -> f64 {
-    match number {
-        Number::Int(value) => value as f64,
-        Number::Uint(value) => value as f64,
-        Number::Float(value) => value,
-    }
+    Json::from(number).as_f64().unwrap_or_default()
 }
 
 #[cfg(test)]

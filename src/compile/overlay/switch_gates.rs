@@ -2,7 +2,7 @@
 //! the switch are applied. Only values decide whether a switch is on, so the chart itself waits, and
 //! with it Helm, helmfile, Argo CD and Flux.
 
-use super::hook_job::{AWAIT, Container, Context, Event, HookJob, Rules, START};
+use super::hook_job::{AWAIT, Context, Event, HookJob, Rules, START};
 use crate::config::{BundleConfig, KUBECTL_IMAGE, OPERANDS_SUFFIX, Switch};
 use crate::diag::{Code, Diagnostics};
 use crate::ir::{Condition, Object, Phase, ValueSpec, ValuesPath};
@@ -53,10 +53,10 @@ fn job<'a>(switch: &Switch, context: &Context<'_>) -> HookJob<'a> {
     }
 
     let variables = context.variables(targets());
-    let containers = switch.gates.iter().zip(1..).map(|(gate, number)| {
-        let script = Gate::new(gate, false).script(Namespaces::InPod(&variables));
-        Container { name: format!("gate-{number}"), image: KUBECTL_IMAGE, script }
-    });
+    let containers = switch
+        .gates
+        .iter()
+        .map(|gate| (KUBECTL_IMAGE, Gate::new(gate, false).script(Namespaces::InPod(&variables))));
     let containers = containers.collect();
 
     let is_on = Condition::Set(Switch::value(&switch.name.text));

@@ -18,7 +18,7 @@ pub(super) fn check_names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
         if let Some(first) = first {
             let is_shipped = |object: &Object| matches!(object.origin, Origin::File { .. });
             let is_copy = is_shipped(first) && is_shipped(object) && first.root == object.root;
-            let message = format!("duplicate {} in the chart", object.label());
+            let message = format!("duplicate {object} in the chart");
             let found = if is_copy {
                 copies.push(index);
                 let message = format!("{message}: the two are equal, and one of them is kept");
@@ -33,8 +33,7 @@ pub(super) fn check_names(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
 
         let namespace = object.metadata("namespace").and_then(Value::as_str);
         if let Some((namespace, fault)) = namespace.and_then(|n| Some((n, label_fault(n, 63)?))) {
-            let message =
-                format!("{} has invalid namespace `{namespace}`: the name {fault}", object.label());
+            let message = format!("{object} has invalid namespace `{namespace}`: the name {fault}");
             let error = Diagnostic::error(Code::InvalidName, message);
             diagnostics.push(rejected(error, object, ".metadata.namespace"));
         }

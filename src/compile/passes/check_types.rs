@@ -21,11 +21,8 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
             if object.kind() == "CustomResourceDefinition" {
                 continue;
             }
-            let message = format!(
-                "{} has removed apiVersion {}: use {version}",
-                object.label(),
-                object.api_version()
-            );
+            let message =
+                format!("{object} has removed apiVersion {}: use {version}", object.api_version());
             let warning = Diagnostic::warning(Code::ApiRefuses, message);
             diagnostics.push(rejected(warning, object, ".apiVersion"));
             continue;
@@ -40,17 +37,13 @@ pub(super) fn check_types(unit: &mut Unit, _: &Context, diagnostics: &mut Diagno
             object.remove(&steps);
         }
         for missing in found.missing {
-            let message = format!("{} {}", object.label(), missing.describe());
+            let message = format!("{object} {}", missing.describe());
             let warning = Diagnostic::warning(Code::ApiRefuses, message);
             diagnostics.push(rejected(warning, object, &missing.path));
         }
         for mismatch in found.mismatches {
-            let message = format!(
-                "`{}` of {} has the wrong type: {}",
-                mismatch.path,
-                object.label(),
-                mismatch.why
-            );
+            let message =
+                format!("`{}` of {object} has the wrong type: {}", mismatch.path, mismatch.why);
             let error = Diagnostic::error(Code::ObjectFieldType, message);
             let error = rejected(error, object, &mismatch.path);
             diagnostics.push(match mismatch.spelling() {
@@ -93,7 +86,7 @@ pub(super) fn schemas(object: &mut Object) -> impl Iterator<Item = (usize, &mut 
 /// any object, except with server-side apply (Helm 4), which rejects the object. In overlays it is
 /// an error, because users can fix them.
 fn unknown_field(object: &Object, path: &str) -> Diagnostic {
-    let message = format!("{} has unknown field `{path}`", object.label());
+    let message = format!("{object} has unknown field `{path}`");
     let diagnostic = match object.origin {
         Origin::Overlay { .. } => Diagnostic::error(Code::OverlayInvalid, message)
             .hint("fix its name or place, or remove it: the API server would drop or reject it"),

@@ -3,7 +3,7 @@
 use super::Context;
 use super::controller_fields::targets;
 use crate::diag::Diagnostics;
-use crate::fields::{map_mut, maps_mut};
+use crate::fields::{self, map_mut, maps_mut};
 use crate::ir::{
     Condition, Expr, Map, Object, Origin, Release, Unit, Value, ValueSpec, ValuesPath, value,
     value_keys,
@@ -41,48 +41,32 @@ pub(super) fn deployment_values(unit: &mut Unit, context: &Context, _: &mut Diag
     }
     if unit.values.iter().any(|value| value.path.to_string().starts_with("deployments")) {
         // Once for all Deployments, as OLM v0 takes them from the cluster.
-        unit.values.extend(PROXIES.iter().map(|proxy| proxy.value()));
+        let value = |(_, key, description)| ValueSpec::text(proxy(key), "", description);
+        unit.values.extend(PROXIES.map(value));
     }
 }
 
-/// A proxy for every container.
-struct Proxy {
-    variable: &'static str,
-    key: &'static str,
-    description: &'static str,
-}
-
+/// The proxies of every container: the variable, and the key and description of its value.
+///
 /// OLM: the variables that v0 sets from the cluster's proxy settings.
-const PROXIES: [Proxy; 3] = [
-    Proxy {
-        variable: "HTTP_PROXY",
-        key: "http",
-        description: "HTTP proxy, set as environment variable of all containers; empty for none.",
-    },
-    Proxy { variable: "HTTPS_PROXY", key: "https", description: "HTTPS proxy." },
-    Proxy {
-        variable: "NO_PROXY",
-        key: "noProxy",
+const PROXIES: [(&str, &str, &str); 3] = [
+    (
+        "HTTP_PROXY",
+        "http",
+        "HTTP proxy, set as environment variable of all containers; empty for none.",
+    ),
+    ("HTTPS_PROXY", "https", "HTTPS proxy."),
+    (
+        "NO_PROXY",
+        "noProxy",
         // Clients in pods connect to the API server by its address.
-        description: "Hosts without proxy; include the cluster's own, such as \
+        "Hosts without proxy; include the cluster's own, such as \
             `$(KUBERNETES_SERVICE_HOST),.svc,.cluster.local`.",
-    },
+    ),
 ];
 
-impl Proxy {
-    fn path(&self) -> ValuesPath {
-        ValuesPath::new(["proxy", self.key])
-    }
-
-    fn value(&self) -> ValueSpec {
-        ValueSpec::text(self.path(), "", self.description)
-    }
-
-    /// Returns the environment variable, present if the value is set.
-    fn variable(&self) -> Value {
-        let variable = value!({"name": self.variable, "value": Expr::Text(self.path())});
-        Value::when(Condition::Set(self.path()), variable)
-    }
+fn proxy(key: &str) -> ValuesPath {
+    ValuesPath::new(["proxy", key])
 }
 
 struct Settings {
@@ -100,7 +84,6 @@ impl Settings {
     }
 
     fn declare(&mut self, path: &ValuesPath, default: Json, schema: Json, description: &str) {
-        let description = description.to_owned();
         self.values.push(ValueSpec::new(path.clone(), default, schema, description));
     }
 
@@ -219,13 +202,8 @@ impl Settings {
 
     fn priority_class(&mut self, pod: &mut Map) {
         let path = self.path(&["priorityClassName"]);
-        let own = match pod.get("priorityClassName") {
-            None => String::new(),
-            Some(own) => match own.as_str() {
-                Some(own) => own.to_owned(),
-                None => return,
-            },
-        };
+        let own = pod.get("priorityClassName").map_or(Some(""), Value::as_str);
+        let Some(own) = own.map(str::to_owned) else { return };
         let value = Value::when(Condition::Set(path.clone()), Expr::Text(path.clone()).into());
         pod.insert("priorityClassName".to_owned(), value);
         let schema = json!({"type": "string"});
@@ -265,12 +243,14 @@ impl Settings {
 
     /// Variables and mounts, the same for all containers.
     fn add_to_containers(&mut self, pod: &mut Map) {
-        let mut variables: Vec<String> =
-            PROXIES.iter().map(|proxy| proxy.variable.to_owned()).collect();
+        let mut variables = PROXIES.map(|(variable, ..)| variable.to_owned()).to_vec();
         for container in maps_mut(pod, "containers") {
             let own = names(container.get("env"));
-            for proxy in PROXIES.iter().filter(|proxy| !own.iter().any(|o| o == proxy.variable)) {
-                container.list_at("env").push(proxy.variable());
+            for (variable, key, _) in
+                PROXIES.iter().filter(|(name, ..)| own.iter().all(|o| o != name))
+            {
+                let entry = value!({"name": *variable, "value": Expr::Text(proxy(key))});
+                container.list_at("env").push(Value::when(Condition::Set(proxy(key)), entry));
             }
             variables.extend(own);
         }
@@ -336,9 +316,8 @@ pub(super) fn add_entries(metadata: &mut Map, key: &str, path: &ValuesPath) -> J
 }
 
 fn names(list: Option<&Value>) -> Vec<String> {
-    let items = list.and_then(Value::as_seq).unwrap_or_default();
-    let name = |item: &Value| item.get("name").and_then(Value::as_str).map(str::to_owned);
-    items.iter().filter_map(name).collect()
+    let names = fields::list(list).iter().filter_map(|item| fields::text(item, "name"));
+    names.map(str::to_owned).collect()
 }
 
 /// Replaces the map at `key` by the value, with the map as its default; does nothing if there

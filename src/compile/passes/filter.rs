@@ -1,7 +1,7 @@
 //! Keeps and drops objects by the jq filters of the configuration.
 
 use crate::config::Filter;
-use crate::diag::{Code, Diagnostic, Diagnostics, Place, listed, suggest};
+use crate::diag::{Code, Diagnostic, Diagnostics, Place, join, listed, suggest};
 use crate::ir::{Object, Release};
 use crate::jq::{Failure, Input, Session};
 use std::collections::BTreeMap;
@@ -140,7 +140,7 @@ fn report_losses(
                 }
                 _ => format!("no `include` filter matches {count}"),
             };
-            let causes: Vec<String> = by_count.iter().map(cause).collect();
+            let causes = join(by_count.iter().map(cause), ", ");
             let first = match by_count.first() {
                 Some((Fate::Excluded(index), _)) => filters[*index],
                 _ => filters[0],
@@ -150,7 +150,7 @@ fn report_losses(
                 1 => format!("the only {single}"),
                 _ => format!("all {total} {single}s"),
             };
-            let message = format!("filters remove {what}: {}", causes.join(", "));
+            let message = format!("filters remove {what}: {causes}");
             let kinds = objects.iter().map(Object::kind).filter(|kind| meant(kind)).collect();
             let programs = filters.iter().map(|filter| filter.text.as_str());
             let hint = suggest::misspelt_text(&kinds, programs);
@@ -220,9 +220,9 @@ impl<'f> Question<'f> {
 
     /// Returns a diagnostic if the filter failed.
     fn failure(self) -> Option<Diagnostic> {
-        let names: Vec<&str> = self.failures.iter().map(|(label, ..)| label.as_str()).collect();
+        let names = listed(self.failures.iter().map(|(label, ..)| label), NAMED);
         let (_, _, first) = self.failures.first()?;
-        let failure = self.filter.failed(&listed(&names, NAMED), first);
+        let failure = self.filter.failed(&names, first);
         let related = self.failures.into_iter().take(NAMED);
         Some(related.fold(failure, |failure, (_, place, reason)| {
             failure.related(place, reason.to_string())

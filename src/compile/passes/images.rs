@@ -1,7 +1,7 @@
 //! Makes images configurable, for clusters that use their own registry.
 
 use super::Context;
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostics, join};
 use crate::images::{Leaf, Use, base_name, of_pods, visit};
 use crate::ir::{
     Expr, IMAGE_REGISTRIES, IMAGES, ImageReference, Map, Part, Unit, Value, ValueSpec, ValuesPath,
@@ -54,7 +54,7 @@ pub(super) fn images(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
             "Registry rewrites, with an optional path, such as `quay.io: \
                 mirror.example.com/quay`. Repositories, tags and digests are kept. Images of \
                 this chart are from {}; other keys have no effect.",
-            hosts.iter().map(|host| format!("`{host}`")).collect::<Vec<_>>().join(", ")
+            join(hosts.iter().map(|host| format!("`{host}`")), ", ")
         ),
     ));
 

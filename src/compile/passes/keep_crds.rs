@@ -12,10 +12,7 @@ use crate::ir::{CRD_REPLACES, CRD_VERSION, Condition, Origin, Phase, Unit, Value
 /// CRDs that read values are templates of the chart itself, and are disabled together with the CRD
 /// subchart.
 pub(super) fn keep_crds(unit: &mut Unit, context: &Context, _: &mut Diagnostics) {
-    let configured = match context.crds {
-        CrdPlacement::Templates | CrdPlacement::Separate => true,
-        CrdPlacement::Subchart | CrdPlacement::Crds => false,
-    };
+    let configured = matches!(context.crds, CrdPlacement::Templates | CrdPlacement::Separate);
     let enabled = crds_enabled();
     let mut switched = false;
 

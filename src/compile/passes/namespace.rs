@@ -149,9 +149,8 @@ fn report_mentions(object: &Object, context: &Context, diagnostics: &mut Diagnos
     }
     for Mention { path, namespace, certain } in mentions {
         let message = format!(
-            "hard-coded namespace in {}: `{namespace}` at `{path}` is not \
-            rewritten",
-            object.label()
+            "hard-coded namespace in {object}: `{namespace}` at `{path}` is not \
+            rewritten"
         );
         let diagnostic = if certain {
             Diagnostic::warning(Code::NamespaceLiteral, message).hint(format!(

@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::diag::{Code, Diagnostics};
-use crate::ir::{Object, Phase, Unit, Value};
+use crate::ir::{Object, Phase, Unit};
 use std::collections::BTreeSet;
 
 const HOOK: &str = "helm.sh/hook";
@@ -27,9 +27,8 @@ pub(super) fn pre_install_hooks(unit: &mut Unit, _: &Context, diagnostics: &mut 
         let account = object.account();
         if made_with.contains(account) {
             let message = format!(
-                "{} runs before the chart is installed, but its ServiceAccount/{account} \
-                            is installed later",
-                object.label()
+                "{object} runs before the chart is installed, but its ServiceAccount/{account} \
+                            is installed later"
             );
             let hint = "give it its own ServiceAccount in an overlay, and annotate that and its \
                         permissions with `helm.sh/hook: pre-install,pre-upgrade` and a \
@@ -44,11 +43,10 @@ fn is_hook(object: &Object) -> bool {
 }
 
 fn hook(object: &mut Object) {
-    let annotations = object.annotations_mut();
-    annotations.insert(HOOK.to_owned(), Value::text("pre-install,pre-upgrade"));
+    object.annotate(HOOK, "pre-install,pre-upgrade");
     // Helm's default, written down: a failed Job stays for `kubectl logs` until the next attempt.
-    let policy = Value::text("before-hook-creation");
-    annotations.get_or_insert_with("helm.sh/hook-delete-policy", || policy);
+    let annotations = object.annotations_mut();
+    annotations.get_or_insert_with("helm.sh/hook-delete-policy", || "before-hook-creation".into());
 }
 
 #[cfg(test)]

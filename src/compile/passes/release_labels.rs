@@ -35,8 +35,6 @@ pub(super) fn release_labels(unit: &mut Unit, context: &Context, _: &mut Diagnos
                 *used == key && kind.is_some_and(|kind| kind.is_empty() || kind == object.kind())
             })
         };
-        let belongs =
-            RELEASE_LABELS.map(|key| belongs_to_release(object, key, context) && !is_selected(key));
         let chart = format!("{}{}", context.chart, suffix(object, context));
         let values = [
             Value::text(label(&chart)),
@@ -47,9 +45,10 @@ pub(super) fn release_labels(unit: &mut Unit, context: &Context, _: &mut Diagnos
         ];
 
         let is_users = matches!(object.origin, Origin::Overlay { .. });
-        for ((key, value), _) in
-            RELEASE_LABELS.into_iter().zip(values).zip(belongs).filter(|(_, belongs)| *belongs)
-        {
+        let belongs =
+            |key: &'static str| belongs_to_release(object, key, context) && !is_selected(key);
+        let added = RELEASE_LABELS.into_iter().zip(values).filter(|(key, _)| belongs(key));
+        for (key, value) in added.collect::<Vec<_>>() {
             let labels = object.metadata_mut().map_at("labels");
             // Helm itself replaces `managed-by` in the cluster, and no other chart has the object.
             let may_be_read =

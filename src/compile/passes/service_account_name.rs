@@ -20,12 +20,9 @@ pub(super) fn service_account_name(unit: &mut Unit, _: &Context, _: &mut Diagnos
     for workload in workloads {
         let account = workload.account().to_owned();
         let Some(pod) = workload.pod_spec_mut() else { continue };
-        let missing = match pod.get("serviceAccountName") {
-            None | Some(Value::Null) => true,
-            // Any other value is a name, or an error of `check_types`.
-            Some(name) => name.as_str().is_some_and(str::is_empty),
-        };
-        if missing {
+        // Any other value is a name, or an error of `check_types`.
+        let is_unset = |name: &Value| name.is_null() || name.as_str() == Some("");
+        if pod.get("serviceAccountName").is_none_or(is_unset) {
             pod.insert("serviceAccountName".to_owned(), Value::text(account));
         }
     }

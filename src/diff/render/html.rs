@@ -7,6 +7,7 @@ use super::{
     Rendered, Sign, code_in_html, fields, is_short, lines, more_like, title, totals,
     values as values_of,
 };
+use crate::diag::join;
 use crate::escape::html as text;
 use crate::group::{Group, Place, label};
 use crate::summary::Summary;
@@ -153,13 +154,12 @@ pub(super) fn filters(groups: &[Group<'_>], classes: [usize; 3]) -> String {
 /// Appends a finding, closed, with its places.
 fn finding(group: &Group<'_>, id: &str, rendered: &mut Rendered, page: &mut String) {
     let (class, rule) = (group.class().as_str(), group.rule);
-    let kinds: Vec<String> = kinds_of(group).into_iter().map(text).collect();
     let _ = writeln!(
         page,
         "<details class=\"finding {class}\" id=\"{id}\" data-class=\"{class}\" data-kinds=\"{}\" data-places=\"{}\">\n\
          <summary><b>{class}</b> {} <span class=\"dim\">({})</span></summary>\n\
          <p><code>{}</code> {}</p>",
-        kinds.join(" "),
+        join(kinds_of(group).into_iter().map(text), " "),
         group.places.len(),
         with_code(group.reason),
         with_code(&group.extent()),

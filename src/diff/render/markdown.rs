@@ -1,7 +1,10 @@
 //! Markdown format for pull requests: the first screen, one fold per finding; limited to the size of a
 //! comment.
 
-use super::{Rendered, code_in_html, headline, lines, more_like, names, title, totals, values};
+use super::{
+    Rendered, code_in_html, counts, headline, lines, more_like, names, title, totals, values,
+};
+use crate::diag::join;
 use crate::escape::markdown::{code, sentence};
 use crate::escape::{self, markdown};
 use crate::group::{Group, Place, label};
@@ -183,21 +186,17 @@ fn omitted(groups: &[&Group<'_>]) -> String {
     if groups.is_empty() {
         return String::new();
     }
-    let count = |class| groups.iter().filter(|group| group.class() == class).count();
     let mut codes: IndexMap<&str, usize> = IndexMap::new();
     for group in groups {
         *codes.entry(group.rule.code).or_default() += 1;
     }
-    let codes: Vec<String> =
-        codes.into_iter().take(12).map(|(name, count)| format!("{count} {}", code(name))).collect();
+    let codes = codes.into_iter().take(12).map(|(name, count)| format!("{count} {}", code(name)));
     format!(
-        "**Omitted for length:** {} findings ({} breaking, {} risky, {} info): {}. \
+        "**Omitted for length:** {} findings ({}): {}. \
          `bundle2chart diff --format html` shows all.\n\n",
         groups.len(),
-        count(Class::Breaking),
-        count(Class::Risky),
-        count(Class::Info),
-        codes.join(", "),
+        counts(summary::counts(groups.iter().copied())),
+        join(codes, ", "),
     )
 }
 

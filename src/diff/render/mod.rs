@@ -12,6 +12,7 @@ pub mod text;
 use super::group::{Group, Place};
 use super::summary::Summary;
 use super::{Action, Change, ChangeSet, Class, Ignored};
+use crate::diag::{counted, join};
 use crate::escape::visible;
 use crate::ir::{Map, Value};
 use crate::yaml;
@@ -154,7 +155,7 @@ fn spell(value: &Json) -> String {
             let text = yaml::plain(&root).unwrap_or_else(|_| value.to_string());
             text.strip_prefix("items:\n").unwrap_or(&text).to_owned()
         }
-        Json::Array(items) => items.iter().map(item).collect::<Vec<_>>().join("\n"),
+        Json::Array(items) => join(items.iter().map(item), "\n"),
         other => other.to_string(),
     }
 }
@@ -180,21 +181,18 @@ pub(super) fn values(set: &ChangeSet) -> String {
 /// The values of changes that a page has, as they stand there: a change may have many findings.
 type Rendered = HashMap<*const Change, String>;
 
-/// Returns a noun in the right number.
-pub(super) fn plural(noun: &str, count: usize) -> String {
-    format!("{noun}{}", if count == 1 { "" } else { "s" })
-}
-
-/// Returns the counts of distinct findings by class: `2 breaking, 5 risky, 40 info`.
-pub(super) fn counts(summary: &Summary<'_>) -> String {
-    Class::ALL.map(|class| format!("{} {}", summary.count(class), class.as_str())).join(", ")
+/// Returns counts by class: `2 breaking, 5 risky, 40 info`.
+pub(super) fn counts(counts: [usize; 3]) -> String {
+    let count = |(class, count): (Class, usize)| format!("{count} {}", class.as_str());
+    join(Class::ALL.into_iter().zip(counts).map(count), ", ")
 }
 
 /// Returns the counts of findings, changed places and objects in one line.
 pub(super) fn totals(set: &ChangeSet, summary: &Summary<'_>) -> String {
     let is_change = |change: &&Change| change.old.is_some() || change.new.is_some();
     let changes = set.changes().map(|(_, change)| change).filter(is_change).count();
-    format!("{}: {changes} {} in {}", counts(summary), plural("change", changes), objects(set))
+    let changes = counted(changes, "change");
+    format!("{}: {changes} in {}", counts(summary.counts), objects(set))
 }
 
 /// Returns the counts of objects: `12 objects (1 added, 10 changed, 1 removed), 20 unchanged`.
@@ -206,12 +204,11 @@ pub(super) fn objects(set: &ChangeSet) -> String {
         .collect();
     // Affected objects are among those that are unchanged.
     let total = set.objects.iter().filter(|object| object.action != Action::Affected).count();
-    let noun = plural("object", total);
     let actions = match actions.is_empty() {
         true => String::new(),
         false => format!(" ({})", actions.join(", ")),
     };
-    format!("{total} {noun}{actions}, {}", set.without_changes())
+    format!("{}{actions}, {}", counted(total, "object"), set.without_changes())
 }
 
 /// Returns a finding in one line: `crd-enum-narrowed: reason (extent)`, without the class.

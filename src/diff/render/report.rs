@@ -2,6 +2,7 @@
 //! several environments. With one comparison they are the reports of the other modules.
 
 use super::{counts, html, json, markdown, text, title};
+use crate::diag::{counted, listed};
 use crate::escape::{self, markdown as escaped};
 use crate::group::Group;
 use crate::summary::Summary;
@@ -72,15 +73,14 @@ impl Report {
     fn title(&self) -> String {
         match self.comparisons.len() {
             0 => "no differences".to_owned(),
-            1 => "1 upgrade with differences".to_owned(),
-            more => format!("{more} upgrades with differences"),
+            more => format!("{} with differences", counted(more, "upgrade")),
         }
     }
 
     fn unchanged(&self) -> String {
         match self.unchanged.len() {
             0 => String::new(),
-            _ => format!("no differences: {}", crate::diag::listed(&self.unchanged, ROWS)),
+            _ => format!("no differences: {}", listed(&self.unchanged, ROWS)),
         }
     }
 
@@ -156,7 +156,7 @@ impl Report {
             out.push_str(&details);
         }
         if !omitted.is_empty() {
-            let names = crate::diag::listed(&omitted, 10);
+            let names = listed(&omitted, 10);
             let _ = writeln!(out, "**Omitted for length:** {}.", escaped::text(&names));
         }
         out
@@ -172,15 +172,9 @@ impl Report {
         for Comparison { name, set } in self.comparisons.iter().take(ROWS) {
             let summary = Summary::of(set);
             let class = summary.class.map_or("", Class::as_str);
-            let _ = writeln!(
-                out,
-                "| {} | {} | {class} | {} | {} | {} |",
-                escaped::text(name),
-                escaped::text(&title(set)),
-                summary.count(Class::Breaking),
-                summary.count(Class::Risky),
-                summary.count(Class::Info),
-            );
+            let [breaking, risky, info] = summary.counts;
+            let [name, title] = [name, &title(set)].map(|text| escaped::text(text));
+            let _ = writeln!(out, "| {name} | {title} | {class} | {breaking} | {risky} | {info} |");
         }
 
         if self.comparisons.len() > ROWS {
@@ -229,7 +223,7 @@ impl Report {
                 body,
                 "<tr><td><b class=\"{class}\">{class}</b></td><td><a href=\"#chart-{number}\">{}</a></td><td>{}</td></tr>",
                 escape::html(name),
-                counts(summary),
+                counts(summary.counts),
             );
         }
         let _ = write!(

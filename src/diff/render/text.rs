@@ -3,10 +3,8 @@
 //! Each finding is written once and has a number, which the plan refers to.
 
 use super::joined::joined;
-use super::{
-    Sign, fields, headline, lines, more_like, names, plural, title as heading_of, totals, values,
-};
-use crate::diag::listed;
+use super::{Sign, fields, headline, lines, more_like, names, title as heading_of, totals, values};
+use crate::diag::{counted, join, listed};
 use crate::escape::{self, visible};
 use crate::group::{Group, label};
 use crate::plan::Step;
@@ -199,7 +197,7 @@ impl Writer {
         if groups.is_empty() {
             return;
         }
-        let heading = counted(class, summary.count(class), above.len());
+        let heading = class_heading(class, summary.count(class), above.len());
         self.heading(&heading, &format!("{BOLD};{}", colour_of(class)));
 
         for alike in groups.chunk_by(|one, other| one.rule.code == other.rule.code) {
@@ -273,9 +271,9 @@ impl Writer {
 
         let objects = group.by_object();
         let named = match objects.as_slice() {
-            [(_, places)] => listed(&names(places), NAMED),
+            [(_, places)] => listed(names(places), NAMED),
             objects => {
-                let counted = objects.iter().map(|(object, places)| {
+                let objects = objects.iter().map(|(object, places)| {
                     let places = match fields(places).len() {
                         0 => places.len(),
                         fields => fields,
@@ -285,7 +283,7 @@ impl Writer {
                         more => format!("{} ({more})", label(&object.id)),
                     }
                 });
-                listed(&counted.collect::<Vec<_>>(), NAMED)
+                listed(objects, NAMED)
             }
         };
         if !named.is_empty() {
@@ -315,7 +313,7 @@ impl Writer {
         if groups.is_empty() {
             return;
         }
-        self.heading(&counted(Class::Info, summary.count(Class::Info), 0), BOLD);
+        self.heading(&class_heading(Class::Info, summary.count(Class::Info), 0), BOLD);
         let (named, by_rule): (Vec<&Group<'_>>, Vec<&Group<'_>>) =
             groups.into_iter().partition(|group| !group.rule.counted && !group.is_schema());
         for alike in named.chunk_by(|one, other| one.rule.code == other.rule.code) {
@@ -328,11 +326,11 @@ impl Writer {
             let reasons = || joined(alike, NAMED).into_iter().map(|line| line.reason);
             let named = match group.rule.counted {
                 true => String::new(),
-                false => format!(": {}", listed(&reasons().collect::<Vec<_>>(), NAMED)),
+                false => format!(": {}", listed(reasons(), NAMED)),
             };
             let code = group.rule.code;
-            let noun = plural("change", changes);
-            self.words(2, &format!("{code}:"), &format!("{changes} {noun}{named}"), "");
+            let changes = counted(changes, "change");
+            self.words(2, &format!("{code}:"), &format!("{changes}{named}"), "");
         }
     }
 
@@ -341,7 +339,7 @@ impl Writer {
         let mut paragraphs: IndexMap<String, IndexMap<String, Vec<String>>> = IndexMap::new();
         for line in joined(alike, OBJECTS) {
             let objects = line.group.by_object();
-            let labels: Vec<String> = objects.iter().map(|(object, _)| label(&object.id)).collect();
+            let labels = objects.iter().map(|(object, _)| label(&object.id));
             // The container is written once.
             let (part, rest) = match line.reason.split_once(": ") {
                 Some((part, rest)) if part.starts_with("container ") => {
@@ -349,7 +347,7 @@ impl Writer {
                 }
                 _ => (String::new(), line.reason),
             };
-            let parts = paragraphs.entry(listed(&labels, OBJECTS)).or_default();
+            let parts = paragraphs.entry(listed(labels, OBJECTS)).or_default();
             parts.entry(part).or_default().push(rest);
         }
 
@@ -357,11 +355,8 @@ impl Writer {
         let count = paragraphs.len();
         let most = if count > OBJECTS + 1 { OBJECTS } else { count };
         for (labels, parts) in paragraphs.into_iter().take(most) {
-            let parts: Vec<String> = parts
-                .into_iter()
-                .map(|(part, reasons)| format!("{part}{}", reasons.join("; ")))
-                .collect();
-            let text = format!("{} (in {labels})", parts.join("; "));
+            let part = |(part, reasons): (_, Vec<_>)| format!("{part}{}", reasons.join("; "));
+            let text = format!("{} (in {labels})", join(parts.into_iter().map(part), "; "));
             self.words(2, &format!("{code}:"), &text, "");
         }
         if count > most {
@@ -374,12 +369,9 @@ impl Writer {
     fn objects(&mut self, set: &ChangeSet) {
         self.heading("objects", BOLD);
         for object in &set.objects {
-            let parts: Vec<String> = Class::ALL
-                .into_iter()
-                .filter(|class| object.count(*class) > 0)
-                .map(|class| format!("{} {}", object.count(class), class.as_str()))
-                .collect();
-            self.words(2, "", &format!("{}: {}", title(object), parts.join(", ")), "");
+            let classes = Class::ALL.into_iter().filter(|class| object.count(*class) > 0);
+            let parts = classes.map(|class| format!("{} {}", object.count(class), class.as_str()));
+            self.words(2, "", &format!("{}: {}", title(object), join(parts, ", ")), "");
         }
     }
 
@@ -414,7 +406,7 @@ impl Writer {
             let group = |index: &usize| summary.groups.get(*index);
             let groups = step.findings.iter().filter_map(group);
             let numbers: Vec<usize> = groups.map(|group| group.number).collect();
-            let noun = plural("finding", numbers.len());
+            let noun = if numbers.len() == 1 { "finding" } else { "findings" };
             return Some(format!("{noun} {}", ranges(numbers)));
         }
         let shown: Vec<&str> = step.items.iter().take(ITEMS).map(String::as_str).collect();
@@ -443,7 +435,7 @@ impl Writer {
 }
 
 /// Returns the heading of a class: its name and the number of findings.
-fn counted(class: Class, count: usize, above: usize) -> String {
+fn class_heading(class: Class, count: usize, above: usize) -> String {
     let above = match above {
         0 => String::new(),
         above => format!(", {above} of them above"),

@@ -53,8 +53,8 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
                 (&MODE_ADDED, not_in(new, old), "now supported"),
             ] {
                 if !list.is_empty() {
-                    let modes: Vec<String> = list.into_iter().map(plain).collect();
-                    let reason = format!("installModes: {} {word}", listed(&modes, 4));
+                    let modes = listed(list.into_iter().map(plain), 4);
+                    let reason = format!("installModes: {modes} {word}");
                     findings.push(found(rule, reason));
                 }
             }

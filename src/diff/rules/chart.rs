@@ -2,6 +2,7 @@
 
 use super::fields::plain;
 use super::{RuleContext, display_value, found, listed, not_in, rules};
+use crate::diag::join;
 use crate::ir::stable_key;
 use crate::path::{Path, Step};
 use crate::read::{at, items};
@@ -129,8 +130,7 @@ fn lowest(constraint: &Json) -> Option<Vec<u64>> {
 
 /// Returns the name of a value, such as `a.b.c`, from its path below `values`.
 fn name(path: &Path) -> String {
-    let steps: Vec<String> = path.steps().iter().skip(1).map(Step::label).collect();
-    steps.join(".")
+    join(path.steps().iter().skip(1).map(Step::label), ".")
 }
 
 /// Returns true for paths `values.images.NAME`, which are empty by default.
@@ -186,33 +186,25 @@ fn value(context: &RuleContext<'_, '_>) -> Option<Finding> {
 /// Returns the finding for a keyword of values.schema.json that allows less than before.
 fn narrowed(context: &RuleContext<'_, '_>, path: &str, keyword: &str) -> Finding {
     let (old, new) = (context.edit.old.as_ref(), context.edit.new.as_ref());
-    let shown = |value: Option<&Json>| value.map_or("none".to_owned(), plain);
-    let quoted = |list: Vec<&Json>| -> String {
-        listed(&list.into_iter().map(display_value).collect::<Vec<_>>(), 6)
-    };
-    let (rule, change) = match (keyword, old) {
-        (values_schema::REMOVED, _) => (&VALUE_REMOVED, format!("`{path}` removed")),
-        (values_schema::REQUIRED, _) => {
-            (&VALUE_NARROWED, format!("`{path}`: required, and the chart has no default"))
-        }
+    let change = match (keyword, old) {
+        (values_schema::REMOVED, _) => format!("`{path}` removed"),
+        (values_schema::REQUIRED, _) => format!("`{path}`: required, and the chart has no default"),
         (values_schema::CLOSED, _) if path.is_empty() => {
-            (&VALUE_NARROWED, "unknown values are rejected now".to_owned())
+            "unknown values are rejected now".to_owned()
         }
-        (values_schema::CLOSED, _) => {
-            (&VALUE_NARROWED, format!("`{path}`: unknown keys are rejected now"))
-        }
+        (values_schema::CLOSED, _) => format!("`{path}`: unknown keys are rejected now"),
         ("enum", Some(old)) => {
-            let gone = not_in(old, new);
-            (&VALUE_NARROWED, format!("`{path}`: {} no longer allowed", quoted(gone)))
+            let gone = not_in(old, new).into_iter().map(display_value);
+            format!("`{path}`: {} no longer allowed", listed(gone, 6))
         }
         ("enum", None) => {
-            let allowed = quoted(items(new, &[]).iter().collect());
-            (&VALUE_NARROWED, format!("`{path}`: only {allowed} allowed now"))
+            let allowed = listed(items(new, &[]).iter().map(display_value), 6);
+            format!("`{path}`: only {allowed} allowed now")
         }
         _ => {
-            let (old, new) = (shown(old), shown(new));
+            let [old, new] = [old, new].map(|value| value.map_or("none".to_owned(), plain));
             let path = if path.is_empty() { "values" } else { path };
-            (&VALUE_NARROWED, format!("`{path}`: {keyword} {old} → {new}"))
+            format!("`{path}`: {keyword} {old} → {new}")
         }
     };
 
@@ -227,7 +219,8 @@ fn narrowed(context: &RuleContext<'_, '_>, path: &str, keyword: &str) -> Finding
     });
     match fits {
         true => found(&VALUE_DEFAULT, format!("{change}; your values are not affected")),
-        false => found(rule, change),
+        false if keyword == values_schema::REMOVED => found(&VALUE_REMOVED, change),
+        false => found(&VALUE_NARROWED, change),
     }
 }
 

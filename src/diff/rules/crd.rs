@@ -114,32 +114,30 @@ rules! {
 pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>) {
     let edit = context.edit;
     let finding = match (context.shape().as_slice(), &edit.old, &edit.new) {
-        ([], Some(old), None) => Some(found(&REMOVED, removed(context, old))),
+        ([], Some(old), None) => found(&REMOVED, removed(context, old)),
         ([], None, Some(new)) => {
-            findings.push(found(&ADDED, format!("new CRD, serves {}", served(new))));
             let versions = items(new, &["spec", "versions"]).iter();
             findings.extend(versions.flat_map(crd_schema::refused_defaults));
-            None
+            found(&ADDED, format!("new CRD, serves {}", served(new)))
         }
-        (["spec", "scope"], Some(_), Some(_)) => Some(found(&SCOPE, context.change())),
+        (["spec", "scope"], Some(_), Some(_)) => found(&SCOPE, context.change()),
         (["spec", "group"] | ["spec", "names", "kind" | "plural"], Some(_), Some(_)) => {
-            Some(found(&NAMES, context.change()))
+            found(&NAMES, context.change())
         }
         (["spec", "names", "shortNames"], Some(old), new) => {
             let gone = not_in(old, new.as_ref());
-            findings.extend(gone.into_iter().map(|name| {
+            return findings.extend(gone.into_iter().map(|name| {
                 found(&SHORT_NAME, format!("spec.names.shortNames[{}]: removed", plain(name)))
             }));
-            None
         }
-        (["spec", "names", "singular"], Some(_), _) => Some(found(&SHORT_NAME, context.change())),
+        (["spec", "names", "singular"], Some(_), _) => found(&SHORT_NAME, context.change()),
         // Only CRDs that came from v1beta1 have it.
         (["spec", "preserveUnknownFields"], Some(Json::Bool(true)), _) => {
-            Some(found(&PRESERVE, "`spec.preserveUnknownFields` is no longer true"))
+            found(&PRESERVE, "`spec.preserveUnknownFields` is no longer true")
         }
         // cert-manager and operators write the CA bundle into the CRD.
         (["spec", "conversion", rest @ ..], _, _) if rest.last() != Some(&"caBundle") => {
-            Some(conversion(context))
+            conversion(context)
         }
         (["spec", "versions", "[]", "schema", ..], _, _)
             if matches!(context.steps().get(2), Some(Step::Item(_))) =>
@@ -149,9 +147,9 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
         (["spec", "versions", "[]", rest @ ..], _, _) => {
             return findings.extend(version(context, rest));
         }
-        _ => None,
+        _ => return,
     };
-    findings.extend(finding);
+    findings.push(finding);
 }
 
 /// Returns the names of the served versions as a list.
@@ -159,7 +157,7 @@ fn served(crd: &Json) -> String {
     let versions = items(crd, &["spec", "versions"]).iter();
     let served = versions.filter(|version| is_true(*version, &["served"]));
     let names = served.filter_map(|version| version.get("name")).map(display_value);
-    listed(&names.collect::<Vec<_>>(), 4)
+    listed(names, 4)
 }
 
 /// Returns the reason for a removed CRD. What happens to it depends on where the old chart has it.
@@ -198,18 +196,16 @@ fn version(context: &RuleContext<'_, '_>, rest: &[&str]) -> Vec<Finding> {
     let Some(step @ Step::Item(_)) = context.steps().get(2) else { return Vec::new() };
     let name = display_value(&Json::String(step.label()));
     let stored = || found(&STORAGE_MOVED, format!("storage version is now {name}"));
+    let it = |rule, predicate: &str| found(rule, format!("{name} {predicate}"));
 
     let finding = match (rest, &edit.old, &edit.new) {
         // The API server rejects a CRD without a version that is in its `status.storedVersions`.
         ([], Some(old), None) if is_true(old, &["storage"]) => {
-            found(&STORED_REMOVED, format!("{name} was the storage version"))
+            it(&STORED_REMOVED, "was the storage version")
         }
-        ([], Some(old), None) if is_true(old, &["served"]) => {
-            found(&VERSION_REMOVED, format!("{name} was served"))
-        }
+        ([], Some(old), None) if is_true(old, &["served"]) => it(&VERSION_REMOVED, "was served"),
         ([], Some(_), None) => {
-            let reason = format!("{name} was not served, but objects may be stored in it");
-            found(&UNSERVED_REMOVED, reason)
+            it(&UNSERVED_REMOVED, "was not served, but objects may be stored in it")
         }
         ([], None, Some(new)) => {
             let served = if is_true(new, &["served"]) { "" } else { ", not served" };
@@ -218,14 +214,10 @@ fn version(context: &RuleContext<'_, '_>, rest: &[&str]) -> Vec<Finding> {
             findings.extend(is_true(new, &["storage"]).then(stored));
             return findings;
         }
-        (["served"], Some(Json::Bool(true)), _) => {
-            found(&NOT_SERVED, format!("{name} is no longer served"))
-        }
+        (["served"], Some(Json::Bool(true)), _) => it(&NOT_SERVED, "is no longer served"),
         // The other version loses the flag in the same upgrade; one finding is enough.
         (["storage"], _, Some(Json::Bool(true))) => stored(),
-        (["deprecated"], _, Some(Json::Bool(true))) => {
-            found(&DEPRECATED, format!("{name} is deprecated"))
-        }
+        (["deprecated"], _, Some(Json::Bool(true))) => it(&DEPRECATED, "is deprecated"),
         // The message is the vendor's text, and the values show it.
         (["deprecationWarning"], old, new) => {
             let change = match (old, new) {

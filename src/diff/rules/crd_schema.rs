@@ -15,7 +15,7 @@ pub(super) use validation::OldRules;
 
 use super::{RuleContext, found, rules};
 use crate::Finding;
-use crate::read::is_true;
+use crate::read::{at, is_true};
 use location::{START, SchemaLocation, SchemaPart, locate};
 use serde_json::Value as Json;
 
@@ -183,8 +183,8 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
     let Some(finding) = own else { return };
 
     // No client can use an unserved version, and `status` is written by the new operator itself.
-    let unserved = lookup_version(context)
-        .is_some_and(|version| version.get("served").and_then(Json::as_bool) == Some(false));
+    let version = steps.get(..3).and_then(|path| context.old.at(path));
+    let unserved = at(version, &["served"]) == Some(&Json::Bool(false));
     findings.push(if unserved {
         found(&UNSERVED, finding.reason)
     } else if in_status(&location.field) && finding.rule.class != crate::Class::Info {
@@ -198,11 +198,6 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
 
 fn in_status(field: &str) -> bool {
     field == "status" || field.starts_with("status.") || field.starts_with("status[")
-}
-
-/// Returns the old version that contains the edit.
-fn lookup_version<'a>(context: &'a RuleContext<'_, '_>) -> Option<&'a Json> {
-    context.old.at(context.steps().get(..3)?)
 }
 
 fn property(context: &RuleContext<'_, '_>, location: &SchemaLocation) -> Option<Finding> {
@@ -221,9 +216,6 @@ fn property(context: &RuleContext<'_, '_>, location: &SchemaLocation) -> Option<
     }
     // A hint for people only: values are not moved, so the field is removed all the same.
     let twin = context.new_properties.twin(context.edit);
-    let mut reason = format!("{field}: field removed");
-    if let Some(twin) = twin {
-        reason.push_str(&format!(", maybe renamed to `{twin}`"));
-    }
-    Some(found(&PROPERTY_REMOVED, reason))
+    let renamed = twin.map(|twin| format!(", maybe renamed to `{twin}`")).unwrap_or_default();
+    Some(found(&PROPERTY_REMOVED, format!("{field}: field removed{renamed}")))
 }

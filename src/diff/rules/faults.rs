@@ -7,7 +7,7 @@ mod services;
 use super::rbac::EffectivePermissions;
 use super::{Judged, found, rules};
 use crate::field_ownership::Targets;
-use crate::identity::Pairs;
+use crate::identity::{Pair, renamed};
 use crate::ir::path_of;
 use crate::path::{Path, Step};
 use crate::read::keys;
@@ -128,11 +128,11 @@ impl Faults {
     pub(super) fn between(
         old: &Side,
         new: &Side,
-        pairs: &Pairs<'_>,
+        pairs: &[Pair<'_>],
         permissions: [&EffectivePermissions<'_>; 2],
     ) -> Self {
         let [before, after] = permissions;
-        let renamed = pairs.renamed();
+        let renamed = renamed(pairs);
         let known: BTreeSet<(Identity, &str, String)> = of(old, before)
             .into_iter()
             .map(|Fault { id, finding, .. }| {

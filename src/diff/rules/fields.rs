@@ -14,7 +14,7 @@ use crate::defaults::default_of;
 use crate::identity::Pair;
 use crate::ir::quantity;
 use crate::path::Step;
-use crate::read::{CONTAINERS, at, entries, items, keys, pod_spec, pod_template};
+use crate::read::{CONTAINERS, at, entries, items, keys, pod_keys, pod_spec};
 use crate::{Identity, Rule};
 use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashMap};
@@ -93,8 +93,8 @@ pub(super) fn add_findings(pair: &Pair<'_>, judgement: &mut Judgement<'_>) {
     if id.kind.ends_with("WebhookConfiguration") {
         parts = whole.items(Of::Webhook, "webhooks");
     } else if let (Some(old), Some(new)) = (pod_spec(&id.kind, old), pod_spec(&id.kind, new)) {
-        let template = pod_template(&id.kind).unwrap_or_default();
-        let pod = part(Some(Of::Pod), keys(&[template, &["spec"]].concat()), old, new);
+        let path = keys(pod_keys(&id.kind).unwrap_or_default());
+        let pod = part(Some(Of::Pod), path, old, new);
         parts = CONTAINERS.iter().flat_map(|list| pod.items(Of::Container, list)).collect();
         parts.insert(0, pod);
     }
@@ -153,7 +153,6 @@ impl<'j> ComparedPart<'j> {
 
     fn add_findings(&self, field: &Field, judgement: &mut Judgement<'_>) {
         for keys in self.paths(field) {
-            let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
             let value = |part| at(part, &keys).filter(|value| !value.is_null());
             let sides @ [old, new] = [value(self.old), value(self.new)];
             if old == new {
@@ -195,21 +194,20 @@ impl<'j> ComparedPart<'j> {
     }
 
     /// Returns the paths of a row.
-    fn paths(&self, field: &Field) -> Vec<Vec<String>> {
+    fn paths(&self, field: &Field) -> Vec<Vec<&'j str>> {
         let (start, dotted) = field.path.split_once('[').unwrap_or((field.path, ""));
         let dotted = Some(dotted.trim_end_matches(']')).filter(|key| !key.is_empty());
         let mut paths = vec![Vec::new()];
         for segment in start.split('.').chain(dotted) {
-            let keys = |path: &Vec<String>| -> Vec<String> {
+            let keys = |path: &[&str]| -> Vec<&'j str> {
                 if segment != "*" {
-                    return segment.split('|').map(str::to_owned).collect();
+                    return segment.split('|').collect();
                 }
-                let path: Vec<&str> = path.iter().map(String::as_str).collect();
                 let maps = [self.old, self.new].into_iter();
-                let keys = maps.flat_map(|side| entries(side, &path)).map(|(key, _)| key.clone());
+                let keys = maps.flat_map(|side| entries(side, path)).map(|(key, _)| key.as_str());
                 keys.collect::<BTreeSet<_>>().into_iter().collect()
             };
-            let below = |path: Vec<String>| {
+            let below = |path: Vec<&'j str>| {
                 keys(&path).into_iter().map(move |key| [path.as_slice(), &[key]].concat())
             };
             paths = paths.into_iter().flat_map(below).collect();
@@ -327,7 +325,6 @@ mod tests {
                 new: &Json::Null,
             };
             for path in part.paths(field) {
-                let path: Vec<&str> = path.iter().map(String::as_str).collect();
                 let whole = [part.path.as_slice(), &keys(&path)].concat();
                 let has_default = |id: &Identity| default_of(id, &whole).is_some();
                 assert!(ids.iter().any(has_default), "{kinds:?} {path:?}");

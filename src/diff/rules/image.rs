@@ -1,7 +1,7 @@
 //! Rules on images: repository, tag and digest.
 
 use super::{display_value, found, listed, rules};
-use crate::ir::ImageReference;
+use crate::ir::{ImageParts, ImageReference};
 use crate::{Finding, Rule};
 use serde_json::Value as Json;
 
@@ -58,30 +58,9 @@ pub(super) enum Use {
     Operand,
 }
 
-/// The parts of an image reference.
-#[derive(Debug, PartialEq, Eq)]
-struct Image<'t> {
-    repository: &'t str,
-    tag: Option<&'t str>,
-    digest: Option<&'t str>,
-}
-
-fn parse(text: &str) -> Image<'_> {
-    let (rest, digest) = match text.split_once('@') {
-        Some((rest, digest)) => (rest, Some(digest)),
-        None => (text, None),
-    };
-    let (repository, tag) = match rest.rsplit_once(':') {
-        // A colon before a slash is that of the registry's port.
-        Some((repository, tag)) if !tag.contains('/') => (repository, Some(tag)),
-        _ => (rest, None),
-    };
-    Image { repository, tag, digest }
-}
-
 /// Returns the repository of a reference in its usual spelling.
 pub(super) fn repository(text: &str) -> String {
-    usual(parse(text).repository)
+    usual(ImageParts::of(text).repository)
 }
 
 /// Returns the usual spelling of a repository: with Docker Hub's name where none is given.
@@ -94,17 +73,10 @@ fn usual(repository: &str) -> String {
     }
 }
 
-impl Image<'_> {
-    /// Returns true if the reference is meant to move to other images.
-    fn is_moving(&self) -> bool {
-        self.digest.is_none() && matches!(self.tag, None | Some("latest"))
-    }
-}
-
 /// Returns true if a text is an image reference with a registry host, a repository, and a tag or
 /// digest.
 pub(crate) fn is_image(text: &str) -> bool {
-    let image = parse(text);
+    let image = ImageParts::of(text);
     let host = image.repository.split('/').next().unwrap_or_default();
     !text.contains("://")
         // Lists of images have them, references do not.
@@ -117,7 +89,7 @@ pub(crate) fn is_image(text: &str) -> bool {
 
 /// Returns the findings for a changed image. `place` begins the reasons: `container manager: image`.
 pub(super) fn changed(place: &str, old: &str, new: &str, usage: Use) -> Vec<Finding> {
-    let (before, after) = (parse(old), parse(new));
+    let (before, after) = (ImageParts::of(old), ImageParts::of(new));
     let [moved, changed]: [&'static Rule; 2] = match usage {
         Use::Runs => [&REGISTRY, &IMAGE],
         Use::Operand => [&OPERAND_REGISTRY, &OPERAND_IMAGE],
@@ -128,7 +100,7 @@ pub(super) fn changed(place: &str, old: &str, new: &str, usage: Use) -> Vec<Find
     } else {
         // Show the digests if only they differ.
         let same_tag = before.tag == after.tag;
-        let part = |image: &Image<'_>| {
+        let part = |image: &ImageParts<'_>| {
             let digest = image.digest.filter(|_| same_tag);
             shortened(digest.or(image.tag).or(image.digest).unwrap_or("no tag"))
         };
@@ -177,11 +149,8 @@ pub(super) fn changed_operands(place: &str, old: &str, new: &str) -> Option<Vec<
     let (before, after) = (versions(old)?, versions(new)?);
 
     let mut findings = Vec::new();
-    let gone: Vec<&str> = before
-        .iter()
-        .map(|(key, _)| *key)
-        .filter(|key| !after.iter().any(|(new, _)| new == key))
-        .collect();
+    let is_gone = |key: &&str| !after.iter().any(|(new, _)| new == key);
+    let gone: Vec<&str> = before.iter().map(|(key, _)| *key).filter(is_gone).collect();
     if !gone.is_empty() {
         let reason = format!("{place}: no image for {} any more", listed(&gone, 5));
         findings.push(found(&OPERAND_VERSION, reason));
@@ -219,12 +188,12 @@ fn versions(value: &str) -> Option<Vec<(&str, &str)>> {
 
 /// Returns the finding for a new operand image.
 pub(super) fn added(place: &str, image: &str) -> Finding {
-    let shown = match parse(image) {
-        Image { repository: "", .. } => String::new(),
-        Image { repository, digest: Some(digest), .. } => {
+    let shown = match ImageParts::of(image) {
+        ImageParts { repository: "", .. } => String::new(),
+        ImageParts { repository, digest: Some(digest), .. } => {
             format!(" {repository}@{}", shortened(digest))
         }
-        Image { repository, tag, .. } => format!(" {repository}:{}", tag.unwrap_or("latest")),
+        ImageParts { repository, tag, .. } => format!(" {repository}:{}", tag.unwrap_or("latest")),
     };
     found(&OPERAND_IMAGE, format!("{place}: new image{shown}"))
 }
@@ -241,7 +210,7 @@ fn shortened(part: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Image, is_image, is_older, parse};
+    use super::{ImageParts, is_image, is_older};
 
     #[test]
     fn references_come_apart() {
@@ -251,7 +220,7 @@ mod tests {
             ("r.io:5000/a", "r.io:5000/a", None, None),
             ("r.io:5000/a/b:1@sha256:0", "r.io:5000/a/b", Some("1"), Some("sha256:0")),
         ] {
-            assert_eq!(parse(text), Image { repository, tag, digest });
+            assert_eq!(ImageParts::of(text), ImageParts { repository, tag, digest });
         }
         for text in ["r.io/a:1", "r.io/a@sha256:0", "localhost/a:1", "mirror:5000/a:1"] {
             assert!(is_image(text), "{text}");

@@ -44,10 +44,10 @@ pub(super) use refused::has_immutable_field;
 pub(super) use crate::diag::listed;
 
 use super::harm::Harm;
-use super::identity::{Pair, Pairs, Renamed};
+use super::identity::{Pair, Renamed, renamed};
 use super::path::{Path, Step};
 use super::plan::StepKind;
-use super::read::{self, account, items, keys, pod_spec, pod_template, text};
+use super::read::{self, account, items, keys, pod_keys, pod_spec, text};
 use super::tree::Edit;
 use super::{CHART_KIND, Class, Finding, Identity, Side};
 use crate::diag::{Code, Explanation};
@@ -222,8 +222,8 @@ impl<'s, 'a> Deref for RuleContext<'s, 'a> {
 }
 
 impl<'a> Sides<'a> {
-    pub(super) fn new(old: &'a Side, new: &'a Side, pairs: &'a Pairs<'a>) -> Self {
-        let renamed = pairs.renamed();
+    pub(super) fn new(old: &'a Side, new: &'a Side, pairs: &'a [Pair<'a>]) -> Self {
+        let renamed = renamed(pairs);
         let entries = Rc::new(rbac::entries([old, new]));
         let before = rbac::EffectivePermissions::of(old, &renamed, &entries);
         let after = rbac::EffectivePermissions::of(new, &Renamed::new(), &entries);
@@ -358,8 +358,7 @@ impl RuleContext<'_, '_> {
 
     /// Returns the edited field for a reason: `spec.replicas`, `container manager: image`.
     fn label(&self) -> String {
-        let template = pod_template(&self.pair.id.kind);
-        let spec = template.map(|template| keys(&[template, &["spec"]].concat()));
+        let spec = pod_keys(&self.pair.id.kind).map(keys);
         match spec.and_then(|spec| self.steps().strip_prefix(spec.as_slice())) {
             None | Some([]) => text_of(self.steps()),
             Some([Step::Key(list), item @ Step::Item(_), rest @ ..])

@@ -302,36 +302,28 @@ pub(super) fn is_recreated(object: &Json) -> bool {
 
 /// Returns the finding for an edit without other findings.
 pub(super) fn fallback(context: &RuleContext<'_, '_>) -> Finding {
-    let shape = context.shape();
     let edit = context.edit;
-    match (&edit.old, &edit.new) {
-        (None, Some(_)) if shape.is_empty() => return found(&ADDED, "new object"),
-        (Some(_), None) if shape.is_empty() => return found(&REMOVED, "object removed"),
-        _ => {}
-    }
-
-    let is_reordered = match (&edit.old, &edit.new) {
+    let is_reordered = || match (&edit.old, &edit.new) {
         _ if matches!(context.steps().last(), Some(Step::Order(_))) => true,
         (Some(Json::Array(old)), Some(Json::Array(new))) => {
             old.len() == new.len() && missing(old, new).is_empty()
         }
         _ => false,
     };
-    if is_reordered {
-        return found(&ORDER, format!("{}: same items in another order", context.label()));
-    }
     // Elsewhere `description` may be a field with a meaning.
     let in_schema = context.pair.id.kind == "CustomResourceDefinition";
-    if in_schema && matches!(shape.last(), Some(&("description" | "title" | "example"))) {
-        return found(&DESCRIPTION, "description changed");
-    }
+    let is_metadata = |pair: &[&str]| matches!(pair, ["metadata", "labels" | "annotations"]);
 
-    let parts = shape
-        .windows(2)
-        .any(|pair| pair[0] == "metadata" && ["labels", "annotations"].contains(&pair[1]));
-    if parts {
-        return found(&METADATA, context.change());
+    match (context.shape().as_slice(), &edit.old, &edit.new) {
+        ([], None, Some(_)) => found(&ADDED, "new object"),
+        ([], Some(_), None) => found(&REMOVED, "object removed"),
+        _ if is_reordered() => {
+            found(&ORDER, format!("{}: same items in another order", context.label()))
+        }
+        ([.., "description" | "title" | "example"], ..) if in_schema => {
+            found(&DESCRIPTION, "description changed")
+        }
+        (shape, ..) if shape.windows(2).any(is_metadata) => found(&METADATA, context.change()),
+        _ => found(&CHANGED, context.change()),
     }
-
-    found(&CHANGED, context.change())
 }

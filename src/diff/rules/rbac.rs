@@ -9,6 +9,7 @@ mod holdings;
 use super::lookup::Lookup;
 use super::{RuleContext, Sides, found, listed, object, rules};
 use crate::identity::Pair;
+use crate::permissions::{READ, WRITE, in_words};
 use crate::read;
 use crate::{Finding, Identity, Rule};
 use grants::{Grant, Grants, grants_of, role_grants};
@@ -118,7 +119,6 @@ impl<'s> Access<'s> {
             ((*subject).to_owned(), sides.after.holder(subject), *scope, sides.is_used(subject))
         };
         let who: BTreeSet<&str> = bindings.iter().map(|(subject, _)| *subject).collect();
-        let who: Vec<&str> = who.into_iter().collect();
 
         Some(Access {
             held: Grants::of(pair.old, &sides.entries),
@@ -126,7 +126,7 @@ impl<'s> Access<'s> {
             before: bindings.iter().map(held).collect(),
             after: old_bindings.iter().map(holds).collect(),
             everywhere: bindings.iter().any(|(_, scope)| scope.is_none()),
-            who: if who.is_empty() { "the role".to_owned() } else { listed(&who, 2) },
+            who: if who.is_empty() { "the role".to_owned() } else { listed(who, 2) },
         })
     }
 }
@@ -211,8 +211,7 @@ fn losses(context: &RuleContext<'_, '_>, access: &Access<'_>, lost: &[&Grant<'_>
     let is_gone = |grant: &&&Grant<'_>| losers.iter().any(|subject| loses(subject, grant));
     let gone: Vec<&Grant<'_>> = lost.iter().filter(is_gone).copied().collect();
     let names: BTreeSet<&str> = losers.iter().map(|(name, ..)| name.as_str()).collect();
-    let names: Vec<&str> = names.into_iter().collect();
-    let reason = format!("{} can no longer {}", listed(&names, 2), summary(&gone));
+    let reason = format!("{} can no longer {}", listed(names, 2), summary(&gone));
     let is_used = losers.iter().any(|(.., is_used)| *is_used);
     found(if is_used { &LOST } else { &NARROWED }, reason)
 }
@@ -237,7 +236,7 @@ fn aggregation(context: &RuleContext<'_, '_>, keys: &[&str], findings: &mut Vec<
         let on = read::entries(role, &["metadata", "labels"]).filter(|(_, value)| *value == "true");
         on.filter_map(|(key, _)| key.strip_prefix(AGGREGATE_TO)).collect()
     });
-    let names = |set: Vec<&&str>| listed(&set, 4);
+    let names = |set: Vec<&&str>| listed(set, 4);
     let came: Vec<&&str> = new.difference(&old).collect();
     if !came.is_empty() {
         let grants = context.pair.new.map(|role| role_grants(role, &context.sides.entries));
@@ -318,7 +317,7 @@ fn summary(grants: &[&Grant<'_>]) -> String {
         .into_iter()
         .map(|(verbs, targets)| {
             let verbs = verb_phrase(&verbs);
-            format!("{verbs} {}", listed(&with_subresources(targets), 6))
+            format!("{verbs} {}", listed(with_subresources(targets), 6))
         })
         .collect();
     match parts.len().saturating_sub(6) {
@@ -349,27 +348,12 @@ fn with_subresources(targets: Vec<String>) -> Vec<String> {
     resources.into_iter().map(text).collect()
 }
 
-/// Verbs that are `read` together, in their usual order.
-const READ: [&str; 3] = ["get", "list", "watch"];
-/// Verbs that are `write` together.
-const WRITE: [&str; 4] = ["create", "update", "patch", "delete"];
-
 /// Returns verbs as a phrase, in their order.
 fn verb_phrase(verbs: &[&str]) -> String {
     if verbs.contains(&"*") {
         return "do anything with".to_owned();
     }
-    let all = |set: &[&str]| set.iter().all(|verb| verbs.contains(verb));
-    let mut words: Vec<&str> = Vec::new();
-    let mut rest: Vec<&str> = verbs.to_vec();
-    for (set, word) in [(&READ[..], "read"), (&WRITE[..], "write")] {
-        if all(set) {
-            words.push(word);
-            rest.retain(|verb| !set.contains(verb));
-        }
-    }
-    words.extend(rest);
-    listed(&words, 8)
+    listed(in_words(verbs), 8)
 }
 
 /// Returns the finding for subjects that a binding did not have, or did not bind to the role.

@@ -227,15 +227,12 @@ pub(super) fn content(context: &RuleContext<'_, '_>, findings: &mut Vec<Finding>
     let mut judge = |key: &str, label: String, old: Option<&Json>, new: Option<&Json>| {
         let (is_tuned, change) = match (old, new) {
             (Some(old), Some(new)) => text(key, &plain_text(old), &plain_text(new)),
-            (None, Some(new)) => {
-                let value = plain_text(new);
-                let is_file = value.trim_end().contains('\n');
-                let setting = Setting::new(key, &value);
-                (is_file || is_tuning([], [&setting]), "added".to_owned())
-            }
-            (old, _) => {
-                let setting = Setting::new(key, &old.map(plain_text).unwrap_or_default());
-                (is_tuning([&setting], []), "removed".to_owned())
+            _ => {
+                let value = old.or(new).map(plain_text).unwrap_or_default();
+                let is_new_file = old.is_none() && value.trim_end().contains('\n');
+                let change = if old.is_none() { "added" } else { "removed" };
+                let is_tuned = is_new_file || is_tuning([&Setting::new(key, &value)], []);
+                (is_tuned, change.to_owned())
             }
         };
         let rule = if is_tuned || is_dashboard { &CONFIG_TUNED } else { &CONFIG };
@@ -291,7 +288,7 @@ fn text(key: &str, old: &str, new: &str) -> (bool, String) {
 }
 
 fn shown(lines: &[&&str]) -> String {
-    listed(&lines.iter().map(|line| plain(&json!(line))).collect::<Vec<_>>(), LINES)
+    listed(lines.iter().map(|line| plain(&json!(line))), LINES)
 }
 
 /// Returns a configuration file as a document: YAML or JSON with a map.
@@ -326,7 +323,7 @@ fn parsed(old: &Json, new: &Json) -> (bool, String) {
             _ => format!("{path} removed"),
         }
     };
-    (is_tuned, listed(&edits.iter().map(change).collect::<Vec<_>>(), LINES))
+    (is_tuned, listed(edits.iter().map(change), LINES))
 }
 
 /// Returns the lines of a text without blanks at their ends, empty lines and comments.

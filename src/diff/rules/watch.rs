@@ -51,9 +51,9 @@ pub(super) fn change(verb: &str, before: &Watched, after: &Watched) -> Option<Fi
     if before == after {
         return None;
     }
-    let names = |set: &Watched| -> String {
-        let names: Vec<&String> = set.iter().collect();
-        if names.is_empty() { "all namespaces".to_owned() } else { listed(&names, 4) }
+    let names = |set: &Watched| match set.is_empty() {
+        true => "all namespaces".to_owned(),
+        false => listed(set, 4),
     };
     let lost: Vec<&String> = before.difference(after).collect();
     let scope = format!("{verb} {} instead of {}", names(after), names(before));

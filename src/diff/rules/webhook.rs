@@ -263,16 +263,14 @@ fn targets(requests: &[Request<'_>]) -> String {
         "" => (*resource).to_owned(),
         group => format!("{resource}.{group}"),
     };
-    let names: BTreeSet<String> = requests.iter().map(name).collect();
-    listed(&names.into_iter().collect::<Vec<_>>(), 5)
+    listed(requests.iter().map(name).collect::<BTreeSet<_>>(), 5)
 }
 
 /// Returns requests as text: `CREATE and UPDATE of pods`.
 fn summary(requests: &[Request<'_>]) -> String {
     let operations: BTreeSet<&str> =
         requests.iter().map(|[_, _, _, operation, _]| *operation).collect();
-    let operations: Vec<&str> = operations.into_iter().collect();
-    format!("{} of {}", listed(&operations, OPERATIONS.len()), targets(requests))
+    format!("{} of {}", listed(operations, OPERATIONS.len()), targets(requests))
 }
 
 /// Returns the finding for an added webhook.

@@ -6,6 +6,7 @@ use super::fields::{self, plain};
 use super::image::{self, Use, is_image};
 use super::lookup::Lookup;
 use super::{RuleContext, found, listed, not_in, rules, settings};
+use crate::diag::join;
 use crate::ir::quantity;
 use crate::path::Step;
 use crate::read::{at, items, pod_spec, pod_template, text};
@@ -95,7 +96,7 @@ pub(super) fn add_findings(context: &RuleContext<'_, '_>, findings: &mut Vec<Fin
     let label = context.label();
     let images = |list| {
         let images = items(list, &[]).iter().filter_map(|container| container.get("image"));
-        listed(&images.map(plain).collect::<Vec<_>>(), 3)
+        listed(images.map(plain), 3)
     };
     let finding = match (rest, old, new) {
         (["serviceAccountName", ..], ..) => {
@@ -179,11 +180,9 @@ fn source_of(variable: &Json) -> String {
     };
     let shown = |(kind, source): (&String, &Json)| {
         let keys = ["name", "key", "fieldPath", "resource"].into_iter();
-        let parts: Vec<String> = keys.filter_map(|key| source.get(key)).map(plain).collect();
-        format!("{kind} {}", parts.join("/"))
+        format!("{kind} {}", join(keys.filter_map(|key| source.get(key)).map(plain), "/"))
     };
-    let sources: Vec<String> = source.iter().map(shown).collect();
-    format!("from {}", listed(&sources, 2))
+    format!("from {}", listed(source.iter().map(shown), 2))
 }
 
 /// Returns the finding for an edit of an environment variable.

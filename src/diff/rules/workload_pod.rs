@@ -8,7 +8,7 @@ use super::{found, rules};
 use crate::identity::Pair;
 use crate::path::Step;
 use crate::read::{
-    CONTAINERS, at, containers, is_true, items, keys, pod_spec, pod_template, text, texts,
+    CONTAINERS, at, containers, is_true, items, keys, pod_keys, pod_spec, text, texts,
 };
 use crate::{Finding, Rule};
 use serde_json::Value as Json;
@@ -73,7 +73,7 @@ struct Fact {
 
 /// Adds new privileges of the pods of a workload to the findings of the edits that cause them.
 pub(super) fn add_findings(pair: &Pair<'_>, judgement: &mut Judgement<'_>) {
-    let Some(template) = pod_template(&pair.id.kind) else { return };
+    let Some(path) = pod_keys(&pair.id.kind) else { return };
     if pair.new.is_none() {
         return;
     }
@@ -100,7 +100,7 @@ pub(super) fn add_findings(pair: &Pair<'_>, judgement: &mut Judgement<'_>) {
             || (new_here && by_gone.contains(fact.what.as_str()))
     };
 
-    let base = keys(&[template, &["spec"]].concat());
+    let base = keys(path);
     if let (Some(old), Some(new)) = (old, new) {
         claims_and_users(old, new, |path, finding| {
             judgement.add(&[base.as_slice(), &keys(path)].concat(), finding);

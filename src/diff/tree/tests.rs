@@ -1,12 +1,16 @@
 #![allow(clippy::expect_used, reason = "a test")]
 
-use super::{apply, edits};
+mod applied;
+
+use super::{Edit, edits, is_item, key_of};
+use crate::path::Step;
+use applied::apply;
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
 
 fn round(old: &Json, new: &Json) -> Vec<String> {
     let found = edits(old, new);
-    assert_eq!(apply(old, &found).as_ref(), Some(new), "{found:#?}");
+    assert_eq!(apply(old, &found, new).as_ref(), Some(new), "{found:#?}");
     found.iter().map(|edit| edit.path.to_string()).collect()
 }
 
@@ -91,7 +95,7 @@ proptest! {
     #[test]
     fn edits_of_the_old_tree_make_the_new_one(old in tree(), new in tree()) {
         let found = edits(&old, &new);
-        let made = apply(&old, &found);
+        let made = apply(&old, &found, &new);
         prop_assert_eq!(made.as_ref(), Some(&new), "{:#?}", found);
     }
 

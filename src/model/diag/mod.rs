@@ -19,7 +19,7 @@ mod sink;
 pub mod suggest;
 
 pub use code::{Code, Explanation};
-pub use listing::{counted, listed, quoted};
+pub use listing::{counted, join, listed, quoted};
 pub use location::{Locate, Location};
 pub use sink::{Diagnostics, Fatal, LintLevel, Mark};
 

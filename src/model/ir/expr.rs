@@ -40,6 +40,39 @@ pub const IMAGE_REGISTRIES: &str = "imageRegistries";
 /// The registry of references that name none.
 const DOCKER_HUB: &str = "docker.io";
 
+/// The parts of an image reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageParts<'t> {
+    /// The repository, with its registry if the reference names one.
+    pub repository: &'t str,
+    /// The tag.
+    pub tag: Option<&'t str>,
+    /// The digest.
+    pub digest: Option<&'t str>,
+}
+
+impl<'t> ImageParts<'t> {
+    /// Takes a reference apart, whether or not it is valid.
+    pub fn of(reference: &'t str) -> Self {
+        let (rest, digest) = match reference.split_once('@') {
+            Some((rest, digest)) => (rest, Some(digest)),
+            None => (reference, None),
+        };
+        let (repository, tag) = match rest.rsplit_once(':') {
+            // A colon before a slash is that of the registry's port.
+            Some((repository, tag)) if !tag.contains('/') => (repository, Some(tag)),
+            _ => (rest, None),
+        };
+        ImageParts { repository, tag, digest }
+    }
+
+    /// Returns true if the reference is meant to move to other images: it has no digest, and no tag
+    /// or `latest`.
+    pub fn is_moving(&self) -> bool {
+        self.digest.is_none() && matches!(self.tag, None | Some("latest"))
+    }
+}
+
 /// A reference to an image that the values may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageReference {

@@ -26,7 +26,7 @@ mod version_range;
 pub use crate::{map, value};
 pub use expr::{
     CertificateField, CertificatePiece, ClusterObject, Condition, Expr, IMAGE_REGISTRIES, IMAGES,
-    ImageReference, Part, ValuesPath,
+    ImageParts, ImageReference, Part, ValuesPath,
 };
 pub use identity::{Identity, may_be_built_in_group};
 pub use map::{Iter, Map};
@@ -35,6 +35,7 @@ pub use names::{is_label, is_label_key, is_label_value, label_fault};
 pub use object::{
     ACCOUNT_KEYS, CRD_REPLACES, CRD_VERSION, DEFAULT_ACCOUNT, LASTING_WORKLOADS, OPERANDS, Object,
     Origin, PULL_SECRET, Phase, RELEASE_LABELS, VERSION_METADATA, WORKLOADS, account,
+    pod_spec_keys,
 };
 pub use path::{Step, path_of, push_key, steps, value_at};
 pub use pattern::{Ignore, Pattern};

@@ -2,6 +2,7 @@
 
 use super::{Condition, Expr, Identity, Map, Step, Value};
 use crate::diag::{Code, Diagnostic, Place};
+use std::fmt;
 
 /// The reason in [`Origin::Added`] for Secrets that pods pull images with.
 pub const PULL_SECRET: &str = "pull secret";
@@ -109,7 +110,7 @@ pub const WORKLOADS: [&str; 7] =
 pub const LASTING_WORKLOADS: [&str; 3] = ["DaemonSet", "Deployment", "StatefulSet"];
 
 /// Returns the keys on the way to the specification of pods.
-fn pod_spec_keys(kind: &str) -> &'static [&'static str] {
+pub fn pod_spec_keys(kind: &str) -> &'static [&'static str] {
     match kind {
         "Pod" => &["spec"],
         "CronJob" => &["spec", "jobTemplate", "spec", "template", "spec"],
@@ -185,8 +186,8 @@ impl Object {
     }
 
     /// Sets an annotation.
-    pub fn annotate(&mut self, key: &str, value: &str) {
-        self.annotations_mut().insert(key.to_owned(), Value::text(value));
+    pub fn annotate(&mut self, key: &str, value: impl Into<Value>) {
+        self.annotations_mut().insert(key.to_owned(), value.into());
     }
 
     /// Returns the value at the end of these map keys.
@@ -272,7 +273,7 @@ impl Object {
 
     /// Returns `Kind/name`, for messages.
     pub fn label(&self) -> String {
-        format!("{}/{}", self.kind(), self.id().name)
+        self.to_string()
     }
 
     /// Returns the place of the object, for diagnostics.
@@ -311,5 +312,12 @@ impl Object {
             _ => path,
         };
         self.place().path(path)
+    }
+}
+
+impl fmt::Display for Object {
+    /// Writes `Kind/name`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.kind(), self.id().name)
     }
 }

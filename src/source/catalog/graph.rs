@@ -442,7 +442,7 @@ fn leading_to<'c>(
 fn listed(names: &[&str]) -> String {
     match names {
         [] => "none".to_owned(),
-        names => crate::diag::listed(&crate::diag::quoted(names), MOST_LISTED),
+        names => crate::diag::listed(crate::diag::quoted(names), MOST_LISTED),
     }
 }
 

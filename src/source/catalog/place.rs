@@ -88,7 +88,7 @@ fn no_bundle(folder: &Path, shown: &str) -> Result<(), Fatal> {
             {first}`"
     );
     if !others.is_empty() {
-        hint.push_str(&format!("; it also has {}", listed(&quoted(others), MOST_NAMES)));
+        hint.push_str(&format!("; it also has {}", listed(quoted(others), MOST_NAMES)));
     }
     Err(failure(Code::CatalogInvalid, format!("`{shown}` is {what}, not a catalog"), hint))
 }

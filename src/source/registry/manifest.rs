@@ -127,7 +127,7 @@ impl Repository<'_> {
         let version = |tag: &str| Version::parse(tag.strip_prefix('v').unwrap_or(tag)).ok();
         tags.sort_by_cached_key(|tag| (Reverse(version(tag)), tag.clone()));
         let names: Vec<&str> = tags.iter().map(String::as_str).collect();
-        let all = listed(&quoted(&tags), MOST);
+        let all = listed(quoted(&tags), MOST);
         Some(match suggest::nearest(wanted, &names) {
             Some(near) => format!("did you mean `{}`? The tags are {all}", near.escape_debug()),
             None => format!("use one of the tags {all}"),

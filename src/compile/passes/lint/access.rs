@@ -2,7 +2,7 @@
 
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::fields::{list, texts};
+use crate::fields::{list, text, texts};
 use crate::ir::{Expr, Object, Unit, Value};
 use crate::olm::AUTH_READER;
 use crate::overlay;
@@ -22,10 +22,8 @@ pub(super) fn accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
     for deployment in unit.of_kind("Deployment") {
         let name = deployment.account();
         if name != "default" && !known.contains(name) {
-            let message = format!(
-                "{} uses ServiceAccount/{name}, which is not in the chart",
-                deployment.label()
-            );
+            let message =
+                format!("{deployment} uses ServiceAccount/{name}, which is not in the chart");
             let hint = "create it before installing the chart: pods do not start without it";
             diagnostics.push(deployment.warning(Code::AccountMissing, message).hint(hint));
         }
@@ -44,10 +42,7 @@ pub(super) fn bound_accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
             continue;
         }
         for subject in list(binding.at(&["subjects"])) {
-            let text = |key| subject.get(key).and_then(Value::as_str);
-            let Some(name) = text("name").filter(|_| text("kind") == Some("ServiceAccount")) else {
-                continue;
-            };
+            let Some(name) = account_in(subject) else { continue };
             let here = subject.get("namespace") == Some(&Expr::ReleaseNamespace.into());
             if !here || name == "default" || known.contains(name) || used.contains(name) {
                 continue;
@@ -55,16 +50,19 @@ pub(super) fn bound_accounts(unit: &Unit, diagnostics: &mut Diagnostics) {
 
             // One account often has several bindings.
             if said.insert(name) {
-                let message = format!(
-                    "{} binds ServiceAccount/{name}, which is not in the chart",
-                    binding.label()
-                );
+                let message =
+                    format!("{binding} binds ServiceAccount/{name}, which is not in the chart");
                 let hint = "the permissions have no effect until something creates it; check its \
                     name, or create it with `[bundle.service-accounts]`";
                 diagnostics.push(binding.note(Code::AccountMissing, message).hint(hint));
             }
         }
     }
+}
+
+/// Returns the name of the ServiceAccount that a subject is.
+fn account_in(subject: &Value) -> Option<&str> {
+    text(subject, "name").filter(|_| text(subject, "kind") == Some("ServiceAccount"))
 }
 
 /// Returns the bindings of a kind for an account.
@@ -74,10 +72,7 @@ fn bindings<'a>(
     account: &'a str,
 ) -> impl Iterator<Item = &'a Object> {
     unit.of_kind(kind).filter(move |binding| {
-        list(binding.at(&["subjects"])).iter().any(|subject| {
-            let text = |key| subject.get(key).and_then(Value::as_str);
-            text("kind") == Some("ServiceAccount") && text("name") == Some(account)
-        })
+        list(binding.at(&["subjects"])).iter().any(|subject| account_in(subject) == Some(account))
     })
 }
 
@@ -157,7 +152,7 @@ fn refused(role: &Object) -> Option<(usize, String)> {
 pub(super) fn rules(unit: &Unit, diagnostics: &mut Diagnostics) {
     for role in roles(unit) {
         if let Some((index, why)) = refused(role) {
-            let message = format!("rule {} of {} {why}", index + 1, role.label());
+            let message = format!("rule {} of {role} {why}", index + 1);
             let hint = "fix the rule with a `[[bundle.patch]]`, or exclude the role and its \
                     binding: the API server rejects the role";
             diagnostics.push(
@@ -179,7 +174,6 @@ pub(super) fn openshift<'a>(unit: &'a Unit, diagnostics: &mut Diagnostics) {
     };
     let Some(first) = roles(unit).find(|role| groups_of(role).next().is_some()) else { return };
     let groups: BTreeSet<&str> = roles(unit).flat_map(groups_of).collect();
-    let groups: Vec<&str> = groups.into_iter().collect();
     let mut resources =
         roles(unit).flat_map(rules_of).flat_map(|rule| texts(rule.get("resources")));
     let constraints = resources.any(|name| name == "securitycontextconstraints");
@@ -189,7 +183,7 @@ pub(super) fn openshift<'a>(unit: &'a Unit, diagnostics: &mut Diagnostics) {
         ""
     };
 
-    let message = format!("the operator has RBAC for OpenShift-only APIs: {}{also}", few(&groups));
+    let message = format!("the operator has RBAC for OpenShift-only APIs: {}{also}", few(groups));
     let mut found = first.note(Code::OpenshiftOnly, message);
     let stubs: Vec<String> =
         overlay::readable_stubs(unit).iter().map(|stub| format!("\"{stub}\"")).collect();

@@ -14,7 +14,7 @@ pub(super) fn characters(unit: &Unit, diagnostics: &mut Diagnostics) {
         } else {
             "server-side apply rejects (\"control characters are not allowed\")"
         };
-        let message = format!("{} has U+{code_point:04X} at {path}, which {fate}", object.label());
+        let message = format!("{object} has U+{code_point:04X} at {path}, which {fate}");
         let remove = match object.origin {
             Origin::Overlay { .. } => "remove it",
             _ => "remove it with a `[[bundle.patch]]`",

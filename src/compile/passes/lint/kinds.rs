@@ -52,9 +52,8 @@ pub(super) fn conversion(unit: &Unit, diagnostics: &mut Diagnostics) {
     }
 
     for ((service, namespace), crds) in by_service {
-        let names: Vec<&str> = crds.iter().map(|crd| crd.name()).collect();
-        let message =
-            format!("Service/{service} should convert {}, but is not in the chart", few(&names));
+        let names = few(crds.iter().map(|crd| crd.name()));
+        let message = format!("Service/{service} should convert {names}, but is not in the chart");
         let hint = format!(
             "create the Service in namespace `{namespace}` to read objects of other versions than \
                 the storage version; the CSV has no conversion webhook for it, so OLM behaves the \

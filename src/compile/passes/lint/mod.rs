@@ -35,7 +35,7 @@ pub(super) fn lint(unit: &mut Unit, _: &Context, diagnostics: &mut Diagnostics) 
 }
 
 /// Returns a few of many names.
-fn few<S: AsRef<str>>(names: &[S]) -> String {
+fn few<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
     crate::diag::listed(names, 4)
 }
 

@@ -74,7 +74,7 @@ pub fn refused(object: &Object) -> Vec<(String, String)> {
 pub(super) fn refusals(unit: &Unit, diagnostics: &mut Diagnostics) {
     for object in unit.objects.iter().filter(|object| is_given(object)) {
         for (path, what) in refused(object) {
-            let message = format!("{} {what}", object.label());
+            let message = format!("{object} {what}");
             let warning = Diagnostic::warning(Code::ApiRefuses, message);
             diagnostics.push(rejected(warning, object, &path));
         }
@@ -90,6 +90,11 @@ fn items<'v>(
     let path = format!("{path}.{key}");
     let items = list(holder.get(key)).iter().enumerate();
     items.map(move |(index, item)| (format!("{path}[{index}]"), item))
+}
+
+/// Returns the texts at `field` of the items of the list at a key of `holder`.
+fn texts_of<'v>(holder: &'v Value, key: &str, field: &str) -> impl Iterator<Item = &'v str> {
+    list(holder.get(key)).iter().filter_map(move |item| text(item, field))
 }
 
 /// Returns true for valid port names: a label of at most 15 characters with a letter and no two
@@ -180,7 +185,7 @@ fn service(faults: &mut Faults<'_>) {
         }
     }
 
-    faults.twice(".spec.ports", "port name", ports.iter().filter_map(|port| text(port, "name")));
+    faults.twice(".spec.ports", "port name", texts_of(spec, "ports", "name"));
     let with_protocol = |port: &Value| {
         let number = integer(port.get("port"))?;
         Some(format!("{number}/{}", text(port, "protocol").unwrap_or("TCP")))
@@ -268,8 +273,7 @@ fn deployment(faults: &mut Faults<'_>) {
     }
     let Some(template) = faults.object.at(&["spec", "template"]) else { return };
     let pod = template.get("spec").unwrap_or(&Value::Null);
-    let volumes: Vec<&str> =
-        list(pod.get("volumes")).iter().filter_map(|v| text(v, "name")).collect();
+    let volumes: Vec<&str> = texts_of(pod, "volumes", "name").collect();
     faults.twice(".spec.template.spec.volumes", "volume", volumes.iter().copied());
     let choices = [("restartPolicy", &["Always"][..]), ("dnsPolicy", DNS_POLICIES)];
     faults.choices(".spec.template.spec", pod, &choices);
@@ -374,11 +378,11 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
     }
 
     for (path, variable) in items(path, container, "env") {
+        let name = text(variable, "name");
         let value = text(variable, "value").filter(|value| !value.is_empty());
         let from = variable.get("valueFrom").filter(|from| !from.is_null());
-        if let (Some(_), Some(_), Some(name)) = (value, from, text(variable, "name")) {
-            let what = format!("has env var {name} with both value and valueFrom");
-            faults.add(path.as_str(), what);
+        if let (Some(_), Some(_), Some(name)) = (value, from, name) {
+            faults.add(&*path, format!("has env var {name} with both value and valueFrom"));
         }
         let field = variable.at(&["valueFrom", "fieldRef", "fieldPath"]).and_then(Value::as_str);
         let is_known =
@@ -386,7 +390,7 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
         if let Some(field) = field.filter(|field| !is_known(field)) {
             let near = suggest::nearest(field, FIELDS);
             let near = near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
-            let name = text(variable, "name").unwrap_or_default();
+            let name = name.unwrap_or_default();
             let what = format!("has env var {name} with unsupported fieldPath `{field}`{near}");
             faults.add(format!("{path}.valueFrom.fieldRef.fieldPath"), what);
         }
@@ -418,14 +422,12 @@ fn container(faults: &mut Faults<'_>, path: &str, container: &Value, volumes: &[
         }
     }
 
-    let of = |key: &str, name: &'static str| {
-        list(container.get(key))
-            .iter()
-            .filter_map(move |item| text(item, name))
-            .filter(|t| !t.is_empty())
-    };
-    faults.twice(&format!("{path}.ports"), "port name", of("ports", "name"));
-    faults.twice(&format!("{path}.volumeMounts"), "mount path", of("volumeMounts", "mountPath"));
+    for (key, what, field) in
+        [("ports", "port name", "name"), ("volumeMounts", "mount path", "mountPath")]
+    {
+        let texts = texts_of(container, key, field).filter(|text| !text.is_empty());
+        faults.twice(&format!("{path}.{key}"), what, texts);
+    }
 
     for (path, mount) in items(path, container, "volumeMounts") {
         if let Some(volume) = text(mount, "name").filter(|name| !volumes.contains(name)) {

@@ -3,7 +3,7 @@
 use super::few;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::fields::{integer, list};
-use crate::ir::{LASTING_WORKLOADS, Map, Object, Release, Unit, Value};
+use crate::ir::{ImageParts, LASTING_WORKLOADS, Map, Object, Release, Unit, Value};
 use crate::source::Reference;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -29,9 +29,8 @@ pub(super) fn pods(unit: &Unit, diagnostics: &mut Diagnostics) {
             without_user.filter_map(|container| container["name"].as_str()).collect();
         if !without_user.is_empty() {
             let message = format!(
-                "{} sets runAsNonRoot without runAsUser for {}: off OpenShift, pods fail with \
+                "{workload} sets runAsNonRoot without runAsUser for {}: off OpenShift, pods fail with \
                     CreateContainerConfigError unless the image has a numeric USER",
-                workload.label(),
                 few(&without_user)
             );
             diagnostics.push(workload.note(Code::RunAsUserMissing, message));
@@ -40,9 +39,8 @@ pub(super) fn pods(unit: &Unit, diagnostics: &mut Diagnostics) {
         let mut parts = containers.into_iter().chain([pod]);
         if !parts.any(has_resources) {
             let message = format!(
-                "{} has no requests or limits for CPU and memory: a node that runs out of memory \
-                    evicts its pods first",
-                workload.label()
+                "{workload} has no requests or limits for CPU and memory: a node that runs out of memory \
+                    evicts its pods first"
             );
             diagnostics.push(workload.note(Code::ResourcesMissing, message));
         }
@@ -66,13 +64,6 @@ fn has_resources(part: &Json) -> bool {
     amounts.any(|amounts| !amounts["cpu"].is_null() || !amounts["memory"].is_null())
 }
 
-/// Returns true if an image without a digest is untagged or has the tag `latest`.
-fn is_latest(image: &str) -> bool {
-    // A colon before the last slash is the port of the registry.
-    let name = image.rsplit('/').next().unwrap_or(image);
-    name.split_once(':').is_none_or(|(_, tag)| tag == "latest")
-}
-
 /// Images that are not pinned by digest, and references that are none.
 pub(super) fn images(unit: &Unit, diagnostics: &mut Diagnostics) {
     for workload in workloads(unit) {
@@ -90,26 +81,21 @@ pub(super) fn images(unit: &Unit, diagnostics: &mut Diagnostics) {
         let (latest, tagged): (Vec<&str>, Vec<&str>) = valid
             .into_iter()
             .filter(|image| !image.contains('@'))
-            .partition(|image| is_latest(image));
+            .partition(|image| ImageParts::of(image).is_moving());
 
         if !invalid.is_empty() {
-            let message =
-                format!("{} has an invalid image reference: {}", workload.label(), few(&invalid));
+            let message = format!("{workload} has an invalid image reference: {}", few(&invalid));
             let hint = "set `image` with a `[[bundle.patch]]`: pods fail with InvalidImageName";
             diagnostics.push(workload.warning(Code::InvalidReference, message).hint(hint));
         }
         if !latest.is_empty() {
-            let message =
-                format!("{} uses an untagged or :latest image: {}", workload.label(), few(&latest));
+            let message = format!("{workload} uses an untagged or :latest image: {}", few(&latest));
             let hint = "use a bundle with digests: every pull can give another image";
             diagnostics.push(workload.warning(Code::ImageNotPinned, message).hint(hint));
         }
         if !tagged.is_empty() {
-            let message = format!(
-                "{} uses images that are not pinned by digest: {}",
-                workload.label(),
-                few(&tagged)
-            );
+            let message =
+                format!("{workload} uses images that are not pinned by digest: {}", few(&tagged));
             diagnostics.push(workload.note(Code::ImageNotPinned, message));
         }
     }
@@ -137,10 +123,8 @@ fn targets(
         let Some(target) = port.get("targetPort").and_then(Value::as_str) else { continue };
         // Numbers in quotes are reported elsewhere.
         if !known.contains(&target) && target.parse::<u16>().is_err() {
-            let message = format!(
-                "{} has target port `{target}`, which no container of its pods has",
-                service.label()
-            );
+            let message =
+                format!("{service} has target port `{target}`, which no container of its pods has");
             let place = service.place_at(&format!(".spec.ports[{index}].targetPort"));
             let found = Diagnostic::warning(Code::SelectorMatchesNothing, message).at(place);
             let hint = "use the name or number of a container port: connections to this port fail";
@@ -167,14 +151,12 @@ pub(super) fn twice(unit: &Unit, diagnostics: &mut Diagnostics) {
             let mut seen = BTreeSet::new();
             let items = items.iter().map(String::as_str);
             let twice: BTreeSet<&str> = items.filter(|item| !seen.insert(*item)).collect();
-            let twice: Vec<&str> = twice.into_iter().collect();
             if twice.is_empty() {
                 continue;
             }
 
             let name = container.get("name").and_then(Value::as_str).unwrap_or_default();
-            let message =
-                format!("container `{name}` of {} has duplicate {}", workload.label(), few(&twice));
+            let message = format!("container `{name}` of {workload} has duplicate {}", few(&twice));
             let hint = "remove one of them with a `[[bundle.patch]]`: the last one is used, but \
                     server-side apply (the default of Helm 4) rejects duplicates";
             diagnostics.push(workload.warning(Code::ApiRefuses, message).hint(hint));
@@ -202,7 +184,7 @@ pub(super) fn selectors(unit: &Unit, diagnostics: &mut Diagnostics) {
         if pods.iter().any(selects) {
             targets(unit, object, &selects, diagnostics);
         } else {
-            let message = format!("{} selects no pods of the chart", object.label());
+            let message = format!("{object} selects no pods of the chart");
             diagnostics.push(object.note(Code::SelectorMatchesNothing, message));
         }
     }
@@ -222,7 +204,7 @@ mod tests {
             ("quay.io:443/a/b:1.0", false),
             ("b:v1", false),
         ] {
-            assert_eq!(is_latest(image), latest, "{image}");
+            assert_eq!(ImageParts::of(image).is_moving(), latest, "{image}");
         }
     }
 

@@ -1,25 +1,24 @@
 //! Changes of allOf, anyOf, oneOf and not.
 
-use super::keyword::KeywordChange;
+use super::keyword::{KeywordChange, Verdict};
 use super::{COMBINATION, LOOSENED};
-use crate::rules::found;
-use crate::{Class, Finding};
+use crate::Class;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
 impl KeywordChange<'_> {
-    /// Returns the finding on a combination whose old and new value these are.
-    pub(super) fn of_combination(&self) -> Finding {
-        let (field, keyword) = (self.field, self.keyword);
+    /// Returns the verdict on a combination whose old and new value these are.
+    pub(super) fn of_combination(&self) -> Verdict {
+        let keyword = self.keyword;
         let is_looser = match (self.old, self.new) {
             (_, None) => true,
             (None, Some(_)) => false,
             (Some(old), Some(new)) => self.is_looser(parts(old), parts(new)),
         };
         if is_looser {
-            found(&LOOSENED, format!("{field}: `{keyword}` allows more"))
+            (&LOOSENED, format!("`{keyword}` allows more"))
         } else {
-            found(&COMBINATION, format!("{field}: `{keyword}` changed"))
+            (&COMBINATION, format!("`{keyword}` changed"))
         }
     }
 
@@ -39,14 +38,13 @@ impl KeywordChange<'_> {
             let mut changed = keys.into_iter().filter(|key| old.get(*key) != new.get(*key));
             changed.all(|keyword| {
                 let change = KeywordChange {
-                    field: self.field,
                     keyword,
                     old: old.get(keyword),
                     new: new.get(keyword),
                     before: old,
                     after: new,
                 };
-                change.finding().is_none_or(|finding| finding.rule.class == Class::Info)
+                change.verdict().is_none_or(|(rule, _)| rule.class == Class::Info)
             })
         };
         old.iter().zip(new).all(part_is_looser)

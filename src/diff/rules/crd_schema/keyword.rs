@@ -46,8 +46,6 @@ const VALIDATED_FORMATS: [&str; 25] = [
 
 /// An edit of a keyword.
 pub(super) struct KeywordChange<'a> {
-    /// The field, as in a manifest, or `the object`.
-    pub(super) field: &'a str,
     pub(super) keyword: &'a str,
     /// The edited value. It is a part of the keyword's value if the edit is below the keyword.
     pub(super) old: Option<&'a Json>,
@@ -56,6 +54,9 @@ pub(super) struct KeywordChange<'a> {
     pub(super) before: &'a Json,
     pub(super) after: &'a Json,
 }
+
+/// The rule for an edit, and the change without the field that has it.
+pub(super) type Verdict = (&'static Rule, String);
 
 /// Keywords that combine schemas.
 const COMBINATIONS: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
@@ -73,25 +74,27 @@ pub(super) fn finding(
     if COMBINATIONS.contains(&keyword) {
         [old, new] = [before, after].map(|schema| schema.get(keyword));
     }
-    let field = if location.field.is_empty() { "the object" } else { &location.field };
-    let change = KeywordChange { field, keyword, old, new, before, after };
-    match keyword {
-        "x-kubernetes-validations" => validation::finding(context, field, at),
+    let (rule, change) = match keyword {
+        "x-kubernetes-validations" => validation::verdict(context, at)?,
         // No effect on validation, pruning or defaults.
-        "description" | "title" | "example" | "externalDocs" => None,
-        _ => change.finding(),
-    }
+        "description" | "title" | "example" | "externalDocs" => return None,
+        _ => KeywordChange { keyword, old, new, before, after }.verdict()?,
+    };
+    let field = if location.field.is_empty() { "the object" } else { &location.field };
+    Some(found(rule, format!("{field}: {change}")))
 }
 
 impl KeywordChange<'_> {
-    /// Returns the finding; `None` if the change has no effect.
-    pub(super) fn finding(&self) -> Option<Finding> {
-        let (field, keyword) = (self.field, self.keyword);
+    /// Returns the verdict; `None` if the change has no effect.
+    pub(super) fn verdict(&self) -> Option<Verdict> {
+        let keyword = self.keyword;
         if self.keeps_all_values() {
-            let reason = format!("{field}: `{keyword}` changed, all values stay valid");
-            return Some(found(&LOOSENED, reason));
+            return Some((&LOOSENED, format!("`{keyword}` changed, all values stay valid")));
         }
 
+        // A keyword that is false has no effect. In OpenAPI 3.0 also exclusive bounds are Booleans next
+        // to the bound.
+        let is_on = |side: Option<&Json>| side == Some(&Json::Bool(true));
         Some(match keyword {
             "type" | "anyOf" | "x-kubernetes-int-or-string" => self.of_type(),
             "allOf" | "oneOf" | "not" => self.of_combination(),
@@ -103,19 +106,20 @@ impl KeywordChange<'_> {
             "pattern" => self.of_pattern(),
             "format" => return self.of_format(),
             "default" => self.of_default(),
-            "exclusiveMinimum" | "exclusiveMaximum" => self.of_switch(
-                self.new,
-                (&RANGE, "new {keyword}, the bound is not allowed"),
-                "{keyword} removed, the bound is allowed",
-            ),
-            "nullable" => {
-                self.of_switch(self.old, (&NULLABLE, "null no longer allowed"), "null allowed")
+            "exclusiveMinimum" | "exclusiveMaximum" if is_on(self.new) => {
+                (&RANGE, format!("new {keyword}, the bound is not allowed"))
             }
-            "x-kubernetes-preserve-unknown-fields" => self.of_switch(
-                self.old,
-                (&PRUNED, "unknown fields are pruned"),
-                "unknown fields are preserved",
-            ),
+            "exclusiveMinimum" | "exclusiveMaximum" => {
+                (&LOOSENED, format!("{keyword} removed, the bound is allowed"))
+            }
+            "nullable" if is_on(self.old) => (&NULLABLE, "null no longer allowed".to_owned()),
+            "nullable" => (&LOOSENED, "null allowed".to_owned()),
+            "x-kubernetes-preserve-unknown-fields" if is_on(self.old) => {
+                (&PRUNED, "unknown fields are pruned".to_owned())
+            }
+            "x-kubernetes-preserve-unknown-fields" => {
+                (&LOOSENED, "unknown fields are preserved".to_owned())
+            }
             "additionalProperties" | "properties" | "items" => self.of_fields(),
             "x-kubernetes-list-map-keys" => self.of_list_keys(),
             "x-kubernetes-list-type" | "x-kubernetes-map-type" => self.of_list_type(),
@@ -126,11 +130,7 @@ impl KeywordChange<'_> {
     /// Returns true if the old schema lists its values, and the new one allows each of them. CEL rules
     /// and formats are not evaluated.
     fn keeps_all_values(&self) -> bool {
-        const EVALUATED: [&str; 12] = [
-            "allOf",
-            "anyOf",
-            "oneOf",
-            "not",
+        const EVALUATED: [&str; 8] = [
             "pattern",
             "minLength",
             "maxLength",
@@ -141,7 +141,7 @@ impl KeywordChange<'_> {
             "exclusiveMaximum",
         ];
         let values = self.before.get("enum").map(all).unwrap_or_default();
-        EVALUATED.contains(&self.keyword)
+        (COMBINATIONS.contains(&self.keyword) || EVALUATED.contains(&self.keyword))
             && !values.is_empty()
             && values
                 .iter()
@@ -158,19 +158,24 @@ impl KeywordChange<'_> {
         }
     }
 
-    fn unclassified(&self) -> Finding {
-        found(&CHANGED, format!("{}: `{}` changed", self.field, self.keyword))
+    fn unclassified(&self) -> Verdict {
+        (&CHANGED, format!("`{}` changed", self.keyword))
     }
 
     /// A field that is an integer or a string has no type, and `anyOf` with both types next to
     /// `x-kubernetes-int-or-string`, which is the only place where a structural schema allows it.
-    fn of_type(&self) -> Finding {
-        let field = self.field;
+    fn of_type(&self) -> Verdict {
         let int_or_string = |schema| is_true(schema, &["x-kubernetes-int-or-string"]);
         let untyped = |schema| int_or_string(schema) || is_free(schema);
         // An integer or a string is not any other type.
         let is_wider =
             |old: &Json| !int_or_string(self.after) || old == "integer" || old == "string";
+        let combines = self.keyword == "anyOf"
+            && match (self.old, self.new) {
+                (None, Some(_)) => !int_or_string(self.after),
+                (Some(_), None) => !int_or_string(self.before),
+                _ => true,
+            };
 
         match (self.keyword, self.old, self.new) {
             ("type", Some(old), Some(new)) => {
@@ -180,51 +185,37 @@ impl KeywordChange<'_> {
                     (Some("integer"), Some("number")) => &LOOSENED,
                     _ => &TYPE,
                 };
-                let (old, new) = (display_value(old), display_value(new));
-                found(rule, format!("{field}: type {old} → {new}"))
+                (rule, self.change())
             }
             ("type", Some(old), None) if untyped(self.after) && is_wider(old) => {
-                found(&LOOSENED, format!("{field}: type {} no longer required", display_value(old)))
+                (&LOOSENED, format!("type {} no longer required", display_value(old)))
             }
             ("type", None, Some(new)) if untyped(self.before) => {
-                found(&TYPE, format!("{field}: type restricted to {}", display_value(new)))
+                (&TYPE, format!("type restricted to {}", display_value(new)))
             }
-            ("type", ..) => found(&TYPE, format!("{field}: type added or removed")),
-
-            ("anyOf", None, Some(_)) if int_or_string(self.after) => {
-                found(&LOOSENED, format!("{field}: integers and strings allowed"))
-            }
-            ("anyOf", Some(_), None) if int_or_string(self.before) => {
-                found(&TYPE, format!("{field}: no longer an integer or a string"))
-            }
-            ("anyOf", ..) => self.of_combination(),
-
-            (_, Some(_), _) => found(&TYPE, format!("{field}: no longer an integer or a string")),
-            _ => found(&LOOSENED, format!("{field}: integers and strings allowed")),
+            ("type", ..) => (&TYPE, "type added or removed".to_owned()),
+            _ if combines => self.of_combination(),
+            (_, Some(_), _) => (&TYPE, "no longer an integer or a string".to_owned()),
+            _ => (&LOOSENED, "integers and strings allowed".to_owned()),
         }
     }
 
-    fn of_enum(&self) -> Finding {
-        let field = self.field;
+    fn of_enum(&self) -> Verdict {
         match (self.old, self.new) {
-            (None, Some(new)) => {
-                found(&ENUM, format!("{field}: only {} allowed now", values(&all(new))))
-            }
-            (Some(_), None) => found(&LOOSENED, format!("{field}: enum removed")),
+            (None, Some(new)) => (&ENUM, format!("only {} allowed now", values(&all(new)))),
+            (Some(_), None) => (&LOOSENED, "enum removed".to_owned()),
             (Some(old), Some(new)) => {
                 let gone = not_in(old, new);
                 if gone.is_empty() {
-                    let added = counted("value", &not_in(new, old));
-                    return found(&LOOSENED, format!("{field}: new {added}"));
+                    return (&LOOSENED, format!("new {}", counted("value", &not_in(new, old))));
                 }
-                found(&ENUM, format!("{field}: {} no longer allowed", counted("value", &gone)))
+                (&ENUM, format!("{} no longer allowed", counted("value", &gone)))
             }
             (None, None) => self.unclassified(),
         }
     }
 
-    fn of_required(&self) -> Finding {
-        let field = self.field;
+    fn of_required(&self) -> Verdict {
         let came = not_in(self.new, self.old);
 
         // The API server applies defaults before it validates, so an object without the field is
@@ -235,23 +226,18 @@ impl KeywordChange<'_> {
         };
         let (filled, bare): (Vec<&Json>, Vec<&Json>) = came.into_iter().partition(has_default);
         if !bare.is_empty() {
-            return found(&REQUIRED, format!("{field}: {} now required", counted("field", &bare)));
+            return (&REQUIRED, format!("{} now required", counted("field", &bare)));
         }
         if !filled.is_empty() {
             let fields = counted("field", &filled);
-            return found(
-                &DEFAULT_ADDED,
-                format!("{field}: {fields} now required, with a default"),
-            );
+            return (&DEFAULT_ADDED, format!("{fields} now required, with a default"));
         }
-        found(&LOOSENED, format!("{field}: fewer required fields"))
+        (&LOOSENED, "fewer required fields".to_owned())
     }
 
     /// With `lower`, larger bounds are narrower.
-    fn of_bound(&self, lower: bool) -> Finding {
-        let (field, keyword) = (self.field, self.keyword);
-        let reason = format!("{field}: {}", self.change());
-        let number = |value: Option<&Json>| value.and_then(Json::as_f64);
+    fn of_bound(&self, lower: bool) -> Verdict {
+        let keyword = self.keyword;
         let narrower = match (number(self.old), number(self.new)) {
             (_, None) => false,
             // A minimum length of 0 restricts nothing.
@@ -261,13 +247,11 @@ impl KeywordChange<'_> {
         };
         // A pattern may say the same.
         let is_implied = || keyword.ends_with("Length") && self.texts() == Texts::StayAllowed;
-        found(if narrower && !is_implied() { &RANGE } else { &LOOSENED }, reason)
+        (if narrower && !is_implied() { &RANGE } else { &LOOSENED }, self.change())
     }
 
     /// A multiple of the new factor is one of the old factor only if the old one divides the new one.
-    fn of_factor(&self) -> Finding {
-        let reason = format!("{}: {}", self.field, self.change());
-        let number = |value: Option<&Json>| value.and_then(Json::as_f64);
+    fn of_factor(&self) -> Verdict {
         let looser = match (number(self.old), number(self.new)) {
             (_, None) => true,
             (None, Some(_)) => false,
@@ -276,42 +260,28 @@ impl KeywordChange<'_> {
             // narrower.
             (Some(old), Some(new)) => old % new == 0.0,
         };
-        found(if looser { &LOOSENED } else { &RANGE }, reason)
+        (if looser { &LOOSENED } else { &RANGE }, self.change())
     }
 
-    /// Judges a keyword that is true or missing, and false without an effect: if it is true on this
-    /// side, the API allows less. In OpenAPI 3.0 also exclusive bounds are Booleans next to the bound.
-    fn of_switch(
-        &self,
-        side: Option<&Json>,
-        (rule, narrower): (&'static Rule, &str),
-        looser: &str,
-    ) -> Finding {
-        let is_narrower = side == Some(&Json::Bool(true));
-        let (rule, text) = if is_narrower { (rule, narrower) } else { (&LOOSENED, looser) };
-        found(rule, format!("{}: {}", self.field, text.replace("{keyword}", self.keyword)))
-    }
-
-    fn of_pattern(&self) -> Finding {
-        let field = self.field;
+    fn of_pattern(&self) -> Verdict {
         let Some(new) = self.new.map(display_value) else {
-            return found(&LOOSENED, format!("{field}: pattern removed"));
+            return (&LOOSENED, "pattern removed".to_owned());
         };
         let is_new = self.old.is_none();
         let change = if is_new { "new pattern" } else { "pattern changed to" };
-        let reason = format!("{field}: {change} {new}");
+        let change = format!("{change} {new}");
         match self.texts() {
             Texts::StayAllowed => {
-                found(&LOOSENED, format!("{reason}, which allows all that was allowed"))
+                (&LOOSENED, format!("{change}, which allows all that was allowed"))
             }
             Texts::Refused(text) => {
                 let shown = match text.as_str() {
                     "" => "the empty text".to_owned(),
                     _ => display_value(&Json::String(text)),
                 };
-                found(&PATTERN, format!("{reason}, which refuses {shown}"))
+                (&PATTERN, format!("{change}, which refuses {shown}"))
             }
-            Texts::Unknown => found(if is_new { &PATTERN } else { &PATTERN_CHANGED }, reason),
+            Texts::Unknown => (if is_new { &PATTERN } else { &PATTERN_CHANGED }, change),
         }
     }
 
@@ -320,83 +290,73 @@ impl KeywordChange<'_> {
         texts::compare(self.before, self.after)
     }
 
-    fn of_format(&self) -> Option<Finding> {
-        let field = self.field;
-        let Some(new) = self.new else {
-            return Some(found(&LOOSENED, format!("{field}: format removed")));
-        };
+    fn of_format(&self) -> Option<Verdict> {
+        let Some(new) = self.new else { return Some((&LOOSENED, "format removed".to_owned())) };
         let shown = display_value(new);
         Some(if is_validated(new.as_str()?) {
-            found(&FORMAT, format!("{field}: format {shown}"))
+            (&FORMAT, format!("format {shown}"))
         } else {
-            found(&LOOSENED, format!("{field}: format {shown}, which is not validated"))
+            (&LOOSENED, format!("format {shown}, which is not validated"))
         })
     }
 
-    fn of_default(&self) -> Finding {
-        let reason = format!("{}: {}", self.field, self.change());
-        match (self.old, self.new) {
-            (None, Some(new)) => {
-                // A missing Boolean is false to the program, so this turns something on.
-                let is_unchecked = is_partly_checked(self.after);
-                let is_risky = *new == Json::Bool(true) || is_unchecked;
-                let rule = if is_risky { &DEFAULT } else { &DEFAULT_ADDED };
-                let doubt = if is_unchecked {
-                    ", which a format or validation rule may refuse"
-                } else {
-                    ""
-                };
-                found(rule, reason + doubt)
-            }
-            _ => found(&DEFAULT, reason),
+    fn of_default(&self) -> Verdict {
+        if self.old.is_some() || self.new.is_none() {
+            return (&DEFAULT, self.change());
         }
+        // A missing Boolean is false to the program, so this turns something on.
+        let is_on = self.new == Some(&Json::Bool(true));
+        let is_unchecked = is_partly_checked(self.after);
+        let rule = if is_on || is_unchecked { &DEFAULT } else { &DEFAULT_ADDED };
+        let doubt =
+            if is_unchecked { ", which a format or validation rule may refuse" } else { "" };
+        (rule, self.change() + doubt)
     }
 
-    fn of_fields(&self) -> Finding {
-        let (field, keyword) = (self.field, self.keyword);
+    fn of_fields(&self) -> Verdict {
+        let keyword = self.keyword;
         match (self.old, self.new) {
-            (Some(_), None) if is_free(self.after) => found(
-                &LOOSENED,
-                format!("{field}: {keyword} removed, unknown fields are preserved"),
-            ),
-            (Some(_), None) => {
-                found(&PROPERTY_REMOVED, format!("{field}: {keyword} removed, fields are pruned"))
+            (Some(_), None) if is_free(self.after) => {
+                (&LOOSENED, format!("{keyword} removed, unknown fields are preserved"))
             }
+            (Some(_), None) => (&PROPERTY_REMOVED, format!("{keyword} removed, fields are pruned")),
             // Only `additionalProperties` can be false.
-            (Some(_), Some(Json::Bool(false))) => found(
-                &PROPERTY_REMOVED,
-                format!("{field}: additional properties no longer allowed"),
-            ),
+            (Some(_), Some(Json::Bool(false))) => {
+                (&PROPERTY_REMOVED, "additional properties no longer allowed".to_owned())
+            }
             // The old version kept such fields as unknown ones, whatever their values.
             (None, Some(new)) if new.is_object() && is_free(self.before) => {
-                found(&CHANGED, format!("{field}: new {keyword}, which are validated"))
+                (&CHANGED, format!("new {keyword}, which are validated"))
             }
-            (None, Some(_)) => found(&PROPERTY_ADDED, format!("{field}: new {keyword}")),
+            (None, Some(_)) => (&PROPERTY_ADDED, format!("new {keyword}")),
             _ => self.unclassified(),
         }
     }
 
-    fn of_list_keys(&self) -> Finding {
+    fn of_list_keys(&self) -> Verdict {
         let keys =
             |value: Option<&Json>| value.map_or("none".to_owned(), |keys| values(&all(keys)));
         let (old, new) = (keys(self.old), keys(self.new));
         // Without keys, no item is a duplicate of another.
         let rule = if self.new.is_none() { &LIST_TYPE } else { &LIST_KEYS };
-        found(rule, format!("{}: list map keys {old} → {new}", self.field))
+        (rule, format!("list map keys {old} → {new}"))
     }
 
-    fn of_list_type(&self) -> Finding {
-        let (field, keyword) = (self.field, self.keyword);
+    fn of_list_type(&self) -> Verdict {
         let kind =
-            |value: Option<&Json>| value.and_then(Json::as_str).unwrap_or("default").to_owned();
+            |value: Option<&'_ Json>| value.and_then(Json::as_str).unwrap_or("default").to_owned();
         let (old, new) = (kind(self.old), kind(self.new));
 
         // Only these types of lists are validated, and items with the same keys may differ in a set;
         // types of maps are for server-side apply.
         let strictness = |kind: &str| ["set", "map"].iter().position(|unique| *unique == kind);
         let rule = if strictness(&new) > strictness(&old) { &UNIQUE } else { &LIST_TYPE };
-        found(rule, format!("{field}: {keyword} {old} → {new}"))
+        (rule, format!("{} {old} → {new}", self.keyword))
     }
+}
+
+fn number(value: Option<&Json>) -> Option<f64> {
+    value.and_then(Json::as_f64)
 }
 
 /// Returns true if a schema has CEL rules, which are not evaluated.
@@ -435,6 +395,5 @@ fn counted(noun: &str, list: &[&Json]) -> String {
 }
 
 fn values(values: &[&Json]) -> String {
-    let display_value: Vec<String> = values.iter().map(|value| display_value(value)).collect();
-    listed(&display_value, 6)
+    listed(values.iter().map(|value| display_value(value)), 6)
 }

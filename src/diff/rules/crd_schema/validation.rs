@@ -1,18 +1,18 @@
 //! Rules on `x-kubernetes-validations`: CEL rules of a schema.
 
 use super::super::lookup::Lookup;
+use super::keyword::Verdict;
 use super::{LOOSENED, NEW_FIELDS, TRANSITION, VALIDATION};
-use crate::Finding;
 use crate::path::Step;
 use crate::read::items;
-use crate::rules::{RuleContext, display_value, found, listed};
+use crate::rules::{RuleContext, display_value, listed};
 use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// Returns the finding for an edit of `x-kubernetes-validations`.
-pub(super) fn finding(context: &RuleContext<'_, '_>, field: &str, at: usize) -> Option<Finding> {
+/// Returns the verdict on an edit of `x-kubernetes-validations`.
+pub(super) fn verdict(context: &RuleContext<'_, '_>, at: usize) -> Option<Verdict> {
     let rest = context.steps().get(at + 1..)?;
     let list = context.steps().get(..=at)?;
     let mut came: Vec<&str> = match (rest, &context.edit.old, &context.edit.new) {
@@ -37,7 +37,7 @@ pub(super) fn finding(context: &RuleContext<'_, '_>, field: &str, at: usize) -> 
             (None, _) => "validation spelled differently",
             _ => "validation removed",
         };
-        return Some(found(&LOOSENED, format!("{field}: {reason}")));
+        return Some((&LOOSENED, reason.to_owned()));
     }
 
     let schema = context.steps().get(..at)?;
@@ -52,9 +52,8 @@ pub(super) fn finding(context: &RuleContext<'_, '_>, field: &str, at: usize) -> 
     } else {
         &VALIDATION
     };
-    let shown: Vec<String> =
-        came.into_iter().map(|rule| display_value(&Json::from(rule))).collect();
-    Some(found(rule, format!("{field}: new validation {}", listed(&shown, 3))))
+    let shown = came.into_iter().map(|rule| display_value(&Json::from(rule)));
+    Some((rule, format!("new validation {}", listed(shown, 3))))
 }
 
 /// Returns the CEL rules of validations.

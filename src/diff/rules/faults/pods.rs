@@ -4,11 +4,11 @@ use super::{
     ABOVE_LIMIT, Fault, KEY, LABELS, LEASE, MISSING, OWN_API, PORT, PULL_SECRET, ROOT, TOKEN,
     UNDECLARED,
 };
-use crate::identity::Pairs;
+use crate::identity::Pair;
 use crate::ir::{PodReference, pod_references, quantity};
 use crate::read::{
-    account, at, containers, entries, is_custom_kind, items, keys, letters, pod_spec, pod_template,
-    text,
+    account, at, containers, entries, is_custom_kind, items, keys, letters, pod_keys, pod_spec,
+    pod_template, text,
 };
 use crate::rules::rbac::EffectivePermissions;
 use crate::rules::settings::{Arguments, Setting, of_line};
@@ -22,7 +22,7 @@ pub(super) struct Pod<'a> {
     pub(super) id: &'a Identity,
     pub(super) labels: Option<&'a Json>,
     /// Path of the `spec` of the pods.
-    path: Vec<&'static str>,
+    path: &'static [&'static str],
     spec: &'a Json,
     /// Numbers in ports, arguments and environment variables.
     numbers: HashSet<String>,
@@ -32,10 +32,9 @@ impl<'a> Pod<'a> {
     /// Returns the pods of all workloads of a side.
     pub(super) fn all(side: &'a Side) -> Vec<Self> {
         let pod = |(id, object): (&'a Identity, &'a Json)| {
-            let template = pod_template(&id.kind)?;
-            let pod = at(object, template)?;
+            let path = pod_keys(&id.kind)?;
+            let pod = at(object, pod_template(&id.kind)?)?;
             let spec = pod.get("spec")?;
-            let path = [template, &["spec"]].concat();
             let mut numbers = HashSet::new();
             for container in containers(spec) {
                 collect_numbers(container, &mut numbers);
@@ -57,7 +56,7 @@ impl<'a> Pod<'a> {
 
     /// Creates a fault of the pods at a field of their spec.
     fn fault(&self, rule: &'static Rule, reason: impl Into<String>, field: &str) -> Fault {
-        Fault::new(self.id, rule, reason.into(), keys(&[&self.path[..], &[field]].concat()))
+        Fault::new(self.id, rule, reason.into(), keys(&[self.path, &[field]].concat()))
     }
 }
 
@@ -343,7 +342,7 @@ fn resources(pod: &Pod<'_>, container: &Json) -> Vec<Fault> {
 /// Returns the faults of workloads that could list custom resources of the chart and no longer can.
 pub(super) fn lost_apis(
     new: &Side,
-    pairs: &Pairs<'_>,
+    pairs: &[Pair<'_>],
     before: &EffectivePermissions<'_>,
     after: &EffectivePermissions<'_>,
 ) -> Vec<Fault> {
@@ -354,7 +353,7 @@ pub(super) fn lost_apis(
     // Workloads with the same ServiceAccounts have the same faults.
     let mut known: BTreeMap<(String, String), Vec<&(&str, &str)>> = BTreeMap::new();
     let mut faults = Vec::new();
-    for pair in &pairs.list {
+    for pair in pairs {
         let account =
             |id: &Identity, object| Some(account_subject(id, pod_spec(&id.kind, object)?));
         let old = pair.old_id.as_ref().and_then(|id| account(id, pair.old));

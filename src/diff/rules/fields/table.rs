@@ -241,6 +241,12 @@ const NAMESPACES: Of = Kinds(&["Namespace"]);
 const INGRESSES: Of = Kinds(&["Ingress"]);
 const ACCOUNTS: Of = Kinds(&["ServiceAccount"]);
 
+const NODE_AFFINITY: &str = "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution";
+
+/// The annotations of a StorageClass and of an IngressClass.
+const IS_DEFAULT_CLASS: &str = "metadata.annotations\
+    [storageclass.kubernetes.io/is-default-class|ingressclass.kubernetes.io/is-default-class]";
+
 /// Creates a row about a field without a default.
 const fn row(of: Of, path: &'static str, when: When, rule: &'static Rule) -> Field {
     Field { of, path, default: None, when, rule }
@@ -275,10 +281,9 @@ pub(super) static FIELDS: &[Field] = &[
     defaulted(WORKLOADS, "spec.strategy.rollingUpdate.maxUnavailable", Raised, &ROLLOUT),
     row(WORKLOADS, "spec.updateStrategy.rollingUpdate.maxUnavailable", Raised, &ROLLOUT).or("1"),
     row(WORKLOADS, "spec.strategy|updateStrategy", Changed, &ROLLOUT_SETTINGS),
-    defaulted(WORKLOADS, "spec.paused|minReadySeconds", Changed, &ROLLOUT_SETTINGS),
     defaulted(
         WORKLOADS,
-        "spec.progressDeadlineSeconds|revisionHistoryLimit",
+        "spec.paused|minReadySeconds|progressDeadlineSeconds|revisionHistoryLimit",
         Changed,
         &ROLLOUT_SETTINGS,
     ),
@@ -295,18 +300,8 @@ pub(super) static FIELDS: &[Field] = &[
     row(Pod, "nodeSelector", Gains, &SCHEDULING),
     row(Pod, "nodeSelector", Loses, &SCHEDULING_WIDER),
     row(Pod, "nodeName", Changed, &SCHEDULING),
-    row(
-        Pod,
-        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
-        Removed,
-        &SCHEDULING_WIDER,
-    ),
-    row(
-        Pod,
-        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
-        Changed,
-        &SCHEDULING,
-    ),
+    row(Pod, NODE_AFFINITY, Removed, &SCHEDULING_WIDER),
+    row(Pod, NODE_AFFINITY, Changed, &SCHEDULING),
     row(
         Pod,
         "affinity.podAffinity|podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution",
@@ -351,13 +346,7 @@ pub(super) static FIELDS: &[Field] = &[
     ),
     row(
         Container,
-        "livenessProbe|readinessProbe|startupProbe.httpGet.path",
-        ChangedWithSame("image"),
-        &PROBE_MOVED,
-    ),
-    row(
-        Container,
-        "livenessProbe|readinessProbe|startupProbe.exec.command",
+        "livenessProbe|readinessProbe|startupProbe.httpGet|exec.path|command",
         ChangedWithSame("image"),
         &PROBE_MOVED,
     ),
@@ -409,20 +398,8 @@ pub(super) static FIELDS: &[Field] = &[
     row(CLAIMS, "spec.resources.requests.storage", Raised, &EXPANDED),
     defaulted(VOLUMES, "spec.persistentVolumeReclaimPolicy", To("Delete"), &RECLAIM),
     defaulted(Kinds(&["PriorityClass"]), "globalDefault", Changed, &DEFAULT_CLASS),
-    row(
-        Kinds(&["StorageClass"]),
-        "metadata.annotations[storageclass.kubernetes.io/is-default-class]",
-        Changed,
-        &DEFAULT_CLASS,
-    )
-    .or("\"false\""),
-    row(
-        Kinds(&["IngressClass"]),
-        "metadata.annotations[ingressclass.kubernetes.io/is-default-class]",
-        Changed,
-        &DEFAULT_CLASS,
-    )
-    .or("\"false\""),
+    row(Kinds(&["StorageClass", "IngressClass"]), IS_DEFAULT_CLASS, Changed, &DEFAULT_CLASS)
+        .or("\"false\""),
     row(NAMESPACES, "metadata.labels[pod-security.kubernetes.io/enforce]", Changed, &POD_SECURITY),
     // ServiceAccounts.
     row(ACCOUNTS, "imagePullSecrets", Loses, &IDENTITY),
