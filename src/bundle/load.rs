@@ -294,7 +294,7 @@ pub fn manifests(file: &str, bytes: &[u8], diagnostics: &mut Diagnostics) -> Vec
         let name = document.value.get("metadata").and_then(|metadata| metadata.get("name"));
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let is_of_program = name.is_none()
-            && !(kind.is_empty() || kind.ends_with("List"))
+            && !(api_version.is_empty() || kind.is_empty() || kind.ends_with("List"))
             && super::api_version(group, kind).is_none();
         if api_version.is_empty() || kind.is_empty() || is_kustomization || is_of_program {
             let message = match kind {

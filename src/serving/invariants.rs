@@ -343,7 +343,7 @@ invariants! {
         |view, found| each(view, found, rules::hardware::fits), "the engine finds no device";
     ServingDevices Error "accelerator" "sizes of models and devices"
         |view, found| each(view, found, rules::hardware::weights), "the engine runs out of memory";
-    ServingPod Error "engine.pod" "sizes of models"
+    ServingPod Error "pod" "sizes of models"
         |view, found| each(view, found, rules::hardware::cache), "the model is not downloaded";
     ServingAdapters Error "engine.env" "GAIE, lora-syncer"
         |view, found| each(view, found, rules::adapters::loading), "adapters are not loaded";

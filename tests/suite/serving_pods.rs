@@ -320,7 +320,14 @@ fn rows() -> Vec<Row> {
             "a process sees one",
         ),
         ("a slice", resources("nvidia.com/mig-3g.40gb", 1), none(), vec![], "", ""),
-        ("a claim of nobody", none(), claims(), vec![], "serving-devices", "resource claim `gpus`"),
+        (
+            "a claim of nobody",
+            json!({"resources": {"limits": {"nvidia.com/gpu": null}}}),
+            claims(),
+            vec![],
+            "serving-devices",
+            "resource claim `gpus`",
+        ),
         ("a claim", json!({"resources": {"claims": [{"name": "gpus"}]}}), claims(), vec![], "", ""),
         // Variables.
         ("below", env(host(), ip()), none(), vec![], "serving-pod", "which is defined after it"),

@@ -346,6 +346,9 @@ apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 ---
 apiVersion: v1
+kind: Config
+---
+apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings}
 ";
@@ -355,12 +358,14 @@ metadata: {name: settings}
 
     let unnamed = "document without apiVersion and kind is not checked";
     let render = "pass rendered manifests: from `helm template` or `kustomize build`";
+    let name = "write `metadata.name` if it is an object of the cluster";
     let apply = "apply it first: `kustomize build DIR | bundle2chart check-serving -`";
     let expected = [
         (1, 1, unnamed, render),
         (2, 3, unnamed, render),
         (3, 6, "document of kind Widget is not checked", render),
         (4, 8, "document of kind Kustomization is not checked", apply),
+        (5, 11, "document of kind Config is not checked", name),
     ];
     let found: Vec<_> = diagnostics
         .iter()
