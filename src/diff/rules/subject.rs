@@ -101,8 +101,8 @@ fn skipped(old: &Side, new: &Side) -> Option<String> {
 
 /// Returns true if a range of versions, as OLM writes it, includes a version.
 fn in_range(range: &str, version: &str) -> bool {
-    // OLM's parser takes a `v` before a version.
-    let mut range = range.to_owned();
+    // OLM's parser (blang/semver) refuses a `v` before a version, but what the vendor means is clear.
+    let mut range = format!(" {range}");
     for operator in ["<", ">", "=", " "] {
         range = range.replace(&format!("{operator}v"), operator);
     }

@@ -131,7 +131,7 @@ fn ports_of_services() {
     }
 }
 
-/// Ranges of versions as OLM writes them, with a `v` or without.
+/// Ranges of versions, with a `v`, which OLM refuses, or without.
 #[test]
 fn upgrade_paths() {
     use crate::BundleFacts;
@@ -156,6 +156,7 @@ fn upgrade_paths() {
         ("w.v2", "", ">=v1.0.0 <v2.0.0", false),
         ("w.v2", "", ">v0.9.0 <v2.0.0", false),
         ("w.v2", "", "0.9.0 || v1.0.0", false),
+        ("w.v2", "", "v1.0.0 || v0.9.0", false),
         ("w.v2", "", ">v1.0.0 <v2.0.0", true),
         ("w.v2", "", "", false),
         // The same version in another build of its bundle.
