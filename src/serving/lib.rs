@@ -222,7 +222,7 @@ fn images_of(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
     };
 
     for template in &view.templates {
-        for (container, path) in pods::all_containers(template.spec, &template.spec_path) {
+        for (container, path) in template.all_containers() {
             let image = pods::text(container, "image");
             // KServe's presets have images of their own.
             if image.is_empty() && template.completed {
@@ -236,7 +236,7 @@ fn images_of(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
     }
 
     for picker in &view.pickers {
-        for (container, path) in pods::all_containers(picker.pods.spec, &picker.pods.spec_path) {
+        for (container, path) in picker.pods.all_containers() {
             let (image, name) = (pods::text(container, "image"), pods::text(container, "name"));
             add(image, picker.owner, name, format!("{path}.image"));
         }

@@ -214,7 +214,7 @@ pub(crate) fn model(view: &View<'_>, found: &mut Found) {
         for template in view.selected(pool) {
             let Some(engine) = &template.engine else { continue };
             // LoRA adapters are additional models.
-            if engine.flags.as_ref().is_some_and(|flags| flags.has("lora-modules")) {
+            if engine.flags.has("lora-modules") {
                 continue;
             }
             let role = template.role().unwrap_or_default();

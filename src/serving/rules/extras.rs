@@ -2,7 +2,9 @@
 
 use super::super::invariants::Found;
 use super::super::releases::VLLM;
-use super::super::view::pods::{Engine, Part, Template, is_placeholder, list, text, text_or};
+use super::super::view::pods::{
+    Engine, Part, Template, is_placeholder, is_true, list, text, text_or,
+};
 use super::super::view::{Manifest, View, group_of};
 use super::picker::{behind, service_of};
 use super::pod::requests;
@@ -63,13 +65,12 @@ const RENAMED: (&str, &str) = ("vllm:gpu_cache_usage_perc", "vllm:kv_cache_usage
 /// the pods themselves. Only adapters and recording rules write names without a colon.
 fn queries(view: &View<'_>, found: &mut Found) {
     let has_rules = view.of_kind("PrometheusRule").next().is_some();
-    let renamed_in = VLLM.releases.index(VLLM.releases.find("0.12.0"));
     for (owner, scaler) in view.of_kind(SCALERS[1]) {
         let target = reference(scaler).and_then(|(_, kind, name)| view.named(kind, name, scaler));
         let pods = target.into_iter().flat_map(|(number, _)| view.templates_of(number));
         let engines: Vec<&Engine<'_>> = pods.filter_map(|pods| pods.engine.as_ref()).collect();
-        let index = engines.first().and_then(|engine| VLLM.index(text(engine.container, "image")));
-        let is_renamed = index.is_some() && index >= renamed_in;
+        let image = engines.first().map_or("", |engine| text(engine.container, "image"));
+        let is_renamed = VLLM.is_since(image, "0.12.0") == Some(true);
         let query_of =
             |trigger: &'_ Json| trigger.pointer("/metadata/query")?.as_str().map(str::to_owned);
 
@@ -298,9 +299,8 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
             }
 
             let tls = spec.pointer("/trafficPolicy/tls").unwrap_or(&Json::Null);
-            let skips = tls.get("insecureSkipVerify").and_then(Json::as_bool) == Some(true);
-            let names_ca =
-                ["caCertificates", "credentialName"].iter().any(|key| tls.get(key).is_some());
+            let trusts = is_true(tls, "/insecureSkipVerify")
+                || ["caCertificates", "credentialName"].iter().any(|key| tls.get(key).is_some());
             let pickers = service_of(view, pool).map(|(_, service)| behind(view, service));
             let mut pickers = pickers.into_iter().flatten();
             let plain = pickers.find(|picker| !picker.flags.is_on_or("secure-serving", true));
@@ -313,7 +313,7 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
                     let finding = found.push(*owner, ".spec.trafficPolicy", message, hint);
                     finding.why("gateways cannot connect to the picker", "llm-d-router, TLS");
                 }
-            } else if text(tls, "mode") != "SIMPLE" || !(skips || names_ca) {
+            } else if text(tls, "mode") != "SIMPLE" || !trusts {
                 let message = format!("{rule} does not trust the certificate of the picker");
                 let hint = "write `tls: {mode: SIMPLE, insecureSkipVerify: true}`, or name its CA";
                 found.push(*owner, ".spec.trafficPolicy", message, hint);

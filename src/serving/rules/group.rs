@@ -118,7 +118,7 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
         };
         let of_pod = |template: &Template<'_>| {
             let units = template.containers().filter_map(|(container, _)| accelerators(container));
-            devices_of(view, template.spec, units.map(|(_, units)| units).sum())
+            devices_of(view, template, units.map(|(_, units)| units).sum())
         };
         let (has, needs) = (of_pod(template), ranks(engine, leader));
         let joins = template.engine.is_none() && Engine::uses_ray(engine);

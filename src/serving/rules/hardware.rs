@@ -2,14 +2,13 @@
 
 use super::super::invariants::{Context, Reporter};
 use super::super::releases::image::{is_in, parts};
-use super::super::view::config_map::is_inside;
 use super::super::view::pods::{
-    Engine, Program, Template, Variable, accelerators, all_containers, list, text, variable,
+    Engine, Program, Template, Variable, accelerators, is_true, list, mount_of, text, variable,
     volume_of,
 };
 use super::engine::ranks;
 use super::probe::{billions, bits, downloads};
-use crate::ir::{quantity, steps, value_at};
+use crate::ir::quantity;
 use serde_json::Value as Json;
 
 /// Repositories of upstream's images, and the resource of the devices that they are built for.
@@ -100,10 +99,7 @@ pub(crate) fn cache((_, template, engine): Context<'_>, found: &mut Reporter<'_>
         Some(_) => return,
         None => "/root/.cache/huggingface",
     };
-    let mounts = list(engine.container, "volumeMounts").iter();
-    let mount = mounts
-        .filter(|mount| is_inside(home, text(mount, "mountPath")))
-        .max_by_key(|mount| text(mount, "mountPath").len());
+    let mount = mount_of(engine.container, home);
     let volume = mount.and_then(|mount| volume_of(template.spec, mount));
     let limit = volume.and_then(|volume| volume.pointer("/emptyDir/sizeLimit")).and_then(quantity);
     let model = engine.model.as_deref().unwrap_or_default();
@@ -132,17 +128,15 @@ pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>)
             engine.container.get("resources").and_then(|all| all.get(group)?.as_object());
         resources.into_iter().flatten().any(|(name, _)| name.contains('/'))
     });
-    let pod = value_at(&template.manifest.json, &steps(&template.path));
-    let annotations = pod.and_then(|pod| pod.pointer("/metadata/annotations")?.as_object());
-    let flags = engine.flags.as_ref();
+    let annotations = template.annotations.as_object();
     let is_given = amounts.contains(&true)
         || template.completed
         || template.spec.get("runtimeClassName").is_some()
         || !list(template.spec, "resourceClaims").is_empty()
         || annotations.is_some_and(|all| all.keys().any(|key| key.contains("gpu")))
-        || engine.container.pointer("/securityContext/privileged") == Some(&Json::Bool(true))
+        || is_true(engine.container, "/securityContext/privileged")
         || variable(engine.container, "NVIDIA_VISIBLE_DEVICES").is_some()
-        || flags.is_some_and(|flags| flags.text("device") == Some("cpu"))
+        || engine.flags.text("device") == Some("cpu")
         || engine.number("data-parallel-size-local", 1) == Some(0);
     if let Some((_, built)) = build.filter(|_| engine.program == Program::Vllm && !is_given) {
         let message = format!("the container of `{image}` requests no device");
@@ -150,8 +144,8 @@ pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>)
     }
 
     let is_old = |label: &String| WITHOUT_BFLOAT16.iter().any(|mark| label.contains(mark));
-    let wants = flags.is_some_and(|flags| flags.text("dtype") == Some("bfloat16"));
-    if let Some(node) = devices(template).find(is_old).filter(|_| wants) {
+    let node = devices(template).find(is_old);
+    if let Some(node) = node.filter(|_| engine.flags.text("dtype") == Some("bfloat16")) {
         let finding = found.push(format!("`{node}` has no bfloat16"), "write `--dtype=half`");
         finding.why("the engine fails to start", "vLLM, check of the data type");
     }
@@ -167,13 +161,11 @@ pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>)
 
     // A container gets the devices of the claims that it names (Kubernetes docs, dynamic resources). Those of
     // networks are for the whole pod.
-    let uses = |(container, _): &(&Json, String)| {
-        let claims = container.pointer("/resources/claims").and_then(Json::as_array);
-        claims.is_some_and(|claims| !claims.is_empty())
-    };
+    let uses =
+        |(container, _): &(&Json, String)| container.pointer("/resources/claims/0").is_some();
     let claim = list(template.spec, "resourceClaims").first().map(|claim| text(claim, "name"));
     let claim = claim.filter(|_| !template.completed && !amounts.contains(&true));
-    if let Some(claim) = claim.filter(|_| !all_containers(template.spec, "").iter().any(uses)) {
+    if let Some(claim) = claim.filter(|_| !template.all_containers().iter().any(uses)) {
         let message = format!("no container of the pod uses its resource claim `{claim}`");
         let hint = format!("write `claims: [{{name: {claim}}}]` in the container's resources");
         found.below(".resources", message, hint);

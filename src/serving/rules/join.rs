@@ -208,8 +208,8 @@ pub(crate) fn parallel((_, template, engine): Context<'_>, found: &mut Reporter<
     let set = template.manifest;
     let is_ordered =
         set.kind() == "StatefulSet" && text(set.spec(), "podManagementPolicy") != "Parallel";
-    let nodes = engine.number("nnodes", 1).is_none_or(|nodes| nodes > 1)
-        && engine.flags.as_ref().is_some_and(|flags| flags.has("nnodes"));
+    let nodes =
+        engine.number("nnodes", 1).is_none_or(|nodes| nodes > 1) && engine.flags.has("nnodes");
     let waits = engine.container.get("readinessProbe").is_some();
     if is_ordered && nodes && waits && template.replicas.is_some_and(|replicas| replicas > 1) {
         let message = format!("{set} starts pods in order, but each waits for all of them");
@@ -220,10 +220,8 @@ pub(crate) fn parallel((_, template, engine): Context<'_>, found: &mut Reporter<
 /// Checks that Ray is not used with vLLM images since 0.19, which do not contain it, and that the
 /// container of a worker stays.
 pub(crate) fn ray(view: &View<'_>, found: &mut Found) {
-    let since = VLLM.releases.index(VLLM.releases.find("0.19.0"));
     for (template, container, path) in view.containers().filter(|(_, one, _)| starts_ray(one)) {
         let image = text(container, "image");
-        let index = VLLM.index(image);
         let commands = commands(container, template.part, template.size, &view.budget);
         let last = commands.as_ref().and_then(|all| all.last()).map_or(&[][..], Vec::as_slice);
         let may_block = |word: &String| word.starts_with("--block") || word.contains(UNKNOWN);
@@ -236,7 +234,8 @@ pub(crate) fn ray(view: &View<'_>, found: &mut Found) {
             finding.why("the pod restarts again and again", "Ray docs, ray start");
         }
         // Whether other images of vLLM contain Ray is not known.
-        if is_in(image, "vllm/vllm-openai") && index.is_some_and(|index| Some(index) >= since) {
+        let is_without = VLLM.is_since(image, "0.19.0") == Some(true);
+        if is_in(image, "vllm/vllm-openai") && is_without {
             let message = format!("command starts Ray, which is not in image `{image}`");
             let hint = "use an image with Ray, or vLLM multiprocessing (`--nnodes`)";
             found.push(template.owner, format!("{path}.image"), message, hint);

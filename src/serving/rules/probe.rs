@@ -6,7 +6,8 @@ use super::super::releases::{SGLANG, VLLM};
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, accelerators, is_placeholder, list, number, text, volume_of,
+    Engine, Program, Sidecar, Template, accelerators, is_placeholder, is_true, list, number, text,
+    volume_of,
 };
 use super::join::is_loopback;
 use serde_json::Value as Json;
@@ -174,7 +175,7 @@ pub(crate) fn budget((_, template, engine): Context<'_>, found: &mut Reporter<'_
     let names = engine.names();
     let model = engine.model.as_deref().filter(|model| billions(model).is_some());
     let model = model.or_else(|| names.iter().copied().find(|name| billions(name).is_some()));
-    let quantization = engine.flags.as_ref().and_then(|flags| flags.text("quantization"));
+    let quantization = engine.flags.text("quantization");
     let is_slow = downloads(template, engine);
     let speed = if is_slow { DOWNLOAD_GB_PER_SECOND } else { VOLUME_GB_PER_SECOND };
     let bits = bits(&[model.unwrap_or_default(), quantization.unwrap_or_default()]);
@@ -230,8 +231,7 @@ fn answers(
     // An empty key is none, and one of an optional Secret may be missing.
     let mut own = list(engine.container, "env").iter();
     let is_key = |one: &Json| {
-        let is_optional =
-            one.pointer("/valueFrom/secretKeyRef/optional") == Some(&Json::Bool(true));
+        let is_optional = is_true(one, "/valueFrom/secretKeyRef/optional");
         let is_empty = one.get("valueFrom").is_none() && text(one, "value").is_empty();
         text(one, "name") == "VLLM_API_KEY" && !is_optional && !is_empty
     };

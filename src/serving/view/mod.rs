@@ -268,15 +268,14 @@ impl<'a> View<'a> {
         let mut templates = std::mem::take(&mut self.templates);
         for template in &mut templates {
             let Some(engine) = &template.engine else { continue };
-            let path = engine.flags.as_ref().and_then(|flags| flags.text("config"));
-            let Some(path) = path.map(str::to_owned) else { continue };
+            let Some(path) = engine.flags.text("config").map(str::to_owned) else { continue };
 
             let read = match self.file(template, engine.container, &path) {
                 File::Text(_, _, content) => config_map::parse(content),
                 _ => Err("it is not in the manifests".to_owned()),
             };
             let (why, hint) = match (read, &mut template.engine) {
-                (Ok(Json::Object(keys)), Some(Engine { flags: Some(flags), model, .. })) => {
+                (Ok(Json::Object(keys)), Some(Engine { flags, model, .. })) => {
                     flags.insert_file(&keys);
                     *model = model.take().or_else(|| flags.text("model").map(str::to_owned));
                     continue;
