@@ -336,7 +336,7 @@ invariants! {
     ServingPod Error "engine.env" "Kubernetes API, variables of containers"
         rules::addresses::order, "the program gets the text instead of a value";
     ServingPod Error "pod" "Kubernetes docs, Pod Security Standards"
-        rules::pod::security, "the API server rejects the pod";
+        rules::pod::standards, "the API server rejects the pod";
     ServingPod Error "engine.resources" "Kubernetes docs, quotas"
         rules::pod::quotas, "the API server rejects the pod";
     ServingDevices Error "engine.image" "images of vLLM and SGLang, devices of Kubernetes"

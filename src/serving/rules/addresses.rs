@@ -2,7 +2,7 @@
 //! variables that Kubernetes expands.
 
 use super::super::invariants::{Context, Found, Reporter};
-use super::super::view::pods::{all_containers, expanded_names, list, text, words};
+use super::super::view::pods::{expanded_names, list, text, words};
 use super::super::view::{Manifest, View};
 use super::picker::service_port;
 use super::pod::pods;
@@ -113,7 +113,7 @@ pub(crate) fn names((_, template, engine): Context<'_>, found: &mut Reporter<'_>
 /// Checks that variables are above those that use them.
 pub(crate) fn order(view: &View<'_>, found: &mut Found) {
     for pod in pods(view) {
-        for (container, path) in all_containers(pod.spec, &pod.spec_path) {
+        for (container, path) in pod.all_containers() {
             let variables = list(container, "env");
             // Variables of Secrets come before all others.
             if !list(container, "envFrom").is_empty() {

@@ -4,8 +4,8 @@
 use super::super::invariants::{Found, Reporter};
 use super::super::releases::{VLLM, image, kinds};
 use super::super::view::pods::{
-    ACCELERATORS, Engine, Program, Template, Variable, all_containers, is_placeholder, list, text,
-    variable,
+    ACCELERATORS, Engine, Program, Template, Variable, all_containers, is_placeholder, is_true,
+    list, text, variable,
 };
 use super::super::view::{Manifest, View, maps};
 use crate::bundle::{self, MissingField, TypeCheck};
@@ -86,10 +86,7 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
         refused(&view.manifests[owner], &template, &checked, place, found.at(owner, ""));
 
         for (container, path) in all_containers(spec, &path) {
-            let user = |key: &str| {
-                let own = container.pointer(&format!("/securityContext/{key}"));
-                own.or_else(|| spec.pointer(&format!("/securityContext/{key}")))
-            };
+            let user = |key: &str| security(spec, container, key);
             // The kubelet verifies the user before it starts the container.
             let image = text(container, "image");
             let (is_root, why) = match user("runAsUser") {
@@ -112,6 +109,12 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
             }
         }
     }
+}
+
+/// Returns a setting of the security context of a container, or else of its pod.
+fn security<'a>(spec: &'a Json, container: &'a Json, key: &str) -> Option<&'a Json> {
+    let pointer = format!("/securityContext/{key}");
+    container.pointer(&pointer).or_else(|| spec.pointer(&pointer))
 }
 
 /// Reports what differs from a type, and what the API server refuses, except for what other rules report
@@ -179,7 +182,7 @@ pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
         let claims = templates.filter_map(Json::as_array).flatten();
         volumes.extend(claims.filter_map(|claim| claim.pointer("/metadata/name")?.as_str()));
 
-        for (container, path) in all_containers(pods.spec, &pods.spec_path) {
+        for (container, path) in pods.all_containers() {
             let name = text(container, "name");
             for (index, mount) in list(container, "volumeMounts").iter().enumerate() {
                 let path = format!("{path}.volumeMounts[{index}]");
@@ -210,7 +213,7 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
         unrequested(template, engine, found);
     }
     for pods in pods(view) {
-        for (container, path) in all_containers(pods.spec, &pods.spec_path) {
+        for (container, path) in pods.all_containers() {
             let mut found = found.at(pods.owner, format!("{path}.resources"));
             let of = |group: &str| container.get("resources")?.get(group)?.as_object();
             let groups = ["requests", "limits"].into_iter().filter_map(of);
@@ -263,22 +266,14 @@ pub(super) fn requests(container: &Json, name: &str) -> bool {
     groups.next().is_some()
 }
 
-/// Returns the pods that no controller completes, by their namespace.
-fn pods_by_namespace<'v>(view: &'v View<'_>) -> BTreeMap<&'v str, Vec<&'v Template<'v>>> {
-    let mut all: BTreeMap<&str, Vec<&Template<'_>>> = BTreeMap::new();
-    for pod in pods(view).filter(|pods| !pods.completed) {
-        all.entry(pod.manifest.namespace()).or_default().push(pod);
-    }
-    all
-}
-
 /// Checks that containers have what quotas of their namespace count (Kubernetes, ResourceQuota admission).
 pub(crate) fn quotas(view: &View<'_>, found: &mut Found) {
     // A LimitRange sets what containers leave out; it is often in other manifests.
     let ranges: BTreeSet<&str> =
         view.of_kind("LimitRange").map(|(_, one)| one.namespace()).collect();
     let mut counted: BTreeMap<&str, BTreeMap<(&str, &str), &Manifest>> = BTreeMap::new();
-    for (_, quota) in view.of_kind("ResourceQuota") {
+    let quotas = view.of_kind("ResourceQuota").map(|(_, quota)| quota);
+    for quota in quotas.filter(|quota| !ranges.contains(quota.namespace())) {
         let is_for_some =
             ["scopes", "scopeSelector"].iter().any(|k| quota.spec().get(*k).is_some());
         let hard = quota.map("/spec/hard").filter(|_| !is_for_some).into_iter().flatten();
@@ -288,84 +283,71 @@ pub(crate) fn quotas(view: &View<'_>, found: &mut Found) {
             }
         }
     }
-    let pods = if counted.is_empty() { BTreeMap::new() } else { pods_by_namespace(view) };
-    for (namespace, counted) in counted.iter().filter(|(namespace, _)| !ranges.contains(*namespace))
-    {
-        let pods = pods.get(namespace).into_iter().flatten();
-        for pod in pods.filter(|pod| pod.spec.get("resources").is_none()) {
-            for (container, path) in all_containers(pod.spec, &pod.spec_path) {
-                let has = |group: &str, name: &str| {
-                    container.pointer(&format!("/resources/{group}/{name}")).is_some()
-                };
-                // A limit is a request, too.
-                let is_missing = |((group, name), _): &(&(&str, &str), &&Manifest)| {
-                    !has(group, name) && !has("limits", name)
-                };
-                if let Some(((group, name), quota)) = counted.iter().find(is_missing) {
-                    let container = text(container, "name");
-                    let message =
-                        format!("{quota} counts {group}.{name}, which `{container}` does not set");
-                    let finding =
-                        found.push(pod.owner, path, message, format!("set {group}.{name}"));
-                    finding.warning().why(
-                        "the API server rejects the pod, unless a LimitRange sets it",
-                        "Kubernetes docs, quotas",
-                    );
-                }
+    let pods = pods(view).filter(|pods| !pods.completed && pods.spec.get("resources").is_none());
+    for pods in pods {
+        let Some(counted) = counted.get(pods.manifest.namespace()) else { continue };
+        for (container, path) in pods.all_containers() {
+            let has = |group: &str, name: &str| {
+                container.pointer(&format!("/resources/{group}/{name}")).is_some()
+            };
+            // A limit is a request, too.
+            let is_missing = |((group, name), _): &(&(&str, &str), &&Manifest)| {
+                !has(group, name) && !has("limits", name)
+            };
+            if let Some(((group, name), quota)) = counted.iter().find(is_missing) {
+                let container = text(container, "name");
+                let message =
+                    format!("{quota} counts {group}.{name}, which `{container}` does not set");
+                let finding = found.push(pods.owner, path, message, format!("set {group}.{name}"));
+                let reason = "the API server rejects the pod, unless a LimitRange sets it";
+                finding.warning().why(reason, "Kubernetes docs, quotas");
             }
         }
     }
 }
 
 /// Checks that pods have what the Pod Security Standard of their namespace requires (Kubernetes docs).
-pub(crate) fn security(view: &View<'_>, found: &mut Found) {
+pub(crate) fn standards(view: &View<'_>, found: &mut Found) {
     let label = "/metadata/labels/pod-security.kubernetes.io~1enforce";
     let levels = view.of_kind("Namespace").filter_map(|(_, one)| Some((one, one.text(label)?)));
-    let levels: Vec<(&Manifest, &str)> =
-        levels.filter(|(_, level)| ["baseline", "restricted"].contains(level)).collect();
-    let pods = if levels.is_empty() { BTreeMap::new() } else { pods_by_namespace(view) };
-    for (namespace, level) in levels {
-        for Template { owner, spec_path, spec, .. } in
-            pods.get(namespace.name()).into_iter().flatten()
-        {
-            let is_on = |key: &str| spec.get(key) == Some(&json!(true));
-            let shared = ["hostNetwork", "hostPID", "hostIPC"].into_iter().find(|key| is_on(key));
-            let of_host = list(spec, "volumes").iter().any(|one| one.get("hostPath").is_some());
-            let mut report = |path: &str, what: String| {
-                let message = format!("{namespace} is {level}: {what}");
-                let hint = "change the pod, or the level of the namespace";
-                found.push(*owner, path, message, hint);
-            };
-            if let Some(key) = shared.or(of_host.then_some("hostPath")) {
-                report(spec_path, format!("it allows no {key}"));
+    let levels = levels.filter(|(_, level)| ["baseline", "restricted"].contains(level));
+    let levels: BTreeMap<&str, (&Manifest, &str)> =
+        levels.map(|(namespace, level)| (namespace.name(), (namespace, level))).collect();
+    for pods in pods(view).filter(|pods| !pods.completed) {
+        let Template { owner, spec_path, spec, .. } = pods;
+        let Some((namespace, level)) = levels.get(pods.manifest.namespace()) else { continue };
+        let mut keys = ["hostNetwork", "hostPID", "hostIPC"].into_iter();
+        let shared = keys.find(|key| is_true(spec, &format!("/{key}")));
+        let of_host = list(spec, "volumes").iter().any(|one| one.get("hostPath").is_some());
+        let mut report = |path: &str, what: String| {
+            let message = format!("{namespace} is {level}: {what}");
+            let hint = "change the pod, or the level of the namespace";
+            found.push(*owner, path, message, hint);
+        };
+        if let Some(key) = shared.or(of_host.then_some("hostPath")) {
+            report(spec_path, format!("it allows no {key}"));
+        }
+        for (container, path) in pods.all_containers() {
+            if is_true(container, "/securityContext/privileged") {
+                report(&path, "it allows no privileged containers".to_owned());
+                continue;
             }
-            for (container, path) in all_containers(spec, spec_path) {
-                let own = |key: &str| container.pointer(&format!("/securityContext/{key}"));
-                let any =
-                    |key| own(key).or_else(|| spec.pointer(&format!("/securityContext/{key}")));
-                if own("privileged") == Some(&json!(true)) {
-                    report(&path, "it allows no privileged containers".to_owned());
-                    continue;
-                }
-                let drops = own("capabilities/drop").and_then(Json::as_array);
-                let profile = any("seccompProfile/type").filter(|kind| **kind != "Unconfined");
-                let has = [
-                    (
-                        own("allowPrivilegeEscalation") == Some(&json!(false)),
-                        "allowPrivilegeEscalation: false",
-                    ),
-                    (
-                        drops.is_some_and(|drops| drops.contains(&json!("ALL"))),
-                        "capabilities: {drop: [ALL]}",
-                    ),
-                    (any("runAsNonRoot") == Some(&json!(true)), "runAsNonRoot: true"),
-                    (profile.is_some(), "seccompProfile: {type: RuntimeDefault}"),
-                ];
-                let missing = has.into_iter().filter(|(has, _)| level == "restricted" && !has);
-                let missing: Vec<&str> = missing.map(|(_, setting)| setting).collect();
-                if !missing.is_empty() {
-                    report(&path, format!("it requires {}", suggest::list(&missing)));
-                }
+            let own = |key: &str| container.pointer(&format!("/securityContext/{key}"));
+            let any = |key: &str| security(spec, container, key);
+            let escalates = own("allowPrivilegeEscalation") != Some(&json!(false));
+            let drops = own("capabilities/drop").and_then(Json::as_array);
+            let drops = drops.is_some_and(|drops| drops.contains(&json!("ALL")));
+            let profile = any("seccompProfile/type").filter(|kind| **kind != "Unconfined");
+            let lacks = [
+                (escalates, "allowPrivilegeEscalation: false"),
+                (!drops, "capabilities: {drop: [ALL]}"),
+                (any("runAsNonRoot") != Some(&json!(true)), "runAsNonRoot: true"),
+                (profile.is_none(), "seccompProfile: {type: RuntimeDefault}"),
+            ];
+            let missing = lacks.into_iter().filter(|(lacks, _)| *level == "restricted" && *lacks);
+            let missing: Vec<&str> = missing.map(|(_, setting)| setting).collect();
+            if !missing.is_empty() {
+                report(&path, format!("it requires {}", suggest::list(&missing)));
             }
         }
     }
@@ -407,7 +389,7 @@ pub(crate) fn service_links(view: &View<'_>, found: &mut Found) {
         }
 
         // The kubelet adds no link for a variable that the container sets itself.
-        let is_off = template.spec.get("enableServiceLinks").and_then(Json::as_bool) == Some(false);
+        let is_off = template.spec.get("enableServiceLinks") == Some(&json!(false));
         let is_set =
             |name: &str| list(engine.container, "env").iter().any(|v| text(v, "name") == name);
         for variable in ports.iter().filter(|variable| !is_off && !is_set(variable)) {
