@@ -56,13 +56,17 @@ fn service_at<'a>(view: &View<'a>, host: &str, namespace: &str) -> Option<&'a Ma
     services.find(|service| service.namespace() == namespace)
 }
 
+/// Returns true for a Service with an address of its own.
+pub(super) fn has_address(service: &Manifest) -> bool {
+    let spec = service.spec();
+    text(spec, "clusterIP") != "None" && text(spec, "type") != "ExternalName"
+}
+
 /// Returns true if clients of a Service cannot connect to this port of it. Without an address, they
 /// connect to the pods.
 pub(super) fn is_closed(service: &Manifest, port: u32) -> bool {
-    let spec = service.spec();
-    let has_address = text(spec, "clusterIP") != "None" && text(spec, "type") != "ExternalName";
-    let ports = list(spec, "ports");
-    has_address
+    let ports = list(service.spec(), "ports");
+    has_address(service)
         && !ports.is_empty()
         && ports.iter().all(|one| one.get("port").is_some_and(Json::is_u64))
         && service_port(service, port.into()).is_none()

@@ -61,43 +61,38 @@ pub(super) fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32>
 }
 
 /// Checks that pods request as many devices as their ranks use.
-pub(crate) fn devices(view: &View<'_>, found: &mut Found) {
-    for (template, engine) in view.engines() {
-        let Some((resource, units)) = accelerators(engine.container) else { continue };
-        // A service adds arguments to its runtime, and ranks may be on several pods of a group.
-        let path = &template.path;
-        let in_group = template.part == Part::Single
-            && (path.contains(".entryTemplate")
-                || path.contains(".workerTemplate")
-                || starts_ray(engine.container)
-                || path.contains("GroupSpec") && engine.uses_ray());
-        if in_group || template.manifest.kind().ends_with("ServingRuntime") {
-            continue;
-        }
+pub(crate) fn devices((view, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    // A service adds arguments to its runtime, and ranks may be on several pods of a group.
+    let path = &template.path;
+    let in_group = template.part == Part::Single
+        && (path.contains(".entryTemplate")
+            || path.contains(".workerTemplate")
+            || starts_ray(engine.container)
+            || path.contains("GroupSpec") && engine.uses_ray());
+    let is_open = in_group || template.manifest.kind().ends_with("ServingRuntime");
+    let requested = accelerators(engine.container).filter(|_| !is_open);
+    let Some((resource, units)) = requested else { return };
 
-        topology(template, resource, units, found);
-        let Some(ranks) = ranks(engine, template) else { continue };
-        let devices = devices_of(view, template, units);
-        // Another pod holds the devices of those that request none.
-        if devices != ranks && devices > 0 {
-            let number =
-                if devices == units { String::new() } else { format!(" ({devices} devices)") };
-            let message =
-                format!("pods request {units} × {resource}{number}, but their ranks use {ranks}");
-            let hint = "set tensor × pipeline × data parallelism per pod to its number of devices";
-            let path = format!("{}.resources", engine.path);
-            let finding = found.push(template.owner, path, message, hint);
-            finding.field = (template.role() == Some("prefill")).then_some("prefill");
-            // Slices of one device are devices to Kubernetes, and one rank may take all of them.
-            if devices > ranks && !view.is_generated {
-                finding.warning();
-            }
+    topology(template, resource, units, found);
+    let Some(ranks) = ranks(engine, template) else { return };
+    let devices = devices_of(view, template, units);
+    // Another pod holds the devices of those that request none.
+    if devices != ranks && devices > 0 {
+        let number = if devices == units { String::new() } else { format!(" ({devices} devices)") };
+        let message =
+            format!("pods request {units} × {resource}{number}, but their ranks use {ranks}");
+        let hint = "set tensor × pipeline × data parallelism per pod to its number of devices";
+        let finding = found.below(".resources", message, hint);
+        finding.field = (template.role() == Some("prefill")).then_some("prefill");
+        // Slices of one device are devices to Kubernetes, and one rank may take all of them.
+        if devices > ranks && !view.is_generated {
+            finding.warning();
         }
     }
 }
 
 /// Reports pods or groups whose TPU chips are not those of the topology of their nodes.
-fn topology(template: &Template<'_>, resource: &str, units: u32, found: &mut Found) {
+fn topology(template: &Template<'_>, resource: &str, units: u32, found: &mut Reporter<'_>) {
     let said = template.node_label("cloud.google.com/gke-tpu-topology");
     let Some(said) = said.filter(|_| resource == "google.com/tpu") else { return };
     let sides: Option<Vec<u32>> = said.split('x').map(|side| side.parse().ok()).collect();
@@ -113,7 +108,7 @@ fn topology(template: &Template<'_>, resource: &str, units: u32, found: &mut Fou
             template.size
         );
         let hint = "request the chips of a node in each pod, and all nodes of the slice in a group";
-        found.push(template.owner, format!("{}.nodeSelector", template.spec_path), message, hint);
+        found.push(message, hint).path = format!("{}.nodeSelector", template.spec_path);
     }
 }
 
@@ -246,8 +241,7 @@ pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_
         return;
     }
 
-    let names = ["startupProbe", "livenessProbe", "readinessProbe"];
-    for (probe, get) in http_probes(engine.container, names) {
+    for (probe, get) in http_probes(engine) {
         let mut found = found.inside(&format!(".{probe}"));
         if engine.is_headless() {
             found.push(format!("headless workers have a {probe}"), "remove the probe");

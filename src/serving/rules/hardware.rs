@@ -3,8 +3,8 @@
 use super::super::invariants::{Context, Reporter};
 use super::super::releases::image::{is_in, parts};
 use super::super::view::pods::{
-    Engine, Program, Template, Variable, accelerators, is_true, list, mount_of, text, variable,
-    volume_of,
+    Engine, Program, Template, accelerators, is_true, list, mount_of, resources, text, variable,
+    variable_or, volume_of,
 };
 use super::engine::ranks;
 use super::probe::{billions, bits, downloads};
@@ -93,12 +93,8 @@ pub(crate) fn weights((_, template, engine): Context<'_>, found: &mut Reporter<'
 /// Checks that the weights of a model that is downloaded fit into the volume of its cache.
 pub(crate) fn cache((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let Some(gigabytes) = weight(engine).filter(|_| downloads(template, engine)) else { return };
-    let home = variable(engine.container, "HF_HOME");
-    let home = match home {
-        Some(Variable::Text(home)) => home,
-        Some(_) => return,
-        None => "/root/.cache/huggingface",
-    };
+    let home = variable_or(engine.container, "HF_HOME", "/root/.cache/huggingface");
+    let Some(home) = home else { return };
     let mount = mount_of(engine.container, home);
     let volume = mount.and_then(|mount| volume_of(template.spec, mount));
     let limit = volume.and_then(|volume| volume.pointer("/emptyDir/sizeLimit")).and_then(quantity);
@@ -123,13 +119,9 @@ pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>)
     }
 
     // A runtime may add all devices of the node by the image's own variable, and others by annotations.
-    let amounts = ["limits", "requests"].map(|group| {
-        let resources =
-            engine.container.get("resources").and_then(|all| all.get(group)?.as_object());
-        resources.into_iter().flatten().any(|(name, _)| name.contains('/'))
-    });
+    let has_devices = resources(engine.container).any(|(_, name, _)| name.contains('/'));
     let annotations = template.annotations.as_object();
-    let is_given = amounts.contains(&true)
+    let is_given = has_devices
         || template.completed
         || template.spec.get("runtimeClassName").is_some()
         || !list(template.spec, "resourceClaims").is_empty()
@@ -150,9 +142,11 @@ pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>)
         finding.why("the engine fails to start", "vLLM, check of the data type");
     }
 
-    let limits = engine.container.pointer("/resources/limits").and_then(Json::as_object);
-    let slice = limits.and_then(|all| all.keys().find(|name| name.starts_with("nvidia.com/mig-")));
-    if let (Some(slice), Some(ranks)) = (slice, ranks(engine, template).filter(|ranks| *ranks > 1))
+    let is_slice =
+        |one: &(&str, &str, &Json)| one.0 == "limits" && one.1.starts_with("nvidia.com/mig-");
+    let slice = resources(engine.container).find(is_slice);
+    if let (Some((_, slice, _)), Some(ranks)) =
+        (slice, ranks(engine, template).filter(|ranks| *ranks > 1))
     {
         let message = format!("{ranks} ranks need {ranks} devices, but a process sees one {slice}");
         let finding = found.below(".resources", message, "use one rank, or whole devices");
@@ -164,7 +158,7 @@ pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>)
     let uses =
         |(container, _): &(&Json, String)| container.pointer("/resources/claims/0").is_some();
     let claim = list(template.spec, "resourceClaims").first().map(|claim| text(claim, "name"));
-    let claim = claim.filter(|_| !template.completed && !amounts.contains(&true));
+    let claim = claim.filter(|_| !template.completed && !has_devices);
     if let Some(claim) = claim.filter(|_| !template.all_containers().iter().any(uses)) {
         let message = format!("no container of the pod uses its resource claim `{claim}`");
         let hint = format!("write `claims: [{{name: {claim}}}]` in the container's resources");

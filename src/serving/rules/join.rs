@@ -162,43 +162,41 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
 }
 
 /// Checks for flag combinations that vLLM rejects.
-pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
-        let Some((engine, flags)) = vllm(template) else { continue };
-        let mut found = found.at(template.owner, &engine.path);
-        let ports = engine.ports().unwrap_or_default();
-        // vLLM: entry point of its image, validation of its arguments, SchedulerConfig.
-        let words = list(engine.container, "args").iter().map(|word| word.as_str());
-        // Kubernetes keeps the image's entry point if only `args` are set.
-        let words: Vec<&str> = words.take(2).map(Option::unwrap_or_default).collect();
-        let begins = matches!(words[..], ["vllm", "serve"] | ["serve", ..]);
+pub(crate) fn refused((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let Some((_, flags)) = vllm(template) else { return };
+    let ports = engine.ports().unwrap_or_default();
+    // vLLM: entry point of its image, validation of its arguments, SchedulerConfig.
+    let words = list(engine.container, "args").iter().map(|word| word.as_str());
+    // Kubernetes keeps the image's entry point if only `args` are set.
+    let words: Vec<&str> = words.take(2).map(Option::unwrap_or_default).collect();
+    let begins = matches!(words[..], ["vllm", "serve"] | ["serve", ..]);
 
-        // vLLM, VllmConfig: only these send while the GPU computes, NIXL since 0.24; on ROCm there are
-        // others.
-        let image = text(engine.container, "image");
-        let has_nixl = VLLM.behaviors.has("dbo_nixl", VLLM.index(image));
-        let backend = flags.text("all2all-backend");
-        let overlaps = backend
-            .is_none_or(|one| one.starts_with("deepep") || one == "nixl_ep" && has_nixl)
-            || image.contains("rocm")
-            || accelerators(engine.container).is_some_and(|(name, _)| name == "amd.com/gpu");
+    // vLLM, VllmConfig: only these send while the GPU computes, NIXL since 0.24; on ROCm there are
+    // others.
+    let image = text(engine.container, "image");
+    let has_nixl = VLLM.behaviors.has("dbo_nixl", VLLM.index(image));
+    let backend = flags.text("all2all-backend");
+    let overlaps = backend
+        .is_none_or(|one| one.starts_with("deepep") || one == "nixl_ep" && has_nixl)
+        || image.contains("rocm")
+        || accelerators(engine.container).is_some_and(|(name, _)| name == "amd.com/gpu");
 
-        if begins && list(engine.container, "command").is_empty() {
-            let message =
-                "the arguments begin with `serve`, which the entry point of the image does already";
-            found.push(message, "remove it, or write `command: [vllm, serve]`");
-        }
-        if flags.is_on("enable-dbo") && !overlaps {
-            let hint = "add `--all2all-backend=deepep_low_latency`, or `deepep_high_throughput` for prefill";
-            found.push("`--enable-dbo` requires an all-to-all backend of DeepEP", hint);
-        }
-        let rpc = engine.number("data-parallel-rpc-port", 0).filter(|port| *port > 0);
-        for (name, port) in [("rpc", rpc), ("supervisor", supervisor(engine))] {
-            if port.is_some_and(|port| ports.contains(&port)) {
-                let flag = format!("`--data-parallel-{name}-port`");
-                let message = format!("{flag} is also the port of a server");
-                found.push(message, format!("set {flag} to another port"));
-            }
+    if begins && list(engine.container, "command").is_empty() {
+        let message =
+            "the arguments begin with `serve`, which the entry point of the image does already";
+        found.push(message, "remove it, or write `command: [vllm, serve]`");
+    }
+    if flags.is_on("enable-dbo") && !overlaps {
+        let hint =
+            "add `--all2all-backend=deepep_low_latency`, or `deepep_high_throughput` for prefill";
+        found.push("`--enable-dbo` requires an all-to-all backend of DeepEP", hint);
+    }
+    let rpc = engine.number("data-parallel-rpc-port", 0).filter(|port| *port > 0);
+    for (name, port) in [("rpc", rpc), ("supervisor", supervisor(engine))] {
+        if port.is_some_and(|port| ports.contains(&port)) {
+            let flag = format!("`--data-parallel-{name}-port`");
+            let message = format!("{flag} is also the port of a server");
+            found.push(message, format!("set {flag} to another port"));
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Invariants of pod specs that do not depend on the engine: what the API server and the kubelet
 //! reject.
 
-use super::super::invariants::{Found, Reporter};
+use super::super::invariants::{Context, Found, Reporter};
 use super::super::releases::{VLLM, image, kinds};
 use super::super::view::pods::{
     ACCELERATORS, Engine, Program, Template, Variable, all_containers, is_placeholder, is_true,
     list, text, variable,
 };
-use super::super::view::{Manifest, View, maps};
+use super::super::view::{Manifest, View, maps, pods};
+use super::addresses::has_address;
 use crate::bundle::{self, MissingField, TypeCheck};
 use crate::diag::Code;
 use crate::diag::suggest::{self, is_typo};
@@ -215,11 +216,13 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
     for pods in pods(view) {
         for (container, path) in pods.all_containers() {
             let mut found = found.at(pods.owner, format!("{path}.resources"));
-            let of = |group: &str| container.get("resources")?.get(group)?.as_object();
-            let groups = ["requests", "limits"].into_iter().filter_map(of);
-            let names: BTreeSet<&str> = groups.flatten().map(|(name, _)| name.as_str()).collect();
+            let names: BTreeSet<&str> =
+                pods::resources(container).map(|(_, name, _)| name).collect();
             for name in names {
-                let amount = |group: &str| of(group).and_then(|all| all.get(name)).map(quantity);
+                let amount = |group: &str| {
+                    let mut all = pods::resources(container);
+                    all.find(|one| (one.0, one.1) == (group, name)).map(|one| quantity(one.2))
+                };
                 // Resources of devices have a domain, and cannot be overcommitted.
                 let is_device = name.contains('/') && !name.starts_with("kubernetes.io/")
                     || name.starts_with("hugepages-");
@@ -261,9 +264,7 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
 
 /// Returns true if a container requests a resource; limits are requests, too.
 pub(super) fn requests(container: &Json, name: &str) -> bool {
-    let groups = ["requests", "limits"].into_iter();
-    let mut groups = groups.filter_map(|group| container.get("resources")?.get(group)?.get(name));
-    groups.next().is_some()
+    pods::resources(container).any(|(_, one, _)| one == name)
 }
 
 /// Checks that containers have what quotas of their namespace count (Kubernetes, ResourceQuota admission).
@@ -287,12 +288,10 @@ pub(crate) fn quotas(view: &View<'_>, found: &mut Found) {
     for pods in pods {
         let Some(counted) = counted.get(pods.manifest.namespace()) else { continue };
         for (container, path) in pods.all_containers() {
-            let has = |group: &str, name: &str| {
-                container.pointer(&format!("/resources/{group}/{name}")).is_some()
-            };
             // A limit is a request, too.
             let is_missing = |((group, name), _): &(&(&str, &str), &&Manifest)| {
-                !has(group, name) && !has("limits", name)
+                let has = |of: &str| of == *group || of == "limits";
+                !pods::resources(container).any(|(of, one, _)| one == *name && has(of))
             };
             if let Some(((group, name), quota)) = counted.iter().find(is_missing) {
                 let container = text(container, "name");
@@ -372,41 +371,35 @@ fn unrequested(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) 
 
 /// Checks that variables with ports are ports, and that no Service has the name of one: those of a Service
 /// `vllm` are VLLM_PORT, VLLM_SERVICE_HOST and others, with its address.
-pub(crate) fn service_links(view: &View<'_>, found: &mut Found) {
+pub(crate) fn service_links((view, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let mut ports = VLLM.env.names(None);
-    ports.retain(|name| name.ends_with("_PORT"));
-    for (template, engine) in view.engines().filter(|(_, one)| one.program == Program::Vllm) {
-        for name in &ports {
-            let Some(Variable::Text(value)) = variable(engine.container, name) else { continue };
-            let is_port = value.trim().parse::<u32>().is_ok_and(|n| (1..=65_535).contains(&n));
-            if !is_port && !value.is_empty() && !is_placeholder(value) {
-                let message = format!("`{name}` is `{value}`, which is no port");
-                let path = format!("{}.env", engine.path);
-                let hint = "use a number from 1 to 65535";
-                let finding = found.push(template.owner, path, message, hint);
-                finding.field("engine.env").code(Code::ServingEngineFlags);
-            }
+    ports.retain(|name| name.ends_with("_PORT") && engine.program == Program::Vllm);
+    for name in &ports {
+        let Some(Variable::Text(value)) = variable(engine.container, name) else { continue };
+        let is_port = value.trim().parse::<u32>().is_ok_and(|n| (1..=65_535).contains(&n));
+        if !is_port && !value.is_empty() && !is_placeholder(value) {
+            let message = format!("`{name}` is `{value}`, which is no port");
+            let finding = found.below(".env", message, "use a number from 1 to 65535");
+            finding.field("engine.env").code(Code::ServingEngineFlags);
         }
+    }
 
-        // The kubelet adds no link for a variable that the container sets itself.
-        let is_off = template.spec.get("enableServiceLinks") == Some(&json!(false));
-        let is_set =
-            |name: &str| list(engine.container, "env").iter().any(|v| text(v, "name") == name);
-        for variable in ports.iter().filter(|variable| !is_off && !is_set(variable)) {
-            let name = variable.trim_end_matches("_PORT").to_lowercase().replace('_', "-");
-            for (_, service) in view.all_named("Service", &name, template.manifest.namespace()) {
-                // Services without an address have no links.
-                let spec = service.spec();
-                if text(spec, "clusterIP") == "None" || text(spec, "type") == "ExternalName" {
-                    continue;
-                }
-                let message = format!(
-                    "{service} sets `{variable}` of {template} to its address, which the engine \
-                     reads as a port"
-                );
-                let hint = "add `enableServiceLinks: false` to the pods, or rename the Service";
-                found.push(template.owner, &template.spec_path, message, hint);
+    // The kubelet adds no link for a variable that the container sets itself.
+    let is_off = template.spec.get("enableServiceLinks") == Some(&json!(false));
+    let is_set = |name: &str| list(engine.container, "env").iter().any(|v| text(v, "name") == name);
+    for variable in ports.iter().filter(|variable| !is_off && !is_set(variable)) {
+        let name = variable.trim_end_matches("_PORT").to_lowercase().replace('_', "-");
+        for (_, service) in view.all_named("Service", &name, template.manifest.namespace()) {
+            // Services without an address have no links.
+            if !has_address(service) {
+                continue;
             }
+            let message = format!(
+                "{service} sets `{variable}` of {template} to its address, which the engine reads \
+                 as a port"
+            );
+            let hint = "add `enableServiceLinks: false` to the pods, or rename the Service";
+            found.push(message, hint).path.clone_from(&template.spec_path);
         }
     }
 }

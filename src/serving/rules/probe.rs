@@ -12,18 +12,15 @@ use super::super::view::pods::{
 use super::join::is_loopback;
 use serde_json::Value as Json;
 
-/// Returns the HTTP probes of a container with these names.
-pub(super) fn http_probes<'c>(
-    container: &'c Json,
-    names: [&'static str; 3],
-) -> impl Iterator<Item = (&'static str, &'c Json)> {
-    let get = |name| Some((name, container.pointer(&format!("/{name}/httpGet"))?));
-    names.into_iter().filter_map(get)
-}
+/// The probes of a container.
+pub(super) const PROBES: [&str; 3] = ["startupProbe", "livenessProbe", "readinessProbe"];
 
 /// Returns the HTTP probes of an engine.
-fn probes<'e>(engine: &Engine<'e>) -> impl Iterator<Item = (&'static str, &'e Json)> {
-    http_probes(engine.container, ["startupProbe", "readinessProbe", "livenessProbe"])
+pub(super) fn http_probes<'e>(
+    engine: &Engine<'e>,
+) -> impl Iterator<Item = (&'static str, &'e Json)> {
+    let get = |name| Some((name, engine.container.pointer(&format!("/{name}/httpGet"))?));
+    PROBES.into_iter().filter_map(get)
 }
 
 /// Returns the flags of an engine with a server, if all are known.
@@ -73,7 +70,7 @@ pub(crate) fn address((_, template, engine): Context<'_>, found: &mut Reporter<'
         None => return,
     };
     // A sidecar or another container is in the same pod, but the kubelet is not.
-    let is_probed = probes(engine).any(|(_, get)| !is_proxied(template, get));
+    let is_probed = http_probes(engine).any(|(_, get)| !is_proxied(template, get));
     let has_others = template.sidecar.is_some() || template.containers().count() > 1;
     if is_probed || !has_others {
         let message =
@@ -193,7 +190,7 @@ pub(crate) fn budget((_, template, engine): Context<'_>, found: &mut Reporter<'_
 pub(crate) fn answered(context: Context<'_>, found: &mut Reporter<'_>) {
     let (_, _, engine) = context;
     let Some(flags) = known(engine) else { return };
-    for probe in probes(engine) {
+    for probe in http_probes(engine) {
         answers(context, flags, probe, found.inside(&format!(".{}", probe.0)));
     }
 }

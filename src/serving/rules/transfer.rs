@@ -4,7 +4,7 @@ use super::super::invariants::Found;
 use super::super::releases::VLLM;
 use super::super::view::View;
 use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, Variable, is_moved, text, variable, words,
+    Engine, Program, Sidecar, Template, Variable, is_moved, text, variable, variable_or, words,
 };
 use super::addresses::is_closed;
 use super::join::known;
@@ -160,11 +160,7 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     // The sidecar tells both engines the port of prefill (llm-d-router, connector_sglang.go).
     let (flag, name) = ("disaggregation-bootstrap-port", "SGLANG_BOOTSTRAP_PORT");
     let Some(sidecar) = &decode.sidecar else { return };
-    let asked = match variable(sidecar.container, name) {
-        None => "8998",
-        Some(Variable::Text(port)) => port,
-        Some(_) => return,
-    };
+    let Some(asked) = variable_or(sidecar.container, name, "8998") else { return };
     let Some(port) = first.text_or(flag, "8998").filter(|port| *port != asked) else { return };
     // Some servers answer on their own port.
     let own = engine.ports().unwrap_or_default();
@@ -250,7 +246,7 @@ pub(crate) fn protocol(view: &View<'_>, found: &mut Found) {
 /// Address of the NIXL side channel, and its default port.
 const HOST: &str = "VLLM_NIXL_SIDE_CHANNEL_HOST";
 const PORT: &str = "VLLM_NIXL_SIDE_CHANNEL_PORT";
-const USUAL_PORT: u32 = 5_600;
+const USUAL_PORT: &str = "5600";
 
 /// Checks that decode pods reach the NIXL side channel of prefill pods.
 pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
@@ -329,11 +325,7 @@ fn port(
 
 /// Returns the port of the side channel; `None` if unknown.
 fn side_port(container: &Json) -> Option<u32> {
-    match variable(container, PORT) {
-        None => Some(USUAL_PORT),
-        Some(Variable::Text(value)) => value.trim().parse().ok(),
-        Some(_) => None,
-    }
+    variable_or(container, PORT, USUAL_PORT)?.trim().parse().ok()
 }
 
 /// Checks that several engines of a pod have different side channel ports: they share an address.

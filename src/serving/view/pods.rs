@@ -429,14 +429,17 @@ impl<'a> Engine<'a> {
     }
 }
 
+/// Returns the resources in the limits and in the requests of a container: group, name and amount.
+pub(crate) fn resources(container: &Json) -> impl Iterator<Item = (&'static str, &str, &Json)> {
+    let group = |group| Some((group, container.get("resources")?.get(group)?.as_object()?));
+    ["limits", "requests"].into_iter().filter_map(group).flat_map(|(group, all)| {
+        all.iter().map(move |(name, amount)| (group, name.as_str(), amount))
+    })
+}
+
 /// Returns the accelerator resource and units that a container requests.
 pub(crate) fn accelerators(container: &Json) -> Option<(&str, u32)> {
-    let resources = container.get("resources")?;
-    let of = |group: &str| {
-        let group = resources.get(group)?.as_object()?;
-        group.iter().find(|(name, _)| ACCELERATORS.contains(&name.as_str()))
-    };
-    let (name, amount) = of("limits").or_else(|| of("requests"))?;
+    let (_, name, amount) = resources(container).find(|one| ACCELERATORS.contains(&one.1))?;
     let amount = match amount {
         Json::String(text) => text.trim().parse().ok()?,
         other => u32::try_from(other.as_u64()?).ok()?,
@@ -472,6 +475,15 @@ pub(crate) fn variable<'a>(container: &'a Json, name: &str) -> Option<Variable<'
     let in_script = words(container).iter().any(|word| word.contains(name));
     let elsewhere = in_script || !list(container, "envFrom").is_empty();
     elsewhere.then_some(Variable::Unknown)
+}
+
+/// Returns the text of an environment variable; `usual` if it is not set, `None` if unknown.
+pub(crate) fn variable_or<'a>(container: &'a Json, name: &str, usual: &'a str) -> Option<&'a str> {
+    match variable(container, name) {
+        None => Some(usual),
+        Some(Variable::Text(text)) => Some(text),
+        Some(_) => None,
+    }
 }
 
 /// Returns true if a controller or another tool replaces the text.
