@@ -69,7 +69,7 @@ pub(super) fn is_closed(service: &Manifest, port: u32) -> bool {
     has_address(service)
         && !ports.is_empty()
         && ports.iter().all(|one| one.get("port").is_some_and(Json::is_u64))
-        && service_port(service, port.into()).is_none()
+        && service_port(service, port).is_none()
 }
 
 /// Checks that Services in the manifests have the ports of the addresses that containers name.
