@@ -230,13 +230,13 @@ invariants! {
     ServingModel Error "model" "llm-d#2221"
         rules::config::model, "prefix cache lookups never match";
     ServingDevices Error "accelerator" "kserve#4946"
-        rules::engine::devices, "ranks wait for missing devices, or devices are idle";
+        |view, found| each(view, found, rules::engine::devices), "ranks wait for missing devices, or devices are idle";
     ServingGroupSize Error "nodes" "kserve#4946"
         |view, found| each(view, found, rules::engine::group_size), "ranks wait for missing pods";
     ServingJoin Error "topology" "llm-d-modelservice, multi-node"
         rules::join::join, "ranks wait for missing pods";
     ServingEngineFlags Error "topology" "vLLM, checks of its flags"
-        rules::join::refused, "the engine fails to start";
+        |view, found| each(view, found, rules::join::refused), "the engine fails to start";
     ServingEngineFlags Error "engine.args" "vLLM, ModelConfig"
         |view, found| each(view, found, rules::checkpoint::arguments), "the engine fails to start";
     ServingEngineFlags Error "engine.args" "sources of the engine's release"
@@ -292,7 +292,7 @@ invariants! {
     ServingAddress Error "prefill" "llm-d-router, --enable-tls"
         rules::probe::proxied_tls, "requests do not reach the engine";
     ServingServiceLinks Error "name" "vllm#34199"
-        rules::pod::service_links, "the engine fails to start";
+        |view, found| each(view, found, rules::pod::service_links), "the engine fails to start";
     ServingPod Error "engine" "Kubernetes API"
         rules::pod::mounts, "the API server rejects the pod";
     ServingPod Error "engine" "Kubernetes API, types"
@@ -336,7 +336,7 @@ invariants! {
     ServingPod Error "engine.env" "Kubernetes API, variables of containers"
         rules::addresses::order, "the program gets the text instead of a value";
     ServingPod Error "pod" "Kubernetes docs, Pod Security Standards"
-        rules::pod::security, "the API server rejects the pod";
+        rules::pod::standards, "the API server rejects the pod";
     ServingPod Error "engine.resources" "Kubernetes docs, quotas"
         rules::pod::quotas, "the API server rejects the pod";
     ServingDevices Error "engine.image" "images of vLLM and SGLang, devices of Kubernetes"

@@ -221,24 +221,18 @@ fn images_of(unit: &Unit, config: &ServingConfig) -> Vec<Image> {
         found.entry(reference.to_owned()).or_default().push(used);
     };
 
-    for template in &view.templates {
-        for (container, path) in pods::all_containers(template.spec, &template.spec_path) {
-            let image = pods::text(container, "image");
+    for pods in view.templates.iter().chain(view.pickers.iter().map(|picker| &picker.pods)) {
+        for (container, path) in pods.all_containers() {
+            let (image, name) = (pods::text(container, "image"), pods::text(container, "name"));
             // KServe's presets have images of their own.
-            if image.is_empty() && template.completed {
-                continue;
+            if !image.is_empty() || !pods.completed {
+                add(image, pods.owner, name, format!("{path}.image"));
             }
-            add(image, template.owner, pods::text(container, "name"), format!("{path}.image"));
-        }
-        for (image, path) in template.model_images().filter(|(image, _)| !image.is_empty()) {
-            add(image, template.owner, "", path);
         }
     }
-
-    for picker in &view.pickers {
-        for (container, path) in pods::all_containers(picker.pods.spec, &picker.pods.spec_path) {
-            let (image, name) = (pods::text(container, "image"), pods::text(container, "name"));
-            add(image, picker.owner, name, format!("{path}.image"));
+    for template in &view.templates {
+        for (image, path) in template.model_images().filter(|(image, _)| !image.is_empty()) {
+            add(image, template.owner, "", path);
         }
     }
 

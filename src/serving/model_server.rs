@@ -124,6 +124,11 @@ pub(super) fn of(config: &ServingConfig) -> &'static ModelServer {
     }
 }
 
+/// Returns true if a model server serves paths with this first segment.
+pub(super) fn serves(segment: &str) -> bool {
+    ALL.iter().any(|server| server.paths.contains(&segment))
+}
+
 /// Reports settings that the model server does not support, and an image of another one.
 pub(super) fn check(config: &ServingConfig, diagnostics: &mut Diagnostics) {
     let server = of(config);

@@ -204,10 +204,8 @@ fn deployment(config: &ServingConfig, name: &str, labels: &Json, values: &mut Va
 /// Returns the release of vLLM that tokenizes prompts for an engine: its own, because others may make other
 /// tokens of a prompt, or the newest if it is unknown or has no `vllm launch render` (vllm#36166).
 fn tokenizer_release(image: &str) -> &'static str {
-    let releases = &VLLM.releases;
-    let first = releases.index(releases.find("0.18.0"));
-    let own = VLLM.index(image).filter(|own| Some(*own) >= first);
-    own.map_or(releases.newest(), |own| releases.name(own))
+    let own = VLLM.index(image).filter(|_| VLLM.is_since(image, "0.18.0") == Some(true));
+    own.map_or(VLLM.releases.newest(), |own| VLLM.releases.name(own))
 }
 
 /// Returns the container that renders prompts to tokens as the engine does.

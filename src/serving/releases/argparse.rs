@@ -261,13 +261,9 @@ impl<'t> Line<'t> {
         if self.judge.index().is_some() {
             return;
         }
-        let mut has = vec![false; self.judge.releases.len()];
-        for owner in self.table.owners(name).into_iter().chain([flag]) {
-            if let Some(spans) = self.table.flags.find(owner) {
-                spans.mark(&mut has);
-            }
-        }
-        self.judge.depends(written, &has);
+        let owners = self.table.owners(name).into_iter().chain([flag]);
+        let spans: Vec<_> = owners.filter_map(|owner| self.table.flags.find(owner)).collect();
+        self.judge.depends(written, |index| spans.iter().any(|one| one.at(index).is_some()));
     }
 
     /// Judges a name that the release does not accept.
@@ -302,8 +298,7 @@ impl<'t> Line<'t> {
     }
 
     fn deprecated(&mut self, flag: &str, name: &str) {
-        let spec = self.table.flags.find(flag).and_then(|spans| self.judge.current(spans));
-        if spec.is_some_and(|spec| spec.deprecated) {
+        if self.table.is_deprecated(flag, &self.judge) {
             let instead = self.table.instead(flag, self.judge.index());
             self.judge.deprecated("", &format!("flag `{name}`"), "", instead);
         }
@@ -410,8 +405,10 @@ fn fault(spec: &Flag, value: &str) -> Option<String> {
         "hint" => (is_integer || is_human_integer(value), "an integer, such as 4096 or 4k"),
         "float" => (plain.parse::<f64>().is_ok(), "a number"),
         "truefalse" => (matches!(value.to_lowercase().as_str(), "true" | "false"), "true or false"),
-        "json" => (json_flag::is_json(value), "valid JSON"),
-        "json|str" if value.trim().starts_with('{') => (json_flag::is_json(value), "valid JSON"),
+        "json" => (json_flag::read(value).is_some(), "valid JSON"),
+        "json|str" if value.trim().starts_with('{') => {
+            (json_flag::read(value).is_some(), "valid JSON")
+        }
         _ => (true, ""),
     };
     if !fits {

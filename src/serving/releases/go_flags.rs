@@ -60,7 +60,7 @@ impl<'t> Line<'t> {
             let message = format!("{} does not start with `{written}`", self.judge.title());
             let hint = instead.unwrap_or_else(|| "remove it".to_owned());
             self.judge.push(Kind::Refused, "", message, hint);
-        } else if self.is_deprecated(name) {
+        } else if self.program.is_deprecated(name, &self.judge) {
             self.judge.deprecated("", &format!("flag `{written}`"), "", instead);
         }
 
@@ -78,11 +78,6 @@ impl<'t> Line<'t> {
             Some(_) => {}
         }
         value.is_none() && next.is_some()
-    }
-
-    fn is_deprecated(&self, name: &str) -> bool {
-        let spans = self.program.flags.find(name);
-        spans.and_then(|spans| self.judge.current(spans)).is_some_and(|spec| spec.deprecated)
     }
 
     /// Judges a word with one dash for pflag.

@@ -7,12 +7,8 @@ use crate::diag::suggest;
 use crate::view::pods::{as_text, is_placeholder};
 use serde_json::{Map, Value as Json};
 
-/// Returns true if the text is JSON as the parser reads it: numbers may end in k, m, g or t.
-pub(super) fn is_json(text: &str) -> bool {
-    read(text).is_some()
-}
-
-fn read(text: &str) -> Option<Json> {
+/// Returns the JSON in a text as the parser reads it: numbers may end in k, m, g or t.
+pub(super) fn read(text: &str) -> Option<Json> {
     serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&without_units(text)).ok())
 }
 

@@ -120,6 +120,18 @@ impl ProgramTable {
         self.releases.index(self.release(image))
     }
 
+    /// Returns true if an image names this release or a later one; `None` if it names none.
+    pub(super) fn is_since(&self, image: &str, version: &str) -> Option<bool> {
+        let first = self.releases.index(self.releases.find(version));
+        self.index(image).map(|index| Some(index) >= first)
+    }
+
+    /// Returns true if a flag is deprecated at the release of a judge.
+    fn is_deprecated(&self, flag: &str, judge: &Judge<'_>) -> bool {
+        let spec = self.flags.find(flag).and_then(|spans| judge.current(spans));
+        spec.is_some_and(|spec| spec.deprecated)
+    }
+
     /// Returns what to write for a flag that a release does not have or will lose, if the release has that.
     pub(super) fn instead(&self, flag: &str, index: Option<usize>) -> Option<String> {
         let has = |flag: &str| self.flags.has(flag, index);

@@ -198,9 +198,8 @@ impl Config<'_> {
                 continue;
             }
             // Releases without the plugin are told by its own name.
-            let releases = 0..self.judge.releases.len();
-            let has: Vec<bool> = releases.map(|index| spans.at(index).is_none_or(knows)).collect();
-            self.judge.depends(&format!("{plugin}.{name}"), &has);
+            let shown = format!("{plugin}.{name}");
+            self.judge.depends(&shown, |index| spans.at(index).is_none_or(knows));
         }
     }
 }

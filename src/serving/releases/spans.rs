@@ -125,15 +125,6 @@ impl<T> Spans<T> {
     pub(crate) fn last_before(&self, index: usize) -> Option<usize> {
         self.0.iter().rev().map(|(_, last, _)| *last).find(|last| *last < index)
     }
-
-    /// Marks the releases that have the name.
-    pub(crate) fn mark(&self, set: &mut [bool]) {
-        for (first, last, _) in &self.0 {
-            for has in set.iter_mut().take(last + 1).skip(*first) {
-                *has = true;
-            }
-        }
-    }
 }
 
 /// Names with the releases that have them.

@@ -146,9 +146,7 @@ impl<'t> Judge<'t> {
             return Some(self.push(Kind::Refused, path, message, hint));
         };
         let Some(index) = self.index() else {
-            let mut has = vec![false; self.releases.len()];
-            spans.mark(&mut has);
-            self.depends(shown, &has);
+            self.depends(shown, |index| spans.at(index).is_some());
             return None;
         };
         if spans.at(index).is_some() {
@@ -168,8 +166,9 @@ impl<'t> Judge<'t> {
         Some(self.push(Kind::Refused, path, message, hint))
     }
 
-    /// Records a name that only these releases have, for an unknown release.
-    pub(crate) fn depends(&mut self, shown: &str, has: &[bool]) {
+    /// Records a name that only some releases have, for an unknown release.
+    pub(crate) fn depends(&mut self, shown: &str, has: impl FnMut(usize) -> bool) {
+        let has: Vec<bool> = (0..self.releases.len()).map(has).collect();
         if !has.contains(&false) || self.needs.iter().any(|(known, _)| known == shown) {
             return;
         }
@@ -180,7 +179,7 @@ impl<'t> Judge<'t> {
             // The tag is older if the image was pulled before.
             self.push(Kind::Refused, "", message, "remove it, or replace it").is_certain = false;
         } else {
-            self.needs.push((shown.to_owned(), has.to_vec()));
+            self.needs.push((shown.to_owned(), has));
         }
     }
 

@@ -2,7 +2,7 @@
 //! variables that Kubernetes expands.
 
 use super::super::invariants::{Context, Found, Reporter};
-use super::super::view::pods::{all_containers, expanded_names, list, text, words};
+use super::super::view::pods::{expanded_names, list, text, words};
 use super::super::view::{Manifest, View};
 use super::picker::service_port;
 use super::pod::pods;
@@ -56,16 +56,20 @@ fn service_at<'a>(view: &View<'a>, host: &str, namespace: &str) -> Option<&'a Ma
     services.find(|service| service.namespace() == namespace)
 }
 
+/// Returns true for a Service with an address of its own.
+pub(super) fn has_address(service: &Manifest) -> bool {
+    let spec = service.spec();
+    text(spec, "clusterIP") != "None" && text(spec, "type") != "ExternalName"
+}
+
 /// Returns true if clients of a Service cannot connect to this port of it. Without an address, they
 /// connect to the pods.
 pub(super) fn is_closed(service: &Manifest, port: u32) -> bool {
-    let spec = service.spec();
-    let has_address = text(spec, "clusterIP") != "None" && text(spec, "type") != "ExternalName";
-    let ports = list(spec, "ports");
-    has_address
+    let ports = list(service.spec(), "ports");
+    has_address(service)
         && !ports.is_empty()
         && ports.iter().all(|one| one.get("port").is_some_and(Json::is_u64))
-        && service_port(service, port.into()).is_none()
+        && service_port(service, port).is_none()
 }
 
 /// Checks that Services in the manifests have the ports of the addresses that containers name.
@@ -113,7 +117,7 @@ pub(crate) fn names((_, template, engine): Context<'_>, found: &mut Reporter<'_>
 /// Checks that variables are above those that use them.
 pub(crate) fn order(view: &View<'_>, found: &mut Found) {
     for pod in pods(view) {
-        for (container, path) in all_containers(pod.spec, &pod.spec_path) {
+        for (container, path) in pod.all_containers() {
             let variables = list(container, "env");
             // Variables of Secrets come before all others.
             if !list(container, "envFrom").is_empty() {

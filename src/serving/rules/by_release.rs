@@ -124,7 +124,7 @@ pub(super) fn other_releases(view: &View<'_>, found: &mut Found) {
     };
 
     for template in &view.templates {
-        if let Some(engine) = template.engine.as_ref().filter(|engine| engine.flags.is_some())
+        if let Some(engine) = template.engine.as_ref().filter(|engine| engine.flags.are_read())
             && let Some(table) = engine.program.table()
         {
             let image = text(engine.container, "image");
@@ -149,10 +149,9 @@ pub(super) fn other_releases(view: &View<'_>, found: &mut Found) {
 
 fn engine_of(template: &Template<'_>, engine: &Engine<'_>) -> Vec<Judged> {
     let Some(table) = engine.program.table() else { return Vec::new() };
-    let Some(flags) = &engine.flags else { return Vec::new() };
-    let image = text(engine.container, "image");
+    let (flags, image) = (&engine.flags, text(engine.container, "image"));
     // vLLM-Omni adds flags to the same command.
-    if is_omni(image) || flags.has("omni") {
+    if !flags.are_read() || is_omni(image) || flags.has("omni") {
         return Vec::new();
     }
 

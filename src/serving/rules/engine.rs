@@ -3,8 +3,8 @@
 use super::super::invariants::{Context, Found, Reporter};
 use super::super::releases::image;
 use super::super::view::pods::{
-    Engine, Part, Program, Sidecar, Template, accelerators, all_containers, commands, declared,
-    is_placeholder, list, port_number, starts_ray, text, volume_of,
+    Engine, Part, Program, Sidecar, Template, accelerators, commands, declared, is_placeholder,
+    is_true, list, port_number, starts_ray, text, volume_of,
 };
 use super::super::view::{Manifest, View};
 use super::probe::http_probes;
@@ -12,18 +12,16 @@ use super::ranges;
 use crate::diag::Code;
 use serde_json::{Value as Json, json};
 
-/// Returns the devices of `units` of the accelerator resource for a pod with this spec: TPU v7 has two per
-/// unit.
-pub(super) fn devices_of(view: &View<'_>, pod: &Json, units: u32) -> u32 {
-    let label = "cloud.google.com/gke-tpu-accelerator";
-    let kind = pod.get("nodeSelector").and_then(|selector| selector.get(label));
-    let double = kind.and_then(Json::as_str).is_some_and(|kind| kind.starts_with("tpu7"));
+/// Returns the devices of `units` of the accelerator resource for these pods: TPU v7 has two per unit.
+pub(super) fn devices_of(view: &View<'_>, pods: &Template<'_>, units: u32) -> u32 {
+    let kind = pods.node_label("cloud.google.com/gke-tpu-accelerator");
+    let double = kind.is_some_and(|kind| kind.starts_with("tpu7"));
     units.saturating_mul(view.devices_per_unit.unwrap_or(if double { 2 } else { 1 }))
 }
 
 /// Returns the ranks per pod; `None` if unknown.
 pub(super) fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32> {
-    let flags = engine.flags.as_ref()?;
+    let flags = &engine.flags;
     let tp = engine.number("tensor-parallel-size", 1)?;
     let pp = engine.number("pipeline-parallel-size", 1)?;
     let dp = engine.number("data-parallel-size", 1)?;
@@ -63,45 +61,39 @@ pub(super) fn ranks(engine: &Engine<'_>, template: &Template<'_>) -> Option<u32>
 }
 
 /// Checks that pods request as many devices as their ranks use.
-pub(crate) fn devices(view: &View<'_>, found: &mut Found) {
-    for (template, engine) in view.engines() {
-        let Some((resource, units)) = accelerators(engine.container) else { continue };
-        // A service adds arguments to its runtime, and ranks may be on several pods of a group.
-        let path = &template.path;
-        let in_group = template.part == Part::Single
-            && (path.contains(".entryTemplate")
-                || path.contains(".workerTemplate")
-                || starts_ray(engine.container)
-                || path.contains("GroupSpec") && engine.uses_ray());
-        if in_group || template.manifest.kind().ends_with("ServingRuntime") {
-            continue;
-        }
+pub(crate) fn devices((view, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    // A service adds arguments to its runtime, and ranks may be on several pods of a group.
+    let path = &template.path;
+    let in_group = template.part == Part::Single
+        && (path.contains(".entryTemplate")
+            || path.contains(".workerTemplate")
+            || starts_ray(engine.container)
+            || path.contains("GroupSpec") && engine.uses_ray());
+    let is_open = in_group || template.manifest.kind().ends_with("ServingRuntime");
+    let requested = accelerators(engine.container).filter(|_| !is_open);
+    let Some((resource, units)) = requested else { return };
 
-        topology(template, resource, units, found);
-        let Some(ranks) = ranks(engine, template) else { continue };
-        let devices = devices_of(view, template.spec, units);
-        // Another pod holds the devices of those that request none.
-        if devices != ranks && devices > 0 {
-            let number =
-                if devices == units { String::new() } else { format!(" ({devices} devices)") };
-            let message =
-                format!("pods request {units} × {resource}{number}, but their ranks use {ranks}");
-            let hint = "set tensor × pipeline × data parallelism per pod to its number of devices";
-            let path = format!("{}.resources", engine.path);
-            let finding = found.push(template.owner, path, message, hint);
-            finding.field = (template.role() == Some("prefill")).then_some("prefill");
-            // Slices of one device are devices to Kubernetes, and one rank may take all of them.
-            if devices > ranks && !view.is_generated {
-                finding.warning();
-            }
+    topology(template, resource, units, found);
+    let Some(ranks) = ranks(engine, template) else { return };
+    let devices = devices_of(view, template, units);
+    // Another pod holds the devices of those that request none.
+    if devices != ranks && devices > 0 {
+        let number = if devices == units { String::new() } else { format!(" ({devices} devices)") };
+        let message =
+            format!("pods request {units} × {resource}{number}, but their ranks use {ranks}");
+        let hint = "set tensor × pipeline × data parallelism per pod to its number of devices";
+        let finding = found.below(".resources", message, hint);
+        finding.field = (template.role() == Some("prefill")).then_some("prefill");
+        // Slices of one device are devices to Kubernetes, and one rank may take all of them.
+        if devices > ranks && !view.is_generated {
+            finding.warning();
         }
     }
 }
 
 /// Reports pods or groups whose TPU chips are not those of the topology of their nodes.
-fn topology(template: &Template<'_>, resource: &str, units: u32, found: &mut Found) {
-    let label = "cloud.google.com/gke-tpu-topology";
-    let said = template.spec.get("nodeSelector").and_then(|selector| selector.get(label)?.as_str());
+fn topology(template: &Template<'_>, resource: &str, units: u32, found: &mut Reporter<'_>) {
+    let said = template.node_label("cloud.google.com/gke-tpu-topology");
     let Some(said) = said.filter(|_| resource == "google.com/tpu") else { return };
     let sides: Option<Vec<u32>> = said.split('x').map(|side| side.parse().ok()).collect();
     let chips = sides.and_then(|sides| sides.into_iter().try_fold(1, u32::checked_mul));
@@ -116,14 +108,15 @@ fn topology(template: &Template<'_>, resource: &str, units: u32, found: &mut Fou
             template.size
         );
         let hint = "request the chips of a node in each pod, and all nodes of the slice in a group";
-        found.push(template.owner, format!("{}.nodeSelector", template.spec_path), message, hint);
+        found.push(message, hint).path = format!("{}.nodeSelector", template.spec_path);
     }
 }
 
 /// Checks that groups have as many pods as their ranks need.
 pub(crate) fn group_size((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
-    let flags = engine.flags.as_ref().filter(|_| template.part != Part::Single);
-    let Some(flags) = flags else { return };
+    if template.part == Part::Single {
+        return;
+    }
     let size = template.size;
     if let Some(nodes) = engine.number("nnodes", size).filter(|nodes| *nodes != size) {
         let message = format!("engine waits for {nodes} pods, but groups have {size}");
@@ -134,7 +127,7 @@ pub(crate) fn group_size((_, template, engine): Context<'_>, found: &mut Reporte
     let local = engine.number("data-parallel-size-local", 1);
     // `u64`, because both factors come from the manifests, and their product may exceed `u32`.
     if let (Some(all), Some(local)) = (all, local)
-        && flags.has("data-parallel-size-local")
+        && engine.flags.has("data-parallel-size-local")
         && u64::from(local) * u64::from(size) != u64::from(all)
     {
         let message = format!(
@@ -248,8 +241,7 @@ pub(crate) fn probes((_, template, engine): Context<'_>, found: &mut Reporter<'_
         return;
     }
 
-    let names = ["startupProbe", "livenessProbe", "readinessProbe"];
-    for (probe, get) in http_probes(engine.container, names) {
+    for (probe, get) in http_probes(engine) {
         let mut found = found.inside(&format!(".{probe}"));
         if engine.is_headless() {
             found.push(format!("headless workers have a {probe}"), "remove the probe");
@@ -322,7 +314,7 @@ pub(crate) fn images(view: &View<'_>, found: &mut Found) {
         }
     }
     for picker in &view.pickers {
-        for (container, path) in all_containers(picker.pods.spec, &picker.pods.spec_path) {
+        for (container, path) in picker.pods.all_containers() {
             let field = match text(container, "name") {
                 _ if path == picker.path => "epp.image",
                 // Other containers of published pickers are not ours to judge.
@@ -344,13 +336,11 @@ pub(crate) fn shared_memory((_, template, engine): Context<'_>, found: &mut Repo
     }
 
     // The container runtime mounts 64 MiB at /dev/shm; NCCL and worker processes need more.
-    let mount = list(engine.container, "volumeMounts")
-        .iter()
-        .find(|mount| text(mount, "mountPath") == "/dev/shm");
+    let mut mounts = list(engine.container, "volumeMounts").iter();
+    let mount = mounts.find(|mount| text(mount, "mountPath") == "/dev/shm");
     let volume = mount.and_then(|mount| volume_of(template.spec, mount));
     let medium = volume.and_then(|volume| volume.pointer("/emptyDir/medium")?.as_str());
-    let host = template.spec.get("hostIPC").and_then(Json::as_bool) == Some(true);
-    if medium != Some("Memory") && !host {
+    if medium != Some("Memory") && !is_true(template.spec, "/hostIPC") {
         let message = format!("{units} × {resource} share only 64 MiB of shared memory");
         let hint = "mount an `emptyDir` with `medium: Memory` at /dev/shm";
         found.push(message, hint);

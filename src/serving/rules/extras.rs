@@ -2,9 +2,11 @@
 
 use super::super::invariants::Found;
 use super::super::releases::VLLM;
-use super::super::view::pods::{Engine, Part, Template, is_placeholder, list, text, text_or};
-use super::super::view::{Manifest, View, group_of};
-use super::picker::{behind, service_of};
+use super::super::view::pods::{
+    Engine, Part, Template, is_placeholder, is_true, list, text, text_or,
+};
+use super::super::view::{Indexed, Manifest, View, group_of};
+use super::picker::{pickers_of, service_of};
 use super::pod::requests;
 use super::program::name_at;
 use crate::diag::{Code, Severity};
@@ -16,8 +18,8 @@ fn bounds(view: &View<'_>, found: &mut Found) {
     let services = view.of_kind("LLMInferenceService");
     let scalings = ["/spec/scaling", "/spec/prefill/scaling"];
     let of_services = services.flat_map(|one| scalings.map(|pointer| (one, pointer)));
-    let scalers = SCALERS.iter().flat_map(|kind| view.of_kind(kind)).map(|one| (one, "/spec"));
-    for ((owner, object), pointer) in scalers.chain(of_services) {
+    let of_scalers = scalers(view).map(|one| (one, "/spec"));
+    for ((owner, object), pointer) in of_scalers.chain(of_services) {
         let Some(spec) = object.json.pointer(pointer) else { continue };
         let number = |keys: [&str; 2]| keys.iter().find_map(|key| spec.get(*key)?.as_u64());
         let least = number(["minReplicas", "minReplicaCount"]);
@@ -63,28 +65,25 @@ const RENAMED: (&str, &str) = ("vllm:gpu_cache_usage_perc", "vllm:kv_cache_usage
 /// the pods themselves. Only adapters and recording rules write names without a colon.
 fn queries(view: &View<'_>, found: &mut Found) {
     let has_rules = view.of_kind("PrometheusRule").next().is_some();
-    let renamed_in = VLLM.releases.index(VLLM.releases.find("0.12.0"));
     for (owner, scaler) in view.of_kind(SCALERS[1]) {
-        let target = reference(scaler).and_then(|(_, kind, name)| view.named(kind, name, scaler));
+        let target = target(view, scaler);
         let pods = target.into_iter().flat_map(|(number, _)| view.templates_of(number));
         let engines: Vec<&Engine<'_>> = pods.filter_map(|pods| pods.engine.as_ref()).collect();
-        let index = engines.first().and_then(|engine| VLLM.index(text(engine.container, "image")));
-        let is_renamed = index.is_some() && index >= renamed_in;
-        let query_of =
-            |trigger: &'_ Json| trigger.pointer("/metadata/query")?.as_str().map(str::to_owned);
+        let image = engines.first().map_or("", |engine| text(engine.container, "image"));
+        let is_renamed = VLLM.is_since(image, "0.12.0") == Some(true);
+        let triggers = list(scaler.spec(), "triggers");
+        let queries = triggers.iter().map(|trigger| trigger.pointer("/metadata/query"));
+        let queries = queries.map(|query| query.and_then(Json::as_str).unwrap_or_default());
 
         // Without pods, engines have no metrics; a sum with a constant has a value.
-        let is_own = |trigger: &Json| {
-            query_of(trigger).is_some_and(|query| {
-                ["vllm:", "sglang:"].iter().any(|start| query.contains(start))
-                    && !["vector(", " or ", "absent("].iter().any(|part| query.contains(part))
-            })
+        let is_own = |query: &str| {
+            ["vllm:", "sglang:"].iter().any(|start| query.contains(start))
+                && !["vector(", " or ", "absent("].iter().any(|part| query.contains(part))
         };
-        let triggers = list(scaler.spec(), "triggers");
         let mut least = ["idleReplicaCount", "minReplicaCount"].iter();
         if least.any(|key| scaler.spec().get(*key).is_some_and(|count| *count == 0))
             && !triggers.is_empty()
-            && triggers.iter().all(is_own)
+            && queries.clone().all(is_own)
             && !engines.is_empty()
             // Other engines may have the metrics.
             && view.engines().count() == engines.len()
@@ -98,8 +97,7 @@ fn queries(view: &View<'_>, found: &mut Found) {
             finding.why("the number of pods stays 0", "KEDA docs, activation");
         }
 
-        for (at, query) in triggers.iter().map(query_of).enumerate().filter(|_| !has_rules) {
-            let query = query.unwrap_or_default();
+        for (at, query) in queries.enumerate().filter(|_| !has_rules) {
             let mut words = query.split("vllm_").skip(1);
             let is_own = |word: &&str| METRICS.iter().any(|start| word.starts_with(start));
             let (wrong, right) = if let Some(word) = words.find(is_own) {
@@ -126,22 +124,29 @@ fn reference(scaler: &Manifest) -> Option<(&str, &str, &str)> {
     Some((text_or(target, "apiVersion", "apps/v1"), kind, text(target, "name")))
 }
 
+/// Returns what an autoscaler scales.
+fn target<'a>(view: &View<'a>, scaler: &Manifest) -> Option<Indexed<'a>> {
+    let (_, kind, name) = reference(scaler)?;
+    view.named(kind, name, scaler)
+}
+
+/// Returns all autoscalers.
+fn scalers<'a>(view: &View<'a>) -> impl Iterator<Item = Indexed<'a>> {
+    SCALERS.iter().flat_map(|kind| view.of_kind(kind))
+}
+
 /// Checks that every autoscaler has an existing target that no other one scales.
 pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
     bounds(view, found);
     queries(view, found);
-    let scalers = || SCALERS.iter().flat_map(|kind| view.of_kind(kind));
-    let target = |scaler: &Manifest| {
-        reference(scaler).and_then(|(_, kind, name)| view.named(kind, name, scaler))
-    };
     let scaled: BTreeSet<usize> =
-        scalers().filter_map(|(_, scaler)| Some(target(scaler)?.0)).collect();
+        scalers(view).filter_map(|(_, scaler)| Some(target(view, scaler)?.0)).collect();
     let unscaled = view.engines().filter(|(template, _)| !scaled.contains(&template.owner));
     let namespaces: BTreeSet<&str> =
         unscaled.map(|(template, _)| template.manifest.namespace()).collect();
 
     let mut seen: BTreeMap<(&str, String), &Manifest> = BTreeMap::new();
-    for (owner, scaler) in scalers() {
+    for (owner, scaler) in scalers(view) {
         let mut of_scaler = found.at(owner, ".spec.scaleTargetRef");
         let Some((version, kind, name)) = reference(scaler) else { continue };
         let label = format!("{kind}/{name}");
@@ -152,7 +157,7 @@ pub(crate) fn autoscaler(view: &View<'_>, found: &mut Found) {
             let message = format!("{scaler} and {other} both scale {label}");
             of_scaler.push(message, "remove one of them");
         }
-        let Some((number, target)) = target(scaler) else {
+        let Some((number, target)) = target(view, scaler) else {
             // The target may be in other manifests, unless these have an engine that nothing scales.
             let is_meant = namespaces.iter().any(|namespace| scaler.may_be_in(namespace));
             if is_meant && !is_placeholder(name) {
@@ -298,11 +303,9 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
             }
 
             let tls = spec.pointer("/trafficPolicy/tls").unwrap_or(&Json::Null);
-            let skips = tls.get("insecureSkipVerify").and_then(Json::as_bool) == Some(true);
-            let names_ca =
-                ["caCertificates", "credentialName"].iter().any(|key| tls.get(key).is_some());
-            let pickers = service_of(view, pool).map(|(_, service)| behind(view, service));
-            let mut pickers = pickers.into_iter().flatten();
+            let trusts = is_true(tls, "/insecureSkipVerify")
+                || ["caCertificates", "credentialName"].iter().any(|key| tls.get(key).is_some());
+            let mut pickers = pickers_of(view, pool).into_iter();
             let plain = pickers.find(|picker| !picker.flags.is_on_or("secure-serving", true));
             if let Some(picker) = plain {
                 if matches!(text(tls, "mode"), "SIMPLE" | "MUTUAL") {
@@ -313,7 +316,7 @@ pub(crate) fn destination(view: &View<'_>, found: &mut Found) {
                     let finding = found.push(*owner, ".spec.trafficPolicy", message, hint);
                     finding.why("gateways cannot connect to the picker", "llm-d-router, TLS");
                 }
-            } else if text(tls, "mode") != "SIMPLE" || !(skips || names_ca) {
+            } else if text(tls, "mode") != "SIMPLE" || !trusts {
                 let message = format!("{rule} does not trust the certificate of the picker");
                 let hint = "write `tls: {mode: SIMPLE, insecureSkipVerify: true}`, or name its CA";
                 found.push(*owner, ".spec.trafficPolicy", message, hint);

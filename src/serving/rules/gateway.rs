@@ -1,6 +1,7 @@
 //! Invariants of HTTPRoutes and their Gateways.
 
 use super::super::invariants::{Found, Reporter};
+use super::super::model_server;
 use super::super::releases::go_flags::nanoseconds;
 use super::super::view::pods::{Engine, Template, is_placeholder, list, number, text, text_or};
 use super::super::view::{Manifest, View};
@@ -43,63 +44,41 @@ pub(crate) fn routes(view: &View<'_>, found: &mut Found) {
     }
 }
 
-/// First parts of the paths that engines serve.
-const OWN_PATHS: [&str; 20] = [
-    "v1",
-    "v2",
-    "health",
-    "healthz",
-    "metrics",
-    "ping",
-    "version",
-    "models",
-    "tokenize",
-    "detokenize",
-    "generate",
-    "invocations",
-    "pooling",
-    "score",
-    "rerank",
-    "classify",
-    "embeddings",
-    "docs",
-    "openapi.json",
-    "inference",
-];
+/// First segments of paths that some engines serve besides those of the model servers.
+const MORE_PATHS: [&str; 3] = ["embeddings", "healthz", "models"];
+
+/// Returns the pods in the manifests that a backend of a route leads to.
+fn behind<'v, 'a>(view: &'v View<'a>, route: &Manifest, backend: &Json) -> Vec<&'v Template<'a>> {
+    let name = text(backend, "name");
+    let pods = match text(backend, "kind") {
+        "InferencePool" => view.named("InferencePool", name, route).map(|one| view.selected(one.1)),
+        _ => view.named("Service", name, route).map(|one| view.behind(one.1).collect()),
+    };
+    pods.unwrap_or_default()
+}
 
 /// Checks that a rule leaves the `/v1` of requests to engines, below which they serve the API of OpenAI.
 fn rewritten(view: &View<'_>, route: &Manifest, rule: &Json, mut found: Reporter<'_>) {
-    let to_engine = list(rule, "backendRefs").iter().any(|backend| match text(backend, "kind") {
-        "InferencePool" => true,
-        _ => view
-            .named("Service", text(backend, "name"), route)
-            .is_some_and(|(_, service)| view.behind(service).any(|pods| pods.engine.is_some())),
+    let backends = list(rule, "backendRefs").iter();
+    let to_engine = backends.clone().any(|backend| {
+        text(backend, "kind") == "InferencePool"
+            || behind(view, route, backend).iter().any(|pods| pods.engine.is_some())
     });
     let paths = list(rule, "matches").iter().filter_map(|one| one.pointer("/path/value"));
     let mut paths = paths.filter_map(Json::as_str);
     // Filters of the implementation may rewrite, too.
     let is_foreign = |path: &&str| {
         let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
-        let is_own = first.is_empty() || is_placeholder(path) || OWN_PATHS.contains(&first);
-        !is_own && list(rule, "filters").is_empty()
+        let is_own = MORE_PATHS.contains(&first) || model_server::serves(first);
+        !is_own && !is_placeholder(path) && list(rule, "filters").is_empty()
     };
     // Engines of the manifests that serve the usual paths.
-    let is_usual = |pods: &Template<'_>| {
+    let is_usual = |pods: &&Template<'_>| {
         let engine = pods.engine.as_ref().filter(|engine| engine.program.table().is_some());
         engine.and_then(Engine::known_flags).is_some_and(|flags| !flags.has("root-path"))
     };
-    let mut backends = list(rule, "backendRefs").iter();
-    let is_served = backends.all(|backend| {
-        let name = text(backend, "name");
-        match text(backend, "kind") {
-            "InferencePool" => view
-                .named("InferencePool", name, route)
-                .is_some_and(|(_, pool)| view.selected(pool).into_iter().any(is_usual)),
-            _ => view
-                .named("Service", name, route)
-                .is_some_and(|(_, service)| view.behind(service).any(is_usual)),
-        }
-    });
+    let is_served =
+        backends.into_iter().all(|backend| behind(view, route, backend).iter().any(is_usual));
     if let Some(path) = paths.clone().find(is_foreign).filter(|_| to_engine && is_served) {
         let message = format!("{route} leaves `{path}` in the path, which engines do not serve");
         let hint = "add a filter `URLRewrite` with `replacePrefixMatch: /`";

@@ -30,7 +30,7 @@ pub(crate) fn startup(view: &View<'_>, found: &mut Found) {
         let is_early = leader.and_then(|leader| {
             let engine = leader.engine.as_ref()?;
             let port = engine.container.pointer("/readinessProbe/tcpSocket/port")?;
-            let port = u32::try_from(port_number(engine.container, port)?).ok()?;
+            let port = port_number(engine.container, port)?;
             Some(!engine.ports()?.contains(&port))
         });
         if text(spec, "startupPolicy") == "LeaderReady" && size > 1 && is_early != Some(true) {
@@ -118,7 +118,7 @@ pub(crate) fn members(view: &View<'_>, found: &mut Found) {
         };
         let of_pod = |template: &Template<'_>| {
             let units = template.containers().filter_map(|(container, _)| accelerators(container));
-            devices_of(view, template.spec, units.map(|(_, units)| units).sum())
+            devices_of(view, template, units.map(|(_, units)| units).sum())
         };
         let (has, needs) = (of_pod(template), ranks(engine, leader));
         let joins = template.engine.is_none() && Engine::uses_ray(engine);

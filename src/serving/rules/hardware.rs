@@ -2,14 +2,13 @@
 
 use super::super::invariants::{Context, Reporter};
 use super::super::releases::image::{is_in, parts};
-use super::super::view::config_map::is_inside;
 use super::super::view::pods::{
-    Engine, Program, Template, Variable, accelerators, all_containers, list, text, variable,
-    volume_of,
+    Engine, Program, Template, accelerators, is_true, list, mount_of, resources, text, variable,
+    variable_or, volume_of,
 };
 use super::engine::ranks;
 use super::probe::{billions, bits, downloads};
-use crate::ir::{quantity, steps, value_at};
+use crate::ir::quantity;
 use serde_json::Value as Json;
 
 /// Repositories of upstream's images, and the resource of the devices that they are built for.
@@ -94,16 +93,9 @@ pub(crate) fn weights((_, template, engine): Context<'_>, found: &mut Reporter<'
 /// Checks that the weights of a model that is downloaded fit into the volume of its cache.
 pub(crate) fn cache((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let Some(gigabytes) = weight(engine).filter(|_| downloads(template, engine)) else { return };
-    let home = variable(engine.container, "HF_HOME");
-    let home = match home {
-        Some(Variable::Text(home)) => home,
-        Some(_) => return,
-        None => "/root/.cache/huggingface",
-    };
-    let mounts = list(engine.container, "volumeMounts").iter();
-    let mount = mounts
-        .filter(|mount| is_inside(home, text(mount, "mountPath")))
-        .max_by_key(|mount| text(mount, "mountPath").len());
+    let home = variable_or(engine.container, "HF_HOME", "/root/.cache/huggingface");
+    let Some(home) = home else { return };
+    let mount = mount_of(engine.container, home);
     let volume = mount.and_then(|mount| volume_of(template.spec, mount));
     let limit = volume.and_then(|volume| volume.pointer("/emptyDir/sizeLimit")).and_then(quantity);
     let model = engine.model.as_deref().unwrap_or_default();
@@ -127,22 +119,16 @@ pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>)
     }
 
     // A runtime may add all devices of the node by the image's own variable, and others by annotations.
-    let amounts = ["limits", "requests"].map(|group| {
-        let resources =
-            engine.container.get("resources").and_then(|all| all.get(group)?.as_object());
-        resources.into_iter().flatten().any(|(name, _)| name.contains('/'))
-    });
-    let pod = value_at(&template.manifest.json, &steps(&template.path));
-    let annotations = pod.and_then(|pod| pod.pointer("/metadata/annotations")?.as_object());
-    let flags = engine.flags.as_ref();
-    let is_given = amounts.contains(&true)
+    let has_devices = resources(engine.container).any(|(_, name, _)| name.contains('/'));
+    let annotations = template.annotations.as_object();
+    let is_given = has_devices
         || template.completed
         || template.spec.get("runtimeClassName").is_some()
         || !list(template.spec, "resourceClaims").is_empty()
         || annotations.is_some_and(|all| all.keys().any(|key| key.contains("gpu")))
-        || engine.container.pointer("/securityContext/privileged") == Some(&Json::Bool(true))
+        || is_true(engine.container, "/securityContext/privileged")
         || variable(engine.container, "NVIDIA_VISIBLE_DEVICES").is_some()
-        || flags.is_some_and(|flags| flags.text("device") == Some("cpu"))
+        || engine.flags.text("device") == Some("cpu")
         || engine.number("data-parallel-size-local", 1) == Some(0);
     if let Some((_, built)) = build.filter(|_| engine.program == Program::Vllm && !is_given) {
         let message = format!("the container of `{image}` requests no device");
@@ -150,15 +136,17 @@ pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>)
     }
 
     let is_old = |label: &String| WITHOUT_BFLOAT16.iter().any(|mark| label.contains(mark));
-    let wants = flags.is_some_and(|flags| flags.text("dtype") == Some("bfloat16"));
-    if let Some(node) = devices(template).find(is_old).filter(|_| wants) {
+    let node = devices(template).find(is_old);
+    if let Some(node) = node.filter(|_| engine.flags.text("dtype") == Some("bfloat16")) {
         let finding = found.push(format!("`{node}` has no bfloat16"), "write `--dtype=half`");
         finding.why("the engine fails to start", "vLLM, check of the data type");
     }
 
-    let limits = engine.container.pointer("/resources/limits").and_then(Json::as_object);
-    let slice = limits.and_then(|all| all.keys().find(|name| name.starts_with("nvidia.com/mig-")));
-    if let (Some(slice), Some(ranks)) = (slice, ranks(engine, template).filter(|ranks| *ranks > 1))
+    let is_slice =
+        |one: &(&str, &str, &Json)| one.0 == "limits" && one.1.starts_with("nvidia.com/mig-");
+    let slice = resources(engine.container).find(is_slice);
+    if let (Some((_, slice, _)), Some(ranks)) =
+        (slice, ranks(engine, template).filter(|ranks| *ranks > 1))
     {
         let message = format!("{ranks} ranks need {ranks} devices, but a process sees one {slice}");
         let finding = found.below(".resources", message, "use one rank, or whole devices");
@@ -167,13 +155,11 @@ pub(crate) fn fits((_, template, engine): Context<'_>, found: &mut Reporter<'_>)
 
     // A container gets the devices of the claims that it names (Kubernetes docs, dynamic resources). Those of
     // networks are for the whole pod.
-    let uses = |(container, _): &(&Json, String)| {
-        let claims = container.pointer("/resources/claims").and_then(Json::as_array);
-        claims.is_some_and(|claims| !claims.is_empty())
-    };
+    let uses =
+        |(container, _): &(&Json, String)| container.pointer("/resources/claims/0").is_some();
     let claim = list(template.spec, "resourceClaims").first().map(|claim| text(claim, "name"));
-    let claim = claim.filter(|_| !template.completed && !amounts.contains(&true));
-    if let Some(claim) = claim.filter(|_| !all_containers(template.spec, "").iter().any(uses)) {
+    let claim = claim.filter(|_| !template.completed && !has_devices);
+    if let Some(claim) = claim.filter(|_| !template.all_containers().iter().any(uses)) {
         let message = format!("no container of the pod uses its resource claim `{claim}`");
         let hint = format!("write `claims: [{{name: {claim}}}]` in the container's resources");
         found.below(".resources", message, hint);

@@ -162,43 +162,41 @@ pub(crate) fn join(view: &View<'_>, found: &mut Found) {
 }
 
 /// Checks for flag combinations that vLLM rejects.
-pub(crate) fn refused(view: &View<'_>, found: &mut Found) {
-    for template in &view.templates {
-        let Some((engine, flags)) = vllm(template) else { continue };
-        let mut found = found.at(template.owner, &engine.path);
-        let ports = engine.ports().unwrap_or_default();
-        // vLLM: entry point of its image, validation of its arguments, SchedulerConfig.
-        let words = list(engine.container, "args").iter().map(|word| word.as_str());
-        // Kubernetes keeps the image's entry point if only `args` are set.
-        let words: Vec<&str> = words.take(2).map(Option::unwrap_or_default).collect();
-        let begins = matches!(words[..], ["vllm", "serve"] | ["serve", ..]);
+pub(crate) fn refused((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
+    let Some((_, flags)) = vllm(template) else { return };
+    let ports = engine.ports().unwrap_or_default();
+    // vLLM: entry point of its image, validation of its arguments, SchedulerConfig.
+    let words = list(engine.container, "args").iter().map(|word| word.as_str());
+    // Kubernetes keeps the image's entry point if only `args` are set.
+    let words: Vec<&str> = words.take(2).map(Option::unwrap_or_default).collect();
+    let begins = matches!(words[..], ["vllm", "serve"] | ["serve", ..]);
 
-        // vLLM, VllmConfig: only these send while the GPU computes, NIXL since 0.24; on ROCm there are
-        // others.
-        let image = text(engine.container, "image");
-        let has_nixl = VLLM.behaviors.has("dbo_nixl", VLLM.index(image));
-        let backend = flags.text("all2all-backend");
-        let overlaps = backend
-            .is_none_or(|one| one.starts_with("deepep") || one == "nixl_ep" && has_nixl)
-            || image.contains("rocm")
-            || accelerators(engine.container).is_some_and(|(name, _)| name == "amd.com/gpu");
+    // vLLM, VllmConfig: only these send while the GPU computes, NIXL since 0.24; on ROCm there are
+    // others.
+    let image = text(engine.container, "image");
+    let has_nixl = VLLM.behaviors.has("dbo_nixl", VLLM.index(image));
+    let backend = flags.text("all2all-backend");
+    let overlaps = backend
+        .is_none_or(|one| one.starts_with("deepep") || one == "nixl_ep" && has_nixl)
+        || image.contains("rocm")
+        || accelerators(engine.container).is_some_and(|(name, _)| name == "amd.com/gpu");
 
-        if begins && list(engine.container, "command").is_empty() {
-            let message =
-                "the arguments begin with `serve`, which the entry point of the image does already";
-            found.push(message, "remove it, or write `command: [vllm, serve]`");
-        }
-        if flags.is_on("enable-dbo") && !overlaps {
-            let hint = "add `--all2all-backend=deepep_low_latency`, or `deepep_high_throughput` for prefill";
-            found.push("`--enable-dbo` requires an all-to-all backend of DeepEP", hint);
-        }
-        let rpc = engine.number("data-parallel-rpc-port", 0).filter(|port| *port > 0);
-        for (name, port) in [("rpc", rpc), ("supervisor", supervisor(engine))] {
-            if port.is_some_and(|port| ports.contains(&port)) {
-                let flag = format!("`--data-parallel-{name}-port`");
-                let message = format!("{flag} is also the port of a server");
-                found.push(message, format!("set {flag} to another port"));
-            }
+    if begins && list(engine.container, "command").is_empty() {
+        let message =
+            "the arguments begin with `serve`, which the entry point of the image does already";
+        found.push(message, "remove it, or write `command: [vllm, serve]`");
+    }
+    if flags.is_on("enable-dbo") && !overlaps {
+        let hint =
+            "add `--all2all-backend=deepep_low_latency`, or `deepep_high_throughput` for prefill";
+        found.push("`--enable-dbo` requires an all-to-all backend of DeepEP", hint);
+    }
+    let rpc = engine.number("data-parallel-rpc-port", 0).filter(|port| *port > 0);
+    for (name, port) in [("rpc", rpc), ("supervisor", supervisor(engine))] {
+        if port.is_some_and(|port| ports.contains(&port)) {
+            let flag = format!("`--data-parallel-{name}-port`");
+            let message = format!("{flag} is also the port of a server");
+            found.push(message, format!("set {flag} to another port"));
         }
     }
 }
@@ -208,8 +206,8 @@ pub(crate) fn parallel((_, template, engine): Context<'_>, found: &mut Reporter<
     let set = template.manifest;
     let is_ordered =
         set.kind() == "StatefulSet" && text(set.spec(), "podManagementPolicy") != "Parallel";
-    let nodes = engine.number("nnodes", 1).is_none_or(|nodes| nodes > 1)
-        && engine.flags.as_ref().is_some_and(|flags| flags.has("nnodes"));
+    let nodes =
+        engine.number("nnodes", 1).is_none_or(|nodes| nodes > 1) && engine.flags.has("nnodes");
     let waits = engine.container.get("readinessProbe").is_some();
     if is_ordered && nodes && waits && template.replicas.is_some_and(|replicas| replicas > 1) {
         let message = format!("{set} starts pods in order, but each waits for all of them");
@@ -220,10 +218,8 @@ pub(crate) fn parallel((_, template, engine): Context<'_>, found: &mut Reporter<
 /// Checks that Ray is not used with vLLM images since 0.19, which do not contain it, and that the
 /// container of a worker stays.
 pub(crate) fn ray(view: &View<'_>, found: &mut Found) {
-    let since = VLLM.releases.index(VLLM.releases.find("0.19.0"));
     for (template, container, path) in view.containers().filter(|(_, one, _)| starts_ray(one)) {
         let image = text(container, "image");
-        let index = VLLM.index(image);
         let commands = commands(container, template.part, template.size, &view.budget);
         let last = commands.as_ref().and_then(|all| all.last()).map_or(&[][..], Vec::as_slice);
         let may_block = |word: &String| word.starts_with("--block") || word.contains(UNKNOWN);
@@ -236,7 +232,8 @@ pub(crate) fn ray(view: &View<'_>, found: &mut Found) {
             finding.why("the pod restarts again and again", "Ray docs, ray start");
         }
         // Whether other images of vLLM contain Ray is not known.
-        if is_in(image, "vllm/vllm-openai") && index.is_some_and(|index| Some(index) >= since) {
+        let is_without = VLLM.is_since(image, "0.19.0") == Some(true);
+        if is_in(image, "vllm/vllm-openai") && is_without {
             let message = format!("command starts Ray, which is not in image `{image}`");
             let hint = "use an image with Ray, or vLLM multiprocessing (`--nnodes`)";
             found.push(template.owner, format!("{path}.image"), message, hint);

@@ -1,7 +1,7 @@
 //! Invariants of LLMInferenceServices.
 
 use super::super::invariants::{Found, Reporter};
-use super::super::view::pods::{Engine, accelerators, is_placeholder, list, text};
+use super::super::view::pods::{Engine, accelerators, is_placeholder, is_true, list, text};
 use super::super::view::{Manifest, View};
 use crate::diag::suggest;
 use serde_json::Value as Json;
@@ -70,7 +70,7 @@ pub(crate) fn runtime(view: &View<'_>, found: &mut Found) {
         for (owner, runtime) in view.of_kind(kind).filter(|(_, one)| one.group() == GROUP) {
             let containers = list(runtime.spec(), "containers");
             // ModelMesh has other containers.
-            let is_shared = runtime.spec().get("multiModel").and_then(Json::as_bool) == Some(true);
+            let is_shared = is_true(runtime.spec(), "/multiModel");
             if !containers.is_empty() && !is_shared && !containers.iter().any(is_own) {
                 let message = format!("{runtime} has no container `{NAME}`");
                 found.push(owner, ".spec.containers", message, format!("write `name: {NAME}`"));
@@ -116,8 +116,8 @@ const ADAPTER_SCHEMES: &[&str] = &["hf", "s3", "pvc"];
 pub(crate) fn model(_: &View<'_>, service: &Manifest, found: &mut Reporter<'_>) {
     let spec = service.spec();
     // Without the initializer the pods bring the model themselves.
-    let initializer = spec.pointer("/storageInitializer/enabled").and_then(Json::as_bool);
-    let model = spec.get("model").filter(|_| initializer != Some(false));
+    let initializer = spec.pointer("/storageInitializer/enabled");
+    let model = spec.get("model").filter(|_| initializer != Some(&Json::Bool(false)));
     let Some(model) = model else { return };
     let lora = model.get("lora").unwrap_or(&Json::Null);
     let adapters = list(lora, "adapters");

@@ -11,7 +11,6 @@ pub(super) mod gateway;
 pub(super) mod group;
 pub(super) mod hardware;
 pub(super) mod join;
-mod keys;
 pub(super) mod kserve;
 pub(super) mod network_policy;
 pub(super) mod picker;

@@ -6,7 +6,7 @@ use super::super::view::pods::{
     Template, all_containers, is_moved, list, number, port_number, text, text_or, variable,
 };
 use super::super::view::{Manifest, Picker, View};
-use super::picker::{behind, service_of};
+use super::picker::pickers_of;
 use super::probe::downloads;
 use super::selector::{Known, is_for_pods, requirements};
 use crate::diag::Severity;
@@ -124,8 +124,8 @@ fn selecting<'a>(
     pods: &End<'_>,
     (kind, key): (&str, &str),
 ) -> Vec<(usize, &'a Manifest, &'a [Json])> {
-    let labels = pods.labels.clone().into_iter();
-    let policies = view.policies_like(labels, pods.namespace).filter(|(_, policy)| {
+    let all = view.selecting("NetworkPolicy", &pods.labels, pods.namespace, Some(("", "")));
+    let policies = all.into_iter().filter(|(_, policy)| {
         let types = list(policy.spec(), "policyTypes");
         // Without types, policies are of ingress, and with rules of egress also of that.
         let is_usual = kind == "Ingress" || policy.spec().get(key).is_some();
@@ -200,8 +200,7 @@ pub(crate) fn connections(view: &View<'_>, found: &mut Found) {
     let mut served: BTreeSet<usize> = BTreeSet::new();
     for (_, pool) in view.pools() {
         let gateways = gateways(routes.get(pool.name()).map_or(&[][..], Vec::as_slice), pool);
-        let service = service_of(view, pool);
-        let behind = service.map(|(_, service)| behind(view, service)).unwrap_or_default();
+        let behind = pickers_of(view, pool);
         let named = by_pool.get(pool.name()).into_iter().flatten().copied();
         let named = named.filter(|picker| picker.manifest.may_share_namespace(pool));
         let pickers: BTreeMap<usize, &Picker<'_>> =
@@ -275,7 +274,7 @@ fn service_ports(view: &View<'_>, found: &mut Found) {
         let has_none = |rule: &Json| {
             !open.iter().any(|port| list(rule, "ports").iter().any(|r| is_port(&server, r, *port)))
         };
-        let ports = view.services_selecting(template).flat_map(|(_, service)| {
+        let ports = view.services_selecting(template).into_iter().flat_map(|(_, service)| {
             let moved = list(service.spec(), "ports").iter().filter(|port| is_moved(port));
             moved.filter_map(move |port| Some((service, port.get("port")?)))
         });

@@ -15,6 +15,11 @@ pub(super) fn service_of<'a>(view: &View<'a>, pool: &Manifest) -> Option<(usize,
     view.named("Service", name, pool)
 }
 
+/// Returns the pickers behind the Service that a pool references.
+pub(super) fn pickers_of<'v, 'a>(view: &'v View<'a>, pool: &Manifest) -> Vec<&'v Picker<'a>> {
+    service_of(view, pool).map(|(_, service)| behind(view, service)).unwrap_or_default()
+}
+
 /// Returns the port of a Service with this number.
 pub(super) fn service_port(service: &Manifest, wanted: u32) -> Option<&Json> {
     list(service.spec(), "ports").iter().find(|port| number(port, "port") == Some(wanted))
@@ -26,7 +31,7 @@ fn asked(pool: &Manifest) -> Option<u32> {
 }
 
 /// Returns the pickers that a Service selects.
-pub(super) fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v Picker<'a>> {
+fn behind<'v, 'a>(view: &'v View<'a>, service: &Manifest) -> Vec<&'v Picker<'a>> {
     let selector = service.map("/spec/selector").filter(|selector| !selector.is_empty());
     let Some(selector) = selector else { return Vec::new() };
     // The index has those with the rarest label only; the filter below compares all labels.

@@ -5,13 +5,12 @@ use super::super::picker::METRICS_PORT;
 use super::super::view::config_map::File;
 use super::super::view::pods::{is_placeholder, list, target_port, text};
 use super::super::view::{Manifest, Picker, View};
-use super::picker::{behind, service_of};
+use super::picker::pickers_of;
 use std::collections::BTreeSet;
 
 /// Checks flags of pickers against each other, and against volumes, Services and gateways.
 pub(crate) fn server(view: &View<'_>, found: &mut Found) {
-    let pools = view.pools().filter_map(|(_, pool)| service_of(view, pool));
-    let referenced = pools.flat_map(|(_, service)| behind(view, service));
+    let referenced = view.pools().flat_map(|(_, pool)| pickers_of(view, pool));
     let referenced: BTreeSet<usize> = referenced.map(|picker| picker.owner).collect();
     for picker in &view.pickers {
         ports(view, picker, found);

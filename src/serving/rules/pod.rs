@@ -1,13 +1,14 @@
 //! Invariants of pod specs that do not depend on the engine: what the API server and the kubelet
 //! reject.
 
-use super::super::invariants::{Found, Reporter};
+use super::super::invariants::{Context, Found, Reporter};
 use super::super::releases::{VLLM, image, kinds};
 use super::super::view::pods::{
-    ACCELERATORS, Engine, Program, Template, Variable, all_containers, is_placeholder, list, text,
-    variable,
+    ACCELERATORS, Engine, Program, Template, Variable, all_containers, is_placeholder, is_true,
+    list, text, variable,
 };
-use super::super::view::{Manifest, View, maps};
+use super::super::view::{Manifest, View, maps, pods};
+use super::addresses::has_address;
 use crate::bundle::{self, MissingField, TypeCheck};
 use crate::diag::Code;
 use crate::diag::suggest::{self, is_typo};
@@ -86,10 +87,7 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
         refused(&view.manifests[owner], &template, &checked, place, found.at(owner, ""));
 
         for (container, path) in all_containers(spec, &path) {
-            let user = |key: &str| {
-                let own = container.pointer(&format!("/securityContext/{key}"));
-                own.or_else(|| spec.pointer(&format!("/securityContext/{key}")))
-            };
+            let user = |key: &str| security(spec, container, key);
             // The kubelet verifies the user before it starts the container.
             let image = text(container, "image");
             let (is_root, why) = match user("runAsUser") {
@@ -112,6 +110,12 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
             }
         }
     }
+}
+
+/// Returns a setting of the security context of a container, or else of its pod.
+fn security<'a>(spec: &'a Json, container: &'a Json, key: &str) -> Option<&'a Json> {
+    let pointer = format!("/securityContext/{key}");
+    container.pointer(&pointer).or_else(|| spec.pointer(&pointer))
 }
 
 /// Reports what differs from a type, and what the API server refuses, except for what other rules report
@@ -179,7 +183,7 @@ pub(crate) fn mounts(view: &View<'_>, found: &mut Found) {
         let claims = templates.filter_map(Json::as_array).flatten();
         volumes.extend(claims.filter_map(|claim| claim.pointer("/metadata/name")?.as_str()));
 
-        for (container, path) in all_containers(pods.spec, &pods.spec_path) {
+        for (container, path) in pods.all_containers() {
             let name = text(container, "name");
             for (index, mount) in list(container, "volumeMounts").iter().enumerate() {
                 let path = format!("{path}.volumeMounts[{index}]");
@@ -210,13 +214,15 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
         unrequested(template, engine, found);
     }
     for pods in pods(view) {
-        for (container, path) in all_containers(pods.spec, &pods.spec_path) {
+        for (container, path) in pods.all_containers() {
             let mut found = found.at(pods.owner, format!("{path}.resources"));
-            let of = |group: &str| container.get("resources")?.get(group)?.as_object();
-            let groups = ["requests", "limits"].into_iter().filter_map(of);
-            let names: BTreeSet<&str> = groups.flatten().map(|(name, _)| name.as_str()).collect();
+            let names: BTreeSet<&str> =
+                pods::resources(container).map(|(_, name, _)| name).collect();
             for name in names {
-                let amount = |group: &str| of(group).and_then(|all| all.get(name)).map(quantity);
+                let amount = |group: &str| {
+                    let mut all = pods::resources(container);
+                    all.find(|one| (one.0, one.1) == (group, name)).map(|one| quantity(one.2))
+                };
                 // Resources of devices have a domain, and cannot be overcommitted.
                 let is_device = name.contains('/') && !name.starts_with("kubernetes.io/")
                     || name.starts_with("hugepages-");
@@ -258,18 +264,7 @@ pub(crate) fn resources(view: &View<'_>, found: &mut Found) {
 
 /// Returns true if a container requests a resource; limits are requests, too.
 pub(super) fn requests(container: &Json, name: &str) -> bool {
-    let groups = ["requests", "limits"].into_iter();
-    let mut groups = groups.filter_map(|group| container.get("resources")?.get(group)?.get(name));
-    groups.next().is_some()
-}
-
-/// Returns the pods that no controller completes, by their namespace.
-fn pods_by_namespace<'v>(view: &'v View<'_>) -> BTreeMap<&'v str, Vec<&'v Template<'v>>> {
-    let mut all: BTreeMap<&str, Vec<&Template<'_>>> = BTreeMap::new();
-    for pod in pods(view).filter(|pods| !pods.completed) {
-        all.entry(pod.manifest.namespace()).or_default().push(pod);
-    }
-    all
+    pods::resources(container).any(|(_, one, _)| one == name)
 }
 
 /// Checks that containers have what quotas of their namespace count (Kubernetes, ResourceQuota admission).
@@ -278,7 +273,8 @@ pub(crate) fn quotas(view: &View<'_>, found: &mut Found) {
     let ranges: BTreeSet<&str> =
         view.of_kind("LimitRange").map(|(_, one)| one.namespace()).collect();
     let mut counted: BTreeMap<&str, BTreeMap<(&str, &str), &Manifest>> = BTreeMap::new();
-    for (_, quota) in view.of_kind("ResourceQuota") {
+    let quotas = view.of_kind("ResourceQuota").map(|(_, quota)| quota);
+    for quota in quotas.filter(|quota| !ranges.contains(quota.namespace())) {
         let is_for_some =
             ["scopes", "scopeSelector"].iter().any(|k| quota.spec().get(*k).is_some());
         let hard = quota.map("/spec/hard").filter(|_| !is_for_some).into_iter().flatten();
@@ -288,84 +284,69 @@ pub(crate) fn quotas(view: &View<'_>, found: &mut Found) {
             }
         }
     }
-    let pods = if counted.is_empty() { BTreeMap::new() } else { pods_by_namespace(view) };
-    for (namespace, counted) in counted.iter().filter(|(namespace, _)| !ranges.contains(*namespace))
-    {
-        let pods = pods.get(namespace).into_iter().flatten();
-        for pod in pods.filter(|pod| pod.spec.get("resources").is_none()) {
-            for (container, path) in all_containers(pod.spec, &pod.spec_path) {
-                let has = |group: &str, name: &str| {
-                    container.pointer(&format!("/resources/{group}/{name}")).is_some()
-                };
-                // A limit is a request, too.
-                let is_missing = |((group, name), _): &(&(&str, &str), &&Manifest)| {
-                    !has(group, name) && !has("limits", name)
-                };
-                if let Some(((group, name), quota)) = counted.iter().find(is_missing) {
-                    let container = text(container, "name");
-                    let message =
-                        format!("{quota} counts {group}.{name}, which `{container}` does not set");
-                    let finding =
-                        found.push(pod.owner, path, message, format!("set {group}.{name}"));
-                    finding.warning().why(
-                        "the API server rejects the pod, unless a LimitRange sets it",
-                        "Kubernetes docs, quotas",
-                    );
-                }
+    let pods = pods(view).filter(|pods| !pods.completed && pods.spec.get("resources").is_none());
+    for pods in pods {
+        let Some(counted) = counted.get(pods.manifest.namespace()) else { continue };
+        for (container, path) in pods.all_containers() {
+            // A limit is a request, too.
+            let is_missing = |((group, name), _): &(&(&str, &str), &&Manifest)| {
+                let has = |of: &str| of == *group || of == "limits";
+                !pods::resources(container).any(|(of, one, _)| one == *name && has(of))
+            };
+            if let Some(((group, name), quota)) = counted.iter().find(is_missing) {
+                let container = text(container, "name");
+                let message =
+                    format!("{quota} counts {group}.{name}, which `{container}` does not set");
+                let finding = found.push(pods.owner, path, message, format!("set {group}.{name}"));
+                let reason = "the API server rejects the pod, unless a LimitRange sets it";
+                finding.warning().why(reason, "Kubernetes docs, quotas");
             }
         }
     }
 }
 
 /// Checks that pods have what the Pod Security Standard of their namespace requires (Kubernetes docs).
-pub(crate) fn security(view: &View<'_>, found: &mut Found) {
+pub(crate) fn standards(view: &View<'_>, found: &mut Found) {
     let label = "/metadata/labels/pod-security.kubernetes.io~1enforce";
     let levels = view.of_kind("Namespace").filter_map(|(_, one)| Some((one, one.text(label)?)));
-    let levels: Vec<(&Manifest, &str)> =
-        levels.filter(|(_, level)| ["baseline", "restricted"].contains(level)).collect();
-    let pods = if levels.is_empty() { BTreeMap::new() } else { pods_by_namespace(view) };
-    for (namespace, level) in levels {
-        for Template { owner, spec_path, spec, .. } in
-            pods.get(namespace.name()).into_iter().flatten()
-        {
-            let is_on = |key: &str| spec.get(key) == Some(&json!(true));
-            let shared = ["hostNetwork", "hostPID", "hostIPC"].into_iter().find(|key| is_on(key));
-            let of_host = list(spec, "volumes").iter().any(|one| one.get("hostPath").is_some());
-            let mut report = |path: &str, what: String| {
-                let message = format!("{namespace} is {level}: {what}");
-                let hint = "change the pod, or the level of the namespace";
-                found.push(*owner, path, message, hint);
-            };
-            if let Some(key) = shared.or(of_host.then_some("hostPath")) {
-                report(spec_path, format!("it allows no {key}"));
+    let levels = levels.filter(|(_, level)| ["baseline", "restricted"].contains(level));
+    let levels: BTreeMap<&str, (&Manifest, &str)> =
+        levels.map(|(namespace, level)| (namespace.name(), (namespace, level))).collect();
+    for pods in pods(view).filter(|pods| !pods.completed) {
+        let Template { owner, spec_path, spec, .. } = pods;
+        let Some((namespace, level)) = levels.get(pods.manifest.namespace()) else { continue };
+        let mut keys = ["hostNetwork", "hostPID", "hostIPC"].into_iter();
+        let shared = keys.find(|key| is_true(spec, &format!("/{key}")));
+        let of_host = list(spec, "volumes").iter().any(|one| one.get("hostPath").is_some());
+        let mut report = |path: &str, what: String| {
+            let message = format!("{namespace} is {level}: {what}");
+            let hint = "change the pod, or the level of the namespace";
+            found.push(*owner, path, message, hint);
+        };
+        if let Some(key) = shared.or(of_host.then_some("hostPath")) {
+            report(spec_path, format!("it allows no {key}"));
+        }
+        for (container, path) in pods.all_containers() {
+            if is_true(container, "/securityContext/privileged") {
+                report(&path, "it allows no privileged containers".to_owned());
+                continue;
             }
-            for (container, path) in all_containers(spec, spec_path) {
-                let own = |key: &str| container.pointer(&format!("/securityContext/{key}"));
-                let any =
-                    |key| own(key).or_else(|| spec.pointer(&format!("/securityContext/{key}")));
-                if own("privileged") == Some(&json!(true)) {
-                    report(&path, "it allows no privileged containers".to_owned());
-                    continue;
-                }
-                let drops = own("capabilities/drop").and_then(Json::as_array);
-                let profile = any("seccompProfile/type").filter(|kind| **kind != "Unconfined");
-                let has = [
-                    (
-                        own("allowPrivilegeEscalation") == Some(&json!(false)),
-                        "allowPrivilegeEscalation: false",
-                    ),
-                    (
-                        drops.is_some_and(|drops| drops.contains(&json!("ALL"))),
-                        "capabilities: {drop: [ALL]}",
-                    ),
-                    (any("runAsNonRoot") == Some(&json!(true)), "runAsNonRoot: true"),
-                    (profile.is_some(), "seccompProfile: {type: RuntimeDefault}"),
-                ];
-                let missing = has.into_iter().filter(|(has, _)| level == "restricted" && !has);
-                let missing: Vec<&str> = missing.map(|(_, setting)| setting).collect();
-                if !missing.is_empty() {
-                    report(&path, format!("it requires {}", suggest::list(&missing)));
-                }
+            let own = |key: &str| container.pointer(&format!("/securityContext/{key}"));
+            let any = |key: &str| security(spec, container, key);
+            let escalates = own("allowPrivilegeEscalation") != Some(&json!(false));
+            let drops = own("capabilities/drop").and_then(Json::as_array);
+            let drops = drops.is_some_and(|drops| drops.contains(&json!("ALL")));
+            let profile = any("seccompProfile/type").filter(|kind| **kind != "Unconfined");
+            let lacks = [
+                (escalates, "allowPrivilegeEscalation: false"),
+                (!drops, "capabilities: {drop: [ALL]}"),
+                (any("runAsNonRoot") != Some(&json!(true)), "runAsNonRoot: true"),
+                (profile.is_none(), "seccompProfile: {type: RuntimeDefault}"),
+            ];
+            let missing = lacks.into_iter().filter(|(lacks, _)| *level == "restricted" && *lacks);
+            let missing: Vec<&str> = missing.map(|(_, setting)| setting).collect();
+            if !missing.is_empty() {
+                report(&path, format!("it requires {}", suggest::list(&missing)));
             }
         }
     }
@@ -390,41 +371,35 @@ fn unrequested(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) 
 
 /// Checks that variables with ports are ports, and that no Service has the name of one: those of a Service
 /// `vllm` are VLLM_PORT, VLLM_SERVICE_HOST and others, with its address.
-pub(crate) fn service_links(view: &View<'_>, found: &mut Found) {
+pub(crate) fn service_links((view, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     let mut ports = VLLM.env.names(None);
-    ports.retain(|name| name.ends_with("_PORT"));
-    for (template, engine) in view.engines().filter(|(_, one)| one.program == Program::Vllm) {
-        for name in &ports {
-            let Some(Variable::Text(value)) = variable(engine.container, name) else { continue };
-            let is_port = value.trim().parse::<u32>().is_ok_and(|n| (1..=65_535).contains(&n));
-            if !is_port && !value.is_empty() && !is_placeholder(value) {
-                let message = format!("`{name}` is `{value}`, which is no port");
-                let path = format!("{}.env", engine.path);
-                let hint = "use a number from 1 to 65535";
-                let finding = found.push(template.owner, path, message, hint);
-                finding.field("engine.env").code(Code::ServingEngineFlags);
-            }
+    ports.retain(|name| name.ends_with("_PORT") && engine.program == Program::Vllm);
+    for name in &ports {
+        let Some(Variable::Text(value)) = variable(engine.container, name) else { continue };
+        let is_port = value.trim().parse::<u32>().is_ok_and(|n| (1..=65_535).contains(&n));
+        if !is_port && !value.is_empty() && !is_placeholder(value) {
+            let message = format!("`{name}` is `{value}`, which is no port");
+            let finding = found.below(".env", message, "use a number from 1 to 65535");
+            finding.field("engine.env").code(Code::ServingEngineFlags);
         }
+    }
 
-        // The kubelet adds no link for a variable that the container sets itself.
-        let is_off = template.spec.get("enableServiceLinks").and_then(Json::as_bool) == Some(false);
-        let is_set =
-            |name: &str| list(engine.container, "env").iter().any(|v| text(v, "name") == name);
-        for variable in ports.iter().filter(|variable| !is_off && !is_set(variable)) {
-            let name = variable.trim_end_matches("_PORT").to_lowercase().replace('_', "-");
-            for (_, service) in view.all_named("Service", &name, template.manifest.namespace()) {
-                // Services without an address have no links.
-                let spec = service.spec();
-                if text(spec, "clusterIP") == "None" || text(spec, "type") == "ExternalName" {
-                    continue;
-                }
-                let message = format!(
-                    "{service} sets `{variable}` of {template} to its address, which the engine \
-                     reads as a port"
-                );
-                let hint = "add `enableServiceLinks: false` to the pods, or rename the Service";
-                found.push(template.owner, &template.spec_path, message, hint);
+    // The kubelet adds no link for a variable that the container sets itself.
+    let is_off = template.spec.get("enableServiceLinks") == Some(&json!(false));
+    let is_set = |name: &str| list(engine.container, "env").iter().any(|v| text(v, "name") == name);
+    for variable in ports.iter().filter(|variable| !is_off && !is_set(variable)) {
+        let name = variable.trim_end_matches("_PORT").to_lowercase().replace('_', "-");
+        for (_, service) in view.all_named("Service", &name, template.manifest.namespace()) {
+            // Services without an address have no links.
+            if !has_address(service) {
+                continue;
             }
+            let message = format!(
+                "{service} sets `{variable}` of {template} to its address, which the engine reads \
+                 as a port"
+            );
+            let hint = "add `enableServiceLinks: false` to the pods, or rename the Service";
+            found.push(message, hint).path.clone_from(&template.spec_path);
         }
     }
 }

@@ -124,7 +124,7 @@ fn front<'a>(view: &View<'a>, worker: &Template<'_>) -> Option<&'a Manifest> {
         let number = worker.containers().find_map(|(one, _)| target_port(one, port));
         number.is_some_and(|number| open.contains(&number) && !own.contains(&number))
     };
-    let mut services = view.services_selecting(worker).map(|(_, service)| service);
+    let mut services = view.services_selecting(worker).into_iter().map(|(_, service)| service);
     services.find(|service| {
         // Services without an address are for discovery.
         text(service.spec(), "clusterIP") != "None"

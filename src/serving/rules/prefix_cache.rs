@@ -4,8 +4,8 @@ use super::super::invariants::{Found, Reporter};
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Template, Variable, accelerators, is_placeholder, list, text, text_or,
-    variable,
+    Engine, Program, Template, Variable, accelerators, is_placeholder, is_true, list, text,
+    text_or, variable,
 };
 use serde_json::Value as Json;
 
@@ -70,9 +70,9 @@ fn events_endpoint(config: &Json) -> &str {
 /// Returns the port at which vLLM listens for subscribers of KV events, if it does.
 pub(super) fn events_port(flags: &Flags) -> Option<u32> {
     let config = flags.json("kv-events-config")?;
-    let is_on = config.get("enable_kv_cache_events").and_then(Json::as_bool) == Some(true);
-    let binds = events_endpoint(&config).contains('*');
-    port_of(events_endpoint(&config)).filter(|_| is_on && binds)?.try_into().ok()
+    let is_on = is_true(&config, "/enable_kv_cache_events");
+    let endpoint = events_endpoint(&config);
+    port_of(endpoint).filter(|_| is_on && endpoint.contains('*'))?.try_into().ok()
 }
 
 /// Checks that the engine publishes events, and that the picker reads them.
@@ -94,7 +94,7 @@ fn events(index: &Json, engine: &Engine<'_>, flags: &Flags, mut found: Reporter<
     }
 
     let Some(config) = flags.json("kv-events-config") else { return };
-    if config.get("enable_kv_cache_events").and_then(Json::as_bool) != Some(true) {
+    if !is_true(&config, "/enable_kv_cache_events") {
         let message = "`enable_kv_cache_events` is not true in `--kv-events-config`";
         found.push(message, "write `\"enable_kv_cache_events\": true`");
     }

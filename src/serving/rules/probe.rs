@@ -6,23 +6,21 @@ use super::super::releases::{SGLANG, VLLM};
 use super::super::view::View;
 use super::super::view::flags::Flags;
 use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, accelerators, is_placeholder, list, number, text, volume_of,
+    Engine, Program, Sidecar, Template, accelerators, is_placeholder, is_true, list, number, text,
+    volume_of,
 };
 use super::join::is_loopback;
 use serde_json::Value as Json;
 
-/// Returns the HTTP probes of a container with these names.
-pub(super) fn http_probes<'c>(
-    container: &'c Json,
-    names: [&'static str; 3],
-) -> impl Iterator<Item = (&'static str, &'c Json)> {
-    let get = |name| Some((name, container.pointer(&format!("/{name}/httpGet"))?));
-    names.into_iter().filter_map(get)
-}
+/// The probes of a container.
+pub(super) const PROBES: [&str; 3] = ["startupProbe", "livenessProbe", "readinessProbe"];
 
 /// Returns the HTTP probes of an engine.
-fn probes<'e>(engine: &Engine<'e>) -> impl Iterator<Item = (&'static str, &'e Json)> {
-    http_probes(engine.container, ["startupProbe", "readinessProbe", "livenessProbe"])
+pub(super) fn http_probes<'e>(
+    engine: &Engine<'e>,
+) -> impl Iterator<Item = (&'static str, &'e Json)> {
+    let get = |name| Some((name, engine.container.pointer(&format!("/{name}/httpGet"))?));
+    PROBES.into_iter().filter_map(get)
 }
 
 /// Returns the flags of an engine with a server, if all are known.
@@ -72,7 +70,7 @@ pub(crate) fn address((_, template, engine): Context<'_>, found: &mut Reporter<'
         None => return,
     };
     // A sidecar or another container is in the same pod, but the kubelet is not.
-    let is_probed = probes(engine).any(|(_, get)| !is_proxied(template, get));
+    let is_probed = http_probes(engine).any(|(_, get)| !is_proxied(template, get));
     let has_others = template.sidecar.is_some() || template.containers().count() > 1;
     if is_probed || !has_others {
         let message =
@@ -174,7 +172,7 @@ pub(crate) fn budget((_, template, engine): Context<'_>, found: &mut Reporter<'_
     let names = engine.names();
     let model = engine.model.as_deref().filter(|model| billions(model).is_some());
     let model = model.or_else(|| names.iter().copied().find(|name| billions(name).is_some()));
-    let quantization = engine.flags.as_ref().and_then(|flags| flags.text("quantization"));
+    let quantization = engine.flags.text("quantization");
     let is_slow = downloads(template, engine);
     let speed = if is_slow { DOWNLOAD_GB_PER_SECOND } else { VOLUME_GB_PER_SECOND };
     let bits = bits(&[model.unwrap_or_default(), quantization.unwrap_or_default()]);
@@ -192,7 +190,7 @@ pub(crate) fn budget((_, template, engine): Context<'_>, found: &mut Reporter<'_
 pub(crate) fn answered(context: Context<'_>, found: &mut Reporter<'_>) {
     let (_, _, engine) = context;
     let Some(flags) = known(engine) else { return };
-    for probe in probes(engine) {
+    for probe in http_probes(engine) {
         answers(context, flags, probe, found.inside(&format!(".{}", probe.0)));
     }
 }
@@ -230,8 +228,7 @@ fn answers(
     // An empty key is none, and one of an optional Secret may be missing.
     let mut own = list(engine.container, "env").iter();
     let is_key = |one: &Json| {
-        let is_optional =
-            one.pointer("/valueFrom/secretKeyRef/optional") == Some(&Json::Bool(true));
+        let is_optional = is_true(one, "/valueFrom/secretKeyRef/optional");
         let is_empty = one.get("valueFrom").is_none() && text(one, "value").is_empty();
         text(one, "name") == "VLLM_API_KEY" && !is_optional && !is_empty
     };

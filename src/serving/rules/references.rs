@@ -158,7 +158,7 @@ pub(crate) fn references_exist(view: &View<'_>, found: &mut Found) {
     }
 
     for (template, engine) in view.engines() {
-        let path = engine.flags.as_ref().and_then(|flags| flags.text("config")).unwrap_or_default();
+        let path = engine.flags.text("config").unwrap_or_default();
         if let File::Missing(map) = view.file(template, engine.container, path)
             && !keys(&view.manifests[map]).is_empty()
         {
@@ -228,8 +228,7 @@ fn on_one_node(pods: &Template<'_>, claim: &Manifest, found: &mut Reporter<'_>) 
     if claim.kind() != "PersistentVolumeClaim" || modes.is_empty() || !is_single {
         return;
     }
-    let nodes = pods.spec.get("nodeSelector");
-    let is_pinned = nodes.is_some_and(|nodes| nodes.get("kubernetes.io/hostname").is_some());
+    let is_pinned = pods.node_label("kubernetes.io/hostname").is_some();
     if !is_pinned && (pods.size > 1 || pods.replicas.is_some_and(|replicas| replicas > 1)) {
         let message = format!("{claim} is for pods of one node, but {pods} has several");
         let hint = "use the access mode `ReadOnlyMany` or `ReadWriteMany`, or a claim for each pod";

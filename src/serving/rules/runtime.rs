@@ -4,16 +4,14 @@ use super::super::environment::EXECUTABLE;
 use super::super::invariants::{Context, Found, Reporter};
 use super::super::releases::image;
 use super::super::view::View;
-use super::super::view::config_map::{is_inside, key_of};
+use super::super::view::config_map::key_of;
 use super::super::view::pods::{
-    Part, Variable, accelerators, all_containers, expanded_names, is_placeholder, is_shell, list,
-    text, variable, words,
+    Part, Variable, accelerators, expanded_names, is_placeholder, is_shell, is_true, list,
+    mount_of, text, variable, words,
 };
 use super::super::view::shell::is_in_name;
 use super::engine::ranks;
 use super::probe::downloads;
-
-use crate::ir::{steps, value_at};
 use serde_json::Value as Json;
 
 /// Checks that the arguments of engines name variables of their containers. Kubernetes leaves `$(NAME)`
@@ -30,7 +28,7 @@ pub(crate) fn expanded((_, template, engine): Context<'_>, found: &mut Reporter<
         name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_in_name)
     };
     // In place of a shell, only other tools replace `${NAME}`, which know no variables of containers.
-    let is_known = engine.flags.is_some() && engine.unjudged.is_none();
+    let is_known = engine.flags.are_read() && engine.unjudged.is_none();
     for env in list(container, "env").iter().filter(|_| is_known) {
         let name = text(env, "name");
         let (plain, braced) = (format!("${name}"), format!("${{{name}}}"));
@@ -94,7 +92,7 @@ fn seconds(hook: &Json) -> Option<u64> {
 pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {
     // Other images may have the model, and other containers or a script may bring it.
     let is_plain = image::is_in(text(engine.container, "image"), "vllm/vllm-openai")
-        && all_containers(template.spec, "").len() == 1
+        && template.all_containers().len() == 1
         && !is_shell(&words(engine.container));
     let offline = variable(engine.container, "HF_HUB_OFFLINE");
     if offline == Some(Variable::Text("1")) && is_plain && downloads(template, engine) {
@@ -111,9 +109,8 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
         found.push(message, "write `defaultMode: 0755` at the volume, or start it with `bash`");
     }
     // Python, tempfile: the engine does not start without a folder.
-    let is_read_only = engine.container.pointer("/securityContext/readOnlyRootFilesystem");
     let mut mounts = list(engine.container, "volumeMounts").iter();
-    if is_read_only == Some(&Json::Bool(true))
+    if is_true(engine.container, "/securityContext/readOnlyRootFilesystem")
         && !template.completed
         && variable(engine.container, "TMPDIR").is_none()
         && !mounts.any(|mount| ["/tmp", "/var/tmp"].contains(&text(mount, "mountPath")))
@@ -125,10 +122,7 @@ pub(crate) fn files((_, template, engine): Context<'_>, found: &mut Reporter<'_>
     let adapters = flags.all("lora-modules").into_iter().chain(flags.all("lora-paths"));
     let adapters = adapters.map(|item| item.split_once('=').map_or(item, |(_, path)| path));
     for path in adapters.chain(engine.model.as_deref()).filter(|path| path.starts_with('/')) {
-        let mounts = |container: &Json| {
-            let mut mounts = list(container, "volumeMounts").iter();
-            mounts.any(|mount| is_inside(path, text(mount, "mountPath")))
-        };
+        let mounts = |container: &Json| mount_of(container, path).is_some();
         let mut inits = list(template.spec, "initContainers").iter();
         if let Some(init) = inits.find(|init| mounts(init)).filter(|_| !mounts(engine.container)) {
             let name = text(init, "name");
@@ -163,11 +157,8 @@ pub(crate) fn buckets(view: &View<'_>, found: &mut Found) {
     for template in view.templates.iter().filter(|template| !template.completed) {
         let volumes = list(template.spec, "volumes").iter();
         let mut drivers = volumes.filter_map(|volume| volume.pointer("/csi/driver"));
-        let pod = value_at(&template.manifest.json, &steps(&template.path));
-        let annotations = pod.and_then(|pod| pod.pointer("/metadata/annotations"));
-        let annotation = annotations.and_then(|all| all.get(KEY)?.as_str());
         if drivers.any(|driver| driver == "gcsfuse.csi.storage.gke.io")
-            && annotation != Some("true")
+            && text(template.annotations, KEY) != "true"
         {
             let message =
                 format!("{template} mounts a bucket without the annotation `{KEY}: \"true\"`");

@@ -377,7 +377,7 @@ fn open_ports(selected: &[Candidate<'_>]) -> Option<Vec<u32>> {
         if engine.is_headless() {
             continue;
         }
-        let known = template.ports().filter(|_| engine.flags.is_some())?;
+        let known = template.ports().filter(|_| engine.flags.are_read())?;
         open.extend(known);
         // A process may open ports that only its declaration names, such as metrics or KV events.
         open.extend(list(spec, "containers").iter().flat_map(declared));

@@ -134,7 +134,7 @@ pub(crate) fn unread(view: &View<'_>, found: &mut Found) {
 /// Reports what is not known of an engine: its program or its flags.
 fn unjudged(template: &Template<'_>, engine: &Engine<'_>, found: &mut Found) {
     let command = list(engine.container, "command").first().and_then(Json::as_str);
-    let is_followed = engine.flags.is_some() || template.completed || !template.unread.is_empty();
+    let is_followed = engine.flags.are_read() || template.completed || !template.unread.is_empty();
     let (reason, hint) = match (&engine.unjudged, command.filter(|_| !is_followed)) {
         (Some(reason), _) => {
             (reason.clone(), "compare its flags and ports with the documentation of the image")

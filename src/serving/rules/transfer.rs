@@ -4,7 +4,7 @@ use super::super::invariants::Found;
 use super::super::releases::VLLM;
 use super::super::view::View;
 use super::super::view::pods::{
-    Engine, Program, Sidecar, Template, Variable, is_moved, text, variable, words,
+    Engine, Program, Sidecar, Template, Variable, is_moved, text, variable, variable_or, words,
 };
 use super::addresses::is_closed;
 use super::join::known;
@@ -43,25 +43,18 @@ impl Connector<'_> {
     }
 }
 
-/// The `--kv-transfer-config` of an engine.
-enum Transfer {
-    /// There is none.
-    None,
-    /// It is not known, or is no JSON map.
-    Unknown,
-    Config(Json),
+/// The flag with the connector of an engine.
+const FLAG: &str = "kv-transfer-config";
+
+/// Returns the transfer configuration of vLLM; `None` if there is none, or it is not known.
+fn transfer(engine: &Engine<'_>) -> Option<Json> {
+    engine.flags.json(FLAG).filter(|config| engine.program == Program::Vllm && config.is_object())
 }
 
-fn transfer(engine: &Engine<'_>) -> Transfer {
-    const FLAG: &str = "kv-transfer-config";
-    let Some(flags) = engine.flags.as_ref().filter(|_| engine.program == Program::Vllm) else {
-        return Transfer::Unknown;
-    };
-    if !flags.has(FLAG) {
-        let elsewhere = flags.are_open() || flags.has_part_of(FLAG);
-        return if elsewhere { Transfer::Unknown } else { Transfer::None };
-    }
-    flags.json(FLAG).filter(Json::is_object).map_or(Transfer::Unknown, Transfer::Config)
+/// Returns true for a vLLM that certainly has no transfer configuration.
+fn has_none(engine: &Engine<'_>) -> bool {
+    let flags = engine.known_flags().filter(|_| engine.program == Program::Vllm);
+    flags.is_some_and(|flags| !flags.has(FLAG) && !flags.has_part_of(FLAG))
 }
 
 /// Returns the connectors of a configuration, those inside a MultiConnector one by one.
@@ -82,15 +75,11 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
         sglang(prefill, decode, found);
 
         let mut here = found.at(prefill.owner, &one.path).field(prefill.args_field());
-        let (first, second) = match (transfer(one), transfer(other)) {
-            (Transfer::None, Transfer::None) => {
-                let message = "neither prefill nor decode has a `--kv-transfer-config`";
-                here.push(message, "set the same connector for both, for example NixlConnector");
-                continue;
-            }
-            (Transfer::Config(first), Transfer::Config(second)) => (first, second),
-            _ => continue,
-        };
+        if has_none(one) && has_none(other) {
+            let message = "neither prefill nor decode has a `--kv-transfer-config`";
+            here.push(message, "set the same connector for both, for example NixlConnector");
+        }
+        let (Some(first), Some(second)) = (transfer(one), transfer(other)) else { continue };
         let (ours, theirs) = (connectors(&first), connectors(&second));
         let families = |all: &[Connector<'_>]| -> Option<BTreeSet<&'static str>> {
             all.iter().map(|connector| Some(connector.family?.0)).collect()
@@ -107,13 +96,11 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
         }
 
         // vLLM before 0.12, NixlConnector: "Decode TP cannot be smaller than prefill TP".
-        let is_old = VLLM.index(text(one.container, "image"))
-            < VLLM.releases.index(VLLM.releases.find("0.12.0"));
+        let is_old = VLLM.is_since(text(one.container, "image"), "0.12.0") == Some(false);
         let tensor = [one, other].map(|engine| engine.number("tensor-parallel-size", 1));
         if let [Some(more), Some(less)] = tensor
             && more > less
             && is_old
-            && VLLM.index(text(one.container, "image")).is_some()
             && ours.iter().chain(&theirs).any(Connector::is_nixl)
         {
             let message = format!(
@@ -127,10 +114,9 @@ pub(crate) fn connector(view: &View<'_>, found: &mut Found) {
             (prefill, one, &ours, "prefill", "kv_consumer", "kv_producer"),
             (decode, other, &theirs, "decode", "kv_producer", "kv_consumer"),
         ] {
-            let moves = all.iter();
-            let moves =
-                moves.filter(|c| c.family.is_some_and(|(family, ..)| *family != "offloading"));
-            for connector in moves.filter(|c| text(c.config, "kv_role") == wrong) {
+            let moves = |one: &&Connector<'_>| one.family.is_some_and(|one| one.0 != "offloading");
+            let moving = all.iter().filter(moves);
+            for connector in moving.filter(|one| text(one.config, "kv_role") == wrong) {
                 let message = format!("{role} pods have `kv_role` `{wrong}`");
                 let hint = format!("write `{right}` or `kv_both`");
                 let finding = found.push(template.owner, &engine.path, message, hint);
@@ -174,11 +160,7 @@ fn sglang(prefill: &Template<'_>, decode: &Template<'_>, found: &mut Found) {
     // The sidecar tells both engines the port of prefill (llm-d-router, connector_sglang.go).
     let (flag, name) = ("disaggregation-bootstrap-port", "SGLANG_BOOTSTRAP_PORT");
     let Some(sidecar) = &decode.sidecar else { return };
-    let asked = match variable(sidecar.container, name) {
-        None => "8998",
-        Some(Variable::Text(port)) => port,
-        Some(_) => return,
-    };
+    let Some(asked) = variable_or(sidecar.container, name, "8998") else { return };
     let Some(port) = first.text_or(flag, "8998").filter(|port| *port != asked) else { return };
     // Some servers answer on their own port.
     let own = engine.ports().unwrap_or_default();
@@ -246,7 +228,7 @@ pub(crate) fn protocol(view: &View<'_>, found: &mut Found) {
             found.push(message, format!("write `--kv-connector={usual}`"));
             continue;
         }
-        let Transfer::Config(config) = transfer(engine) else { continue };
+        let Some(config) = transfer(engine) else { continue };
         let all = connectors(&config);
         // A connector whose protocol the sidecar does not have may be used with another proxy.
         let protocols: Option<Vec<&str>> = all.iter().map(|c| c.family?.2).collect();
@@ -264,7 +246,7 @@ pub(crate) fn protocol(view: &View<'_>, found: &mut Found) {
 /// Address of the NIXL side channel, and its default port.
 const HOST: &str = "VLLM_NIXL_SIDE_CHANNEL_HOST";
 const PORT: &str = "VLLM_NIXL_SIDE_CHANNEL_PORT";
-const USUAL_PORT: u32 = 5_600;
+const USUAL_PORT: &str = "5600";
 
 /// Checks that decode pods reach the NIXL side channel of prefill pods.
 pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
@@ -272,7 +254,7 @@ pub(crate) fn side_channel(view: &View<'_>, found: &mut Found) {
     let ends = pairs.flat_map(|(one, other)| [(one, other), (other, one)]);
     for (template, partner) in ends {
         let Some(engine) = &template.engine else { continue };
-        let Transfer::Config(config) = transfer(engine) else { continue };
+        let Some(config) = transfer(engine) else { continue };
         if connectors(&config).iter().any(Connector::is_nixl) {
             // AIBrix' router tells decode pods the address of the prefill pod.
             if template.manifest.group() != "orchestration.aibrix.ai" {
@@ -325,7 +307,7 @@ fn port(
 
     let mut open = engine.ports().unwrap_or_default();
     open.extend(template.sidecar.as_ref().and_then(Sidecar::ports).unwrap_or_default());
-    open.extend(engine.flags.as_ref().and_then(events_port));
+    open.extend(events_port(&engine.flags));
     if open.contains(&number) {
         let message = format!("the NIXL side channel and a server both listen on port {number}");
         let hint = format!("set `{PORT}` to another port");
@@ -343,11 +325,7 @@ fn port(
 
 /// Returns the port of the side channel; `None` if unknown.
 fn side_port(container: &Json) -> Option<u32> {
-    match variable(container, PORT) {
-        None => Some(USUAL_PORT),
-        Some(Variable::Text(value)) => value.trim().parse().ok(),
-        Some(_) => None,
-    }
+    variable_or(container, PORT, USUAL_PORT)?.trim().parse().ok()
 }
 
 /// Checks that several engines of a pod have different side channel ports: they share an address.

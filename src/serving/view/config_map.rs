@@ -1,6 +1,6 @@
 //! Files that containers read from ConfigMaps.
 
-use super::pods::{Template, list, text};
+use super::pods::{Template, list, mount_of, text};
 use super::{Manifest, PickerFile, View};
 use crate::ir::Release;
 use serde_json::Value as Json;
@@ -41,12 +41,7 @@ pub(crate) fn key_of<'s, 'f>(
     container: &Json,
     path: &str,
 ) -> Result<(&'s str, String, u64), File<'f>> {
-    // The longest mount path wins.
-    let mount = list(container, "volumeMounts")
-        .iter()
-        .filter(|mount| is_inside(path, text(mount, "mountPath")))
-        .max_by_key(|mount| text(mount, "mountPath").len());
-    let Some(mount) = mount else { return Err(File::NotMounted) };
+    let Some(mount) = mount_of(container, path) else { return Err(File::NotMounted) };
     let inner =
         path[text(mount, "mountPath").trim_end_matches('/').len()..].trim_start_matches('/');
     let sub_path = text(mount, "subPath");
@@ -68,12 +63,6 @@ pub(crate) fn key_of<'s, 'f>(
         None => return Err(File::Unknown),
     };
     Ok((text(source, "name"), key, mode))
-}
-
-/// Returns true if a path is a folder, or in it.
-pub(crate) fn is_inside(path: &str, folder: &str) -> bool {
-    let folder = folder.trim_end_matches('/');
-    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Returns the document at a key of a ConfigMap with its manifest index and JSON path.

@@ -38,6 +38,16 @@ impl Flags {
         Flags::of_engine(words, None)
     }
 
+    /// Returns the flags of a command that is not known: it may have any.
+    pub(crate) fn unknown() -> Flags {
+        Flags { is_open: true, ..Flags::default() }
+    }
+
+    /// Returns true if the command is known.
+    pub(crate) fn are_read(&self) -> bool {
+        !self.raw.is_empty() || !self.is_open
+    }
+
     /// Parses the flags of an engine, which takes abbreviations of the names that it accepts, if they are
     /// known.
     pub(crate) fn of_engine(words: &[String], names: Option<Names>) -> Flags {

@@ -68,6 +68,10 @@ impl<'a> ByLabel<'a> {
     }
 }
 
+/// Kinds that select pods, and the JSON pointers of their labels.
+const SELECTING: [(&str, &str); 2] =
+    [("Service", "/spec/selector"), ("NetworkPolicy", "/spec/podSelector/matchLabels")];
+
 /// Positions of manifests, templates and pickers in a [`super::View`], so that no rule searches all of them
 /// for one.
 #[derive(Debug, Default)]
@@ -78,10 +82,9 @@ pub(crate) struct Index<'a> {
     pub(super) names: BTreeMap<(&'a str, &'a str), ByNamespace<'a>>,
     /// RoleBindings and ClusterRoleBindings by the names and namespaces of their ServiceAccounts.
     pub(super) bindings: BTreeMap<&'a str, ByNamespace<'a>>,
-    /// Services by the label of their selectors that the fewest Services select by.
-    pub(super) selecting: BTreeMap<(&'a str, &'a str), ByNamespace<'a>>,
-    /// NetworkPolicies by the first label that they select by, an empty one if they have none.
-    pub(super) policies: BTreeMap<(&'a str, &'a str), ByNamespace<'a>>,
+    /// Services and NetworkPolicies by the label of their selectors that the fewest of their kind select by;
+    /// by an empty one if they may select all pods.
+    pub(super) selecting: BTreeMap<(&'a str, (&'a str, &'a str)), ByNamespace<'a>>,
     /// Labels of Services, in the order of `kinds`.
     pub(super) services: ByLabel<'a>,
     /// Templates by their manifest.
@@ -102,15 +105,6 @@ impl<'a> Index<'a> {
             if kind == "Service" {
                 index.services.push(namespace, labels_at(&manifest.json, "/metadata/labels"));
             }
-            if kind == "NetworkPolicy" {
-                let labels = || labels_at(&manifest.json, "/spec/podSelector/matchLabels");
-                // What selects by more than labels, or by open ones, may select all pods.
-                let is_open = manifest.json.pointer("/spec/podSelector/matchExpressions").is_some()
-                    || labels().any(|(_, value)| is_placeholder(value));
-                // A pod needs all labels of a policy: any one of them is enough to find it.
-                let first = labels().next().filter(|_| !is_open).unwrap_or_default();
-                index.policies.entry(first).or_default().push(namespace, number);
-            }
             if matches!(kind, "RoleBinding" | "ClusterRoleBinding") {
                 let subjects = list(&manifest.json, "subjects").iter();
                 let accounts: BTreeSet<(&str, &str)> = subjects
@@ -122,16 +116,23 @@ impl<'a> Index<'a> {
             }
         }
 
-        let services = || index.kinds.get("Service").into_iter().flatten().copied();
-        let selector = |number: usize| labels_at(&manifests[number].json, "/spec/selector");
-        let mut uses: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-        services().flat_map(selector).for_each(|label| *uses.entry(label).or_default() += 1);
-        // Pods need all labels of a selector, so one is enough, and the rarest leads to the fewest
-        // others.
-        let rarest = |number| selector(number).min_by_key(|label| uses.get(label));
-        for (label, number) in services().filter_map(|number| Some((rarest(number)?, number))) {
-            let namespace = manifests[number].namespace();
-            index.selecting.entry(label).or_default().push(namespace, number);
+        for (kind, pointer) in SELECTING {
+            let numbers = || index.kinds.get(kind).into_iter().flatten().copied();
+            let selector = |number: usize| labels_at(&manifests[number].json, pointer);
+            let mut uses: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+            numbers().flat_map(selector).for_each(|label| *uses.entry(label).or_default() += 1);
+            for number in numbers() {
+                // What selects by more than labels, or by open ones, may select all pods.
+                let spec = manifests[number].spec();
+                let is_open = spec.pointer("/podSelector/matchExpressions").is_some()
+                    || selector(number).any(|(_, value)| is_placeholder(value));
+                // Pods need all labels of a selector, so one is enough, and the rarest leads to the fewest
+                // others.
+                let rarest = selector(number).min_by_key(|label| uses.get(label));
+                let label = rarest.filter(|_| !is_open).unwrap_or_default();
+                let namespace = manifests[number].namespace();
+                index.selecting.entry((kind, label)).or_default().push(namespace, number);
+            }
         }
         index
     }

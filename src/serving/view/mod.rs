@@ -12,7 +12,7 @@ pub(super) mod shell;
 use super::rules::by_release::Judged;
 use crate::config::serving::profile::Profile;
 use crate::diag::Place;
-use config_map::File;
+use config_map::{File, document};
 use flags::Flags;
 use index::Index;
 use kserve::{Derived, Unread};
@@ -20,7 +20,7 @@ use pods::{Engine, Sidecar, Template, list, text, words};
 use serde_json::Value as Json;
 use shell::Budget;
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An object as an API server would receive it, with its location.
 #[derive(Clone, Debug)]
@@ -268,15 +268,14 @@ impl<'a> View<'a> {
         let mut templates = std::mem::take(&mut self.templates);
         for template in &mut templates {
             let Some(engine) = &template.engine else { continue };
-            let path = engine.flags.as_ref().and_then(|flags| flags.text("config"));
-            let Some(path) = path.map(str::to_owned) else { continue };
+            let Some(path) = engine.flags.text("config").map(str::to_owned) else { continue };
 
             let read = match self.file(template, engine.container, &path) {
                 File::Text(_, _, content) => config_map::parse(content),
                 _ => Err("it is not in the manifests".to_owned()),
             };
             let (why, hint) = match (read, &mut template.engine) {
-                (Ok(Json::Object(keys)), Some(Engine { flags: Some(flags), model, .. })) => {
+                (Ok(Json::Object(keys)), Some(Engine { flags, model, .. })) => {
                     flags.insert_file(&keys);
                     *model = model.take().or_else(|| flags.text("model").map(str::to_owned));
                     continue;
@@ -400,21 +399,28 @@ impl<'a> View<'a> {
     }
 
     /// Returns the Services in the namespace of pods that select them.
-    pub(super) fn services_selecting(
+    pub(super) fn services_selecting(&self, pods: &Template<'_>) -> Vec<Indexed<'a>> {
+        let mut all = self.selecting("Service", &pods.labels, pods.manifest.namespace(), None);
+        all.retain(|(_, service)| {
+            service.map("/spec/selector").is_some_and(|wanted| pods.has_labels(wanted))
+        });
+        all
+    }
+
+    /// Returns the objects of a kind that may select pods with these labels in a namespace, also those with
+    /// an `open` selector.
+    pub(super) fn selecting(
         &self,
-        pods: &Template<'_>,
-    ) -> impl Iterator<Item = Indexed<'a>> + use<'_, 'a> {
-        let selects = |number: &usize| {
-            let selector = self.manifests[*number].map("/spec/selector");
-            selector.is_some_and(|wanted| pods.has_labels(wanted))
-        };
-        let labels = pods.labels.clone().into_iter();
-        let services: BTreeSet<usize> = labels
-            .filter_map(|label| self.index.selecting.get(&label))
-            .flat_map(|services| services.in_namespace(pods.manifest.namespace()))
-            .filter(selects)
-            .collect();
-        services.into_iter().map(|number| (number, &self.manifests[number]))
+        kind: &str,
+        labels: &BTreeMap<&str, &str>,
+        namespace: &str,
+        open: Option<(&str, &str)>,
+    ) -> Vec<Indexed<'a>> {
+        let labels = labels.iter().map(|(key, value)| (*key, *value)).chain(open);
+        let all = labels.filter_map(|label| self.index.selecting.get(&(kind, label)));
+        // In the order of the manifests, so that the same object is reported every time.
+        let numbers: BTreeSet<usize> = all.flat_map(|one| one.in_namespace(namespace)).collect();
+        numbers.into_iter().map(|number| (number, &self.manifests[number])).collect()
     }
 
     /// Returns the pods that a Service selects.
@@ -432,18 +438,6 @@ impl<'a> View<'a> {
         let services = self.index.kinds.get("Service").map_or(&[][..], Vec::as_slice);
         let candidates = self.index.services.candidates(wanted, near).into_iter();
         candidates.map(|at| &self.manifests[services[at]]).collect()
-    }
-
-    /// Returns the NetworkPolicies that may select pods with these labels in a namespace.
-    pub(super) fn policies_like<'l>(
-        &self,
-        labels: impl Iterator<Item = (&'l str, &'l str)>,
-        namespace: &str,
-    ) -> impl Iterator<Item = Indexed<'a>> {
-        let all = labels.chain([("", "")]).filter_map(|label| self.index.policies.get(&label));
-        // In the order of the manifests, so that the same policy is reported every time.
-        let numbers: BTreeSet<usize> = all.flat_map(|one| one.in_namespace(namespace)).collect();
-        numbers.into_iter().map(|number| (number, &self.manifests[number]))
     }
 
     /// Returns the templates of a manifest.
@@ -510,14 +504,10 @@ impl<'a> View<'a> {
         }
 
         let path = picker.flags.text("config-file")?;
+        let name = path.rsplit('/').next().unwrap_or_default();
         match self.file(&picker.pods, picker.container, path) {
-            File::Text(index, key, content) => {
-                Some((index, format!(".data[{key:?}]"), config_map::parse(content)))
-            }
-            File::Missing(index) => {
-                let name = path.rsplit('/').next().unwrap_or_default();
-                Some((index, ".data".to_owned(), Err(format!("there is no file {name}"))))
-            }
+            File::Text(index, key, _) => Some(document(index, &self.manifests[index], &key)),
+            File::Missing(index) => Some(document(index, &self.manifests[index], name)),
             File::NotMounted | File::Unknown => None,
         }
     }

@@ -32,6 +32,8 @@ pub(crate) struct Template<'a> {
     pub(crate) spec_path: String,
     /// `spec` of the pods.
     pub(crate) spec: &'a Json,
+    /// Annotations of the pods; null without any.
+    pub(crate) annotations: &'a Json,
     /// Labels of the pods, with those that controllers add.
     pub(crate) labels: BTreeMap<&'a str, &'a str>,
     /// The pods of a group that it is for.
@@ -83,8 +85,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) path: String,
     /// The program.
     pub(crate) program: Program,
-    /// Its flags; `None` if its command is unknown.
-    pub(crate) flags: Option<Flags>,
+    /// Its flags; open if its command is unknown.
+    pub(crate) flags: Flags,
     /// The model argument.
     pub(crate) model: Option<String>,
     /// The reason why facts about the releases of its program may not hold.
@@ -126,6 +128,24 @@ pub(crate) fn all_containers<'v>(spec: &'v Json, path: &str) -> Vec<(&'v Json, S
 /// Returns the string at a key; empty without one.
 pub(crate) fn text<'a>(json: &'a Json, key: &str) -> &'a str {
     json.get(key).and_then(Json::as_str).unwrap_or_default()
+}
+
+/// Returns true if the value at a JSON pointer is `true`.
+pub(crate) fn is_true(json: &Json, pointer: &str) -> bool {
+    json.pointer(pointer) == Some(&Json::Bool(true))
+}
+
+/// Returns the mount of a container that has a file or folder: the longest path wins.
+pub(crate) fn mount_of<'a>(container: &'a Json, path: &str) -> Option<&'a Json> {
+    let mounts = list(container, "volumeMounts").iter();
+    let mounts = mounts.filter(|mount| is_inside(path, text(mount, "mountPath")));
+    mounts.max_by_key(|mount| text(mount, "mountPath").len())
+}
+
+/// Returns true if a path is a folder, or in it.
+fn is_inside(path: &str, folder: &str) -> bool {
+    let folder = folder.trim_end_matches('/');
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Returns the volume of a container's mount.
@@ -261,12 +281,11 @@ fn variables(container: &Json, part: Part, size: u32, budget: &Budget) -> Variab
 
 /// Returns why facts about the releases of a program may not hold for a server with this image and
 /// these flags; `None` if they do.
-fn unjudged(program: Program, image: &str, flags: Option<&Flags>) -> Option<String> {
+fn unjudged(program: Program, image: &str, flags: &Flags) -> Option<String> {
     let table = program.table()?;
     // Its own program, `sglang.multimodal_gen`, under the same command.
-    let is_diffusion = program == Program::Sglang
-        && flags.is_some_and(|flags| flags.has("num-gpus") || flags.has("backend"));
-    if is_diffusion {
+    let is_diffusion = ["num-gpus", "backend"].iter().any(|flag| flags.has(flag));
+    if program == Program::Sglang && is_diffusion {
         return Some("it is SGLang's diffusion server, whose flags differ".to_owned());
     }
     // An image of the other program is a mistake, not a fork.
@@ -280,14 +299,13 @@ impl<'a> Engine<'a> {
     /// name decide.
     pub(crate) fn of(container: &'a Json, commands: Option<&[Vec<String>]>) -> Option<Engine<'a>> {
         let image = text(container, "image");
-        let named = |program, flags: Option<Flags>, model_flag: &str, first: Option<&String>| {
-            let model = flags.as_ref().and_then(|flags| flags.text(model_flag));
-            let model = model.or(first.map(String::as_str)).map(str::to_owned);
+        let named = |program, flags: Flags, model_flag: &str, first: Option<&String>| {
+            let model = flags.text(model_flag).or(first.map(String::as_str)).map(str::to_owned);
             Engine {
                 container,
                 path: String::new(),
                 program,
-                unjudged: unjudged(program, image, flags.as_ref()),
+                unjudged: unjudged(program, image, &flags),
                 model: model.filter(|model| !model.contains(shell::UNKNOWN)),
                 flags,
             }
@@ -296,7 +314,7 @@ impl<'a> Engine<'a> {
             let names = (!is_omni(image)).then(|| Names::of(&VLLM, image));
             let flags = Flags::of_engine(words, names);
             let first = words.first().filter(|word| may_begin_with_model && !word.starts_with('-'));
-            named(Program::Vllm, Some(flags), "model", first)
+            named(Program::Vllm, flags, "model", first)
         };
 
         let prints = |command: &&Vec<String>| {
@@ -315,7 +333,7 @@ impl<'a> Engine<'a> {
                 let port = |words: &[String]| Flags::parse(words).text("port").map(str::to_owned);
                 let mut others = all.iter().filter(|other| other.windows(2).any(serves));
                 if others.any(|other| port(other) != port(command)) {
-                    return Some(named(Program::Vllm, None, "", None));
+                    return Some(named(Program::Vllm, Flags::unknown(), "", None));
                 }
                 return Some(of_vllm(after(at + 2), true));
             }
@@ -325,7 +343,7 @@ impl<'a> Engine<'a> {
             }
             if let Some(at) = module("huggingfaceserver") {
                 let flags = Flags::parse(after(at + 1));
-                return Some(named(Program::HuggingFace, Some(flags), "model-id", None));
+                return Some(named(Program::HuggingFace, flags, "model-id", None));
             }
             // Workers of Dynamo have SGLang's flags, and no server.
             let is_dynamo = command.iter().any(|word| word.starts_with("dynamo."));
@@ -334,7 +352,7 @@ impl<'a> Engine<'a> {
                 .filter(|_| !is_dynamo);
             if let Some(at) = sglang {
                 let flags = Flags::of_engine(after(at), Some(Names::of(&SGLANG, image)));
-                return Some(named(Program::Sglang, Some(flags), "model-path", None));
+                return Some(named(Program::Sglang, flags, "model-path", None));
             }
         }
 
@@ -350,41 +368,37 @@ impl<'a> Engine<'a> {
         let is_server = server || contains(&["vllm", "sglang", "trtllm", "tensorrt"]);
         // Ray workers have the engine's image but no server.
         let is_engine = is_server && !joins_ray(container);
-        is_engine.then(|| named(Program::Other, None, "", None))
+        is_engine.then(|| named(Program::Other, Flags::unknown(), "", None))
     }
 
     /// Returns its flags; `None` if they are not all known.
     pub(crate) fn known_flags(&self) -> Option<&Flags> {
-        self.flags.as_ref().filter(|flags| !flags.are_open())
+        Some(&self.flags).filter(|flags| !flags.are_open())
     }
 
     /// Returns true if it has no server.
     pub(crate) fn is_headless(&self) -> bool {
-        let Some(flags) = &self.flags else { return false };
         match self.program {
             // Only the first node of SGLang has a server.
-            Program::Sglang => flags.number("node-rank", 0).is_some_and(|rank| rank > 0),
-            _ => flags.is_on("headless"),
+            Program::Sglang => self.number("node-rank", 0).is_some_and(|rank| rank > 0),
+            _ => self.flags.is_on("headless"),
         }
     }
 
     /// Returns true if each rank has its own port.
     pub(crate) fn has_port_for_each_rank(&self) -> bool {
-        let flag = "data-parallel-multi-port-external-lb";
-        self.flags.as_ref().is_some_and(|flags| flags.is_on(flag))
+        self.flags.is_on("data-parallel-multi-port-external-lb")
     }
 
     /// Returns true if Ray distributes it over the pods of its group.
     pub(crate) fn uses_ray(&self) -> bool {
-        let is_ray = |flag| self.flags.as_ref().and_then(|f| f.text(flag)) == Some("ray");
-        is_ray("distributed-executor-backend")
-            || is_ray("data-parallel-backend")
+        let backends = ["distributed-executor-backend", "data-parallel-backend"];
+        backends.iter().any(|flag| self.flags.text(flag) == Some("ray"))
             || starts_ray(self.container)
     }
 
     /// Returns its request ports; `None` if unknown.
     pub(crate) fn ports(&self) -> Option<Vec<u32>> {
-        let flags = self.flags.as_ref()?;
         if self.is_headless() {
             return Some(Vec::new());
         }
@@ -393,23 +407,21 @@ impl<'a> Engine<'a> {
             Program::HuggingFace => ("http-port", 8_080),
             Program::Vllm | Program::Other => ("port", 8_000),
         };
-        let first = flags.number(flag, usual)?;
-        let ranks = flags.number("data-parallel-size-local", 1);
-        let count = if self.has_port_for_each_rank() { ranks? } else { 1 };
-        // A number in a manifest of others must not become a list of millions of ports.
-        Some((first..first.saturating_add(count.min(1_024))).collect())
+        let ranks = self.number("data-parallel-size-local", 1);
+        let count = if self.has_port_for_each_rank() { ranks } else { Some(1) };
+        Some(consecutive(self.number(flag, usual)?, count?))
     }
 
     /// Returns the number of a flag; `usual` if it is missing, `None` if unknown.
     pub(crate) fn number(&self, flag: &str, usual: u32) -> Option<u32> {
-        self.flags.as_ref()?.number(flag, usual)
+        self.flags.number(flag, usual)
     }
 
     /// Returns the model names that requests may use.
     pub(crate) fn names(&self) -> Vec<&str> {
         let flag =
             if self.program == Program::HuggingFace { "model-name" } else { "served-model-name" };
-        let mut names = self.flags.as_ref().map(|flags| flags.all(flag)).unwrap_or_default();
+        let mut names = self.flags.all(flag);
         if names.is_empty() {
             names.extend(self.model.as_deref());
         }
@@ -417,14 +429,17 @@ impl<'a> Engine<'a> {
     }
 }
 
+/// Returns the resources in the limits and in the requests of a container: group, name and amount.
+pub(crate) fn resources(container: &Json) -> impl Iterator<Item = (&'static str, &str, &Json)> {
+    let group = |group| Some((group, container.get("resources")?.get(group)?.as_object()?));
+    ["limits", "requests"].into_iter().filter_map(group).flat_map(|(group, all)| {
+        all.iter().map(move |(name, amount)| (group, name.as_str(), amount))
+    })
+}
+
 /// Returns the accelerator resource and units that a container requests.
 pub(crate) fn accelerators(container: &Json) -> Option<(&str, u32)> {
-    let resources = container.get("resources")?;
-    let of = |group: &str| {
-        let group = resources.get(group)?.as_object()?;
-        group.iter().find(|(name, _)| ACCELERATORS.contains(&name.as_str()))
-    };
-    let (name, amount) = of("limits").or_else(|| of("requests"))?;
+    let (_, name, amount) = resources(container).find(|one| ACCELERATORS.contains(&one.1))?;
     let amount = match amount {
         Json::String(text) => text.trim().parse().ok()?,
         other => u32::try_from(other.as_u64()?).ok()?,
@@ -460,6 +475,15 @@ pub(crate) fn variable<'a>(container: &'a Json, name: &str) -> Option<Variable<'
     let in_script = words(container).iter().any(|word| word.contains(name));
     let elsewhere = in_script || !list(container, "envFrom").is_empty();
     elsewhere.then_some(Variable::Unknown)
+}
+
+/// Returns the text of an environment variable; `usual` if it is not set, `None` if unknown.
+pub(crate) fn variable_or<'a>(container: &'a Json, name: &str, usual: &'a str) -> Option<&'a str> {
+    match variable(container, name) {
+        None => Some(usual),
+        Some(Variable::Text(text)) => Some(text),
+        Some(_) => None,
+    }
 }
 
 /// Returns true if a controller or another tool replaces the text.
@@ -507,9 +531,8 @@ impl<'a> Sidecar<'a> {
 
     /// Returns its request ports; `None` if unknown.
     pub(crate) fn ports(&self) -> Option<Vec<u32>> {
-        let first = self.flags.number("port", 8_000)?;
         let count = self.flags.number("data-parallel-size", 1)?;
-        Some((first..first.saturating_add(count.min(1_024))).collect())
+        Some(consecutive(self.flags.number("port", 8_000)?, count))
     }
 
     /// Returns the engine's first port, if set.
@@ -517,6 +540,12 @@ impl<'a> Sidecar<'a> {
         let said = |flag: &str| self.flags.text(flag).and_then(|text| text.parse().ok());
         said("model-server-port").or_else(|| said("vllm-port"))
     }
+}
+
+/// Returns as many ports from the first on.
+fn consecutive(first: u32, count: u32) -> Vec<u32> {
+    // A number in a manifest of others must not become a list of millions of ports.
+    (first..first.saturating_add(count.min(1_024))).collect()
 }
 
 /// Returns the number at a key.
@@ -552,11 +581,21 @@ impl<'a> Template<'a> {
     /// Returns the long-running containers, including native sidecars, with their JSON paths.
     pub(crate) fn containers(&self) -> impl Iterator<Item = (&'a Json, String)> + use<'a> {
         let inits = list(self.spec, "initContainers").len();
-        let all = all_containers(self.spec, &self.spec_path).into_iter().enumerate();
+        let all = self.all_containers().into_iter().enumerate();
         all.filter_map(move |(index, found)| {
             let stays = index >= inits || text(found.0, "restartPolicy") == "Always";
             stays.then_some(found)
         })
+    }
+
+    /// Returns all containers with their JSON paths.
+    pub(crate) fn all_containers(&self) -> Vec<(&'a Json, String)> {
+        all_containers(self.spec, &self.spec_path)
+    }
+
+    /// Returns the label that nodes of the pods must have.
+    pub(crate) fn node_label(&self, label: &str) -> Option<&'a str> {
+        self.spec.get("nodeSelector")?.get(label)?.as_str()
     }
 
     /// Returns the request ports: those of the sidecar, otherwise of the engine, otherwise the declared
@@ -584,7 +623,7 @@ impl<'a> Template<'a> {
 
     /// Returns true for pods in the network of their node.
     pub(crate) fn is_on_host(&self) -> bool {
-        self.spec.get("hostNetwork").and_then(Json::as_bool) == Some(true)
+        is_true(self.spec, "/hostNetwork")
     }
 
     /// Returns true if its engine has no server.
@@ -615,8 +654,7 @@ impl<'a> Template<'a> {
         let labels = ["llm-d.ai/role", "role-name"];
         let labelled = labels.iter().find_map(|label| self.labels.get(label).copied());
         // SGLang has its role in a flag.
-        let flags = self.engine.as_ref().and_then(|engine| engine.flags.as_ref());
-        let said = flags.and_then(|flags| flags.text("disaggregation-mode"));
+        let said = self.engine.as_ref().and_then(|one| one.flags.text("disaggregation-mode"));
         let roles = ["prefill", "decode"];
         labelled.or_else(|| roles.into_iter().find(|role| said == Some(role)))
     }
@@ -637,6 +675,7 @@ impl<'a> Template<'a> {
     ) -> Self {
         let path = spec_path.strip_suffix(".spec").filter(|_| template.is_some());
         let labels = template.into_iter().flat_map(|one| labels_at(one, "/metadata/labels"));
+        let annotations = template.and_then(|one| one.pointer("/metadata/annotations"));
 
         Template {
             owner,
@@ -644,6 +683,7 @@ impl<'a> Template<'a> {
             path: path.unwrap_or(spec_path).to_owned(),
             spec_path: spec_path.to_owned(),
             spec,
+            annotations: annotations.unwrap_or(&Json::Null),
             labels: labels.collect(),
             part: Part::Single,
             size: 1,
