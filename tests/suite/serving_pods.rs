@@ -678,6 +678,63 @@ fn rows() -> Vec<Row> {
         ),
         ("without rights", none(), none(), namespace("baseline"), "", ""),
         ("audited", none(), pods(&json!({"hostIPC": true})), namespace("privileged"), "", ""),
+        (
+            "a volume of no quantity",
+            none(),
+            none(),
+            vec![object(
+                "v1",
+                "PersistentVolumeClaim",
+                "cache",
+                &json!({"spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "200GB"}}}}),
+            )],
+            "serving-pod",
+            "which is no quantity",
+        ),
+        (
+            "a volume",
+            none(),
+            none(),
+            vec![object(
+                "v1",
+                "PersistentVolumeClaim",
+                "cache",
+                &json!({"spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "200Gi"}}}}),
+            )],
+            "",
+            "",
+        ),
+        (
+            "ranks in order",
+            serve(&[
+                "--data-parallel-size=2",
+                "--data-parallel-size-local=1",
+                "--data-parallel-address=chat-0.chat",
+            ]),
+            set("OrderedReady"),
+            vec![],
+            "serving-join",
+            "starts pods in order",
+        ),
+        (
+            "another quantization",
+            json!({"command": ["vllm", "serve", "example/chat-8B-AWQ", "--quantization=fp8"]}),
+            none(),
+            vec![],
+            "serving-engine-flags",
+            "is not for the awq weights",
+        ),
+        (
+            "a URL in JSON",
+            serve(&[
+                "--kv-events-config={\"enable_kv_cache_events\":true,\"endpoint\":\"tcp://cache:5557\",\"topic\":\"kv@x@example/chat-8B\"}",
+            ]),
+            none(),
+            service(&none()),
+            "serving-selector",
+            "whose ports are 65432",
+        ),
+        ("a password", url("lm://user:5557@cache:65432"), none(), service(&none()), "", ""),
         // Objects.
         (
             "a kind of another group",

@@ -20,7 +20,8 @@ fn addresses(text: &str) -> Vec<Address> {
     for line in lines {
         // What is before the `@` of a URL may be a secret.
         let urls = line.split("://").skip(1).map(|rest| {
-            let end = rest.find(|c: char| c == '/' || c.is_whitespace()).unwrap_or(rest.len());
+            let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '"' | '\'' | ',');
+            let end = rest.find(ends).unwrap_or(rest.len());
             (rest[..end].rsplit('@').next().unwrap_or_default(), true)
         });
         let words = line.split(|c: char| !is_inside(c) && c != '@' && c != '/');

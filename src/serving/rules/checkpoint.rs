@@ -5,7 +5,7 @@ use super::super::releases::checkpoint;
 use super::super::view::pods::{Program, variable};
 
 /// Marks of quantized weights in names of models and in values of `--quantization`.
-const FAMILIES: [&str; 2] = ["awq", "gptq"];
+const FAMILIES: [&str; 3] = ["awq", "gptq", "fp8"];
 
 /// Checks the arguments that vLLM compares with the configuration of the model (its ModelConfig).
 pub(crate) fn arguments((_, template, engine): Context<'_>, found: &mut Reporter<'_>) {

@@ -206,8 +206,8 @@ pub(crate) fn parallel((_, template, engine): Context<'_>, found: &mut Reporter<
     let set = template.manifest;
     let is_ordered =
         set.kind() == "StatefulSet" && text(set.spec(), "podManagementPolicy") != "Parallel";
-    let nodes =
-        engine.number("nnodes", 1).is_none_or(|nodes| nodes > 1) && engine.flags.has("nnodes");
+    let nodes = engine.flags.has("data-parallel-address")
+        || engine.number("nnodes", 1).is_none_or(|nodes| nodes > 1) && engine.flags.has("nnodes");
     let waits = engine.container.get("readinessProbe").is_some();
     if is_ordered && nodes && waits && template.replicas.is_some_and(|replicas| replicas > 1) {
         let message = format!("{set} starts pods in order, but each waits for all of them");

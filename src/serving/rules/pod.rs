@@ -53,6 +53,20 @@ pub(crate) fn types(view: &View<'_>, found: &mut Found) {
             let message = format!("apiVersion `v1` has no kind {}", manifest.kind());
             found.push(owner, ".apiVersion", message, format!("it is one of `{group}`"));
         }
+        // Bundles ship no claims, so that their types are not known.
+        let is_claim = manifest.kind() == "PersistentVolumeClaim";
+        let own = is_claim.then_some((&manifest.json, String::new()));
+        let of_pods = list(spec, "volumeClaimTemplates").iter().enumerate();
+        let of_pods = of_pods.map(|(at, one)| (one, format!(".spec.volumeClaimTemplates[{at}]")));
+        for (claim, path) in own.into_iter().chain(of_pods) {
+            let Some(size) = claim.pointer("/spec/resources/requests/storage") else { continue };
+            if quantity(size).is_none() && !size.as_str().is_some_and(is_placeholder) {
+                let message =
+                    format!("{manifest} requests {size} of storage, which is no quantity");
+                let path = format!("{path}.spec.resources.requests.storage");
+                found.push(owner, path, message, "write a quantity, such as `200Gi`");
+            }
+        }
         let checked = bundle::check_object(manifest.json.clone());
         refused(manifest, &manifest.json, &checked, ("", ""), found.at(owner, ""));
         // Names of RBAC objects are path segments (`system:…`), and core kinds have rules of their

@@ -228,7 +228,9 @@ fn on_one_node(pods: &Template<'_>, claim: &Manifest, found: &mut Reporter<'_>) 
     if claim.kind() != "PersistentVolumeClaim" || modes.is_empty() || !is_single {
         return;
     }
-    let is_pinned = pods.node_label("kubernetes.io/hostname").is_some();
+    let near = "/affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution";
+    let is_pinned =
+        pods.node_label("kubernetes.io/hostname").is_some() || pods.spec.pointer(near).is_some();
     if !is_pinned && (pods.size > 1 || pods.replicas.is_some_and(|replicas| replicas > 1)) {
         let message = format!("{claim} is for pods of one node, but {pods} has several");
         let hint = "use the access mode `ReadOnlyMany` or `ReadWriteMany`, or a claim for each pod";

@@ -32,13 +32,13 @@ pub(crate) fn expanded((_, template, engine): Context<'_>, found: &mut Reporter<
     for env in list(container, "env").iter().filter(|_| is_known) {
         let name = text(env, "name");
         let (plain, braced) = (format!("${name}"), format!("${{{name}}}"));
+        // `$$` is a `$` to Kubernetes.
         let has = |form: &String| {
-            let is_it = |word: &String| {
-                let end = word.len() - form.len();
-                (form == &plain && word.ends_with(form) || form == &braced)
-                    && !word[..end.max(word.find(form).unwrap_or(end))].ends_with('$')
-            };
-            words.iter().filter(|word| word.contains(form)).any(is_it)
+            words.iter().any(|word| {
+                let is_whole = |at: usize| form == &braced || at + form.len() == word.len();
+                let mut all = word.match_indices(form);
+                all.any(|(at, _)| is_whole(at) && !word[..at].ends_with('$'))
+            })
         };
         let used = [&braced, &plain].into_iter().find(|form| has(form));
         let used = used.filter(|_| !name.is_empty() && !is_placeholder(text(env, "value")));
